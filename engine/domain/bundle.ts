@@ -1,0 +1,74 @@
+// How device messages and requests lie in a bundle: one log entry, read front to back without decoding.
+//
+//   kind u8 | flags u8 | receivedAt f64 | idLength u8 | suffixLength u16 | payloadLength u32 | id | suffix | payload
+//
+// Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3). A request's payload is msgpack.
+
+export const FRAME = { message: 0, opened: 1, closed: 2, request: 3 } as const
+export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
+export const FRAME_HEADER_BYTES = 17
+export const FLAG_RETAIN = 4
+export const FLAG_WILL = 8
+
+export interface Frame {
+  readonly kind: FrameKind
+  readonly flags: number
+  /** Microseconds; for session frames the session's number travels in the payload. */
+  readonly receivedAt: number
+  readonly id: Uint8Array
+  readonly suffix: Uint8Array
+  readonly payload: Uint8Array
+}
+
+const SIZE_START = 16 * 1024
+
+/** Collects the frames of one partition. */
+export class BundleWriter {
+  #bytes: Buffer = Buffer.allocUnsafeSlow(SIZE_START)
+  #length = 0
+  #count = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Frames collected. */
+  get count(): number {
+    return this.#count
+  }
+
+  add(frame: Frame): void {
+    const { id, suffix, payload } = frame
+    const start = this.#length
+    const size = FRAME_HEADER_BYTES + id.length + suffix.length + payload.length
+    if (start + size > this.#bytes.length) this.#grow(start + size)
+    const bytes = this.#bytes
+    bytes[start] = frame.kind
+    bytes[start + 1] = frame.flags
+    bytes.writeDoubleLE(frame.receivedAt, start + 2)
+    bytes[start + 10] = id.length
+    bytes[start + 11] = suffix.length & 0xff
+    bytes[start + 12] = suffix.length >>> 8
+    bytes.writeUInt32LE(payload.length, start + 13)
+    bytes.set(id, start + FRAME_HEADER_BYTES)
+    bytes.set(suffix, start + FRAME_HEADER_BYTES + id.length)
+    bytes.set(payload, start + FRAME_HEADER_BYTES + id.length + suffix.length)
+    this.#length = start + size
+    this.#count++
+  }
+
+  /** The bundle's bytes, handed over; the writer starts anew. */
+  take(): Uint8Array {
+    const taken = this.#bytes.subarray(0, this.#length)
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(SIZE_START, Math.min(this.#length * 2, 256 * 1024)))
+    this.#length = 0
+    this.#count = 0
+    return taken
+  }
+
+  #grow(needed: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
+    grown.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = grown
+  }
+}

@@ -1,0 +1,40 @@
+// The durable record of a device, and the session facts that are not durable. Pure data (R3, R7).
+import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
+import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type JsonObject = { readonly [key: string]: Json }
+
+/** What the store keeps. Replaced as a whole on change; unchanged is the same reference (R7). */
+export interface Device {
+  readonly id: DeviceId
+  readonly name: string
+  readonly type: string
+  readonly description: string | undefined
+  readonly group: string | undefined
+  readonly tags: readonly string[]
+  readonly metadata: JsonObject
+  readonly parentId: DeviceId | undefined
+  readonly status: DeviceStatus
+  readonly statusReason: string | undefined
+  readonly statusSince: Millis
+  /** Device tokens issued before this instant are void. */
+  readonly tokensValidFrom: Millis
+  readonly firmwareVersion: string | undefined
+  readonly issues: readonly string[]
+  /** When the status last moved on a sign of life; the live value is a vital. */
+  readonly seenAt: Millis | undefined
+  readonly createdAt: Millis
+  readonly createdBy: string
+  readonly updatedAt: Millis
+  /** +1 per change of the record; the ETag. */
+  readonly revision: number
+}
+
+/** One MQTT connection, told apart from the device's other connections by its number. */
+export interface Session {
+  /** The receive time of its CONNECT: unique, and greater than that of every earlier session. */
+  readonly number: Micros
+  readonly ip: string
+  readonly since: Millis
+}

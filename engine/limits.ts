@@ -1,0 +1,105 @@
+// Every bound of the engine (R9), with its unit in its name. What is over a limit gets a clear error or is
+// parked with its reason; the relations between limits are asserted at the end.
+import { strict as assert } from 'node:assert'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+export const LIMITS = {
+  /** Fixed with the data: the partition of a device is part of where its past is stored. */
+  partitions: 64,
+
+  // --- MQTT
+  packetBytesMax: 256 * KIB + 4 * KIB,
+  payloadBytesMax: 256 * KIB,
+  /** Before CONNACK nobody may send more than a CONNECT. */
+  connectBytesMax: 8 * KIB,
+  handshakeTimeoutMs: 5_000,
+  keepAliveDefaultSec: 60,
+  keepAliveMaxSec: 1_200,
+  topicBytesMax: 512,
+  topicLevelsMax: 16,
+  subscriptionsPerSessionMax: 64,
+  /** Messages and bytes of one session that are read but not yet durable; beyond, its socket is not read. */
+  sessionPendingMax: 1_024,
+  sessionPendingBytesMax: 1 * MIB,
+  /** Bytes waiting in a device's socket; beyond, the subscriber counts as frozen and is cut. */
+  sessionOutBytesMax: 1 * MIB,
+  /** QoS 2 messages received and not yet released by the device. */
+  sessionUnreleasedMax: 100,
+  offlineQueueMax: 1_000,
+  offlineQueueBytesMax: 1 * MIB,
+  sessionsMax: 50_000,
+  /** A live session outlives its token, or its device's decommissioning, by at most this. */
+  revocationMs: 1_000,
+
+  // --- ingress and log
+  /** Device messages accepted and not yet durable, over all sessions; beyond, sockets are not read. */
+  ingestPendingBytesMax: 64 * MIB,
+  bundleBytesMax: 1 * MIB,
+  commitBytesMax: 8 * MIB,
+  /** Entries kept in memory for readers that are nearly caught up; older ones are read from disk. */
+  logTailBytesMax: 32 * MIB,
+  logBytesMax: 16 * 1024 * MIB,
+  logRetentionMs: 3_600_000,
+
+  // --- shards
+  shardsMax: 64,
+  devicesMax: 250_000,
+  batchBytesMax: 512 * KIB,
+  asksPerBatchMax: 256,
+  asksWaitingMax: 10_000,
+  sweepEveryMs: 250,
+  attemptsMax: 5,
+
+  // --- telemetry
+  telemetryFieldsMax: 1_000,
+  telemetryDepthMax: 10,
+  metricNameBytesMax: 256,
+  metricsPerDeviceMax: 2_000,
+  telemetryReportsMax: 1_000,
+  textBytesMax: 8 * KIB,
+  /** A device without a clock says 1970 or 2000; such a time is not taken, the receive time is. */
+  timestampMin: Date.UTC(2001, 0, 1),
+  timestampAheadMaxMs: 600_000,
+  blockRowsMax: 262_144,
+  blockAgeMaxMs: 500,
+  /** Rows encoded and not yet inserted: the shard waits beyond (the log keeps growing instead). */
+  blocksWaitingMax: 8,
+  checkpointEveryMs: 5_000,
+  bucketsMax: 11_000,
+
+  // --- devices
+  metadataBytesMax: 32 * KIB,
+  metadataDepthMax: 10,
+  tagsMax: 50,
+  tagCharsMax: 64,
+  groupCharsMax: 256,
+  groupLevelsMax: 8,
+  nameCharsMax: 256,
+  descriptionCharsMax: 4_096,
+  deadLettersMax: 10_000,
+  deadLetterPayloadBytesMax: 4 * KIB,
+
+  // --- REST and /ws
+  bodyBytesMax: 1 * MIB,
+  bodyDepthMax: 32,
+  perPageMax: 200,
+  socketsMax: 1_000,
+  subscriptionsPerSocketMax: 100,
+  frameInBytesMax: 32 * KIB,
+  socketOutBytesMax: 64 * KIB,
+  authTimeoutMs: 10_000,
+  hashesAtOnceMax: 2,
+  hashesWaitingMax: 64,
+} as const
+
+assert(LIMITS.payloadBytesMax < LIMITS.packetBytesMax, 'a full payload needs room for its topic')
+assert(LIMITS.packetBytesMax < LIMITS.bundleBytesMax, 'any one message fits a bundle')
+assert(LIMITS.bundleBytesMax <= LIMITS.commitBytesMax, 'any one bundle fits a commit')
+assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit can be collected while one is written')
+assert(LIMITS.sessionPendingBytesMax < LIMITS.ingestPendingBytesMax, 'one session cannot use up the ingress')
+assert(LIMITS.sessionPendingBytesMax >= LIMITS.packetBytesMax, 'a session can hold its largest message')
+assert(LIMITS.connectBytesMax < LIMITS.packetBytesMax, 'the handshake is the tighter bound')
+assert(LIMITS.revocationMs < 2_000, 'a revoked session is cut within two seconds')
+assert(LIMITS.blockAgeMaxMs < LIMITS.checkpointEveryMs, 'a checkpoint finds its rows inserted')

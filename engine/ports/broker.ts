@@ -1,0 +1,107 @@
+// The broker: devices' MQTT connections. It acknowledges what the host says is durable, and nothing else (R1).
+import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
+
+/** MQTT 3.1.1 CONNACK return codes. */
+export const CONNACK = {
+  accepted: 0,
+  protocol: 1,
+  identifier: 2,
+  unavailable: 3,
+  credentials: 4,
+  unauthorized: 5,
+} as const
+export type ConnackCode = (typeof CONNACK)[keyof typeof CONNACK]
+
+export interface ConnectAttempt {
+  readonly clientId: string
+  readonly username: string | undefined
+  readonly password: Uint8Array | undefined
+  readonly ip: string
+}
+
+export type Admission =
+  | {
+      readonly kind: 'admitted'
+      readonly deviceId: DeviceId
+      readonly partition: Partition
+      readonly mayPublish: boolean
+      readonly maySubscribe: boolean
+      /** The session is cut then. */
+      readonly expiresAt: Millis
+    }
+  | { readonly kind: 'denied'; readonly code: ConnackCode; readonly reason: string }
+
+/** Why a session ended. `takeover`: the same device connected again. */
+export type EndCause = 'disconnect' | 'lost' | 'keepalive' | 'takeover' | 'expired' | 'revoked' | 'abuse' | 'shutdown'
+
+/** One admitted connection, as the host sees it. */
+export interface DeviceSession {
+  readonly deviceId: DeviceId
+  readonly partition: Partition
+  /** The receive time of its CONNECT, unique: later sessions have greater numbers. */
+  readonly number: Micros
+  readonly ip: string
+  /** The device id as bytes, ready to be copied into a bundle. */
+  readonly idBytes: Uint8Array
+  /** The oldest `count` messages handed to `uplink` are durable: acknowledge them, in order. */
+  durable(count: number): void
+}
+
+export interface UplinkMessage {
+  /** The topic after `fleet/{device_id}/`. */
+  readonly suffix: string
+  /** A view that is only valid during the call. */
+  readonly payload: Uint8Array
+  readonly qos: 0 | 1 | 2
+  readonly retain: boolean
+  /** True for a last will: the broker speaks for a device that is gone. */
+  readonly will: boolean
+}
+
+/** What the broker needs of the engine. */
+export interface UplinkHost {
+  admit(attempt: ConnectAttempt): Promise<Admission>
+  /** A unique time for a new session, increasing. */
+  sessionNumber(): Micros
+  /** Before CONNACK. The session's messages follow. */
+  opened(session: DeviceSession): void
+  /** One message of an open session, in the order sent; every call is answered by `session.durable` one day,
+   *  in order and counted over calls of any QoS. The bytes are copied before it returns. */
+  uplink(session: DeviceSession, message: UplinkMessage): void
+  /** After the session's last message (its will included, unless it was taken over). */
+  closed(session: DeviceSession, cause: EndCause): void
+  /** True while nothing more should be read from devices; asked after every read. */
+  isCongested(): boolean
+}
+
+export interface Downlink {
+  readonly deviceId: DeviceId
+  readonly suffix: string
+  readonly payload: Uint8Array
+  readonly qos: 0 | 1 | 2
+  readonly retain: boolean
+}
+
+export interface BrokerCounts {
+  readonly connected: number
+  readonly admitted: number
+  readonly denied: number
+  readonly publishes: readonly [number, number, number]
+  readonly refusedTopics: number
+  readonly bytesIn: number
+  readonly cutFrozen: number
+  readonly shedQos0: number
+}
+
+export interface Broker {
+  /** Resolves once connections are accepted. Throws `Fault('PORT_IN_USE')` when the port is taken. */
+  listen(host: UplinkHost): Promise<{ readonly host: string; readonly port: number }>
+  /** Resolves `true` once the device itself acknowledged it (QoS 1 and 2) or it was written (QoS 0);
+   *  `false` when no live session takes it. A retained message is kept in either case. */
+  publish(downlink: Downlink): Promise<boolean>
+  /** Ends the device's live sessions, forgets its persistent session and clears its retained topics. */
+  cut(deviceId: DeviceId, cause: EndCause): void
+  isConnected(deviceId: DeviceId): boolean
+  counts(): BrokerCounts
+  close(): Promise<void>
+}

@@ -1,0 +1,8 @@
+// Time as an argument: the domain never asks for it, tests own it.
+import type { Millis } from '../../schemas/ids.ts'
+
+export interface Clock {
+  now(): Millis
+  /** Monotonic milliseconds, for durations and leases; unrelated to the wall clock. */
+  ticks(): number
+}

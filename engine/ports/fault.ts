@@ -1,0 +1,29 @@
+// A fault: the world failed. The caller retries, degrades or translates it.
+
+export const FAULT_CODES = [
+  'LOG_UNAVAILABLE',
+  'LOG_FULL',
+  'STORE_UNAVAILABLE',
+  'STORE_FENCED',
+  'TELEMETRY_UNAVAILABLE',
+  'TELEMETRY_REFUSED',
+  'BROKER_UNAVAILABLE',
+  'DATA_DIR_TOO_NEW',
+  'DATA_DIR_IN_USE',
+  'PORT_IN_USE',
+  'SHARD_LOST',
+  'OVERLOADED',
+] as const
+export type FaultCode = (typeof FAULT_CODES)[number]
+
+export class Fault extends Error {
+  override readonly name = 'Fault'
+  readonly code: FaultCode
+  readonly retryable: boolean
+
+  constructor(code: FaultCode, options: { retryable: boolean; message?: string; cause?: unknown }) {
+    super(options.message ?? code, { cause: options.cause })
+    this.code = code
+    this.retryable = options.retryable
+  }
+}

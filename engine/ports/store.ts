@@ -1,0 +1,107 @@
+// The store: device records with the log position they follow from, and what must survive beside them.
+import type { DeviceId, Micros, Partition } from '../../schemas/ids.ts'
+import type { DeviceStatus } from '../../schemas/vocabulary.ts'
+import type { Device } from '../domain/device/record.ts'
+import type { Positions } from './log.ts'
+
+/** A message that could not be taken, parked with its reason (R10). */
+export interface DeadLetter {
+  /** `dl_<partition>_<seq>_<index>`: the same message replayed is the same dead letter. */
+  readonly id: string
+  readonly deviceId: DeviceId
+  readonly topic: string
+  readonly reason: string
+  readonly detail: string
+  /** The first bytes of the payload, up to the limit. */
+  readonly payload: Uint8Array
+  readonly payloadBytes: number
+  readonly receivedAt: Micros
+}
+
+/** A settled hour of a device that late points touched: its rollups must be recomputed from raw. */
+export interface LateHour {
+  readonly deviceId: DeviceId
+  /** Seconds since 1970, a multiple of 3600. */
+  readonly hour: number
+}
+
+export interface Save {
+  /** The position that `changed` follows from, for each partition of the batch. */
+  readonly applied: readonly { readonly partition: Partition; readonly seq: number }[]
+  readonly changed: readonly Device[]
+  readonly deadLetters: readonly DeadLetter[]
+  readonly late: readonly LateHour[]
+}
+
+/** What a restart starts from: everything at or below `inserted` is stored as rows and vitals. */
+export interface Checkpoint {
+  readonly inserted: readonly { readonly partition: Partition; readonly seq: number }[]
+  readonly vitals: readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[]
+}
+
+export interface StoredDevice {
+  readonly device: Device
+  readonly vitals: Uint8Array | undefined
+}
+
+export interface DeviceFilter {
+  readonly status?: DeviceStatus | undefined
+  readonly type?: string | undefined
+  /** The group and its subtree; with `groupExact` the group alone. */
+  readonly group?: string | undefined
+  readonly groupExact?: boolean | undefined
+  /** All of them. */
+  readonly tags?: readonly string[] | undefined
+  /** A prefix of the name or the id, in any letter case. */
+  readonly q?: string | undefined
+  /** Only devices in these group subtrees: an operator's scope. Undefined is everything. */
+  readonly within?: readonly string[] | undefined
+}
+export const DEVICE_SORTS = ['created_at', 'name', 'device_id', 'status', 'type', 'group', 'updated_at'] as const
+export type DeviceSort = (typeof DEVICE_SORTS)[number]
+
+export interface DeviceSummary {
+  readonly id: DeviceId
+  readonly name: string
+  readonly type: string
+  readonly status: DeviceStatus
+  readonly group: string | undefined
+  readonly tags: readonly string[]
+}
+
+export interface DevicePage {
+  readonly devices: readonly Device[]
+  readonly total: number
+}
+
+export interface Store {
+  /** Every device of these partitions, in batches. */
+  load(partitions: readonly Partition[]): AsyncIterable<readonly StoredDevice[]>
+  applied(): Positions
+  inserted(): Positions
+  /** All or nothing: records, dead letters and positions (R4). Resolves only once it would survive a crash.
+   *  Records saved are visible to `get` and `list` from then on. May be called again with the same save. */
+  save(save: Save): Promise<void>
+  checkpoint(checkpoint: Checkpoint): Promise<void>
+  get(id: DeviceId): Device | undefined
+  /** What filters and scopes need of a saved device, from memory: cheap enough for every feed event. */
+  summary(id: DeviceId): DeviceSummary | undefined
+  /** Default order: newest first, then id. `total` counts the whole filtered set. */
+  list(
+    filter: DeviceFilter,
+    page: { readonly offset: number; readonly limit: number; readonly sort?: DeviceSort; readonly descending?: boolean },
+  ): DevicePage
+  countByStatus(): Readonly<Record<DeviceStatus, number>>
+  /** Newest first. The list keeps at most `LIMITS.deadLettersMax`; the oldest go first. */
+  deadLetters(page: {
+    readonly offset: number
+    readonly limit: number
+    readonly deviceId?: DeviceId | undefined
+  }): { readonly letters: readonly DeadLetter[]; readonly total: number }
+  lateHours(): readonly LateHour[]
+  clearLate(hours: readonly LateHour[]): Promise<void>
+  /** Small settings of the service that outlive a restart: the signing secret, the rollup horizon. */
+  getFact(name: string): string | undefined
+  putFact(name: string, value: string): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,34 @@
+// The branded ids and times everything else speaks in. Free of dependencies: the device side imports it too.
+
+declare const brand: unique symbol
+export type Brand<T, Name extends string> = T & { readonly [brand]: Name }
+
+export type DeviceId = Brand<string, 'DeviceId'>
+export type UserId = Brand<string, 'UserId'>
+/** One of the fixed slices of the log; a device never changes its partition. */
+export type Partition = Brand<number, 'Partition'>
+/** Milliseconds since 1970, UTC. */
+export type Millis = Brand<number, 'Millis'>
+/** Microseconds since 1970, UTC: exact in a double until the year 2255. */
+export type Micros = Brand<number, 'Micros'>
+
+/** `.`, `*` and `>` are left out because NATS subjects give them a meaning, `/ + # $` because MQTT does. */
+const DEVICE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+
+export function parseDeviceId(text: unknown): DeviceId | undefined {
+  // The pattern is the brand's definition.
+  return typeof text === 'string' && DEVICE_ID.test(text) ? (text as DeviceId) : undefined
+}
+
+// One function per brand lets a raw value in.
+export const Millis = (value: number): Millis => value as Millis
+export const Micros = (value: number): Micros => value as Micros
+export const Partition = (value: number): Partition => value as Partition
+export const UserId = (value: string): UserId => value as UserId
+export const toMillis = (at: Micros): Millis => Math.floor(at / 1000) as Millis
+export const toMicros = (at: Millis): Micros => (at * 1000) as Micros
+
+/** ISO 8601 in UTC with milliseconds: what REST, MQTT and /ws print. */
+export function toIso(at: Millis): string {
+  return new Date(at).toISOString()
+}

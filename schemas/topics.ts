@@ -1,0 +1,64 @@
+// The grammar of device topics: `fleet/{device_id}/…`. The part after the device id is called the suffix.
+import type { DeviceId } from './ids.ts'
+
+export const TOPIC_ROOT = 'fleet'
+
+/** What a message from a device is about, told by its topic alone. */
+export type Uplink =
+  | { readonly kind: 'telemetry'; readonly name: string | undefined }
+  | { readonly kind: 'status' }
+  | { readonly kind: 'reported' }
+  | { readonly kind: 'shadow_get' }
+  | { readonly kind: 'ack' }
+  | { readonly kind: 'ota_status' }
+  | { readonly kind: 'log' }
+  /** A cloud-to-device topic: a device may publish there, and is not believed. */
+  | { readonly kind: 'cloud_only' }
+  | { readonly kind: 'other' }
+
+const FIXED: Readonly<Record<string, Uplink>> = {
+  telemetry: { kind: 'telemetry', name: undefined },
+  status: { kind: 'status' },
+  'shadow/reported': { kind: 'reported' },
+  'shadow/get': { kind: 'shadow_get' },
+  'command/ack': { kind: 'ack' },
+  'ota/status': { kind: 'ota_status' },
+  log: { kind: 'log' },
+  command: { kind: 'cloud_only' },
+  'shadow/desired': { kind: 'cloud_only' },
+  ota: { kind: 'cloud_only' },
+}
+
+export function parseSuffix(suffix: string): Uplink {
+  const fixed = Object.hasOwn(FIXED, suffix) ? FIXED[suffix] : undefined
+  if (fixed !== undefined) return fixed
+  if (suffix.startsWith('telemetry/') && suffix.length > 10) return { kind: 'telemetry', name: suffix.slice(10) }
+  return { kind: 'other' }
+}
+
+/** The only device topics on which the specification retains a message. */
+export function isRetainable(suffix: string): boolean {
+  return suffix === 'status' || suffix === 'shadow/reported'
+}
+
+export function topicOf(deviceId: DeviceId, suffix: string): string {
+  return `${TOPIC_ROOT}/${deviceId}/${suffix}`
+}
+
+/** The suffix of a topic inside the device's own namespace; undefined for any other topic. */
+export function suffixOf(deviceId: DeviceId, topic: string): string | undefined {
+  const start = TOPIC_ROOT.length + 1
+  const end = start + deviceId.length
+  const own =
+    topic.length > end + 1 &&
+    topic.startsWith(`${TOPIC_ROOT}/`) &&
+    topic.startsWith(deviceId, start) &&
+    topic.charCodeAt(end) === 0x2f
+  return own ? topic.slice(end + 1) : undefined
+}
+
+/** Subscriptions stay inside `fleet/{device_id}/`: the first two levels are compared as text, never as wildcards. */
+export function isOwnFilter(deviceId: DeviceId, filter: string): boolean {
+  const suffix = suffixOf(deviceId, filter)
+  return suffix !== undefined && !suffix.split('/').includes('..')
+}

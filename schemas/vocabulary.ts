@@ -1,0 +1,30 @@
+// The closed vocabularies of the specification. Wire names stay as the specification writes them.
+
+export const DEVICE_STATUSES = [
+  'provisioning',
+  'online',
+  'offline',
+  'error',
+  'maintenance',
+  'decommissioned',
+] as const
+export type DeviceStatus = (typeof DEVICE_STATUSES)[number]
+
+export const DEVICE_TYPES = ['ros2_robot', 'micro_ros_mcu', 'mqtt_device', 'gateway', 'simulator'] as const
+export type BuiltInDeviceType = (typeof DEVICE_TYPES)[number]
+
+export const ROLES = ['admin', 'operator', 'viewer'] as const
+export type Role = (typeof ROLES)[number]
+
+export const INTERVALS = ['10s', '1m', '5m', '1h', '1d'] as const
+export type Interval = (typeof INTERVALS)[number]
+export const INTERVAL_SECONDS: Readonly<Record<Interval, number>> = {
+  '10s': 10,
+  '1m': 60,
+  '5m': 300,
+  '1h': 3600,
+  '1d': 86_400,
+}
+
+export const TOKEN_SCOPES = ['publish', 'subscribe'] as const
+export type TokenScope = (typeof TOKEN_SCOPES)[number]
