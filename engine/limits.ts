@@ -1,11 +1,14 @@
 // Every bound of the engine (R9), with its unit in its name. What is over a limit gets a clear error or is
 // parked with its reason; the relations between limits are asserted at the end.
 import { strict as assert } from 'node:assert'
+import { BODY_LIMITS } from '../schemas/body-limits.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
 export const LIMITS = {
+  ...BODY_LIMITS,
+
   /** Fixed with the data: the partition of a device is part of where its past is stored. */
   partitions: 64,
 
@@ -55,7 +58,6 @@ export const LIMITS = {
   // --- telemetry
   telemetryFieldsMax: 1_000,
   telemetryDepthMax: 10,
-  metricNameBytesMax: 256,
   metricsPerDeviceMax: 2_000,
   telemetryReportsMax: 1_000,
   textBytesMax: 8 * KIB,
@@ -70,21 +72,12 @@ export const LIMITS = {
   bucketsMax: 11_000,
 
   // --- devices
-  metadataBytesMax: 32 * KIB,
-  metadataDepthMax: 10,
-  tagsMax: 50,
-  tagCharsMax: 64,
-  groupCharsMax: 256,
-  groupLevelsMax: 8,
-  nameCharsMax: 256,
-  descriptionCharsMax: 4_096,
   deadLettersMax: 10_000,
   deadLetterPayloadBytesMax: 4 * KIB,
 
   // --- REST and /ws
   bodyBytesMax: 1 * MIB,
   bodyDepthMax: 32,
-  perPageMax: 200,
   socketsMax: 1_000,
   subscriptionsPerSocketMax: 100,
   frameInBytesMax: 32 * KIB,
@@ -92,6 +85,26 @@ export const LIMITS = {
   authTimeoutMs: 10_000,
   hashesAtOnceMax: 2,
   hashesWaitingMax: 64,
+  /** Wrong logins of one address for one e-mail. */
+  loginsPerMinuteMax: 10,
+  loginKeysMax: 10_000,
+  accessTokenSec: 3_600,
+  /** Longer ones are refused unread. */
+  tokenCharsMax: 4_096,
+  verifiedTokensMax: 10_000,
+  refreshAbsoluteMs: 30 * 86_400_000,
+  refreshIdleMs: 7 * 86_400_000,
+  /** A refresh token's last use is written down at most this often. */
+  refreshTouchMs: 60_000,
+  /** For the whole request to arrive. */
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 72_000,
+  /** Requests under way when the service stops are given this long. */
+  drainTimeoutMs: 5_000,
+  retryAfterSec: 2,
+  validationErrorsMax: 20,
+  /** Bodies above this are told their first mistake only. */
+  explainBytesMax: 16 * KIB,
 } as const
 
 assert(LIMITS.payloadBytesMax < LIMITS.packetBytesMax, 'a full payload needs room for its topic')
@@ -103,3 +116,5 @@ assert(LIMITS.sessionPendingBytesMax >= LIMITS.packetBytesMax, 'a session can ho
 assert(LIMITS.connectBytesMax < LIMITS.packetBytesMax, 'the handshake is the tighter bound')
 assert(LIMITS.revocationMs < 2_000, 'a revoked session is cut within two seconds')
 assert(LIMITS.blockAgeMaxMs < LIMITS.checkpointEveryMs, 'a checkpoint finds its rows inserted')
+assert(LIMITS.refreshTouchMs < LIMITS.refreshIdleMs, 'a used refresh token never counts as idle')
+assert(LIMITS.drainTimeoutMs < 10_000, 'a stop takes less than ten seconds')

@@ -1,0 +1,30 @@
+// The bounds that a schema states. `engine/limits.ts` takes them over, so that each is written once.
+
+const KIB = 1024
+
+export const BODY_LIMITS = {
+  // --- devices
+  metadataBytesMax: 32 * KIB,
+  metadataDepthMax: 10,
+  tagsMax: 50,
+  tagCharsMax: 64,
+  groupCharsMax: 256,
+  groupLevelsMax: 8,
+  nameCharsMax: 256,
+  descriptionCharsMax: 4_096,
+  reasonCharsMax: 1_024,
+
+  // --- lists and series
+  perPageDefault: 50,
+  perPageMax: 200,
+  pageMax: 1_000_000,
+  metricNameBytesMax: 256,
+
+  // --- people and tokens
+  emailCharsMax: 254,
+  passwordCharsMin: 8,
+  passwordCharsMax: 256,
+  refreshTokenCharsMax: 256,
+  deviceTokenHoursMax: 8_760,
+  deviceTokenHoursDefault: 24,
+} as const
