@@ -1,0 +1,131 @@
+// What start, test and the other commands need first: packages installed and `dist/` built, each only when stale.
+// Free of dependencies, since there may be none yet. Everything it prints goes to stderr: stdout is the service's.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { acquireLock } from './lock.mjs'
+import { run } from './run-child.mjs'
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Resolves once everything is ready; throws an Error whose message is for the user. */
+export async function prepare({
+  root = ROOT,
+  install = installPackages,
+  build = compile,
+  say = sayOnStderr,
+} = {}) {
+  if (isInstalled(root) && isBuilt(root)) return
+  const release = await acquireLock(join(root, 'dist', '.prepare.lock'), () =>
+    say('waiting for another set-up'),
+  )
+  try {
+    if (!isInstalled(root)) await step(root, installStamp, install, say)
+    if (!isBuilt(root)) await step(root, buildStamp, build, say)
+  } finally {
+    release()
+  }
+}
+
+function sayOnStderr(text) {
+  process.stderr.write(`fleet: ${text}\n`)
+}
+
+// The content is taken before the work: what changes meanwhile is seen as stale the next time.
+async function step(root, stampOf, work, say) {
+  const { path, content } = stampOf(root)
+  rmSync(path, { force: true })
+  await work(root, say)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}
+
+// --- packages
+
+function installStamp(root) {
+  const lock = readFileSync(join(root, 'package-lock.json'))
+  const content = `${process.platform}-${process.arch} ${createHash('sha256').update(lock).digest('hex')}\n`
+  return { path: join(root, 'node_modules', '.fleet-installed'), content }
+}
+
+function isInstalled(root) {
+  const { path, content } = installStamp(root)
+  if (existsSync(path)) return readFileSync(path, 'utf8') === content
+  if (!isInstalledByHand(root)) return false
+  writeFileSync(path, content)
+  return true
+}
+
+/** npm leaves a lock file of what it really installed: after a plain `npm install` there is nothing left to do. */
+function isInstalledByHand(root) {
+  const path = join(root, 'node_modules', '.package-lock.json')
+  if (!existsSync(path)) return false
+  const present = JSON.parse(readFileSync(path, 'utf8')).packages
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+  return Object.entries(wanted).every(
+    ([name, { version, optional }]) => name === '' || optional || present[name]?.version === version,
+  )
+}
+
+async function installPackages(root, say) {
+  say('installing packages (about 700 MB, most of it the ClickHouse engine)')
+  // The compiler is a development dependency: NODE_ENV=production must not leave it out.
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const npm = process.env.npm_execpath
+  const code = npm?.endsWith('.js')
+    ? await run(process.execPath, [npm, ...args], { cwd: root })
+    : await run('npm', args, { cwd: root, shell: process.platform === 'win32' })
+  if (code === 0) return
+  throw new Error(
+    `npm ci failed (exit code ${code}). The first start needs the package registry: check the network and ` +
+      '`npm config get registry`, then run the same command again',
+  )
+}
+
+// --- dist
+
+function buildStamp(root) {
+  const hash = createHash('sha256').update(installStamp(root).content)
+  for (const path of sourceFiles(root)) {
+    const { mtimeMs, size } = statSync(path)
+    hash.update(`${relative(root, path)} ${mtimeMs} ${size}\n`)
+  }
+  return { path: join(root, 'dist', '.fleet-built'), content: `${hash.digest('hex')}\n` }
+}
+
+function isBuilt(root) {
+  const { path, content } = buildStamp(root)
+  return existsSync(path) && readFileSync(path, 'utf8') === content
+}
+
+function sourceFiles(root) {
+  const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
+  const found = include.flatMap((name) => walk(join(root, name))).filter((path) => path.endsWith('.ts'))
+  return [join(root, 'tsconfig.json'), ...found.sort()]
+}
+
+function walk(path) {
+  if (!existsSync(path)) return []
+  if (!statSync(path).isDirectory()) return [path]
+  return readdirSync(path).flatMap((name) => walk(join(path, name)))
+}
+
+async function compile(root, say) {
+  say('building')
+  // Without a stamp the last build did not finish: what the compiler remembers of it is not trusted.
+  rmSync(join(root, 'dist', '.tsbuildinfo'), { force: true })
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const code = await run(process.execPath, [tsc, '-p', '.'], { cwd: root })
+  if (code !== 0) throw new Error('the build failed, see above')
+  dropOrphans(root)
+}
+
+/** Output whose source is gone would still load here, and be missing in a fresh clone. */
+function dropOrphans(root) {
+  const dist = join(root, 'dist')
+  for (const path of walk(dist)) {
+    const source = join(root, relative(dist, path)).replace(/\.js(\.map)?$/, '.ts')
+    if (/\.js(\.map)?$/.test(path) && !existsSync(source)) rmSync(path)
+  }
+}

@@ -1,0 +1,23 @@
+// Runs a child process to its end. Its output goes to stderr, signals reach it, and this process dies with it.
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+
+/** Resolves with the exit code; 127 when there is no such program. */
+export function run(command, args, { cwd, env = process.env, shell = false, stdout = 2 } = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd, env, shell, stdio: ['ignore', stdout, 2] })
+    let stopped
+    const stop = (signal) => {
+      stopped = signal
+      child.kill(signal)
+    }
+    process.on('SIGINT', stop).on('SIGTERM', stop)
+    const done = (code) => {
+      process.off('SIGINT', stop).off('SIGTERM', stop)
+      if (stopped !== undefined) process.exit(128 + constants.signals[stopped])
+      resolve(code)
+    }
+    child.once('error', () => done(127))
+    child.once('close', (code, signal) => done(code ?? 128 + constants.signals[signal]))
+  })
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { findServers, serverEnvironment } from './servers.mjs'
+
+/** A machine without servers on which fetching works, or not. */
+function machine({ fetchable }) {
+  const ran = []
+  let present = false
+  const runChild = async (command, args) => {
+    ran.push([command, ...args].join(' '))
+    present = fetchable
+    return fetchable ? 0 : 1
+  }
+  return {
+    ran,
+    path: '/bin',
+    runChild,
+    isRoot: true,
+    isProgram: (path) => present && path.startsWith('/bin/'),
+  }
+}
+
+test('a server on the PATH is used as it is', async () => {
+  const servers = { broker: { fetch: { apt: 'broker' }, required: true } }
+  const found = await findServers({ servers, path: '/a:/b', isProgram: (path) => path === '/b/broker' })
+  expect(found).toEqual([{ name: 'broker', path: '/b/broker', fatal: false }])
+  expect(serverEnvironment(found)).toEqual({ TEST_SERVER_BROKER: '/b/broker' })
+})
+
+test('a required server is fetched, an optional one is not', async () => {
+  const means = machine({ fetchable: true })
+  const servers = {
+    'nats-server': { fetch: { go: 'example.org/nats-server@v1.2.3' }, required: true },
+    broker: { fetch: { apt: 'broker' }, required: false },
+  }
+  const [fetched] = await findServers({ servers, ...means })
+  expect(means.ran).toEqual(['go install example.org/nats-server@v1.2.3'])
+  expect(fetched).toEqual({ name: 'nats-server', path: '/bin/nats-server', fatal: false })
+})
+
+test('what cannot be had is skipped with its reason, and fails where CI is set', async () => {
+  const servers = { broker: { fetch: { apt: 'broker' }, required: true } }
+  const locally = await findServers({ servers, isCi: false, ...machine({ fetchable: false }) })
+  const missing = 'broker is not installed and cannot be fetched'
+  expect(locally).toEqual([{ name: 'broker', missing, fatal: false }])
+  expect(serverEnvironment(locally)).toEqual({ TEST_SERVER_BROKER_MISSING: missing })
+  const [inCi] = await findServers({ servers, isCi: true, ...machine({ fetchable: false }) })
+  expect(inCi?.fatal).toBe(true)
+})
+
+test('an optional server that is missing fails nowhere', async () => {
+  const servers = { broker: { fetch: { apt: 'broker' }, required: false } }
+  const [found] = await findServers({ servers, isCi: true, ...machine({ fetchable: false }) })
+  expect(found).toEqual({ name: 'broker', missing: 'broker is not installed', fatal: false })
+})

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ROOT } from './prepare.mjs'
+
+const MAIN = `
+process.once('SIGTERM', () => process.exit(Number(process.argv[3])))
+setInterval(() => {}, 60_000)
+process.stdout.write(JSON.stringify({ args: process.argv.slice(2) }))
+`
+
+let root
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'fleet-start-'))
+  for (const name of ['deploy', 'package.json', 'package-lock.json']) {
+    cpSync(join(ROOT, name), join(root, name), { recursive: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  const compilerOptions = { outDir: 'dist', rootDir: '.', module: 'nodenext', types: ['node'] }
+  writeFileSync(join(root, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['api'] }))
+  mkdirSync(join(root, 'api'))
+  writeFileSync(join(root, 'api', 'main.ts'), MAIN)
+})
+afterEach(() => {
+  npm.kill('SIGTERM')
+  rmSync(root, { recursive: true })
+})
+
+let npm
+function npmStart(...args) {
+  npm = spawn('npm', ['start', '--silent', '--', ...args], { cwd: root, stdio: 'pipe' })
+}
+
+test.each([0, 7])('SIGTERM to npm reaches the service, and its exit code %i is npm’s', async (code) => {
+  npmStart('--exit', String(code))
+  const ready = await Promise.race([once(npm.stdout, 'data'), once(npm, 'exit')])
+  npm.kill('SIGTERM')
+  const [exitCode] = await once(npm, 'exit')
+  expect(exitCode).toBe(code)
+  expect(JSON.parse(String(ready[0]))).toEqual({ args: ['--exit', String(code)] })
+})
+
+test('a source that does not compile stops the start with a line on stderr, stdout stays empty', async () => {
+  writeFileSync(join(root, 'api', 'main.ts'), 'const x: number = ""\n')
+  npmStart()
+  const [stdout, stderr, [exitCode]] = await Promise.all([
+    text(npm.stdout),
+    text(npm.stderr),
+    once(npm, 'exit'),
+  ])
+  expect(exitCode).toBe(1)
+  expect(stderr).toContain('fleet: the build failed, see above')
+  expect(stdout).toBe('')
+})

@@ -1,0 +1,34 @@
+// Which tests run how. The folder decides; a file `*.integration.test.ts` is an integration test anywhere.
+import { defineConfig } from 'vitest/config'
+
+const TESTS = '!(*.integration).test.{ts,mjs}'
+/** No native modules, no sockets, no child processes: they may share a process and should take milliseconds. */
+const UNIT = [
+  `schemas/**/${TESTS}`,
+  `engine/${TESTS}`,
+  `engine/{domain,ports,sim,edge}/**/${TESTS}`,
+  'engine/adapters/**/memory.test.ts',
+  `bench/{simulator,micro,measure}/**/${TESTS}`,
+]
+const NEVER = ['**/node_modules/**', 'dist/**', 'data/**']
+
+// A config file is read by the tool as its default export.
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      { test: { name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER } },
+      {
+        test: {
+          name: 'integration',
+          // lmdb, uWebSockets.js, argon2 and process signals do not work in worker threads.
+          pool: 'forks',
+          include: ['**/*.test.{ts,mjs}'],
+          exclude: [...NEVER, ...UNIT],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})
