@@ -1,0 +1,39 @@
+// The first admin, made at start while there is no user, so that a fresh service can be entered.
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../engine/ports/clock.ts'
+import type { Users } from '../../engine/ports/users.ts'
+import type { Ids } from '../ids.ts'
+import type { Settings } from '../settings.ts'
+import { newUser, normalEmail } from './accounts.ts'
+import type { Passwords } from './passwords.ts'
+
+const EMAIL = 'admin@fleet.local'
+const PASSWORD_BYTES = 12
+
+export interface FirstAdmin {
+  readonly email: string
+  /** Only if it was made up here: to be shown once, kept nowhere. */
+  readonly generatedPassword: string | undefined
+}
+
+/** Undefined if there is a user already, or if the first to register shall be the admin (`bootstrap`). */
+export async function createFirstAdmin(options: {
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly ids: Ids
+  readonly clock: Clock
+  readonly settings: Pick<Settings, 'adminEmail' | 'adminPassword' | 'registration'>
+}): Promise<FirstAdmin | undefined> {
+  const { users, passwords, settings } = options
+  const { adminEmail, adminPassword } = settings
+  const isNamed = adminEmail !== undefined || adminPassword !== undefined
+  if (users.count() > 0 || (settings.registration === 'bootstrap' && !isNamed)) return undefined
+  const generatedPassword =
+    adminPassword === undefined ? randomBytes(PASSWORD_BYTES).toString('base64url') : undefined
+  const passwordHash = await passwords.hash(adminPassword ?? generatedPassword ?? '')
+  if (passwordHash === 'busy') throw new Error('the first admin is made before anyone else can log in')
+  const email = normalEmail(adminEmail ?? EMAIL)
+  const user = newUser(options, { email, name: 'Admin', role: 'admin', passwordHash })
+  const made = await users.put(user, { onlyIfNone: true })
+  return made ? { email, generatedPassword } : undefined
+}

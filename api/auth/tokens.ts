@@ -1,0 +1,183 @@
+// Signed tokens: a user's access token for REST and /ws, a device's token for MQTT.
+//
+// T1. The two share a key (the broker may know the secret), so type and audience keep them apart.
+// T2. The moment of issue is in the token's id, in milliseconds: `iat` counts seconds, and a token must be told
+//     from one that was revoked in the same second.
+import { type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from 'jose'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
+import { TOPIC_ROOT } from '../../schemas/topics.ts'
+import { TOKEN_SCOPES, type TokenScope } from '../../schemas/vocabulary.ts'
+import { createIds, timeOfId } from '../ids.ts'
+import type { SigningKey } from './signing-key.ts'
+
+export interface AccessClaims {
+  readonly userId: UserId
+  readonly issuedAt: Millis
+  readonly expiresAt: Millis
+}
+export interface DeviceClaims {
+  readonly deviceId: DeviceId
+  readonly mayPublish: boolean
+  readonly maySubscribe: boolean
+  readonly issuedAt: Millis
+  readonly expiresAt: Millis
+}
+export type Verified<Claims> =
+  | { readonly kind: 'valid'; readonly claims: Claims }
+  | { readonly kind: 'void'; readonly why: 'expired' | 'invalid' }
+
+export interface IssuedToken {
+  readonly token: string
+  readonly expiresAt: Millis
+}
+export interface Tokens {
+  /** `validFrom`: never issued before it, even if the clock was set back. */
+  issueAccess(about: { readonly userId: UserId; readonly validFrom: Millis }): Promise<IssuedToken>
+  verifyAccess(token: string): Promise<Verified<AccessClaims>>
+  issueDevice(about: {
+    readonly deviceId: DeviceId
+    readonly validFrom: Millis
+    readonly ttlHours: number
+    readonly scopes?: readonly TokenScope[] | undefined
+  }): Promise<IssuedToken>
+  verifyDevice(token: string): Promise<Verified<DeviceClaims>>
+}
+
+const ACCESS = { typ: 'at+jwt', audience: 'fleet-api', prefix: 'at_' } as const
+const DEVICE = { typ: 'dev+jwt', audience: 'fleet-mqtt', prefix: 'dt_' } as const
+type Sort = typeof ACCESS | typeof DEVICE
+
+export function openTokens({ key, clock }: { readonly key: SigningKey; readonly clock: Clock }): Tokens {
+  const ids = createIds(clock)
+  const verified = new VerifiedTokens(clock)
+
+  async function issue(
+    sort: Sort,
+    claims: JWTPayload & { readonly sub: string },
+    life: { readonly validFrom: Millis; readonly seconds: number },
+  ): Promise<IssuedToken> {
+    const issuedAt = Millis(Math.max(clock.now(), life.validFrom))
+    const expires = Math.floor(issuedAt / 1000) + life.seconds
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: key.alg, typ: sort.typ })
+      .setAudience(sort.audience)
+      .setIssuedAt(Math.floor(issuedAt / 1000))
+      .setExpirationTime(expires)
+      .setJti(ids.next(sort.prefix, issuedAt))
+      .sign(key.sign)
+    return { token, expiresAt: Millis(expires * 1000) }
+  }
+
+  async function verify(sort: Sort, token: string): Promise<Verified<Signed>> {
+    if (token.length > LIMITS.tokenCharsMax) return INVALID
+    try {
+      const { payload } = await jwtVerify(token, key.verify, {
+        algorithms: [key.alg],
+        typ: sort.typ,
+        audience: sort.audience,
+        requiredClaims: ['sub', 'exp', 'iat', 'jti'],
+        currentDate: new Date(clock.now()),
+      })
+      return toSigned(payload, sort)
+    } catch (error) {
+      if (error instanceof joseErrors.JWTExpired) return EXPIRED
+      // A token is judged, not trusted: whatever is wrong with it, it is not valid.
+      return INVALID
+    }
+  }
+
+  return {
+    issueAccess: ({ userId, validFrom }) =>
+      issue(ACCESS, { sub: userId }, { validFrom, seconds: LIMITS.accessTokenSec }),
+
+    async verifyAccess(token) {
+      const known = verified.get(token)
+      if (known !== undefined) return known
+      const result = await verify(ACCESS, token)
+      if (result.kind === 'void') return result
+      const { subject, issuedAt, expiresAt } = result.claims
+      const claims = { userId: UserId(subject), issuedAt, expiresAt }
+      verified.add(token, claims)
+      return { kind: 'valid', claims }
+    },
+
+    issueDevice({ deviceId, validFrom, ttlHours, scopes = TOKEN_SCOPES }) {
+      const filters = (scope: TokenScope) => (scopes.includes(scope) ? [ownFilter(deviceId)] : [])
+      const topics = { publish: filters('publish'), subscribe: filters('subscribe') }
+      return issue(
+        DEVICE,
+        { sub: deviceId, scope: 'device', topics },
+        { validFrom, seconds: ttlHours * 3600 },
+      )
+    },
+
+    async verifyDevice(token) {
+      const result = await verify(DEVICE, token)
+      return result.kind === 'void' ? result : toDeviceClaims(result.claims)
+    },
+  }
+}
+
+/** The topic filter of a device's whole namespace. */
+export const ownFilter = (deviceId: DeviceId): string => `${TOPIC_ROOT}/${deviceId}/#`
+
+interface Signed {
+  readonly subject: string
+  readonly issuedAt: Millis
+  readonly expiresAt: Millis
+  readonly payload: JWTPayload
+}
+const INVALID = { kind: 'void', why: 'invalid' } as const
+const EXPIRED = { kind: 'void', why: 'expired' } as const
+
+function toSigned(payload: JWTPayload, sort: Sort): Verified<Signed> {
+  const { sub, exp, iat, jti } = payload
+  const issuedAt = typeof jti === 'string' ? timeOfId(jti, sort.prefix) : undefined
+  // `exp: 1e400` is Infinity once parsed, and never passes.
+  const sound = typeof sub === 'string' && Number.isSafeInteger(exp) && Number.isSafeInteger(iat)
+  if (!sound || issuedAt === undefined || exp === undefined) return INVALID
+  return { kind: 'valid', claims: { subject: sub, issuedAt, expiresAt: Millis(exp * 1000), payload } }
+}
+
+function toDeviceClaims({ subject, issuedAt, expiresAt, payload }: Signed): Verified<DeviceClaims> {
+  const deviceId = parseDeviceId(subject)
+  const { scope, topics } = payload
+  if (deviceId === undefined || scope !== 'device' || typeof topics !== 'object' || topics === null)
+    return INVALID
+  const own = ownFilter(deviceId)
+  const has = (filters: unknown) => Array.isArray(filters) && filters.includes(own)
+  const mayPublish = 'publish' in topics && has(topics.publish)
+  const maySubscribe = 'subscribe' in topics && has(topics.subscribe)
+  return { kind: 'valid', claims: { deviceId, mayPublish, maySubscribe, issuedAt, expiresAt } }
+}
+
+/** Access tokens whose signature was found good; their expiry is looked at each time. */
+class VerifiedTokens {
+  readonly #clock: Clock
+  readonly #claims = new Map<string, AccessClaims>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get(token: string): Verified<AccessClaims> | undefined {
+    const claims = this.#claims.get(token)
+    if (claims === undefined) return undefined
+    if (claims.expiresAt > this.#clock.now()) return { kind: 'valid', claims }
+    this.#claims.delete(token)
+    return EXPIRED
+  }
+
+  add(token: string, claims: AccessClaims): void {
+    if (this.#claims.size >= LIMITS.verifiedTokensMax) {
+      // The oldest goes: a Map keeps its keys in the order they came.
+      for (const oldest of this.#claims.keys()) {
+        this.#claims.delete(oldest)
+        break
+      }
+    }
+    this.#claims.set(token, claims)
+  }
+}

@@ -1,0 +1,59 @@
+// A device as REST and /ws show it.
+import type { DeviceView } from '../../engine/index.ts'
+import { type Millis, toIso } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json-schema.ts'
+
+export interface DeviceBodySettings {
+  readonly heartbeatTimeoutMs: number
+}
+
+export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodySettings) {
+  const { device } = view
+  // Metadata was JSON when it came in; the engine's type for it is the same shape.
+  const metadata: JsonObject = device.metadata
+  return {
+    device_id: device.id,
+    name: device.name,
+    type: device.type,
+    description: device.description ?? null,
+    status: device.status,
+    status_reason: device.statusReason ?? null,
+    group: device.group ?? null,
+    tags: [...device.tags],
+    metadata,
+    parent_id: device.parentId ?? null,
+    firmware_version: device.firmwareVersion ?? null,
+    issues: [...device.issues],
+    heartbeat_timeout_sec: heartbeatTimeoutMs / 1000,
+    connectivity: {
+      connected: view.connected,
+      since: isoOrNull(view.connectedSince),
+      reason: view.connectionReason ?? null,
+      session_id: view.sessionId ?? null,
+      ip: view.ip ?? null,
+      flapping: false,
+    },
+    last_seen_at: isoOrNull(view.lastSeenAt),
+    last_telemetry_at: isoOrNull(view.lastTelemetryAt),
+    created_at: toIso(device.createdAt),
+    updated_at: toIso(device.updatedAt),
+    etag: deviceEtag(view),
+  }
+}
+
+/** `<revision>-<live>`: an edit is checked against the revision alone, a cached copy against both, so that a
+ *  device that merely spoke is shown afresh and can still be edited. Without quotes. */
+export function deviceEtag(view: DeviceView): string {
+  const { connected, connectedSince, connectionReason, sessionId, ip, lastSeenAt, lastTelemetryAt } = view
+  const live = [connected, connectedSince, connectionReason, sessionId, ip, lastSeenAt, lastTelemetryAt]
+  return `${view.device.revision}-${hash32(live.join(' ')).toString(36)}`
+}
+
+/** FNV-1a. */
+function hash32(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}
+
+const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))

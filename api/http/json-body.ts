@@ -1,0 +1,56 @@
+// Reads a JSON body: its depth is bounded before it is parsed, and keys that could reach a prototype are refused.
+import type { FastifyInstance } from 'fastify'
+import { LIMITS } from '../../engine/limits.ts'
+
+export const JSON_TYPES = ['application/json', 'application/merge-patch+json'] as const
+
+/** What a body that cannot be read is refused with. */
+export class UnreadableBody extends Error {
+  override readonly name = 'UnreadableBody'
+}
+
+export function acceptJson(app: FastifyInstance): void {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const parseSafely = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser([...JSON_TYPES], { parseAs: 'buffer' }, (request, body, done) => {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    if (bytes.length === 0) return done(null, undefined)
+    if (isDeeperThan(bytes, LIMITS.bodyDepthMax))
+      return done(new UnreadableBody(`the JSON is nested deeper than ${LIMITS.bodyDepthMax} levels`))
+    let text: string
+    try {
+      text = decoder.decode(bytes)
+    } catch {
+      // The decoder throws for one reason only.
+      return done(new UnreadableBody('the body is not valid UTF-8'))
+    }
+    parseSafely(request, text, (error, value) =>
+      error === null
+        ? done(null, value)
+        : done(new UnreadableBody('the body is not valid JSON, or has a key that is not allowed')),
+    )
+    return undefined
+  })
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Counts brackets outside of strings; says nothing about whether the text is JSON. */
+export function isDeeperThan(bytes: Uint8Array, depthMax: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (inString) {
+      if (byte === BACKSLASH) i++
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) inString = true
+    // `[` and `{` differ in one bit, as do `]` and `}`.
+    else if (byte === 0x5b || byte === 0x7b) {
+      if (++depth > depthMax) return true
+    } else if (byte === 0x5d || byte === 0x7d) depth--
+  }
+  return false
+}

@@ -1,0 +1,108 @@
+// Sends problems: for refusals of handlers, for errors of the server itself, and for requests it cannot even read.
+import type { Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LIMITS } from '../../engine/limits.ts'
+import { Fault, type FaultCode } from '../../engine/ports/fault.ts'
+import { toProblem } from '../../schemas/problem.ts'
+import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
+import type { Logger } from '../logging.ts'
+import { type Refusal, refused } from './answer.ts'
+import { UnreadableBody } from './json-body.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+
+const TYPE = 'application/problem+json; charset=utf-8'
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  const instance = pathOf(request.url)
+  const problem = toProblem(refusal, { instance, requestId: request.id })
+  const { retry_after_sec: wait } = refusal.detail
+  if (typeof wait === 'number') reply.header('retry-after', String(wait))
+  if (problem.status === 401) reply.header('www-authenticate', challenge(refusal.code))
+  if (problem.status === 401 || problem.status === 403) reply.header('cache-control', 'no-store')
+  return reply.code(problem.status).type(TYPE).send(JSON.stringify(problem))
+}
+
+/** [RFC 6750] No `error` for a request that carried no token at all, or tried to log in. */
+function challenge(code: RefusalCode): string {
+  return code === 'INVALID_CREDENTIALS' ? 'Bearer' : 'Bearer error="invalid_token"'
+}
+
+/** The path alone: a query may carry a token. */
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
+
+const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
+  LOG_UNAVAILABLE: 'log',
+  LOG_FULL: 'log',
+  STORE_UNAVAILABLE: 'store',
+  STORE_FENCED: 'store',
+  TELEMETRY_UNAVAILABLE: 'telemetry',
+  TELEMETRY_REFUSED: 'telemetry',
+  BROKER_UNAVAILABLE: 'broker',
+  DATA_DIR_TOO_NEW: 'store',
+  DATA_DIR_IN_USE: 'store',
+  PORT_IN_USE: 'broker',
+  SHARD_LOST: 'shards',
+  OVERLOADED: 'shards',
+}
+
+/** What an error thrown on the way means to the caller. Logged only where someone must act. */
+export function toRefusal(error: unknown, { url, headers, id }: FastifyRequest, logger: Logger): Refusal {
+  if (error instanceof Fault) {
+    logger.warn(
+      { request_id: id, fault: error.code, path: pathOf(url) },
+      'request failed: a dependency is down',
+    )
+    return refused('DEPENDENCY_UNAVAILABLE', {
+      message: 'nothing is known to have happened; try again',
+      dependency: DEPENDENCIES[error.code],
+      retry_after_sec: LIMITS.retryAfterSec,
+    })
+  }
+  if (error instanceof UnreadableBody) return refused('BAD_REQUEST', { message: error.message })
+  const code = codeOf(error)
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(headers['content-length'])
+  const status = statusOf(error)
+  if (status === 415)
+    return refused('UNSUPPORTED_MEDIA_TYPE', { message: 'send the body as content-type application/json' })
+  if (status === 503) return refused('DEPENDENCY_UNAVAILABLE', { retry_after_sec: LIMITS.retryAfterSec })
+  if (status >= 400 && status < 500) return refused('BAD_REQUEST', { message: 'the request cannot be read' })
+  logger.error({ request_id: id, err: error, path: pathOf(url) }, 'request failed: a mistake of the service')
+  return refused('INTERNAL', { message: 'tell the operator the request_id' })
+}
+
+function tooLarge(contentLength: string | undefined): Refusal {
+  const actual = Number(contentLength)
+  const detail = { limit: LIMITS.bodyBytesMax, ...(actual > 0 ? { actual } : {}) }
+  return refused('PAYLOAD_TOO_LARGE', detail)
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+}
+
+function statusOf(error: unknown): number {
+  const status = typeof error === 'object' && error !== null && 'statusCode' in error ? error.statusCode : 500
+  return typeof status === 'number' ? status : 500
+}
+
+/** Answers bytes that are no HTTP request. There is no request object then, only a socket. */
+export function refuseBytes(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
+  const code =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'HEADERS_TOO_LARGE'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'REQUEST_TIMEOUT'
+        : 'BAD_REQUEST'
+  const body = JSON.stringify(toProblem(refused(code), { instance: '/', requestId }))
+  const headers = {
+    ...SECURITY_HEADERS,
+    'content-type': TYPE,
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const { status } = REFUSALS[code]
+  socket.end(`HTTP/1.1 ${status} ${code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,92 @@
+// Checks what comes in against its schema, and says what is wrong field by field.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { TSchema } from 'typebox'
+import { LIMITS } from '../../engine/limits.ts'
+import type { FieldError } from '../../schemas/problem.ts'
+import { type Refusal, refused } from './answer.ts'
+
+export type Source = 'body' | 'query' | 'path'
+
+/** Undefined if the value is as the schema wants it. Query values are turned into its types, in place. */
+export type Check = (value: unknown, bytes: number) => Refusal | undefined
+
+export interface Validation {
+  check(schema: TSchema, source: Source): Check
+}
+
+export function createValidation(): Validation {
+  // Unknown fields are kept and ignored, never stripped in silence; a body's types are what they are.
+  const shared = {
+    removeAdditional: false,
+    useDefaults: true,
+    strict: false,
+    validateFormats: false,
+  } as const
+  const text = { ...shared, coerceTypes: 'array' } as const
+  const compilers = {
+    body: { first: new Ajv(shared), all: new Ajv({ ...shared, allErrors: true }) },
+    query: { first: new Ajv({ ...text, allErrors: true }), all: undefined },
+    path: { first: new Ajv(text), all: undefined },
+  }
+  return {
+    check(schema, source) {
+      const { first, all } = compilers[source]
+      const validate = first.compile(schema)
+      let explain: ValidateFunction | undefined
+      return (value, bytes) => {
+        if (validate(value)) return undefined
+        // All mistakes of a large body could be a million: it is told the first.
+        if (all === undefined || bytes > LIMITS.explainBytesMax) return toRefusal(validate.errors, source)
+        explain ??= all.compile(schema)
+        explain(value)
+        return toRefusal(explain.errors ?? validate.errors, source)
+      }
+    },
+  }
+}
+
+function toRefusal(found: readonly ErrorObject[] | null | undefined, source: Source): Refusal {
+  const errors = (found ?? [])
+    // A union says what each of its members wants; `anyOf` itself adds nothing but the number of members.
+    .filter(({ keyword }, _, { length }) => keyword !== 'anyOf' || length === 1)
+    .slice(0, LIMITS.validationErrorsMax)
+    .map((error) => toFieldError(error, source))
+  const first = errors[0]
+  const message = first === undefined ? 'the value is not valid' : `${first.path || '/'}: ${first.message}`
+  return refused('VALIDATION_FAILED', { message, errors })
+}
+
+const CODES: Readonly<Record<string, string>> = {
+  required: 'REQUIRED',
+  type: 'WRONG_TYPE',
+  enum: 'NOT_ALLOWED',
+  const: 'NOT_ALLOWED',
+  minimum: 'OUT_OF_RANGE',
+  maximum: 'OUT_OF_RANGE',
+  minLength: 'TOO_SHORT',
+  maxLength: 'TOO_LONG',
+  pattern: 'WRONG_FORMAT',
+  format: 'WRONG_FORMAT',
+  minItems: 'TOO_FEW',
+  maxItems: 'TOO_MANY',
+  uniqueItems: 'DUPLICATE',
+  additionalProperties: 'UNKNOWN_PARAMETER',
+}
+
+function toFieldError({ keyword, instancePath, params, message }: ErrorObject, source: Source): FieldError {
+  const { missingProperty, additionalProperty, allowedValues } = params
+  const name = missingProperty ?? additionalProperty
+  const path = typeof name === 'string' ? `${instancePath}/${escaped(name)}` : instancePath
+  const allowed = Array.isArray(allowedValues) ? `: ${allowedValues.join(', ')}` : ''
+  return {
+    path,
+    in: source,
+    code: CODES[keyword] ?? 'NOT_VALID',
+    message: `${typeof name === 'string' ? nameMessage(keyword) : (message ?? 'is not valid')}${allowed}`,
+  }
+}
+
+const nameMessage = (keyword: string) => (keyword === 'required' ? 'is required' : 'is not known')
+
+/** [RFC 6901] */
+const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,0 +1,53 @@
+// Identifiers made by the service: a prefix and a lower-case ULID, which sorts by time and carries it.
+import { randomFillSync } from 'node:crypto'
+import type { Clock } from '../engine/ports/clock.ts'
+import { Millis } from '../schemas/ids.ts'
+
+/** Crockford's base 32: no i, l, o, u. */
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
+const TIME_CHARS = 10
+const RANDOM_CHARS = 16
+const POOL_BYTES = RANDOM_CHARS * 256
+
+export interface Ids {
+  /** A new id, such as `dev_01jd0c3k9x7m2v5t8r4q6w1z0y`. `at` is the time it carries, now if left out. */
+  next(prefix: string, at?: Millis): string
+}
+
+export function createIds(clock: Clock): Ids {
+  const pool = new Uint8Array(POOL_BYTES)
+  let used = POOL_BYTES
+  const random = () => {
+    if (used === POOL_BYTES) {
+      randomFillSync(pool)
+      used = 0
+    }
+    let text = ''
+    for (const byte of pool.subarray(used, used + RANDOM_CHARS)) text += DIGITS.charAt(byte & 31)
+    used += RANDOM_CHARS
+    return text
+  }
+  return { next: (prefix, at = clock.now()) => `${prefix}${timeChars(at)}${random()}` }
+}
+
+/** The time an id carries; undefined for text that is no such id. */
+export function timeOfId(id: string, prefix: string): Millis | undefined {
+  if (id.length !== prefix.length + TIME_CHARS + RANDOM_CHARS || !id.startsWith(prefix)) return undefined
+  let at = 0
+  for (const char of id.slice(prefix.length, prefix.length + TIME_CHARS)) {
+    const digit = DIGITS.indexOf(char)
+    if (digit < 0) return undefined
+    at = at * 32 + digit
+  }
+  return Millis(at)
+}
+
+function timeChars(at: Millis): string {
+  let text = ''
+  let rest: number = at
+  for (let i = 0; i < TIME_CHARS; i++) {
+    text = DIGITS.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
+}

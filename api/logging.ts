@@ -1,0 +1,38 @@
+// Program logging: JSON lines on stdout, without secrets.
+import { type DestinationStream, pino } from 'pino'
+
+type Fields = Readonly<Record<string, unknown>>
+export interface Logger {
+  debug(fields: Fields, message: string): void
+  info(fields: Fields, message: string): void
+  warn(fields: Fields, message: string): void
+  error(fields: Fields, message: string): void
+}
+
+const SECRETS = [
+  'authorization',
+  'cookie',
+  'password',
+  'token',
+  'access_token',
+  'refresh_token',
+  'mqtt_token',
+  'secret',
+]
+
+/** One level of nesting is looked at: nothing logs whole bodies. */
+const REDACTED = SECRETS.flatMap((name) => [name, `*.${name}`])
+
+export function openLogger(options: { readonly level: string; readonly to?: DestinationStream }): Logger {
+  const settings = {
+    level: options.level,
+    base: null,
+    redact: { paths: REDACTED, censor: '[redacted]' },
+    formatters: { level: (label: string) => ({ level: label }) },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  }
+  return options.to === undefined ? pino(settings) : pino(settings, options.to)
+}
+
+const nothing = () => {}
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }

@@ -1,0 +1,203 @@
+// The settings: read once at start from the environment into a frozen, normalised object. Nothing else reads it.
+import { resolve } from 'node:path'
+import { parsePrivateKey } from './auth/private-key.ts'
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export const REGISTRATIONS = ['open', 'bootstrap', 'locked'] as const
+export type Registration = (typeof REGISTRATIONS)[number]
+
+/** `kept`: made at the first start and kept by the store. */
+export type Signing =
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'private_key'; readonly pem: string }
+  | { readonly kind: 'kept' }
+
+export interface Settings {
+  readonly profile: 'embedded' | 'cluster'
+  readonly host: string
+  readonly httpPort: number
+  readonly mqttPort: number
+  readonly dataDir: string
+  readonly durability: 'power' | 'process'
+  readonly registration: Registration
+  readonly adminEmail: string | undefined
+  readonly adminPassword: string | undefined
+  readonly signing: Signing
+  readonly heartbeatTimeoutMs: number
+  readonly deviceTypesPath: string | undefined
+  readonly retentionDays: number | undefined
+  readonly shards: number
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+}
+
+export type ReadSettings =
+  | { readonly kind: 'settings'; readonly settings: Settings }
+  /** One line that names the setting and what was expected. */
+  | { readonly kind: 'wrong'; readonly line: string }
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const SECRET_BYTES_MIN = 32
+const HEARTBEAT_SEC_MAX = 86_400
+const SHARDS_MAX = 64
+
+const NAMES = [
+  'FLEET_PROFILE',
+  'FLEET_HOST',
+  'FLEET_HTTP_PORT',
+  'FLEET_MQTT_PORT',
+  'FLEET_DATA_DIR',
+  'FLEET_DURABILITY',
+  'FLEET_REGISTRATION',
+  'FLEET_ADMIN_EMAIL',
+  'FLEET_ADMIN_PASSWORD',
+  'FLEET_JWT_SECRET',
+  'FLEET_JWT_PRIVATE_KEY',
+  'FLEET_HEARTBEAT_TIMEOUT_SEC',
+  'FLEET_DEVICE_TYPES',
+  'FLEET_RETENTION_DAYS',
+  'FLEET_SHARDS',
+  'FLEET_LOG_LEVEL',
+] as const
+type Name = (typeof NAMES)[number]
+
+export function readSettings(
+  environment: Environment = process.env,
+  machine: { readonly cores: number },
+): ReadSettings {
+  // Collected and reported one at a time: the first line is the one to act on.
+  const wrong: string[] = []
+  const known: ReadonlySet<string> = new Set(NAMES)
+  for (const name of Object.keys(environment))
+    if (name.startsWith('FLEET_') && !known.has(name))
+      wrong.push(`${name} is not a setting; known are ${NAMES.join(', ')}`)
+  const read = new Reader(environment, wrong)
+  const profile = read.word('FLEET_PROFILE', ['embedded', 'cluster'], 'embedded')
+  const host = read.text('FLEET_HOST') ?? (profile === 'embedded' ? '127.0.0.1' : '0.0.0.0')
+  const settings: Settings = {
+    profile,
+    host,
+    httpPort: read.number('FLEET_HTTP_PORT', { min: 0, max: 65_535, default: 8000 }),
+    mqttPort: read.number('FLEET_MQTT_PORT', { min: 0, max: 65_535, default: 1883 }),
+    dataDir: resolve(read.text('FLEET_DATA_DIR') ?? './data'),
+    durability: read.word('FLEET_DURABILITY', ['power', 'process'], 'power'),
+    registration: readRegistration(read, { profile, host }),
+    adminEmail: read.matching('FLEET_ADMIN_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an e-mail address')?.toLowerCase(),
+    adminPassword: read.matching('FLEET_ADMIN_PASSWORD', /^.{8,256}$/su, '8 to 256 characters'),
+    signing: readSigning(read, profile),
+    heartbeatTimeoutMs:
+      1000 * read.number('FLEET_HEARTBEAT_TIMEOUT_SEC', { min: 1, max: HEARTBEAT_SEC_MAX, default: 60 }),
+    deviceTypesPath: read.text('FLEET_DEVICE_TYPES'),
+    retentionDays: read.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
+    shards: read.number('FLEET_SHARDS', {
+      min: 1,
+      max: SHARDS_MAX,
+      default: Math.min(SHARDS_MAX, Math.max(1, machine.cores - 1)),
+    }),
+    logLevel: read.word('FLEET_LOG_LEVEL', LOG_LEVELS, 'info'),
+  }
+  const line = wrong[0]
+  return line === undefined
+    ? { kind: 'settings', settings: Object.freeze(settings) }
+    : { kind: 'wrong', line }
+}
+
+/** [contract 2.3] Beyond loopback, anyone could make themselves admin: `open` must be meant. */
+function readRegistration(
+  read: Reader,
+  { profile, host }: { profile: Settings['profile']; host: string },
+): Registration {
+  const set = read.text('FLEET_REGISTRATION') !== undefined
+  const registration = read.word(
+    'FLEET_REGISTRATION',
+    REGISTRATIONS,
+    profile === 'embedded' ? 'open' : 'bootstrap',
+  )
+  if (registration === 'open' && !set && !isLoopback(host))
+    read.refuse(
+      'FLEET_REGISTRATION',
+      `must be set when FLEET_HOST is ${host}: locked, bootstrap, or open if anyone who can reach it may become admin`,
+    )
+  return registration
+}
+
+function readSigning(read: Reader, profile: Settings['profile']): Signing {
+  const secret = read.text('FLEET_JWT_SECRET')
+  const pem = read.text('FLEET_JWT_PRIVATE_KEY')?.replaceAll('\\n', '\n')
+  if (secret !== undefined && pem !== undefined)
+    read.refuse('FLEET_JWT_SECRET', 'and FLEET_JWT_PRIVATE_KEY are both set; expected one of them')
+  if (secret !== undefined) {
+    if (Buffer.byteLength(secret) < SECRET_BYTES_MIN)
+      read.refuse('FLEET_JWT_SECRET', `is too short; expected at least ${SECRET_BYTES_MIN} bytes`)
+    return { kind: 'secret', secret }
+  }
+  if (pem !== undefined) {
+    if (parsePrivateKey(pem) === undefined)
+      read.refuse('FLEET_JWT_PRIVATE_KEY', 'expected a PEM private key: RSA of 2048 bits or more, or Ed25519')
+    return { kind: 'private_key', pem }
+  }
+  if (profile === 'cluster')
+    read.refuse('FLEET_JWT_SECRET', 'or FLEET_JWT_PRIVATE_KEY is needed in the cluster profile')
+  return { kind: 'kept' }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+interface Range {
+  readonly min: number
+  readonly max: number
+}
+
+class Reader {
+  readonly #environment: Environment
+  readonly #wrong: string[]
+
+  constructor(environment: Environment, wrong: string[]) {
+    this.#environment = environment
+    this.#wrong = wrong
+  }
+
+  refuse(name: Name, what: string): void {
+    this.#wrong.push(`${name} ${what}`)
+  }
+
+  /** An empty value counts as not set: compose files write it so. */
+  text(name: Name): string | undefined {
+    const value = this.#environment[name]
+    return value === undefined || value === '' ? undefined : value
+  }
+
+  word<const Words extends readonly string[]>(
+    name: Name,
+    words: Words,
+    otherwise: Words[number],
+  ): Words[number] {
+    const text = this.text(name)
+    if (text === undefined) return otherwise
+    const word = words.find((candidate) => candidate === text)
+    if (word === undefined) this.refuse(name, `is "${text}"; expected one of ${words.join(', ')}`)
+    return word ?? otherwise
+  }
+
+  /** The value is not shown: it may be a secret. */
+  matching(name: Name, pattern: RegExp, expected: string): string | undefined {
+    const text = this.text(name)
+    if (text !== undefined && !pattern.test(text)) this.refuse(name, `expected ${expected}`)
+    return text
+  }
+
+  number(name: Name, range: Range & { readonly default: number }): number {
+    return this.numberIfSet(name, range) ?? range.default
+  }
+
+  numberIfSet(name: Name, { min, max }: Range): number | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= min && value <= max))
+      this.refuse(name, `is "${text}"; expected a whole number from ${min} to ${max}`)
+    return value
+  }
+}

@@ -1,0 +1,119 @@
+// Bodies of /auth: people, their tokens, and the tokens of devices.
+import { type Static, Type } from 'typebox'
+import { BODY_LIMITS } from './body-limits.ts'
+import { choice, Instant, orNull } from './json-schema.ts'
+import { ROLES, TOKEN_SCOPES } from './vocabulary.ts'
+
+const Email = Type.String({
+  minLength: 3,
+  maxLength: BODY_LIMITS.emailCharsMax,
+  // One @, no blanks and no control characters: whether mail arrives is not ours to judge.
+  pattern: '^[^\\s\\u0000-\\u001f\\u007f@<>"]+@[^\\s\\u0000-\\u001f\\u007f@<>"]+$',
+  examples: ['ada@example.com'],
+})
+/** Letters of any script, but nothing that could break a line of a log or a page. */
+export const LINE_PATTERN =
+  '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$'
+
+export const RegisterBody = Type.Object(
+  {
+    email: Email,
+    password: Type.String({
+      minLength: BODY_LIMITS.passwordCharsMin,
+      maxLength: BODY_LIMITS.passwordCharsMax,
+      examples: ['correct horse battery'],
+    }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: BODY_LIMITS.nameCharsMax,
+      pattern: LINE_PATTERN,
+      examples: ['Ada'],
+    }),
+    role: Type.Optional(choice(ROLES, { default: 'viewer' })),
+  },
+  { title: 'RegisterBody' },
+)
+export type RegisterBody = Static<typeof RegisterBody>
+
+export const LoginBody = Type.Object(
+  {
+    email: Type.String({ minLength: 1, maxLength: BODY_LIMITS.emailCharsMax, examples: ['ada@example.com'] }),
+    password: Type.String({
+      minLength: 1,
+      maxLength: BODY_LIMITS.passwordCharsMax,
+      examples: ['correct horse battery'],
+    }),
+  },
+  { title: 'LoginBody' },
+)
+
+const RefreshToken = Type.String({ minLength: 1, maxLength: BODY_LIMITS.refreshTokenCharsMax })
+export const RefreshBody = Type.Object({ refresh_token: RefreshToken }, { title: 'RefreshBody' })
+export const LogoutBody = Type.Object(
+  { refresh_token: Type.Optional(RefreshToken) },
+  { title: 'LogoutBody', description: 'Without a refresh token, every login of the caller ends.' },
+)
+
+export const RegisteredUser = Type.Object(
+  {
+    id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    email: Type.String(),
+    name: Type.String(),
+    role: choice(ROLES),
+    created_at: Instant,
+  },
+  { title: 'RegisteredUser' },
+)
+export type RegisteredUser = Static<typeof RegisteredUser>
+
+export const Me = Type.Object(
+  {
+    id: Type.String(),
+    email: Type.String(),
+    name: Type.String(),
+    role: choice(ROLES),
+    groups: Type.Array(Type.String(), { description: 'Group subtrees; empty is everything' }),
+    created_at: Instant,
+    last_login_at: orNull(Instant),
+  },
+  { title: 'Me' },
+)
+export type Me = Static<typeof Me>
+
+export const Login = Type.Object(
+  {
+    access_token: Type.String(),
+    refresh_token: Type.String(),
+    token_type: choice(['bearer']),
+    expires_in: Type.Integer({ minimum: 1, description: 'Seconds' }),
+  },
+  { title: 'Login' },
+)
+export type Login = Static<typeof Login>
+
+export const DeviceTokenBody = Type.Object(
+  {
+    device_id: Type.String({ minLength: 1, maxLength: 64, examples: ['robot-7'] }),
+    scopes: Type.Optional(
+      Type.Array(choice(TOKEN_SCOPES), {
+        minItems: 1,
+        maxItems: TOKEN_SCOPES.length,
+        uniqueItems: true,
+        default: [...TOKEN_SCOPES],
+      }),
+    ),
+    ttl_hours: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: BODY_LIMITS.deviceTokenHoursMax,
+        default: BODY_LIMITS.deviceTokenHoursDefault,
+      }),
+    ),
+  },
+  { title: 'DeviceTokenBody' },
+)
+
+export const DeviceToken = Type.Object(
+  { device_id: Type.String(), mqtt_token: Type.String(), expires_at: Instant },
+  { title: 'DeviceToken' },
+)

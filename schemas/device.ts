@@ -1,0 +1,138 @@
+// Bodies of /devices.
+import { type Static, Type } from 'typebox'
+import { LINE_PATTERN } from './auth.ts'
+import { BODY_LIMITS } from './body-limits.ts'
+import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { PAGE_QUERY, pageOf } from './page.ts'
+import { DEVICE_STATUSES } from './vocabulary.ts'
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: BODY_LIMITS.nameCharsMax,
+  pattern: LINE_PATTERN,
+  examples: ['Picker 7'],
+})
+const SEGMENT = '[A-Za-z0-9._-]{1,64}'
+const Group = Type.String({
+  maxLength: BODY_LIMITS.groupCharsMax,
+  pattern: `^${SEGMENT}(/${SEGMENT}){0,${BODY_LIMITS.groupLevelsMax - 1}}$`,
+  examples: ['warehouse/a'],
+})
+const Tag = Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax, pattern: LINE_PATTERN })
+const Tags = Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, examples: [['picker', 'floor-2']] })
+const Description = Type.String({ maxLength: BODY_LIMITS.descriptionCharsMax })
+const Id = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['robot-7'] })
+
+/** Fields that are set at registration, or never by a caller. */
+export const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token'] as const
+
+export const DeviceParams = Type.Object({ device_id: Type.String({ examples: ['robot-7'] }) })
+
+export const RegisterDeviceBody = Type.Object(
+  {
+    device_id: Type.Optional(Id),
+    name: Name,
+    type: Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] }),
+    description: Type.Optional(orNull(Description)),
+    group: Type.Optional(orNull(Group)),
+    tags: Type.Optional(orNull(Tags)),
+    metadata: Type.Optional(orNull(FreeObject)),
+    parent_id: Type.Optional(orNull(Id)),
+  },
+  { title: 'RegisterDeviceBody' },
+)
+
+export const ReplaceDeviceBody = Type.Object(
+  {
+    name: Type.Optional(Name),
+    description: Type.Optional(orNull(Description)),
+    group: Type.Optional(orNull(Group)),
+    tags: Type.Optional(orNull(Tags)),
+    metadata: Type.Optional(orNull(FreeObject)),
+  },
+  { title: 'ReplaceDeviceBody', description: 'What is left out is emptied; the name stays.' },
+)
+
+export const EditDeviceBody = Type.Object(
+  {
+    name: Type.Optional(Name),
+    description: Type.Optional(orNull(Description)),
+    group: Type.Optional(orNull(Group)),
+    tags: Type.Optional(orNull(Tags)),
+    metadata: Type.Optional(orNull(FreeObject)),
+    status: Type.Optional(choice(DEVICE_STATUSES)),
+    status_reason: Type.Optional(Type.String({ maxLength: BODY_LIMITS.reasonCharsMax })),
+  },
+  { title: 'EditDeviceBody', description: 'A JSON merge patch (RFC 7396).' },
+)
+
+const DEVICE_FIELDS = {
+  device_id: Type.String(),
+  name: Type.String(),
+  type: Type.String(),
+  description: orNull(Type.String()),
+  status: choice(DEVICE_STATUSES),
+  status_reason: orNull(Type.String()),
+  group: orNull(Type.String()),
+  tags: Type.Array(Type.String()),
+  metadata: FreeObject,
+  parent_id: orNull(Type.String()),
+  firmware_version: orNull(Type.String()),
+  issues: Type.Array(Type.String()),
+  heartbeat_timeout_sec: Type.Number(),
+  connectivity: Type.Object(
+    {
+      connected: Type.Boolean(),
+      since: orNull(Instant),
+      reason: orNull(Type.String()),
+      session_id: orNull(Type.String()),
+      ip: orNull(Type.String()),
+      flapping: Type.Boolean(),
+    },
+    { title: 'Connectivity' },
+  ),
+  last_seen_at: orNull(Instant),
+  last_telemetry_at: orNull(Instant),
+  created_at: Instant,
+  updated_at: Instant,
+  etag: Type.String(),
+}
+export const DeviceBody = Type.Object(DEVICE_FIELDS, { title: 'Device' })
+export type DeviceBody = Static<typeof DeviceBody>
+
+export const RegisteredDevice = Type.Object(
+  {
+    ...DEVICE_FIELDS,
+    id: Type.String({ description: 'The same as `device_id`' }),
+    access_token: Type.String({ description: 'The MQTT password of the device; shown only here' }),
+    mqtt_topics: Type.Object({ publish: Type.String(), subscribe: Type.String() }),
+    mqtt_endpoint: Type.String({ examples: ['mqtt://localhost:1883'] }),
+  },
+  { title: 'RegisteredDevice' },
+)
+
+const SORTS = ['created_at', 'updated_at', 'name', 'device_id', 'status', 'type', 'group'] as const
+export const DeviceListQuery = Type.Object(
+  {
+    ...PAGE_QUERY,
+    status: Type.Optional(choice(DEVICE_STATUSES)),
+    type: Type.Optional(Type.String({ minLength: 1 })),
+    group: Type.Optional(Group),
+    group_exact: Type.Optional(Type.Boolean({ description: 'The group alone, without its subtree' })),
+    tag: Type.Optional(
+      Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, description: 'Repeated: all of them' }),
+    ),
+    q: Type.Optional(
+      Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'A prefix of name or id' }),
+    ),
+    sort: Type.Optional(
+      Type.String({
+        pattern: `^(${SORTS.join('|')})(:(ASC|DESC|asc|desc))?$`,
+        default: 'created_at:DESC',
+        examples: ['name:ASC'],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export const DevicePage = pageOf(DeviceBody, 'DevicePage')

@@ -1,0 +1,19 @@
+// Bodies of the operational endpoints.
+import { type Static, Type } from 'typebox'
+import { choice } from './json-schema.ts'
+
+export const Liveness = Type.Object({ status: choice(['live']) }, { title: 'Liveness' })
+
+export const READINESS = ['ready', 'starting', 'draining', 'degraded'] as const
+export const Readiness = Type.Object(
+  {
+    status: choice(READINESS),
+    http_url: Type.Optional(Type.String()),
+    mqtt_url: Type.Optional(Type.String()),
+    dependencies: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() })),
+    ),
+  },
+  { title: 'Readiness' },
+)
+export type Readiness = Static<typeof Readiness>

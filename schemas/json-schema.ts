@@ -1,0 +1,19 @@
+// The few schema shapes that several bodies share. A schema with a `title` becomes a component of the OpenAPI.
+import { Type } from 'typebox'
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type JsonObject = { readonly [key: string]: Json }
+
+/** One of a fixed list of words. A union of literals would answer a wrong word with one error per literal. */
+export function choice<const Words extends readonly string[]>(words: Words, options: object = {}) {
+  return Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], ...options })
+}
+
+/** A free-form object, kept as it is. */
+export const FreeObject = Type.Unsafe<JsonObject>({ type: 'object' })
+
+/** ISO 8601 in UTC with milliseconds. */
+export const Instant = Type.String({ format: 'date-time', examples: ['2026-03-01T08:30:00.000Z'] })
+
+export const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
+  Type.Union([schema, Type.Null()])

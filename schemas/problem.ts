@@ -1,0 +1,64 @@
+// How a refusal is told: RFC 9457 problem details with a stable code. REST, MQTT and /ws send the same object.
+import { type Static, Type } from 'typebox'
+import { choice } from './json-schema.ts'
+import { REFUSAL_CODES, REFUSALS, type RefusalCode } from './refusals.ts'
+
+export const FieldError = Type.Object(
+  {
+    path: Type.String({ description: 'JSON pointer of the field' }),
+    in: Type.Optional(choice(['body', 'query', 'path'])),
+    code: Type.String({ examples: ['OUT_OF_RANGE'] }),
+    message: Type.String({ examples: ['must be <= 200'] }),
+  },
+  { title: 'FieldError' },
+)
+export type FieldError = Static<typeof FieldError>
+
+export const Problem = Type.Object(
+  {
+    type: Type.String({ examples: ['/problems/not-found'] }),
+    title: Type.String(),
+    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    code: choice(REFUSAL_CODES),
+    detail: Type.Optional(Type.String()),
+    instance: Type.String(),
+    request_id: Type.String(),
+    errors: Type.Optional(Type.Array(FieldError)),
+  },
+  { title: 'Problem', description: 'RFC 9457 problem details. `code` is stable; more members depend on it.' },
+)
+export type Problem = Static<typeof Problem> & Readonly<Record<string, unknown>>
+
+export interface RefusalAbout {
+  readonly code: RefusalCode
+  /** Members of the problem that depend on its code; `message` becomes the problem's `detail`. */
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export function toProblem(
+  { code, detail }: RefusalAbout,
+  { instance, requestId }: { readonly instance: string; readonly requestId: string },
+): Problem {
+  const { message, ...members } = detail
+  const text = typeof message === 'string' ? message : sentenceOf(code, detail)
+  return {
+    ...members,
+    type: `/problems/${code.toLowerCase().replaceAll('_', '-')}`,
+    title: REFUSALS[code].title,
+    status: REFUSALS[code].status,
+    code,
+    ...(text === undefined ? {} : { detail: text }),
+    instance,
+    request_id: requestId,
+  }
+}
+
+function sentenceOf(code: RefusalCode, detail: RefusalAbout['detail']): string | undefined {
+  const { expected, got, limit, actual } = detail
+  if (expected !== undefined && got !== undefined) {
+    const what = code === 'DEVICE_SHADOW_CONFLICT' ? 'version ' : ''
+    return `expected ${what}${String(expected)}, got ${String(got)}`
+  }
+  if (limit !== undefined && actual !== undefined) return `at most ${String(limit)}, got ${String(actual)}`
+  return undefined
+}
