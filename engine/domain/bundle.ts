@@ -72,3 +72,26 @@ export class BundleWriter {
     this.#bytes = grown
   }
 }
+
+/** Reads the frames of one bundle in order; the views stay valid as long as the bundle's bytes do. */
+export function* readFrames(body: Uint8Array): Generator<Frame> {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  let at = 0
+  while (at < bytes.length) {
+    const idStart = at + FRAME_HEADER_BYTES
+    const suffixStart = idStart + bytes.readUInt8(at + 10)
+    const payloadStart = suffixStart + bytes.readUInt16LE(at + 11)
+    const end = payloadStart + bytes.readUInt32LE(at + 13)
+    if (end > bytes.length) throw new RangeError(`bundle cut short at ${at} of ${bytes.length} bytes`)
+    yield {
+      // Written by BundleWriter, which takes nothing else.
+      kind: bytes.readUInt8(at) as FrameKind,
+      flags: bytes.readUInt8(at + 1),
+      receivedAt: bytes.readDoubleLE(at + 2),
+      id: bytes.subarray(idStart, suffixStart),
+      suffix: bytes.subarray(suffixStart, payloadStart),
+      payload: bytes.subarray(payloadStart, end),
+    }
+    at = end
+  }
+}

@@ -42,7 +42,11 @@ export type DeviceEvent =
   | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: string }
 
 export type Effect =
-  | { readonly kind: 'refuse'; readonly code: RefusalCode; readonly detail: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: 'refuse'
+      readonly code: RefusalCode
+      readonly detail: Readonly<Record<string, unknown>>
+    }
   /** Credentials are void from now on: end live sessions, clear retained topics. */
   | { readonly kind: 'cut' }
   | { readonly kind: 'announce'; readonly event: 'device.registered' | 'device.status' | 'device.updated' }

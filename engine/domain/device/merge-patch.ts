@@ -1,0 +1,20 @@
+// JSON Merge Patch (RFC 7396) on objects: null deletes, objects merge, everything else replaces.
+import type { Json, JsonObject } from './record.ts'
+
+/** `clear` starts from nothing: what a patch of `null` for the whole object means. */
+export function mergePatch(target: JsonObject, patch: JsonObject, clear = false): JsonObject {
+  // Entries, not assignment: a key called __proto__ stays an ordinary key.
+  const merged = new Map<string, Json>(clear ? [] : Object.entries(target))
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key)
+    else if (isObject(value)) {
+      const before = merged.get(key)
+      merged.set(key, mergePatch(isObject(before) ? before : {}, value))
+    } else merged.set(key, value)
+  }
+  return Object.fromEntries(merged)
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

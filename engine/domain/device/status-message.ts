@@ -1,0 +1,48 @@
+// The `status` topic: the device's birth, farewell and last will. An object, or the bare words.
+import { Buffer } from 'node:buffer'
+
+export type StatusMessage =
+  | {
+      readonly kind: 'said'
+      readonly status: 'online' | 'offline'
+      readonly sessionId: string | undefined
+      readonly reason: string | undefined
+      readonly firmwareVersion: string | undefined
+    }
+  /** An empty payload only clears the retained message. */
+  | { readonly kind: 'cleared' }
+  | { readonly kind: 'refused'; readonly detail: string }
+
+const TEXT_MAX = 128
+
+export function readStatus(payload: Uint8Array): StatusMessage {
+  const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8').trim()
+  if (text === '') return { kind: 'cleared' }
+  const value = text.startsWith('{') || text.startsWith('"') ? parse(text) : text
+  if (value === undefined) return { kind: 'refused', detail: 'not JSON' }
+  const fields: Readonly<Record<string, unknown>> =
+    typeof value === 'object' && value !== null ? { ...value } : { status: value }
+  const { status } = fields
+  if (status !== 'online' && status !== 'offline')
+    return { kind: 'refused', detail: "status must be 'online' or 'offline'" }
+  return {
+    kind: 'said',
+    status,
+    sessionId: shortText(fields['session_id']),
+    reason: shortText(fields['reason']),
+    firmwareVersion: shortText(fields['firmware_version']),
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Any text at all may arrive here; what is not JSON is refused by the caller.
+    return undefined
+  }
+}
+
+function shortText(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length > 0 ? value.slice(0, TEXT_MAX) : undefined
+}

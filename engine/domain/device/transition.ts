@@ -1,0 +1,191 @@
+// The device actor: one pure function from (device, event, now) to the next device and what should be done.
+//
+// D1. Same reference back = nothing to save (R7).
+// D2. A refusal is an effect and leaves the device as it was.
+// D3. A decommissioned device never changes again.
+import type { Millis } from '../../../schemas/ids.ts'
+import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+import { unreachable } from '../unreachable.ts'
+import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
+import { mergePatch } from './merge-patch.ts'
+import type { Device } from './record.ts'
+import { allowedByHand, type Cause, causeByHand, MOVES } from './status.ts'
+
+export function transition(device: Device, event: DeviceEvent, now: Millis): Outcome {
+  if (event.kind === 'requested') return request(device, event.request, now)
+  if (device.status === 'decommissioned') return unchanged(device)
+  switch (event.kind) {
+    case 'heard':
+      return move(device, { cause: 'heartbeat', now, seenAt: event.seenAt })
+    case 'silent':
+      return move(device, { cause: 'silence', now, seenAt: event.seenAt, reason: 'no heartbeat' })
+    case 'left':
+      return move(device, { cause: 'silence', now, seenAt: event.seenAt, reason: event.reason })
+    case 'diagnosed':
+      return diagnose(device, event.fault, now)
+    case 'recovered':
+      return move({ ...device, issues: [] }, { cause: 'recovery', now }, device)
+    case 'described':
+      return describe(device, event.firmwareVersion, now)
+    default:
+      return unreachable(event)
+  }
+}
+
+/** The first record of a device. */
+export function register(
+  id: Device['id'],
+  request: Extract<DeviceRequest, { kind: 'register' }>,
+  by: string,
+  now: Millis,
+): Outcome {
+  const device: Device = {
+    id,
+    name: request.name,
+    type: request.type,
+    description: request.description,
+    group: request.group,
+    tags: request.tags ?? [],
+    metadata: request.metadata ?? {},
+    // Checked by the schema of the request: a device id or nothing.
+    parentId: request.parentId as Device['parentId'],
+    status: 'provisioning',
+    statusReason: undefined,
+    statusSince: now,
+    tokensValidFrom: now,
+    firmwareVersion: undefined,
+    issues: [],
+    seenAt: undefined,
+    createdAt: now,
+    createdBy: by,
+    updatedAt: now,
+    revision: 1,
+  }
+  return { device, effects: [{ kind: 'announce', event: 'device.registered' }] }
+}
+
+/** When this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). */
+export function nextDeadline(
+  device: Device,
+  vitals: { readonly heardAt: number; readonly recoverAt: number },
+  heartbeatTimeoutMs: number,
+): number {
+  if (device.status === 'online') return vitals.heardAt + heartbeatTimeoutMs
+  if (device.status === 'error') return vitals.recoverAt
+  return Number.POSITIVE_INFINITY
+}
+
+function request(device: Device, wish: DeviceRequest, now: Millis): Outcome {
+  switch (wish.kind) {
+    case 'register':
+      return refuse(device, 'ALREADY_EXISTS', { resource: 'device', device_id: device.id })
+    case 'edit':
+      return edit(device, wish, now)
+    case 'decommission':
+      return decommission(device, wish.reason, now)
+    default:
+      return unreachable(wish)
+  }
+}
+
+function edit(device: Device, wish: Extract<DeviceRequest, { kind: 'edit' }>, now: Millis): Outcome {
+  if (device.status === 'decommissioned')
+    return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
+  if (wish.ifRevision !== undefined && wish.ifRevision !== device.revision)
+    return refuse(device, 'PRECONDITION_FAILED', { expected: device.revision, got: wish.ifRevision })
+  const edited = applyEdit(device, wish)
+  const wanted = wish.status
+  if (wanted === undefined || wanted === device.status) {
+    const same = isSameEdit(device, edited)
+    if (same) return unchanged(device)
+    return { device: changed(edited, now), effects: [{ kind: 'announce', event: 'device.updated' }] }
+  }
+  const cause = causeByHand(device.status, wanted)
+  if (cause === undefined)
+    return refuse(device, 'INVALID_STATE_TRANSITION', {
+      from: device.status,
+      to: wanted,
+      allowed: allowedByHand(device.status),
+    })
+  return move(edited, { cause, now, reason: wish.statusReason }, device)
+}
+
+function decommission(device: Device, reason: string | undefined, now: Millis): Outcome {
+  // Idempotent: a repeated DELETE answers with the device as it is.
+  if (device.status === 'decommissioned') return unchanged(device)
+  return move(device, { cause: 'decommission', now, reason })
+}
+
+function diagnose(device: Device, fault: string, now: Millis): Outcome {
+  const issues = device.issues[0] === fault && device.issues.length === 1 ? device.issues : [fault]
+  if (device.status === 'error' && issues !== device.issues)
+    return { device: changed({ ...device, issues }, now), effects: [] }
+  return move({ ...device, issues }, { cause: 'fault', now, reason: fault }, device)
+}
+
+function describe(device: Device, firmwareVersion: string, now: Millis): Outcome {
+  if (device.firmwareVersion === firmwareVersion) return unchanged(device)
+  return {
+    device: changed({ ...device, firmwareVersion }, now),
+    effects: [{ kind: 'announce', event: 'device.updated' }],
+  }
+}
+
+interface Move {
+  readonly cause: Cause
+  readonly now: Millis
+  readonly seenAt?: Millis
+  readonly reason?: string | undefined
+}
+
+/** Moves the status where the table allows it; elsewhere `before` comes back untouched (D1). */
+function move(device: Device, { cause, now, seenAt, reason }: Move, before: Device = device): Outcome {
+  const status: DeviceStatus | undefined = MOVES[before.status][cause]
+  if (status === undefined) return unchanged(before)
+  const moved = changed(
+    { ...device, status, statusReason: reason, statusSince: now, seenAt: seenAt ?? device.seenAt },
+    now,
+  )
+  const effects: Effect[] = [{ kind: 'announce', event: 'device.status' }]
+  if (status !== 'decommissioned') return { device: moved, effects }
+  effects.push({ kind: 'cut' })
+  return { device: { ...moved, tokensValidFrom: now }, effects }
+}
+
+function applyEdit(device: Device, wish: Extract<DeviceRequest, { kind: 'edit' }>): Device {
+  const base: Device = wish.replace ? { ...device, group: undefined, tags: [], metadata: {} } : device
+  return {
+    ...base,
+    name: wish.name ?? base.name,
+    description: wish.description === undefined ? base.description : (wish.description ?? undefined),
+    group: wish.group === undefined ? base.group : (wish.group ?? undefined),
+    tags: wish.tags === undefined ? base.tags : (wish.tags ?? []),
+    metadata:
+      wish.metadata === undefined
+        ? base.metadata
+        : mergePatch(base.metadata, wish.metadata ?? {}, wish.metadata === null),
+  }
+}
+
+function isSameEdit(before: Device, after: Device): boolean {
+  return (
+    before.name === after.name &&
+    before.description === after.description &&
+    before.group === after.group &&
+    JSON.stringify(before.tags) === JSON.stringify(after.tags) &&
+    JSON.stringify(before.metadata) === JSON.stringify(after.metadata)
+  )
+}
+
+function changed(device: Device, now: Millis): Device {
+  return { ...device, updatedAt: now, revision: device.revision + 1 }
+}
+
+function unchanged(device: Device): Outcome {
+  return { device, effects: [] }
+}
+
+function refuse(device: Device, code: RefusalCode, detail: Readonly<Record<string, unknown>>): Outcome {
+  return { device, effects: [{ kind: 'refuse', code, detail }] }
+}

@@ -1,0 +1,68 @@
+// Questions to a shard, held back until everything acknowledged before them is applied: read-your-writes.
+import { LIMITS } from '../limits.ts'
+import { Fault } from '../ports/fault.ts'
+import type { Positions } from '../ports/log.ts'
+import type { Answer, Ask, Mark } from './protocol.ts'
+
+interface Waiting {
+  readonly ask: Ask
+  readonly after: readonly Mark[]
+  readonly until: number
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (fault: Fault) => void
+}
+
+const WAIT_MS = 5_000
+
+export class Asks {
+  #waiting: Waiting[] = []
+  readonly #ticks: () => number
+
+  constructor(ticks: () => number) {
+    this.#ticks = ticks
+  }
+
+  add(ask: Ask, after: readonly Mark[]): Promise<Answer> {
+    if (this.#waiting.length >= LIMITS.asksWaitingMax)
+      return Promise.reject(
+        new Fault('OVERLOADED', { retryable: true, message: 'too many questions are waiting' }),
+      )
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ask, after, until: this.#ticks() + WAIT_MS, resolve, reject })
+    })
+  }
+
+  /** Takes the asks that may be answered with these positions applied. */
+  take(applied: Positions): readonly Waiting[] {
+    if (this.#waiting.length === 0) return []
+    const ready: Waiting[] = []
+    const rest: Waiting[] = []
+    for (const waiting of this.#waiting) {
+      const isReady =
+        ready.length < LIMITS.asksPerBatchMax &&
+        waiting.after.every(({ partition, seq }) => (applied[partition] ?? 0) >= seq)
+      if (isReady) ready.push(waiting)
+      else rest.push(waiting)
+    }
+    this.#waiting = rest
+    return ready
+  }
+
+  /** A lost shard answers nothing: these ask again. */
+  putBack(waiting: readonly Waiting[]): void {
+    this.#waiting.unshift(...waiting)
+  }
+
+  expire(): void {
+    const now = this.#ticks()
+    const isOver = (waiting: Waiting) => waiting.until <= now
+    for (const waiting of this.#waiting.filter(isOver))
+      waiting.reject(new Fault('OVERLOADED', { retryable: true, message: 'the device is behind its log' }))
+    this.#waiting = this.#waiting.filter((waiting) => !isOver(waiting))
+  }
+
+  fail(fault: Fault): void {
+    for (const waiting of this.#waiting) waiting.reject(fault)
+    this.#waiting = []
+  }
+}

@@ -1,0 +1,297 @@
+// The engine put together: broker and requests into the log, the log into shards, what they decide into the world.
+import { randomUUID } from 'node:crypto'
+import type { DeviceId, Millis } from '../../schemas/ids.ts'
+import { FRAME } from '../domain/bundle.ts'
+import type { DeviceRequest } from '../domain/device/events.ts'
+import type { DependencyHealth, DeviceView, Engine, Feed, Ports, Snapshot, Submitted } from '../index.ts'
+import { LIMITS } from '../limits.ts'
+import type { Admission, ConnectAttempt, UplinkHost } from '../ports/broker.ts'
+import type { Fault } from '../ports/fault.ts'
+import type { Store } from '../ports/store.ts'
+import type { Bucket, BucketQuery } from '../ports/telemetry.ts'
+import type { Users } from '../ports/users.ts'
+import { LocalFeed } from './feed.ts'
+import { Ingest } from './ingest.ts'
+import { Inserter } from './inserter.ts'
+import { Metrics } from './metrics.ts'
+import { partitionOf, partitionsOfShards } from './partition.ts'
+import type { Proposal, ShardSettings } from './protocol.ts'
+import { Replies } from './replies.ts'
+import { packRequest } from './requests.ts'
+import { Runner } from './runner.ts'
+import type { Schedule } from './schedule.ts'
+import { packSession } from './sessions.ts'
+import { Settler } from './settler.ts'
+import type { ShardThread } from './thread.ts'
+
+export interface EngineSettings {
+  readonly shards: number
+  readonly heartbeatTimeoutMs: number
+  readonly build: { readonly version: string; readonly commit: string }
+}
+
+/** What the engine is given beside its ports. */
+export interface EngineMeans {
+  readonly schedule: Schedule
+  readonly openThread: (settings: ShardSettings) => ShardThread
+  /** Who may connect: the tokens are the API layer's business. */
+  readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
+  /** For the operator: something is wrong and is being dealt with. */
+  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+}
+
+const SETTLE_EVERY_MS = 60_000
+const CLOSE_MS = 6_000
+
+export class LocalEngine implements Engine {
+  readonly store: Store
+  readonly users: Users
+  readonly feed: Feed
+  readonly #ports: Ports
+  readonly #means: EngineMeans
+  readonly #ingest: Ingest
+  readonly #inserters: Inserter[] = []
+  readonly #runners: Runner[] = []
+  readonly #runnerOf: Runner[] = []
+  readonly #feed: LocalFeed
+  readonly #settler: Settler
+  readonly #replies: Replies
+  readonly #metrics: Metrics
+  readonly #stops: (() => void)[] = []
+  #mqttUrl = ''
+  #brokerFault: Fault | undefined
+
+  constructor(ports: Ports, settings: EngineSettings, means: EngineMeans) {
+    this.#ports = ports
+    this.#means = means
+    this.store = ports.store
+    this.users = ports.users
+    this.#metrics = new Metrics(settings.build)
+    this.#replies = new Replies(() => ports.clock.ticks())
+    this.#ingest = new Ingest({ log: ports.log, clock: ports.clock, schedule: means.schedule })
+    this.#feed = new LocalFeed((want) => {
+      for (const runner of this.#runners) runner.want(want)
+    })
+    this.feed = this.#feed
+    this.#settler = new Settler(ports, async () => {
+      await Promise.all(this.#runners.map((runner) => runner.flush()))
+    })
+    const bootAt = this.#ingest.nextAt()
+    partitionsOfShards(settings.shards).forEach((partitions, shard) => {
+      const runner = this.#newRunner(shard, {
+        partitions,
+        heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+        bootAt,
+      })
+      this.#runners.push(runner)
+      for (const partition of partitions) this.#runnerOf[partition] = runner
+    })
+  }
+
+  /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
+  async open(): Promise<void> {
+    const { schedule } = this.#means
+    const address = await this.#ports.broker.listen(this.#uplinkHost())
+    this.#mqttUrl = `mqtt://${address.host}:${address.port}`
+    for (const runner of this.#runners) runner.start()
+    this.#stops.push(
+      schedule.every(LIMITS.sweepEveryMs, () => {
+        for (const runner of this.#runners) runner.tick()
+        this.#replies.expire()
+      }),
+      schedule.every(SETTLE_EVERY_MS, () => void this.settleRollups()),
+    )
+    this.#metrics.watch({
+      ingest: () => this.#ingest.counts(),
+      broker: () => this.#ports.broker.counts(),
+      devices: () => this.store.countByStatus(),
+      backlog: () => this.#runners.map((runner) => runner.backlog()),
+      blocksWaiting: () => this.#inserters.reduce((sum, inserter) => sum + inserter.waiting, 0),
+    })
+  }
+
+  async submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
+    const requestId = randomUUID()
+    const reply = this.#replies.await(requestId)
+    try {
+      await this.#ingest.request(
+        deviceId,
+        partitionOf(deviceId),
+        packRequest({ requestId, deviceId, by, request }),
+      )
+      const answer = await reply
+      return answer.kind === 'done' ? { kind: 'done', view: answer.view } : answer
+    } finally {
+      this.#replies.forget(requestId)
+    }
+  }
+
+  async view(deviceId: DeviceId): Promise<DeviceView | undefined> {
+    const [view] = await this.views([deviceId])
+    return view
+  }
+
+  async views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]> {
+    const byRunner = new Map<Runner, DeviceId[]>()
+    for (const id of deviceIds) {
+      const runner = this.#runnerFor(id)
+      byRunner.set(runner, [...(byRunner.get(runner) ?? []), id])
+    }
+    const found = new Map<DeviceId, DeviceView | undefined>()
+    const ask = async ([runner, ids]: readonly [Runner, readonly DeviceId[]]) => {
+      const answer = await runner.ask({ kind: 'views', deviceIds: ids }, this.#ends(ids))
+      if (answer.kind === 'views') ids.forEach((id, i) => found.set(id, answer.views[i]))
+    }
+    await Promise.all([...byRunner].map(ask))
+    return deviceIds.map((id) => found.get(id))
+  }
+
+  async snapshot(deviceId: DeviceId): Promise<Snapshot | undefined> {
+    const answer = await this.#runnerFor(deviceId).ask({ kind: 'snapshot', deviceId }, this.#ends([deviceId]))
+    return answer.kind === 'snapshot' ? answer.snapshot : undefined
+  }
+
+  buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]> {
+    return this.#ports.telemetry.buckets({ ...query, lateHours: this.#settler.lateHours(query.deviceId) })
+  }
+
+  metrics(): Promise<string> {
+    return this.#metrics.registry.metrics()
+  }
+
+  /** Where other layers put their own metrics. */
+  get registry(): Metrics['registry'] {
+    return this.#metrics.registry
+  }
+
+  health(): readonly DependencyHealth[] {
+    const fault = this.#ingest.fault()
+    const isUp = this.#ports.telemetry.isUp()
+    return [
+      { name: 'log', ok: fault === undefined, detail: fault?.message ?? 'appending' },
+      { name: 'broker', ok: this.#mqttUrl !== '' && this.#brokerFault === undefined, detail: this.#mqttUrl },
+      { name: 'telemetry', ok: isUp, detail: isUp ? 'answering' : 'not answering; rows wait in the log' },
+    ]
+  }
+
+  mqttUrl(): string {
+    return this.#mqttUrl
+  }
+
+  /** Settles rollups if it is time; what fails is tried again with the next round. */
+  async settleRollups(): Promise<void> {
+    try {
+      await this.#settler.settle()
+    } catch (error) {
+      this.#means.warn('rollups could not be settled, trying again', { err: error })
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop()
+    await this.#ports.broker.close()
+    await this.#ingest.close()
+    await Promise.all(this.#runners.map((runner) => runner.close(CLOSE_MS)))
+    for (const inserter of this.#inserters) inserter.close()
+    await this.#ports.telemetry.close()
+    await this.#ports.store.close()
+    await this.#ports.log.close()
+  }
+
+  #newRunner(shard: number, settings: Omit<ShardSettings, 'life'>): Runner {
+    const { clock, log, store, telemetry } = this.#ports
+    const { schedule, openThread, warn } = this.#means
+    const cutAt = new Map<string, Millis>()
+    const inserter = new Inserter({
+      telemetry,
+      schedule,
+      ticks: () => clock.ticks(),
+      events: {
+        inserted: (block, seconds) => {
+          const since = cutAt.get(block.token)
+          cutAt.delete(block.token)
+          this.#metrics.inserted(
+            block,
+            seconds,
+            since === undefined ? undefined : (clock.now() - since) / 1000,
+          )
+        },
+        failed: (fault) => {
+          this.#metrics.insertFailed('retried')
+          warn('rows wait for ClickHouse', { err: fault })
+        },
+        refused: (block, fault) => {
+          this.#metrics.insertFailed('refused')
+          warn('ClickHouse refused rows; they stay in the log for its retention', {
+            rows: block.rows,
+            err: fault,
+          })
+        },
+      },
+    })
+    this.#inserters.push(inserter)
+    return new Runner(
+      settings,
+      { clock, schedule, log, store, inserter, openThread },
+      {
+        perform: (proposal) => this.#perform(proposal),
+        worked: (result) => {
+          for (const block of result.blocks) cutAt.set(block.token, result.blocksSince)
+          this.#metrics.worked(shard, result)
+        },
+        saveFailed: (fault) => {
+          this.#metrics.saveFailed()
+          warn('the store does not save, trying again', { err: fault })
+        },
+        lost: (error) => {
+          this.#metrics.lost()
+          warn('a shard was lost and is loaded again', { shard, err: error })
+        },
+        horizon: () => this.#settler.horizon(),
+        isHearing: () => this.#ingest.fault() === undefined,
+      },
+    )
+  }
+
+  /** After the save: send, then tell (R4). */
+  #perform(proposal: Proposal): void {
+    this.#settler.mark(proposal.late)
+    for (const deviceId of proposal.cuts) this.#ports.broker.cut(deviceId, 'revoked')
+    for (const reply of proposal.replies) this.#replies.settle(reply)
+    this.#feed.tell(proposal.feed)
+  }
+
+  #uplinkHost(): UplinkHost {
+    const ingest = this.#ingest
+    return {
+      admit: (attempt) => this.#means.admit(attempt),
+      sessionNumber: () => ingest.nextAt(),
+      opened: (session) => {
+        const payload = packSession({ number: session.number, ip: session.ip, cause: undefined })
+        ingest.session(FRAME.opened, session, payload)
+      },
+      uplink: (session, message) => ingest.message(session, message),
+      closed: (session, cause) => {
+        ingest.session(FRAME.closed, session, packSession({ number: session.number, ip: session.ip, cause }))
+      },
+      isCongested: () => ingest.isCongested(),
+    }
+  }
+
+  #runnerFor(deviceId: DeviceId): Runner {
+    const runner = this.#runnerOf[partitionOf(deviceId)]
+    if (runner === undefined) throw new Error('every partition has a shard')
+    return runner
+  }
+
+  /** The log's end for these devices: what was acknowledged lies at or before it. */
+  #ends(
+    deviceIds: readonly DeviceId[],
+  ): readonly { partition: ReturnType<typeof partitionOf>; seq: number }[] {
+    const ends = this.#ports.log.ends()
+    return deviceIds.map((id) => {
+      const partition = partitionOf(id)
+      return { partition, seq: ends[partition] ?? 0 }
+    })
+  }
+}

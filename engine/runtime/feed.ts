@@ -1,0 +1,28 @@
+// The in-process feed: what settled batches tell `/ws` and whoever else listens.
+import type { DeviceId } from '../../schemas/ids.ts'
+import type { Feed, FeedEvent } from '../index.ts'
+
+export type Want = { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> }
+
+export class LocalFeed implements Feed {
+  readonly #listeners = new Set<(events: readonly FeedEvent[]) => void>()
+  readonly #onWant: (want: Want) => void
+
+  constructor(onWant: (want: Want) => void) {
+    this.#onWant = onWant
+  }
+
+  listen(listener: (events: readonly FeedEvent[]) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  want(telemetry: Want): void {
+    this.#onWant({ all: telemetry.all, devices: new Set(telemetry.devices) })
+  }
+
+  tell(events: readonly FeedEvent[]): void {
+    if (events.length === 0) return
+    for (const listener of this.#listeners) listener(events)
+  }
+}

@@ -1,0 +1,240 @@
+// The ingress: device messages and requests go into bundles by partition, bundles into the log together, and
+// only what is durable is acknowledged (R1, R12).
+//
+// I1. One append is under way at a time; what arrives meanwhile makes the next one, so a slow disk makes larger
+//     appends, not a longer queue of them.
+// I2. A failed append is tried again with the same bundles until it succeeds: nothing was acknowledged, so
+//     nothing is lost, and nothing behind it overtakes.
+// I3. Receive times are unique and increasing over all devices of this process, and across restarts.
+import { Buffer } from 'node:buffer'
+import { type DeviceId, Micros, Partition } from '../../schemas/ids.ts'
+import { BundleWriter, FLAG_RETAIN, FLAG_WILL, FRAME, type FrameKind } from '../domain/bundle.ts'
+import { LIMITS } from '../limits.ts'
+import type { DeviceSession, UplinkMessage } from '../ports/broker.ts'
+import type { Clock } from '../ports/clock.ts'
+import { Fault } from '../ports/fault.ts'
+import type { Bundle, Log } from '../ports/log.ts'
+import type { Schedule } from './schedule.ts'
+
+export interface IngestCounts {
+  readonly messages: number
+  readonly appends: number
+  readonly appendFailures: number
+  readonly bytes: number
+  readonly pendingBytes: number
+}
+
+interface Append {
+  readonly bundles: readonly Bundle[]
+  readonly bytes: number
+  /** Whom to tell, and of how many messages, in order. */
+  readonly sessions: readonly DeviceSession[]
+  readonly counts: readonly number[]
+  readonly settled: readonly ((fault: Fault | undefined) => void)[]
+  readonly latestAt: Micros
+}
+
+const NO_BYTES = new Uint8Array(0)
+const LINGER_MS = 3
+const RETRY_MS = 250
+const RETRY_MAX_MS = 2_000
+
+export class Ingest {
+  readonly #log: Log
+  readonly #clock: Clock
+  readonly #schedule: Schedule
+  readonly #writers: BundleWriter[] = []
+  /** Partitions with frames that are not yet under way. */
+  #filled: number[] = []
+  #full: Bundle[] = []
+  #sessions: DeviceSession[] = []
+  #counts: number[] = []
+  #settled: ((fault: Fault | undefined) => void)[] = []
+  #collectedBytes = 0
+  #latestAt: number
+  #underWay: Promise<void> | undefined
+  #underWayBytes = 0
+  #lastAppendTicks = 0
+  #isScheduled = false
+  #isClosed = false
+  #fault: Fault | undefined
+  #totals = { messages: 0, appends: 0, appendFailures: 0, bytes: 0 }
+  readonly #suffixes = new Map<string, Uint8Array>()
+
+  constructor(options: { log: Log; clock: Clock; schedule: Schedule }) {
+    this.#log = options.log
+    this.#clock = options.clock
+    this.#schedule = options.schedule
+    this.#latestAt = options.log.latestAt()
+    for (let partition = 0; partition < LIMITS.partitions; partition++) this.#writers.push(new BundleWriter())
+  }
+
+  /** A time that no other message has or will get (I3). */
+  nextAt(): Micros {
+    const now = this.#clock.now() * 1000
+    this.#latestAt = now > this.#latestAt ? now : this.#latestAt + 1
+    return Micros(this.#latestAt)
+  }
+
+  message(session: DeviceSession, message: UplinkMessage): void {
+    const flags = message.qos | (message.retain ? FLAG_RETAIN : 0) | (message.will ? FLAG_WILL : 0)
+    this.#add(
+      FRAME.message,
+      flags,
+      session.partition,
+      session.idBytes,
+      this.#suffix(message.suffix),
+      message.payload,
+    )
+    // A socket's read holds many messages of one session: they are counted as one run.
+    const last = this.#sessions.length - 1
+    if (last >= 0 && this.#sessions[last] === session) this.#counts[last] = (this.#counts[last] ?? 0) + 1
+    else {
+      this.#sessions.push(session)
+      this.#counts.push(1)
+    }
+    this.#totals.messages++
+  }
+
+  session(
+    kind: typeof FRAME.opened | typeof FRAME.closed,
+    session: DeviceSession,
+    payload: Uint8Array,
+  ): void {
+    this.#add(kind, 0, session.partition, session.idBytes, NO_BYTES, payload)
+  }
+
+  /** Resolves once the request is durable, with its receive time. Rejects when it did not get into the log. */
+  request(deviceId: DeviceId, partition: Partition, payload: Uint8Array): Promise<void> {
+    if (this.#isClosed)
+      return Promise.reject(new Fault('LOG_UNAVAILABLE', { retryable: true, message: 'shutting down' }))
+    // While the log is failing nothing is promised, and nothing piles up behind the promise.
+    if (this.#fault !== undefined) return Promise.reject(this.#fault)
+    if (this.isCongested()) return Promise.reject(new Fault('OVERLOADED', { retryable: true }))
+    return new Promise((resolve, reject) => {
+      this.#settled.push((fault) => (fault === undefined ? resolve() : reject(fault)))
+      this.#add(FRAME.request, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, payload)
+    })
+  }
+
+  isCongested(): boolean {
+    return this.#collectedBytes + this.#underWayBytes > LIMITS.ingestPendingBytesMax
+  }
+
+  /** The fault that appends fail with just now. */
+  fault(): Fault | undefined {
+    return this.#fault
+  }
+
+  counts(): IngestCounts {
+    return { ...this.#totals, pendingBytes: this.#collectedBytes + this.#underWayBytes }
+  }
+
+  /** Resolves when everything taken so far is durable. */
+  async drain(): Promise<void> {
+    while (this.#underWay !== undefined || this.#collectedBytes > 0) {
+      if (this.#underWay === undefined) this.#begin()
+      await this.#underWay
+      if (this.#fault !== undefined) return
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.drain()
+  }
+
+  #suffix(text: string): Uint8Array {
+    const known = this.#suffixes.get(text)
+    if (known !== undefined) return known
+    const bytes = Buffer.from(text, 'utf8')
+    if (this.#suffixes.size < 1_024) this.#suffixes.set(text, bytes)
+    return bytes
+  }
+
+  #add(
+    kind: FrameKind,
+    flags: number,
+    partition: Partition,
+    id: Uint8Array,
+    suffix: Uint8Array,
+    payload: Uint8Array,
+  ): void {
+    const writer = this.#writers[partition]
+    if (writer === undefined) throw new RangeError(`no partition ${partition}`)
+    if (writer.length === 0) this.#filled.push(partition)
+    const before = writer.length
+    writer.add({ kind, flags, receivedAt: this.nextAt(), id, suffix, payload })
+    this.#collectedBytes += writer.length - before
+    if (writer.length >= LIMITS.bundleBytesMax - LIMITS.packetBytesMax) {
+      this.#full.push({ partition, body: writer.take() })
+      this.#filled = this.#filled.filter((other) => other !== partition)
+    }
+    if (!this.#isScheduled && this.#underWay === undefined) this.#plan()
+  }
+
+  /** At once after a pause; a little later under load, when waiting fills the bundles. */
+  #plan(): void {
+    this.#isScheduled = true
+    const rest = this.#lastAppendTicks + LINGER_MS - this.#clock.ticks()
+    this.#schedule.after(Math.max(0, rest), () => {
+      this.#isScheduled = false
+      if (this.#underWay === undefined && this.#collectedBytes > 0) this.#begin()
+    })
+  }
+
+  #begin(): void {
+    const append = this.#collect()
+    this.#lastAppendTicks = this.#clock.ticks()
+    this.#underWayBytes = append.bytes
+    this.#underWay = this.#append(append).finally(() => {
+      this.#underWay = undefined
+      this.#underWayBytes = 0
+      if (this.#collectedBytes > 0 && !this.#isScheduled) this.#plan()
+    })
+  }
+
+  #collect(): Append {
+    const bundles = this.#full
+    for (const partition of this.#filled) {
+      const writer = this.#writers[partition]
+      if (writer !== undefined && writer.length > 0)
+        bundles.push({ partition: Partition(partition), body: writer.take() })
+    }
+    const append: Append = {
+      bundles,
+      bytes: this.#collectedBytes,
+      sessions: this.#sessions,
+      counts: this.#counts,
+      settled: this.#settled,
+      latestAt: Micros(this.#latestAt),
+    }
+    this.#full = []
+    this.#filled = []
+    this.#sessions = []
+    this.#counts = []
+    this.#settled = []
+    this.#collectedBytes = 0
+    return append
+  }
+
+  async #append(append: Append): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.#log.append(append.bundles, append.latestAt)
+        break
+      } catch (error) {
+        this.#totals.appendFailures++
+        this.#fault =
+          error instanceof Fault ? error : new Fault('LOG_UNAVAILABLE', { retryable: true, cause: error })
+        if (this.#isClosed) return
+        await this.#schedule.sleep(Math.min(RETRY_MS * 2 ** Math.min(attempt, 4), RETRY_MAX_MS))
+      }
+    }
+    this.#fault = undefined
+    this.#totals.appends++
+    this.#totals.bytes += append.bytes
+    for (let i = 0; i < append.sessions.length; i++) append.sessions[i]?.durable(append.counts[i] ?? 0)
+    for (const settled of append.settled) settled(undefined)
+  }
+}

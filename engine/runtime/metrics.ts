@@ -1,0 +1,159 @@
+// What an operator sees on a dashboard. Threads send their figures with every result, so a thread that dies takes
+// none with it. No device or user ids in labels.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
+import type { BrokerCounts } from '../ports/broker.ts'
+import type { Block } from '../ports/telemetry.ts'
+import type { IngestCounts } from './ingest.ts'
+import type { WorkResult } from './protocol.ts'
+
+/** Looked at on every scrape. */
+export interface Gauges {
+  readonly ingest: () => IngestCounts
+  readonly broker: () => BrokerCounts
+  readonly devices: () => Readonly<Record<string, number>>
+  readonly backlog: () => readonly number[]
+  readonly blocksWaiting: () => number
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #messages = this.#counter(
+    'fleet_ingest_messages_total',
+    'Device messages by what became of them',
+    ['kind', 'result'],
+  )
+  readonly #points = this.#counter('fleet_ingest_points_total', 'Telemetry points decoded')
+  readonly #adjusted = this.#counter(
+    'fleet_ingest_timestamps_adjusted_total',
+    'Far-off device times replaced by the receive time',
+  )
+  readonly #droppedPoints = this.#counter(
+    'fleet_ingest_points_dropped_total',
+    'Points of metrics beyond the limit of their device',
+  )
+  readonly #lag = this.#histogram(
+    'fleet_ingest_lag_seconds',
+    'From receiving the first row of a block to having it stored',
+    SECONDS,
+  )
+  readonly #busy = this.#histogram('fleet_actor_process_seconds', 'One batch in its shard', SECONDS, ['kind'])
+  readonly #stage = this.#counter('fleet_stage_seconds_total', 'Time of the shard threads by stage', [
+    'stage',
+  ])
+  readonly #restarts = this.#counter(
+    'fleet_worker_restarts_total',
+    'Shard threads opened again after a crash',
+  )
+  readonly #saveFailures = this.#counter(
+    'fleet_store_save_failures_total',
+    'Saves that had to be tried again',
+  )
+  readonly #rows = this.#counter('fleet_clickhouse_insert_rows_total', 'Rows stored', ['table'])
+  readonly #insertSeconds = this.#histogram('fleet_clickhouse_insert_seconds', 'One insert', SECONDS)
+  readonly #batchRows = this.#histogram(
+    'fleet_clickhouse_batch_rows',
+    'Rows of one insert',
+    [1e2, 1e3, 1e4, 5e4, 1e5, 2.5e5],
+  )
+  readonly #insertErrors = this.#counter('fleet_clickhouse_errors_total', 'Inserts that failed', ['result'])
+
+  constructor(build: { readonly version: string; readonly commit: string }) {
+    collectDefaultMetrics({ register: this.registry })
+    this.#gauge('fleet_build_info', 'The running build', ['version', 'commit', 'node']).set(
+      { version: build.version, commit: build.commit, node: process.versions.node },
+      1,
+    )
+  }
+
+  worked(shard: number, result: WorkResult): void {
+    const { counts } = result
+    this.#messages.inc({ kind: 'uplink', result: 'stored' }, counts.stored)
+    this.#messages.inc({ kind: 'uplink', result: 'refused' }, counts.refused)
+    this.#messages.inc({ kind: 'uplink', result: 'ignored' }, counts.ignored)
+    this.#points.inc(counts.points)
+    this.#adjusted.inc(counts.adjusted)
+    this.#droppedPoints.inc(counts.droppedPoints)
+    this.#stage.inc({ stage: 'shard' }, (counts.busyMs - counts.encodeMs) / 1000)
+    this.#stage.inc({ stage: 'encode' }, counts.encodeMs / 1000)
+    this.#busy.observe({ kind: 'batch' }, counts.busyMs / 1000)
+    this.#actors.set({ shard }, result.devices)
+  }
+
+  inserted(block: Block, seconds: number, lagSeconds: number | undefined): void {
+    this.#rows.inc({ table: block.kind }, block.rows)
+    this.#insertSeconds.observe(seconds)
+    this.#batchRows.observe(block.rows)
+    if (lagSeconds !== undefined) this.#lag.observe(lagSeconds)
+  }
+
+  insertFailed(result: 'retried' | 'refused'): void {
+    this.#insertErrors.inc({ result })
+  }
+
+  lost(): void {
+    this.#restarts.inc()
+  }
+
+  saveFailed(): void {
+    this.#saveFailures.inc()
+  }
+
+  readonly #actors = this.#gauge('fleet_actor_count', 'Devices in a shard', ['shard'])
+
+  /** Reads these when scraped. */
+  watch(gauges: Gauges): void {
+    const read = (name: string, help: string, labels: string[], set: (gauge: Gauge) => void) => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: labels,
+        registers: [this.registry],
+        collect: () => set(gauge),
+      })
+    }
+    read('fleet_mqtt_connected', 'Connected devices', [], (g) => g.set(gauges.broker().connected))
+    read('fleet_ingest_pending_bytes', 'Accepted and not yet durable', [], (g) =>
+      g.set(gauges.ingest().pendingBytes),
+    )
+    read('fleet_log_appends', 'Appends to the log so far', [], (g) => g.set(gauges.ingest().appends))
+    read('fleet_log_append_failures', 'Appends that failed so far', [], (g) =>
+      g.set(gauges.ingest().appendFailures),
+    )
+    read('fleet_clickhouse_blocks_waiting', 'Blocks not yet stored', [], (g) => g.set(gauges.blocksWaiting()))
+    read('fleet_devices', 'Devices by status', ['status'], (g) => {
+      const counts = gauges.devices()
+      for (const status of DEVICE_STATUSES) g.set({ status }, counts[status] ?? 0)
+    })
+    read('fleet_actor_mailbox_depth', 'Log entries not yet applied', ['shard'], (g) => {
+      gauges.backlog().forEach((depth, shard) => {
+        g.set({ shard }, depth)
+      })
+    })
+    read('fleet_mqtt_sessions', 'MQTT sessions so far by result', ['result'], (g) => {
+      const counts = gauges.broker()
+      g.set({ result: 'admitted' }, counts.admitted)
+      g.set({ result: 'denied' }, counts.denied)
+      g.set({ result: 'cut_frozen' }, counts.cutFrozen)
+    })
+    read('fleet_mqtt_publishes', 'Messages read from devices so far by QoS', ['qos'], (g) => {
+      gauges.broker().publishes.forEach((count, qos) => {
+        g.set({ qos }, count)
+      })
+    })
+  }
+
+  #counter(name: string, help: string, labelNames: string[] = []): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #gauge(name: string, help: string, labelNames: string[] = []): Gauge {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #histogram(name: string, help: string, buckets: number[], labelNames: string[] = []): Histogram {
+    return new Histogram({ name, help, buckets, labelNames, registers: [this.registry] })
+  }
+}

@@ -1,0 +1,17 @@
+// Which of the fixed partitions a device belongs to: the first 32 bits of md5(device_id) mod 64, which EMQX's rule
+// language can compute alike. Not a security use of md5.
+import { createHash } from 'node:crypto'
+import { type DeviceId, Partition } from '../../schemas/ids.ts'
+import { LIMITS } from '../limits.ts'
+
+export function partitionOf(deviceId: DeviceId): Partition {
+  return Partition(createHash('md5').update(deviceId).digest().readUInt32BE(0) % LIMITS.partitions)
+}
+
+/** The partitions of each shard: dealt out in turn. */
+export function partitionsOfShards(shards: number): readonly (readonly Partition[])[] {
+  const dealt: Partition[][] = Array.from({ length: shards }, () => [])
+  for (let partition = 0; partition < LIMITS.partitions; partition++)
+    dealt[partition % shards]?.push(Partition(partition))
+  return dealt
+}

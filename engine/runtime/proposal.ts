@@ -1,0 +1,116 @@
+// A batch in the making: everything it would change or ask for, kept apart from what is settled (S2).
+import { Buffer } from 'node:buffer'
+import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
+import { topicOf } from '../../schemas/topics.ts'
+import type { Frame } from '../domain/bundle.ts'
+import type { Effect } from '../domain/device/events.ts'
+import type { Device } from '../domain/device/record.ts'
+import type { Mark as ColumnsMark } from '../domain/telemetry/columns.ts'
+import { unreachable } from '../domain/unreachable.ts'
+import type { DeviceView, FeedEvent } from '../index.ts'
+import { LIMITS } from '../limits.ts'
+import type { Entry } from '../ports/log.ts'
+import type { DeadLetter, LateHour } from '../ports/store.ts'
+import type { Mark, Proposal, Reply, ShardCounts } from './protocol.ts'
+import type { Place } from './shard.ts'
+
+export type MutableCounts = { -readonly [Name in keyof ShardCounts]: number }
+
+export function emptyCounts(): MutableCounts {
+  return {
+    stored: 0,
+    points: 0,
+    refused: 0,
+    ignored: 0,
+    adjusted: 0,
+    droppedPoints: 0,
+    busyMs: 0,
+    encodeMs: 0,
+  }
+}
+
+export interface Open {
+  /** The next record of each device that changes. */
+  readonly devices: Map<DeviceId, Device>
+  readonly replies: Reply[]
+  readonly feed: FeedEvent[]
+  mark: ColumnsMark | undefined
+  rows: boolean
+  /** Set by a message that is no sign of life, until it has been looked at. */
+  wasSilent: boolean
+  reach(entry: Entry, isNew: boolean): void
+  reached(): readonly Mark[]
+  park(frame: Frame, place: Place, reason: string, detail: string): void
+  late(deviceId: DeviceId, hour: number): void
+  perform(effects: readonly Effect[], view: DeviceView, now: Millis): Effect | undefined
+  proposal(): Proposal
+}
+
+export function openProposal(): Open {
+  const reached = new Map<Partition, number>()
+  const applied = new Map<Partition, number>()
+  const deadLetters: DeadLetter[] = []
+  const late = new Map<string, LateHour>()
+  const cuts: DeviceId[] = []
+  const open: Open = {
+    devices: new Map(),
+    replies: [],
+    feed: [],
+    mark: undefined,
+    rows: true,
+    wasSilent: false,
+    reach(entry, isNew) {
+      reached.set(entry.partition, entry.seq)
+      if (isNew) applied.set(entry.partition, entry.seq)
+    },
+    reached: () => toMarks(reached),
+    park(frame, place, reason, detail) {
+      // Read again only for its rows (S1): it was parked the first time.
+      if (place.isNew) deadLetters.push(toDeadLetter(frame, place, reason, detail))
+    },
+    late(deviceId, hour) {
+      late.set(`${deviceId} ${hour}`, { deviceId, hour })
+    },
+    perform(effects, view, now) {
+      let refusal: Effect | undefined
+      for (const effect of effects) {
+        if (effect.kind === 'cut') cuts.push(view.device.id)
+        else if (effect.kind === 'announce')
+          open.feed.push({ kind: 'device', event: effect.event, at: now, view })
+        else if (effect.kind === 'refuse') refusal = effect
+        else unreachable(effect)
+      }
+      return refusal
+    },
+    proposal: () => ({
+      applied: toMarks(applied),
+      changed: [...open.devices.values()],
+      deadLetters,
+      late: [...late.values()],
+      replies: open.replies,
+      cuts,
+      feed: open.feed,
+    }),
+  }
+  return open
+}
+
+function toMarks(seqs: ReadonlyMap<Partition, number>): readonly Mark[] {
+  return [...seqs].map(([partition, seq]) => ({ partition, seq }))
+}
+
+function toDeadLetter(frame: Frame, { entry, index }: Place, reason: string, detail: string): DeadLetter {
+  // Written by the ingress from a valid device id.
+  const deviceId = Buffer.from(frame.id).toString('latin1') as DeviceId
+  return {
+    id: `dl_${entry.partition}_${entry.seq}_${index}`,
+    deviceId,
+    topic: topicOf(deviceId, Buffer.from(frame.suffix).toString('utf8')),
+    reason,
+    detail,
+    payload: frame.payload.slice(0, LIMITS.deadLetterPayloadBytesMax),
+    payloadBytes: frame.payload.length,
+    // Written by the ingress.
+    receivedAt: frame.receivedAt as Micros,
+  }
+}

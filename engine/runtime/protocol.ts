@@ -1,0 +1,100 @@
+// What crosses between the host and a shard's thread: plain data, one task in, one result out (R12).
+import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
+import type { RefusalCode } from '../../schemas/refusals.ts'
+import type { DeviceView, FeedEvent, Snapshot } from '../index.ts'
+import type { Entry } from '../ports/log.ts'
+import type { Save, StoredDevice } from '../ports/store.ts'
+import type { Block } from '../ports/telemetry.ts'
+
+export interface ShardSettings {
+  readonly partitions: readonly Partition[]
+  readonly heartbeatTimeoutMs: number
+  /** Sessions with smaller numbers ended with an earlier run of the broker. */
+  readonly bootAt: Micros
+  /** Distinct per life of a shard: block tokens never meet those of an earlier life. */
+  readonly life: string
+}
+
+export interface Mark {
+  readonly partition: Partition
+  readonly seq: number
+}
+
+export type Ask =
+  | { readonly kind: 'views'; readonly deviceIds: readonly DeviceId[] }
+  | { readonly kind: 'snapshot'; readonly deviceId: DeviceId }
+
+export type Answer =
+  | { readonly kind: 'views'; readonly views: readonly (DeviceView | undefined)[] }
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot | undefined }
+
+export type ShardTask =
+  | {
+      readonly kind: 'load'
+      readonly devices: readonly StoredDevice[]
+      readonly applied: readonly Mark[]
+      readonly now: Millis
+    }
+  | WorkTask
+
+export interface WorkTask {
+  readonly kind: 'work'
+  /** What became of the last result's proposal. */
+  readonly settle: 'saved' | 'dropped' | undefined
+  readonly entries: readonly Entry[]
+  /** False: rows are not collected now, they will be read from the log again. */
+  readonly rows: boolean
+  readonly asks: readonly Ask[]
+  /** A time to sweep at, or `behind`: as of the batch's last message, so that nobody is declared silent unheard. */
+  readonly sweep: Millis | 'behind' | undefined
+  /** Time stood still or was lost until now: every device counts as heard now. */
+  readonly forgiveAt: Millis | undefined
+  /** Telemetry older than this has settled rollups. */
+  readonly horizon: Millis
+  readonly want: { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> } | undefined
+  readonly cut: 'due' | 'all'
+  readonly vitals: boolean
+  readonly now: Millis
+}
+
+export type Reply =
+  | { readonly requestId: string; readonly kind: 'done'; readonly view: DeviceView }
+  | {
+      readonly requestId: string
+      readonly kind: 'refused'
+      readonly code: RefusalCode
+      readonly detail: Readonly<Record<string, unknown>>
+    }
+
+/** What a batch asks of the world, once it is saved. */
+export interface Proposal extends Save {
+  readonly replies: readonly Reply[]
+  readonly cuts: readonly DeviceId[]
+  readonly feed: readonly FeedEvent[]
+}
+
+export interface ShardCounts {
+  readonly stored: number
+  readonly points: number
+  readonly refused: number
+  readonly ignored: number
+  readonly adjusted: number
+  readonly droppedPoints: number
+  readonly busyMs: number
+  readonly encodeMs: number
+}
+
+export interface WorkResult {
+  readonly proposal: Proposal
+  readonly answers: readonly Answer[]
+  readonly blocks: readonly Block[]
+  /** The rows of entries up to here are collected or handed out. */
+  readonly covered: readonly Mark[]
+  /** With `blocks`, none of the rows up to `covered` is held back. */
+  readonly isAllOut: boolean
+  /** When the first row of `blocks` was collected. */
+  readonly blocksSince: Millis
+  readonly vitals: readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[]
+  readonly counts: ShardCounts
+  readonly devices: number
+}

@@ -1,0 +1,46 @@
+// Requests that wait for their device's answer. What is not answered in time is a fault: nothing is known of it.
+import { Fault } from '../ports/fault.ts'
+import type { Reply } from './protocol.ts'
+
+interface Waiting {
+  readonly resolve: (reply: Reply) => void
+  readonly reject: (fault: Fault) => void
+  readonly until: number
+}
+
+const WAIT_MS = 10_000
+
+export class Replies {
+  readonly #waiting = new Map<string, Waiting>()
+  readonly #ticks: () => number
+
+  constructor(ticks: () => number) {
+    this.#ticks = ticks
+  }
+
+  await(requestId: string): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(requestId, { resolve, reject, until: this.#ticks() + WAIT_MS })
+    })
+  }
+
+  /** Replies to requests of an earlier run find nobody: the log is replayed, the caller is gone. */
+  settle(reply: Reply): void {
+    this.#waiting.get(reply.requestId)?.resolve(reply)
+    this.#waiting.delete(reply.requestId)
+  }
+
+  forget(requestId: string): void {
+    this.#waiting.delete(requestId)
+  }
+
+  /** The map is in order of asking, so the first one that may wait on ends the search. */
+  expire(): void {
+    const now = this.#ticks()
+    for (const [requestId, { until, reject }] of this.#waiting) {
+      if (until > now) return
+      this.#waiting.delete(requestId)
+      reject(new Fault('OVERLOADED', { retryable: true, message: 'the request was not applied in time' }))
+    }
+  }
+}

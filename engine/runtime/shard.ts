@@ -1,0 +1,320 @@
+// A shard: some partitions' devices, applied one event at a time in log order (R2), batch by batch.
+// It decides and encodes; it does no I/O, never awaits and asks no clock.
+//
+// S1. An entry above the applied position is applied in full; at or below it only its telemetry is read again,
+//     for rows and snapshots: its records are saved already.
+// S2. Settled records change only in settle('saved'). A proposal that is dropped leaves no trace (R4).
+// S3. Rows leave only after the proposal of their batch is settled, and `covered` says how far they reach.
+import { Buffer } from 'node:buffer'
+import { type DeviceId, type Micros, Millis, toMillis } from '../../schemas/ids.ts'
+import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
+import type { DeviceEvent } from '../domain/device/events.ts'
+import type { Device } from '../domain/device/record.ts'
+import { nextDeadline, transition } from '../domain/device/transition.ts'
+import { Columns } from '../domain/telemetry/columns.ts'
+import { LIMITS } from '../limits.ts'
+import type { Entry } from '../ports/log.ts'
+import type { StoredDevice } from '../ports/store.ts'
+import type { Block } from '../ports/telemetry.ts'
+import {
+  type Actor,
+  type Actors,
+  encodeVitals,
+  newActor,
+  restoreVitals,
+  toSnapshot,
+  toView,
+} from './actor.ts'
+import { Deadlines } from './deadlines.ts'
+import { emptyCounts, type MutableCounts, type Open, openProposal } from './proposal.ts'
+import type { Answer, Ask, Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
+import { applyRequest } from './requests.ts'
+import { sessionClosed, sessionOpened } from './sessions.ts'
+import { applyMessage } from './uplinks.ts'
+
+/** What the steps of a batch work on. */
+export interface Batch {
+  readonly shard: ShardSettings
+  readonly actors: Actors
+  readonly columns: Columns
+  readonly open: Open
+  readonly counts: MutableCounts
+  readonly horizon: Millis
+  readonly isWanted: (deviceId: DeviceId) => boolean
+  /** Applies an event to a device and keeps what follows in the proposal. */
+  readonly decide: (actor: Actor, event: DeviceEvent, now: Millis) => Device
+  /** Looks at the actor's deadline anew after its vitals changed. */
+  readonly reschedule: (actor: Actor) => void
+}
+
+/** Where in the log a frame lies, and whether its records are still to be made (S1). */
+export interface Place {
+  readonly entry: Entry
+  readonly index: number
+  readonly isNew: boolean
+}
+
+export class Shard {
+  readonly #settings: ShardSettings
+  readonly #ticks: () => number
+  readonly #actors: Actors = new Map()
+  readonly #bySlot: Actor[] = []
+  readonly #deadlines = new Deadlines()
+  readonly #columns = new Columns()
+  readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
+  readonly #covered: number[] = new Array<number>(LIMITS.partitions).fill(0)
+  /** The first rows since the last cut were collected then; 0 while there are none. */
+  #rowsSince = 0
+  /** The receive time of the last message read, in milliseconds. */
+  #reachedAt = 0
+  #blocksCut = 0
+  #forgivenAt = 0
+  #open: Open | undefined
+  #want: { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> } = {
+    all: false,
+    devices: new Set(),
+  }
+
+  constructor(settings: ShardSettings, ticks: () => number) {
+    this.#settings = settings
+    this.#ticks = ticks
+  }
+
+  run(task: ShardTask): WorkResult | undefined {
+    if (task.kind === 'work') return this.work(task)
+    this.load(task.devices, task.applied, task.now)
+    return undefined
+  }
+
+  /** Takes in saved devices. A device that was online counts as heard now: a restart invents no silence. */
+  load(devices: readonly StoredDevice[], applied: readonly Mark[], now: Millis): void {
+    this.#forgivenAt = now
+    for (const { partition, seq } of applied) this.#applied[partition] = seq
+    for (const { device, vitals } of devices) {
+      const actor = this.#adopt(device)
+      if (vitals !== undefined) restoreVitals(actor, vitals, this.#settings.bootAt)
+      this.#schedule(actor)
+    }
+  }
+
+  work(task: WorkTask): WorkResult {
+    const startedAt = this.#ticks()
+    if (task.settle !== undefined) this.#settle(task.settle)
+    if (task.want !== undefined) this.#want = task.want
+    if (task.forgiveAt !== undefined) this.#forgive(task.forgiveAt)
+    const counts = emptyCounts()
+    const blocksSince = Millis(this.#rowsSince)
+    const blocks = this.#cut(task, counts)
+    // Before the next batch: `covered` must not promise rows that are still being decided (S3).
+    const covered = this.#marks(this.#covered)
+    const isAllOut = this.#columns.rows === 0 && this.#open === undefined
+    const answers = task.asks.map((ask) => this.#answer(ask))
+    const open = openProposal()
+    const batch = this.#batch(task, open, counts)
+    if (task.entries.length > 0) this.#propose(task, batch)
+    if (task.sweep !== undefined)
+      this.#sweep(task.sweep === 'behind' ? Millis(this.#reachedAt) : task.sweep, batch)
+    // A task without entries and without a sweep leaves the proposal before it open: it is still being saved.
+    if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
+    const vitals = task.vitals ? this.#takeVitals() : []
+    counts.busyMs = this.#ticks() - startedAt
+    return {
+      proposal: open.proposal(),
+      answers,
+      blocks,
+      covered,
+      isAllOut,
+      blocksSince,
+      vitals,
+      counts,
+      devices: this.#actors.size,
+    }
+  }
+
+  #batch(task: WorkTask, open: Open, counts: MutableCounts): Batch {
+    return {
+      shard: this.#settings,
+      actors: this.#actors,
+      columns: this.#columns,
+      open,
+      counts,
+      horizon: task.horizon,
+      isWanted: (deviceId) => this.#want.all || this.#want.devices.has(deviceId),
+      decide: (actor, event, now) => this.#decide(open, actor, event, now),
+      reschedule: (actor) => this.#schedule(actor),
+    }
+  }
+
+  #propose(task: WorkTask, batch: Batch): void {
+    const { open } = batch
+    open.mark = this.#columns.mark()
+    open.rows = task.rows
+    for (const entry of task.entries) {
+      const isNew = entry.seq > (this.#applied[entry.partition] ?? 0)
+      let index = 0
+      for (const frame of readFrames(entry.body)) {
+        this.#reachedAt = frame.receivedAt / 1000
+        this.#applyFrame(frame, { entry, index: index++, isNew }, batch)
+      }
+      open.reach(entry, isNew)
+    }
+    if (!task.rows) this.#columns.truncate(open.mark)
+    else if (this.#rowsSince === 0 && this.#columns.rows > 0) this.#rowsSince = task.now
+  }
+
+  /** A message that makes the code throw is parked, and the device's other messages go on (R10). */
+  #applyFrame(frame: Frame, place: Place, batch: Batch): void {
+    const mark = this.#columns.mark()
+    try {
+      this.#dispatch(frame, place, batch)
+    } catch (error) {
+      this.#columns.truncate(mark)
+      batch.counts.refused++
+      batch.open.park(frame, place, 'INTERNAL', error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  #dispatch(frame: Frame, place: Place, batch: Batch): void {
+    if (frame.kind === FRAME.request) {
+      if (place.isNew) applyRequest(frame, batch)
+      return
+    }
+    // Written by the ingress from a valid device id.
+    const deviceId = Buffer.from(frame.id.buffer, frame.id.byteOffset, frame.id.length).toString(
+      'latin1',
+    ) as DeviceId
+    const actor = this.#actors.get(deviceId)
+    if (actor === undefined) {
+      batch.open.park(frame, place, 'UNKNOWN_DEVICE', 'no such device is registered')
+      return
+    }
+    if (frame.kind === FRAME.opened) sessionOpened(actor, frame, place, batch)
+    else if (frame.kind === FRAME.closed) sessionClosed(actor, frame, place, batch)
+    else applyMessage(actor, frame, place, batch)
+    this.#touch(actor, frame.receivedAt as Micros, place, batch)
+  }
+
+  /** Any publish is a sign of life, a last will is not; MQTT's own pings never get here. */
+  #touch(actor: Actor, receivedAt: Micros, place: Place, batch: Batch): void {
+    actor.isDirty = true
+    if (batch.open.wasSilent) {
+      batch.open.wasSilent = false
+      return
+    }
+    const at = toMillis(receivedAt)
+    if (at > actor.heardAt) actor.heardAt = at
+    const status = (batch.open.devices.get(actor.device.id) ?? actor.device).status
+    if (status === 'online')
+      this.#deadlines.set(actor.slot, Math.max(at, this.#forgivenAt) + this.#settings.heartbeatTimeoutMs)
+    else if (place.isNew && (status === 'offline' || status === 'provisioning'))
+      batch.decide(actor, { kind: 'heard', seenAt: at }, at)
+  }
+
+  #decide(open: Open, actor: Actor, event: DeviceEvent, now: Millis): Device {
+    const before = open.devices.get(actor.device.id) ?? actor.device
+    const { device, effects } = transition(before, event, now)
+    if (device !== before) open.devices.set(device.id, device)
+    open.perform(effects, toView(actor, device), now)
+    return device
+  }
+
+  #sweep(now: Millis, batch: Batch): void {
+    for (const slot of this.#deadlines.due(now)) {
+      const actor = this.#bySlot[slot]
+      if (actor === undefined) continue
+      this.#deadlines.set(slot, Number.POSITIVE_INFINITY)
+      const { status } = batch.open.devices.get(actor.device.id) ?? actor.device
+      if (status === 'error') batch.decide(actor, { kind: 'recovered' }, now)
+      // The heard time may have moved on since the deadline was set.
+      else if (status === 'online' && this.#heardAt(actor) + this.#settings.heartbeatTimeoutMs <= now)
+        batch.decide(actor, { kind: 'silent', seenAt: toMillis((actor.heardAt * 1000) as Micros) }, now)
+      if (!batch.open.devices.has(actor.device.id)) this.#schedule(actor)
+    }
+  }
+
+  #settle(verdict: 'saved' | 'dropped'): void {
+    const open = this.#open
+    this.#open = undefined
+    if (open === undefined) return
+    if (verdict === 'dropped') {
+      if (open.mark !== undefined) this.#columns.truncate(open.mark)
+      for (const id of open.devices.keys()) {
+        const actor = this.#actors.get(id)
+        if (actor !== undefined) this.#schedule(actor)
+      }
+      return
+    }
+    for (const { partition, seq } of open.reached()) {
+      this.#applied[partition] = Math.max(this.#applied[partition] ?? 0, seq)
+      if (open.rows) this.#covered[partition] = seq
+    }
+    for (const device of open.devices.values()) {
+      const actor = this.#actors.get(device.id) ?? this.#adopt(device)
+      actor.device = device
+      this.#schedule(actor)
+    }
+  }
+
+  #cut(task: WorkTask, counts: MutableCounts): readonly Block[] {
+    const { rows } = this.#columns
+    const isDue =
+      rows >= LIMITS.blockRowsMax ||
+      (rows > 0 && task.now - this.#rowsSince >= LIMITS.blockAgeMaxMs) ||
+      task.cut === 'all'
+    // With a proposal still open the columns hold rows that are not settled.
+    if (rows === 0 || !isDue || this.#open !== undefined) return []
+    const startedAt = this.#ticks()
+    this.#rowsSince = 0
+    const taken = this.#columns.take()
+    const blocks: Block[] = []
+    const token = `${this.#settings.life}-${this.#blocksCut++}`
+    if (taken.points !== undefined) blocks.push({ kind: 'points', ...taken.points, token: `${token}p` })
+    if (taken.texts !== undefined) blocks.push({ kind: 'texts', ...taken.texts, token: `${token}t` })
+    counts.encodeMs = this.#ticks() - startedAt
+    return blocks
+  }
+
+  #answer(ask: Ask): Answer {
+    if (ask.kind === 'views') {
+      const views = ask.deviceIds.map((id) => this.#actors.get(id))
+      return { kind: 'views', views: views.map((actor) => (actor === undefined ? undefined : toView(actor))) }
+    }
+    const actor = this.#actors.get(ask.deviceId)
+    return { kind: 'snapshot', snapshot: actor === undefined ? undefined : toSnapshot(actor) }
+  }
+
+  #takeVitals(): WorkResult['vitals'] {
+    const vitals: { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[] = []
+    for (const actor of this.#actors.values()) {
+      if (!actor.isDirty) continue
+      actor.isDirty = false
+      vitals.push({ deviceId: actor.device.id, bytes: encodeVitals(actor) })
+    }
+    return vitals
+  }
+
+  #adopt(device: Device): Actor {
+    const actor = newActor(device, this.#deadlines.claim())
+    this.#actors.set(device.id, actor)
+    this.#bySlot[actor.slot] = actor
+    return actor
+  }
+
+  #forgive(at: Millis): void {
+    this.#forgivenAt = at
+    for (const actor of this.#actors.values()) this.#schedule(actor)
+  }
+
+  #heardAt(actor: Actor): number {
+    return Math.max(actor.heardAt, this.#forgivenAt)
+  }
+
+  #schedule(actor: Actor): void {
+    const vitals = { heardAt: this.#heardAt(actor), recoverAt: actor.recoverAt }
+    this.#deadlines.set(actor.slot, nextDeadline(actor.device, vitals, this.#settings.heartbeatTimeoutMs))
+  }
+
+  #marks(positions: readonly number[]): readonly Mark[] {
+    return this.#settings.partitions.map((partition) => ({ partition, seq: positions[partition] ?? 0 }))
+  }
+}

@@ -1,0 +1,145 @@
+// A device's message, by its topic: what it says, to whom it matters, and what is wrong with it.
+import { Buffer } from 'node:buffer'
+import { type Micros, Millis, toMicros, toMillis } from '../../schemas/ids.ts'
+import { parseSuffix, type Uplink } from '../../schemas/topics.ts'
+import { FLAG_WILL, type Frame } from '../domain/bundle.ts'
+import { readStatus } from '../domain/device/status-message.ts'
+import { worstDiagnostic } from '../domain/telemetry/diagnostics.ts'
+import { toFeedData } from '../domain/telemetry/feed-data.ts'
+import { Latest } from '../domain/telemetry/latest.ts'
+import { type Reported, report } from '../domain/telemetry/report.ts'
+import { unreachable } from '../domain/unreachable.ts'
+import type { Actor } from './actor.ts'
+import type { Batch, Place } from './shard.ts'
+
+/** Entries of one bundle number their messages below this. */
+const MESSAGES_PER_ENTRY_MAX = 65_536
+const RECOVERY_MS = 10_000
+const HOUR_SEC = 3_600
+const TELEMETRY: Uplink = { kind: 'telemetry', name: undefined }
+
+export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  const device = batch.open.devices.get(actor.device.id) ?? actor.device
+  // By time, not by order of work: a replay must decide alike although the record is a later one.
+  if (device.status === 'decommissioned' && frame.receivedAt > toMicros(device.statusSince)) {
+    batch.counts.ignored++
+    return
+  }
+  if ((frame.flags & FLAG_WILL) !== 0) batch.open.wasSilent = true
+  const uplink = toUplink(frame.suffix)
+  switch (uplink.kind) {
+    case 'telemetry':
+      return applyTelemetry(actor, uplink.name, frame, place, batch)
+    case 'status':
+      return applyStatus(actor, frame, place, batch)
+    case 'reported':
+    case 'shadow_get':
+    case 'ack':
+    case 'ota_status':
+    case 'log':
+    case 'cloud_only':
+    case 'other':
+      // A sign of life, and no more than that yet.
+      batch.counts.ignored++
+      return
+    default:
+      return unreachable(uplink)
+  }
+}
+
+function toUplink(suffix: Uint8Array): Uplink {
+  // The hot topic without a string: no other topic of this length begins alike.
+  if (suffix.length === 9 && suffix[0] === 0x74 && suffix[8] === 0x79) return TELEMETRY
+  return parseSuffix(Buffer.from(suffix.buffer, suffix.byteOffset, suffix.length).toString('utf8'))
+}
+
+function applyTelemetry(
+  actor: Actor,
+  name: string | undefined,
+  frame: Frame,
+  place: Place,
+  batch: Batch,
+): void {
+  actor.latest ??= new Latest()
+  // Written by the ingress.
+  const receivedAt = frame.receivedAt as Micros
+  const version = place.entry.seq * MESSAGES_PER_ENTRY_MAX + place.index
+  const deviceId = actor.device.id
+  const reported = report(frame.payload, { deviceId, name, receivedAt, version }, actor.latest, batch.columns)
+  switch (reported.kind) {
+    case 'stored':
+      actor.telemetryAt = Math.max(actor.telemetryAt, toMillis(reported.at))
+      batch.counts.stored++
+      batch.counts.points += reported.points
+      batch.counts.droppedPoints += reported.dropped
+      if (reported.adjusted) batch.counts.adjusted++
+      if (place.isNew) tell(actor, name, reported, frame, batch)
+      return
+    case 'ack':
+      batch.counts.ignored++
+      return
+    case 'refused':
+      batch.counts.refused++
+      batch.open.park(frame, place, reported.reason, reported.detail)
+      return
+    default:
+      return unreachable(reported)
+  }
+}
+
+type Stored = Extract<Reported, { kind: 'stored' }>
+
+function tell(actor: Actor, name: string | undefined, reported: Stored, frame: Frame, batch: Batch): void {
+  const deviceId = actor.device.id
+  const horizonSec = Math.floor(batch.horizon / 1000)
+  const oldestSec = Math.floor(reported.oldest / 1_000_000)
+  if (oldestSec < horizonSec) {
+    for (const hour of reported.hours ?? [oldestSec - (oldestSec % HOUR_SEC)])
+      if (hour < horizonSec) batch.open.late(deviceId, hour)
+  }
+  if (reported.diagnostics !== undefined) applyDiagnostics(actor, reported, frame, batch)
+  if (!batch.isWanted(deviceId)) return
+  const data = toFeedData(frame.payload, name)
+  if (data !== undefined)
+    batch.open.feed.push({ kind: 'telemetry', deviceId, at: toMillis(reported.at), data })
+}
+
+/** Faults are entered at once and left only after all has been well for a while. */
+function applyDiagnostics(actor: Actor, reported: Stored, frame: Frame, batch: Batch): void {
+  const now = toMillis(frame.receivedAt as Micros)
+  const worst = worstDiagnostic(reported.diagnostics)
+  if (worst === undefined) return
+  if (worst.level >= 2) {
+    actor.recoverAt = Number.POSITIVE_INFINITY
+    batch.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
+  } else if (actor.device.status === 'error' && actor.recoverAt === Number.POSITIVE_INFINITY) {
+    actor.recoverAt = now + RECOVERY_MS
+    batch.reschedule(actor)
+  }
+}
+
+function applyStatus(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  const said = readStatus(frame.payload)
+  if (said.kind === 'refused') {
+    batch.counts.refused++
+    batch.open.park(frame, place, 'MALFORMED_STATUS', said.detail)
+    return
+  }
+  if (said.kind === 'cleared') return
+  const now = Millis(Math.floor(frame.receivedAt / 1000))
+  batch.counts.stored++
+  if (said.status === 'online') {
+    actor.statusSessionId = said.sessionId ?? actor.statusSessionId
+    if (place.isNew && said.firmwareVersion !== undefined)
+      batch.decide(actor, { kind: 'described', firmwareVersion: said.firmwareVersion }, now)
+    return
+  }
+  batch.open.wasSilent = true
+  // A farewell, or a late last will, of a session that is not the device's latest says nothing about it.
+  const isOfOtherSession =
+    said.sessionId !== undefined &&
+    actor.statusSessionId !== undefined &&
+    said.sessionId !== actor.statusSessionId
+  if (isOfOtherSession || !place.isNew) return
+  batch.decide(actor, { kind: 'left', reason: said.reason ?? 'left', seenAt: now }, now)
+}
