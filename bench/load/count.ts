@@ -1,0 +1,78 @@
+// Counting what arrived: a run only counts once every point it acknowledged is found again.
+import { ticks, until } from '../measure/deadline.ts'
+import { sumOf } from '../measure/prometheus.ts'
+import { COUNTED_METRIC, METRICS } from './payloads.ts'
+import type { RunResult } from './protocol.ts'
+import type { Rest } from './rest.ts'
+
+const ARRIVAL_MS = 120_000
+const POLL_MS = 50
+/** Watched while waiting; spread over all partitions. */
+const WATCHED = 16
+const ROWS_METRIC = 'fleet_clickhouse_insert_rows_total'
+
+export interface Expected {
+  readonly id: string
+  /** Messages acknowledged since the device was registered. */
+  readonly messages: number
+}
+
+/** What devices sent in these runs together. */
+export function expectedOf(ids: readonly string[], runs: readonly RunResult[]): readonly Expected[] {
+  return ids.map((id, at) => ({ id, messages: runs.reduce((sum, run) => sum + (run.perDevice[at] ?? 0), 0) }))
+}
+
+/** Waits until the service inserted as many rows as were acknowledged, and the last ones of a spread of devices
+ *  are queryable. Resolves with that time; `countExactly` then proves it. */
+export async function waitForRows(rest: Rest, devices: readonly Expected[]): Promise<number> {
+  const points = METRICS.length * devices.reduce((sum, { messages }) => sum + messages, 0)
+  const isMetered = (await rowsInserted(rest)) !== undefined
+  const polling = { deadlineMs: ARRIVAL_MS, everyMs: POLL_MS }
+  return until(`${points} points stored`, polling, async () => {
+    if (isMetered && ((await rowsInserted(rest)) ?? 0) < points) return undefined
+    const { expected, found } = await countExactly(rest, devices, WATCHED)
+    return found === expected ? ticks() : undefined
+  })
+}
+
+export interface Counted {
+  readonly devices: number
+  readonly expected: number
+  /** Differs from `expected` by every point too few and every point too many, of any device. */
+  readonly found: number
+}
+
+/** Counts the messages of up to `devicesMax` devices, spread over all, by the points of one metric. */
+export async function countExactly(
+  rest: Rest,
+  devices: readonly Expected[],
+  devicesMax: number,
+): Promise<Counted> {
+  const checked = spread(devices, devicesMax)
+  const counts = await rest.countPoints(
+    checked.map(({ id }) => id),
+    {
+      metric: COUNTED_METRIC,
+      from: new Date(Date.now() - 3 * 3_600_000),
+      to: new Date(Date.now() + 600_000),
+      interval: '1h',
+    },
+  )
+  const wrong = checked.reduce((sum, { messages }, at) => sum + Math.abs(messages - (counts[at] ?? 0)), 0)
+  const expected = checked.reduce((sum, { messages }) => sum + messages, 0)
+  return { devices: checked.length, expected, found: expected - wrong }
+}
+
+/** Rows the service says it inserted, replays included; undefined if it does not say. */
+export async function rowsInserted(rest: Rest): Promise<number | undefined> {
+  return sumOf(await rest.metrics(), ROWS_METRIC)
+}
+
+/** At most `count` of these, evenly spaced. */
+export function spread<T>(items: readonly T[], count: number): readonly T[] {
+  if (items.length <= count) return items
+  const step = items.length / count
+  return Array.from({ length: count }, (_, at) => items[Math.floor(at * step)]).filter(
+    (item) => item !== undefined,
+  )
+}

@@ -1,0 +1,135 @@
+// One simulated device: a raw socket, its ring of packets written ahead, and the send times of what is unanswered.
+import { connect, type Socket } from 'node:net'
+import { ticks } from '../measure/deadline.ts'
+import type { Histogram } from '../measure/histogram.ts'
+import { AckReader, DISCONNECT, encodeConnect, type PacketRing } from './packets.ts'
+
+export interface DeviceLogin {
+  readonly id: string
+  readonly token: string | undefined
+}
+
+export interface DeviceSocketOptions {
+  readonly host: string
+  readonly port: number
+  readonly device: DeviceLogin
+  readonly ring: PacketRing
+  readonly keepAliveSec: number
+}
+
+// All sockets read into the same bytes: they are used up before the next read begins.
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
+
+export class DeviceSocket {
+  readonly device: DeviceLogin
+  sent = 0
+  acked = 0
+  /** Called after acknowledgements were counted; what it sends goes out in one write. */
+  onAcks: (socket: DeviceSocket, count: number) => void = () => undefined
+  /** Microseconds from (intended) send to PUBACK; undefined outside a measured run. */
+  latency: Histogram | undefined
+  readonly #ring: PacketRing
+  readonly #sentAt: Float64Array
+  readonly #acks = new AckReader()
+  readonly #socket: Socket
+  #opened: { resolve(): void; reject(error: Error): void } | undefined
+  #deferred: number[] = []
+  failure: Error | undefined
+
+  /** Resolves after CONNACK 0. */
+  static open(options: DeviceSocketOptions): Promise<DeviceSocket> {
+    return new Promise((resolve, reject) => {
+      const opened = new DeviceSocket(options, { resolve: () => resolve(opened), reject })
+    })
+  }
+
+  private constructor(options: DeviceSocketOptions, opened: { resolve(): void; reject(error: Error): void }) {
+    const { host, port, device, ring, keepAliveSec } = options
+    this.device = device
+    this.#ring = ring
+    this.#sentAt = new Float64Array(ring.size)
+    this.#opened = opened
+    const onread = { buffer: readBuffer, callback: (length: number) => this.#onBytes(length) }
+    this.#socket = connect({ host, port, noDelay: true, onread })
+    this.#socket.on('error', (error) => this.#fail(error))
+    this.#socket.on('close', () => this.#fail(new Error(`${device.id}: the broker closed the connection`)))
+    this.#socket.write(encodeConnect({ clientId: device.id, password: device.token, keepAliveSec }))
+  }
+
+  get inFlight(): number {
+    return this.sent - this.acked
+  }
+
+  get backlog(): number {
+    return this.#deferred.length
+  }
+
+  /** Writes the next `count` packets of the ring; `at` is when they should have gone. */
+  send(count: number, at: number): void {
+    const { bytes, packetBytes, size } = this.#ring
+    const first = this.sent % size
+    for (let k = 0; k < count; k++) this.#sentAt[(first + k) % size] = at
+    this.sent += count
+    this.#socket.write(bytes.subarray(first * packetBytes, (first + count) * packetBytes))
+  }
+
+  /** As `send`, but what the ring has no room for waits, with its time, for acknowledgements. */
+  offer(count: number, at: number): void {
+    const room = this.#deferred.length > 0 ? 0 : Math.min(count, this.#ring.size - this.inFlight)
+    if (room > 0) this.send(room, at)
+    for (let k = room; k < count; k++) this.#deferred.push(at)
+  }
+
+  /** Sends a packet made by the caller for the next packet id. */
+  sendOwn(encode: (packetId: number) => Uint8Array, at: number): void {
+    const slot = this.sent % this.#ring.size
+    this.#sentAt[slot] = at
+    this.sent++
+    this.#socket.write(encode(slot + 1))
+  }
+
+  close(): void {
+    this.#opened = undefined
+    this.#socket.removeAllListeners('close')
+    this.#socket.end(DISCONNECT)
+    this.#socket.destroySoon()
+  }
+
+  // False would pause the socket.
+  #onBytes(length: number): boolean {
+    const count = this.#acks.read(readBuffer, length)
+    if (this.#opened !== undefined && this.#acks.connack !== undefined) this.#onConnack(this.#acks.connack)
+    if (count > 0) this.#onAcks(count)
+    return true
+  }
+
+  #onAcks(count: number): void {
+    const { size } = this.#ring
+    const { latency } = this
+    if (this.#acks.lastId !== ((this.acked + count - 1) % size) + 1) {
+      this.#fail(new Error(`${this.device.id}: PUBACK ${this.#acks.lastId} is out of order`))
+    }
+    if (latency !== undefined) {
+      const now = ticks()
+      for (let k = 0; k < count; k++)
+        latency.record((now - (this.#sentAt[(this.acked + k) % size] ?? now)) * 1000)
+    }
+    this.acked += count
+    while (this.#deferred.length > 0 && this.inFlight < size) this.send(1, this.#deferred.shift() ?? ticks())
+    this.onAcks(this, count)
+  }
+
+  #onConnack(code: number): void {
+    const opened = this.#opened
+    this.#opened = undefined
+    if (code === 0) opened?.resolve()
+    else opened?.reject(new Error(`${this.device.id}: CONNACK ${code}`))
+  }
+
+  #fail(error: Error): void {
+    this.failure ??= error
+    this.#opened?.reject(error)
+    this.#opened = undefined
+    this.#socket.destroy()
+  }
+}

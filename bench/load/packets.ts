@@ -1,0 +1,119 @@
+// MQTT 3.1.1 bytes, written ahead and read without objects: the generator must cost far less than what it loads.
+
+export interface ConnectOptions {
+  readonly clientId: string
+  /** Sent with the client id as user name; left out where the broker takes anybody. */
+  readonly password: string | undefined
+  readonly keepAliveSec: number
+}
+
+export function encodeConnect({ clientId, password, keepAliveSec }: ConnectOptions): Buffer {
+  const flags = password === undefined ? 0x02 : 0xc2
+  const head = Buffer.from([0, 4, 0x4d, 0x51, 0x54, 0x54, 4, flags, keepAliveSec >> 8, keepAliveSec & 0xff])
+  const fields = password === undefined ? [clientId] : [clientId, clientId, password]
+  const body = Buffer.concat([head, ...fields.map(text)])
+  return Buffer.concat([Buffer.from([0x10]), lengthBytes(body.length), body])
+}
+
+export interface PublishOptions {
+  readonly topic: string
+  readonly payload: Uint8Array
+  readonly packetId: number
+}
+
+/** QoS 1, not retained. */
+export function encodePublish({ topic, payload, packetId }: PublishOptions): Buffer {
+  const body = Buffer.concat([text(topic), Buffer.from([packetId >> 8, packetId & 0xff]), payload])
+  return Buffer.concat([Buffer.from([0x32]), lengthBytes(body.length), body])
+}
+
+export const DISCONNECT = Buffer.from([0xe0, 0])
+
+export interface PacketRing {
+  /** The ring twice over, so that any run of up to `size` packets is one slice. */
+  readonly bytes: Buffer
+  readonly packetBytes: number
+  readonly size: number
+}
+
+export interface RingOptions {
+  readonly topic: string
+  /** All of one length; `size` of them are taken from `offset` on, around the end. */
+  readonly payloads: readonly Uint8Array[]
+  readonly offset: number
+  readonly size: number
+}
+
+/** `size` publishes with the packet ids 1 to `size`. */
+export function encodeRing({ topic, payloads, offset, size }: RingOptions): PacketRing {
+  const packets = Array.from({ length: size }, (_, at) => {
+    const payload = payloads[(offset + at) % payloads.length] ?? new Uint8Array()
+    return encodePublish({ topic, payload, packetId: at + 1 })
+  })
+  const packetBytes = packets[0]?.length ?? 0
+  if (packets.some((packet) => packet.length !== packetBytes)) throw new Error('payloads differ in length')
+  return { bytes: Buffer.concat([...packets, ...packets]), packetBytes, size }
+}
+
+/** Reads what a broker answers to a publisher: CONNACK, PUBACK, PINGRESP. Packets may be split anywhere. */
+export class AckReader {
+  /** The CONNACK's return code, once it came. */
+  connack: number | undefined
+  /** The packet id of the last PUBACK. */
+  lastId = 0
+  readonly #carry = new Uint8Array(4)
+  #carried = 0
+
+  /** How many PUBACKs the first `length` of these bytes complete. */
+  read(bytes: Uint8Array, length: number): number {
+    let at = 0
+    let acks = 0
+    while (this.#carried > 0 && at < length) {
+      this.#carry[this.#carried++] = bytes[at++] ?? 0
+      const size = packetSize(this.#carry, this.#carried)
+      if (size === this.#carried) {
+        acks += this.#take(this.#carry, 0)
+        this.#carried = 0
+      }
+    }
+    while (at < length) {
+      const size = bytes[at] === 0x40 ? 4 : packetSize(bytes.subarray(at, length), length - at)
+      if (at + size > length) break
+      acks += this.#take(bytes, at)
+      at += size
+    }
+    while (at < length) this.#carry[this.#carried++] = bytes[at++] ?? 0
+    return acks
+  }
+
+  #take(bytes: Uint8Array, at: number): number {
+    const kind = bytes[at]
+    if (kind === 0x20) this.connack = bytes[at + 3] ?? 0xff
+    if (kind !== 0x40) return 0
+    this.lastId = ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)
+    return 1
+  }
+}
+
+function packetSize(bytes: Uint8Array, available: number): number {
+  const kind = bytes[0]
+  if (kind === 0x40 || kind === 0x20) return 4
+  if (kind === 0xd0) return 2
+  throw new Error(`unexpected packet 0x${kind?.toString(16)} (${available} bytes) for a publisher`)
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value)
+  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes])
+}
+
+function lengthBytes(length: number): Buffer {
+  const bytes: number[] = []
+  let rest = length
+  do {
+    const low = rest % 128
+    rest = Math.floor(rest / 128)
+    bytes.push(rest > 0 ? low | 0x80 : low)
+  } while (rest > 0)
+  return Buffer.from(bytes)
+}

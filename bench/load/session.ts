@@ -1,0 +1,45 @@
+// A service under load: started, with its devices registered and connected, and ended whatever happens.
+import { type Service, type ServiceOptions, startService } from '../targets/service.ts'
+import type { DeviceLogin } from './device-socket.ts'
+import { type Generator, startGenerator } from './generator.ts'
+import { Rest } from './rest.ts'
+
+export interface Session {
+  readonly service: Service
+  readonly rest: Rest
+  readonly devices: readonly DeviceLogin[]
+  readonly generator: Generator
+}
+
+export interface SessionOptions extends ServiceOptions {
+  readonly devices: number
+}
+
+export function deviceIds(count: number, prefix = 'bench'): readonly string[] {
+  return Array.from({ length: count }, (_, at) => `${prefix}-${String(at).padStart(6, '0')}`)
+}
+
+export async function withSession<T>(
+  options: SessionOptions,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const service = await startService(options)
+  const rest = new Rest(service.httpUrl)
+  try {
+    await rest.login()
+    const devices = await rest.register(deviceIds(options.devices))
+    return await withGenerator((generator) => work({ service, rest, devices, generator }))
+  } finally {
+    rest.close()
+    await service.kill()
+  }
+}
+
+export async function withGenerator<T>(work: (generator: Generator) => Promise<T>): Promise<T> {
+  const generator = startGenerator()
+  try {
+    return await work(generator)
+  } finally {
+    await generator.close().catch(() => undefined)
+  }
+}

@@ -1,0 +1,129 @@
+// CPU time of a process, its threads and its children, from /proc. Linux only.
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** Linux counts in hundredths of a second on every platform Node runs on. */
+const MICROS_PER_TICK = 10_000
+
+export interface ProcStat {
+  readonly pid: number
+  readonly name: string
+  readonly parent: number
+  readonly cpuMicros: number
+}
+
+/** Reads /proc/<pid>/stat or /proc/<pid>/task/<tid>/stat. The name may hold blanks and brackets. */
+export function parseStat(text: string): ProcStat {
+  const open = text.indexOf('(')
+  const close = text.lastIndexOf(')')
+  const fields = text.slice(close + 2).split(' ')
+  return {
+    pid: Number(text.slice(0, open)),
+    name: text.slice(open + 1, close),
+    parent: Number(fields[1]),
+    cpuMicros: (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK,
+  }
+}
+
+export interface CpuSample {
+  /** By process id: the root and everything below it. */
+  readonly processes: ReadonlyMap<number, ProcStat>
+  /** Threads of the root process, by thread id, in microseconds. */
+  readonly threads: ReadonlyMap<number, number>
+  readonly root: number
+}
+
+export function sampleCpu(root: number): CpuSample {
+  const processes = new Map<number, ProcStat>()
+  for (const stat of processTree(root)) processes.set(stat.pid, stat)
+  const threads = new Map<number, number>()
+  for (const thread of list(`/proc/${root}/task`)) {
+    const micros = threadMicros(`/proc/${root}/task/${thread}`)
+    if (micros !== undefined) threads.set(Number(thread), micros)
+  }
+  return { processes, threads, root }
+}
+
+export interface CpuUse {
+  readonly totalMicros: number
+  /** The event loop of the root process. */
+  readonly mainMicros: number
+  /** The busiest other threads of the root process, busiest first. */
+  readonly threadMicros: readonly number[]
+  readonly childrenMicros: number
+}
+
+/** What was used between two samples of the same root. */
+export function cpuBetween(before: CpuSample, after: CpuSample): CpuUse {
+  let totalMicros = 0
+  let childrenMicros = 0
+  for (const [pid, stat] of after.processes) {
+    const used = stat.cpuMicros - (before.processes.get(pid)?.cpuMicros ?? 0)
+    totalMicros += used
+    if (pid !== after.root) childrenMicros += used
+  }
+  const used = [...after.threads].map(([id, micros]) => ({
+    id,
+    micros: micros - (before.threads.get(id) ?? 0),
+  }))
+  const others = used.filter(({ id }) => id !== after.root).map(({ micros }) => micros)
+  return {
+    totalMicros,
+    mainMicros: used.find(({ id }) => id === after.root)?.micros ?? 0,
+    threadMicros: others.sort((a, b) => b - a),
+    childrenMicros,
+  }
+}
+
+/** The processes at and below `root`. */
+export function processTree(root: number): readonly ProcStat[] {
+  const all = list('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => read(`/proc/${name}/stat`))
+    .filter((text) => text !== undefined)
+    .map(parseStat)
+  const found = all.filter((stat) => stat.pid === root)
+  for (const above of found) found.push(...all.filter((stat) => stat.parent === above.pid))
+  return found
+}
+
+/** Share of the machine's time the hypervisor gave to others, in per cent, between two readings of /proc/stat. */
+export function stealPercent(before: string, after: string): number {
+  const [from, to] = [jiffies(before), jiffies(after)]
+  const total = to.total - from.total
+  return total > 0 ? (100 * (to.steal - from.steal)) / total : 0
+}
+
+export function readMachineStat(): string {
+  return readFileSync('/proc/stat', 'utf8')
+}
+
+function jiffies(text: string): { readonly total: number; readonly steal: number } {
+  const line = text.slice(0, text.indexOf('\n'))
+  const fields = line.trim().split(/\s+/).slice(1, 9).map(Number)
+  return { total: fields.reduce((sum, field) => sum + field, 0), steal: fields[7] ?? 0 }
+}
+
+// schedstat counts nanoseconds where the kernel has it; stat counts ticks everywhere.
+function threadMicros(path: string): number | undefined {
+  const fine = read(`${path}/schedstat`)?.split(' ')[0]
+  if (fine !== undefined && fine !== '0') return Number(fine) / 1000
+  const coarse = read(`${path}/stat`)
+  return coarse === undefined ? undefined : parseStat(coarse).cpuMicros
+}
+
+// A process may end between being listed and being read: then it is simply not there.
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function list(path: string): readonly string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,46 @@
+// Every wait of the bench ends: with its result, or with an error that says what was waited for.
+import { setTimeout as sleep } from 'node:timers/promises'
+
+// performance.now() is the cheap one, hrtime the one that all processes of a machine share.
+const origin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+
+/** Monotonic milliseconds; comparable between the processes of one machine. */
+export function ticks(): number {
+  return origin + performance.now()
+}
+
+export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`${what}: not within ${ms} ms`)
+  })
+  // Once the work is done the timer is aborted, which rejects a promise nobody waits for.
+  late.catch(() => undefined)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    over.abort()
+  }
+}
+
+export interface Polling {
+  readonly deadlineMs: number
+  readonly everyMs: number
+}
+
+/** Asks again until the answer is not undefined. */
+export async function until<T>(
+  what: string,
+  polling: Polling,
+  ask: () => Promise<T | undefined>,
+): Promise<T> {
+  const deadline = ticks() + polling.deadlineMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    if (ticks() > deadline) throw new Error(`${what}: not within ${polling.deadlineMs} ms`)
+    await sleep(polling.everyMs)
+  }
+}
+
+export { sleep }

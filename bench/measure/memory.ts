@@ -1,0 +1,37 @@
+// Resident memory of a process tree, from /proc. Mapped files (the log, the store) are told apart: the kernel
+// may drop their pages at any time, so they are not what a device costs.
+import { readFileSync } from 'node:fs'
+import { processTree } from './cpu.ts'
+
+export interface Resident {
+  readonly anonBytes: number
+  readonly fileBytes: number
+}
+
+/** Reads /proc/<pid>/status. */
+export function parseResident(status: string): Resident {
+  const kib = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0)
+  return { anonBytes: kib('RssAnon') * 1024, fileBytes: (kib('RssFile') + kib('RssShmem')) * 1024 }
+}
+
+export function residentOf(pid: number): Resident {
+  return parseResident(readFileSync(`/proc/${pid}/status`, 'utf8'))
+}
+
+export interface TreeResident {
+  readonly root: Resident
+  readonly children: Resident
+}
+
+export function residentOfTree(root: number): TreeResident {
+  const below = processTree(root).filter(({ pid }) => pid !== root)
+  const children = below.map(({ pid }) => residentOf(pid))
+  return {
+    root: residentOf(root),
+    children: {
+      anonBytes: children.reduce((sum, { anonBytes }) => sum + anonBytes, 0),
+      fileBytes: children.reduce((sum, { fileBytes }) => sum + fileBytes, 0),
+    },
+  }
+}

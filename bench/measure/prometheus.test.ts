@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { byLabel, sumOf } from './prometheus.ts'
+
+const text = `# HELP a_total x
+# TYPE a_total counter
+a_total{stage="parse",shard="0"} 1.5
+a_total{stage="parse",shard="1"} 2
+a_total{shard="0",stage="insert"} 4
+a_total_more 9
+plain 7
+`
+
+test('a metric is summed over its labels, and only that metric', () => {
+  expect(sumOf(text, 'a_total')).toBe(7.5)
+  expect(sumOf(text, 'plain')).toBe(7)
+  expect(sumOf(text, 'absent')).toBeUndefined()
+})
+
+test('a metric is split by one label wherever that stands', () => {
+  expect([...byLabel(text, 'a_total', 'stage')]).toEqual([
+    ['parse', 3.5],
+    ['insert', 4],
+  ])
+})

@@ -1,0 +1,64 @@
+// The one table: what was measured, against its target and its floor.
+
+export interface Figure {
+  readonly scenario: string
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  readonly target?: { readonly kind: 'at_least' | 'at_most'; readonly value: number }
+  /** What part of what the machine allows was reached: 1 is the floor itself. */
+  readonly floorShare?: { readonly of: string; readonly share: number }
+  readonly note?: string
+}
+
+export type Verdict = 'met' | 'missed' | ''
+
+export function verdictOf({ value, target }: Figure): Verdict {
+  if (target === undefined) return ''
+  const isMet = target.kind === 'at_least' ? value >= target.value : value <= target.value
+  return isMet ? 'met' : 'missed'
+}
+
+const HEADINGS = ['scenario', 'figure', 'value', 'target', '', 'share of floor', 'notes'] as const
+
+/** A Markdown table whose columns are aligned, so that it reads on a terminal too. */
+export function toTable(figures: readonly Figure[]): string {
+  const rows = figures.map((figure, at) => [
+    figures[at - 1]?.scenario === figure.scenario ? '' : figure.scenario,
+    figure.name,
+    `${toDigits(figure.value)} ${figure.unit}`.trim(),
+    figure.target === undefined
+      ? ''
+      : `${figure.target.kind === 'at_least' ? '≥' : '≤'} ${toDigits(figure.target.value)}`,
+    verdictOf(figure),
+    figure.floorShare === undefined
+      ? ''
+      : `${toDigits(100 * figure.floorShare.share)} % of ${figure.floorShare.of}`,
+    figure.note ?? '',
+  ])
+  const widths = HEADINGS.map((heading, at) =>
+    Math.max(heading.length, ...rows.map((row) => row[at]?.length ?? 0)),
+  )
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
+  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
+  return [line(HEADINGS), rule, ...rows.map(line)].join('\n')
+}
+
+/** Three figures that mean something, thousands separated. */
+export function toDigits(value: number): string {
+  if (!Number.isFinite(value)) return '–'
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en').replaceAll(',', ' ')
+  return String(Number(value.toPrecision(3)))
+}
+
+export interface ReportParts {
+  readonly figures: readonly Figure[]
+  readonly machine: readonly (readonly [string, string])[]
+  readonly method: string
+}
+
+export function toReport({ figures, machine, method }: ReportParts): string {
+  const facts = machine.map(([name, value]) => `- ${name}: ${value}`).join('\n')
+  return `# Benchmarks\n\nWritten by \`npm run bench\`; do not edit.\n\n${facts}\n\n${toTable(figures)}\n\n${method}`
+}

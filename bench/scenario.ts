@@ -1,0 +1,54 @@
+// What a scenario is given, and what it leaves behind.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Figure } from './measure/report.ts'
+
+export interface Scenario {
+  readonly name: string
+  readonly about: string
+  run(bench: Bench): Promise<void>
+}
+
+export class Bench {
+  readonly quick: boolean
+  readonly #root: string
+  readonly #figures: Figure[] = []
+
+  constructor(options: { readonly quick: boolean; readonly root: string }) {
+    this.quick = options.quick
+    this.#root = options.root
+  }
+
+  get figures(): readonly Figure[] {
+    return this.#figures
+  }
+
+  add(...figures: readonly Figure[]): void {
+    this.#figures.push(...figures)
+  }
+
+  /** The value of an earlier figure, if its scenario was run. */
+  find(scenario: string, name: string): number | undefined {
+    return this.#figures.find((figure) => figure.scenario === scenario && figure.name === name)?.value
+  }
+
+  /** Value and share of a floor, for a figure that is better the closer it comes to it. */
+  shareOf(of: string, share: number | undefined): Pick<Figure, 'floorShare'> {
+    return share === undefined || !Number.isFinite(share) ? {} : { floorShare: { of, share } }
+  }
+
+  /** A new empty directory that is gone after `work`. */
+  async withDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
+    const dir = mkdtempSync(join(this.#root, 'run-'))
+    try {
+      return await work(dir)
+    } finally {
+      rmSync(dir, { recursive: true, force: true })
+    }
+  }
+
+  /** Progress, for whoever watches. */
+  say(text: string): void {
+    process.stderr.write(`  ${text}\n`)
+  }
+}

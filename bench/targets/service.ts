@@ -1,0 +1,47 @@
+// The service under test: the real program, started as a user starts it.
+import { fileURLToPath } from 'node:url'
+import { addressOf, type Program, startProgram } from './ready-line.ts'
+
+const MAIN = fileURLToPath(new URL('../../api/main.js', import.meta.url))
+const READY_MS = 60_000
+
+export type Durability = 'power' | 'process'
+
+export interface ServiceOptions {
+  readonly dataDir: string
+  readonly durability: Durability
+  /** Fixed only where a restart must be found at the same place. */
+  readonly mqttPort?: number
+}
+
+export interface Service extends Program {
+  readonly httpUrl: string
+  readonly wsUrl: string
+  readonly mqtt: { readonly host: string; readonly port: number }
+}
+
+export async function startService({ dataDir, durability, mqttPort = 0 }: ServiceOptions): Promise<Service> {
+  const program = await startProgram({
+    args: [MAIN],
+    env: serviceEnv(dataDir, durability, mqttPort),
+    readyMs: READY_MS,
+  })
+  const httpUrl = program.ready.httpUrl.replace(/\/$/, '')
+  const wsUrl = `${httpUrl.replace(/^http/, 'ws')}/ws`
+  return { ...program, httpUrl, wsUrl, mqtt: addressOf(program.ready.mqttUrl) }
+}
+
+// The settings of whoever runs the bench must not leak into what is measured.
+function serviceEnv(dataDir: string, durability: Durability, mqttPort: number): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
+  return {
+    ...Object.fromEntries(inherited),
+    FLEET_HOST: '127.0.0.1',
+    FLEET_HTTP_PORT: '0',
+    FLEET_MQTT_PORT: String(mqttPort),
+    FLEET_DATA_DIR: dataDir,
+    FLEET_DURABILITY: durability,
+    FLEET_REGISTRATION: 'open',
+    FLEET_LOG_LEVEL: 'warn',
+  }
+}
