@@ -1,0 +1,65 @@
+// The simulated fleet of `--simulate N`: for a newcomer to see life at once. It uses the service as real devices
+// do, over REST and MQTT, and knows nothing of its inside.
+import { enrol } from './enrol.ts'
+import { seeded } from './random.ts'
+import { SimulatedDevice } from './simulated-device.ts'
+
+export interface SimulateOptions {
+  /** Origins, for example `http://127.0.0.1:8000` and `mqtt://127.0.0.1:1883`. */
+  readonly httpUrl: string
+  readonly mqttUrl: string
+  /** An admin's access token; used at the start only. */
+  readonly token: string
+  readonly count: number
+  readonly signal?: AbortSignal
+  readonly log?: (fields: Readonly<Record<string, unknown>>, text: string) => void
+}
+
+export interface Simulation {
+  /** The devices that were started, `sim-001` onwards. */
+  readonly deviceIds: readonly string[]
+  connected(): number
+  /** Every device says goodbye and disconnects. */
+  stop(): Promise<void>
+}
+
+const DEVICES_MAX = 1_000
+/** Devices take turns, so that they do not all publish at once. */
+const TURNS_PER_SEC = 10
+
+/** Resolves once the devices are registered and connecting. An aborted signal stops them as `stop` does. */
+export async function simulate(options: SimulateOptions): Promise<Simulation> {
+  const { count, mqttUrl, signal, log = () => {} } = options
+  if (!Number.isInteger(count) || count < 1 || count > DEVICES_MAX) {
+    throw new RangeError(`the number of simulated devices is from 1 to ${DEVICES_MAX}, not ${count}`)
+  }
+  const refused = (deviceId: string, reason: string) => log({ deviceId, reason }, 'simulated device refused')
+  const enrolled = await enrol({ ...options, signal: signal ?? new AbortController().signal }, refused)
+  const devices = enrolled.map((device, index) => {
+    return new SimulatedDevice({ device, mqttUrl, random: seeded(index + 1), now: Date.now, refused })
+  })
+  const stopTurns = takeTurns(devices)
+  let stopped: Promise<unknown> | undefined
+  const stop = async () => {
+    stopTurns()
+    stopped ??= Promise.all(devices.map((device) => device.stop()))
+    await stopped
+  }
+  signal?.addEventListener('abort', () => void stop(), { once: true })
+  if (signal?.aborted) await stop()
+  return {
+    deviceIds: devices.map(({ id }) => id),
+    connected: () => devices.filter((device) => device.isConnected()).length,
+    stop,
+  }
+}
+
+function takeTurns(devices: readonly SimulatedDevice[]): () => void {
+  let turn = 0
+  const timer = setInterval(() => {
+    const now = Date.now()
+    for (let index = turn; index < devices.length; index += TURNS_PER_SEC) devices[index]?.tick(now)
+    turn = (turn + 1) % TURNS_PER_SEC
+  }, 1_000 / TURNS_PER_SEC)
+  return () => clearInterval(timer)
+}
