@@ -31,7 +31,11 @@ export interface Snapshot {
 
 export type Submitted =
   | { readonly kind: 'done'; readonly view: DeviceView }
-  | { readonly kind: 'refused'; readonly code: RefusalCode; readonly detail: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: 'refused'
+      readonly code: RefusalCode
+      readonly detail: Readonly<Record<string, unknown>>
+    }
 
 export type FeedEvent =
   | {

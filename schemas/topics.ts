@@ -32,7 +32,8 @@ const FIXED: Readonly<Record<string, Uplink>> = {
 export function parseSuffix(suffix: string): Uplink {
   const fixed = Object.hasOwn(FIXED, suffix) ? FIXED[suffix] : undefined
   if (fixed !== undefined) return fixed
-  if (suffix.startsWith('telemetry/') && suffix.length > 10) return { kind: 'telemetry', name: suffix.slice(10) }
+  if (suffix.startsWith('telemetry/') && suffix.length > 10)
+    return { kind: 'telemetry', name: suffix.slice(10) }
   return { kind: 'other' }
 }
 

@@ -32,7 +32,15 @@ export type Admission =
   | { readonly kind: 'denied'; readonly code: ConnackCode; readonly reason: string }
 
 /** Why a session ended. `takeover`: the same device connected again. */
-export type EndCause = 'disconnect' | 'lost' | 'keepalive' | 'takeover' | 'expired' | 'revoked' | 'abuse' | 'shutdown'
+export type EndCause =
+  | 'disconnect'
+  | 'lost'
+  | 'keepalive'
+  | 'takeover'
+  | 'expired'
+  | 'revoked'
+  | 'abuse'
+  | 'shutdown'
 
 /** One admitted connection, as the host sees it. */
 export interface DeviceSession {

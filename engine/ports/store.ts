@@ -57,7 +57,15 @@ export interface DeviceFilter {
   /** Only devices in these group subtrees: an operator's scope. Undefined is everything. */
   readonly within?: readonly string[] | undefined
 }
-export const DEVICE_SORTS = ['created_at', 'name', 'device_id', 'status', 'type', 'group', 'updated_at'] as const
+export const DEVICE_SORTS = [
+  'created_at',
+  'name',
+  'device_id',
+  'status',
+  'type',
+  'group',
+  'updated_at',
+] as const
 export type DeviceSort = (typeof DEVICE_SORTS)[number]
 
 export interface DeviceSummary {
@@ -89,7 +97,12 @@ export interface Store {
   /** Default order: newest first, then id. `total` counts the whole filtered set. */
   list(
     filter: DeviceFilter,
-    page: { readonly offset: number; readonly limit: number; readonly sort?: DeviceSort; readonly descending?: boolean },
+    page: {
+      readonly offset: number
+      readonly limit: number
+      readonly sort?: DeviceSort
+      readonly descending?: boolean
+    },
   ): DevicePage
   countByStatus(): Readonly<Record<DeviceStatus, number>>
   /** Newest first. The list keeps at most `LIMITS.deadLettersMax`; the oldest go first. */
