@@ -1,5 +1,4 @@
 // The engine put together: broker and requests into the log, the log into shards, what they decide into the world.
-import { randomUUID } from 'node:crypto'
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import { FRAME } from '../domain/bundle.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
@@ -36,6 +35,8 @@ export interface EngineMeans {
   readonly openThread: (settings: ShardSettings) => ShardThread
   /** Who may connect: the tokens are the API layer's business. */
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
+  /** Unique, also over restarts. */
+  readonly newId: () => string
   /** For the operator: something is wrong and is being dealt with. */
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
@@ -111,7 +112,7 @@ export class LocalEngine implements Engine {
   }
 
   async submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
-    const requestId = randomUUID()
+    const requestId = this.#means.newId()
     const reply = this.#replies.await(requestId)
     try {
       await this.#ingest.request(

@@ -1,6 +1,6 @@
 // What an operator sees on a dashboard. Threads send their figures with every result, so a thread that dies takes
 // none with it. No device or user ids in labels.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { BrokerCounts } from '../ports/broker.ts'
 import type { Block } from '../ports/telemetry.ts'
@@ -61,7 +61,6 @@ export class Metrics {
   readonly #insertErrors = this.#counter('fleet_clickhouse_errors_total', 'Inserts that failed', ['result'])
 
   constructor(build: { readonly version: string; readonly commit: string }) {
-    collectDefaultMetrics({ register: this.registry })
     this.#gauge('fleet_build_info', 'The running build', ['version', 'commit', 'node']).set(
       { version: build.version, commit: build.commit, node: process.versions.node },
       1,
