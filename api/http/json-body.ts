@@ -25,7 +25,7 @@ export function acceptJson(app: FastifyInstance): void {
       // The decoder throws for one reason only.
       return done(new UnreadableBody('the body is not valid UTF-8'))
     }
-    parseSafely(request, text, (error, value) =>
+    void parseSafely(request, text, (error, value) =>
       error === null
         ? done(null, value)
         : done(new UnreadableBody('the body is not valid JSON, or has a key that is not allowed')),

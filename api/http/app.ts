@@ -1,0 +1,215 @@
+// Fastify, set up from the route table: authenticate, validate, call the handler, answer.
+//
+// H1. Nothing of a request is read before its caller is known and allowed.
+// H2. Every answer that is no success is a problem (RFC 9457), whoever found the fault.
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type HTTPMethods,
+} from 'fastify'
+import { LIMITS } from '../../engine/limits.ts'
+import type { User } from '../../engine/ports/users.ts'
+import type { Authenticated } from '../auth/authenticate.ts'
+import type { Ids } from '../ids.ts'
+import type { Logger } from '../logging.ts'
+import { type Answer, type Refusal, refused } from './answer.ts'
+import { acceptJson } from './json-body.ts'
+import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
+import type { Call, Route } from './route.ts'
+import { allowedMethods } from './route-match.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+import type { Services } from './services.ts'
+import { type Check, createValidation, type Source } from './validation.ts'
+
+export interface RequestDone {
+  readonly method: string
+  /** The route's pattern, never the path: a metric's label must not grow with the fleet. */
+  readonly route: string
+  readonly status: number
+  readonly seconds: number
+}
+
+export interface AppOptions {
+  readonly services: Services
+  readonly routes: readonly Route[]
+  readonly logger: Logger
+  readonly onRequestDone?: ((done: RequestDone) => void) | undefined
+  /** Answers carry `connection: close` then, so that clients go elsewhere. */
+  readonly isDraining: () => boolean
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: User | undefined
+  }
+}
+
+const PARAM_CHARS_MAX = 1_024
+const REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/
+const QUIET = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
+
+export function buildApp(options: AppOptions): FastifyInstance {
+  const { services, routes, logger } = options
+  const app = Fastify({
+    logger: false,
+    bodyLimit: LIMITS.bodyBytesMax,
+    requestTimeout: LIMITS.requestTimeoutMs,
+    keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+    routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    genReqId: ({ headers }) => requestIdOf(headers['x-request-id'], services.ids),
+    clientErrorHandler: (error, socket) => refuseBytes(error, socket, services.ids.next('req_')),
+    frameworkErrors(error, request, reply) {
+      // Before any hook: a path that cannot be decoded, for one.
+      reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
+      sendProblem(request, reply, toRefusal(error, request, logger))
+    },
+  })
+  acceptJson(app)
+  app.decorateRequest('caller', undefined)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS)
+    reply.header('x-request-id', request.id)
+    if (options.isDraining()) reply.header('connection', 'close')
+    done()
+  })
+  app.setErrorHandler((error, request, reply) =>
+    sendProblem(request, reply, toRefusal(error, request, logger)),
+  )
+  app.setNotFoundHandler((request, reply) => notFound(routes, request, reply))
+  observe(app, options)
+  const validation = createValidation()
+  for (const route of routes) addRoute(app, route, { services, validation })
+  return app
+}
+
+/** An id that could be confused or break a line is not taken over. */
+function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
+  return typeof header === 'string' && REQUEST_ID.test(header) ? header : ids.next('req_')
+}
+
+function notFound(routes: readonly Route[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const methods = allowedMethods(routes, pathOf(request.url))
+  if (methods.length === 0)
+    return sendProblem(request, reply, refused('NOT_FOUND', { message: 'no such path' }))
+  reply.header('allow', methods.join(', '))
+  if (request.method === 'OPTIONS') return reply.code(204).send()
+  return sendProblem(
+    request,
+    reply,
+    refused('METHOD_NOT_ALLOWED', { message: `allowed: ${methods.join(', ')}` }),
+  )
+}
+
+function observe(app: FastifyInstance, { logger, onRequestDone }: AppOptions): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = patternOf(request)
+    const seconds = reply.elapsedTime / 1000
+    onRequestDone?.({ method: request.method, route, status: reply.statusCode, seconds })
+    if (!QUIET.has(route)) {
+      const { id, method, ip, caller } = request
+      const user = caller === undefined ? {} : { user_id: caller.id }
+      const line = {
+        request_id: id,
+        method,
+        path: pathOf(request.url),
+        status: reply.statusCode,
+        seconds,
+        ip,
+        ...user,
+      }
+      logger.debug(line, 'request')
+    }
+    done()
+  })
+}
+
+function patternOf({ routeOptions }: FastifyRequest): string {
+  return routeOptions.url?.replace(/:(\w+)/g, '{$1}') ?? 'unmatched'
+}
+
+interface RouteTools {
+  readonly services: Services
+  readonly validation: ReturnType<typeof createValidation>
+}
+
+function addRoute(app: FastifyInstance, route: Route, { services, validation }: RouteTools): void {
+  const check = (source: Source, schema: Route['body']): Check =>
+    schema === undefined ? () => undefined : validation.check(schema, source)
+  const [params, query, body] = [
+    check('path', route.params),
+    check('query', route.query),
+    check('body', route.body),
+  ]
+  const mayLackBody = route.bodyOptional === true || route.body === undefined
+  app.route({
+    // The table's methods are Fastify's.
+    method: route.method as HTTPMethods,
+    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    async onRequest(request, reply) {
+      const refusal = await admit(route, request, services)
+      if (refusal !== undefined) return sendProblem(request, reply, refusal)
+      return undefined
+    },
+    async handler(request, reply) {
+      const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
+      const refusal =
+        params(request.params, 0) ??
+        query(request.query, 0) ??
+        (mayLackBody && request.body === undefined ? undefined : body(request.body, bytes))
+      if (refusal !== undefined) return sendProblem(request, reply, refusal)
+      const result = await route.handle(toCall(request, services))
+      return result.kind === 'refused' ? sendProblem(request, reply, result) : sendAnswer(reply, result)
+    },
+  })
+}
+
+/** By H1: undefined if the caller may go on. */
+async function admit(
+  { access }: Route,
+  request: FastifyRequest,
+  services: Services,
+): Promise<Refusal | undefined> {
+  if (access === 'public') return undefined
+  const authenticated = await authenticate(request, services)
+  if (authenticated === undefined)
+    return refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
+  if (authenticated.kind === 'refused') return authenticated
+  const { user } = authenticated
+  if (!access.includes(user.role))
+    return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${user.role}` })
+  request.caller = user
+  return undefined
+}
+
+async function authenticate(request: FastifyRequest, services: Services): Promise<Authenticated | undefined> {
+  const { authorization } = request.headers
+  if (authorization === undefined) return undefined
+  const [scheme = '', token = '', more] = authorization.trim().split(/ +/, 3)
+  if (scheme.toLowerCase() !== 'bearer' || token === '' || more !== undefined)
+    return refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
+  return await services.authenticate(token)
+}
+
+function toCall(request: FastifyRequest, services: Services): Call<unknown, unknown, unknown, unknown> {
+  return {
+    params: request.params,
+    query: request.query,
+    body: request.body,
+    user: request.caller,
+    requestId: request.id,
+    ip: request.ip,
+    url: request.url,
+    header: (name) => headerOf(request.headers[name]),
+    authenticate: () => authenticate(request, services),
+  }
+}
+
+const headerOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : value)
+
+function sendAnswer(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
+  reply.code(status)
+  if (typeof body !== 'string' && body !== undefined) reply.type('application/json; charset=utf-8')
+  if (headers !== undefined) reply.headers(headers)
+  return reply.send(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
+}

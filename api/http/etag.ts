@@ -1,0 +1,33 @@
+// Conditional requests (RFC 9110 §13): which entity tags a header names.
+
+export const quoted = (etag: string): string => `"${etag}"`
+
+/** The tags of an `If-Match` or `If-None-Match` header, without quotes; `*` stands for any. */
+export function parseEtags(header: string): readonly { readonly tag: string; readonly weak: boolean }[] {
+  return header.split(',').map((part) => {
+    const text = part.trim()
+    const weak = text.startsWith('W/')
+    return { tag: (weak ? text.slice(2) : text).replace(/^"(.*)"$/, '$1'), weak }
+  })
+}
+
+/** Whether the caller's copy is the current one. Weak comparison, as the RFC wants for reading. */
+export function isFresh(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  return parseEtags(ifNoneMatch).some(({ tag }) => tag === '*' || tag === etag)
+}
+
+export type Condition =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'revision'; readonly revision: number }
+  | { readonly kind: 'stale' }
+
+/** Whether an edit may go on, judged by the revision alone (the part of the tag before `-`). */
+export function parseIfMatch(ifMatch: string | undefined, revision: number): Condition {
+  if (ifMatch === undefined) return { kind: 'any' }
+  for (const { tag, weak } of parseEtags(ifMatch)) {
+    if (tag === '*') return { kind: 'any' }
+    if (!weak && tag.split('-', 1)[0] === String(revision)) return { kind: 'revision', revision }
+  }
+  return { kind: 'stale' }
+}

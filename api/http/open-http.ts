@@ -1,0 +1,132 @@
+// The REST server: built from its services, listening, with a life cycle.
+import type { Server } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import type { Engine } from '../../engine/index.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
+import { createAccounts } from '../auth/accounts.ts'
+import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
+import type { Passwords } from '../auth/passwords.ts'
+import type { Tokens } from '../auth/tokens.ts'
+import { createIds } from '../ids.ts'
+import type { Logger } from '../logging.ts'
+import type { Phase } from '../routes/operations.ts'
+import { toRoutes } from '../routes/routes.ts'
+import type { Settings } from '../settings.ts'
+import { buildApp, type RequestDone } from './app.ts'
+import type { Services } from './services.ts'
+
+export interface HttpOptions {
+  readonly engine: Engine
+  readonly settings: Pick<Settings, 'host' | 'httpPort' | 'registration' | 'heartbeatTimeoutMs'>
+  readonly tokens: Tokens
+  readonly passwords: Passwords
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly version: string
+  /** Names of the device-type file, beside the built-in types. */
+  readonly customTypes?: readonly string[] | undefined
+  readonly onRequestDone?: ((done: RequestDone) => void) | undefined
+}
+
+export interface HttpServer {
+  readonly fastify: FastifyInstance
+  /** Emits `upgrade` for `/ws`. */
+  readonly server: Server
+  /** With the real port. */
+  readonly url: string
+  /** For `/ws`: the same tokens count there. */
+  readonly authenticate: Authenticate
+  /** Until then `/readyz` says 503. */
+  setReady(): void
+  /** From now on `/readyz` says 503 and connections are closed after their answer. */
+  drain(): void
+  /** Waits for requests under way, up to a limit. */
+  close(): Promise<void>
+}
+
+/** Everything but listening: what tests inject requests into. */
+export function createHttp(options: HttpOptions) {
+  const { engine, settings, tokens, passwords, clock, version } = options
+  const ids = createIds(clock)
+  const authenticate = createAuthenticate({ tokens, users: engine.users })
+  const { registration, heartbeatTimeoutMs } = settings
+  const services: Services = {
+    engine,
+    accounts: createAccounts({ users: engine.users, passwords, tokens, ids, clock, registration }),
+    authenticate,
+    tokens,
+    ids,
+    clock,
+    heartbeatTimeoutMs,
+    deviceTypes: new Set([...DEVICE_TYPES, ...(options.customTypes ?? [])]),
+  }
+  let phase: Phase = { state: 'starting', httpUrl: undefined }
+  const routes = toRoutes(services, { version, phase: () => phase })
+  const app = buildApp({
+    services,
+    routes,
+    logger: options.logger,
+    onRequestDone: options.onRequestDone,
+    isDraining: () => phase.state === 'draining',
+  })
+  return {
+    app,
+    routes,
+    authenticate,
+    move(next: Partial<Phase>) {
+      phase = { ...phase, ...next }
+    },
+  }
+}
+
+export async function openHttp(options: HttpOptions): Promise<HttpServer> {
+  const { app, authenticate, move } = createHttp(options)
+  const { host, httpPort } = options.settings
+  try {
+    await app.listen({ host, port: httpPort })
+  } catch (error) {
+    await app.close()
+    throw toFault(error, { host, port: httpPort })
+  }
+  const url = urlOf(app, host)
+  move({ httpUrl: url })
+  return {
+    fastify: app,
+    server: app.server,
+    url,
+    authenticate,
+    setReady: () => move({ state: 'serving' }),
+    drain: () => move({ state: 'draining' }),
+    async close() {
+      move({ state: 'draining' })
+      const impatience = setTimeout(() => app.server.closeAllConnections(), LIMITS.drainTimeoutMs)
+      try {
+        await app.close()
+      } finally {
+        clearTimeout(impatience)
+      }
+    },
+  }
+}
+
+/** Where a browser on this machine finds it: "any address" is no place to go to. */
+function urlOf(app: FastifyInstance, host: string): string {
+  const address = app.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+function toFault(error: unknown, { host, port }: { host: string; port: number }): unknown {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `port ${port} is in use; set FLEET_HTTP_PORT to another one`,
+    EACCES: `port ${port} needs more rights; set FLEET_HTTP_PORT to one above 1023`,
+    EADDRNOTAVAIL: `this machine has no address ${host}; set FLEET_HOST to one it has`,
+  }
+  const message = typeof code === 'string' ? reasons[code] : undefined
+  return message === undefined ? error : new Fault('PORT_IN_USE', { retryable: false, message, cause: error })
+}

@@ -1,0 +1,45 @@
+// The envelope and headers of a page of a list.
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { type Answer, answer } from './answer.ts'
+
+interface PageQuery {
+  readonly page?: number | undefined
+  readonly per_page?: number | undefined
+}
+
+export interface Window {
+  readonly page: number
+  readonly perPage: number
+  readonly offset: number
+}
+
+export function toWindow({ page = 1, per_page: perPage = BODY_LIMITS.perPageDefault }: PageQuery): Window {
+  return { page, perPage, offset: (page - 1) * perPage }
+}
+
+/** `url` is the request's own: the links to other pages keep its filters. */
+export function pageAnswer(data: readonly unknown[], total: number, window: Window, url: string): Answer {
+  const pages = Math.ceil(total / window.perPage)
+  const body = { data, page: window.page, per_page: window.perPage, total, total_pages: pages }
+  return answer(200, body, { 'x-total-count': String(total), link: links(url, window, pages) })
+}
+
+/** [RFC 8288] Relative links: the service need not know its own public name. */
+function links(url: string, { page, perPage }: Window, pages: number): string {
+  const [path = '', search = ''] = url.split('?', 2)
+  const last = Math.max(1, pages)
+  const wanted: readonly (readonly [string, number])[] = [
+    ['first', 1],
+    ...(page > 1 ? ([['prev', Math.min(page - 1, last)]] as const) : []),
+    ...(page < last ? ([['next', page + 1]] as const) : []),
+    ['last', last],
+  ]
+  const query = new URLSearchParams(search)
+  query.set('per_page', String(perPage))
+  return wanted
+    .map(([rel, number]) => {
+      query.set('page', String(number))
+      return `<${path}?${query.toString()}>; rel="${rel}"`
+    })
+    .join(', ')
+}

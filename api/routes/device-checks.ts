@@ -1,0 +1,43 @@
+// What a schema cannot say about a device's fields.
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
+import type { Json, JsonObject } from '../../schemas/json-schema.ts'
+import { invalid, type Refusal, refused } from '../http/answer.ts'
+
+/** [contract 2.5] These are refused rather than ignored: a caller who sends them expects them to change. */
+export function immutableFields(body: object): Refusal | undefined {
+  const named = IMMUTABLE_FIELDS.filter((field) => Object.hasOwn(body, field))
+  if (named.length === 0) return undefined
+  return refused('IMMUTABLE_FIELD', {
+    message: `${named.join(', ')} cannot be changed`,
+    errors: named.map((field) => ({
+      path: `/${field}`,
+      in: 'body',
+      code: 'IMMUTABLE_FIELD',
+      message: 'cannot be changed',
+    })),
+  })
+}
+
+export function metadataTooLarge(metadata: JsonObject | null | undefined): Refusal | undefined {
+  if (metadata === null || metadata === undefined) return undefined
+  const actual = Buffer.byteLength(JSON.stringify(metadata))
+  const limit = BODY_LIMITS.metadataBytesMax
+  if (actual > limit)
+    return refused('PAYLOAD_TOO_LARGE', {
+      message: `metadata: at most ${limit} bytes, got ${actual}`,
+      limit,
+      actual,
+    })
+  const depthMax = BODY_LIMITS.metadataDepthMax
+  return isDeeper(metadata, depthMax)
+    ? invalid('/metadata', { code: 'TOO_DEEP', message: `must be nested at most ${depthMax} levels deep` })
+    : undefined
+}
+
+/** Recursion is safe here: the body's own depth is bounded where it is read. */
+function isDeeper(value: Json, depthMax: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (depthMax === 0) return true
+  return Object.values(value).some((inner: Json) => isDeeper(inner, depthMax - 1))
+}

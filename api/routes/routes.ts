@@ -1,0 +1,37 @@
+// The route table: everything REST offers. A new area is one more line here.
+import { docsPage } from '../http/docs-page.ts'
+import { toOpenApi } from '../http/openapi.ts'
+import type { Route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { authRoutes } from './auth.ts'
+import { deadLetterRoutes } from './dead-letters.ts'
+import { deviceRoutes } from './devices.ts'
+import { operationRoutes, type Phase } from './operations.ts'
+import { telemetryRoutes } from './telemetry.ts'
+
+export function toRoutes(
+  services: Services,
+  { version, phase }: { readonly version: string; readonly phase: () => Phase },
+): readonly Route[] {
+  // Written once, when first asked for: a start has better things to do.
+  let openApi: string | undefined
+  let docs: string | undefined
+  const routes: readonly Route[] = [
+    ...authRoutes(services),
+    ...deviceRoutes(services),
+    ...telemetryRoutes(services),
+    ...deadLetterRoutes(services),
+    ...operationRoutes(services, {
+      phase,
+      openApi() {
+        openApi ??= JSON.stringify(toOpenApi(routes, version))
+        return openApi
+      },
+      docs() {
+        docs ??= docsPage(routes, version)
+        return docs
+      },
+    }),
+  ]
+  return routes
+}

@@ -1,0 +1,110 @@
+// /telemetry: the latest of a device, and its past in buckets.
+import type { Engine } from '../../engine/index.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Bucket } from '../../engine/ports/telemetry.ts'
+import type { User } from '../../engine/ports/users.ts'
+import { DeviceParams } from '../../schemas/device.ts'
+import { type DeviceId, Millis, parseDeviceId, toIso } from '../../schemas/ids.ts'
+import { History, HistoryQuery, SnapshotBody } from '../../schemas/telemetry.ts'
+import { INTERVAL_SECONDS, INTERVALS, type Interval, ROLES } from '../../schemas/vocabulary.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
+import { answer, invalid, type Refusal, refused } from '../http/answer.ts'
+import { parseInstant } from '../http/instant.ts'
+import { API, type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+
+const HOUR_MS = 3_600_000
+
+export function telemetryRoutes({ engine, clock }: Services): readonly Route[] {
+  const shared = { method: 'GET', tag: 'telemetry', access: ROLES, params: DeviceParams } as const
+  return [
+    route({
+      ...shared,
+      path: `${API}/telemetry/{device_id}`,
+      operationId: 'getTelemetry',
+      summary: 'The latest telemetry of a device',
+      replies: { 200: SnapshotBody },
+      refusals: ['NOT_FOUND'],
+      async handle({ params, user }) {
+        const deviceId = visibleId(engine, params.device_id, user)
+        const snapshot = deviceId === undefined ? undefined : await engine.snapshot(deviceId)
+        if (snapshot === undefined) return noSuchDevice()
+        const timestamp = snapshot.timestamp === undefined ? null : toIso(snapshot.timestamp)
+        return answer(200, { device_id: deviceId, timestamp, data: snapshot.data })
+      },
+    }),
+    route({
+      ...shared,
+      path: `${API}/telemetry/{device_id}/history`,
+      operationId: 'getTelemetryHistory',
+      summary: 'The past of one metric, in buckets',
+      query: HistoryQuery,
+      replies: { 200: History },
+      refusals: ['NOT_FOUND'],
+      async handle({ params, query, user }) {
+        const deviceId = visibleId(engine, params.device_id, user)
+        if (deviceId === undefined) return noSuchDevice()
+        const { metric, interval = '1m' } = query
+        const range = parseRange(query, clock.now())
+        if (range.kind === 'refused') return range
+        const refusal = tooManyBuckets(range, interval)
+        if (refusal !== undefined) return refusal
+        const buckets = await engine.buckets({ deviceId, metric, from: range.from, to: range.to, interval })
+        return answer(200, { device_id: deviceId, metric, interval, data: buckets.map(bucketBody) })
+      },
+    }),
+  ]
+}
+
+interface Range {
+  readonly kind: 'range'
+  readonly from: Millis
+  readonly to: Millis
+}
+
+function parseRange(query: { readonly from?: string; readonly to?: string }, now: Millis): Range | Refusal {
+  const to = query.to === undefined ? undefined : parseInstant(query.to)
+  const from = query.from === undefined ? undefined : parseInstant(query.from)
+  if (query.to !== undefined && to === undefined) return noInstant('/to')
+  if (query.from !== undefined && from === undefined) return noInstant('/from')
+  const range: Range = {
+    kind: 'range',
+    from: from ?? Millis(Math.min(now, to ?? now) - HOUR_MS),
+    // Points are kept to the microsecond: what was stored within this millisecond is meant by "now" too.
+    to: to ?? Millis(now + 1),
+  }
+  if (range.from >= range.to) return outOfRange('/from', 'must be before `to`')
+  return range
+}
+
+/** [contract 2.2] Names the shortest interval that fits. */
+function tooManyBuckets({ from, to }: Range, interval: Interval): Refusal | undefined {
+  const count = (candidate: Interval) => {
+    const width = INTERVAL_SECONDS[candidate] * 1000
+    return Math.ceil(to / width) - Math.floor(from / width)
+  }
+  if (count(interval) <= LIMITS.bucketsMax) return undefined
+  const fits = INTERVALS.find((candidate) => count(candidate) <= LIMITS.bucketsMax)
+  const advice = fits === undefined ? 'ask for less time' : `use interval=${fits} or ask for less time`
+  return outOfRange(
+    '/interval',
+    `would give ${count(interval)} buckets; at most ${LIMITS.bucketsMax} are allowed: ${advice}`,
+  )
+}
+
+/** From memory: no question to the shard for a device the user may not see. */
+function visibleId(engine: Engine, text: string, user: User): DeviceId | undefined {
+  const deviceId = parseDeviceId(text)
+  const summary = deviceId === undefined ? undefined : engine.store.summary(deviceId)
+  return summary !== undefined && isInScope(summary.group, scopeOf(user)) ? deviceId : undefined
+}
+
+function bucketBody({ time, avg, min, max, count, last }: Bucket) {
+  return { time: toIso(time), avg, min, max, count, last }
+}
+
+const noSuchDevice = () => refused('NOT_FOUND', { message: 'no such device' })
+const noInstant = (path: string) =>
+  invalid(path, { code: 'WRONG_FORMAT', message: 'must be an ISO 8601 instant', in: 'query' })
+const outOfRange = (path: string, message: string) =>
+  invalid(path, { code: 'OUT_OF_RANGE', message, in: 'query' })
