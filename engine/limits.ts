@@ -33,6 +33,13 @@ export const LIMITS = {
   offlineQueueMax: 1_000,
   offlineQueueBytesMax: 1 * MIB,
   sessionsMax: 50_000,
+  /** Sockets that have not yet got their CONNACK. */
+  handshakesMax: 20_000,
+  /** QoS 1 and 2 messages sent to a device that it has not acknowledged; beyond, it is cut. */
+  sessionUnackedMax: 16_384,
+  /** Handshakes, keep-alives and expiries are looked at this often; no connection has a timer. */
+  brokerSweepEveryMs: 250,
+  subscriberDrainTimeoutMs: 2_000,
   /** A live session outlives its token, or its device's decommissioning, by at most this. */
   revocationMs: 1_000,
 
@@ -61,6 +68,11 @@ export const LIMITS = {
   metricsPerDeviceMax: 2_000,
   telemetryReportsMax: 1_000,
   textBytesMax: 8 * KIB,
+  /** Payload shapes a shard keeps in mind: in all, with the same first key, and of one device. */
+  shapesMax: 512,
+  shapesPerKeyMax: 16,
+  shapesPerDeviceMax: 8,
+  shapeBytesMax: 4 * KIB,
   /** A device without a clock says 1970 or 2000; such a time is not taken, the receive time is. */
   timestampMin: Date.UTC(2001, 0, 1),
   timestampAheadMaxMs: 600_000,
@@ -83,6 +95,23 @@ export const LIMITS = {
   frameInBytesMax: 32 * KIB,
   socketOutBytesMax: 64 * KIB,
   authTimeoutMs: 10_000,
+  /** Sent to a socket of /ws and not yet taken by its client's kernel; beyond, the client counts as slow. */
+  socketInFlightBytesMax: 1 * MIB,
+  /** A slow client that takes nothing for so long is cut. */
+  socketFrozenMs: 15_000,
+  /** Two pings in a row without an answer end a socket. */
+  socketPingEverySec: 30,
+  /** What a closing socket gets to take its last frame. */
+  socketLingerMs: 2_000,
+  /** Frames of one socket read and not yet acted upon. */
+  framesWaitingMax: 256,
+  badFramesMax: 20,
+  /** Events kept for slow or throttled subscriptions: of one socket, and of all together. */
+  heldBytesPerSocketMax: 16 * MIB,
+  heldBytesMax: 128 * MIB,
+  snapshotDevicesMax: 1_000,
+  snapshotBytesMax: 2 * MIB,
+  tokenWarningMs: 60_000,
   hashesAtOnceMax: 2,
   hashesWaitingMax: 64,
   /** Wrong logins of one address for one e-mail. */
@@ -114,7 +143,14 @@ assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit can be co
 assert(LIMITS.sessionPendingBytesMax < LIMITS.ingestPendingBytesMax, 'one session cannot use up the ingress')
 assert(LIMITS.sessionPendingBytesMax >= LIMITS.packetBytesMax, 'a session can hold its largest message')
 assert(LIMITS.connectBytesMax < LIMITS.packetBytesMax, 'the handshake is the tighter bound')
+assert(
+  LIMITS.brokerSweepEveryMs * 2 <= LIMITS.revocationMs,
+  'a sweep may be late by one and still be in time',
+)
+assert(LIMITS.sessionUnackedMax + LIMITS.offlineQueueMax < 65_535, 'there is always a free packet id')
 assert(LIMITS.revocationMs < 2_000, 'a revoked session is cut within two seconds')
+assert(LIMITS.socketOutBytesMax <= LIMITS.socketInFlightBytesMax, 'the tunnel holds what a socket may')
+assert(LIMITS.snapshotBytesMax < LIMITS.heldBytesPerSocketMax, 'a socket can wait with one snapshot')
 assert(LIMITS.blockAgeMaxMs < LIMITS.checkpointEveryMs, 'a checkpoint finds its rows inserted')
 assert(LIMITS.refreshTouchMs < LIMITS.refreshIdleMs, 'a used refresh token never counts as idle')
 assert(LIMITS.drainTimeoutMs < 10_000, 'a stop takes less than ten seconds')
