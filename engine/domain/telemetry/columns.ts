@@ -1,0 +1,144 @@
+// Collects the points and texts of many messages and encodes them as blocks of `domain/telemetry/native-writer.ts`:
+// one row per message with a list of metrics and a list of values. A shard has one.
+import type { Micros } from '../../../schemas/ids.ts'
+import { StringBytes } from './dictionary.ts'
+import { type Fields, JsonText, lastOfEach } from './fields.ts'
+import { bytesOf, encodeBlock } from './native-writer.ts'
+import type { About } from './payload.ts'
+import { Rows, type RowsMark } from './rows.ts'
+import type { Held, MetricNumbers, Shape } from './shape.ts'
+import { Shapes } from './shapes.ts'
+
+export interface Mark {
+  readonly points: RowsMark
+  readonly texts: RowsMark
+  readonly textBytes: number
+}
+
+export interface EncodedBlock {
+  /** ClickHouse `Native`, memory of its own. */
+  readonly bytes: Uint8Array
+  readonly rows: number
+}
+
+export interface Taken {
+  readonly points: EncodedBlock | undefined
+  readonly texts: EncodedBlock | undefined
+}
+
+/** What a report added. */
+export interface Added {
+  readonly points: number
+  readonly texts: number
+}
+
+export class Columns {
+  /** Known to this shard; they live here because their metrics' numbers do. */
+  readonly shapes = new Shapes()
+  readonly #points = new Rows()
+  #values = new Float64Array(8192)
+  readonly #texts = new Rows()
+  readonly #textBytes = new StringBytes()
+
+  /** Rows collected, of both kinds. */
+  get rows(): number {
+    return this.#points.rows + this.#texts.rows
+  }
+
+  /** Points collected. */
+  get points(): number {
+    return this.#points.items
+  }
+
+  mark(): Mark {
+    return { points: this.#points.mark(), texts: this.#texts.mark(), textBytes: this.#textBytes.length }
+  }
+
+  /** Forgets everything added since: a dropped proposal leaves no trace (R4). Not across a `take`. */
+  truncate(mark: Mark): void {
+    this.#points.truncate(mark.points)
+    this.#texts.truncate(mark.texts)
+    this.#textBytes.truncate(mark.textBytes)
+  }
+
+  /** Adds a message that matched a shape. */
+  addHeld(shape: Shape, held: Held, about: About, at: Micros): void {
+    if (shape.pointMetrics.length > 0) {
+      const first = this.#points.items
+      this.#points.addAll(numbersOf(this.#points, shape.pointMetrics, shape.pointNumbers))
+      const { items } = this.#points
+      if (items > this.#values.length) this.#growValues(items)
+      const values = this.#values
+      for (let i = first; i < items; i++) values[i] = held.numbers[i - first] ?? 0
+      this.#points.close(about, at)
+    }
+    if (shape.textMetrics.length > 0) {
+      this.#texts.addAll(numbersOf(this.#texts, shape.textMetrics, shape.textNumbers))
+      for (let i = 0; i < shape.textMetrics.length; i++) this.#textBytes.add(held.texts[i] ?? '')
+      this.#texts.close(about, at)
+    }
+  }
+
+  /** Adds a report leaf by leaf. Of two leaves with the same metric the later one counts. */
+  addFields(fields: Fields, about: About, at: Micros): Added {
+    const points = this.#points.items
+    const texts = this.#texts.items
+    const last = fields.mayCollide ? lastOfEach(fields) : undefined
+    for (let i = 0; i < fields.length; i++) {
+      const metric = fields.metrics[i] ?? ''
+      const value = fields.values[i] ?? null
+      if (value === null || last?.has(i) === false) continue
+      if (typeof value === 'number') this.#addPoint(metric, value)
+      else if (typeof value === 'boolean') this.#addPoint(metric, value ? 1 : 0)
+      else this.#addText(metric, value instanceof JsonText ? value.text : value)
+    }
+    const added = { points: this.#points.items - points, texts: this.#texts.items - texts }
+    if (added.points > 0) this.#points.close(about, at)
+    if (added.texts > 0) this.#texts.close(about, at)
+    return added
+  }
+
+  /** Encodes what was collected and starts anew. */
+  take(): Taken {
+    const points = this.#points
+    const texts = this.#texts
+    const taken = {
+      points: block(points, 'points', bytesOf(this.#values.subarray(0, points.items))),
+      texts: block(texts, 'texts', this.#textBytes.view),
+    }
+    points.clear()
+    texts.clear()
+    this.#textBytes.truncate(0)
+    return taken
+  }
+
+  #addPoint(metric: string, value: number): void {
+    const item = this.#points.items
+    this.#points.add(this.#points.metrics.indexOf(metric))
+    if (item >= this.#values.length) this.#growValues(item + 1)
+    this.#values[item] = value
+  }
+
+  #addText(metric: string, text: string): void {
+    this.#texts.add(this.#texts.metrics.indexOf(metric))
+    this.#textBytes.add(text)
+  }
+
+  #growValues(needed: number): void {
+    const grown = new Float64Array(Math.max(needed, this.#values.length * 2))
+    grown.set(this.#values)
+    this.#values = grown
+  }
+}
+
+function block(rows: Rows, kind: 'points' | 'texts', values: Uint8Array): EncodedBlock | undefined {
+  return rows.rows === 0 ? undefined : { bytes: encodeBlock(rows, kind, values), rows: rows.rows }
+}
+
+function numbersOf(rows: Rows, metrics: readonly string[], cache: MetricNumbers): Uint32Array {
+  if (cache.epoch !== rows.epoch) {
+    cache.numbers = Uint32Array.from(metrics, (metric) => rows.metrics.indexOf(metric))
+    cache.epoch = rows.epoch
+  }
+  return cache.numbers
+}

@@ -1,0 +1,99 @@
+// Names numbered from 0 in the order they come, and their bytes as a ClickHouse String column wants them.
+import { Buffer } from 'node:buffer'
+
+export interface DictionaryMark {
+  readonly size: number
+  readonly bytesLength: number
+}
+
+export class Dictionary {
+  readonly #indexes = new Map<string, number>()
+  readonly #names: string[] = []
+  readonly #bytes = new StringBytes()
+
+  get size(): number {
+    return this.#names.length
+  }
+
+  /** The names as String values, one after the other. */
+  get bytes(): Uint8Array {
+    return this.#bytes.view
+  }
+
+  indexOf(name: string): number {
+    const known = this.#indexes.get(name)
+    if (known !== undefined) return known
+    const index = this.#names.push(name) - 1
+    this.#indexes.set(name, index)
+    this.#bytes.add(name)
+    return index
+  }
+
+  mark(): DictionaryMark {
+    return { size: this.size, bytesLength: this.#bytes.length }
+  }
+
+  truncate({ size, bytesLength }: DictionaryMark): void {
+    for (const name of this.#names.splice(size)) this.#indexes.delete(name)
+    this.#bytes.truncate(bytesLength)
+  }
+
+  clear(): void {
+    this.#indexes.clear()
+    this.#names.length = 0
+    this.#bytes.truncate(0)
+  }
+}
+
+/** String values of the Native format: each its length as a varint and its UTF-8 bytes. */
+export class StringBytes {
+  #bytes = Buffer.allocUnsafeSlow(4096)
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  get view(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  add(text: string): void {
+    const needed = this.#length + text.length * 3 + VARINT_BYTES_MAX
+    if (needed > this.#bytes.length) this.#grow(needed)
+    // The varint of what the text is at most long, as wide as needed; most often it is right.
+    const width = varintBytes(text.length)
+    let written = this.#bytes.write(text, this.#length + width)
+    const actual = varintBytes(written)
+    if (actual !== width) written = this.#bytes.write(text, this.#length + actual)
+    writeVarint(this.#bytes, written, this.#length)
+    this.#length += actual + written
+  }
+
+  truncate(length: number): void {
+    this.#length = length
+  }
+
+  #grow(needed: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
+    grown.set(this.view)
+    this.#bytes = grown
+  }
+}
+
+const VARINT_BYTES_MAX = 5
+
+export function varintBytes(value: number): number {
+  let width = 1
+  for (let rest = value; rest >= 0x80; rest >>>= 7) width++
+  return width
+}
+
+/** Returns where the next byte goes. */
+export function writeVarint(bytes: Uint8Array, value: number, at: number): number {
+  let end = at
+  let rest = value
+  for (; rest >= 0x80; rest >>>= 7) bytes[end++] = (rest & 0x7f) | 0x80
+  bytes[end++] = rest
+  return end
+}

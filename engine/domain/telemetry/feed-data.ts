@@ -1,0 +1,23 @@
+// What `/ws` shows of a report: its fields as sent, without its timestamp. Only for devices somebody watches.
+import { Buffer } from 'node:buffer'
+import type { Json, JsonObject } from '../device/record.ts'
+import { isObject } from './fields.ts'
+import { isBatch } from './payload.ts'
+
+/** The fields of a payload that `report` has stored. A batch is shown as one report, later elements over earlier
+ *  ones. Undefined if there is nothing to show. */
+export function toFeedData(payload: Uint8Array, name: string | undefined): JsonObject | undefined {
+  const json: Json = JSON.parse(
+    Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'),
+  )
+  const objects = isObject(json) ? [json] : Array.isArray(json) && isBatch(json, name) ? json : undefined
+  if (objects === undefined) return name === undefined ? undefined : { [name]: json }
+  // `__proto__` stays a name like any other here.
+  const data: JsonObject = Object.fromEntries(objects.flatMap((object) => Object.entries(fieldsOf(object))))
+  if (Object.keys(data).length === 0) return undefined
+  return name === undefined ? data : { [name]: data }
+}
+
+function fieldsOf({ timestamp, ...fields }: JsonObject): JsonObject {
+  return fields
+}

@@ -1,0 +1,82 @@
+// One report taken apart: its leaves in document order, still untouched by anything durable.
+import { Buffer } from 'node:buffer'
+import type { Json } from '../device/record.ts'
+
+/** An array, kept as its JSON text. */
+export class JsonText {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** `null` clears the field. */
+export type FieldValue = number | boolean | string | null | JsonText
+
+/** Joins the keys of a path: names with this character are refused, so paths stay unambiguous. */
+export const PATH_SEPARATOR = '\0'
+
+/** Parallel arrays, one place per leaf. */
+export class Fields {
+  /** The keys from the top, joined by `PATH_SEPARATOR`: `{"a.b":1}` and `{"a":{"b":1}}` are two paths … */
+  readonly paths: string[] = []
+  /** … of one metric. */
+  readonly metrics: string[] = []
+  readonly values: FieldValue[] = []
+  /** True if two leaves may have the same metric, because a key holds a dot. */
+  mayCollide = false
+
+  get length(): number {
+    return this.paths.length
+  }
+
+  add(path: string, metric: string, value: FieldValue): void {
+    this.paths.push(path)
+    this.metrics.push(metric)
+    this.values.push(value)
+  }
+
+  /** Takes in a later report with the same time: from now on the two are one. */
+  append(later: Fields): void {
+    for (let i = 0; i < later.length; i++)
+      this.add(later.paths[i] ?? '', later.metrics[i] ?? '', later.values[i] ?? null)
+    this.mayCollide = true
+  }
+
+  /** Keeps the leaves that `isKept` says, in order. */
+  filter(isKept: (index: number) => boolean): void {
+    let kept = 0
+    for (let i = 0; i < this.length; i++) {
+      if (!isKept(i)) continue
+      this.paths[kept] = this.paths[i] ?? ''
+      this.metrics[kept] = this.metrics[i] ?? ''
+      this.values[kept] = this.values[i] ?? null
+      kept++
+    }
+    this.paths.length = kept
+    this.metrics.length = kept
+    this.values.length = kept
+  }
+}
+
+/** True if the text takes more bytes than this as UTF-8; counts them only when it must. */
+export function isLongerThan(text: string, bytesMax: number): boolean {
+  return text.length * 3 > bytesMax && (text.length > bytesMax || Buffer.byteLength(text) > bytesMax)
+}
+
+export function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Which leaves stay when each metric may have one point and one text: the last of each, in document order. */
+export function lastOfEach(fields: Fields): ReadonlySet<number> {
+  const points = new Map<string, number>()
+  const texts = new Map<string, number>()
+  for (let i = 0; i < fields.length; i++) {
+    const value = fields.values[i] ?? null
+    if (value === null) continue
+    const isPoint = typeof value === 'number' || typeof value === 'boolean'
+    ;(isPoint ? points : texts).set(fields.metrics[i] ?? '', i)
+  }
+  return new Set([...points.values(), ...texts.values()])
+}

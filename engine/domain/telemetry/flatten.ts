@@ -1,0 +1,100 @@
+// Nested JSON to leaves with dotted names. Iterative: the input decides the depth, not our stack.
+import { Buffer } from 'node:buffer'
+import { LIMITS } from '../../limits.ts'
+import type { Json, JsonObject } from '../device/record.ts'
+import { type Fields, isLongerThan, isObject, JsonText, PATH_SEPARATOR } from './fields.ts'
+import { type Refused, refused } from './refusal.ts'
+
+export interface FlattenOptions {
+  /** Prefix of every metric: the topic was `telemetry/<name>`. */
+  readonly name: string | undefined
+  /** A top-level key that is no field. */
+  readonly except: string | undefined
+  /** Names and texts may hold what only an escape can write. */
+  readonly escapes: boolean
+}
+
+interface Place {
+  readonly path: string
+  readonly metric: string
+}
+
+interface Level extends Place {
+  readonly object: JsonObject
+  readonly keys: readonly string[]
+  next: number
+}
+
+const ODD_NAME = /[\0\p{Surrogate}]/u
+const HALF_PAIR = /\p{Surrogate}/u
+
+/** Adds the leaves of `value` to `fields`. After a refusal `fields` is to be thrown away. */
+export function flatten(value: Json, options: FlattenOptions, fields: Fields): Refused | undefined {
+  const { name, except, escapes } = options
+  const top = { path: name ?? '', metric: name ?? '' }
+  if (!isObject(value)) return addLeaf(escapes ? wellFormed(value) : value, top, fields)
+  const levels: Level[] = [{ ...top, object: value, keys: Object.keys(value), next: 0 }]
+  for (let level = levels[0]; level !== undefined; level = levels[levels.length - 1]) {
+    const key = level.keys[level.next++]
+    if (key === undefined) {
+      levels.pop()
+      continue
+    }
+    const isTop = levels.length === 1
+    if (isTop && key === except) continue
+    if (escapes && ODD_NAME.test(key))
+      return refused('bad_name', 'a name with \\u0000 or half a surrogate pair')
+    if (key.includes('.')) fields.mayCollide = true
+    const bare = isTop && name === undefined
+    const path = bare ? key : level.path + PATH_SEPARATOR + key
+    const metric = bare ? key : `${level.metric}.${key}`
+    // Absent cannot be: the key is one of the object's own.
+    const child = level.object[key] as Json
+    if (isObject(child)) {
+      levels.push({ path, metric, object: child, keys: Object.keys(child), next: 0 })
+      continue
+    }
+    const refusal = addLeaf(escapes ? wellFormed(child) : child, { path, metric }, fields)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+function addLeaf(value: Json, { path, metric }: Place, fields: Fields): Refused | undefined {
+  if (fields.length >= LIMITS.telemetryFieldsMax)
+    return refused('too_many_fields', `more than ${LIMITS.telemetryFieldsMax} fields`)
+  if (metric === '') return refused('bad_name', 'an empty name')
+  if (isLongerThan(metric, LIMITS.metricNameBytesMax))
+    return refused('bad_name', `${metric.slice(0, 32)}… is longer than ${LIMITS.metricNameBytesMax} bytes`)
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return refused('bad_number', `${metric} is not finite`)
+  if (typeof value !== 'object' || value === null) {
+    if (typeof value === 'string' && isLongerThan(value, LIMITS.textBytesMax)) return tooLong(metric)
+    fields.add(path, metric, value)
+    return undefined
+  }
+  if (!isFiniteThroughout(value)) return refused('bad_number', `${metric} holds a number that is not finite`)
+  const text = JSON.stringify(value)
+  if (isLongerThan(text, LIMITS.textBytesMax)) return tooLong(metric)
+  fields.add(path, metric, new JsonText(text))
+  return undefined
+}
+
+function tooLong(metric: string): Refused {
+  return refused('text_too_long', `${metric} is longer than ${LIMITS.textBytesMax} bytes`)
+}
+
+/** What the text is once stored as UTF-8, so that the snapshot and the stored row say the same. */
+function wellFormed(value: Json): Json {
+  return typeof value === 'string' && HALF_PAIR.test(value) ? Buffer.from(value).toString() : value
+}
+
+/** `1e400` parses to Infinity, which JSON would write as null. */
+function isFiniteThroughout(value: Json): boolean {
+  const open: Json[] = [value]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'number' && !Number.isFinite(next)) return false
+    if (typeof next === 'object' && next !== null) for (const child of Object.values(next)) open.push(child)
+  }
+  return true
+}

@@ -1,0 +1,170 @@
+// The latest telemetry of one device: each field at its newest value by event time; at the same time the later
+// message wins, and the version says which that is. Merging is therefore a maximum: the order of messages does not
+// matter, and a message seen again changes nothing (R11).
+//
+// L1. A value is never removed by a newer one elsewhere; `fields` decides when it is asked. So a merge of a known
+//     shape is a copy of its numbers and nothing else.
+// L2. A null is kept as a value: it hides what it cleared, also from late messages.
+import { Buffer } from 'node:buffer'
+import { Micros } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { JsonObject } from '../device/record.ts'
+import { type Age, isNewer, type LatestField } from './age.ts'
+import type { Fields } from './fields.ts'
+import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'
+import { nest } from './nest.ts'
+import type { Held, Shape } from './shape.ts'
+
+/** What the newest message of one shape held. */
+export interface Part {
+  readonly shape: Shape
+  at: number
+  version: number
+  /** Always doubles, so that every device's array is laid out alike. */
+  readonly numbers: number[]
+  readonly texts: string[] | undefined
+  readonly next: Part | undefined
+}
+
+const SHAPES_MAX = LIMITS.shapesPerDeviceMax
+
+export class Latest {
+  #parts: Part | undefined
+  /** Fields that came the general way. */
+  #rest: Map<string, LatestField> | undefined
+  /** A decoded snapshot that nobody has looked into: encoded bytes as latin1, the smallest form. */
+  #sealed: string | undefined
+  #metrics = 0
+
+  /** The shapes this device has sent, for predicting its next message. */
+  get parts(): Part | undefined {
+    return this.#parts
+  }
+
+  /** Fields known of this device, cleared ones included. */
+  get metrics(): number {
+    return this.#metrics
+  }
+
+  /** The newest event time. */
+  get timestamp(): Micros | undefined {
+    if (this.#sealed !== undefined) return Micros(readSummary(this.#sealed).newest)
+    let newest = Number.NEGATIVE_INFINITY
+    for (let part = this.#parts; part !== undefined; part = part.next) newest = Math.max(newest, part.at)
+    for (const field of this.#rest?.values() ?? []) newest = Math.max(newest, field.at)
+    return newest === Number.NEGATIVE_INFINITY ? undefined : Micros(newest)
+  }
+
+  /** Merges the first message of a shape. False, and nothing has changed, when it does not fit: over the limit of
+   *  metrics or of shapes; then it must be merged field by field. */
+  add(shape: Shape, held: Held, age: Age): boolean {
+    const rest = this.#open()
+    let shapes = 1
+    for (let part = this.#parts; part !== undefined; part = part.next) shapes++
+    if (shapes > SHAPES_MAX) return false
+    const fresh = shape.fields.reduce((count, { path }) => (this.#isKnown(path) ? count : count + 1), 0)
+    if (this.#metrics + fresh > LIMITS.metricsPerDeviceMax) return false
+    this.#metrics += fresh
+    const part: Part = {
+      shape,
+      at: age.at,
+      version: age.version,
+      numbers: new Array<number>(shape.pointMetrics.length).fill(0.5),
+      texts: shape.textMetrics.length > 0 ? new Array<string>(shape.textMetrics.length).fill('') : undefined,
+      next: this.#parts,
+    }
+    update(part, held, age)
+    this.#parts = part
+    for (const { path } of shape.fields) {
+      const field = rest.get(path)
+      if (field !== undefined && isNewer(part, field)) rest.delete(path)
+    }
+    this.#rest = rest.size > 0 ? rest : undefined
+    return true
+  }
+
+  /** Merges leaf by leaf. Leaves that would be metrics over the limit are taken out of `fields`; returns how many. */
+  merge(fields: Fields, { at, version }: Age): number {
+    const rest = this.#open()
+    this.#rest = rest
+    const before = fields.length
+    fields.filter((i) => {
+      const path = fields.paths[i] ?? ''
+      const known = rest.get(path)
+      if (known === undefined && !this.#isKnown(path)) {
+        if (this.#metrics >= LIMITS.metricsPerDeviceMax) return false
+        this.#metrics++
+      }
+      const field = { path, value: fields.values[i] ?? null, at, version }
+      if (known === undefined || isNewer(field, known)) rest.set(path, field)
+      return true
+    })
+    return before - fields.length
+  }
+
+  /** Nested as the device reported it: keys are split where the device nested and nowhere else. */
+  toData(): JsonObject {
+    return nest(this.#fields())
+  }
+
+  encode(): Uint8Array {
+    return this.#sealed === undefined ? encodeFields(this.#fields()) : Buffer.from(this.#sealed, 'latin1')
+  }
+
+  static decode(bytes: Uint8Array): Latest {
+    const latest = new Latest()
+    const sealed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    latest.#metrics = readSummary(sealed).count
+    if (latest.#metrics > 0) latest.#sealed = sealed
+    return latest
+  }
+
+  /** The newest value of each field, cleared ones included. */
+  #fields(): Iterable<LatestField> {
+    const newest = new Map(this.#sealed === undefined ? this.#rest : opened(this.#sealed))
+    for (let part = this.#parts; part !== undefined; part = part.next)
+      for (const field of fieldsOf(part)) {
+        const known = newest.get(field.path)
+        if (known === undefined || isNewer(field, known)) newest.set(field.path, field)
+      }
+    return newest.values()
+  }
+
+  #isKnown(path: string): boolean {
+    for (let part = this.#parts; part !== undefined; part = part.next)
+      if (part.shape.places.has(path)) return true
+    return this.#rest?.has(path) ?? false
+  }
+
+  #open(): Map<string, LatestField> {
+    if (this.#sealed === undefined) return this.#rest ?? new Map()
+    this.#rest = opened(this.#sealed)
+    this.#sealed = undefined
+    return this.#rest
+  }
+}
+
+/** Merges a message that has the shape of an earlier one of this device. By L1 this is all there is to do. */
+export function update(part: Part, held: Held, age: Age): void {
+  if (!isNewer(age, part)) return
+  part.at = age.at
+  part.version = age.version
+  const { numbers, texts } = part
+  for (let i = 0; i < numbers.length; i++) numbers[i] = held.numbers[i] ?? 0
+  if (texts !== undefined) for (let i = 0; i < texts.length; i++) texts[i] = held.texts[i] ?? ''
+}
+
+function opened(sealed: string): Map<string, LatestField> {
+  return new Map(decodeFields(sealed).map((field) => [field.path, field]))
+}
+
+function fieldsOf({ shape, numbers, texts, at, version }: Part): LatestField[] {
+  let number = 0
+  let text = 0
+  return shape.fields.map(({ path, kind }) => {
+    if (kind === 'cleared') return { path, value: null, at, version }
+    if (kind === 'text') return { path, value: texts?.[text++] ?? '', at, version }
+    const value = numbers[number++] ?? 0
+    return { path, value: kind === 'bool' ? value === 1 : value, at, version }
+  })
+}

@@ -1,0 +1,200 @@
+// The bytes of a telemetry message to reports that could be stored: everything that may be refused is refused here,
+// before anything is touched. The general way; `shape.ts` is the short cut for payloads like earlier ones.
+//
+// A batch is an array of objects, each with a time of its own. At most one of them may go without (or have a far-off
+// time) and take the receive time: the microseconds beside it belong to the device's other messages. Reports of a
+// batch with the same time are one report, so that a message has one point per metric and time.
+import { Buffer, isUtf8 } from 'node:buffer'
+import { type DeviceId, Micros } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Json, JsonObject } from '../device/record.ts'
+import { isFarOff, parseTime, TIME_CHARS_MAX } from './event-time.ts'
+import { Fields, isObject } from './fields.ts'
+import { flatten } from './flatten.ts'
+import { type Refused, refused } from './refusal.ts'
+
+export interface About {
+  readonly deviceId: DeviceId
+  /** The topic was `telemetry/<name>`. */
+  readonly name: string | undefined
+  readonly receivedAt: Micros
+  /** Greater for later messages; a whole number below 2^53. */
+  readonly version: number
+}
+
+export interface Report {
+  readonly at: Micros
+  readonly fields: Fields
+}
+
+export type Parsed =
+  | {
+      readonly kind: 'reports'
+      readonly reports: readonly Report[]
+      readonly adjusted: boolean
+      /** The top-level `diagnostics` of the newest report that has one. */
+      readonly diagnostics: Json | undefined
+    }
+  | { readonly kind: 'ack'; readonly ack: JsonObject }
+  | Refused
+
+const TIMESTAMP = 'timestamp'
+const REQUEST_ID = 'request_id'
+const STATUS = 'status'
+const DIAGNOSTICS = 'diagnostics'
+const ACK_STATUSES: readonly unknown[] = [
+  'completed',
+  'failed',
+  'acked',
+  'accepted',
+  'in_progress',
+  'rejected',
+]
+
+export function parsePayload(payload: Uint8Array, about: About): Parsed {
+  const parsed = parseJson(payload)
+  if (parsed.kind === 'refused') return parsed
+  const { json, escapes } = parsed
+  const { name, receivedAt } = about
+  if (isObject(json)) return isAck(json) ? { kind: 'ack', ack: json } : gather([json], about, escapes)
+  if (Array.isArray(json) && isBatch(json, name)) return gather(json, about, escapes)
+  if (name === undefined) return refused('not_object', 'telemetry is a JSON object or an array of objects')
+  const fields = new Fields()
+  const refusal = flatten(json, { name, except: undefined, escapes }, fields)
+  if (refusal !== undefined) return refusal
+  const diagnostics = name === DIAGNOSTICS ? json : undefined
+  return { kind: 'reports', reports: [{ at: receivedAt, fields }], adjusted: false, diagnostics }
+}
+
+interface ParsedJson {
+  readonly kind: 'json'
+  readonly json: Json
+  /** The text holds escapes: names and texts may be what UTF-8 has no bytes for. */
+  readonly escapes: boolean
+}
+
+/** The JSON of a payload, which must be valid UTF-8 and not too deep. */
+function parseJson(payload: Uint8Array): ParsedJson | Refused {
+  if (payload.length === 0) return refused('empty', 'an empty payload')
+  const { depth, ascii, escapes } = scan(payload)
+  if (depth > LIMITS.telemetryDepthMax + 1)
+    return refused('too_deep', `nested deeper than ${LIMITS.telemetryDepthMax} levels`)
+  if (!ascii && !isUtf8(payload)) return refused('not_utf8', 'not valid UTF-8')
+  const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString(
+    ascii ? 'latin1' : 'utf8',
+  )
+  try {
+    const json: Json = JSON.parse(text)
+    // One level more is granted to the brackets of a batch.
+    if (depth > LIMITS.telemetryDepthMax && !Array.isArray(json))
+      return refused('too_deep', `nested deeper than ${LIMITS.telemetryDepthMax} levels`)
+    return { kind: 'json', json, escapes }
+  } catch (error) {
+    return refused('not_json', error instanceof Error ? error.message : 'not JSON')
+  }
+}
+
+/** Walks the bytes once: how deep brackets nest outside of strings, and what strings may hold. */
+function scan(payload: Uint8Array): { depth: number; ascii: boolean; escapes: boolean } {
+  let depth = 0
+  let deepest = 0
+  let all = 0
+  let escapes = false
+  for (let at = 0; at < payload.length; at++) {
+    const byte = payload[at] ?? 0
+    all |= byte
+    if (byte === 0x22) {
+      for (at++; at < payload.length; at++) {
+        const inner = payload[at] ?? 0
+        all |= inner
+        if (inner === 0x22) break
+        if (inner === 0x5c) {
+          escapes = true
+          at++
+        }
+      }
+    } else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > deepest) deepest = depth
+    } else if (byte === 0x7d || byte === 0x5d) depth--
+  }
+  return { depth: deepest, ascii: all < 0x80, escapes }
+}
+
+/** An array on `telemetry/<name>` may also be a value; it is a batch if its objects all say when. */
+export function isBatch(json: readonly Json[], name: string | undefined): json is readonly JsonObject[] {
+  if (name === undefined) return json.every(isObject)
+  return json.length > 0 && json.every((element) => isObject(element) && Object.hasOwn(element, TIMESTAMP))
+}
+
+function isAck(json: JsonObject): boolean {
+  return (
+    Object.hasOwn(json, REQUEST_ID) &&
+    typeof json[REQUEST_ID] === 'string' &&
+    Object.hasOwn(json, STATUS) &&
+    ACK_STATUSES.includes(json[STATUS])
+  )
+}
+
+function gather(objects: readonly JsonObject[], about: About, escapes: boolean): Parsed {
+  if (objects.length > LIMITS.telemetryReportsMax)
+    return refused('too_many_reports', `more than ${LIMITS.telemetryReportsMax} reports`)
+  const reports = new Map<Micros, Fields>()
+  let adjusted = false
+  let onReceiveTime = 0
+  let diagnostics: Json | undefined
+  let diagnosedAt = Number.NEGATIVE_INFINITY
+  for (const object of objects) {
+    const time = timeOf(object, about.receivedAt)
+    if (time.kind === 'refused') return time
+    const { at } = time
+    adjusted ||= time.adjusted
+    if (time.received && ++onReceiveTime > 1)
+      return refused('bad_timestamp', 'more than one report of a batch has no usable timestamp')
+    const fields = new Fields()
+    const refusal = flatten(object, { name: about.name, except: TIMESTAMP, escapes }, fields)
+    if (refusal !== undefined) return refusal
+    const twin = reports.get(at)
+    if (twin === undefined) reports.set(at, fields)
+    else twin.append(fields)
+    const diagnosed = diagnosticsOf(object, about.name)
+    if (diagnosed !== undefined && at >= diagnosedAt) {
+      diagnostics = diagnosed
+      diagnosedAt = at
+    }
+  }
+  return {
+    kind: 'reports',
+    reports: Array.from(reports, ([at, fields]) => ({ at, fields })),
+    adjusted,
+    diagnostics,
+  }
+}
+
+function diagnosticsOf(object: JsonObject, name: string | undefined): Json | undefined {
+  if (name === DIAGNOSTICS) return object
+  return name === undefined && Object.hasOwn(object, DIAGNOSTICS) ? object[DIAGNOSTICS] : undefined
+}
+
+interface EventTime {
+  readonly kind: 'time'
+  readonly at: Micros
+  readonly received: boolean
+  readonly adjusted: boolean
+}
+
+function timeOf(object: JsonObject, receivedAt: Micros): EventTime | Refused {
+  const stated = Object.hasOwn(object, TIMESTAMP) ? object[TIMESTAMP] : null
+  if (stated === null || stated === undefined)
+    return { kind: 'time', at: receivedAt, received: true, adjusted: false }
+  const at = typeof stated === 'number' ? Math.round(stated * 1000) : textTime(stated)
+  if (!Number.isFinite(at))
+    return refused('bad_timestamp', 'timestamp is neither ISO 8601 nor milliseconds since 1970')
+  const adjusted = isFarOff(at, receivedAt)
+  return { kind: 'time', at: adjusted ? receivedAt : Micros(at), received: adjusted, adjusted }
+}
+
+function textTime(stated: Json): number {
+  if (typeof stated !== 'string' || stated.length > TIME_CHARS_MAX) return Number.NaN
+  const bytes = Buffer.from(stated)
+  return parseTime(bytes, 0, bytes.length)
+}

@@ -1,0 +1,108 @@
+// A device's telemetry message, from its bytes to columns and the device's snapshot: the hot path of a shard.
+//
+// T1. A refusal touches nothing: everything that can be refused is known before the first change.
+// T2. The short way (a payload like an earlier one) and the general way give the same result to the bit.
+import { Micros } from '../../../schemas/ids.ts'
+import type { Json, JsonObject } from '../device/record.ts'
+import type { Columns } from './columns.ts'
+import { isFarOff } from './event-time.ts'
+import { type Latest, update } from './latest.ts'
+import { type About, type Parsed, parsePayload } from './payload.ts'
+import type { Refused } from './refusal.ts'
+import { matches } from './shape.ts'
+
+const HOUR_SEC = 3_600
+const HOUR_MICROS = HOUR_SEC * 1_000_000
+
+export interface Stored {
+  readonly kind: 'stored'
+  readonly points: number
+  readonly texts: number
+  /** Newest event time; the receive time if there was nothing to store. */
+  readonly at: Micros
+  /** Oldest event time: it tells whether a settled hour is touched. */
+  readonly oldest: Micros
+  /** Each hour of a batch's event times, as seconds since 1970; undefined if all is in the hour of `oldest`. */
+  readonly hours: readonly number[] | undefined
+  /** A far-off timestamp was replaced by the receive time. */
+  readonly adjusted: boolean
+  /** Fields left out because the device has as many metrics as it may. */
+  readonly dropped: number
+  readonly diagnostics: Json | undefined
+}
+
+export type Reported =
+  | Stored
+  /** The device answers a command; nothing is stored. */
+  | { readonly kind: 'ack'; readonly ack: JsonObject }
+  | Refused
+
+export function report(payload: Uint8Array, about: About, latest: Latest, columns: Columns): Reported {
+  const stored = reportShaped(payload, about, latest, columns)
+  if (stored !== undefined) return stored
+  const parsed = parsePayload(payload, about)
+  if (parsed.kind !== 'reports') return parsed
+  const { reports } = parsed
+  const only = reports.length === 1 ? reports[0] : undefined
+  if (only !== undefined) columns.shapes.learn(payload, about.name, only.fields)
+  return store(parsed, about, latest, columns)
+}
+
+function store(parsed: Parsed & { kind: 'reports' }, about: About, latest: Latest, columns: Columns): Stored {
+  const { version, receivedAt } = about
+  let points = 0
+  let texts = 0
+  let dropped = 0
+  for (const { at, fields } of parsed.reports) {
+    dropped += latest.merge(fields, { at, version })
+    const added = columns.addFields(fields, about, at)
+    points += added.points
+    texts += added.texts
+  }
+  const { adjusted, diagnostics } = parsed
+  const times = parsed.reports.length > 0 ? parsed.reports.map((one) => one.at) : [receivedAt]
+  const at = Micros(Math.max(...times))
+  const oldest = Micros(Math.min(...times))
+  const hours = times.length > 1 ? [...new Set(times.map(hourOf))] : undefined
+  return { kind: 'stored', points, texts, at, oldest, hours, adjusted, dropped, diagnostics }
+}
+
+function hourOf(at: Micros): number {
+  return Math.floor(at / HOUR_MICROS) * HOUR_SEC
+}
+
+function reportShaped(
+  payload: Uint8Array,
+  about: About,
+  latest: Latest,
+  columns: Columns,
+): Stored | undefined {
+  const { shapes } = columns
+  const { held } = shapes
+  let part = latest.parts
+  while (part !== undefined && !(part.shape.name === about.name && matches(part.shape, payload, held)))
+    part = part.next
+  const shape = part?.shape ?? shapes.find(payload, about.name)
+  if (shape === undefined) return undefined
+
+  const { receivedAt, version } = about
+  const adjusted = isFarOff(held.time, receivedAt)
+  const at = adjusted || Number.isNaN(held.time) ? receivedAt : Micros(held.time)
+  const age = { at, version }
+  if (part !== undefined) update(part, held, age)
+  else if (!latest.add(shape, held, age)) return undefined
+  columns.addHeld(shape, held, about, at)
+  const points = shape.pointMetrics.length
+  const texts = shape.textMetrics.length
+  return {
+    kind: 'stored',
+    points,
+    texts,
+    at,
+    oldest: at,
+    hours: undefined,
+    adjusted,
+    dropped: 0,
+    diagnostics: undefined,
+  }
+}

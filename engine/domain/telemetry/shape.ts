@@ -1,0 +1,157 @@
+// The shape of a payload: what stays the same from message to message, and the slots between. Devices print the same
+// keys in the same order every time, so a payload that agrees with a shape byte for byte needs no parser: its keys
+// are known, and its slots are read in place.
+//
+// Q1. A match gives exactly what `JSON.parse` would have given; whatever is not sure is no match.
+import { Buffer } from 'node:buffer'
+import { LIMITS } from '../../limits.ts'
+import { parseTime, TIME_CHARS_MAX } from './event-time.ts'
+import { readNumber } from './number.ts'
+
+export const SLOT = { number: 0, bool: 1, text: 2, timeNumber: 3, timeText: 4 } as const
+export type SlotKind = (typeof SLOT)[keyof typeof SLOT]
+
+/** A leaf of every payload of this shape; `cleared` is a null. */
+export interface ShapeField {
+  readonly path: string
+  readonly metric: string
+  readonly kind: 'number' | 'bool' | 'text' | 'cleared'
+}
+
+export interface ShapeParts {
+  readonly name: string | undefined
+  readonly literals: Uint8Array
+  readonly ends: readonly number[]
+  readonly slots: readonly SlotKind[]
+  readonly fields: readonly ShapeField[]
+}
+
+/** Valid while `epoch` is the block's. */
+export class MetricNumbers {
+  numbers = new Uint32Array(0)
+  epoch: object | undefined
+}
+
+interface Seen {
+  readonly bytes: Uint8Array
+  readonly text: string
+}
+
+export class Shape {
+  /** Of the topic `telemetry/<name>`. */
+  readonly name: string | undefined
+  /** What stands before, between and after the slots, in one piece. */
+  readonly literals: Uint8Array
+  /** Where in `literals` each slot comes. */
+  readonly ends: Uint32Array
+  readonly slots: Uint8Array
+  readonly fields: readonly ShapeField[]
+  /** Metrics of the numbers and bools, in order. */
+  readonly pointMetrics: readonly string[]
+  readonly textMetrics: readonly string[]
+  /** Place of a path in `fields`. */
+  readonly places: ReadonlyMap<string, number>
+  /** The text each text slot held last: most say the same thing again, and then the string is shared. */
+  readonly seen: (Seen | undefined)[] = []
+  /** The numbers of `pointMetrics` and `textMetrics` in the block being collected. */
+  readonly pointNumbers = new MetricNumbers()
+  readonly textNumbers = new MetricNumbers()
+
+  constructor({ name, literals, ends, slots, fields }: ShapeParts) {
+    this.name = name
+    this.literals = literals
+    this.ends = Uint32Array.from(ends)
+    this.slots = Uint8Array.from(slots)
+    this.fields = fields
+    this.pointMetrics = fields.filter((f) => f.kind === 'number' || f.kind === 'bool').map((f) => f.metric)
+    this.textMetrics = fields.filter((f) => f.kind === 'text').map((f) => f.metric)
+    this.places = new Map(fields.map((field, place) => [field.path, place]))
+  }
+}
+
+/** What the slots of the last match held. */
+export class Held {
+  /** Numbers and bools (0, 1), in order. */
+  readonly numbers = new Float64Array(LIMITS.telemetryFieldsMax)
+  readonly texts: string[] = []
+  /** Microseconds; NaN if the payload does not say. */
+  time = Number.NaN
+  readonly millis = new Float64Array(1)
+}
+
+/** True if the payload has this shape; its slots are in `held` then. */
+export function matches(shape: Shape, payload: Uint8Array, held: Held): boolean {
+  const { literals, ends, slots } = shape
+  const { numbers } = held
+  held.time = Number.NaN
+  let literal = 0
+  let at = 0
+  let number = 0
+  let text = 0
+  for (let slot = 0; slot < slots.length; slot++) {
+    const end = ends[slot] ?? 0
+    while (literal < end) if (payload[at++] !== literals[literal++]) return false
+    const kind = slots[slot]
+    if (kind === SLOT.number) at = readNumber(payload, at, numbers, number++)
+    else if (kind === SLOT.bool) at = readBool(payload, at, numbers, number++)
+    else if (kind === SLOT.text) at = readText(payload, at, shape, held.texts, text++)
+    else at = readTime(payload, at, kind === SLOT.timeText, held)
+    if (at < 0) return false
+  }
+  if (payload.length - at !== literals.length - literal) return false
+  while (literal < literals.length) if (payload[at++] !== literals[literal++]) return false
+  return true
+}
+
+function readBool(bytes: Uint8Array, at: number, into: Float64Array, place: number): number {
+  const isTrue = bytes[at] === 0x74
+  const word = isTrue ? TRUE : FALSE
+  for (let i = 0; i < word.length; i++) if (bytes[at + i] !== word[i]) return -1
+  into[place] = isTrue ? 1 : 0
+  return at + word.length
+}
+const TRUE = Buffer.from('true')
+const FALSE = Buffer.from('false')
+
+/** Where a plain string ends (behind its quote): printable ASCII without escapes. -1 if it is anything else. */
+function textEnd(bytes: Uint8Array, at: number): number {
+  if (bytes[at] !== 0x22) return -1
+  for (let end = at + 1; ; end++) {
+    const byte = bytes[end] ?? 0
+    if (byte === 0x22) return end + 1
+    if (byte < 0x20 || byte > 0x7e || byte === 0x5c) return -1
+  }
+}
+
+function readText(bytes: Uint8Array, at: number, shape: Shape, texts: string[], place: number): number {
+  const end = textEnd(bytes, at)
+  const length = end - at - 2
+  if (end < 0 || length > LIMITS.textBytesMax) return -1
+  const seen = shape.seen[place]
+  if (seen !== undefined && seen.bytes.length === length && isSame(seen.bytes, bytes, at + 1)) {
+    texts[place] = seen.text
+    return end
+  }
+  const copy = Buffer.from(bytes.subarray(at + 1, end - 1))
+  const text = copy.toString('latin1')
+  shape.seen[place] = { bytes: copy, text }
+  texts[place] = text
+  return end
+}
+
+function isSame(text: Uint8Array, bytes: Uint8Array, from: number): boolean {
+  for (let i = 0; i < text.length; i++) if (text[i] !== bytes[from + i]) return false
+  return true
+}
+
+function readTime(bytes: Uint8Array, at: number, isText: boolean, held: Held): number {
+  if (isText) {
+    const end = textEnd(bytes, at)
+    if (end < 0 || end - at - 2 > TIME_CHARS_MAX) return -1
+    held.time = parseTime(bytes, at + 1, end - 1)
+    return Number.isNaN(held.time) ? -1 : end
+  }
+  const end = readNumber(bytes, at, held.millis, 0)
+  held.time = Math.round((held.millis[0] ?? 0) * 1000)
+  return Number.isFinite(held.time) ? end : -1
+}

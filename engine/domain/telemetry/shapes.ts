@@ -1,0 +1,68 @@
+// The shapes a shard has learned, for payloads of devices that have not sent such a one yet.
+import { LIMITS } from '../../limits.ts'
+import type { Fields } from './fields.ts'
+import { learn } from './learn.ts'
+import { Held, matches, type Shape } from './shape.ts'
+
+/** With the table full, so many payloads go by for each one that is learned: a fleet without shapes costs little. */
+const LEARN_EVERY = 16
+
+export class Shapes {
+  readonly held = new Held()
+  /** By the payload's first key, the shape that matched last in front. */
+  readonly #byFirstKey = new Map<number, Shape[]>()
+  #count = 0
+  #passed = 0
+
+  find(payload: Uint8Array, name: string | undefined): Shape | undefined {
+    const shapes = this.#byFirstKey.get(firstKey(payload))
+    if (shapes === undefined) return undefined
+    for (let i = 0; i < shapes.length; i++) {
+      const shape = shapes[i]
+      if (shape === undefined || shape.name !== name || !matches(shape, payload, this.held)) continue
+      if (i > 0) shapes.unshift(...shapes.splice(i, 1))
+      return shape
+    }
+    return undefined
+  }
+
+  /** The payload was none of the known shapes; `fields` is what the parser made of it. */
+  learn(payload: Uint8Array, name: string | undefined, fields: Fields): void {
+    const key = firstKey(payload)
+    const shapes = this.#byFirstKey.get(key) ?? []
+    const isFull = this.#count >= LIMITS.shapesMax || shapes.length >= LIMITS.shapesPerKeyMax
+    if (isFull && ++this.#passed % LEARN_EVERY !== 0) return
+    const shape = payload.length <= LIMITS.shapeBytesMax ? learn(payload, name, fields) : undefined
+    if (shape === undefined) return
+    if (isFull) this.#evict(shapes)
+    shapes.unshift(shape)
+    this.#byFirstKey.set(key, shapes)
+    this.#count++
+  }
+
+  /** Makes room: for a crowded key among its own, else among those of the key that has been there longest. */
+  #evict(shapes: Shape[]): void {
+    this.#count--
+    if (shapes.length >= LIMITS.shapesPerKeyMax) {
+      shapes.pop()
+      return
+    }
+    for (const [key, oldest] of this.#byFirstKey) {
+      oldest.pop()
+      if (oldest.length === 0) this.#byFirstKey.delete(key)
+      return
+    }
+  }
+}
+
+/** FNV-1a of the bytes up to the first colon. */
+function firstKey(payload: Uint8Array): number {
+  let hash = 0x811c9dc5
+  const end = Math.min(payload.length, 64)
+  for (let at = 0; at < end; at++) {
+    const byte = payload[at] ?? 0
+    if (byte === 0x3a) break
+    hash = Math.imul(hash ^ byte, 0x01000193)
+  }
+  return hash
+}
