@@ -182,12 +182,29 @@ describe('dependencies', () => {
     readonly dependencies: Readonly<Record<string, string>>
     readonly devDependencies: Readonly<Record<string, string>>
   }
+  // npm's own format.
+  const { packages: locked } = JSON.parse(readFileSync(new URL('package-lock.json', ROOT), 'utf8')) as {
+    readonly packages: Readonly<
+      Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>> }>
+    >
+  }
 
   test('are pinned to exact versions', () => {
     const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, version]) => {
       return !/^(npm:[\w.@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)
     })
     expect(loose).toEqual([])
+  })
+
+  // npm leaves the other platforms out when it writes the file beside an existing node_modules, and `npm ci` then
+  // refuses the whole of it.
+  test('are locked for every platform', () => {
+    const missing = Object.values(locked).flatMap(({ optionalDependencies = {} }) => {
+      return Object.keys(optionalDependencies).filter((name) => {
+        return !Object.keys(locked).some((path) => path.endsWith(`node_modules/${name}`))
+      })
+    })
+    expect(missing).toEqual([])
   })
 
   test('have a line in the table of packages', () => {

@@ -78,8 +78,8 @@ async function installPackages(root, say) {
     : await run('npm', args, { cwd: root, shell: process.platform === 'win32' })
   if (code === 0) return
   throw new Error(
-    `npm ci failed (exit code ${code}). The first start needs the package registry: check the network and ` +
-      '`npm config get registry`, then run the same command again',
+    `npm ci failed (exit code ${code}), see above. If it could not reach the package registry: only the first ` +
+      'start needs it; check the network and `npm config get registry`, then run the same command again',
   )
 }
 
