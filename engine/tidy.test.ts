@@ -102,6 +102,15 @@ describe('imports', () => {
     expect(values).toEqual([])
   })
 
+  test('of what is made for tests are tests’ alone', () => {
+    const program = PROGRAM.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => BY_PATH.get(target)?.isTest)
+        .map(({ target }) => `${path} imports ${target}`),
+    )
+    expect(program).toEqual([])
+  })
+
   test('of the composition root are nobody’s', () => {
     const importers = SOURCES.filter(({ imports }) => imports.some(({ target }) => target === 'api/main.ts'))
     expect(importers.map(({ path }) => path)).toEqual([])
