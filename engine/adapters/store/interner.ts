@@ -1,0 +1,57 @@
+// Few distinct values for many devices: each is kept once and stands as a small number.
+export class Interner<T> {
+  readonly #keyOf: (value: T) => string
+  readonly #codes = new Map<string, number>()
+  readonly #values: (T | undefined)[] = []
+  readonly #uses: number[] = []
+  readonly #free: number[] = []
+
+  constructor(keyOf: (value: T) => string) {
+    this.#keyOf = keyOf
+  }
+
+  /** The value's number. Each `acquire` is undone by one `release`. */
+  acquire(value: T): number {
+    const key = this.#keyOf(value)
+    const known = this.#codes.get(key)
+    const code = known ?? this.#free.pop() ?? this.#values.length
+    if (known === undefined) {
+      this.#codes.set(key, code)
+      this.#values[code] = value
+      this.#uses[code] = 0
+    }
+    this.#uses[code] = (this.#uses[code] ?? 0) + 1
+    return code
+  }
+
+  release(code: number): void {
+    const uses = (this.#uses[code] ?? 0) - 1
+    this.#uses[code] = uses
+    const value = this.#values[code]
+    if (uses > 0 || value === undefined) return
+    this.#codes.delete(this.#keyOf(value))
+    this.#values[code] = undefined
+    this.#free.push(code)
+  }
+
+  valueOf(code: number): T | undefined {
+    return this.#values[code]
+  }
+
+  /** For each number, whether its value passes. */
+  table(test: (value: T) => boolean): Uint8Array {
+    return Uint8Array.from(this.#values, (value) => (value !== undefined && test(value) ? 1 : 0))
+  }
+
+  /** For each number, its place when the values are put in order. */
+  ranks(compare: (a: T, b: T) => number): Float64Array {
+    const codes = [...this.#codes.values()]
+    codes.sort((a, b) => {
+      const [left, right] = [this.#values[a], this.#values[b]]
+      return left === undefined || right === undefined ? 0 : compare(left, right)
+    })
+    const ranks = new Float64Array(this.#values.length)
+    for (const [rank, code] of codes.entries()) ranks[code] = rank
+    return ranks
+  }
+}

@@ -1,0 +1,185 @@
+// The embedded store: records, vitals and positions in tables of one LMDB file, and an index of them in memory.
+//
+// T1. A save is one transaction: records, dead letters, late hours and positions, all or nothing (R4).
+// T2. Memory changes after the commit only, in the order of the saves; a failed save leaves no trace.
+// T3. Records are read and decoded when asked for; memory holds just what lists and filters need.
+import { Packr } from 'msgpackr'
+import { type DeviceId, Partition } from '../../../schemas/ids.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { Fault } from '../../ports/fault.ts'
+import type {
+  Checkpoint,
+  DeadLetter,
+  DeviceFilter,
+  LateHour,
+  Save,
+  Store,
+  StoredDevice,
+} from '../../ports/store.ts'
+import type { Change, Key, LmdbEnv } from '../lmdb-env.ts'
+import type { PageRequest } from './device-index.ts'
+import { keyOfLate, type PartitionOf, SavedState } from './saved-state.ts'
+
+const DEVICES = 'devices'
+const VITALS = 'vitals'
+const POSITIONS = 'positions'
+const LETTERS = 'letters'
+const LATE = 'late'
+const FACTS = 'facts'
+export const STORE_TABLES: readonly string[] = [DEVICES, VITALS, POSITIONS, LETTERS, LATE, FACTS]
+
+const BATCH = 1_000
+
+/** The environment holds at least `STORE_TABLES`; closing the store closes it. */
+export function openLmdbStore(env: LmdbEnv, options: { readonly partitionOf: PartitionOf }): Store {
+  return new LmdbStore(env, options.partitionOf)
+}
+
+// Plain maps: a record must be readable without anything written beside it.
+const packr = new Packr({ useRecords: false })
+
+class LmdbStore implements Store {
+  readonly #env: LmdbEnv
+  readonly #state: SavedState
+
+  constructor(env: LmdbEnv, partitionOf: PartitionOf) {
+    this.#env = env
+    this.#state = new SavedState(partitionOf)
+    for (const { value } of this.#scan(DEVICES)) this.#state.putDevice(unpack<Device>(value))
+    for (const { key, value } of this.#scan(LETTERS)) this.#state.letters.add(Number(key), unpack(value))
+    for (const { value } of this.#scan(LATE)) this.#state.addLate([unpack(value)])
+    for (const { key, value } of this.#scan(FACTS)) this.#state.facts.set(String(key), unpack(value))
+    for (const { key, value } of this.#scan(POSITIONS)) this.#loadPosition(String(key), unpack(value))
+  }
+
+  async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
+    const ids = this.#state.index.idsOf(new Set(partitions))
+    for (let at = 0; at < ids.length; at += BATCH) {
+      const batch: StoredDevice[] = []
+      for (const id of ids.slice(at, at + BATCH)) {
+        const device = this.get(id)
+        if (device !== undefined) batch.push({ device, vitals: this.#env.read(VITALS, id) })
+      }
+      yield batch
+    }
+  }
+
+  applied() {
+    return this.#state.applied()
+  }
+
+  inserted() {
+    return this.#state.inserted()
+  }
+
+  async save(save: Save): Promise<void> {
+    const { letters } = this.#state
+    const added = letters.number(save.deadLetters)
+    const dropped = added.length === 0 ? [] : letters.takeDropped()
+    try {
+      await this.#write([
+        ...save.changed.map((device) => put(DEVICES, device.id, device)),
+        ...save.applied.map(({ partition, seq }) => put(POSITIONS, `applied/${partition}`, seq)),
+        ...added.map(({ key, letter }) => put(LETTERS, key, letter)),
+        ...dropped.map((key) => ({ table: LETTERS, key })),
+        ...save.late.map((late) => put(LATE, keyOfLate(late), late)),
+      ])
+    } catch (error) {
+      letters.returnDropped(dropped)
+      throw error
+    }
+    this.#state.saved(save, added)
+  }
+
+  async checkpoint({ inserted, vitals }: Checkpoint): Promise<void> {
+    await this.#write([
+      ...inserted.map(({ partition, seq }) => put(POSITIONS, `inserted/${partition}`, seq)),
+      ...vitals.map(({ deviceId, bytes }) => ({ table: VITALS, key: deviceId, value: bytes })),
+    ])
+    this.#state.checkpointed(inserted)
+  }
+
+  get(id: DeviceId): Device | undefined {
+    if (!this.#state.index.has(id)) return undefined
+    const bytes = this.#env.peek(DEVICES, id)
+    return bytes === undefined ? undefined : unpack<Device>(bytes)
+  }
+
+  summary(id: DeviceId) {
+    return this.#state.index.summary(id)
+  }
+
+  list(filter: DeviceFilter, page: PageRequest) {
+    const { ids, total } = this.#state.index.find(filter, page)
+    return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
+  }
+
+  countByStatus() {
+    return this.#state.index.countByStatus()
+  }
+
+  deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
+    const { keys, total } = this.#state.letters.page(page)
+    const letters = keys.flatMap((key) => {
+      const bytes = this.#env.read(LETTERS, key)
+      return bytes === undefined ? [] : [unpack<DeadLetter>(bytes)]
+    })
+    return { letters, total }
+  }
+
+  lateHours(): readonly LateHour[] {
+    return this.#state.lateHours()
+  }
+
+  async clearLate(hours: readonly LateHour[]): Promise<void> {
+    await this.#write(hours.map((late) => ({ table: LATE, key: keyOfLate(late) })))
+    this.#state.removeLate(hours)
+  }
+
+  getFact(name: string): string | undefined {
+    return this.#state.facts.get(name)
+  }
+
+  async putFact(name: string, value: string): Promise<void> {
+    await this.#write([put(FACTS, name, value)])
+    this.#state.facts.set(name, value)
+  }
+
+  async close(): Promise<void> {
+    await this.#env.close()
+  }
+
+  async #write(changes: readonly Change[]): Promise<void> {
+    try {
+      await this.#env.write(changes)
+    } catch (cause) {
+      throw new Fault('STORE_UNAVAILABLE', { retryable: true, cause })
+    }
+  }
+
+  *#scan(table: string): Generator<{ key: Key; value: Uint8Array }> {
+    let after: Key | undefined
+    for (;;) {
+      const found = this.#env.readRange(table, after, BATCH)
+      yield* found
+      after = found.at(-1)?.key
+      if (found.length < BATCH) return
+    }
+  }
+
+  #loadPosition(key: string, seq: number): void {
+    const [kind, number] = key.split('/')
+    const mark = { partition: Partition(Number(number)), seq }
+    if (kind === 'inserted') this.#state.checkpointed([mark])
+    else this.#state.saved({ applied: [mark], changed: [], deadLetters: [], late: [] }, [])
+  }
+}
+
+function put(table: string, key: Key, value: unknown): Change {
+  return { table, key, value: packr.pack(value) }
+}
+
+/** What a table holds was put there by this file, in this type. */
+function unpack<T>(bytes: Uint8Array): T {
+  return packr.unpack(bytes) as T
+}

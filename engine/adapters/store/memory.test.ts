@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { DeviceIdOf, device, partitionOf, save, storeContract } from './contract.ts'
+import { MemoryStore } from './memory.ts'
+
+storeContract({
+  name: 'memory',
+  open: async () => new MemoryStore({ partitionOf }),
+  restart: async (store) => {
+    if (!(store instanceof MemoryStore)) throw new Error('not a memory store')
+    return store.crash()
+  },
+})
+
+test('a crashed store neither answers nor changes what was saved', async () => {
+  const store = new MemoryStore({ partitionOf })
+  await store.save(save([device('d1')]))
+  const after = store.crash()
+  let answered = false
+  void store.save(save([device('d2')])).then(() => {
+    answered = true
+  })
+  await after.save(save([device('d3')]))
+  expect(after.get(DeviceIdOf('d2'))).toBeUndefined()
+  expect(after.list({}, { offset: 0, limit: 9 }).total).toBe(2)
+  expect(answered).toBe(false)
+})

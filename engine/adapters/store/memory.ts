@@ -1,0 +1,126 @@
+// A store without a disk, for tests and simulations: no timers, no randomness, everything settled within microtasks.
+import type { DeviceId, Partition } from '../../../schemas/ids.ts'
+import type { Device } from '../../domain/device/record.ts'
+import type {
+  Checkpoint,
+  DeadLetter,
+  DeviceFilter,
+  LateHour,
+  Save,
+  Store,
+  StoredDevice,
+} from '../../ports/store.ts'
+import type { PageRequest } from './device-index.ts'
+import { type PartitionOf, SavedState } from './saved-state.ts'
+
+const BATCH = 1_000
+
+/** What would be on disk. */
+class Durable {
+  readonly devices = new Map<DeviceId, Device>()
+  readonly vitals = new Map<DeviceId, Uint8Array>()
+  readonly letters = new Map<number, DeadLetter>()
+  readonly state: SavedState
+
+  constructor(partitionOf: PartitionOf) {
+    this.state = new SavedState(partitionOf)
+  }
+}
+
+export class MemoryStore implements Store {
+  readonly #durable: Durable
+  #isDead = false
+
+  constructor(options: { readonly partitionOf: PartitionOf } | Durable) {
+    this.#durable = options instanceof Durable ? options : new Durable(options.partitionOf)
+  }
+
+  /** The process dies: this store does nothing any more. What was saved is in the one returned. */
+  crash(): MemoryStore {
+    this.#isDead = true
+    return new MemoryStore(this.#durable)
+  }
+
+  async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
+    const { devices, vitals, state } = this.#durable
+    const ids = state.index.idsOf(new Set(partitions))
+    for (let at = 0; at < ids.length; at += BATCH)
+      yield ids.slice(at, at + BATCH).flatMap((id) => {
+        const device = devices.get(id)
+        return device === undefined ? [] : [{ device, vitals: vitals.get(id) }]
+      })
+  }
+
+  applied() {
+    return this.#durable.state.applied()
+  }
+
+  inserted() {
+    return this.#durable.state.inserted()
+  }
+
+  async save(save: Save): Promise<void> {
+    await this.#live()
+    const { devices, letters, state } = this.#durable
+    const added = state.letters.number(save.deadLetters)
+    for (const device of save.changed) devices.set(device.id, device)
+    for (const { key, letter } of added) letters.set(key, letter)
+    state.saved(save, added)
+    for (const key of state.letters.takeDropped()) letters.delete(key)
+  }
+
+  async checkpoint({ inserted, vitals }: Checkpoint): Promise<void> {
+    await this.#live()
+    for (const { deviceId, bytes } of vitals) this.#durable.vitals.set(deviceId, bytes.slice())
+    this.#durable.state.checkpointed(inserted)
+  }
+
+  get(id: DeviceId): Device | undefined {
+    return this.#durable.devices.get(id)
+  }
+
+  summary(id: DeviceId) {
+    return this.#durable.state.index.summary(id)
+  }
+
+  list(filter: DeviceFilter, page: PageRequest) {
+    const { ids, total } = this.#durable.state.index.find(filter, page)
+    return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
+  }
+
+  countByStatus() {
+    return this.#durable.state.index.countByStatus()
+  }
+
+  deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
+    const { keys, total } = this.#durable.state.letters.page(page)
+    return { letters: keys.flatMap((key) => this.#durable.letters.get(key) ?? []), total }
+  }
+
+  lateHours(): readonly LateHour[] {
+    return this.#durable.state.lateHours()
+  }
+
+  async clearLate(hours: readonly LateHour[]): Promise<void> {
+    await this.#live()
+    this.#durable.state.removeLate(hours)
+  }
+
+  getFact(name: string): string | undefined {
+    return this.#durable.state.facts.get(name)
+  }
+
+  async putFact(name: string, value: string): Promise<void> {
+    await this.#live()
+    this.#durable.state.facts.set(name, value)
+  }
+
+  async close(): Promise<void> {
+    this.#isDead = true
+  }
+
+  /** A dead process gets no answer. */
+  #live(): Promise<void> {
+    return this.#isDead ? new Promise(() => undefined) : Promise.resolve()
+  }
+}

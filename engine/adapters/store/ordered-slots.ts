@@ -1,0 +1,39 @@
+// Slots kept in an order of their text. Changes are only noted; they are merged in when the order is next asked for.
+export class OrderedSlots {
+  readonly #compare: (a: number, b: number) => number
+  #order = new Uint32Array(0)
+  readonly #noted = new Set<number>()
+
+  constructor(compare: (a: number, b: number) => number) {
+    this.#compare = compare
+  }
+
+  /** The slot is new, or its text has changed. */
+  note(slot: number): void {
+    this.#noted.add(slot)
+  }
+
+  order(): Uint32Array {
+    if (this.#noted.size > 0) this.#merge()
+    return this.#order
+  }
+
+  #merge(): void {
+    const noted = this.#noted
+    const added = [...noted].sort(this.#compare)
+    const kept = this.#order.filter((slot) => !noted.has(slot))
+    const merged = new Uint32Array(kept.length + added.length)
+    let k = 0
+    let a = 0
+    for (let i = 0; i < merged.length; i++) {
+      const left = kept[k]
+      const right = added[a]
+      const takeLeft = left !== undefined && (right === undefined || this.#compare(left, right) <= 0)
+      merged[i] = takeLeft ? left : (right ?? 0)
+      if (takeLeft) k++
+      else a++
+    }
+    this.#order = merged
+    noted.clear()
+  }
+}

@@ -1,0 +1,69 @@
+// What a store keeps in memory of what is saved. It changes only after a write has succeeded, in the order of the writes.
+import type { Partition } from '../../../schemas/ids.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Positions } from '../../ports/log.ts'
+import type { Checkpoint, DeadLetter, LateHour, Save } from '../../ports/store.ts'
+import { DeviceIndex } from './device-index.ts'
+import { LetterList } from './letter-list.ts'
+
+/** Which partition a device belongs to. */
+export type PartitionOf = (id: Device['id']) => Partition
+
+export interface NumberedLetter {
+  readonly key: number
+  readonly letter: DeadLetter
+}
+
+export class SavedState {
+  readonly #partitionOf: PartitionOf
+  readonly #applied = new Array<number>(LIMITS.partitions).fill(0)
+  readonly #inserted = new Array<number>(LIMITS.partitions).fill(0)
+  readonly #late = new Map<string, LateHour>()
+  readonly index = new DeviceIndex()
+  readonly letters = new LetterList(LIMITS.deadLettersMax)
+  readonly facts = new Map<string, string>()
+
+  constructor(partitionOf: PartitionOf) {
+    this.#partitionOf = partitionOf
+  }
+
+  applied(): Positions {
+    return this.#applied.slice()
+  }
+
+  inserted(): Positions {
+    return this.#inserted.slice()
+  }
+
+  lateHours(): readonly LateHour[] {
+    return [...this.#late.values()]
+  }
+
+  putDevice(device: Device): void {
+    this.index.put(device, this.index.partitionOf(device.id) ?? this.#partitionOf(device.id))
+  }
+
+  saved(save: Save, letters: readonly NumberedLetter[]): void {
+    for (const { partition, seq } of save.applied) this.#applied[partition] = seq
+    for (const device of save.changed) this.putDevice(device)
+    for (const { key, letter } of letters) this.letters.add(key, letter)
+    this.addLate(save.late)
+  }
+
+  checkpointed(inserted: Checkpoint['inserted']): void {
+    for (const { partition, seq } of inserted) this.#inserted[partition] = seq
+  }
+
+  addLate(hours: readonly LateHour[]): void {
+    for (const late of hours) this.#late.set(keyOfLate(late), late)
+  }
+
+  removeLate(hours: readonly LateHour[]): void {
+    for (const late of hours) this.#late.delete(keyOfLate(late))
+  }
+}
+
+export function keyOfLate({ deviceId, hour }: LateHour): string {
+  return `${deviceId}/${hour}`
+}
