@@ -27,7 +27,7 @@ export interface Source {
   readonly bare: string
   readonly imports: readonly Import[]
   readonly exports: readonly Export[]
-  /** A test, or what only tests use: `contract.ts`, `fake-….ts`, `…-harness.ts`. */
+  /** A test, or what only tests use: `contract.ts`, `fake-….ts`, `raw-….ts`, `…-harness.ts`. */
   readonly isTest: boolean
 }
 
@@ -58,7 +58,7 @@ export function toSource(path: string, text: string): Source {
     bare,
     imports: importsOf(path, code),
     exports: exportsOf(code),
-    isTest: /\.test\.(ts|mjs)$|\/(contract|fake-[\w-]+|[\w-]+-harness)\.ts$/.test(path),
+    isTest: /\.test\.(ts|mjs)$|\/(contract|(fake|raw)-[\w-]+|[\w-]+-harness)\.ts$/.test(path),
   }
 }
 
