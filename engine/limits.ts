@@ -114,6 +114,8 @@ export const LIMITS = {
   tokenWarningMs: 60_000,
   hashesAtOnceMax: 2,
   hashesWaitingMax: 64,
+  /** Logins of one user that may be renewed; the longest unused goes first. */
+  grantsPerUserMax: 1_000,
   /** Wrong logins of one address for one e-mail. */
   loginsPerMinuteMax: 10,
   loginKeysMax: 10_000,
