@@ -1,5 +1,6 @@
 // What start, test and the other commands need first: packages installed and `dist/` built, each only when stale.
 // Free of dependencies, since there may be none yet. Everything it prints goes to stderr: stdout is the service's.
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -119,6 +120,18 @@ async function compile(root, say) {
   const code = await run(process.execPath, [tsc, '-p', '.'], { cwd: root })
   if (code !== 0) throw new Error('the build failed, see above')
   dropOrphans(root)
+  noteCommit(root)
+}
+
+/** For the service to say which commit it was built from; without git it does not know. */
+function noteCommit(root) {
+  const { status, stdout } = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  const path = join(root, 'dist', 'commit')
+  if (status === 0) writeFileSync(path, stdout)
+  else rmSync(path, { force: true })
 }
 
 /** Output whose source is gone would still load here, and be missing in a fresh clone. */
