@@ -1,7 +1,8 @@
 // Who may connect over MQTT: a device that presents its own token, under its own id.
+
+import { partitionOf } from '../engine/index.ts'
 import { type Admission, CONNACK, type ConnectAttempt } from '../engine/ports/broker.ts'
 import type { Store } from '../engine/ports/store.ts'
-import { partitionOf } from '../engine/runtime/partition.ts'
 import { parseDeviceId } from '../schemas/ids.ts'
 import type { Tokens } from './auth/tokens.ts'
 

@@ -1,98 +1,26 @@
-// The public surface of the engine: what the API layer calls. Nothing here knows HTTP, sockets or settings files.
-import type { DeviceId, Millis } from '../schemas/ids.ts'
-import type { RefusalCode } from '../schemas/refusals.ts'
-import type { DeviceRequest } from './domain/device/events.ts'
-import type { Device, JsonObject } from './domain/device/record.ts'
-import type { Broker } from './ports/broker.ts'
-import type { Clock } from './ports/clock.ts'
-import type { Log } from './ports/log.ts'
-import type { Store } from './ports/store.ts'
-import type { Bucket, BucketQuery, Telemetry } from './ports/telemetry.ts'
-import type { Users } from './ports/users.ts'
+// The public surface of the engine: what the API layer may use. Everything else is inside.
+import { randomUUID } from 'node:crypto'
+import type { Ports } from './ports/engine.ts'
+import { type EngineMeans, type EngineSettings, LocalEngine } from './runtime/engine.ts'
+import { realSchedule } from './runtime/schedule.ts'
+import { piscinaThread } from './runtime/thread.ts'
 
-/** A device as users see it: its record and what is only known live. */
-export interface DeviceView {
-  readonly device: Device
-  readonly connected: boolean
-  /** When it last connected or disconnected. */
-  readonly connectedSince: Millis | undefined
-  readonly connectionReason: string | undefined
-  readonly sessionId: string | undefined
-  readonly ip: string | undefined
-  readonly lastSeenAt: Millis | undefined
-  readonly lastTelemetryAt: Millis | undefined
-}
+export type { DependencyHealth, DeviceView, Engine, Ports, Snapshot, Submitted } from './ports/engine.ts'
+export type { Feed, FeedEvent } from './ports/feed.ts'
+export { partitionOf } from './runtime/partition.ts'
 
-/** The latest telemetry: nested as reported, each field at its newest value by event time. */
-export interface Snapshot {
-  readonly data: JsonObject
-  readonly timestamp: Millis | undefined
-}
-
-export type Submitted =
-  | { readonly kind: 'done'; readonly view: DeviceView }
-  | {
-      readonly kind: 'refused'
-      readonly code: RefusalCode
-      readonly detail: Readonly<Record<string, unknown>>
-    }
-
-export type FeedEvent =
-  | {
-      readonly kind: 'device'
-      readonly event: 'device.registered' | 'device.status' | 'device.updated' | 'device.connectivity'
-      readonly at: Millis
-      readonly view: DeviceView
-    }
-  | {
-      readonly kind: 'telemetry'
-      readonly deviceId: DeviceId
-      /** Event time of the report. */
-      readonly at: Millis
-      /** The report's fields, nested as the device sent them, without its timestamp. */
-      readonly data: JsonObject
-    }
-
-export interface Feed {
-  /** Called after a batch is settled (R4), in order per device. Returns the way to stop. */
-  listen(listener: (events: readonly FeedEvent[]) => void): () => void
-  /** Whose telemetry is worth making events of. Replaces the earlier wish; nobody's at start. */
-  want(telemetry: { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> }): void
-}
-
-export interface DependencyHealth {
-  readonly name: string
-  readonly ok: boolean
-  readonly detail: string
-}
-
-export interface Engine {
-  /** Changes a device. Resolves after the change is durable and applied; a `Fault` means "nothing is known to
-   *  have happened, try later". */
-  submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted>
-  /** Sees every message acknowledged before the call. */
-  view(deviceId: DeviceId): Promise<DeviceView | undefined>
-  views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>
-  /** Sees every message acknowledged before the call; undefined if there is no such device. */
-  snapshot(deviceId: DeviceId): Promise<Snapshot | undefined>
-  buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]>
-  readonly store: Store
-  readonly users: Users
-  readonly feed: Feed
-  /** Prometheus text, all threads together. */
-  metrics(): Promise<string>
-  health(): readonly DependencyHealth[]
-  /** Where devices connect, once open. */
-  mqttUrl(): string
-  /** Stops taking messages, finishes what was taken, and closes everything. */
-  close(): Promise<void>
-}
-
-export interface Ports {
-  readonly clock: Clock
-  readonly log: Log
-  readonly store: Store
-  readonly users: Users
-  readonly telemetry: Telemetry
-  readonly broker: Broker
+/** An engine with real time and real threads. Devices are acknowledged from here on. */
+export async function createEngine(
+  ports: Ports,
+  settings: EngineSettings,
+  means: Pick<EngineMeans, 'admit' | 'warn'>,
+): Promise<LocalEngine> {
+  const engine = new LocalEngine(ports, settings, {
+    ...means,
+    schedule: realSchedule,
+    openThread: piscinaThread,
+    newId: randomUUID,
+  })
+  await engine.open()
+  return engine
 }

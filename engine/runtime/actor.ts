@@ -4,7 +4,7 @@ import { Packr } from 'msgpackr'
 import { type DeviceId, Micros, Millis, toMillis } from '../../schemas/ids.ts'
 import type { Device, Session } from '../domain/device/record.ts'
 import { Latest } from '../domain/telemetry/latest.ts'
-import type { DeviceView, Snapshot } from '../index.ts'
+import type { DeviceView, Snapshot } from '../ports/engine.ts'
 
 export interface Actor {
   device: Device

@@ -1,6 +1,6 @@
 // The in-process feed: what settled batches tell `/ws` and whoever else listens.
 import type { DeviceId } from '../../schemas/ids.ts'
-import type { Feed, FeedEvent } from '../index.ts'
+import type { Feed, FeedEvent } from '../ports/feed.ts'
 
 export type Want = { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> }
 

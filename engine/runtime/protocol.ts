@@ -1,7 +1,8 @@
 // What crosses between the host and a shard's thread: plain data, one task in, one result out (R12).
 import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
-import type { DeviceView, FeedEvent, Snapshot } from '../index.ts'
+import type { DeviceView, Snapshot } from '../ports/engine.ts'
+import type { FeedEvent } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
 import type { Save, StoredDevice } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'

@@ -1,0 +1,39 @@
+// The command line of `npm start -- …`: very little, the rest is settings.
+import { parseArgs } from 'node:util'
+
+export type Arguments =
+  | { readonly kind: 'run'; readonly simulate: number }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly line: string }
+
+export const HELP = `fleet: the device service
+
+  npm start                      run it
+  npm start -- --simulate 25     run it with 25 simulated devices
+
+Settings are environment variables (FLEET_HTTP_PORT, FLEET_DATA_DIR, …): see README.md.
+`
+
+const SIMULATED_MAX = 1_000
+
+export function readArguments(args: readonly string[]): Arguments {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { simulate: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    })
+    if (values.help === true) return { kind: 'help' }
+    const count = Number(values.simulate ?? 0)
+    if (!Number.isInteger(count) || count < 0 || count > SIMULATED_MAX)
+      return {
+        kind: 'wrong',
+        line: `--simulate is "${values.simulate}"; expected a number from 1 to ${SIMULATED_MAX}`,
+      }
+    return { kind: 'run', simulate: count }
+  } catch (error) {
+    return {
+      kind: 'wrong',
+      line: `${error instanceof Error ? error.message : String(error)} (--help tells more)`,
+    }
+  }
+}

@@ -1,0 +1,179 @@
+// The composition root: settings, profile, engine, REST and /ws, in the order that lets devices in first.
+import { existsSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { createEngine, type Engine } from '../engine/index.ts'
+import { LIMITS } from '../engine/limits.ts'
+import { Fault } from '../engine/ports/fault.ts'
+import { createAdmission } from './admission.ts'
+import { HELP, readArguments } from './arguments.ts'
+import { createFirstAdmin } from './auth/first-admin.ts'
+import { openPasswords } from './auth/passwords.ts'
+import { openSigningKey } from './auth/signing-key.ts'
+import { openTokens, type Tokens } from './auth/tokens.ts'
+import { type BannerFacts, bannerText } from './banner.ts'
+import { systemClock } from './clock.ts'
+import { openHttp } from './http/open-http.ts'
+import { createIds } from './ids.ts'
+import { type Logger, openLogger } from './logging.ts'
+import { openProfile } from './profiles.ts'
+import { watchService } from './service-metrics.ts'
+import { readSettings, type Settings } from './settings.ts'
+import { systemScheduler } from './ws/scheduler.ts'
+import { openSockets } from './ws/sockets.ts'
+
+const STOP_MS = 10_000
+
+/** What is wrong at start is said in one line, without a stack: it is for the person who starts it. */
+function refuseToStart(line: string): never {
+  process.stderr.write(`fleet: ${line}\n`)
+  process.exit(1)
+}
+
+function buildFacts(): { readonly version: string; readonly commit: string } {
+  const read = (url: URL): string => readFileSync(url, 'utf8')
+  // Beside dist/ when built, beside api/ when not.
+  const root = new URL(import.meta.url.includes('/dist/') ? '../../' : '../', import.meta.url)
+  // Our own package.json.
+  const { version } = JSON.parse(read(new URL('package.json', root))) as { version: string }
+  const built = new URL('dist/commit', root)
+  return { version, commit: existsSync(built) ? read(built).trim() : 'unknown' }
+}
+
+async function run(settings: Settings, simulated: number): Promise<void> {
+  const startedAt = systemClock.ticks()
+  const logger = openLogger({ level: settings.logLevel })
+  const build = buildFacts()
+  const { ports, release } = await openProfile(settings, logger)
+  const tokens = openTokens({ key: await openSigningKey(settings.signing, ports.store), clock: systemClock })
+  const engine = await createEngine(
+    ports,
+    { shards: settings.shards, heartbeatTimeoutMs: settings.heartbeatTimeoutMs, build },
+    {
+      admit: createAdmission({ tokens, store: ports.store }),
+      warn: (message, fields) => logger.warn(fields, message),
+    },
+  )
+  const passwords = openPasswords()
+  const ids = createIds(systemClock)
+  const admin = await createFirstAdmin({ users: ports.users, passwords, ids, clock: systemClock, settings })
+  const metrics = watchService(engine)
+  const http = await openHttp({
+    engine,
+    settings,
+    tokens,
+    passwords,
+    logger,
+    clock: systemClock,
+    version: build.version,
+    onRequestDone: metrics.requestDone,
+  })
+  const sockets = await openSockets({
+    engine,
+    authenticate: http.authenticate,
+    clock: systemClock,
+    limits: LIMITS,
+    heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+    scheduler: systemScheduler,
+    logger,
+  })
+  sockets.attach(http.server)
+  metrics.watchSockets(() => sockets.counts())
+  http.setReady()
+  const facts = {
+    ...build,
+    profile: settings.profile,
+    httpUrl: http.url,
+    mqttUrl: engine.mqttUrl(),
+    dataDir: settings.dataDir,
+    durability: settings.durability,
+    registration: settings.registration,
+    startedInMs: systemClock.ticks() - startedAt,
+    admin,
+    simulated,
+  }
+  if (process.stdout.isTTY) process.stdout.write(bannerText(facts))
+  else sayReady(facts)
+  const stopSimulation =
+    simulated === 0 ? undefined : await startSimulation({ engine, tokens, logger, facts })
+  onStop(async () => {
+    http.drain()
+    await stopSimulation?.()
+    await sockets.close()
+    await http.close()
+    await engine.close()
+    await release()
+  })
+}
+
+/** One line for programs. A generated password is shown here too, once: there is no other place to find it. */
+function sayReady({ admin, httpUrl, mqttUrl, profile, dataDir, startedInMs }: BannerFacts): void {
+  const login =
+    admin?.generatedPassword === undefined
+      ? {}
+      : { admin_email: admin.email, admin_password: admin.generatedPassword }
+  const ready = {
+    level: 'info',
+    time: new Date(systemClock.now()).toISOString(),
+    msg: 'ready',
+    http_url: httpUrl,
+    mqtt_url: mqttUrl,
+    profile,
+    data_dir: dataDir,
+    started_ms: Math.round(startedInMs),
+    ...login,
+  }
+  process.stdout.write(`${JSON.stringify(ready)}\n`)
+}
+
+async function startSimulation(parts: {
+  engine: Engine
+  tokens: Tokens
+  logger: Logger
+  facts: BannerFacts
+}): Promise<() => Promise<void>> {
+  const { engine, tokens, logger, facts } = parts
+  const admin = engine.users.list().find(({ role, disabled }) => role === 'admin' && !disabled)
+  if (admin === undefined) {
+    logger.warn({}, 'no simulated devices: there is no admin yet to register them')
+    return async () => {}
+  }
+  const { token } = await tokens.issueAccess({ userId: admin.id, validFrom: admin.tokensValidFrom })
+  const { simulate } = await import('../bench/simulator/simulate.ts')
+  const { httpUrl, mqttUrl, simulated } = facts
+  const log = (fields: Readonly<Record<string, unknown>>, text: string) => logger.info(fields, text)
+  const simulation = await simulate({ httpUrl, mqttUrl, token, count: simulated, log })
+  return () => simulation.stop()
+}
+
+/** SIGTERM drains and exits 0; a second one exits at once, and so does a drain that hangs. */
+function onStop(stop: () => Promise<void>): void {
+  let isStopping = false
+  const begin = () => {
+    if (isStopping) process.exit(1)
+    isStopping = true
+    setTimeout(() => process.exit(1), STOP_MS).unref()
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`fleet: stopping failed: ${String(error)}\n`)
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', begin)
+  process.on('SIGINT', begin)
+}
+
+const wanted = readArguments(process.argv.slice(2))
+if (wanted.kind === 'help') process.stdout.write(HELP)
+else if (wanted.kind === 'wrong') refuseToStart(wanted.line)
+else {
+  const read = readSettings(undefined, { cores: availableParallelism() })
+  if (read.kind === 'wrong') refuseToStart(read.line)
+  try {
+    await run(read.settings, wanted.simulate)
+  } catch (error) {
+    if (error instanceof Fault) refuseToStart(error.message)
+    throw error
+  }
+}

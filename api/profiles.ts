@@ -1,0 +1,47 @@
+// A profile is a named choice of adapters; only here are they chosen (R13).
+
+import { EmbeddedBroker } from '../engine/adapters/broker/embedded.ts'
+import { openDataDir } from '../engine/adapters/data-dir.ts'
+import { LmdbEnv } from '../engine/adapters/lmdb-env.ts'
+import { openLmdbLog } from '../engine/adapters/log/lmdb.ts'
+import { openLmdbStore, STORE_TABLES } from '../engine/adapters/store/lmdb.ts'
+import { openEmbeddedTelemetry } from '../engine/adapters/telemetry/embedded.ts'
+import { openLmdbUsers, USER_TABLES } from '../engine/adapters/users/lmdb.ts'
+import type { Ports } from '../engine/index.ts'
+import { partitionOf } from '../engine/index.ts'
+import { systemClock } from './clock.ts'
+import type { Logger } from './logging.ts'
+import type { Settings } from './settings.ts'
+
+export interface OpenProfile {
+  readonly ports: Ports
+  /** After the engine is closed: what is left to let go of. */
+  release(): Promise<void>
+}
+
+export function openProfile(settings: Settings, logger: Logger): Promise<OpenProfile> {
+  if (settings.profile === 'embedded') return openEmbedded(settings, logger)
+  throw new Error('FLEET_PROFILE is cluster; this version runs the embedded profile only')
+}
+
+/** One machine, npm packages only: nothing to install, everything in one directory. */
+async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenProfile> {
+  const dir = await openDataDir(settings.dataDir)
+  const { durability, host, mqttPort } = settings
+  const env = new LmdbEnv({ path: dir.store, durability, tables: [...STORE_TABLES, ...USER_TABLES] })
+  const store = openLmdbStore(env, { partitionOf })
+  const users = openLmdbUsers(env)
+  const applied = store.applied()
+  const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
+  const log = openLmdbLog({ path: dir.log, durability, notBefore })
+  const telemetry = openEmbeddedTelemetry({
+    path: dir.telemetry,
+    retentionDays: settings.retentionDays,
+    logger,
+  })
+  const broker = new EmbeddedBroker({ host, port: mqttPort, clock: systemClock })
+  return {
+    ports: { clock: systemClock, log, store, users, telemetry, broker },
+    release: () => dir.release(),
+  }
+}
