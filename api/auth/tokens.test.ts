@@ -1,0 +1,229 @@
+import { createHmac, createPublicKey, createSecretKey, generateKeyPairSync } from 'node:crypto'
+import { decodeJwt, SignJWT } from 'jose'
+import { describe, expect, test } from 'vitest'
+import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
+import { FakeClock } from '../http/fake-engine.ts'
+import { NOW, openHarness, SECRET } from '../http/rest-harness.ts'
+import { createIds, timeOfId } from '../ids.ts'
+import { openSigningKey, type SigningKey } from './signing-key.ts'
+import { openTokens } from './tokens.ts'
+
+const SECOND = Math.floor(NOW / 1000)
+const secret = createSecretKey(Buffer.from(SECRET))
+const noStore = { getFact: () => undefined, putFact: async () => {} }
+
+/** A token made by hand: signed with the right secret unless told otherwise. */
+function forge(payload: unknown, header: object = { alg: 'HS256', typ: 'at+jwt' }, key = SECRET): string {
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
+  const head = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${Buffer.from(text).toString('base64url')}`
+  return `${head}.${createHmac('sha256', key).update(head).digest('base64url')}`
+}
+
+async function setUp() {
+  const harness = openHarness()
+  const { user, token } = await harness.login('admin')
+  await harness.device('r')
+  const claims = decodeJwt(token)
+  return { ...harness, user, token, claims }
+}
+
+describe('a forged access token is refused', () => {
+  const typ = 'at+jwt'
+  type Claims = Awaited<ReturnType<typeof setUp>>['claims']
+  const cut = (token: string) => token.slice(0, token.lastIndexOf('.') + 1)
+  const forgeries: Readonly<Record<string, (claims: Claims, token: string) => string | Promise<string>>> = {
+    'alg none': (claims) => cut(forge(claims, { alg: 'none', typ })),
+    'alg None': (claims) => cut(forge(claims, { alg: 'None', typ })),
+    'alg nOnE, signed': (claims) => forge(claims, { alg: 'nOnE', typ }),
+    'no alg': (claims) => forge(claims, { typ }),
+    'alg HS512': (claims) => forge(claims, { alg: 'HS512', typ }),
+    'alg RS256': (claims) => forge(claims, { alg: 'RS256', typ }),
+    'an empty signature': (_, token) => cut(token),
+    'a flipped signature': (_, token) => `${token.slice(0, -3)}${token.endsWith('AAA') ? 'BBB' : 'AAA'}`,
+    'another secret': (claims) => forge(claims, undefined, 'another secret that is long enough, too'),
+    'an empty secret': (claims) => forge(claims, undefined, ''),
+    'wrong audience': (claims) => forge({ ...claims, aud: 'fleet-mqtt' }),
+    'no audience': (claims) => forge({ ...claims, aud: undefined }),
+    'wrong type': (claims) => forge(claims, { alg: 'HS256', typ: 'JWT' }),
+    'no type': (claims) => forge(claims, { alg: 'HS256' }),
+    'no expiry': (claims) => forge({ ...claims, exp: undefined }),
+    'expiry as text': (claims) => forge({ ...claims, exp: '99999999999' }),
+    'expiry 1e400': (claims) => forge(JSON.stringify(claims).replace(/"exp":\d+/, '"exp":1e400')),
+    'not before the future': (claims) => forge({ ...claims, nbf: SECOND + 1000 }),
+    'no subject': (claims) => forge({ ...claims, sub: undefined }),
+    'a subject that is no user': (claims) => forge({ ...claims, sub: 'usr_nobody' }),
+    'a subject that is a list': (claims) => forge({ ...claims, sub: ['usr_admin0'] }),
+    'no id': (claims) => forge({ ...claims, jti: undefined }),
+    'an id without a time': (claims) => forge({ ...claims, jti: 'at_!' }),
+    'a critical header': (claims) => forge(claims, { alg: 'HS256', typ, crit: ['x'], x: 1 }),
+    'a key of its own': (claims) => forge(claims, { alg: 'HS256', typ, jwk: { kty: 'oct', k: 'AA' } }, '\0'),
+    'a key id that is a path': (claims) => forge(claims, { alg: 'HS256', typ, kid: '../../dev/null' }, ''),
+    '100 KiB': (claims) => forge({ ...claims, padding: 'x'.repeat(100 * 1024) }),
+    'a list as payload': () => forge([1]),
+    'no JSON at all': () => forge('not json'),
+    'four parts': (_, token) => `${token}.x`,
+    'a device token': async () =>
+      (await setUp()).tokens
+        .issueDevice({
+          deviceId: deviceId('r'),
+          validFrom: Millis(0),
+          ttlHours: 1,
+        })
+        .then(({ token }) => token),
+  }
+
+  test.each(Object.keys(forgeries))('%s', async (name) => {
+    const { request, claims, token } = await setUp()
+    const forged = await forgeries[name]?.(claims, token)
+    const { status, body, headers } = await request('GET /api/v1/auth/me', { token: forged ?? '' })
+    expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED'])
+    expect(headers['www-authenticate']).toBe('Bearer error="invalid_token"')
+    // The same check must let the honest token pass, or this test shows nothing.
+    expect((await request('GET /api/v1/auth/me', { token: forge(claims) })).status).toBe(200)
+  })
+
+  test.each(['Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'token', ''])(
+    'header %j',
+    async (authorization) => {
+      const { request } = await setUp()
+      const { status } = await request('GET /api/v1/auth/me', { headers: { authorization } })
+      expect(status).toBe(401)
+    },
+  )
+
+  test('the scheme’s letter case has no meaning', async () => {
+    const { request, token } = await setUp()
+    const { status } = await request('GET /api/v1/auth/me', {
+      headers: { authorization: `bEARER  ${token}` },
+    })
+    expect(status).toBe(200)
+  })
+})
+
+describe('an access token', () => {
+  test('expires after an hour, seen before or not', async () => {
+    const { request, token, clock, login } = await setUp()
+    const unseen = (await login('viewer')).token
+    expect((await request('GET /api/v1/auth/me', { token })).status).toBe(200)
+    clock.at += 3_600_000
+    for (const old of [token, unseen]) {
+      const { status, body } = await request('GET /api/v1/auth/me', { token: old })
+      expect([status, body.code]).toEqual([401, 'TOKEN_EXPIRED'])
+    }
+  })
+
+  test('is void once its user is gone, or revoked it in the same second', async () => {
+    const { request, token, user, engine, tokens } = await setUp()
+    await engine.users.put({ ...user, tokensValidFrom: Millis(NOW + 1) })
+    expect((await request('GET /api/v1/auth/me', { token })).status).toBe(401)
+    const fresh = await tokens.issueAccess({ userId: user.id, validFrom: Millis(NOW + 1) })
+    expect((await request('GET /api/v1/auth/me', { token: fresh.token })).status).toBe(200)
+    engine.users.remove(user.id)
+    expect((await request('GET /api/v1/auth/me', { token: fresh.token })).status).toBe(401)
+  })
+
+  test('gives the role of the record, not of the day it was issued', async () => {
+    const { request, token, user, engine } = await setUp()
+    expect((await request('GET /api/v1/dead-letters', { token })).status).toBe(200)
+    await engine.users.put({ ...user, role: 'viewer' })
+    expect((await request('GET /api/v1/dead-letters', { token })).status).toBe(403)
+  })
+})
+
+describe('a device token', () => {
+  const issue = { deviceId: deviceId('r'), validFrom: Millis(0), ttlHours: 24 }
+
+  test('has the claims of the specification', async () => {
+    const { tokens } = await setUp()
+    const { token } = await tokens.issueDevice(issue)
+    expect(decodeJwt(token)).toEqual({
+      sub: 'r',
+      scope: 'device',
+      topics: { publish: ['fleet/r/#'], subscribe: ['fleet/r/#'] },
+      aud: 'fleet-mqtt',
+      iat: SECOND,
+      exp: SECOND + 86_400,
+      jti: expect.stringMatching(/^dt_/),
+    })
+  })
+
+  test('is no good expired, foreign, or as an access token', async () => {
+    const { tokens, clock, token: access, claims } = await setUp()
+    const { token } = await tokens.issueDevice(issue)
+    expect(await tokens.verifyDevice(access)).toEqual({ kind: 'void', why: 'invalid' })
+    const forged = { ...decodeJwt(token), sub: 'other' }
+    expect(await tokens.verifyDevice(forge(forged, { alg: 'HS256', typ: 'dev+jwt' }))).toMatchObject({
+      claims: { deviceId: 'other', mayPublish: false, maySubscribe: false },
+    })
+    expect((await tokens.verifyDevice(forge(claims, { alg: 'HS256', typ: 'dev+jwt' }))).kind).toBe('void')
+    clock.at += 86_400_000
+    expect(await tokens.verifyDevice(token)).toEqual({ kind: 'void', why: 'expired' })
+  })
+})
+
+describe('signing keys', () => {
+  const clock = new FakeClock(NOW)
+  const pem = (key: { export(options: { type: 'pkcs8'; format: 'pem' }): string | Buffer }) =>
+    String(key.export({ type: 'pkcs8', format: 'pem' }))
+
+  test.each([
+    ['RS256', () => generateKeyPairSync('rsa', { modulusLength: 2048 })],
+    ['EdDSA', () => generateKeyPairSync('ed25519')],
+  ])('%s signs and verifies; its public key is no secret for HS256', async (alg, generate) => {
+    const { privateKey } = generate()
+    const key = await openSigningKey({ kind: 'private_key', pem: pem(privateKey) }, noStore)
+    expect(key.alg).toBe(alg)
+    const tokens = openTokens({ key, clock })
+    const { token } = await tokens.issueAccess({ userId: UserId('usr_1'), validFrom: Millis(0) })
+    expect(await tokens.verifyAccess(token)).toMatchObject({ kind: 'valid', claims: { userId: 'usr_1' } })
+    const publicPem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })
+    const confused = forge(decodeJwt(token), undefined, String(publicPem))
+    expect((await tokens.verifyAccess(confused)).kind).toBe('void')
+  })
+
+  test('a secret is made once and kept', async () => {
+    const facts = new Map<string, string>()
+    const store = {
+      getFact: (name: string) => facts.get(name),
+      putFact: async (name: string, value: string) => void facts.set(name, value),
+    }
+    const keys: SigningKey[] = [
+      await openSigningKey({ kind: 'kept' }, store),
+      await openSigningKey({ kind: 'kept' }, store),
+    ]
+    const [first, second] = keys.map((key) => openTokens({ key, clock }))
+    const issued = await first?.issueAccess({ userId: UserId('usr_1'), validFrom: Millis(0) })
+    expect((await second?.verifyAccess(issued?.token ?? ''))?.kind).toBe('valid')
+  })
+
+  test('a token signed by jose itself with our secret passes: the format is standard', async () => {
+    const tokens = openTokens({ key: { alg: 'HS256', sign: secret, verify: secret }, clock })
+    const token = await new SignJWT({ sub: 'usr_1' })
+      .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
+      .setAudience('fleet-api')
+      .setIssuedAt(SECOND)
+      .setExpirationTime(SECOND + 60)
+      .setJti(createIds(clock).next('at_'))
+      .sign(secret)
+    expect((await tokens.verifyAccess(token)).kind).toBe('valid')
+  })
+})
+
+describe('ids', () => {
+  test('carry their time, sort by it, and are all different', () => {
+    const clock = new FakeClock(NOW)
+    const ids = createIds(clock)
+    const made = Array.from({ length: 2000 }, () => ids.next('x_'))
+    expect(new Set(made).size).toBe(2000)
+    expect(timeOfId(made[0] ?? '', 'x_')).toBe(NOW)
+    clock.at += 1
+    expect(ids.next('x_') > (made.sort().at(-1) ?? '')).toBe(true)
+    expect(timeOfId('x_short', 'x_')).toBeUndefined()
+  })
+})
+
+function deviceId(text: string): DeviceId {
+  const id = parseDeviceId(text)
+  if (id === undefined) throw new Error(text)
+  return id
+}

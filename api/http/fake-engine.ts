@@ -1,0 +1,212 @@
+// An engine in memory for tests of the API: the real device actor, no log, no shards, no time of its own.
+import type { DeviceRequest } from '../../engine/domain/device/events.ts'
+import type { Device } from '../../engine/domain/device/record.ts'
+import { register, transition } from '../../engine/domain/device/transition.ts'
+import type { DependencyHealth, DeviceView, Engine, Snapshot, Submitted } from '../../engine/index.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import type { DeadLetter, DeviceFilter, Store } from '../../engine/ports/store.ts'
+import type { Bucket, BucketQuery } from '../../engine/ports/telemetry.ts'
+import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
+import type { DeviceId, UserId } from '../../schemas/ids.ts'
+import { Millis } from '../../schemas/ids.ts'
+
+export class FakeClock implements Clock {
+  at: number
+
+  constructor(at: number) {
+    this.at = at
+  }
+
+  now(): Millis {
+    return Millis(this.at)
+  }
+
+  ticks(): number {
+    return this.at
+  }
+}
+
+export class FakeEngine implements Engine {
+  readonly devices = new Map<DeviceId, Device>()
+  readonly snapshots = new Map<DeviceId, Snapshot>()
+  readonly lives = new Map<DeviceId, Partial<DeviceView>>()
+  readonly letters: DeadLetter[] = []
+  readonly users: FakeUsers
+  readonly store: Store
+  readonly asked: Omit<BucketQuery, 'lateHours'>[] = []
+  answerBuckets: readonly Bucket[] = []
+  dependencies: readonly DependencyHealth[] = [{ name: 'log', ok: true, detail: '' }]
+  /** While set, everything that writes fails. */
+  writeFault: Fault | undefined
+  /** While set, a question to the shards fails in this way. */
+  bug: unknown
+  readonly #clock: FakeClock
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock
+    this.users = new FakeUsers(() => this.writeFault)
+    this.store = fakeStore(this)
+  }
+
+  async submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
+    if (this.writeFault !== undefined) throw this.writeFault
+    const before = this.devices.get(deviceId)
+    const now = this.#clock.now()
+    if (before === undefined && request.kind !== 'register')
+      return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
+    const outcome =
+      before === undefined && request.kind === 'register'
+        ? register(deviceId, request, by, now)
+        : before && transition(before, { kind: 'requested', request, by }, now)
+    if (outcome === undefined) return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
+    for (const effect of outcome.effects)
+      if (effect.kind === 'refuse') return { kind: 'refused', code: effect.code, detail: effect.detail }
+    this.devices.set(deviceId, outcome.device)
+    return { kind: 'done', view: this.#viewOf(outcome.device) }
+  }
+
+  async view(deviceId: DeviceId): Promise<DeviceView | undefined> {
+    if (this.bug !== undefined) throw this.bug
+    const device = this.devices.get(deviceId)
+    return device && this.#viewOf(device)
+  }
+
+  async views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]> {
+    return await Promise.all(deviceIds.map((id) => this.view(id)))
+  }
+
+  async snapshot(deviceId: DeviceId): Promise<Snapshot | undefined> {
+    return this.devices.has(deviceId)
+      ? (this.snapshots.get(deviceId) ?? { data: {}, timestamp: undefined })
+      : undefined
+  }
+
+  async buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]> {
+    this.asked.push(query)
+    return this.answerBuckets
+  }
+
+  readonly feed = { listen: () => () => {}, want: () => {} }
+  metrics = async () => 'fleet_up 1\n'
+  health = () => this.dependencies
+  mqttUrl = () => 'mqtt://localhost:1883'
+  async close(): Promise<void> {}
+
+  #viewOf(device: Device): DeviceView {
+    return {
+      device,
+      connected: false,
+      connectedSince: undefined,
+      connectionReason: undefined,
+      sessionId: undefined,
+      ip: undefined,
+      lastSeenAt: device.seenAt,
+      lastTelemetryAt: undefined,
+      ...this.lives.get(device.id),
+    }
+  }
+}
+
+class FakeUsers implements Users {
+  readonly #users = new Map<UserId, User>()
+  readonly #grants = new Map<string, RefreshGrant>()
+  readonly #fault: () => Fault | undefined
+
+  constructor(fault: () => Fault | undefined) {
+    this.#fault = fault
+  }
+
+  get = (id: UserId) => this.#users.get(id)
+  getByEmail = (email: string) => this.list().find((user) => user.email === email)
+  count = () => this.#users.size
+  list = () => [...this.#users.values()]
+
+  async put(user: User, { onlyIfNone = false } = {}): Promise<boolean> {
+    this.#failIfBroken()
+    const holder = this.getByEmail(user.email)
+    if ((holder !== undefined && holder.id !== user.id) || (onlyIfNone && this.count() > 0)) return false
+    this.#users.set(user.id, user)
+    return true
+  }
+
+  /** Only tests delete people. */
+  remove(id: UserId): void {
+    this.#users.delete(id)
+  }
+
+  async putGrant(grant: RefreshGrant): Promise<void> {
+    this.#failIfBroken()
+    this.#grants.set(grant.tokenHash, grant)
+  }
+
+  getGrant = (tokenHash: string) => this.#grants.get(tokenHash)
+
+  async dropGrants(which: { readonly userId: UserId } | { readonly family: string }): Promise<void> {
+    this.#failIfBroken()
+    for (const [hash, grant] of this.#grants) {
+      const isMeant = 'userId' in which ? grant.userId === which.userId : grant.family === which.family
+      if (isMeant) this.#grants.delete(hash)
+    }
+  }
+
+  #failIfBroken(): void {
+    const fault = this.#fault()
+    if (fault !== undefined) throw fault
+  }
+}
+
+/** Only what the API asks of a store. */
+function fakeStore(engine: FakeEngine): Store {
+  const facts = new Map<string, string>()
+  const unused = () => {
+    throw new Fault('STORE_UNAVAILABLE', { retryable: false, message: 'the API does not do this' })
+  }
+  const get = (id: DeviceId) => engine.devices.get(id)
+  return {
+    load: unused,
+    applied: unused,
+    inserted: unused,
+    save: unused,
+    checkpoint: unused,
+    lateHours: unused,
+    clearLate: unused,
+    countByStatus: unused,
+    get,
+    summary: get,
+    list(filter, { offset, limit, sort = 'created_at', descending = sort === 'created_at' }) {
+      const found = [...engine.devices.values()].filter((device) => isMatch(device, filter))
+      const key = (device: Device) => (sort === 'name' ? device.name : device.createdAt)
+      const order = (a: Device, b: Device) =>
+        key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id < b.id ? -1 : 1
+      found.sort((a, b) => (descending && key(a) !== key(b) ? -order(a, b) : order(a, b)))
+      return { devices: found.slice(offset, offset + limit), total: found.length }
+    },
+    deadLetters({ offset, limit, deviceId }) {
+      const found = engine.letters.filter((letter) => deviceId === undefined || letter.deviceId === deviceId)
+      return { letters: found.slice(offset, offset + limit), total: found.length }
+    },
+    getFact: (name) => facts.get(name),
+    async putFact(name, value) {
+      facts.set(name, value)
+    },
+    async close() {},
+  }
+}
+
+function isMatch(
+  device: Device,
+  { status, type, group, groupExact, tags, q, within }: DeviceFilter,
+): boolean {
+  const isUnder = (root: string) =>
+    device.group === root || (groupExact !== true && device.group?.startsWith(`${root}/`) === true)
+  const isPrefix = (text: string) => text.toLowerCase().startsWith(q?.toLowerCase() ?? '')
+  return (
+    (status === undefined || device.status === status) &&
+    (type === undefined || device.type === type) &&
+    (group === undefined || isUnder(group)) &&
+    (tags ?? []).every((tag) => device.tags.includes(tag)) &&
+    (isPrefix(device.name) || isPrefix(device.id)) &&
+    (within?.some((root) => device.group === root || device.group?.startsWith(`${root}/`)) ?? true)
+  )
+}

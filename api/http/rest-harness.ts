@@ -1,0 +1,174 @@
+// The REST layer on a fake engine, for tests. Every answer is checked against what its route declares.
+import { createSecretKey } from 'node:crypto'
+import { Ajv } from 'ajv'
+import type { TSchema } from 'typebox'
+import { expect } from 'vitest'
+import type { User } from '../../engine/ports/users.ts'
+import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
+import { Problem } from '../../schemas/problem.ts'
+import { REFUSALS } from '../../schemas/refusals.ts'
+import type { Role } from '../../schemas/vocabulary.ts'
+import type { Passwords } from '../auth/passwords.ts'
+import { openTokens } from '../auth/tokens.ts'
+import { type Logger, silentLogger } from '../logging.ts'
+import type { Registration } from '../settings.ts'
+import type { RequestDone } from './app.ts'
+import { FakeClock, FakeEngine } from './fake-engine.ts'
+import { createHttp } from './open-http.ts'
+import { refusalsOf } from './openapi.ts'
+import type { Route } from './route.ts'
+
+export const NOW = Date.UTC(2026, 2, 1, 12, 0, 0, 500)
+export const SECRET = 'a secret that is long enough for tests'
+
+/** Instant and readable; the real thing has tests of its own. */
+const plainPasswords: Passwords = {
+  hash: async (password) => `plain:${password}`,
+  verify: async (password, hashed) => hashed === `plain:${password}`,
+}
+
+export interface HarnessOptions {
+  readonly registration?: Registration
+  readonly passwords?: Passwords
+  readonly logger?: Logger
+  readonly customTypes?: readonly string[]
+}
+
+export interface Sent {
+  readonly token?: string | undefined
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  // Tests reach into bodies freely; the schemas are checked before.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  readonly body: any
+  readonly text: string
+}
+
+export function openHarness(options: HarnessOptions = {}) {
+  const clock = new FakeClock(NOW)
+  const engine = new FakeEngine(clock)
+  const key = createSecretKey(Buffer.from(SECRET))
+  const tokens = openTokens({ key: { alg: 'HS256', sign: key, verify: key }, clock })
+  const done: RequestDone[] = []
+  const { app, routes, move } = createHttp({
+    engine,
+    clock,
+    tokens,
+    passwords: options.passwords ?? plainPasswords,
+    settings: {
+      host: '127.0.0.1',
+      httpPort: 0,
+      registration: options.registration ?? 'open',
+      heartbeatTimeoutMs: 60_000,
+    },
+    logger: options.logger ?? silentLogger,
+    version: '0.0.0-test',
+    customTypes: options.customTypes,
+    onRequestDone: (request) => done.push(request),
+  })
+  const conforms = createConformance(routes)
+
+  async function request(line: string, { token, body, headers = {} }: Sent = {}): Promise<Answered> {
+    const [method = 'GET', url = '/'] = line.split(' ')
+    const response = await app.inject({
+      // The line is written in a test.
+      method: method as 'GET',
+      url,
+      headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
+      ...(body === undefined ? {} : { payload: body as string | object }),
+    })
+    const text = response.payload
+    const type = String(response.headers['content-type'] ?? '')
+    const answered: Answered = {
+      status: response.statusCode,
+      headers: response.headers,
+      body: type.includes('json') && text !== '' ? JSON.parse(text) : text,
+      text,
+    }
+    conforms(method, url, answered)
+    return answered
+  }
+
+  /** A user as if registered, and an access token. */
+  async function login(role: Role, about: Partial<User> = {}) {
+    const user: User = {
+      id: UserId(`usr_${role}${engine.users.count()}`),
+      email: `${role}${engine.users.count()}@example.com`,
+      name: role,
+      role,
+      groups: [],
+      passwordHash: 'plain:correct horse',
+      disabled: false,
+      createdAt: Millis(NOW),
+      lastLoginAt: undefined,
+      tokensValidFrom: Millis(NOW),
+      ...about,
+    }
+    await engine.users.put(user)
+    const { token } = await tokens.issueAccess({ userId: user.id, validFrom: Millis(0) })
+    return { user, token }
+  }
+
+  async function device(
+    id: string,
+    about: { group?: string; tags?: string[]; name?: string; type?: string } = {},
+  ) {
+    const deviceId = parsed(id)
+    const { name = id, type = 'mqtt_device' } = about
+    await engine.submit(deviceId, { kind: 'register', ...about, name, type }, 'test')
+    return deviceId
+  }
+
+  return { app, clock, device, done, engine, login, move, request, routes, tokens }
+}
+
+function parsed(id: string): DeviceId {
+  const deviceId = parseDeviceId(id)
+  if (deviceId === undefined) throw new Error(`${id} is no device id`)
+  return deviceId
+}
+
+/** Fails a test whose answer is not what the route table, and so the OpenAPI, promises. */
+function createConformance(routes: readonly Route[]) {
+  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
+  const problem = ajv.compile(Problem)
+  const compiled = new Map<TSchema, ReturnType<typeof ajv.compile>>()
+  return (method: string, url: string, { status, headers, body, text }: Answered) => {
+    expect(headers['x-request-id']).toMatch(/^[\w.:/+=@-]+$/)
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    const route = routes.find((candidate) => candidate.method === method && isPath(candidate.path, url))
+    const reply = route?.replies[status]
+    if (status >= 400 && reply === undefined) {
+      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8')
+      if (!problem(body)) expect.fail(`${method} ${url}: ${text}: ${JSON.stringify(problem.errors)}`)
+      if (status === 401) expect(headers['www-authenticate']).toMatch(/^Bearer/)
+      const statuses =
+        route === undefined ? undefined : refusalsOf(route).map((code) => REFUSALS[code].status)
+      if (statuses !== undefined && status !== 500) expect(statuses).toContain(status)
+      return
+    }
+    if (method === 'HEAD' || method === 'OPTIONS') return
+    if (reply === undefined)
+      expect.fail(`${method} ${url} answered ${status}, which its route does not declare`)
+    if (reply === 'empty') expect(text).toBe('')
+    else if (reply !== 'text') {
+      const check = compiled.get(reply) ?? ajv.compile(reply)
+      compiled.set(reply, check)
+      if (!check(body)) expect.fail(`${method} ${url}: ${text}: ${JSON.stringify(check.errors)}`)
+    }
+  }
+}
+
+function isPath(pattern: string, url: string): boolean {
+  const levels = (url.split('?')[0] ?? '').split('/')
+  const wanted = pattern.split('/')
+  return (
+    wanted.length === levels.length &&
+    wanted.every((level, i) => level.startsWith('{') || level === levels[i])
+  )
+}

@@ -1,0 +1,292 @@
+import { describe, expect, test } from 'vitest'
+import { Fault } from '../../engine/ports/fault.ts'
+import { Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { type HarnessOptions, NOW, openHarness } from '../http/rest-harness.ts'
+
+const ADA = { email: 'Ada@Example.com', password: 'correct horse', name: 'Ada', role: 'admin' }
+const AUTH = '/api/v1/auth'
+const DAY_MS = 86_400_000
+
+async function registered(options: HarnessOptions = {}) {
+  const harness = openHarness(options)
+  const { status, body: user } = await harness.request(`POST ${AUTH}/register`, { body: ADA })
+  expect(status).toBe(201)
+  const login = async () => {
+    const { body } = await harness.request(`POST ${AUTH}/login`, { body: ADA })
+    return body
+  }
+  return { ...harness, user, enter: login }
+}
+
+describe('registration', () => {
+  test('open: anyone gets the role they ask for, viewer if none, and never their password back', async () => {
+    const { request, user } = await registered()
+    expect(user).toEqual({
+      id: expect.stringMatching(/^usr_[0-9a-z]{26}$/),
+      email: 'ada@example.com',
+      name: 'Ada',
+      role: 'admin',
+      created_at: '2026-03-01T12:00:00.500Z',
+    })
+    const second = await request(`POST ${AUTH}/register`, {
+      body: { ...ADA, email: 'b@c.de', role: undefined },
+    })
+    expect(second.body.role).toBe('viewer')
+    expect(second.headers['location']).toBe(`/api/v1/users/${second.body.id}`)
+  })
+
+  test('bootstrap: the first becomes admin whatever they asked for, then it is locked', async () => {
+    const { request } = openHarness({ registration: 'bootstrap' })
+    const first = await request(`POST ${AUTH}/register`, { body: { ...ADA, role: 'viewer' } })
+    expect([first.status, first.body.role]).toEqual([201, 'admin'])
+    const second = await request(`POST ${AUTH}/register`, { body: { ...ADA, email: 'b@c.de' } })
+    expect([second.status, second.body.code]).toEqual([403, 'REGISTRATION_LOCKED'])
+  })
+
+  test('bootstrap: of many at once, one becomes admin', async () => {
+    const { request, engine } = openHarness({ registration: 'bootstrap' })
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        request(`POST ${AUTH}/register`, { body: { ...ADA, email: `u${i}@b.c` } }),
+      ),
+    )
+    expect(all.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(403)])
+    expect(engine.users.count()).toBe(1)
+  })
+
+  test('locked: only an admin registers others', async () => {
+    const { request, login } = openHarness({ registration: 'locked' })
+    const codeWith = async (token?: string) => {
+      const { status, body } = await request(`POST ${AUTH}/register`, { token, body: ADA })
+      return body.code ?? status
+    }
+    expect(await codeWith()).toBe('REGISTRATION_LOCKED')
+    expect(await codeWith((await login('operator')).token)).toBe('REGISTRATION_LOCKED')
+    expect(await codeWith('nonsense')).toBe('UNAUTHENTICATED')
+    expect(await codeWith((await login('admin')).token)).toBe(201)
+  })
+
+  test('an e-mail is taken in any letter case', async () => {
+    const { request } = await registered()
+    const { status, body } = await request(`POST ${AUTH}/register`, {
+      body: { ...ADA, email: 'ADA@EXAMPLE.COM' },
+    })
+    expect([status, body.code]).toEqual([409, 'ALREADY_EXISTS'])
+  })
+
+  test.each([
+    [{ password: '1234567' }, '/password', 'TOO_SHORT'],
+    [{ password: 'x'.repeat(257) }, '/password', 'TOO_LONG'],
+    [{ email: 'nobody' }, '/email', 'WRONG_FORMAT'],
+    [{ email: 'a@b\r\nBcc: c@d' }, '/email', 'WRONG_FORMAT'],
+    [{ email: undefined }, '/email', 'REQUIRED'],
+    [{ role: 'root' }, '/role', 'NOT_ALLOWED'],
+    [{ role: ['admin'] }, '/role', 'WRONG_TYPE'],
+    [{ name: ' ' }, '/name', 'WRONG_FORMAT'],
+  ])('refuses %j', async (change, path, code) => {
+    const { request, engine } = openHarness()
+    const { status, body } = await request(`POST ${AUTH}/register`, { body: { ...ADA, ...change } })
+    expect(status).toBe(422)
+    expect(body.errors).toContainEqual(expect.objectContaining({ path, code }))
+    expect(engine.users.count()).toBe(0)
+  })
+
+  test('is told to try later when too many passwords are being hashed', async () => {
+    const busy = { hash: async () => 'busy' as const, verify: async () => 'busy' as const }
+    const { request } = openHarness({ passwords: busy })
+    for (const path of ['register', 'login']) {
+      const { status, headers } = await request(`POST ${AUTH}/${path}`, { body: ADA })
+      expect([status, headers['retry-after']]).toEqual([429, '1'])
+    }
+  })
+})
+
+describe('logging in', () => {
+  test('gives an access token for an hour, and me knows the caller', async () => {
+    const { request, enter, user } = await registered()
+    const { access_token: token, ...rest } = await enter()
+    expect(rest).toEqual({
+      refresh_token: expect.stringMatching(/^rt_/),
+      token_type: 'bearer',
+      expires_in: 3600,
+    })
+    const me = await request(`GET ${AUTH}/me`, { token })
+    expect(me.headers['cache-control']).toBe('no-store')
+    expect(me.body).toEqual({
+      ...user,
+      groups: [],
+      last_login_at: '2026-03-01T12:00:00.500Z',
+    })
+  })
+
+  test('an unknown e-mail and a wrong password get the same answer', async () => {
+    const { request } = await registered()
+    const answers = await Promise.all(
+      [
+        { ...ADA, password: 'wrong horse' },
+        { ...ADA, email: 'x@y.z' },
+      ].map(async (body) => {
+        const { status, body: problem, headers } = await request(`POST ${AUTH}/login`, { body })
+        return { status, ...problem, request_id: '', challenge: headers['www-authenticate'] }
+      }),
+    )
+    expect(answers[0]).toEqual(answers[1])
+    expect(answers[0]).toMatchObject({ status: 401, code: 'INVALID_CREDENTIALS' })
+  })
+
+  test('a disabled user is a stranger, at once and everywhere', async () => {
+    const { request, enter, engine } = await registered()
+    const { access_token: token, refresh_token } = await enter()
+    for (const user of engine.users.list()) await engine.users.put({ ...user, disabled: true })
+    expect((await request(`POST ${AUTH}/login`, { body: ADA })).body.code).toBe('INVALID_CREDENTIALS')
+    expect((await request(`GET ${AUTH}/me`, { token })).status).toBe(401)
+    expect((await request(`POST ${AUTH}/refresh`, { body: { refresh_token } })).status).toBe(401)
+  })
+
+  test('ten wrong attempts a minute for one e-mail, then 429; right ones cost nothing', async () => {
+    const { request, enter, clock } = await registered()
+    const attempt = async (email = ADA.email) =>
+      await request(`POST ${AUTH}/login`, { body: { email, password: 'wrong horse' } })
+    for (let i = 0; i < 20; i++) await enter()
+    for (let i = 0; i < 10; i++) expect((await attempt()).status).toBe(401)
+    const refused = await attempt('ADA@example.com')
+    expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMIT_EXCEEDED'])
+    expect(refused.headers['retry-after']).toBe('6')
+    expect((await attempt('other@example.com')).status).toBe(401)
+    clock.at += 6_000
+    expect((await attempt()).status).toBe(401)
+    expect((await attempt()).status).toBe(429)
+  })
+})
+
+describe('renewing a login', () => {
+  test('gives a new access token with the same refresh token', async () => {
+    const { request, enter, clock } = await registered()
+    const { refresh_token } = await enter()
+    clock.at += 3_601_000
+    const { status, body } = await request(`POST ${AUTH}/refresh`, { body: { refresh_token } })
+    expect([status, body.refresh_token, body.expires_in]).toEqual([200, refresh_token, 3600])
+    expect((await request(`GET ${AUTH}/me`, { token: body.access_token })).status).toBe(200)
+  })
+
+  test('ends after seven idle days, and after thirty in any case', async () => {
+    const { request, enter, clock } = await registered()
+    const [idle, busy] = [await enter(), await enter()]
+    const renew = async (login: { refresh_token: string }) =>
+      (await request(`POST ${AUTH}/refresh`, { body: { refresh_token: login.refresh_token } })).body.code ??
+      'ok'
+    for (let day = 6; day < 30; day += 6) {
+      clock.at = NOW + day * DAY_MS
+      expect(await renew(busy)).toBe('ok')
+    }
+    expect(await renew(idle)).toBe('TOKEN_EXPIRED')
+    clock.at = NOW + 30 * DAY_MS
+    expect(await renew(busy)).toBe('TOKEN_EXPIRED')
+  })
+
+  test('refuses what is no refresh token, an access token included', async () => {
+    const { request, enter } = await registered()
+    const { access_token } = await enter()
+    for (const refresh_token of ['rt_x', access_token.slice(0, 200)]) {
+      const { status } = await request(`POST ${AUTH}/refresh`, { body: { refresh_token } })
+      expect(status).toBe(401)
+    }
+    expect((await request(`POST ${AUTH}/refresh`, { body: {} })).status).toBe(422)
+  })
+
+  test('a store that cannot be written makes login say 503, not 500', async () => {
+    const { request, engine } = await registered()
+    engine.writeFault = new Fault('STORE_UNAVAILABLE', { retryable: true })
+    expect((await request(`POST ${AUTH}/login`, { body: ADA })).status).toBe(503)
+  })
+})
+
+describe('logging out', () => {
+  test('ends one login and leaves the others', async () => {
+    const { request, enter } = await registered()
+    const [one, other] = [await enter(), await enter()]
+    const renew = async ({ refresh_token }: { refresh_token: string }) =>
+      (await request(`POST ${AUTH}/refresh`, { body: { refresh_token } })).status
+    const out = await request(`POST ${AUTH}/logout`, {
+      token: one.access_token,
+      body: { refresh_token: one.refresh_token },
+    })
+    expect(out.status).toBe(204)
+    expect([await renew(one), await renew(other)]).toEqual([401, 200])
+  })
+
+  test('without a refresh token ends them all, and only one’s own', async () => {
+    const { request, enter, login } = await registered()
+    const [one, other] = [await enter(), await enter()]
+    const stranger = await login('viewer')
+    const { refresh_token } = one
+    await request(`POST ${AUTH}/logout`, { token: stranger.token, body: { refresh_token } })
+    await request(`POST ${AUTH}/logout`, { token: stranger.token })
+    const renew = async (body: { refresh_token: string }) =>
+      (await request(`POST ${AUTH}/refresh`, { body: { refresh_token: body.refresh_token } })).status
+    expect([await renew(one), await renew(other)]).toEqual([200, 200])
+    await request(`POST ${AUTH}/logout`, { token: one.access_token })
+    expect([await renew(one), await renew(other)]).toEqual([401, 401])
+  })
+})
+
+describe('device tokens', () => {
+  test('carry the rights asked for and end when asked', async () => {
+    const { request, login, device, tokens } = openHarness()
+    await device('r')
+    const { token } = await login('operator')
+    const issue = async (body: object) => (await request(`POST ${AUTH}/devices/token`, { token, body })).body
+    const both = await issue({ device_id: 'r' })
+    expect(both).toMatchObject({ device_id: 'r', expires_at: '2026-03-02T12:00:00.000Z' })
+    const narrow = await issue({ device_id: 'r', scopes: ['subscribe'], ttl_hours: 1 })
+    expect(narrow.expires_at).toBe('2026-03-01T13:00:00.000Z')
+    expect(await tokens.verifyDevice(narrow.mqtt_token)).toMatchObject({
+      claims: { deviceId: 'r', mayPublish: false, maySubscribe: true },
+    })
+  })
+
+  test('are issued for what the operator may see, never by a viewer', async () => {
+    const { request, login, device } = openHarness()
+    await device('r', { group: 'a' })
+    const statusFor = async (token: string, device_id = 'r') =>
+      (await request(`POST ${AUTH}/devices/token`, { token, body: { device_id } })).status
+    expect(await statusFor((await login('operator', { groups: ['a'] })).token)).toBe(200)
+    expect(await statusFor((await login('operator', { groups: ['b'] })).token)).toBe(404)
+    expect(await statusFor((await login('admin')).token, 'nobody')).toBe(404)
+    expect(await statusFor((await login('admin')).token, '../r')).toBe(404)
+    expect(await statusFor((await login('viewer')).token)).toBe(403)
+  })
+
+  test.each([
+    { scopes: [] },
+    { scopes: ['fly'] },
+    { scopes: ['publish', 'publish'] },
+    { ttl_hours: 0 },
+    { ttl_hours: 8761 },
+    { ttl_hours: '24' },
+    { ttl_hours: 1.5 },
+    { device_id: 5 },
+  ])('refuse %j', async (change) => {
+    const { request, login, device } = openHarness()
+    await device('r')
+    const { token } = await login('admin')
+    const { status } = await request(`POST ${AUTH}/devices/token`, {
+      token,
+      body: { device_id: 'r', ...change },
+    })
+    expect(status).toBe(422)
+  })
+
+  test('are valid from the device’s registration on, even if the clock was set back', async () => {
+    const { request, login, device, tokens, engine } = openHarness()
+    const id = await device('r')
+    const record = engine.devices.get(id)
+    if (record === undefined || parseDeviceId('r') === undefined) return expect.fail('not registered')
+    const validFrom = Millis(NOW + 5_000)
+    engine.devices.set(id, { ...record, tokensValidFrom: validFrom })
+    const { token } = await login('admin')
+    const { body } = await request(`POST ${AUTH}/devices/token`, { token, body: { device_id: 'r' } })
+    const verified = await tokens.verifyDevice(body.mqtt_token)
+    expect(verified.kind === 'valid' && verified.claims.issuedAt).toBe(validFrom)
+  })
+})

@@ -1,0 +1,422 @@
+import { describe, expect, test } from 'vitest'
+import { Fault } from '../../engine/ports/fault.ts'
+import { Millis } from '../../schemas/ids.ts'
+import { openHarness } from '../http/rest-harness.ts'
+
+const DEVICES = '/api/v1/devices'
+
+async function asAdmin(options = {}) {
+  const harness = openHarness(options)
+  const { token } = await harness.login('admin')
+  const send = (line: string, body?: unknown, headers: Record<string, string> = {}) =>
+    harness.request(line, { token, body, headers })
+  return { ...harness, send, token }
+}
+
+describe('registering a device', () => {
+  test('answers 201 with its credentials, and the token opens its own topics only', async () => {
+    const { send, tokens } = await asAdmin()
+    const body = {
+      device_id: 'robot-7',
+      name: 'Picker',
+      type: 'ros2_robot',
+      group: 'warehouse/a',
+      tags: ['a', 'b'],
+    }
+    const {
+      status,
+      body: made,
+      headers,
+    } = await send(`POST ${DEVICES}`, { ...body, metadata: { a: { b: 1 } } })
+    expect(status).toBe(201)
+    expect(headers).toMatchObject({ location: `${DEVICES}/robot-7`, 'cache-control': 'no-store' })
+    expect(made).toMatchObject({
+      ...body,
+      id: 'robot-7',
+      status: 'provisioning',
+      metadata: { a: { b: 1 } },
+      mqtt_topics: { publish: 'fleet/robot-7/#', subscribe: 'fleet/robot-7/#' },
+      mqtt_endpoint: 'mqtt://localhost:1883',
+      created_at: '2026-03-01T12:00:00.500Z',
+    })
+    const verified = await tokens.verifyDevice(made.access_token)
+    expect(verified).toMatchObject({
+      kind: 'valid',
+      claims: { deviceId: 'robot-7', mayPublish: true, maySubscribe: true },
+    })
+  })
+
+  test('makes up an id when none is given', async () => {
+    const { send } = await asAdmin()
+    const { body } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })
+    expect(body.device_id).toMatch(/^dev_[0-9a-z]{26}$/)
+    expect((await send(`GET ${DEVICES}/${body.device_id}`)).status).toBe(200)
+  })
+
+  test('refuses an id that is taken, without touching the device', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('robot-7')
+    const before = engine.devices.get(id)
+    const { status, body } = await send(`POST ${DEVICES}`, {
+      device_id: 'robot-7',
+      name: 'y',
+      type: 'gateway',
+    })
+    expect([status, body.code]).toEqual([409, 'ALREADY_EXISTS'])
+    expect(engine.devices.get(id)).toBe(before)
+  })
+
+  test.each([
+    ['/name', { name: undefined }, 'REQUIRED'],
+    ['/name', { name: '' }, 'TOO_SHORT'],
+    ['/name', { name: '   ' }, 'WRONG_FORMAT'],
+    ['/name', { name: 'a\nb' }, 'WRONG_FORMAT'],
+    ['/name', { name: 5 }, 'WRONG_TYPE'],
+    ['/type', { type: 'toaster' }, 'NOT_ALLOWED'],
+    ['/device_id', { device_id: '-a' }, 'WRONG_FORMAT'],
+    ['/device_id', { device_id: 'a/b' }, 'WRONG_FORMAT'],
+    ['/device_id', { device_id: 'x'.repeat(65) }, 'WRONG_FORMAT'],
+    ['/group', { group: 'a//b' }, 'WRONG_FORMAT'],
+    ['/group', { group: '/a' }, 'WRONG_FORMAT'],
+    ['/group', { group: '1/2/3/4/5/6/7/8/9' }, 'WRONG_FORMAT'],
+    ['/tags', { tags: Array.from({ length: 51 }, (_, i) => `t${i}`) }, 'TOO_MANY'],
+    ['/tags/0', { tags: ['x'.repeat(65)] }, 'TOO_LONG'],
+    ['/metadata', { metadata: [1] }, 'WRONG_TYPE'],
+    ['/metadata', { metadata: nested(11) }, 'TOO_DEEP'],
+  ])('refuses a wrong %s: %j', async (path, change, code) => {
+    const { send, engine } = await asAdmin()
+    const { status, body } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator', ...change })
+    expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED'])
+    expect(body.errors).toContainEqual(expect.objectContaining({ path, code }))
+    expect(engine.devices.size).toBe(0)
+  })
+
+  test('tells all mistakes at once', async () => {
+    const { send } = await asAdmin()
+    const { body } = await send(`POST ${DEVICES}`, { tags: 'a', group: '//' })
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual(
+      expect.arrayContaining(['/name', '/type', '/tags', '/group']),
+    )
+  })
+
+  test('refuses metadata over its limit with 413, and takes it at the limit', async () => {
+    const { send } = await asAdmin()
+    const metadata = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
+    const body = { name: 'x', type: 'simulator' }
+    expect((await send(`POST ${DEVICES}`, { ...body, metadata: metadata(32_768) })).status).toBe(201)
+    const refused = await send(`POST ${DEVICES}`, { ...body, metadata: metadata(32_769) })
+    expect(refused.status).toBe(413)
+    expect(refused.body).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', limit: 32_768, actual: 32_769 })
+  })
+
+  test('ignores fields it does not know', async () => {
+    const { send } = await asAdmin()
+    const { status, body } = await send(`POST ${DEVICES}`, {
+      name: 'x',
+      type: 'simulator',
+      colour: 'red',
+      status: 'online',
+    })
+    expect([status, body.status, body.colour]).toEqual([201, 'provisioning', undefined])
+  })
+
+  test('takes the types of the type file', async () => {
+    const { send } = await asAdmin({ customTypes: ['greenhouse'] })
+    expect((await send(`POST ${DEVICES}`, { name: 'x', type: 'greenhouse' })).status).toBe(201)
+  })
+
+  test('is an admin’s: an operator and a viewer may not', async () => {
+    const { login, request } = openHarness()
+    for (const role of ['operator', 'viewer'] as const) {
+      const { token } = await login(role)
+      const { status, body } = await request(`POST ${DEVICES}`, {
+        token,
+        body: { name: 'x', type: 'simulator' },
+      })
+      expect([status, body.code]).toEqual([403, 'FORBIDDEN'])
+    }
+  })
+
+  test('says 503 with Retry-After while the log cannot be written, and reads go on', async () => {
+    const { send, engine, device } = await asAdmin()
+    await device('robot-7')
+    engine.writeFault = new Fault('LOG_FULL', { retryable: true, message: 'the disk /secret/path is full' })
+    const refused = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toBe('2')
+    expect(refused.body).toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE', dependency: 'log' })
+    expect(refused.text).not.toContain('secret')
+    for (const line of [
+      `GET ${DEVICES}`,
+      `GET ${DEVICES}/robot-7`,
+      'GET /api/v1/telemetry/robot-7',
+      'GET /api/v1/auth/me',
+    ])
+      expect((await send(line)).status).toBe(200)
+  })
+})
+
+describe('reading a device', () => {
+  test('shows its record and its live side', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('robot-7', { group: 'a' })
+    engine.lives.set(id, {
+      connected: true,
+      ip: '10.0.0.9',
+      connectionReason: 'connect',
+      lastSeenAt: Millis(5000),
+    })
+    const { body } = await send(`GET ${DEVICES}/robot-7`)
+    expect(body).toMatchObject({
+      device_id: 'robot-7',
+      group: 'a',
+      description: null,
+      heartbeat_timeout_sec: 60,
+      last_seen_at: '1970-01-01T00:00:05.000Z',
+      last_telemetry_at: null,
+      connectivity: { connected: true, since: null, reason: 'connect', ip: '10.0.0.9', flapping: false },
+      issues: [],
+    })
+    expect(body).not.toHaveProperty('access_token')
+  })
+
+  test('answers 304 to a copy that is current, and afresh once the device spoke', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('robot-7')
+    const etag = String((await send(`GET ${DEVICES}/robot-7`)).headers['etag'])
+    const again = (tag: string) => send(`GET ${DEVICES}/robot-7`, undefined, { 'if-none-match': tag })
+    expect((await again(etag)).status).toBe(304)
+    expect((await again(`"x", W/${etag}`)).status).toBe(304)
+    expect((await again('*')).status).toBe(304)
+    engine.lives.set(id, { lastSeenAt: Millis(7) })
+    expect((await again(etag)).status).toBe(200)
+  })
+
+  test.each(['nobody', 'b%2Fc', '%00', '$broadcast', 'x'.repeat(900)])('says 404 for %s', async (id) => {
+    const { send } = await asAdmin()
+    const { status, body } = await send(`GET ${DEVICES}/${id}`)
+    expect([status, body.code]).toEqual([404, 'NOT_FOUND'])
+  })
+
+  test('outside an operator’s groups looks as if absent, at slash boundaries', async () => {
+    const { login, request, device } = openHarness()
+    await device('in', { group: 'warehouse/a' })
+    await device('deep', { group: 'warehouse/a/x' })
+    await device('look-alike', { group: 'warehouse/ab' })
+    await device('parent', { group: 'warehouse' })
+    await device('none')
+    const { token } = await login('operator', { groups: ['warehouse/a'] })
+    const statusOf = async (line: string) => (await request(line, { token })).status
+    expect(await statusOf(`GET ${DEVICES}/in`)).toBe(200)
+    expect(await statusOf(`GET ${DEVICES}/deep`)).toBe(200)
+    for (const id of ['look-alike', 'parent', 'none']) {
+      expect(await statusOf(`GET ${DEVICES}/${id}`)).toBe(404)
+      expect(await statusOf(`GET /api/v1/telemetry/${id}`)).toBe(404)
+      expect(await statusOf(`GET /api/v1/telemetry/${id}/history?metric=m`)).toBe(404)
+    }
+    const { body } = await request(`GET ${DEVICES}`, { token })
+    expect(body.total).toBe(2)
+  })
+})
+
+describe('listing devices', () => {
+  async function fleet() {
+    const harness = await asAdmin()
+    for (let i = 0; i < 7; i++) {
+      harness.clock.at += 1000
+      await harness.device(`d${i}`, {
+        group: i < 4 ? 'a/b' : 'c',
+        tags: i % 2 ? ['odd'] : ['even', `n${i}`],
+        name: `D ${9 - i}`,
+      })
+    }
+    return harness
+  }
+  const idsOf = (body: { data: { device_id: string }[] }) => body.data.map(({ device_id }) => device_id)
+
+  test('comes in pages, newest first, with links that keep the filters', async () => {
+    const { send } = await fleet()
+    const { body, headers } = await send(`GET ${DEVICES}?page=2&per_page=3&q=d`)
+    expect(body).toMatchObject({ page: 2, per_page: 3, total: 7, total_pages: 3 })
+    expect(idsOf(body)).toEqual(['d3', 'd2', 'd1'])
+    expect(headers['x-total-count']).toBe('7')
+    expect(headers['link']).toBe(
+      ['first', 'prev', 'next', 'last']
+        .map((rel, i) => `<${DEVICES}?page=${[1, 1, 3, 3][i]}&per_page=3&q=d>; rel="${rel}"`)
+        .join(', '),
+    )
+  })
+
+  test('beyond the last page is empty, and has a way back', async () => {
+    const { send } = await fleet()
+    const { body, headers } = await send(`GET ${DEVICES}?page=9&per_page=5`)
+    expect([body.data, body.total]).toEqual([[], 7])
+    expect(headers['link']).toContain('page=2&per_page=5>; rel="prev"')
+    expect(headers['link']).not.toContain('rel="next"')
+  })
+
+  test('filters by everything at once, tags all together', async () => {
+    const { send } = await fleet()
+    const only = async (query: string) => idsOf((await send(`GET ${DEVICES}?${query}`)).body)
+    expect(await only('group=a')).toEqual(['d3', 'd2', 'd1', 'd0'])
+    expect(await only('group=a&group_exact=true')).toEqual([])
+    expect(await only('group=a/b&group_exact=true&tag=odd')).toEqual(['d3', 'd1'])
+    expect(await only('tag=even&tag=n2')).toEqual(['d2'])
+    expect(await only('tag=even&tag=odd')).toEqual([])
+    expect(await only('q=D%209')).toEqual(['d0'])
+    expect(await only('status=provisioning&type=mqtt_device&per_page=1')).toEqual(['d6'])
+    expect(await only('status=online')).toEqual([])
+    expect(await only('sort=name:ASC&per_page=2')).toEqual(['d6', 'd5'])
+    expect(await only('sort=name&per_page=1')).toEqual(['d6'])
+    expect(await only('sort=name:desc&per_page=1')).toEqual(['d0'])
+  })
+
+  test.each([
+    ['per_page=201', '/per_page', 'OUT_OF_RANGE'],
+    ['per_page=0', '/per_page', 'OUT_OF_RANGE'],
+    ['page=0', '/page', 'OUT_OF_RANGE'],
+    ['page=x', '/page', 'WRONG_TYPE'],
+    ['page=', '/page', 'WRONG_TYPE'],
+    ['page=1.5', '/page', 'WRONG_TYPE'],
+    ['page=1&page=2', '/page', 'WRONG_TYPE'],
+    ['status=asleep', '/status', 'NOT_ALLOWED'],
+    ['type=toaster', '/type', 'NOT_ALLOWED'],
+    ['group=a%00', '/group', 'WRONG_FORMAT'],
+    ['group_exact=maybe', '/group_exact', 'WRONG_TYPE'],
+    ['sort=password', '/sort', 'WRONG_FORMAT'],
+    ['sort=name:SIDEWAYS', '/sort', 'WRONG_FORMAT'],
+    ['stauts=online', '/stauts', 'UNKNOWN_PARAMETER'],
+    ['__proto__=1', '/__proto__', 'UNKNOWN_PARAMETER'],
+  ])('refuses ?%s', async (query, path, code) => {
+    const { send } = await asAdmin()
+    const { status, body } = await send(`GET ${DEVICES}?${query}`)
+    expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED'])
+    expect(body.errors).toContainEqual(expect.objectContaining({ path, code, in: 'query' }))
+  })
+})
+
+describe('changing a device', () => {
+  test('PATCH merges, and a null takes away', async () => {
+    const { send } = await asAdmin()
+    const metadata = { a: 1, b: { c: 2, d: 3 } }
+    await send(`POST ${DEVICES}`, {
+      device_id: 'r',
+      name: 'x',
+      type: 'simulator',
+      group: 'g',
+      tags: ['t'],
+      metadata,
+    })
+    const { status, body, headers } = await send(`PATCH ${DEVICES}/r`, {
+      group: null,
+      metadata: { b: { c: null } },
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ name: 'x', group: null, tags: ['t'], metadata: { a: 1, b: { d: 3 } } })
+    expect(headers['etag']).toBe(`"${body.etag}"`)
+  })
+
+  test('PATCH takes merge-patch+json', async () => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    const headers = { 'content-type': 'application/merge-patch+json; charset=utf-8' }
+    expect((await send(`PATCH ${DEVICES}/r`, '{"name":"new"}', headers)).body.name).toBe('new')
+  })
+
+  test('PUT replaces: what is left out is emptied', async () => {
+    const { send } = await asAdmin()
+    await send(`POST ${DEVICES}`, {
+      device_id: 'r',
+      name: 'x',
+      type: 'simulator',
+      group: 'g',
+      tags: ['t'],
+      metadata: { a: 1 },
+    })
+    const { body } = await send(`PUT ${DEVICES}/r`, { name: 'y', tags: ['u', 'u'], status: 'maintenance' })
+    expect(body).toMatchObject({ name: 'y', group: null, tags: ['u'], metadata: {}, status: 'provisioning' })
+  })
+
+  test.each(['PUT', 'PATCH'])('%s refuses fields that never change', async (method) => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    const { status, body } = await send(`${method} ${DEVICES}/r`, {
+      name: 'y',
+      type: 'gateway',
+      device_id: 'r',
+      access_token: 'x',
+    })
+    expect([status, body.code]).toEqual([422, 'IMMUTABLE_FIELD'])
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      '/device_id',
+      '/type',
+      '/access_token',
+    ])
+    expect((await send(`GET ${DEVICES}/r`)).body.name).toBe('r')
+  })
+
+  test('a stale If-Match is refused with 412 and changes nothing', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('r')
+    const { etag } = (await send(`GET ${DEVICES}/r`)).body
+    const patch = (name: string, ifMatch: string) =>
+      send(`PATCH ${DEVICES}/r`, { name }, { 'if-match': ifMatch })
+    // The device merely spoke: that is no reason to refuse.
+    engine.lives.set(id, { lastSeenAt: Millis(9) })
+    expect((await patch('one', `"${etag}"`)).status).toBe(200)
+    const refused = await patch('two', `"${etag}"`)
+    expect([refused.status, refused.body.code]).toEqual([412, 'PRECONDITION_FAILED'])
+    expect((await patch('three', '"nonsense"')).status).toBe(412)
+    expect((await send(`DELETE ${DEVICES}/r`, undefined, { 'if-match': '"1-x"' })).status).toBe(412)
+    expect((await patch('four', '*')).body.name).toBe('four')
+    expect((await send(`GET ${DEVICES}/r`)).body).toMatchObject({ name: 'four', status: 'provisioning' })
+  })
+
+  test('moves the status by hand where the table allows it', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('r')
+    const refused = await send(`PATCH ${DEVICES}/r`, { status: 'offline' })
+    expect([refused.status, refused.body.code]).toEqual([409, 'INVALID_STATE_TRANSITION'])
+    expect(refused.body.allowed).toEqual(expect.any(Array))
+    expect((await send(`PATCH ${DEVICES}/r`, { status: 'asleep' })).status).toBe(422)
+    const record = engine.devices.get(id)
+    if (record !== undefined) engine.devices.set(id, { ...record, status: 'online' })
+    const moved = await send(`PATCH ${DEVICES}/r`, { status: 'maintenance', status_reason: 'new wheels' })
+    expect(moved.body).toMatchObject({ status: 'maintenance', status_reason: 'new wheels' })
+  })
+
+  test('an edit of a device that is absent says 404', async () => {
+    const { send } = await asAdmin()
+    for (const line of [`PUT ${DEVICES}/x`, `PATCH ${DEVICES}/x`])
+      expect((await send(line, { name: 'y' })).status).toBe(404)
+    expect((await send(`DELETE ${DEVICES}/x`)).status).toBe(404)
+  })
+
+  test('DELETE decommissions, again and again; nothing else works after', async () => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    const first = await send(`DELETE ${DEVICES}/r`)
+    expect([first.status, first.body.status]).toEqual([200, 'decommissioned'])
+    expect((await send(`DELETE ${DEVICES}/r`)).body).toEqual(first.body)
+    expect((await send(`PATCH ${DEVICES}/r`, { name: 'y' })).body.code).toBe('DEVICE_DECOMMISSIONED')
+    expect((await send(`PATCH ${DEVICES}/r`, { status: 'online' })).status).toBe(409)
+    const token = await send('POST /api/v1/auth/devices/token', { device_id: 'r' })
+    expect([token.status, token.body.code]).toEqual([409, 'DEVICE_DECOMMISSIONED'])
+    expect((await send(`POST ${DEVICES}`, { device_id: 'r', name: 'x', type: 'simulator' })).status).toBe(409)
+    expect((await send(`GET ${DEVICES}/r`)).body.status).toBe('decommissioned')
+  })
+
+  test('DELETE with a content type and no body is no mistake', async () => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    expect(
+      (await send(`DELETE ${DEVICES}/r`, undefined, { 'content-type': 'application/json' })).status,
+    ).toBe(200)
+  })
+})
+
+function nested(levels: number): object {
+  let value: object = {}
+  for (let i = 1; i < levels; i++) value = { a: value }
+  return value
+}
