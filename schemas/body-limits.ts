@@ -27,4 +27,9 @@ export const BODY_LIMITS = {
   refreshTokenCharsMax: 256,
   deviceTokenHoursMax: 8_760,
   deviceTokenHoursDefault: 24,
+
+  // --- /ws
+  subscriptionIdCharsMax: 64,
+  metricsPerSubscriptionMax: 100,
+  throttleMaxMs: 3_600_000,
 } as const

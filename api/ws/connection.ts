@@ -1,0 +1,296 @@
+// The protocol of one socket: its frames, its subscriptions, its end.
+// C1. Frames are acted upon one after the other, in the order they came.
+// C2. Before `auth_ok` nothing is subscribed; after the token's expiry nothing is sent.
+// C3. What a user may see is worked out anew for each batch of events.
+import { unreachable } from '../../engine/domain/unreachable.ts'
+import type { Engine } from '../../engine/index.ts'
+import type { LIMITS } from '../../engine/limits.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import type { Store } from '../../engine/ports/store.ts'
+import type { User, Users } from '../../engine/ports/users.ts'
+import { parseDeviceId } from '../../schemas/ids.ts'
+import type { RefusalAbout } from '../../schemas/problem.ts'
+import {
+  type ClientFrame,
+  type CloseReason,
+  frameText,
+  parseClientFrame,
+  type Subscribe,
+} from '../../schemas/ws.ts'
+import type { Authenticated } from '../auth/authenticate.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
+import { Budget } from './budget.ts'
+import { CHANNEL_ROLES } from './channels.ts'
+import type { Hub } from './hub.ts'
+import { Login } from './login.ts'
+import { Outbox } from './outbox.ts'
+import { type Refused, refusal, refusalFrame } from './refusal-frame.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Selections } from './selection.ts'
+import { openSnapshot } from './snapshots.ts'
+import { type Scope, type Subscriber, Subscription } from './subscription.ts'
+import type { Tally } from './tally.ts'
+import type { Hello, Wire, WireEvents } from './wire.ts'
+
+/** The part of the engine that /ws needs. */
+export interface SocketEngine extends Pick<Engine, 'views' | 'snapshot' | 'feed'> {
+  readonly store: Pick<Store, 'get' | 'summary' | 'list'>
+  readonly users: Pick<Users, 'get'>
+}
+
+export interface SocketLogger {
+  warn(fields: object, text: string): void
+  error(fields: object, text: string): void
+}
+
+export interface ConnectionDeps {
+  readonly id: string
+  readonly engine: SocketEngine
+  readonly hub: Hub
+  readonly selections: Selections
+  readonly heldBudget: Budget
+  readonly authenticate: (token: string) => Promise<Authenticated>
+  /** One use each. */
+  readonly redeemTicket: ((ticket: string) => Promise<Authenticated>) | undefined
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly limits: { readonly [Name in keyof typeof LIMITS]: number }
+  readonly tally: Tally
+  readonly heartbeatTimeoutMs: number
+  readonly logger: SocketLogger | undefined
+  readonly onClosed: (connection: Connection) => void
+}
+
+type Task =
+  | { readonly kind: 'frame'; readonly frame: ClientFrame }
+  | { readonly kind: 'ticket'; readonly ticket: string }
+  | { readonly kind: 'refused'; readonly id: string | undefined; readonly about: RefusalAbout }
+
+const BINARY: Task = {
+  kind: 'refused',
+  id: undefined,
+  about: { code: 'BAD_REQUEST', detail: { message: 'send text frames' } },
+}
+
+export class Connection implements WireEvents, Subscriber {
+  readonly outbox: Outbox
+  readonly #wire: Wire
+  readonly #deps: ConnectionDeps
+  readonly #budget: Budget
+  readonly #login: Login
+  readonly #ip: string
+  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #tasks: Task[] = []
+  #isWorking = false
+  #isClosed = false
+  #badFrames = 0
+  #seen: { readonly round: number; readonly scope: Scope | undefined } = { round: -1, scope: undefined }
+
+  constructor(wire: Wire, hello: Hello, deps: ConnectionDeps) {
+    const { engine, limits } = deps
+    this.#wire = wire
+    this.#deps = deps
+    this.#ip = hello.ip
+    this.#budget = new Budget(limits.heldBytesPerSocketMax, deps.heldBudget)
+    const onFrozen = () => this.end('tryLater', 'too slow')
+    this.outbox = new Outbox({ ...deps, wire, budget: this.#budget, onFrozen })
+    this.#login = new Login({
+      ...deps,
+      users: engine.users,
+      say: (frame) => this.outbox.answer(frame),
+      end: (why, about) => this.#refuseAndEnd(why, about),
+    })
+    if (hello.token !== undefined) this.#add({ kind: 'frame', frame: { type: 'auth', token: hello.token } })
+    else if (hello.ticket !== undefined) this.#add({ kind: 'ticket', ticket: hello.ticket })
+  }
+
+  get subscriptionCount(): number {
+    return this.#subscriptions.size
+  }
+
+  received(text: string | undefined): void {
+    this.#add(text === undefined ? BINARY : parseClientFrame(text))
+  }
+
+  tooLarge(): void {
+    const detail = { limit: this.#deps.limits.frameInBytesMax }
+    this.#refuseAndEnd('tooLarge', { code: 'PAYLOAD_TOO_LARGE', detail })
+  }
+
+  drained(): void {
+    this.outbox.resume()
+  }
+
+  closed(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#login.close()
+    this.#tasks.length = 0
+    for (const subscription of [...this.#subscriptions.values()]) this.#drop(subscription)
+    this.outbox.close()
+    this.#deps.onClosed(this)
+  }
+
+  end(why: CloseReason, text: string): void {
+    this.#wire.end(why, text)
+    this.closed()
+  }
+
+  scopeAt(round: number): Scope | undefined {
+    if (this.#seen.round !== round) this.#seen = { round, scope: this.#scope() }
+    return this.#isClosed ? undefined : this.#seen.scope
+  }
+
+  #add(task: Task): void {
+    if (this.#isClosed) return
+    if (this.#tasks.length >= this.#deps.limits.framesWaitingMax) {
+      this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many frames are waiting'))
+      return
+    }
+    this.#tasks.push(task)
+    if (!this.#isWorking) void this.#work()
+  }
+
+  /** Never rejects. */
+  async #work(): Promise<void> {
+    this.#isWorking = true
+    for (let task = this.#tasks.shift(); task !== undefined; task = this.#tasks.shift()) {
+      try {
+        await this.#act(task)
+      } catch (error) {
+        this.#fail(error, task)
+      }
+    }
+    this.#isWorking = false
+  }
+
+  async #act(task: Task): Promise<void> {
+    if (task.kind === 'refused') return this.#refuseFrame(task)
+    if (task.kind === 'ticket') return this.#admit(await this.#redeem(task.ticket))
+    const { frame } = task
+    switch (frame.type) {
+      case 'auth':
+        return this.#admit(await this.#deps.authenticate(frame.token))
+      case 'subscribe':
+        return this.#subscribe(frame)
+      case 'unsubscribe':
+        return this.#unsubscribe(frame.id)
+      case 'ping':
+        return this.outbox.answer(frameText({ type: 'pong' }))
+      default:
+        return unreachable(frame)
+    }
+  }
+
+  async #redeem(ticket: string): Promise<Authenticated> {
+    const { redeemTicket } = this.#deps
+    if (redeemTicket !== undefined) return redeemTicket(ticket)
+    return { kind: 'refused', code: 'UNAUTHENTICATED', detail: { message: 'tickets are not taken here' } }
+  }
+
+  #admit(answer: Authenticated): void {
+    if (this.#isClosed) return
+    this.#login.admit(answer)
+    this.#seen = { round: -1, scope: undefined }
+  }
+
+  #scope(): Scope | undefined {
+    const user = this.#login.user()
+    return user === undefined ? undefined : { groups: scopeOf(user) }
+  }
+
+  async #subscribe(frame: Subscribe): Promise<void> {
+    const { limits, selections } = this.#deps
+    if (!this.#login.isOpen)
+      return this.#refuse(refusal('UNAUTHENTICATED', 'send an auth frame first', frame.id))
+    const user = this.#login.user()
+    if (user === undefined) return
+    if (this.#subscriptions.size >= limits.subscriptionsPerSocketMax)
+      return this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions', frame.id))
+    const refused = this.#refusalOf(frame, user)
+    if (refused !== undefined) return this.#refuse(refused)
+    const metrics = frame.filter?.metrics
+    const selection = metrics === undefined ? undefined : selections.open(metrics)
+    const subscription = new Subscription(frame, this, selection, { ...this.#deps, budget: this.#budget })
+    this.#subscriptions.set(frame.id, subscription)
+    try {
+      await this.#open(subscription, frame)
+    } catch (error) {
+      // Half a subscription would look like a quiet fleet: the client asks again.
+      this.#drop(subscription)
+      throw error
+    }
+  }
+
+  async #open(subscription: Subscription, { id, snapshot }: Subscribe): Promise<void> {
+    await this.#deps.hub.add(subscription)
+    this.outbox.answer(frameText({ type: 'subscribed', id }))
+    const scope = this.#scope()
+    if (snapshot !== true || scope === undefined) return subscription.release(() => false)
+    const { frame, isShown } = await openSnapshot(subscription, scope, this.#deps)
+    if (this.#isClosed) return
+    this.outbox.answer(frame)
+    subscription.release(isShown)
+  }
+
+  #refusalOf({ id, channel, filter }: Subscribe, user: User): Refused | undefined {
+    if (this.#subscriptions.has(id)) return refusal('ALREADY_EXISTS', 'this id is in use', id)
+    if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
+    const deviceId = parseDeviceId(filter?.device_id)
+    if (deviceId === undefined) return undefined
+    const device = this.#deps.engine.store.summary(deviceId)
+    const isSeen = device !== undefined && isInScope(device.group, scopeOf(user))
+    return isSeen ? undefined : refusal('NOT_FOUND', undefined, id)
+  }
+
+  #unsubscribe(id: string): void {
+    const subscription = this.#subscriptions.get(id)
+    if (subscription === undefined) {
+      this.#refuse(refusal('NOT_FOUND', 'no such subscription', id))
+      return
+    }
+    this.#drop(subscription)
+    this.outbox.answer(frameText({ type: 'unsubscribed', id }))
+  }
+
+  #drop(subscription: Subscription): void {
+    // Only once: its choice of metrics is counted.
+    if (!this.#subscriptions.delete(subscription.id)) return
+    this.#deps.hub.remove(subscription)
+    subscription.close()
+    if (subscription.selection !== undefined) this.#deps.selections.close(subscription.selection)
+  }
+
+  #refuseFrame({ id, about }: Task & { kind: 'refused' }): void {
+    this.#badFrames += 1
+    this.#refuse({ ...about, id })
+    if (this.#badFrames > this.#deps.limits.badFramesMax) this.end('abuse', 'too many bad frames')
+  }
+
+  #fail(error: unknown, task: Task): void {
+    if (this.#isClosed) return
+    const { logger, id } = this.#deps
+    const about = task.kind === 'frame' && task.frame.type === 'subscribe' ? task.frame.id : undefined
+    if (error instanceof Fault) {
+      logger?.warn(
+        { socket: id, ip: this.#ip, fault: error.code },
+        'a /ws frame failed: a dependency is down',
+      )
+      this.#refuse(refusal('DEPENDENCY_UNAVAILABLE', 'try again', about))
+    } else {
+      logger?.error({ socket: id, ip: this.#ip, err: error }, 'a /ws frame failed: a mistake of the service')
+      this.#refuse(refusal('INTERNAL', 'tell the operator the request_id', about))
+    }
+    if (!this.#login.isOpen) this.end('tryLater', 'try again')
+  }
+
+  #refuse(about: Refused): void {
+    this.outbox.answer(refusalFrame(about, this.#deps.id))
+  }
+
+  #refuseAndEnd(why: CloseReason, about: Refused): void {
+    this.#refuse(about)
+    this.end(why, about.code)
+  }
+}

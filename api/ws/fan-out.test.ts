@@ -1,0 +1,322 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type FakeFleet, type FakeService, id, openFakeService, START } from './fake-fleet.ts'
+import type { RawClient, Received } from './raw-client.ts'
+
+let service: FakeService
+let fleet: FakeFleet
+
+beforeEach(async () => {
+  service = await openFakeService({ snapshotDevicesMax: 5 })
+  fleet = service.fleet
+  fleet.addUser('ada')
+  fleet.addUser('olaf', { role: 'operator', groups: ['eu'] })
+  fleet.addUser('vera', { role: 'viewer' })
+  fleet.addDevice('north', { group: 'eu/north', tags: ['red', 'big'] })
+  fleet.addDevice('europe', { group: 'europe', type: 'gateway' })
+  fleet.addDevice('loose')
+})
+afterEach(() => service.close())
+
+async function subscribe(client: RawClient, frame: Record<string, unknown>): Promise<void> {
+  client.send({ type: 'subscribe', id: 's1', channel: 'telemetry', ...frame })
+  await client.next('subscribed', (got) => got['id'] === (frame['id'] ?? 's1'))
+}
+
+/** Everything told so far has arrived once the answer to a later frame has. */
+async function eventsOf(client: RawClient): Promise<Received[]> {
+  const before = client.frames.length
+  client.send({ type: 'ping' })
+  await client.until(() => client.frames.slice(before).some(({ type }) => type === 'pong'))
+  return client.frames.filter(({ type }) => type === 'event')
+}
+
+const devicesOf = (events: readonly Received[]) => events.map((event) => event['device_id'])
+
+describe('an event', () => {
+  test('of telemetry says what the device reported', async () => {
+    const client = await service.login('ada')
+    await subscribe(client, {})
+    fleet.tell(fleet.report('north', { odom: { x: 1.5 }, ok: true }))
+    expect(await eventsOf(client)).toEqual([
+      {
+        type: 'event',
+        id: 's1',
+        seq: 1,
+        ts: '2026-01-01T00:00:00.000Z',
+        channel: 'telemetry',
+        event: 'telemetry',
+        device_id: 'north',
+        data: { timestamp: '2026-01-01T00:00:00.000Z', data: { odom: { x: 1.5 }, ok: true } },
+      },
+    ])
+  })
+
+  test('of a device shows the device', async () => {
+    const client = await service.login('vera')
+    await subscribe(client, { channel: 'devices' })
+    fleet.tell(fleet.edit('north', { status: 'online' }))
+    const [event] = await eventsOf(client)
+    expect(event).toMatchObject({
+      channel: 'devices',
+      event: 'device.status',
+      device_id: 'north',
+      data: { device_id: 'north', status: 'online', connectivity: { connected: false }, last_seen_at: null },
+    })
+  })
+
+  test('reaches each subscription it fits, numbered by subscription', async () => {
+    const client = await service.login('ada')
+    await subscribe(client, { id: 'a' })
+    await subscribe(client, { id: 'b', filter: { device_id: 'north' } })
+    fleet.tell(fleet.report('north', { n: 1 }), fleet.report('loose', { n: 2 }))
+    fleet.tell(fleet.report('north', { n: 3 }))
+    const events = await eventsOf(client)
+    expect(events.map(({ id, seq, device_id }) => `${id}${seq} ${device_id}`)).toEqual([
+      'b1 north',
+      'a1 north',
+      'a2 loose',
+      'b2 north',
+      'a3 north',
+    ])
+  })
+})
+
+describe('a filter', () => {
+  test.each([
+    [{ group: 'eu' }, ['north']],
+    [{ group: 'eu/north' }, ['north']],
+    [{ type: 'gateway' }, ['europe']],
+    [{ tag: 'big' }, ['north']],
+    [{ tag: 'big', type: 'gateway' }, []],
+    [{ device_id: 'loose' }, ['loose']],
+    [{ device_id: 'loose', group: 'eu' }, []],
+    [{}, ['north', 'europe', 'loose']],
+  ])('%j lets through %j, on both channels', async (filter, expected) => {
+    const client = await service.login('ada')
+    await subscribe(client, { id: 't', filter })
+    await subscribe(client, { id: 'd', filter, channel: 'devices' })
+    for (const name of ['north', 'europe', 'loose'])
+      fleet.tell(fleet.report(name, { n: 1 }), fleet.edit(name, { status: 'online' }))
+    const events = await eventsOf(client)
+    expect(devicesOf(events.filter(({ channel }) => channel === 'telemetry'))).toEqual(expected)
+    expect(devicesOf(events.filter(({ channel }) => channel === 'devices'))).toEqual(expected)
+  })
+
+  test('by metrics takes names and what is below them', async () => {
+    const client = await service.login('ada')
+    await subscribe(client, { filter: { metrics: ['odom', 'battery.percent'] } })
+    fleet.tell(
+      fleet.report('north', { odom: { x: 1 }, odometer: 5, battery: { percent: 50, volts: 12 } }),
+      fleet.report('north', { odometer: 6 }),
+      fleet.report('north', { 'battery.percent': 49 }),
+    )
+    const events = await eventsOf(client)
+    expect(events.map(({ data }) => (data as { data: unknown }).data)).toEqual([
+      { odom: { x: 1 }, battery: { percent: 50 } },
+      { 'battery.percent': 49 },
+    ])
+  })
+
+  test('for an absent device, or one out of scope, finds nothing', async () => {
+    const client = await service.login('olaf')
+    for (const device of ['nobody', 'europe'])
+      client.send({ type: 'subscribe', id: device, channel: 'telemetry', filter: { device_id: device } })
+    await client.next('error', ({ id }) => id === 'europe')
+    expect(client.frames.slice(1)).toMatchObject([
+      { type: 'error', id: 'nobody', problem: { code: 'NOT_FOUND', status: 404 } },
+      { type: 'error', id: 'europe', problem: { code: 'NOT_FOUND', status: 404 } },
+    ])
+  })
+
+  test('tells the engine whose telemetry is wanted', async () => {
+    const client = await service.login('ada')
+    await subscribe(client, { id: 'a', filter: { device_id: 'north' } })
+    expect(fleet.wishes.at(-1)).toEqual({ all: false, devices: new Set(['north']) })
+    await subscribe(client, { id: 'b', channel: 'devices' })
+    expect(fleet.wishes.at(-1)).toEqual({ all: false, devices: new Set(['north']) })
+    await subscribe(client, { id: 'c', filter: { group: 'eu' } })
+    expect(fleet.wishes.at(-1)).toEqual({ all: true, devices: new Set(['north']) })
+    client.send({ type: 'unsubscribe', id: 'c' })
+    client.send({ type: 'unsubscribe', id: 'a' })
+    await client.next('unsubscribed', ({ id }) => id === 'a')
+    await expect.poll(() => fleet.wishes.at(-1)).toEqual({ all: false, devices: new Set() })
+  })
+})
+
+describe('a scope', () => {
+  test('is judged at the moment of the event', async () => {
+    const client = await service.login('olaf')
+    await subscribe(client, { id: 't' })
+    await subscribe(client, { id: 'd', channel: 'devices' })
+    for (const name of ['north', 'europe', 'loose'])
+      fleet.tell(fleet.report(name, { n: 1 }), fleet.edit(name, { status: 'online' }))
+    expect(devicesOf(await eventsOf(client))).toEqual(['north', 'north'])
+    // The device leaves the operator's groups, then another comes in, then the operator's groups change.
+    fleet.tell(fleet.edit('north', { group: 'us' }), fleet.report('north', { n: 2 }))
+    fleet.tell(fleet.edit('loose', { group: 'eu' }), fleet.report('loose', { n: 2 }))
+    expect(devicesOf(await eventsOf(client))).toEqual(['north', 'north', 'loose', 'loose'])
+    fleet.addUser('olaf', { role: 'operator', groups: ['us'] })
+    fleet.tell(fleet.report('loose', { n: 3 }), fleet.report('north', { n: 3 }))
+    expect(devicesOf(await eventsOf(client)).slice(4)).toEqual(['north'])
+  })
+
+  test('of a viewer leaves out what is done to devices', async () => {
+    const client = await service.login('vera')
+    client.send({ type: 'subscribe', id: 'c', channel: 'commands' })
+    expect(await client.next('error')).toMatchObject({ id: 'c', problem: { code: 'FORBIDDEN' } })
+    await subscribe(client, { id: 'x', channel: 'shadows', snapshot: true })
+    expect(await client.next('snapshot')).toEqual({
+      type: 'snapshot',
+      id: 'x',
+      data: [],
+      total: 0,
+      truncated: false,
+    })
+  })
+})
+
+describe('a snapshot', () => {
+  test('of devices shows those that fit and are in scope, up to the limit', async () => {
+    const client = await service.login('olaf')
+    client.send({ type: 'subscribe', id: 's1', channel: 'devices', snapshot: true })
+    const { data } = await client.next('snapshot')
+    expect(devicesOf(data as Received[])).toEqual(['north'])
+    for (let i = 0; i < 9; i++) fleet.addDevice(`more-${i}`, { group: 'eu' })
+    client.send({ type: 'subscribe', id: 's2', channel: 'devices', snapshot: true })
+    const large = await client.next('snapshot', (frame) => frame['id'] === 's2')
+    expect(large).toMatchObject({ total: 10, truncated: true })
+    expect(large['data']).toHaveLength(5)
+  })
+
+  test('of telemetry shows the latest of each device, chosen like the events', async () => {
+    fleet.report('north', { odom: { x: 1 }, battery: 50 })
+    const client = await service.login('ada')
+    const filter = { metrics: ['battery'] }
+    client.send({ type: 'subscribe', id: 's1', channel: 'telemetry', snapshot: true, filter })
+    expect(await client.next('snapshot')).toMatchObject({
+      id: 's1',
+      data: [
+        { device_id: 'north', timestamp: '2026-01-01T00:00:00.000Z', data: { battery: 50 } },
+        { device_id: 'europe', timestamp: null, data: {} },
+        { device_id: 'loose', timestamp: null, data: {} },
+      ],
+      total: 3,
+      truncated: false,
+    })
+  })
+
+  test('is followed by the reports after it: none is missing and none comes twice', async () => {
+    let n = 0
+    const report = () => {
+      n += 1
+      fleet.tell(fleet.report('north', { n }, (START + n) as typeof START))
+    }
+    fleet.beforeAnswer = async () => {
+      for (let i = 0; i < 5; i++) {
+        report()
+        await new Promise(setImmediate)
+      }
+      setTimeout(report, 0)
+    }
+    fleet.afterAnswer = report
+    const client = await service.login('ada')
+    report()
+    client.send({
+      type: 'subscribe',
+      id: 's1',
+      channel: 'telemetry',
+      snapshot: true,
+      filter: { device_id: 'north' },
+    })
+    const snapshot = await client.next('snapshot')
+    await client.until(() => n === 8)
+    report()
+    const events = await eventsOf(client)
+    expect(client.frames.map(({ type }) => type).slice(0, 3)).toEqual(['auth_ok', 'subscribed', 'snapshot'])
+    const [shown] = snapshot['data'] as { data: { n: number } }[]
+    const last = shown?.data.n ?? 0
+    const later = events.map(({ data }) => (data as { data: { n: number } }).data.n)
+    expect(last).toBe(6)
+    expect(later).toEqual(Array.from({ length: n - last }, (_, i) => last + 1 + i))
+    expect(events.map(({ seq }) => seq)).toEqual(later.map((_, i) => i + 1))
+  })
+
+  test('keeps a report of the same millisecond that it does not show', async () => {
+    const client = await service.login('ada')
+    const same = { kind: 'telemetry', deviceId: id('north'), at: START, data: { b: 2 } } as const
+    fleet.beforeAnswer = async () => {
+      fleet.tell(fleet.report('north', { a: 1 }))
+      fleet.tell(same)
+    }
+    client.send({
+      type: 'subscribe',
+      id: 's1',
+      channel: 'telemetry',
+      snapshot: true,
+      filter: { device_id: 'north' },
+    })
+    expect(await client.next('snapshot')).toMatchObject({ data: [{ data: { a: 1 } }] })
+    expect((await eventsOf(client)).map(({ data }) => data)).toMatchObject([{ data: { b: 2 } }])
+  })
+
+  test('is followed by the changes of devices after it', async () => {
+    const client = await service.login('ada')
+    fleet.beforeAnswer = async () => {
+      fleet.tell(fleet.edit('north', { status: 'online' }), fleet.edit('north', { status: 'offline' }))
+    }
+    fleet.afterAnswer = () => fleet.tell(fleet.edit('north', { status: 'error' }))
+    client.send({
+      type: 'subscribe',
+      id: 's1',
+      channel: 'devices',
+      snapshot: true,
+      filter: { device_id: 'north' },
+    })
+    const snapshot = await client.next('snapshot')
+    expect(snapshot).toMatchObject({ data: [{ device_id: 'north', status: 'offline' }] })
+    expect((await eventsOf(client)).map(({ data }) => (data as { status: string }).status)).toEqual(['error'])
+  })
+
+  test('that cannot be made leaves no subscription behind', async () => {
+    const client = await service.login('ada')
+    fleet.beforeAnswer = async () => {
+      throw new Error('broken')
+    }
+    client.send({ type: 'subscribe', id: 's1', channel: 'devices', snapshot: true })
+    expect(await client.next('error')).toMatchObject({ id: 's1', problem: { code: 'INTERNAL' } })
+    expect(service.sockets.counts().subscriptions).toBe(0)
+  })
+})
+
+describe('a throttle', () => {
+  test('sends the first report at once and the last one of an interval at its end', async () => {
+    const client = await service.login('ada')
+    await subscribe(client, { throttle_ms: 1_000 })
+    for (let n = 1; n <= 5; n++) {
+      fleet.tell(fleet.report('north', { n }), fleet.report('loose', { n }))
+      fleet.time.pass(100)
+    }
+    const values = async () =>
+      (await eventsOf(client)).map(({ device_id, data }) => {
+        return `${device_id} ${(data as { data: { n: number } }).data.n}`
+      })
+    expect(await values()).toEqual(['north 1', 'loose 1'])
+    fleet.time.pass(500)
+    expect(await values()).toEqual(['north 1', 'loose 1', 'north 5', 'loose 5'])
+    fleet.time.pass(5_000)
+    fleet.tell(fleet.report('north', { n: 6 }))
+    expect((await values()).slice(4)).toEqual(['north 6'])
+    expect(service.sockets.counts()).toMatchObject({ throttled: 6, dropped: 0 })
+  })
+
+  test('loses no metric that only an earlier report of the interval had', async () => {
+    const client = await service.login('ada')
+    await subscribe(client, { throttle_ms: 1_000 })
+    fleet.tell(fleet.report('north', { start: 0 }))
+    fleet.tell(fleet.report('north', { odom: { x: 1, y: 1 } }))
+    fleet.tell(fleet.report('north', { odom: { x: 2 }, battery: 50 }))
+    fleet.time.pass(1_000)
+    const [, event] = await eventsOf(client)
+    expect(event).toMatchObject({ data: { data: { odom: { x: 2, y: 1 }, battery: 50 } } })
+  })
+})

@@ -1,0 +1,108 @@
+// From the feed to the subscriptions: finds those an event concerns, and tells the engine whose telemetry matters.
+// H1. Role and group scope are judged per event, at the moment of the event.
+// H2. An event is encoded at most once per choice of metrics, however many sockets take it.
+// H3. A batch of the feed ends with one flush per socket it concerned; nothing waits for a timer.
+import type { Feed, FeedEvent } from '../../engine/index.ts'
+import type { DeviceId } from '../../schemas/ids.ts'
+import { isInScope } from '../auth/scope.ts'
+import { CHANNEL_OF, type NoticeSettings, SharedEvent } from './notice.ts'
+import type { Subscriber, Subscription } from './subscription.ts'
+
+type Kind = FeedEvent['kind']
+
+interface Audience {
+  readonly byDevice: Map<DeviceId, Set<Subscription>>
+  /** Those that name no device. */
+  readonly broad: Set<Subscription>
+}
+
+export class Hub {
+  readonly #feed: Feed
+  readonly #settings: NoticeSettings
+  readonly #audiences: Readonly<Record<Kind, Audience>> = {
+    device: { byDevice: new Map(), broad: new Set() },
+    telemetry: { byDevice: new Map(), broad: new Set() },
+  }
+  readonly #stopListening: () => void
+  #round = 0
+  #wish: Promise<void> | undefined
+
+  constructor(feed: Feed, settings: NoticeSettings) {
+    this.#feed = feed
+    this.#settings = settings
+    this.#stopListening = feed.listen((events) => this.#tell(events))
+  }
+
+  /** Resolves once the feed has been told of the wish: from then on no event is missed. */
+  async add(subscription: Subscription): Promise<void> {
+    const audience = this.#audienceOf(subscription)
+    if (audience === undefined) return
+    if (subscription.deviceId === undefined) audience.broad.add(subscription)
+    else {
+      const same = audience.byDevice.get(subscription.deviceId) ?? new Set()
+      audience.byDevice.set(subscription.deviceId, same.add(subscription))
+    }
+    if (subscription.channel === 'telemetry') await this.#wishSoon()
+  }
+
+  remove(subscription: Subscription): void {
+    const audience = this.#audienceOf(subscription)
+    if (audience === undefined) return
+    audience.broad.delete(subscription)
+    const { deviceId } = subscription
+    const same = deviceId === undefined ? undefined : audience.byDevice.get(deviceId)
+    same?.delete(subscription)
+    if (deviceId !== undefined && same?.size === 0) audience.byDevice.delete(deviceId)
+    // A wish that is too wide for a moment costs little and loses nothing.
+    if (subscription.channel === 'telemetry') void this.#wishSoon()
+  }
+
+  close(): void {
+    this.#stopListening()
+    this.#feed.want({ all: false, devices: new Set() })
+  }
+
+  #tell(events: readonly FeedEvent[]): void {
+    this.#round += 1
+    const touched = new Set<Subscriber>()
+    for (const event of events) {
+      const shared = new SharedEvent(event, this.#settings)
+      const { byDevice, broad } = this.#audiences[event.kind]
+      const own = byDevice.get(shared.deviceId)
+      if (own !== undefined) this.#offer(shared, own, touched)
+      if (broad.size > 0) this.#offer(shared, broad, touched)
+    }
+    for (const subscriber of touched) subscriber.outbox.flush()
+  }
+
+  #offer(shared: SharedEvent, subscriptions: ReadonlySet<Subscription>, touched: Set<Subscriber>): void {
+    for (const subscription of subscriptions) {
+      const scope = subscription.owner.scopeAt(this.#round)
+      if (scope === undefined || !isInScope(shared.facts?.group, scope.groups)) continue
+      if (!subscription.fits(shared.facts)) continue
+      const notice = shared.notice(subscription.selection)
+      if (notice === undefined) continue
+      subscription.take(notice)
+      touched.add(subscription.owner)
+    }
+  }
+
+  #audienceOf({ channel }: Subscription): Audience | undefined {
+    // The other channels are accepted and silent: nothing feeds them yet.
+    if (channel === CHANNEL_OF.device) return this.#audiences.device
+    return channel === CHANNEL_OF.telemetry ? this.#audiences.telemetry : undefined
+  }
+
+  /** Thousands of subscriptions may come and go together; the feed hears of them once per turn of the loop. */
+  #wishSoon(): Promise<void> {
+    this.#wish ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#wish = undefined
+        const { broad, byDevice } = this.#audiences.telemetry
+        this.#feed.want({ all: broad.size > 0, devices: new Set(byDevice.keys()) })
+        resolve()
+      })
+    })
+    return this.#wish
+  }
+}

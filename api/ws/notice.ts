@@ -1,0 +1,100 @@
+// A notice is one feed event as subscriptions see it: encoded once, and sent to all whom it concerns.
+import type { Device, JsonObject } from '../../engine/domain/device/record.ts'
+import type { FeedEvent } from '../../engine/index.ts'
+import type { DeviceSummary, Store } from '../../engine/ports/store.ts'
+import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
+import type { ChannelName } from '../../schemas/ws.ts'
+import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
+import { isCovered, merge, type Selection, select } from './selection.ts'
+
+export interface Notice {
+  readonly event: FeedEvent
+  readonly deviceId: DeviceId
+  readonly at: Millis
+  /** The end of a frame, from `"ts"` to the closing brace. */
+  readonly tail: string
+  /** The chosen fields of a telemetry report; undefined on other channels. */
+  readonly fields: JsonObject | undefined
+}
+
+/** What filters and scopes look at. */
+export type Facts = Pick<Device | DeviceSummary, 'group' | 'type' | 'tags'>
+
+export const CHANNEL_OF = { device: 'devices', telemetry: 'telemetry' } as const satisfies Readonly<
+  Record<FeedEvent['kind'], ChannelName>
+>
+
+export interface NoticeSettings extends DeviceBodySettings {
+  readonly store: Pick<Store, 'summary'>
+}
+
+/** One feed event during the fan-out: what several subscriptions need of it is worked out once. */
+export class SharedEvent {
+  readonly event: FeedEvent
+  readonly deviceId: DeviceId
+  readonly #settings: NoticeSettings
+  #facts: Facts | undefined | null = null
+  #whole: Notice | undefined
+  #chosen: Map<Selection, Notice | undefined> | undefined
+
+  constructor(event: FeedEvent, settings: NoticeSettings) {
+    this.event = event
+    this.deviceId = deviceIdOf(event)
+    this.#settings = settings
+  }
+
+  /** Undefined for a device that is not saved yet. */
+  get facts(): Facts | undefined {
+    if (this.#facts === null)
+      this.#facts =
+        this.event.kind === 'device' ? this.event.view.device : this.#settings.store.summary(this.deviceId)
+    return this.#facts
+  }
+
+  /** Undefined if the report has none of the chosen fields. */
+  notice(selection: Selection | undefined): Notice | undefined {
+    if (selection === undefined || this.event.kind !== 'telemetry') {
+      this.#whole ??= toNotice(this.event, this.#settings)
+      return this.#whole
+    }
+    this.#chosen ??= new Map()
+    if (!this.#chosen.has(selection)) {
+      const fields = select(this.event.data, selection.names)
+      const notice = fields === undefined ? undefined : toTelemetryNotice(this.event, fields)
+      this.#chosen.set(selection, notice)
+    }
+    return this.#chosen.get(selection)
+  }
+}
+
+function deviceIdOf(event: FeedEvent): DeviceId {
+  return event.kind === 'device' ? event.view.device.id : event.deviceId
+}
+
+/** The one notice that stands for two of the same device: each field at its latest value by event time. */
+export function toLatest(held: Notice, next: Notice): Notice {
+  if (held.fields === undefined || next.fields === undefined) return next
+  const [older, newer] = next.at < held.at ? [next, held] : [held, next]
+  if (older.fields === undefined || newer.fields === undefined) return next
+  if (isCovered(older.fields, newer.fields)) return newer
+  return newer.event.kind === 'telemetry'
+    ? toTelemetryNotice(newer.event, merge(older.fields, newer.fields))
+    : next
+}
+
+function toNotice(event: FeedEvent, settings: NoticeSettings): Notice {
+  if (event.kind === 'telemetry') return toTelemetryNotice(event, event.data)
+  const { id } = event.view.device
+  const tail = tailOf(event.at, event.kind, event.event, id, JSON.stringify(deviceBody(event.view, settings)))
+  return { event, deviceId: id, at: event.at, tail, fields: undefined }
+}
+
+function toTelemetryNotice(event: FeedEvent & { kind: 'telemetry' }, fields: JsonObject): Notice {
+  const { deviceId, at } = event
+  const body = `{"timestamp":"${toIso(at)}","data":${JSON.stringify(fields)}}`
+  return { event, deviceId, at, tail: tailOf(at, event.kind, 'telemetry', deviceId, body), fields }
+}
+
+function tailOf(at: Millis, kind: FeedEvent['kind'], name: string, deviceId: DeviceId, body: string): string {
+  return `"ts":"${toIso(at)}","channel":"${CHANNEL_OF[kind]}","event":"${name}","device_id":"${deviceId}","data":${body}}`
+}

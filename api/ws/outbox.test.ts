@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../engine/limits.ts'
+import { Budget } from './budget.ts'
+import { FakeTime, id, START } from './fake-fleet.ts'
+import type { Notice } from './notice.ts'
+import { type Addressee, Outbox } from './outbox.ts'
+import { openTally } from './tally.ts'
+import type { Wire } from './wire.ts'
+
+class FakeWire implements Wire {
+  readonly frames: string[] = []
+  room = 0
+  delivered = 0
+  send(frame: string): void {
+    this.frames.push(frame)
+    this.room -= 1
+  }
+  cork(run: () => void): void {
+    run()
+  }
+  pressure(): number {
+    return this.room > 0 ? 0 : 2
+  }
+  deliveredBytes(): number {
+    return this.delivered
+  }
+  end(): void {}
+}
+
+function openOutbox(budgetBytes = 10_000) {
+  const wire = new FakeWire()
+  const time = new FakeTime()
+  const budget = new Budget(budgetBytes)
+  const tally = openTally()
+  let frozen = 0
+  const onFrozen = () => {
+    frozen += 1
+  }
+  const outbox = new Outbox({ wire, budget, scheduler: time, tally, limits: LIMITS, onFrozen })
+  return { wire, time, budget, tally, outbox, frozen: () => frozen }
+}
+
+const to: Addressee = { id: 's1', frameOf: ({ deviceId, fields }) => `${deviceId} ${JSON.stringify(fields)}` }
+
+function notice(device: string, fields: Record<string, number>): Notice {
+  const event = { kind: 'telemetry', deviceId: id(device), at: START, data: fields } as const
+  return { event, deviceId: event.deviceId, at: START, tail: JSON.stringify(fields), fields }
+}
+
+describe('the outbox of a full wire', () => {
+  test('keeps the latest of each device, tells what was missed once, and starts anew', () => {
+    const { wire, outbox, budget, tally } = openOutbox()
+    for (let n = 1; n <= 3; n++) {
+      outbox.push(to, notice('a', { n }))
+      outbox.push(to, notice('b', { n }))
+      outbox.flush()
+    }
+    expect(wire.frames).toEqual([])
+    wire.room = 2
+    outbox.resume()
+    expect(wire.frames).toEqual(['a {"n":3}', 'b {"n":3}', '{"type":"resync","id":"s1","dropped":4}'])
+    expect(budget.used).toBe(0)
+    expect(tally).toMatchObject({ conflated: 4, dropped: 0, sent: 3 })
+    wire.room = 1
+    outbox.push(to, notice('a', { n: 4 }))
+    outbox.flush()
+    expect(wire.frames.at(-1)).toBe('a {"n":4}')
+  })
+
+  test('goes on where it stopped when the wire fills up again', () => {
+    const { wire, outbox } = openOutbox()
+    for (const device of ['a', 'b', 'c']) outbox.push(to, notice(device, { n: 1 }))
+    outbox.flush()
+    wire.room = 2
+    outbox.resume()
+    outbox.push(to, notice('a', { n: 2 }))
+    outbox.flush()
+    wire.room = 9
+    outbox.resume()
+    expect(wire.frames).toEqual(['a {"n":1}', 'b {"n":1}', 'c {"n":1}', 'a {"n":2}'])
+  })
+
+  test('merges reports of different fields', () => {
+    const { wire, outbox } = openOutbox()
+    for (const fields of [{ x: 1, y: 1 }, { x: 2 }]) outbox.push(to, notice('a', fields))
+    outbox.flush()
+    wire.room = 9
+    outbox.resume()
+    expect(wire.frames[0]).toBe('a {"x":2,"y":1}')
+  })
+
+  test('beyond its budget only counts', () => {
+    const { wire, outbox, budget, tally } = openOutbox(300)
+    for (const device of ['a', 'b', 'c', 'd']) outbox.push(to, notice(device, { n: 1 }))
+    outbox.flush()
+    expect(budget.used).toBeLessThanOrEqual(300)
+    wire.room = 9
+    outbox.resume()
+    expect(wire.frames).toEqual(['a {"n":1}', 'b {"n":1}', '{"type":"resync","id":"s1","dropped":2}'])
+    expect(tally.dropped).toBe(2)
+  })
+
+  test('keeps answers in order before all events, and gives up on a client that piles them up', () => {
+    const { wire, outbox, frozen } = openOutbox(500)
+    outbox.push(to, notice('a', { n: 1 }))
+    outbox.flush()
+    outbox.answer('one')
+    outbox.answer('two')
+    expect(frozen()).toBe(0)
+    outbox.answer('three')
+    expect(frozen()).toBe(1)
+    wire.room = 9
+    outbox.resume()
+    expect(wire.frames).toEqual(['one', 'two', 'a {"n":1}'])
+  })
+
+  test('calls a client frozen only when nothing moves for the whole time', () => {
+    const { wire, time, outbox, frozen } = openOutbox()
+    outbox.push(to, notice('a', { n: 1 }))
+    outbox.flush()
+    for (let i = 0; i < 3; i++) {
+      wire.delivered += 1
+      time.pass(LIMITS.socketFrozenMs)
+    }
+    expect(frozen()).toBe(0)
+    time.pass(LIMITS.socketFrozenMs)
+    expect(frozen()).toBe(1)
+  })
+
+  test('forgets a subscription that ends, and everything when it closes', () => {
+    const { wire, time, outbox, budget } = openOutbox()
+    outbox.push(to, notice('a', { n: 1 }))
+    outbox.push({ ...to, id: 's2' }, notice('a', { n: 1 }))
+    outbox.flush()
+    outbox.forget(to)
+    outbox.answer('one')
+    expect(budget.used).toBeGreaterThan(0)
+    outbox.close()
+    expect(budget.used).toBe(0)
+    expect(time.waiting).toBe(0)
+    wire.room = 9
+    outbox.resume()
+    outbox.answer('two')
+    expect(wire.frames).toEqual([])
+  })
+})

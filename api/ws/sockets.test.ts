@@ -1,0 +1,241 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type FakeService, openFakeService, START } from './fake-fleet.ts'
+import { dial } from './raw-client.ts'
+
+let service: FakeService
+
+beforeEach(async () => {
+  service = await openFakeService({ subscriptionsPerSocketMax: 3, socketsMax: 4, frameInBytesMax: 4_096 })
+  service.fleet.addUser('ada')
+  service.fleet.addDevice('robot-1', { group: 'eu/north' })
+})
+afterEach(() => service.close())
+
+describe('authentication', () => {
+  test('by the first frame', async () => {
+    const client = await service.dial()
+    client.send({ type: 'auth', token: 'ada:600' })
+    expect(await client.next('auth_ok')).toEqual({
+      type: 'auth_ok',
+      user: { id: 'usr_ada', email: 'ada@example.com', name: 'ada', role: 'admin' },
+      expires_at: new Date(START + 600_000).toISOString(),
+    })
+  })
+
+  test('by the subprotocol, of which only the first part is answered', async () => {
+    const client = await service.dial({ protocols: 'fleet.v1, bearer.ada' })
+    await client.next('auth_ok')
+    expect(client.handshake.toLowerCase()).toContain('sec-websocket-protocol: fleet.v1\r\n')
+    expect(client.handshake).not.toContain('bearer')
+  })
+
+  test('by the query, on both paths', async () => {
+    await (await service.dial({ path: '/ws?token=ada' })).next('auth_ok')
+    await (await service.dial({ path: '/api/v1/ws?token=ada%3A60' })).next('auth_ok')
+  })
+
+  test('by a ticket, once', async () => {
+    service.fleet.tickets.set('t1', 'ada')
+    await (await service.dial({ path: '/ws?ticket=t1' })).next('auth_ok')
+    const again = await service.dial({ path: '/ws?ticket=t1' })
+    await again.until(() => again.closed !== undefined)
+    expect(again.closed?.code).toBe(4401)
+  })
+
+  test.each(['/ws?token=eve', '/ws?ticket=none'])(
+    'a wrong one (%s) is told and closed with 4401',
+    async (path) => {
+      const client = await service.dial({ path })
+      const { problem } = await client.next('error')
+      expect(problem).toEqual({
+        title: 'No valid access token',
+        status: 401,
+        code: 'UNAUTHENTICATED',
+        instance: '/ws',
+        request_id: expect.stringMatching(/^ws_\d+$/),
+      })
+      await client.until(() => client.closed !== undefined)
+      expect(client.closed?.code).toBe(4401)
+    },
+  )
+
+  test('that does not come in time closes with 4408', async () => {
+    const client = await service.dial()
+    client.send({ type: 'ping' })
+    await client.next('pong')
+    service.fleet.time.pass(10_000)
+    await client.until(() => client.closed !== undefined)
+    expect(client.closed?.code).toBe(4408)
+  })
+
+  test('is needed before anything is subscribed', async () => {
+    const client = await service.dial()
+    client.send({ type: 'subscribe', id: 's1', channel: 'devices' })
+    expect(await client.next('error')).toMatchObject({ id: 's1', problem: { code: 'UNAUTHENTICATED' } })
+    expect(client.closed).toBeUndefined()
+  })
+
+  test('is announced to end, and ends with 4401', async () => {
+    const client = await service.login('ada:600')
+    service.fleet.time.pass(540_000)
+    expect(await client.next('token_expiring')).toEqual({ type: 'token_expiring', in: 60 })
+    service.fleet.time.pass(60_000)
+    expect(await client.next('error')).toMatchObject({ problem: { code: 'TOKEN_EXPIRED' } })
+    await client.until(() => client.closed !== undefined)
+    expect(client.closed?.code).toBe(4401)
+  })
+
+  test('can be renewed on the same socket', async () => {
+    const client = await service.login('ada:600')
+    client.send({ type: 'auth', token: 'ada:1200' })
+    await client.next('auth_ok', ({ expires_at: at }) => at === new Date(START + 1_200_000).toISOString())
+    service.fleet.time.pass(1_139_000)
+    client.send({ type: 'ping' })
+    await client.next('pong')
+    expect(client.frames.map(({ type }) => type)).toEqual(['auth_ok', 'auth_ok', 'pong'])
+  })
+
+  test('cannot become somebody else’s', async () => {
+    service.fleet.addUser('bob')
+    const client = await service.login('ada')
+    client.send({ type: 'auth', token: 'bob' })
+    expect(await client.next('error')).toMatchObject({ problem: { code: 'FORBIDDEN' } })
+    await client.until(() => client.closed !== undefined)
+    expect(client.closed?.code).toBe(4403)
+  })
+
+  test.each([
+    ['locked', { disabled: true }],
+    ['given a new password', { tokensValidFrom: (START + 1) as typeof START }],
+  ])('ends with the next event once its user is %s', async (_, change) => {
+    const client = await service.login('ada')
+    client.send({ type: 'subscribe', id: 's1', channel: 'devices' })
+    await client.next('subscribed')
+    service.fleet.addUser('ada', change)
+    service.fleet.tell(service.fleet.edit('robot-1', { status: 'online' }))
+    await client.until(() => client.closed !== undefined)
+    expect(client.closed?.code).toBe(4401)
+    expect(client.frames.some(({ type }) => type === 'event')).toBe(false)
+  })
+})
+
+describe('frames', () => {
+  test('that are bad are told what is wrong, and the socket lives on', async () => {
+    const client = await service.login('ada')
+    client.sendText('{')
+    client.sendText('[]')
+    client.sendText('{"type":"dance"}')
+    client.send({ type: 'subscribe', id: 's1', channel: 'weather' })
+    client.send({ type: 'subscribe', id: 's2', channel: 'devices', filter: { deviceid: 'robot-1' } })
+    client.sendText('{"type":"ping"}', 2)
+    client.send({ type: 'ping' })
+    await client.next('pong')
+    const problems = client.frames.filter(({ type }) => type === 'error')
+    expect(problems.map(({ id, problem }) => [id, (problem as { code: string }).code])).toEqual([
+      [undefined, 'BAD_REQUEST'],
+      [undefined, 'BAD_REQUEST'],
+      [undefined, 'VALIDATION_FAILED'],
+      ['s1', 'VALIDATION_FAILED'],
+      ['s2', 'VALIDATION_FAILED'],
+      [undefined, 'BAD_REQUEST'],
+    ])
+    expect(problems[3]?.['problem']).toMatchObject({
+      status: 422,
+      errors: [{ path: '/channel', code: 'ENUM' }],
+    })
+    expect(client.closed).toBeUndefined()
+  })
+
+  test('that are bad too often close the socket', async () => {
+    const client = await service.login('ada')
+    for (let i = 0; i < 30; i++) client.sendText('{')
+    await client.until(() => client.closed !== undefined)
+    expect(client.closed?.code).toBe(1008)
+  })
+
+  test.each([4_097, 60_000, 300_000])('of %i bytes are too large: 4413', async (length) => {
+    const client = await service.login('ada')
+    client.sendText('x'.repeat(length))
+    await client.until(() => client.closed !== undefined)
+    expect(client.closed?.code).toBe(4413)
+  })
+
+  test('are acted upon in order, without waiting for answers', async () => {
+    const client = await service.dial()
+    client.send({ type: 'auth', token: 'ada' })
+    client.send({ type: 'subscribe', id: 's1', channel: 'telemetry' })
+    client.send({ type: 'ping' })
+    client.send({ type: 'unsubscribe', id: 's1' })
+    client.send({ type: 'unsubscribe', id: 's1' })
+    await client.next('error')
+    expect(client.frames.map(({ type }) => type)).toEqual([
+      'auth_ok',
+      'subscribed',
+      'pong',
+      'unsubscribed',
+      'error',
+    ])
+  })
+})
+
+describe('limits', () => {
+  test('a socket too many is told and closed with 4429; a place that is left can be taken', async () => {
+    const clients = []
+    for (let i = 0; i < 4; i++) clients.push(await service.login('ada'))
+    const late = await service.dial({ path: '/ws?token=ada' })
+    await late.until(() => late.closed !== undefined)
+    expect(late.closed?.code).toBe(4429)
+    expect(late.frames).toMatchObject([{ type: 'error', problem: { status: 429 } }])
+    clients[0]?.close()
+    await expect.poll(() => service.sockets.counts().connections).toBe(3)
+    await service.login('ada')
+  })
+
+  test('a subscription too many closes with 4429', async () => {
+    const client = await service.login('ada')
+    for (let i = 0; i < 4; i++) client.send({ type: 'subscribe', id: `s${i}`, channel: 'devices' })
+    await client.until(() => client.closed !== undefined)
+    expect(client.closed?.code).toBe(4429)
+    expect(client.frames.filter(({ type }) => type === 'subscribed')).toHaveLength(3)
+  })
+
+  test('a subscription id is used once at a time', async () => {
+    const client = await service.login('ada')
+    client.send({ type: 'subscribe', id: 's1', channel: 'devices' })
+    client.send({ type: 'subscribe', id: 's1', channel: 'telemetry' })
+    expect(await client.next('error')).toMatchObject({ id: 's1', problem: { code: 'ALREADY_EXISTS' } })
+  })
+
+  test('a closed socket leaves nothing behind', async () => {
+    const before = service.fleet.time.waiting
+    const client = await service.login('ada')
+    client.send({ type: 'subscribe', id: 's1', channel: 'telemetry', throttle_ms: 100 })
+    await client.next('subscribed')
+    service.fleet.tell(service.fleet.report('robot-1', { n: 1 }), service.fleet.report('robot-1', { n: 2 }))
+    client.close()
+    await expect
+      .poll(() => service.sockets.counts())
+      .toMatchObject({
+        connections: 0,
+        subscriptions: 0,
+        heldBytes: 0,
+      })
+    await expect.poll(() => service.fleet.wishes.at(-1)).toEqual({ all: false, devices: new Set() })
+    service.fleet.time.pass(2_000)
+    expect(service.fleet.time.waiting).toBe(before)
+  })
+})
+
+describe('closing', () => {
+  test('tells every socket to come back: 1012', async () => {
+    const clients = [await service.login('ada'), await service.dial()]
+    await service.sockets.close()
+    for (const client of clients) {
+      await client.until(() => client.closed !== undefined)
+      expect(client.closed?.code).toBe(1012)
+    }
+    expect(service.sockets.counts().connections).toBe(0)
+    const late = await dial({ port: service.port })
+    expect(late.handshake).toContain('503')
+  })
+})

@@ -1,0 +1,114 @@
+// The live stream /ws, put together: the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
+import { randomBytes } from 'node:crypto'
+import type { Server } from 'node:http'
+import { Budget } from './budget.ts'
+import { Connection, type ConnectionDeps, type SocketEngine, type SocketLogger } from './connection.ts'
+import { Hub } from './hub.ts'
+import { refusal, refusalFrame } from './refusal-frame.ts'
+import type { Scheduler } from './scheduler.ts'
+import { Selections } from './selection.ts'
+import { openTally, type Tally } from './tally.ts'
+import { Tunnels } from './tunnel.ts'
+import { openWireServer } from './uws.ts'
+import type { Hello, Wire, WireEvents } from './wire.ts'
+
+export interface SocketsOptions
+  extends Pick<ConnectionDeps, 'authenticate' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
+  readonly engine: SocketEngine
+  readonly scheduler: Scheduler
+  readonly redeemTicket?: ConnectionDeps['redeemTicket']
+  readonly logger?: SocketLogger | undefined
+  /** Takes clients on the loopback port too: for a reverse proxy on the same machine. */
+  readonly allowDirect?: boolean | undefined
+}
+
+export interface SocketCounts extends Readonly<Tally> {
+  readonly connections: number
+  readonly subscriptions: number
+  readonly heldBytes: number
+}
+
+export interface Sockets {
+  /** On loopback; answers only the tunnel unless `allowDirect`. */
+  readonly port: number
+  /** Serves the sockets of this server too. */
+  attach(server: Server): void
+  counts(): SocketCounts
+  /** Ends every socket with 1012 and resolves when they are gone. */
+  close(): Promise<void>
+}
+
+/** Requests may be in their handshake while all sockets are taken: those are told so in a frame. */
+const TUNNELS_BEYOND_SOCKETS = 64
+
+export async function openSockets(options: SocketsOptions): Promise<Sockets> {
+  const { engine, limits, scheduler, heartbeatTimeoutMs } = options
+  const tally = openTally()
+  const heldBudget = new Budget(limits.heldBytesMax)
+  const selections = new Selections()
+  const hub = new Hub(engine.feed, { store: engine.store, heartbeatTimeoutMs })
+  const connections = new Set<Connection>()
+  const secret = randomBytes(24).toString('base64url')
+  let opened = 0
+
+  function accept(wire: Wire, hello: Hello): WireEvents {
+    if (connections.size >= limits.socketsMax) return refuseSocket(wire)
+    opened += 1
+    const connection = new Connection(wire, hello, {
+      ...options,
+      id: `ws_${opened}`,
+      redeemTicket: options.redeemTicket,
+      logger: options.logger,
+      hub,
+      selections,
+      heldBudget,
+      tally,
+      onClosed: (closed) => connections.delete(closed),
+    })
+    connections.add(connection)
+    return connection
+  }
+
+  const server = await openWireServer({
+    limits,
+    tally,
+    secret,
+    allowDirect: options.allowDirect ?? false,
+    tunnel: (id) => tunnels.find(id),
+    accept,
+  })
+  const tunnels = new Tunnels({
+    port: server.port,
+    secret,
+    tunnelsMax: limits.socketsMax + TUNNELS_BEYOND_SOCKETS,
+    lingerMs: limits.socketLingerMs,
+    scheduler,
+    onRefused: () => {
+      tally.refused += 1
+    },
+  })
+
+  return {
+    port: server.port,
+    attach: (http) => tunnels.attach(http),
+    counts: () => ({
+      ...tally,
+      closed: { ...tally.closed },
+      connections: connections.size,
+      subscriptions: [...connections].reduce((sum, { subscriptionCount }) => sum + subscriptionCount, 0),
+      heldBytes: heldBudget.used,
+    }),
+    close: async () => {
+      hub.close()
+      for (const connection of [...connections]) connection.end('restart', 'restarting')
+      await tunnels.close()
+      server.close()
+    },
+  }
+}
+
+function refuseSocket(wire: Wire): WireEvents {
+  wire.send(refusalFrame(refusal('RATE_LIMIT_EXCEEDED', 'too many sockets'), 'ws'))
+  wire.end('tooMany', 'too many sockets')
+  return { received() {}, tooLarge() {}, drained() {}, closed() {} }
+}

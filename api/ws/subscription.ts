@@ -1,0 +1,107 @@
+// One subscription of one socket: which events it takes, and when it takes them.
+// Until it is released, events wait; those that its snapshot already shows are then left out.
+import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import type { SocketFilter, Subscribe } from '../../schemas/ws.ts'
+import { isInScope } from '../auth/scope.ts'
+import type { Budget } from './budget.ts'
+import type { Facts, Notice } from './notice.ts'
+import { type Addressee, HELD_COST_BYTES, type Outbox } from './outbox.ts'
+import type { Selection } from './selection.ts'
+import { Throttle, type ThrottleDeps } from './throttle.ts'
+
+/** Group subtrees; undefined is everything. */
+export interface Scope {
+  readonly groups: readonly string[] | undefined
+}
+
+/** The socket a subscription belongs to, as the fan-out sees it. */
+export interface Subscriber {
+  readonly outbox: Outbox
+  /** What its user may see now; worked out once per `round`. Undefined: nothing any more. */
+  scopeAt(round: number): Scope | undefined
+}
+
+export interface SubscriptionDeps extends Omit<ThrottleDeps, 'send' | 'miss' | 'flush'> {
+  readonly budget: Budget
+}
+
+export class Subscription implements Addressee {
+  readonly id: string
+  readonly channel: Subscribe['channel']
+  readonly filter: SocketFilter
+  readonly deviceId: DeviceId | undefined
+  readonly selection: Selection | undefined
+  readonly owner: Subscriber
+  readonly #head: string
+  readonly #throttle: Throttle | undefined
+  readonly #budget: Budget
+  #waiting: Notice[] | undefined = []
+  #seq = 0
+
+  constructor(frame: Subscribe, owner: Subscriber, selection: Selection | undefined, deps: SubscriptionDeps) {
+    this.id = frame.id
+    this.channel = frame.channel
+    this.filter = frame.filter ?? {}
+    this.deviceId = parseDeviceId(this.filter.device_id)
+    this.selection = selection
+    this.owner = owner
+    this.#head = `{"type":"event","id":${JSON.stringify(frame.id)},"seq":`
+    this.#budget = deps.budget
+    const intervalMs = frame.throttle_ms ?? 0
+    if (intervalMs > 0) this.#throttle = this.#openThrottle(intervalMs, deps)
+  }
+
+  /** Whether the filter's group, type and tag fit. A device that is not known yet fits no such filter. */
+  fits(facts: Facts | undefined): boolean {
+    const { group, type, tag } = this.filter
+    if (group !== undefined && !isInScope(facts?.group, [group])) return false
+    if (type !== undefined && facts?.type !== type) return false
+    return tag === undefined || (facts?.tags.includes(tag) ?? false)
+  }
+
+  take(notice: Notice): void {
+    if (this.#waiting !== undefined) this.#wait(this.#waiting, notice)
+    else if (this.#throttle !== undefined) this.#throttle.take(notice)
+    else this.owner.outbox.push(this, notice)
+  }
+
+  /** The client has its answer: events follow, from the first one that a snapshot does not show. */
+  release(isShown: (notice: Notice) => boolean): void {
+    const waiting = this.#stopWaiting()
+    for (const notice of waiting) if (!isShown(notice)) this.take(notice)
+    this.owner.outbox.flush()
+  }
+
+  frameOf(notice: Notice): string {
+    this.#seq += 1
+    return `${this.#head}${this.#seq},${notice.tail}`
+  }
+
+  close(): void {
+    this.#stopWaiting()
+    this.#throttle?.close()
+    this.owner.outbox.forget(this)
+  }
+
+  #wait(waiting: Notice[], notice: Notice): void {
+    if (this.#budget.take(notice.tail.length + HELD_COST_BYTES)) waiting.push(notice)
+    else this.owner.outbox.miss(this)
+  }
+
+  #stopWaiting(): readonly Notice[] {
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const notice of waiting) this.#budget.give(notice.tail.length + HELD_COST_BYTES)
+    return waiting
+  }
+
+  #openThrottle(intervalMs: number, deps: SubscriptionDeps): Throttle {
+    const { outbox } = this.owner
+    return new Throttle(intervalMs, {
+      ...deps,
+      send: (notice) => outbox.push(this, notice),
+      miss: () => outbox.miss(this),
+      flush: () => outbox.flush(),
+    })
+  }
+}

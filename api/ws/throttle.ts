@@ -1,0 +1,116 @@
+// At most one notice per device and interval; the last one of an interval is always sent, at its end.
+import type { Clock } from '../../engine/ports/clock.ts'
+import type { DeviceId } from '../../schemas/ids.ts'
+import type { Budget } from './budget.ts'
+import { type Notice, toLatest } from './notice.ts'
+import { HELD_COST_BYTES } from './outbox.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Tally } from './tally.ts'
+
+interface Turn {
+  readonly dueAt: number
+  waiting: Notice | undefined
+}
+
+export interface ThrottleDeps {
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly scheduler: Scheduler
+  readonly budget: Budget
+  readonly tally: Tally
+  readonly send: (notice: Notice) => void
+  readonly miss: () => void
+  /** After the sends of a timer. */
+  readonly flush: () => void
+}
+
+/** Devices come due one by one; a timer takes those of this span together. */
+const SWEEP_SPAN_MS = 10
+
+export class Throttle {
+  readonly #intervalMs: number
+  readonly #deps: ThrottleDeps
+  /** In the order of their last sends: all intervals are equal, so the first is due first. */
+  readonly #turns = new Map<DeviceId, Turn>()
+  #stopTimer: (() => void) | undefined
+
+  constructor(intervalMs: number, deps: ThrottleDeps) {
+    this.#intervalMs = intervalMs
+    this.#deps = deps
+  }
+
+  take(notice: Notice): void {
+    const now = this.#deps.clock.ticks()
+    const turn = this.#turns.get(notice.deviceId)
+    if (turn === undefined || (turn.waiting === undefined && now >= turn.dueAt)) this.#start(notice, now)
+    else this.#keep(turn, notice, now)
+  }
+
+  close(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    for (const turn of this.#turns.values()) this.#deps.budget.give(costOf(turn))
+    this.#turns.clear()
+  }
+
+  #start(notice: Notice, now: number): void {
+    this.#drop(notice.deviceId)
+    this.#dropIdle(now)
+    if (!this.#deps.budget.take(HELD_COST_BYTES)) {
+      this.#deps.miss()
+      return
+    }
+    this.#turns.set(notice.deviceId, { dueAt: now + this.#intervalMs, waiting: undefined })
+    this.#deps.send(notice)
+  }
+
+  #keep(turn: Turn, notice: Notice, now: number): void {
+    const { budget } = this.#deps
+    const latest = turn.waiting === undefined ? notice : toLatest(turn.waiting, notice)
+    if (turn.waiting !== undefined) this.#deps.tally.throttled += 1
+    budget.give(turn.waiting?.tail.length ?? 0)
+    turn.waiting = budget.take(latest.tail.length) ? latest : undefined
+    if (turn.waiting === undefined) this.#deps.miss()
+    this.#arm(now)
+  }
+
+  #sweep(): void {
+    this.#stopTimer = undefined
+    const now = this.#deps.clock.ticks()
+    for (const [deviceId, turn] of this.#turns) {
+      if (turn.dueAt > now) break
+      this.#drop(deviceId)
+      if (turn.waiting !== undefined) this.#start(turn.waiting, now)
+    }
+    this.#deps.flush()
+    if (this.#turns.size > 0) this.#arm(now)
+  }
+
+  #arm(now: number): void {
+    if (this.#stopTimer !== undefined) return
+    const [first] = this.#turns.values()
+    if (first === undefined) return
+    const waitMs = Math.max(first.dueAt - now, SWEEP_SPAN_MS)
+    this.#stopTimer = this.#deps.scheduler.after(waitMs, () => this.#sweep())
+  }
+
+  /** Without a timer the turns that are over would stay. */
+  #dropIdle(now: number): void {
+    let looked = 0
+    for (const [deviceId, turn] of this.#turns) {
+      looked += 1
+      if (looked > 2 || turn.dueAt > now || turn.waiting !== undefined) return
+      this.#drop(deviceId)
+    }
+  }
+
+  #drop(deviceId: DeviceId): void {
+    const turn = this.#turns.get(deviceId)
+    if (turn === undefined) return
+    this.#turns.delete(deviceId)
+    this.#deps.budget.give(costOf(turn))
+  }
+}
+
+function costOf(turn: Turn): number {
+  return HELD_COST_BYTES + (turn.waiting?.tail.length ?? 0)
+}

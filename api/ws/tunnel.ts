@@ -1,0 +1,255 @@
+// One public port for REST and /ws: an upgrade request of the HTTP server is replayed to the WebSocket server on
+// loopback, and the two sockets are joined.
+// T1. Only headers the handshake needs pass: nobody outside can claim to come through a tunnel, and a browser's
+//     cookies do not overflow the other side's header buffer (4 KiB).
+// T2. Either side waits for the other; between them at most one read and one high-water mark are kept.
+// T3. When one side ends, the other gets what was on its way, within the linger time.
+import type { IncomingMessage, Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { toProblem } from '../../schemas/problem.ts'
+import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
+import { SOCKET_PATHS } from '../../schemas/ws.ts'
+import type { Scheduler } from './scheduler.ts'
+
+export const SECRET_HEADER = 'x-fleet-tunnel-secret'
+export const TUNNEL_HEADER = 'x-fleet-tunnel'
+export const CLIENT_HEADER = 'x-fleet-client'
+
+export interface TunnelsOptions {
+  /** Of the WebSocket server, on loopback. */
+  readonly port: number
+  readonly secret: string
+  readonly tunnelsMax: number
+  readonly lingerMs: number
+  readonly scheduler: Scheduler
+  readonly onRefused: () => void
+}
+
+const PASSED = new Set([
+  'host',
+  'origin',
+  'upgrade',
+  'connection',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-protocol',
+])
+
+export class Tunnels {
+  readonly #options: TunnelsOptions
+  readonly #open = new Map<string, Tunnel>()
+  #isClosing = false
+  #onEmpty: (() => void) | undefined
+  #next = 0
+
+  constructor(options: TunnelsOptions) {
+    this.#options = options
+  }
+
+  attach(server: Server): void {
+    server.on('upgrade', (request, socket, head) => {
+      // Node hands over the request's net.Socket; the type allows for other streams.
+      const outer = socket as Socket
+      if (isForSockets(request)) this.#take(request, outer, head)
+      else replay(server, request, outer, head)
+    })
+  }
+
+  find(id: string): Tunnel | undefined {
+    return this.#open.get(id)
+  }
+
+  /** Resolves when every tunnel is gone; those that do not end by themselves are cut after the linger time. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    if (this.#open.size === 0) return
+    const { scheduler, lingerMs } = this.#options
+    const empty = new Promise<void>((resolve) => {
+      this.#onEmpty = resolve
+    })
+    const stop = scheduler.after(lingerMs, () => {
+      for (const tunnel of [...this.#open.values()]) tunnel.cut()
+    })
+    await empty
+    stop()
+  }
+
+  #take(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.on('error', ignoreError)
+    const code = this.#refusalOf(request)
+    if (code !== undefined) {
+      this.#options.onRefused()
+      refuse(socket, code)
+      return
+    }
+    this.#next += 1
+    const id = String(this.#next)
+    const { port, secret } = this.#options
+    const inner = connect({ host: '127.0.0.1', port, noDelay: true })
+    const tunnel = new Tunnel(socket, inner, this.#options, () => this.#closed(id))
+    this.#open.set(id, tunnel)
+    // uWebSockets.js drops what comes with the request; a client may only send frames once it has the answer,
+    // but some do not wait.
+    inner.once('data', () => {
+      inner.write(head)
+      socket.resume()
+    })
+    const own = { [SECRET_HEADER]: secret, [TUNNEL_HEADER]: id, [CLIENT_HEADER]: socket.remoteAddress ?? '' }
+    inner.write(headOf(request, own), 'latin1')
+    socket.pause()
+  }
+
+  #refusalOf({ headers }: IncomingMessage): RefusalCode | undefined {
+    if (this.#isClosing || this.#open.size >= this.#options.tunnelsMax) return 'DEPENDENCY_UNAVAILABLE'
+    const isHandshake =
+      headers['sec-websocket-key']?.length === 24 && headers['sec-websocket-version'] === '13'
+    return isHandshake ? undefined : 'BAD_REQUEST'
+  }
+
+  #closed(id: string): void {
+    this.#open.delete(id)
+    if (this.#open.size === 0) this.#onEmpty?.()
+  }
+}
+
+export class Tunnel {
+  readonly #outer: Socket
+  readonly #inner: Socket
+  readonly #options: Pick<TunnelsOptions, 'scheduler' | 'lingerMs'>
+  readonly #onClosed: () => void
+  readonly #before: number
+  #farewell: Buffer | undefined
+  #hasAnswered = false
+  #stopTimer: (() => void) | undefined
+  /** Called when the client's side has taken bytes. */
+  onProgress: (() => void) | undefined
+
+  constructor(
+    outer: Socket,
+    inner: Socket,
+    options: Pick<TunnelsOptions, 'scheduler' | 'lingerMs'>,
+    onClosed: () => void,
+  ) {
+    this.#outer = outer
+    this.#inner = inner
+    this.#options = options
+    this.#onClosed = onClosed
+    // Earlier answers on the same connection are not the tunnel's.
+    this.#before = outer.bytesWritten
+    outer.setTimeout(0)
+    outer.setNoDelay(true)
+    outer.setKeepAlive(true, 30_000)
+    this.#join()
+  }
+
+  /** Of those that went in, how many bytes the client's kernel has taken. */
+  deliveredBytes(): number {
+    return this.#outer.bytesWritten - this.#outer.writableLength - this.#before
+  }
+
+  /** The client's last frame, if the other side ends without one. */
+  farewell(code: number, text: string): void {
+    const body = Buffer.from(text)
+    this.#farewell = Buffer.concat([Buffer.from([0x88, body.length + 2, code >> 8, code & 0xff]), body])
+  }
+
+  /** The other side has said goodbye; a client that does not take it is cut. */
+  endSoon(): void {
+    this.#cutLater()
+  }
+
+  cut(): void {
+    this.#inner.destroy()
+    this.#outer.destroy()
+  }
+
+  #join(): void {
+    const [outer, inner] = [this.#outer, this.#inner]
+    const onFlushed = () => this.onProgress?.()
+    inner.on('data', (chunk: Buffer) => {
+      this.#hasAnswered = true
+      if (!outer.write(chunk, onFlushed)) inner.pause()
+    })
+    outer.on('drain', () => inner.resume())
+    outer.on('data', (chunk: Buffer) => {
+      if (!inner.write(chunk)) outer.pause()
+    })
+    inner.on('drain', () => outer.resume())
+    outer.on('end', () => inner.end())
+    // 'close' follows every error.
+    inner.on('error', ignoreError)
+    inner.on('close', () => this.#innerClosed())
+    outer.on('close', () => {
+      this.#stopTimer?.()
+      inner.destroy()
+      this.#onClosed()
+    })
+  }
+
+  #innerClosed(): void {
+    this.onProgress = undefined
+    const outer = this.#outer
+    // The rest of what the client sends is read and dropped: a reset could overtake the last frame.
+    outer.removeAllListeners('data')
+    outer.resume()
+    if (!this.#hasAnswered) refuse(outer, 'DEPENDENCY_UNAVAILABLE')
+    else outer.end(this.#farewell ?? '')
+    this.#cutLater()
+  }
+
+  #cutLater(): void {
+    const { scheduler, lingerMs } = this.#options
+    this.#stopTimer ??= scheduler.after(lingerMs, () => this.cut())
+  }
+}
+
+function isForSockets({ method, url, headers }: IncomingMessage): boolean {
+  const path = (url ?? '').split('?', 1)[0]
+  const isPath = SOCKET_PATHS.some((known) => known === path)
+  return isPath && method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** With an 'upgrade' listener Node takes every request that offers one away from its handler, such as the `h2c`
+ *  of some HTTP clients. Those go back, without the offer. */
+function replay(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
+  const offers = new Set(['upgrade', 'http2-settings'])
+  const lines = pairsOf(request.rawHeaders).flatMap(([name, value]) => {
+    const key = name.toLowerCase()
+    if (offers.has(key)) return []
+    if (key !== 'connection') return [`${name}: ${value}`]
+    const kept = value.split(',').filter((word) => !offers.has(word.trim().toLowerCase()))
+    return kept.length === 0 ? [] : [`${name}: ${kept.join(',')}`]
+  })
+  const start = `${request.method} ${request.url} HTTP/${request.httpVersion}`
+  socket.unshift(Buffer.concat([Buffer.from([start, ...lines, '', ''].join('\r\n'), 'latin1'), head]))
+  server.emit('connection', socket)
+}
+
+function headOf(request: IncomingMessage, own: Readonly<Record<string, string>>): string {
+  const passed = pairsOf(request.rawHeaders).filter(([name]) => PASSED.has(name.toLowerCase()))
+  const lines = [...passed, ...Object.entries(own)].map(([name, value]) => `${name}: ${value}`)
+  return [`GET ${request.url} HTTP/1.1`, ...lines, '', ''].join('\r\n')
+}
+
+function pairsOf(rawHeaders: readonly string[]): (readonly [string, string])[] {
+  const pairs: (readonly [string, string])[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
+    pairs.push([rawHeaders[i] ?? '', rawHeaders[i + 1] ?? ''])
+  return pairs
+}
+
+function refuse(socket: Socket, code: RefusalCode): void {
+  const body = JSON.stringify(toProblem({ code, detail: {} }, { instance: '/ws', requestId: 'upgrade' }))
+  const { status } = REFUSALS[code]
+  const lines = [
+    `HTTP/1.1 ${status} ${code}`,
+    'content-type: application/problem+json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'sec-websocket-version: 13',
+    ...(status === 503 ? ['retry-after: 2'] : []),
+    'connection: close',
+  ]
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function ignoreError(): void {}

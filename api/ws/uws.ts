@@ -1,0 +1,211 @@
+// The WebSocket server on uWebSockets.js, listening on loopback. It knows frames and buffers, not the protocol.
+// A WebSocket of uWebSockets.js may not be touched once it is closed, and its ArrayBuffers live only during the
+// call: `UwsWire` and the handlers below keep both facts to themselves.
+
+import {
+  App,
+  type HttpRequest,
+  type us_listen_socket_close,
+  us_socket_local_port,
+  type WebSocket,
+  type WebSocketBehavior,
+} from 'uWebSockets.js'
+import { timingSafeEqual } from 'node:crypto'
+import type { LIMITS } from '../../engine/limits.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import {
+  CLOSE_CODES,
+  type CloseReason,
+  SOCKET_PATHS,
+  SOCKET_PROTOCOL,
+  TOKEN_PROTOCOL_PREFIX,
+} from '../../schemas/ws.ts'
+import type { Tally } from './tally.ts'
+import { CLIENT_HEADER, SECRET_HEADER, TUNNEL_HEADER, type Tunnel } from './tunnel.ts'
+import type { Hello, Wire, WireEvents } from './wire.ts'
+
+export interface WireServer {
+  readonly port: number
+  close(): void
+}
+
+type WireLimit = keyof Pick<
+  typeof LIMITS,
+  'frameInBytesMax' | 'socketOutBytesMax' | 'socketInFlightBytesMax' | 'socketPingEverySec'
+>
+
+export interface WireServerOptions {
+  readonly limits: { readonly [Name in WireLimit]: number }
+  readonly tally: Tally
+  /** Requests without it are refused, unless `allowDirect`. */
+  readonly secret: string
+  readonly allowDirect: boolean
+  readonly tunnel: (id: string) => Tunnel | undefined
+  readonly accept: (wire: Wire, hello: Hello) => WireEvents
+}
+
+interface Peer {
+  readonly hello: Hello
+  readonly tunnel: Tunnel | undefined
+  wire: UwsWire | undefined
+  events: WireEvents | undefined
+}
+
+/** uWebSockets.js pings at `idleTimeout` less this, and waits this for the answer. */
+const PONG_WAIT_SEC = 16
+const ABNORMAL = 1006
+const TOO_BIG = 'Received too big message'
+
+export async function openWireServer(options: WireServerOptions): Promise<WireServer> {
+  const app = App()
+  for (const path of SOCKET_PATHS) app.ws<Peer>(path, behaviourOf(options))
+  const listening = await new Promise<Parameters<typeof us_listen_socket_close>[0] | false>((resolve) => {
+    app.listen('127.0.0.1', 0, resolve)
+  })
+  if (listening === false)
+    throw new Fault('PORT_IN_USE', { retryable: false, message: 'no free loopback port for /ws' })
+  return {
+    // The typings name the two kinds of socket apart; the function takes both.
+    port: us_socket_local_port(listening as Parameters<typeof us_socket_local_port>[0]),
+    close: () => void app.close(),
+  }
+}
+
+function behaviourOf(options: WireServerOptions): WebSocketBehavior<Peer> {
+  const { limits, tally } = options
+  return {
+    // Twice the limit: what is only a little too large gets its answer, what is more is cut.
+    maxPayloadLength: 2 * limits.frameInBytesMax,
+    maxBackpressure: 2 * limits.socketOutBytesMax,
+    closeOnBackpressureLimit: false,
+    idleTimeout: limits.socketPingEverySec + PONG_WAIT_SEC,
+    sendPingsAutomatically: true,
+    upgrade(res, req, context) {
+      const isTunnelled = isSecret(req.getHeader(SECRET_HEADER), options.secret)
+      if (!isTunnelled && !options.allowDirect) {
+        res.writeStatus('403 Forbidden').end('', true)
+        return
+      }
+      const tunnel = isTunnelled ? options.tunnel(req.getHeader(TUNNEL_HEADER)) : undefined
+      const ip = isTunnelled
+        ? req.getHeader(CLIENT_HEADER)
+        : Buffer.from(res.getRemoteAddressAsText()).toString()
+      const { hello, protocol } = readHello(req, ip)
+      const peer: Peer = { hello, tunnel, wire: undefined, events: undefined }
+      res.upgrade(peer, req.getHeader('sec-websocket-key'), protocol, '', context)
+    },
+    open(ws) {
+      const peer = ws.getUserData()
+      const wire = new UwsWire(ws, peer.tunnel, { limits, tally })
+      peer.wire = wire
+      const events = options.accept(wire, peer.hello)
+      peer.events = events
+      if (peer.tunnel !== undefined) peer.tunnel.onProgress = () => events.drained()
+      if (wire.isClosed) events.closed()
+    },
+    message(ws, bytes, isBinary) {
+      const { events } = ws.getUserData()
+      if (bytes.byteLength > limits.frameInBytesMax) events?.tooLarge()
+      else events?.received(isBinary ? undefined : Buffer.from(bytes).toString('utf8'))
+    },
+    drain(ws) {
+      ws.getUserData().events?.drained()
+    },
+    close(ws, code, reason) {
+      const { wire, events, tunnel } = ws.getUserData()
+      wire?.markClosed()
+      if (code === ABNORMAL) farewell(tunnel, Buffer.from(reason).toString('utf8'))
+      events?.closed()
+    },
+  }
+}
+
+/** uWebSockets.js cuts a broken client without a word; behind a tunnel we can still say why. */
+function farewell(tunnel: Tunnel | undefined, reason: string): void {
+  if (reason === TOO_BIG) tunnel?.farewell(CLOSE_CODES.tooLarge, 'frame too large')
+  else if (reason !== '') tunnel?.farewell(CLOSE_CODES.protocol, 'not a valid frame')
+}
+
+function readHello(req: HttpRequest, ip: string): { readonly hello: Hello; readonly protocol: string } {
+  const offered = req
+    .getHeader('sec-websocket-protocol')
+    .split(',')
+    .map((name) => name.trim())
+  const bearer = offered.find((name) => name.startsWith(TOKEN_PROTOCOL_PREFIX))
+  const token = bearer?.slice(TOKEN_PROTOCOL_PREFIX.length) ?? (req.getQuery('token') || undefined)
+  return {
+    hello: { ip, token, ticket: req.getQuery('ticket') || undefined },
+    protocol: offered.includes(SOCKET_PROTOCOL) ? SOCKET_PROTOCOL : '',
+  }
+}
+
+function isSecret(given: string, secret: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(secret)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+class UwsWire implements Wire {
+  readonly #ws: WebSocket<Peer>
+  readonly #tunnel: Tunnel | undefined
+  readonly #deps: Pick<WireServerOptions, 'limits' | 'tally'>
+  #sentBytes = 0
+  isClosed = false
+
+  constructor(
+    ws: WebSocket<Peer>,
+    tunnel: Tunnel | undefined,
+    deps: Pick<WireServerOptions, 'limits' | 'tally'>,
+  ) {
+    this.#ws = ws
+    this.#tunnel = tunnel
+    this.#deps = deps
+  }
+
+  send(frame: string): void {
+    if (this.isClosed) return
+    this.#sentBytes += Buffer.byteLength(frame) + headBytesOf(frame.length)
+    // 2 is "dropped": the caller looked at the pressure first, so this is a client beyond help.
+    if (this.#ws.send(frame) === 2) this.end('tryLater', 'too slow')
+  }
+
+  cork(run: () => void): void {
+    if (!this.isClosed) this.#ws.cork(run)
+  }
+
+  pressure(): number {
+    if (this.isClosed) return 0
+    const { socketOutBytesMax, socketInFlightBytesMax } = this.#deps.limits
+    const own = this.#ws.getBufferedAmount() / socketOutBytesMax
+    if (this.#tunnel === undefined) return own
+    const delivered = this.#tunnel.deliveredBytes()
+    // Pings and the handshake pass the tunnel uncounted; an empty tunnel sets that right.
+    if (delivered > this.#sentBytes) this.#sentBytes = delivered
+    return Math.max(own, (this.#sentBytes - delivered) / socketInFlightBytesMax)
+  }
+
+  deliveredBytes(): number {
+    if (this.#tunnel !== undefined) return this.#tunnel.deliveredBytes()
+    return this.isClosed ? this.#sentBytes : this.#sentBytes - this.#ws.getBufferedAmount()
+  }
+
+  end(why: CloseReason, text: string): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    const code = CLOSE_CODES[why]
+    const { closed } = this.#deps.tally
+    closed[code] = (closed[code] ?? 0) + 1
+    this.#tunnel?.endSoon()
+    // Calls the close handler before it returns.
+    this.#ws.end(code, text)
+  }
+
+  markClosed(): void {
+    this.isClosed = true
+  }
+}
+
+/** The header of a server's frame. Text counts as characters here: a boundary missed costs a few bytes. */
+function headBytesOf(length: number): number {
+  if (length < 126) return 2
+  return length < 65_536 ? 4 : 10
+}

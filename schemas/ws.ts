@@ -1,0 +1,153 @@
+// The frames of /ws. A client's frame is checked here and nowhere else; a server's frame is a type and its text.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { type Static, Type } from 'typebox'
+import { BODY_LIMITS } from './body-limits.ts'
+import { choice } from './json-schema.ts'
+import type { FieldError, Problem, RefusalAbout } from './problem.ts'
+import type { Role } from './vocabulary.ts'
+
+export const SOCKET_PROTOCOL = 'fleet.v1'
+export const TOKEN_PROTOCOL_PREFIX = 'bearer.'
+export const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
+
+const CHANNELS = ['devices', 'telemetry', 'commands', 'shadows', 'ota', 'alerts', 'logs', 'events'] as const
+export type ChannelName = (typeof CHANNELS)[number]
+
+export const CLOSE_CODES = {
+  protocol: 1002,
+  abuse: 1008,
+  restart: 1012,
+  tryLater: 1013,
+  unauthenticated: 4401,
+  forbidden: 4403,
+  authTimeout: 4408,
+  tooLarge: 4413,
+  tooMany: 4429,
+} as const
+export type CloseReason = keyof typeof CLOSE_CODES
+
+const SubscriptionId = Type.String({ minLength: 1, maxLength: BODY_LIMITS.subscriptionIdCharsMax })
+
+/** The parts AND together. A word that is not known is refused: a typing error must not widen a filter. */
+export const SocketFilter = Type.Object(
+  {
+    device_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' })),
+    group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
+    type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    tag: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax })),
+    metrics: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
+        minItems: 1,
+        maxItems: BODY_LIMITS.metricsPerSubscriptionMax,
+        description: 'Dotted names, or the start of some at a dot',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type SocketFilter = Static<typeof SocketFilter>
+
+const Auth = Type.Object({ type: Type.Literal('auth'), token: Type.String({ minLength: 1 }) })
+const Subscribe = Type.Object({
+  type: Type.Literal('subscribe'),
+  id: SubscriptionId,
+  channel: choice(CHANNELS),
+  filter: Type.Optional(SocketFilter),
+  throttle_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: BODY_LIMITS.throttleMaxMs })),
+  snapshot: Type.Optional(Type.Boolean()),
+})
+const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), id: SubscriptionId })
+const Ping = Type.Object({ type: Type.Literal('ping') })
+
+export type Auth = Static<typeof Auth>
+export type Subscribe = Static<typeof Subscribe>
+export type ClientFrame = Auth | Subscribe | Static<typeof Unsubscribe> | Static<typeof Ping>
+
+/** The problem of a refused frame: REST's object without its `type`, which here names the frame. */
+export type SocketProblem = Omit<Problem, 'type'>
+
+export type ServerFrame =
+  | {
+      readonly type: 'auth_ok'
+      readonly user: {
+        readonly id: string
+        readonly email: string
+        readonly name: string
+        readonly role: Role
+      }
+      readonly expires_at: string
+    }
+  | { readonly type: 'token_expiring'; readonly in: number }
+  | { readonly type: 'subscribed' | 'unsubscribed'; readonly id: string }
+  | { readonly type: 'resync'; readonly id: string; readonly dropped: number }
+  | { readonly type: 'error'; readonly id?: string; readonly problem: SocketProblem }
+  | { readonly type: 'pong' }
+
+export type ParsedFrame =
+  | { readonly kind: 'frame'; readonly frame: ClientFrame }
+  | { readonly kind: 'refused'; readonly id: string | undefined; readonly about: RefusalAbout }
+
+const ajv = new Ajv({ strict: true, strictTypes: false, allErrors: false })
+const CHECKS: Readonly<Record<ClientFrame['type'], ValidateFunction>> = {
+  auth: ajv.compile(Auth),
+  subscribe: ajv.compile(Subscribe),
+  unsubscribe: ajv.compile(Unsubscribe),
+  ping: ajv.compile(Ping),
+}
+
+export function parseClientFrame(text: string): ParsedFrame {
+  const value = parseObject(text)
+  if (value === undefined) return refused('BAD_REQUEST', undefined, 'a frame is one JSON object')
+  const id =
+    typeof value['id'] === 'string' ? value['id'].slice(0, BODY_LIMITS.subscriptionIdCharsMax) : undefined
+  const type = value['type']
+  const known = typeof type === 'string' && Object.hasOwn(CHECKS, type)
+  if (!known)
+    return refused('VALIDATION_FAILED', id, `type must be one of ${Object.keys(CHECKS).join(', ')}`, [
+      { path: '/type', code: 'ENUM', message: 'is not a known frame' },
+    ])
+  // `hasOwn` has just shown that it is a key.
+  const check = CHECKS[type as ClientFrame['type']]
+  if (!check(value))
+    return refused('VALIDATION_FAILED', id, 'the frame is not valid', toFieldErrors(check.errors))
+  // The schema of this type has accepted the value.
+  return { kind: 'frame', frame: value as unknown as ClientFrame }
+}
+
+export function frameText(frame: ServerFrame): string {
+  return JSON.stringify(frame)
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Not JSON: the caller says so.
+    return undefined
+  }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  // Just shown to be an object.
+  return isObject ? (value as Record<string, unknown>) : undefined
+}
+
+function refused(
+  code: RefusalAbout['code'],
+  id: string | undefined,
+  message: string,
+  errors?: readonly FieldError[],
+): ParsedFrame {
+  return {
+    kind: 'refused',
+    id,
+    about: { code, detail: errors === undefined ? { message } : { message, errors } },
+  }
+}
+
+function toFieldErrors(errors: readonly ErrorObject[] | null | undefined): FieldError[] {
+  return (errors ?? []).map((error) => ({
+    path: error.instancePath === '' ? '/' : error.instancePath,
+    code: error.keyword.replace(/[A-Z]/g, '_$&').toUpperCase(),
+    message: error.message ?? 'is not valid',
+  }))
+}
