@@ -2,8 +2,8 @@
 import { resolve } from 'node:path'
 import { parsePrivateKey } from './auth/private-key.ts'
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-export const REGISTRATIONS = ['open', 'bootstrap', 'locked'] as const
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const REGISTRATIONS = ['open', 'bootstrap', 'locked'] as const
 export type Registration = (typeof REGISTRATIONS)[number]
 
 /** `kept`: made at the first start and kept by the store. */

@@ -7,7 +7,7 @@ export const DeadLetterQuery = Type.Object(
   { ...PAGE_QUERY, device_id: Type.Optional(Type.String()) },
   { additionalProperties: false },
 )
-export const DeadLetterBody = Type.Object(
+const DeadLetterBody = Type.Object(
   {
     id: Type.String(),
     device_id: Type.String(),

@@ -4,7 +4,7 @@ import { choice } from './json-schema.ts'
 
 export const Liveness = Type.Object({ status: choice(['live']) }, { title: 'Liveness' })
 
-export const READINESS = ['ready', 'starting', 'draining', 'degraded'] as const
+const READINESS = ['ready', 'starting', 'draining', 'degraded'] as const
 export const Readiness = Type.Object(
   {
     status: choice(READINESS),

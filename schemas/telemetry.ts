@@ -28,7 +28,7 @@ export const HistoryQuery = Type.Object(
   { additionalProperties: false },
 )
 
-export const BucketBody = Type.Object(
+const BucketBody = Type.Object(
   {
     time: Instant,
     avg: Type.Number(),

@@ -3,7 +3,7 @@
 export const quoted = (etag: string): string => `"${etag}"`
 
 /** The tags of an `If-Match` or `If-None-Match` header, without quotes; `*` stands for any. */
-export function parseEtags(header: string): readonly { readonly tag: string; readonly weak: boolean }[] {
+function parseEtags(header: string): readonly { readonly tag: string; readonly weak: boolean }[] {
   return header.split(',').map((part) => {
     const text = part.trim()
     const weak = text.startsWith('W/')

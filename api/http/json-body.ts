@@ -38,7 +38,7 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /** Counts brackets outside of strings; says nothing about whether the text is JSON. */
-export function isDeeperThan(bytes: Uint8Array, depthMax: number): boolean {
+function isDeeperThan(bytes: Uint8Array, depthMax: number): boolean {
   let depth = 0
   let inString = false
   for (let i = 0; i < bytes.length; i++) {

@@ -39,6 +39,8 @@ export function refusalsOf(route: RouteSpec): readonly RefusalCode[] {
     if (route.access.length < 3) codes.add('FORBIDDEN')
   }
   if (route.query !== undefined) codes.add('VALIDATION_FAILED')
+  // A parameter that cannot be decoded.
+  if (route.params !== undefined) codes.add('BAD_REQUEST')
   if (route.body !== undefined)
     codes
       .add('VALIDATION_FAILED')

@@ -47,13 +47,17 @@ export function createValidation(): Validation {
 
 function toRefusal(found: readonly ErrorObject[] | null | undefined, source: Source): Refusal {
   const errors = (found ?? [])
-    // A union says what each of its members wants; `anyOf` itself adds nothing but the number of members.
-    .filter(({ keyword }, _, { length }) => keyword !== 'anyOf' || length === 1)
+    // Of a field that may be null, only what its other shape wants is worth telling.
+    .filter((error, _, { length }) => length === 1 || !isNoise(error))
     .slice(0, LIMITS.validationErrorsMax)
     .map((error) => toFieldError(error, source))
   const first = errors[0]
   const message = first === undefined ? 'the value is not valid' : `${first.path || '/'}: ${first.message}`
   return refused('VALIDATION_FAILED', { message, errors })
+}
+
+function isNoise({ keyword, params: { type } }: ErrorObject): boolean {
+  return keyword === 'anyOf' || (keyword === 'type' && type === 'null')
 }
 
 const CODES: Readonly<Record<string, string>> = {

@@ -41,3 +41,8 @@ function isDeeper(value: Json, depthMax: number): boolean {
   if (depthMax === 0) return true
   return Object.values(value).some((inner: Json) => isDeeper(inner, depthMax - 1))
 }
+
+/** Tags are a set. */
+export function unique<T extends readonly string[] | null | undefined>(tags: T) {
+  return Array.isArray(tags) ? [...new Set(tags)] : tags
+}

@@ -1,39 +1,36 @@
 // /devices: the fleet's records. Everyone may look, an admin may change.
-import type { Static } from 'typebox'
 import type { Device } from '../../engine/domain/device/record.ts'
 import type { DeviceView, Engine } from '../../engine/index.ts'
 import type { DeviceFilter, DeviceSort } from '../../engine/ports/store.ts'
-import type { User } from '../../engine/ports/users.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import {
   DeviceBody,
   DeviceListQuery,
   DevicePage,
   DeviceParams,
-  EditDeviceBody,
   RegisterDeviceBody,
   RegisteredDevice,
-  ReplaceDeviceBody,
 } from '../../schemas/device.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import { ROLES } from '../../schemas/vocabulary.ts'
-import { isInScope, scopeOf } from '../auth/scope.ts'
+import { scopeOf } from '../auth/scope.ts'
 import { ownFilter } from '../auth/tokens.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
-import { type Answer, answer, invalid, type Refusal, refused } from '../http/answer.ts'
-import { isFresh, parseIfMatch, quoted } from '../http/etag.ts'
-import { JSON_TYPES } from '../http/json-body.ts'
+import { type Answer, answer, invalid, refused } from '../http/answer.ts'
+import { isFresh, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { API, type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { immutableFields, metadataTooLarge } from './device-checks.ts'
+import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
+import { metadataTooLarge, unique } from './device-checks.ts'
+import { deviceEditRoutes } from './device-edits.ts'
 
 const PATH = `${API}/devices`
 const ONE = `${PATH}/{device_id}`
 const tag = 'devices'
 
 export function deviceRoutes(services: Services): readonly Route[] {
-  return [...collectionRoutes(services), ...readRoutes(services), ...changeRoutes(services)]
+  return [...collectionRoutes(services), ...readRoutes(services), ...deviceEditRoutes(services)]
 }
 
 function collectionRoutes(services: Services): readonly Route[] {
@@ -131,106 +128,6 @@ function readRoutes(services: Services): readonly Route[] {
   ]
 }
 
-function changeRoutes(services: Services): readonly Route[] {
-  const { engine } = services
-  const shared = { tag, path: ONE, access: ['admin'], params: DeviceParams } as const
-  const refusals = [
-    'NOT_FOUND',
-    'IMMUTABLE_FIELD',
-    'PRECONDITION_FAILED',
-    'DEVICE_DECOMMISSIONED',
-    'INVALID_STATE_TRANSITION',
-  ] as const
-  return [
-    route({
-      ...shared,
-      method: 'PUT',
-      operationId: 'replaceDevice',
-      summary: 'Replace what may be changed of a device',
-      body: ReplaceDeviceBody,
-      replies: { 200: DeviceBody },
-      refusals,
-      handle: ({ params, body, user, header }) =>
-        edit(services, { text: params.device_id, body, replace: true, user, ifMatch: header('if-match') }),
-    }),
-    route({
-      ...shared,
-      method: 'PATCH',
-      operationId: 'editDevice',
-      summary: 'Change some of a device, or move its status by hand',
-      body: EditDeviceBody,
-      bodyTypes: JSON_TYPES,
-      replies: { 200: DeviceBody },
-      refusals,
-      handle: ({ params, body, user, header }) =>
-        edit(services, { text: params.device_id, body, replace: false, user, ifMatch: header('if-match') }),
-    }),
-    route({
-      ...shared,
-      method: 'DELETE',
-      operationId: 'decommissionDevice',
-      summary: 'Decommission a device',
-      replies: { 200: DeviceBody },
-      refusals: ['NOT_FOUND', 'PRECONDITION_FAILED'],
-      async handle({ params, user, header }) {
-        const view = await visible(engine, params.device_id, user)
-        if (view === undefined) return noSuchDevice()
-        const { id, revision } = view.device
-        if (parseIfMatch(header('if-match'), revision).kind === 'stale')
-          return stale(view, header('if-match'))
-        const submitted = await engine.submit(id, { kind: 'decommission' }, user.id)
-        return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
-      },
-    }),
-  ]
-}
-
-interface EditCall {
-  readonly text: string
-  readonly body: Static<typeof EditDeviceBody>
-  readonly replace: boolean
-  readonly user: User
-  readonly ifMatch: string | undefined
-}
-
-async function edit(
-  services: Services,
-  { text, body, replace, user, ifMatch }: EditCall,
-): Promise<Answer | Refusal> {
-  const { engine } = services
-  const view = await visible(engine, text, user)
-  if (view === undefined) return noSuchDevice()
-  const refusal = immutableFields(body) ?? metadataTooLarge(body.metadata)
-  if (refusal !== undefined) return refusal
-  const condition = parseIfMatch(ifMatch, view.device.revision)
-  if (condition.kind === 'stale') return stale(view, ifMatch)
-  const submitted = await engine.submit(
-    view.device.id,
-    {
-      kind: 'edit',
-      replace,
-      name: body.name,
-      description: body.description,
-      group: body.group,
-      tags: unique(body.tags),
-      metadata: body.metadata,
-      // [contract 2.5] Moving the status is what PATCH is for.
-      ...(replace ? {} : { status: body.status, statusReason: body.status_reason }),
-      // Checked again by the device's actor: another edit may be on its way.
-      ifRevision: condition.kind === 'revision' ? condition.revision : undefined,
-    },
-    user.id,
-  )
-  return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
-}
-
-/** The device, unless it is outside the user's groups: that looks the same as absent. */
-async function visible(engine: Engine, text: string, user: User): Promise<DeviceView | undefined> {
-  const deviceId = parseDeviceId(text)
-  const view = deviceId === undefined ? undefined : await engine.view(deviceId)
-  return view !== undefined && isInScope(view.device.group, scopeOf(user)) ? view : undefined
-}
-
 /** A device whose live side cannot be asked any more is shown by its record. */
 async function viewsOf(engine: Engine, devices: readonly Device[]): Promise<readonly DeviceView[]> {
   const views = await engine.views(devices.map(({ id }) => id))
@@ -268,10 +165,6 @@ async function registeredAnswer(services: Services, view: DeviceView): Promise<A
   return answer(201, body, headers)
 }
 
-function deviceAnswer(services: Services, view: DeviceView): Answer {
-  return answer(200, deviceBody(view, services), { etag: quoted(deviceEtag(view)) })
-}
-
 /** `sort=name:ASC`; a field alone sorts upwards. */
 function parseSort(sort: string | undefined): { readonly sort?: DeviceSort; readonly descending?: boolean } {
   if (sort === undefined) return {}
@@ -279,15 +172,6 @@ function parseSort(sort: string | undefined): { readonly sort?: DeviceSort; read
   // The query's schema lets only the names of fields through.
   return { sort: field as DeviceSort, descending: direction.toLowerCase() === 'desc' }
 }
-
-function unique<T extends readonly string[] | null | undefined>(tags: T) {
-  return Array.isArray(tags) ? [...new Set(tags)] : tags
-}
-
-const noSuchDevice = () => refused('NOT_FOUND', { message: 'no such device' })
-
-const stale = (view: DeviceView, got: string | undefined) =>
-  refused('PRECONDITION_FAILED', { expected: quoted(deviceEtag(view)), got })
 
 const unknownType = ({ deviceTypes }: Services, place: 'body' | 'query') =>
   invalid('/type', {

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { LIMITS } from '../../engine/limits.ts'
+import { UserId } from '../../schemas/ids.ts'
+import { FakeClock, FakeEngine } from '../http/fake-engine.ts'
+import { NOW } from '../http/rest-harness.ts'
+import { createIds } from '../ids.ts'
+import { createFirstAdmin } from './first-admin.ts'
+import { LoginLimiter } from './login-limiter.ts'
+import { openPasswords } from './passwords.ts'
+import { isInScope, scopeOf } from './scope.ts'
+
+test('a password is hashed with argon2id at the cost OWASP names, and verifies', async () => {
+  const passwords = openPasswords()
+  const hashed = await passwords.hash('correct horse')
+  expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(await passwords.verify('correct horse', hashed)).toBe(true)
+  expect(await passwords.verify('wrong horse', hashed)).toBe(false)
+  expect(await passwords.verify('correct horse', undefined)).toBe(false)
+})
+
+test('letters composed in another way are the same password', async () => {
+  const passwords = openPasswords()
+  const hashed = await passwords.hash('caf\u00e9 caf\u00e9')
+  expect(await passwords.verify('cafe\u0301 cafe\u0301', hashed)).toBe(true)
+})
+
+test('a flood of hashes waits in a bounded queue; what is over it is turned away at once', async () => {
+  const passwords = openPasswords()
+  const room = LIMITS.hashesAtOnceMax + LIMITS.hashesWaitingMax
+  const results = await Promise.all(Array.from({ length: room + 5 }, () => passwords.hash('correct horse')))
+  expect(results.filter((result) => result === 'busy').length).toBe(5)
+  expect(await passwords.hash('correct horse')).not.toBe('busy')
+})
+
+test('the login limiter forgets old keys rather than grow', () => {
+  const clock = new FakeClock(NOW)
+  const limiter = new LoginLimiter(clock)
+  for (let i = 0; i < 10; i++) expect(limiter.take('first')).toBe(0)
+  expect(limiter.take('first')).toBe(6)
+  for (let i = 0; i < LIMITS.loginKeysMax; i++) limiter.take(`key ${i}`)
+  expect(limiter.take('first')).toBe(0)
+})
+
+test('a scope covers its group and what lies below, at the slash', () => {
+  const scope = ['eu', 'us/west']
+  const inScope = ['eu', 'eu/north', 'us/west/1', 'europe', 'us', 'us/western', undefined].map((group) =>
+    isInScope(group, scope),
+  )
+  expect(inScope).toEqual([true, true, true, false, false, false, false])
+  expect(scopeOf({ role: 'admin', groups: scope })).toBeUndefined()
+  expect(scopeOf({ role: 'operator', groups: [] })).toBeUndefined()
+  expect(scopeOf({ role: 'viewer', groups: scope })).toBe(scope)
+})
+
+test('the first admin is made once: as set, or with a password shown once', async () => {
+  const passwords = openPasswords()
+  const make = async (settings: object, users = new FakeEngine(new FakeClock(NOW)).users) => {
+    const clock = new FakeClock(NOW)
+    const all = {
+      adminEmail: undefined,
+      adminPassword: undefined,
+      registration: 'open' as const,
+      ...settings,
+    }
+    const made = await createFirstAdmin({ users, passwords, clock, ids: createIds(clock), settings: all })
+    return { made, users }
+  }
+  const generated = await make({})
+  const password = generated.made?.generatedPassword ?? ''
+  expect(password.length).toBeGreaterThanOrEqual(16)
+  const admin = generated.users.getByEmail('admin@fleet.local')
+  expect(admin?.role).toBe('admin')
+  expect(await passwords.verify(password, admin?.passwordHash)).toBe(true)
+  expect((await make({}, generated.users)).made).toBeUndefined()
+  const set = await make({ adminEmail: 'Boss@b.c', adminPassword: 'correct horse' })
+  expect(set.made).toEqual({ email: 'boss@b.c', generatedPassword: undefined })
+  expect(set.users.get(UserId('nobody'))).toBeUndefined()
+  expect((await make({ registration: 'bootstrap' })).made).toBeUndefined()
+  expect((await make({ registration: 'bootstrap', adminEmail: 'a@b.c' })).made?.email).toBe('a@b.c')
+})

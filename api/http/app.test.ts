@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest'
+import { openLogger } from '../logging.ts'
+import { openHarness, SECRET } from './rest-harness.ts'
+
+const REGISTER = 'POST /api/v1/auth/register'
+const json = { 'content-type': 'application/json' }
+
+describe('a request that cannot be read', () => {
+  test.each([
+    ['malformed', '{"email":'],
+    ['nothing like JSON', 'hello'],
+    ['5 000 levels deep', `${'['.repeat(5000)}${']'.repeat(5000)}`],
+    ['5 000 levels deep inside a field', `{"metadata":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`],
+    ['not closed', '['.repeat(5000)],
+    ['a prototype key', '{"__proto__":{"admin":true}}'],
+    ['an escaped prototype key', '{"\\u005f_proto__":{"admin":true}}'],
+    ['a constructor key', '{"constructor":{"prototype":{"admin":true}}}'],
+    ['invalid UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+  ])('%s: 400', async (_, body) => {
+    const { request } = openHarness()
+    const { status, body: problem } = await request(REGISTER, { body, headers: json })
+    expect([status, problem.code]).toEqual([400, 'BAD_REQUEST'])
+    expect(({} as { admin?: boolean }).admin).toBeUndefined()
+  })
+
+  test.each([
+    ['another type', 'application/x-www-form-urlencoded'],
+    ['text', 'text/plain'],
+    ['a tab in the type', 'application/json\ta'],
+    ['xml', 'application/xml'],
+  ])('%s: 415', async (_, type) => {
+    const { request } = openHarness()
+    const { status, body } = await request(REGISTER, { body: 'a=b', headers: { 'content-type': type } })
+    expect([status, body.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
+  })
+
+  test('a body over the limit: 413 with both figures', async () => {
+    const { request } = openHarness()
+    const body = `{"email":"${'x'.repeat(1024 * 1024)}"}`
+    const { status, body: problem } = await request(REGISTER, { body, headers: json })
+    expect(status).toBe(413)
+    expect(problem).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', limit: 1024 * 1024, actual: body.length })
+  })
+
+  test.each(['""', '[]', 'null', '5', ''])('a body that is no object: %j: 422', async (body) => {
+    const { request } = openHarness()
+    expect((await request(REGISTER, { body, headers: json })).status).toBe(422)
+  })
+
+  test('a large wrong body is told its first mistake only', async () => {
+    const { login, request } = openHarness()
+    const { token } = await login('admin')
+    const body = { name: 'x', type: 'simulator', tags: Array(100_000).fill(1) }
+    const { status, body: problem } = await request('POST /api/v1/devices', { token, body })
+    expect([status, problem.errors.length]).toEqual([422, 1])
+  })
+
+  test('a path that cannot be decoded: 400', async () => {
+    const { request } = openHarness()
+    expect((await request('GET /api/v1/devices/%zz')).status).toBe(400)
+  })
+})
+
+describe('a path or method that is not there', () => {
+  test.each([
+    '/',
+    '/api/v1',
+    '/api/v1/nothing',
+    '/api/v2/devices',
+
+    '/api/v1/devices/a/b',
+  ])('%s: 404', async (path) => {
+    const { request } = openHarness()
+    const { status, body } = await request(`GET ${path}?token=secret`)
+    expect([status, body.code, body.instance]).toEqual([404, 'NOT_FOUND', path])
+  })
+
+  test.each([
+    ['DELETE /api/v1/devices', 'GET, HEAD, POST'],
+    ['POST /api/v1/devices/r', 'GET, HEAD, PUT, PATCH, DELETE'],
+    ['GET /api/v1/auth/login', 'POST'],
+    ['PUT /metrics', 'GET, HEAD'],
+  ])('%s: 405 and what is allowed', async (line, allow) => {
+    const { request } = openHarness()
+    const { status, headers, body } = await request(line)
+    expect([status, headers['allow'], body.code]).toEqual([405, allow, 'METHOD_NOT_ALLOWED'])
+  })
+
+  test('OPTIONS tells the methods; there are no CORS headers', async () => {
+    const { request } = openHarness()
+    const { status, headers } = await request('OPTIONS /api/v1/devices', {
+      headers: { origin: 'http://evil.example' },
+    })
+    expect([status, headers['allow'], headers['access-control-allow-origin']]).toEqual([
+      204,
+      'GET, HEAD, POST',
+      undefined,
+    ])
+  })
+
+  test('HEAD is GET without its body', async () => {
+    const { request } = openHarness()
+    const { status, text } = await request('HEAD /livez')
+    expect([status, text]).toEqual([200, ''])
+  })
+})
+
+describe('every answer', () => {
+  test('carries the request’s id, or one of ours when it is not safe', async () => {
+    const { request } = openHarness()
+    const idFor = async (id: string) => {
+      const { headers, body } = await request('GET /nowhere', { headers: { 'x-request-id': id } })
+      expect(body.request_id).toBe(headers['x-request-id'])
+      return headers['x-request-id']
+    }
+    expect(await idFor('abc-1:2')).toBe('abc-1:2')
+    for (const unsafe of ['a b', '<x>', 'x'.repeat(129), ''])
+      expect(await idFor(unsafe)).toMatch(/^req_[0-9a-z]{26}$/)
+  })
+
+  test('carries the security headers', async () => {
+    const { request } = openHarness()
+    for (const line of ['GET /livez', 'GET /nowhere', 'GET /api/v1/devices', 'GET /%zz'])
+      expect((await request(line)).headers).toMatchObject({
+        'content-security-policy': expect.stringContaining("default-src 'none'"),
+        'referrer-policy': 'no-referrer',
+      })
+  })
+
+  test('of a mistake of ours says nothing about it, and logs it with the request’s id', async () => {
+    const lines: string[] = []
+    const logger = openLogger({ level: 'debug', to: { write: (line) => void lines.push(line) } })
+    const { request, login, engine, device } = openHarness({ logger })
+    await device('r')
+    const { token } = await login('admin')
+    engine.bug = new Error('SELECT secret FROM /etc/passwd')
+    const { status, body, text } = await request('GET /api/v1/devices/r', { token })
+    expect([status, body.code]).toEqual([500, 'INTERNAL'])
+    expect(text).not.toMatch(/SELECT|passwd|at .*\.ts/)
+    const logged = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 'error')
+    expect(logged).toMatchObject({ request_id: body.request_id, path: '/api/v1/devices/r' })
+  })
+})
+
+describe('observation', () => {
+  test('one figure per request, by the route’s pattern', async () => {
+    const { request, done } = openHarness()
+    await request('GET /api/v1/devices/some-device')
+    await request('GET /nowhere/at/all')
+    expect(done).toEqual([
+      { method: 'GET', route: '/api/v1/devices/{device_id}', status: 401, seconds: expect.any(Number) },
+      { method: 'GET', route: 'unmatched', status: 404, seconds: expect.any(Number) },
+    ])
+  })
+
+  test('no secret reaches the log, and no probe does', async () => {
+    const lines: string[] = []
+    const logger = openLogger({ level: 'trace', to: { write: (line) => void lines.push(line) } })
+    const { request, login } = openHarness({ logger })
+    const { token } = await login('admin')
+    const canary = 'canary-password'
+    await request(REGISTER, { body: { email: 'a@b.c', password: canary, name: 'x' } })
+    const { body } = await request('POST /api/v1/auth/login', { body: { email: 'a@b.c', password: canary } })
+    await request(`GET /api/v1/devices?token=${body.access_token}`, { token })
+    await request('GET /livez')
+    await request('GET /metrics')
+    logger.info({ password: canary, user: { password: canary, access_token: token } }, 'careless')
+    const all = lines.join('')
+    expect(lines.length).toBe(4)
+    for (const secret of [canary, token, body.access_token, body.refresh_token, SECRET])
+      expect(all).not.toContain(secret)
+    expect(JSON.parse(lines[2] ?? '')).toMatchObject({ msg: 'request', path: '/api/v1/devices', status: 422 })
+  })
+})

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { Millis } from '../../schemas/ids.ts'
+import { openHarness } from '../http/rest-harness.ts'
+
+const DEVICES = '/api/v1/devices'
+
+async function asAdmin(options = {}) {
+  const harness = openHarness(options)
+  const { token } = await harness.login('admin')
+  const send = (line: string, body?: unknown, headers: Record<string, string> = {}) =>
+    harness.request(line, { token, body, headers })
+  return { ...harness, send, token }
+}
+
+describe('changing a device', () => {
+  test('PATCH merges, and a null takes away', async () => {
+    const { send } = await asAdmin()
+    const metadata = { a: 1, b: { c: 2, d: 3 } }
+    await send(`POST ${DEVICES}`, {
+      device_id: 'r',
+      name: 'x',
+      type: 'simulator',
+      group: 'g',
+      tags: ['t'],
+      metadata,
+    })
+    const { status, body, headers } = await send(`PATCH ${DEVICES}/r`, {
+      group: null,
+      metadata: { b: { c: null } },
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ name: 'x', group: null, tags: ['t'], metadata: { a: 1, b: { d: 3 } } })
+    expect(headers['etag']).toBe(`"${body.etag}"`)
+  })
+
+  test('PATCH takes merge-patch+json', async () => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    const headers = { 'content-type': 'application/merge-patch+json; charset=utf-8' }
+    expect((await send(`PATCH ${DEVICES}/r`, '{"name":"new"}', headers)).body.name).toBe('new')
+  })
+
+  test('PUT replaces: what is left out is emptied', async () => {
+    const { send } = await asAdmin()
+    await send(`POST ${DEVICES}`, {
+      device_id: 'r',
+      name: 'x',
+      type: 'simulator',
+      group: 'g',
+      tags: ['t'],
+      metadata: { a: 1 },
+    })
+    const { body } = await send(`PUT ${DEVICES}/r`, { name: 'y', tags: ['u', 'u'], status: 'maintenance' })
+    expect(body).toMatchObject({ name: 'y', group: null, tags: ['u'], metadata: {}, status: 'provisioning' })
+  })
+
+  test.each(['PUT', 'PATCH'])('%s refuses fields that never change', async (method) => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    const { status, body } = await send(`${method} ${DEVICES}/r`, {
+      name: 'y',
+      type: 'gateway',
+      device_id: 'r',
+      access_token: 'x',
+    })
+    expect([status, body.code]).toEqual([422, 'IMMUTABLE_FIELD'])
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      '/device_id',
+      '/type',
+      '/access_token',
+    ])
+    expect((await send(`GET ${DEVICES}/r`)).body.name).toBe('r')
+  })
+
+  test('a stale If-Match is refused with 412 and changes nothing', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('r')
+    const { etag } = (await send(`GET ${DEVICES}/r`)).body
+    const patch = (name: string, ifMatch: string) =>
+      send(`PATCH ${DEVICES}/r`, { name }, { 'if-match': ifMatch })
+    // The device merely spoke: that is no reason to refuse.
+    engine.lives.set(id, { lastSeenAt: Millis(9) })
+    expect((await patch('one', `"${etag}"`)).status).toBe(200)
+    const refused = await patch('two', `"${etag}"`)
+    expect([refused.status, refused.body.code]).toEqual([412, 'PRECONDITION_FAILED'])
+    expect((await patch('three', '"nonsense"')).status).toBe(412)
+    expect((await send(`DELETE ${DEVICES}/r`, undefined, { 'if-match': '"1-x"' })).status).toBe(412)
+    expect((await patch('four', '*')).body.name).toBe('four')
+    expect((await send(`GET ${DEVICES}/r`)).body).toMatchObject({ name: 'four', status: 'provisioning' })
+  })
+
+  test('moves the status by hand where the table allows it', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('r')
+    const refused = await send(`PATCH ${DEVICES}/r`, { status: 'offline' })
+    expect([refused.status, refused.body.code]).toEqual([409, 'INVALID_STATE_TRANSITION'])
+    expect(refused.body.allowed).toEqual(expect.any(Array))
+    expect((await send(`PATCH ${DEVICES}/r`, { status: 'asleep' })).status).toBe(422)
+    const record = engine.devices.get(id)
+    if (record !== undefined) engine.devices.set(id, { ...record, status: 'online' })
+    const moved = await send(`PATCH ${DEVICES}/r`, { status: 'maintenance', status_reason: 'new wheels' })
+    expect(moved.body).toMatchObject({ status: 'maintenance', status_reason: 'new wheels' })
+  })
+
+  test('an edit of a device that is absent says 404', async () => {
+    const { send } = await asAdmin()
+    for (const line of [`PUT ${DEVICES}/x`, `PATCH ${DEVICES}/x`])
+      expect((await send(line, { name: 'y' })).status).toBe(404)
+    expect((await send(`DELETE ${DEVICES}/x`)).status).toBe(404)
+  })
+
+  test('DELETE decommissions, again and again; nothing else works after', async () => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    const first = await send(`DELETE ${DEVICES}/r`)
+    expect([first.status, first.body.status]).toEqual([200, 'decommissioned'])
+    expect((await send(`DELETE ${DEVICES}/r`)).body).toEqual(first.body)
+    expect((await send(`PATCH ${DEVICES}/r`, { name: 'y' })).body.code).toBe('DEVICE_DECOMMISSIONED')
+    expect((await send(`PATCH ${DEVICES}/r`, { status: 'online' })).status).toBe(409)
+    const token = await send('POST /api/v1/auth/devices/token', { device_id: 'r' })
+    expect([token.status, token.body.code]).toEqual([409, 'DEVICE_DECOMMISSIONED'])
+    expect((await send(`POST ${DEVICES}`, { device_id: 'r', name: 'x', type: 'simulator' })).status).toBe(409)
+    expect((await send(`GET ${DEVICES}/r`)).body.status).toBe('decommissioned')
+  })
+
+  test('DELETE with a content type and no body is no mistake', async () => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    expect(
+      (await send(`DELETE ${DEVICES}/r`, undefined, { 'content-type': 'application/json' })).status,
+    ).toBe(200)
+  })
+})

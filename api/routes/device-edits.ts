@@ -1,0 +1,114 @@
+// Changes of one device: replaced, edited, decommissioned. They are an admin's.
+import type { Static } from 'typebox'
+import type { DeviceView } from '../../engine/index.ts'
+import type { User } from '../../engine/ports/users.ts'
+import { DeviceBody, DeviceParams, EditDeviceBody, ReplaceDeviceBody } from '../../schemas/device.ts'
+import { deviceEtag } from '../bodies/device-body.ts'
+import { type Answer, type Refusal, refused } from '../http/answer.ts'
+import { parseIfMatch, quoted } from '../http/etag.ts'
+import { JSON_TYPES } from '../http/json-body.ts'
+import { API, type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
+import { immutableFields, metadataTooLarge, unique } from './device-checks.ts'
+
+export function deviceEditRoutes(services: Services): readonly Route[] {
+  const { engine } = services
+  const shared = {
+    tag: 'devices',
+    path: `${API}/devices/{device_id}`,
+    access: ['admin'],
+    params: DeviceParams,
+  } as const
+  const refusals = [
+    'NOT_FOUND',
+    'IMMUTABLE_FIELD',
+    'PRECONDITION_FAILED',
+    'DEVICE_DECOMMISSIONED',
+    'INVALID_STATE_TRANSITION',
+  ] as const
+  return [
+    route({
+      ...shared,
+      method: 'PUT',
+      operationId: 'replaceDevice',
+      summary: 'Replace what may be changed of a device',
+      body: ReplaceDeviceBody,
+      replies: { 200: DeviceBody },
+      refusals,
+      handle: ({ params, body, user, header }) =>
+        edit(services, { text: params.device_id, body, replace: true, user, ifMatch: header('if-match') }),
+    }),
+    route({
+      ...shared,
+      method: 'PATCH',
+      operationId: 'editDevice',
+      summary: 'Change some of a device, or move its status by hand',
+      body: EditDeviceBody,
+      bodyTypes: JSON_TYPES,
+      replies: { 200: DeviceBody },
+      refusals,
+      handle: ({ params, body, user, header }) =>
+        edit(services, { text: params.device_id, body, replace: false, user, ifMatch: header('if-match') }),
+    }),
+    route({
+      ...shared,
+      method: 'DELETE',
+      operationId: 'decommissionDevice',
+      summary: 'Decommission a device',
+      replies: { 200: DeviceBody },
+      refusals: ['NOT_FOUND', 'PRECONDITION_FAILED'],
+      async handle({ params, user, header }) {
+        const view = await visible(engine, params.device_id, user)
+        if (view === undefined) return noSuchDevice()
+        const { id, revision } = view.device
+        if (parseIfMatch(header('if-match'), revision).kind === 'stale')
+          return stale(view, header('if-match'))
+        const submitted = await engine.submit(id, { kind: 'decommission' }, user.id)
+        return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
+      },
+    }),
+  ]
+}
+
+interface EditCall {
+  readonly text: string
+  readonly body: Static<typeof EditDeviceBody>
+  readonly replace: boolean
+  readonly user: User
+  readonly ifMatch: string | undefined
+}
+
+async function edit(
+  services: Services,
+  { text, body, replace, user, ifMatch }: EditCall,
+): Promise<Answer | Refusal> {
+  const { engine } = services
+  const view = await visible(engine, text, user)
+  if (view === undefined) return noSuchDevice()
+  const refusal = immutableFields(body) ?? metadataTooLarge(body.metadata)
+  if (refusal !== undefined) return refusal
+  const condition = parseIfMatch(ifMatch, view.device.revision)
+  if (condition.kind === 'stale') return stale(view, ifMatch)
+  const submitted = await engine.submit(
+    view.device.id,
+    {
+      kind: 'edit',
+      replace,
+      name: body.name,
+      description: body.description,
+      group: body.group,
+      tags: unique(body.tags),
+      metadata: body.metadata,
+      // [contract 2.5] Moving the status is what PATCH is for.
+      ...(replace ? {} : { status: body.status, statusReason: body.status_reason }),
+      // Checked again by the device's actor: another edit may be on its way.
+      ifRevision: condition.kind === 'revision' ? condition.revision : undefined,
+    },
+    user.id,
+  )
+  return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
+}
+
+const stale = (view: DeviceView, got: string | undefined) =>
+  refused('PRECONDITION_FAILED', { expected: quoted(deviceEtag(view)), got })

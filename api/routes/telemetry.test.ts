@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest'
+import { Micros, Millis } from '../../schemas/ids.ts'
+import { NOW, openHarness } from '../http/rest-harness.ts'
+
+const HISTORY = '/api/v1/telemetry/r/history'
+const HOUR_MS = 3_600_000
+const at = (iso: string) => Date.parse(iso)
+
+async function setUp() {
+  const harness = openHarness()
+  const id = await harness.device('r')
+  const { token } = await harness.login('viewer')
+  return { ...harness, id, send: (line: string) => harness.request(line, { token }) }
+}
+
+describe('the snapshot', () => {
+  test('is nested as the device reported it', async () => {
+    const { send, engine, id } = await setUp()
+    const data = { odom: { position: { x: 1.5 } }, mode: 'auto', 'a.b': [1] }
+    engine.snapshots.set(id, { data, timestamp: Millis(NOW) })
+    const { body } = await send('GET /api/v1/telemetry/r')
+    expect(body).toEqual({ device_id: 'r', timestamp: '2026-03-01T12:00:00.500Z', data })
+  })
+
+  test('of a device that never spoke is empty', async () => {
+    const { send } = await setUp()
+    const { status, body } = await send('GET /api/v1/telemetry/r')
+    expect([status, body]).toEqual([200, { device_id: 'r', timestamp: null, data: {} }])
+  })
+
+  test('of no device is a 404', async () => {
+    const { send } = await setUp()
+    expect((await send('GET /api/v1/telemetry/x')).status).toBe(404)
+    expect((await send(`GET /api/v1/telemetry/x/history?metric=m`)).status).toBe(404)
+  })
+})
+
+describe('the history', () => {
+  test('is the last hour by the minute, this millisecond included', async () => {
+    const { send, engine } = await setUp()
+    const bucket = { time: Millis(NOW - 500), avg: 1.5, min: 1, max: 2, count: 2, last: 2 }
+    engine.answerBuckets = [bucket]
+    const { body } = await send(`GET ${HISTORY}?metric=battery.percent`)
+    expect(body).toEqual({
+      device_id: 'r',
+      metric: 'battery.percent',
+      interval: '1m',
+      data: [{ ...bucket, time: '2026-03-01T12:00:00.000Z' }],
+    })
+    const [query] = engine.asked
+    expect(query).toEqual({
+      deviceId: 'r',
+      metric: 'battery.percent',
+      from: NOW - HOUR_MS,
+      to: NOW + 1,
+      interval: '1m',
+    })
+  })
+
+  test.each([
+    ['from=2026-03-01T00:00:00Z', at('2026-03-01T00:00:00Z'), NOW + 1],
+    ['from=2026-03-01T02:00:00%2B02:00', at('2026-03-01T00:00:00Z'), NOW + 1],
+    ['from=2026-03-01T02:00:00+02:00', at('2026-03-01T00:00:00Z'), NOW + 1],
+    ['from=2026-03-01', at('2026-03-01T00:00:00Z'), NOW + 1],
+    [
+      'from=2026-03-01T11:30&to=2026-03-01T11:31:00.1234567Z',
+      at('2026-03-01T11:30Z'),
+      at('2026-03-01T11:31:00.123Z'),
+    ],
+    ['to=2026-02-01T00:00:00Z', at('2026-01-31T23:00:00Z'), at('2026-02-01T00:00:00Z')],
+    ['to=2026-03-01T13:00:00Z', NOW - HOUR_MS, at('2026-03-01T13:00:00Z')],
+  ])('?%s', async (query, from, to) => {
+    const { send, engine } = await setUp()
+    expect((await send(`GET ${HISTORY}?metric=m&interval=5m&${query}`)).status).toBe(200)
+    expect(engine.asked[0]).toMatchObject({ from, to, interval: '5m' })
+  })
+
+  test.each([
+    ['', '/metric', 'REQUIRED'],
+    ['metric=', '/metric', 'TOO_SHORT'],
+    [`metric=${'m'.repeat(257)}`, '/metric', 'TOO_LONG'],
+    ['metric=m&interval=2m', '/interval', 'NOT_ALLOWED'],
+    ['metric=m&from=yesterday', '/from', 'WRONG_FORMAT'],
+    ['metric=m&from=2026-02-30T00:00:00Z', '/from', 'WRONG_FORMAT'],
+    ['metric=m&from=2026-02-01T24:00:00Z', '/from', 'WRONG_FORMAT'],
+    ['metric=m&to=', '/to', 'WRONG_FORMAT'],
+    ['metric=m&to=2026-03-01T12:00:00%2B99:00', '/to', 'WRONG_FORMAT'],
+    ['metric=m&from=2026-03-01T11:00:00Z&to=2026-03-01T11:00:00Z', '/from', 'OUT_OF_RANGE'],
+    ['metric=m&from=2027-01-01', '/from', 'OUT_OF_RANGE'],
+    ['metric=m&limit=5', '/limit', 'UNKNOWN_PARAMETER'],
+  ])('refuses ?%s', async (query, path, code) => {
+    const { send, engine } = await setUp()
+    const { status, body } = await send(`GET ${HISTORY}?${query}`)
+    expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED'])
+    expect(body.errors).toContainEqual(expect.objectContaining({ path, code }))
+    expect(engine.asked).toEqual([])
+  })
+
+  test('of too many buckets is refused with the interval that fits', async () => {
+    const { send } = await setUp()
+    const { status, body } = await send(`GET ${HISTORY}?metric=m&interval=10s&from=2026-02-20T00:00:00Z`)
+    expect([status, body.errors[0].path]).toEqual([422, '/interval'])
+    expect(body.detail).toContain('interval=5m')
+    const ever = await send(`GET ${HISTORY}?metric=m&interval=1d&from=0001-01-01T00:00:00Z`)
+    expect(ever.body.detail).toContain('less time')
+  })
+
+  test('takes exactly the most buckets that are allowed', async () => {
+    const { send } = await setUp()
+    const statusFrom = async (from: number) => {
+      const range = `from=${new Date(from).toISOString()}&to=2026-03-01T00:00:00Z`
+      return (await send(`GET ${HISTORY}?metric=m&interval=1m&${range}`)).status
+    }
+    const end = at('2026-03-01T00:00:00Z')
+    expect(await statusFrom(end - 11_000 * 60_000)).toBe(200)
+    expect(await statusFrom(end - 11_000 * 60_000 - 1)).toBe(422)
+  })
+})
+
+describe('dead letters', () => {
+  test('come with their reason; bytes that are no text come as base64', async () => {
+    const { engine, login, request, id } = await setUp()
+    const { token } = await login('admin')
+    const letter = {
+      id: 'dl_3_7_0',
+      deviceId: id,
+      topic: 'fleet/r/telemetry',
+      reason: 'MALFORMED',
+      detail: 'not JSON',
+      payload: Buffer.from('{"a":'),
+      payloadBytes: 5,
+      receivedAt: Micros(NOW * 1000),
+    }
+    engine.letters.push(letter, { ...letter, id: 'dl_3_8_0', payload: Uint8Array.of(0xff, 0xfe) })
+    const { body } = await request('GET /api/v1/dead-letters?device_id=r', { token })
+    expect(body.data).toEqual([
+      {
+        id: 'dl_3_7_0',
+        device_id: 'r',
+        topic: 'fleet/r/telemetry',
+        reason: 'MALFORMED',
+        detail: 'not JSON',
+        payload: '{"a":',
+        payload_encoding: 'utf8',
+        payload_bytes: 5,
+        received_at: '2026-03-01T12:00:00.500Z',
+      },
+      expect.objectContaining({ payload: '//4=', payload_encoding: 'base64' }),
+    ])
+    expect((await request('GET /api/v1/dead-letters?device_id=other', { token })).body.total).toBe(0)
+    expect((await request('GET /api/v1/dead-letters?device_id=b%2Fc', { token })).body.total).toBe(0)
+  })
+})

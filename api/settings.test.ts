@@ -1,0 +1,142 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readSettings } from './settings.ts'
+
+const SECRET = 'x'.repeat(32)
+const read = (environment: Record<string, string>, cores = 4) => readSettings(environment, { cores })
+const settingsOf = (environment: Record<string, string>, cores = 4) => {
+  const result = read(environment, cores)
+  return result.kind === 'settings' ? result.settings : expect.fail(result.line)
+}
+const lineOf = (environment: Record<string, string>) => {
+  const result = read(environment)
+  return result.kind === 'wrong' ? result.line : expect.fail('accepted')
+}
+
+describe('settings', () => {
+  test('of the embedded profile have safe defaults', () => {
+    const settings = settingsOf({ PATH: '/bin' })
+    expect(settings).toEqual({
+      profile: 'embedded',
+      host: '127.0.0.1',
+      httpPort: 8000,
+      mqttPort: 1883,
+      dataDir: resolve('./data'),
+      durability: 'power',
+      registration: 'open',
+      adminEmail: undefined,
+      adminPassword: undefined,
+      signing: { kind: 'kept' },
+      heartbeatTimeoutMs: 60_000,
+      deviceTypesPath: undefined,
+      retentionDays: undefined,
+      shards: 3,
+      logLevel: 'info',
+    })
+    expect(Object.isFrozen(settings)).toBe(true)
+    expect([settingsOf({}, 1).shards, settingsOf({}, 200).shards]).toEqual([1, 64])
+  })
+
+  test('of the cluster profile listen everywhere, lock registration, and need a key', () => {
+    expect(settingsOf({ FLEET_PROFILE: 'cluster', FLEET_JWT_SECRET: SECRET })).toMatchObject({
+      host: '0.0.0.0',
+      registration: 'bootstrap',
+      signing: { kind: 'secret', secret: SECRET },
+    })
+    expect(lineOf({ FLEET_PROFILE: 'cluster' })).toMatch(
+      /^FLEET_JWT_SECRET or FLEET_JWT_PRIVATE_KEY is needed/,
+    )
+  })
+
+  test('are read and normalised', () => {
+    const environment = {
+      FLEET_HOST: '0.0.0.0',
+      FLEET_HTTP_PORT: '0',
+      FLEET_MQTT_PORT: '18830',
+      FLEET_DATA_DIR: 'here',
+      FLEET_DURABILITY: 'process',
+      FLEET_REGISTRATION: 'locked',
+      FLEET_ADMIN_EMAIL: 'Boss@Example.com',
+      FLEET_ADMIN_PASSWORD: 'correct horse',
+      FLEET_HEARTBEAT_TIMEOUT_SEC: '5',
+      FLEET_DEVICE_TYPES: 'types.yaml',
+      FLEET_RETENTION_DAYS: '30',
+      FLEET_SHARDS: '2',
+      FLEET_LOG_LEVEL: 'debug',
+    }
+    expect(settingsOf(environment)).toMatchObject({
+      httpPort: 0,
+      dataDir: resolve('here'),
+      registration: 'locked',
+      adminEmail: 'boss@example.com',
+      heartbeatTimeoutMs: 5000,
+      retentionDays: 30,
+      shards: 2,
+    })
+  })
+
+  test('left empty count as not set', () => {
+    expect(settingsOf({ FLEET_HTTP_PORT: '', FLEET_JWT_SECRET: '' })).toMatchObject({
+      httpPort: 8000,
+      signing: { kind: 'kept' },
+    })
+  })
+
+  test('refuse open registration beyond loopback, unless it is meant', () => {
+    expect(lineOf({ FLEET_HOST: '0.0.0.0' })).toMatch(
+      /^FLEET_REGISTRATION must be set when FLEET_HOST is 0\.0\.0\.0/,
+    )
+    expect(settingsOf({ FLEET_HOST: '0.0.0.0', FLEET_REGISTRATION: 'open' }).registration).toBe('open')
+    expect(settingsOf({ FLEET_HOST: '::', FLEET_REGISTRATION: 'locked' }).registration).toBe('locked')
+    for (const host of ['127.0.0.1', '127.1.2.3', 'localhost', '::1'])
+      expect(settingsOf({ FLEET_HOST: host }).registration).toBe('open')
+    for (const host of ['127.0.0.1.evil.example', '10.0.0.1', '::'])
+      expect(lineOf({ FLEET_HOST: host })).toBeTruthy()
+  })
+
+  test.each([
+    ['FLEET_HTPP_PORT', '1', 'is not a setting; known are FLEET_PROFILE'],
+    ['FLEET_PROFILE', 'clustre', 'is "clustre"; expected one of embedded, cluster'],
+    ['FLEET_HTTP_PORT', '65536', 'is "65536"; expected a whole number from 0 to 65535'],
+    ['FLEET_HTTP_PORT', '80 ', 'is "80 "; expected a whole number'],
+    ['FLEET_MQTT_PORT', '-1', 'expected a whole number'],
+    ['FLEET_MQTT_PORT', '0x10', 'expected a whole number'],
+    ['FLEET_DURABILITY', 'none', 'expected one of power, process'],
+    ['FLEET_REGISTRATION', 'OPEN', 'expected one of open, bootstrap, locked'],
+    ['FLEET_ADMIN_EMAIL', 'boss', 'expected an e-mail address'],
+    ['FLEET_ADMIN_PASSWORD', '1234567', 'expected 8 to 256 characters'],
+    ['FLEET_JWT_SECRET', 'short', 'is too short; expected at least 32 bytes'],
+    ['FLEET_JWT_PRIVATE_KEY', 'nonsense', 'expected a PEM private key'],
+    ['FLEET_HEARTBEAT_TIMEOUT_SEC', '0', 'expected a whole number from 1'],
+    ['FLEET_RETENTION_DAYS', 'forever', 'expected a whole number from 1'],
+    ['FLEET_SHARDS', '0', 'expected a whole number from 1 to 64'],
+    ['FLEET_LOG_LEVEL', 'loud', 'expected one of fatal'],
+  ])('%s=%s stops the start with one line', (name, value, text) => {
+    const line = lineOf({ [name]: value })
+    expect(line.startsWith(`${name} `)).toBe(true)
+    expect(line).toContain(text)
+    expect(line).not.toContain('\n')
+  })
+
+  test('never repeat a secret', () => {
+    expect(lineOf({ FLEET_ADMIN_PASSWORD: 'hunter2' })).not.toContain('hunter2')
+    expect(lineOf({ FLEET_JWT_SECRET: 'hunter2' })).not.toContain('hunter2')
+  })
+
+  test('take a private key of a kind that can sign, on one line or several', () => {
+    const pemOf = (key: { export(options: { type: 'pkcs8'; format: 'pem' }): string | Buffer }) =>
+      String(key.export({ type: 'pkcs8', format: 'pem' }))
+    const ed = pemOf(generateKeyPairSync('ed25519').privateKey)
+    expect(settingsOf({ FLEET_JWT_PRIVATE_KEY: ed }).signing).toEqual({ kind: 'private_key', pem: ed })
+    expect(settingsOf({ FLEET_JWT_PRIVATE_KEY: ed.replaceAll('\n', '\\n') }).signing).toEqual({
+      kind: 'private_key',
+      pem: ed,
+    })
+    const weak = pemOf(generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey)
+    const curve = pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)
+    for (const key of [weak, curve])
+      expect(lineOf({ FLEET_JWT_PRIVATE_KEY: key })).toContain('expected a PEM private key')
+    expect(lineOf({ FLEET_JWT_PRIVATE_KEY: ed, FLEET_JWT_SECRET: SECRET })).toContain('both set')
+  })
+})
