@@ -4,7 +4,7 @@ import mqtt from 'mqtt-packet'
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { isRetainable, suffixOf } from '../../../schemas/topics.ts'
 import { LIMITS } from '../../limits.ts'
-import { CONNACK } from '../../ports/broker.ts'
+import { CONNACK, type EndCause } from '../../ports/broker.ts'
 import type { Qos } from './filters.ts'
 import { CONNACK_V5_UNSUPPORTED, connack, isTopicName, readUint16 } from './packets.ts'
 
@@ -97,6 +97,13 @@ function decode(packet: Buffer): Decoded | undefined {
 function toWill({ topic, payload, qos = 0, retain = false }: DecodedWill): RawWill | undefined {
   if (typeof payload === 'string' || (qos !== 0 && qos !== 1 && qos !== 2)) return undefined
   return { topic, payload, qos, retain }
+}
+
+const UNWILLED: ReadonlySet<EndCause> = new Set(['disconnect', 'takeover', 'revoked', 'expired', 'shutdown'])
+
+/** A will is for a device that is gone unexpectedly: not for one that said so, has come back, or was sent away. */
+export function isWillSpoken(cause: EndCause): boolean {
+  return !UNWILLED.has(cause)
 }
 
 /** The will as it may be spoken for this device; undefined when it may not. */

@@ -10,6 +10,7 @@ import { isOwnFilter, suffixOf, topicOf } from '../../../schemas/topics.ts'
 import { LIMITS } from '../../limits.ts'
 import { isFilter, type Qos } from './filters.ts'
 import { Persistence } from './persistence.ts'
+import { Retained } from './retained.ts'
 import { SessionStates } from './session-state.ts'
 import { type Delivery, type Forwarded, type Subscriber, Wire } from './wire.ts'
 
@@ -32,7 +33,7 @@ interface Job {
 
 export class Downlinks {
   readonly states = new SessionStates()
-  readonly #persistence = new Persistence(this.states)
+  readonly #retained = new Retained()
   readonly #aedes: Aedes
   /** L2: a device is in here while one of its messages is inside aedes. */
   readonly #lanes = new Map<DeviceId, Job[]>()
@@ -43,7 +44,7 @@ export class Downlinks {
   constructor(wireOf: (deviceId: DeviceId) => Wire | undefined) {
     this.#wireOf = wireOf
     this.#aedes = new Aedes({
-      persistence: this.#persistence,
+      persistence: new Persistence(this.states, this.#retained),
       // Unbounded: with a bound, one slow delivery holds back those to other devices.
       concurrency: 0,
       drainTimeout: LIMITS.subscriberDrainTimeoutMs,
@@ -109,7 +110,7 @@ export class Downlinks {
   /** Forgets everything kept for a device; what is queued for it is not delivered. */
   forget(deviceId: DeviceId): void {
     this.states.forget(deviceId)
-    this.#persistence.forgetRetained(deviceId)
+    this.#retained.forget(deviceId)
     const lane = this.#lanes.get(deviceId)
     for (const job of lane?.splice(1) ?? []) job.done()
   }

@@ -82,6 +82,11 @@ export class FakeHost implements UplinkHost {
     return this.congested
   }
 
+  /** True when nothing is pending. */
+  get isSettled(): boolean {
+    return this.#pending.size === 0
+  }
+
   pendingOf(session: DeviceSession): number {
     return this.#pending.get(session) ?? 0
   }
@@ -94,10 +99,9 @@ export class FakeHost implements UplinkHost {
   }
 
   messages(deviceId?: string): readonly Extract<HostEvent, { kind: 'message' }>[] {
-    return this.events.filter((event) => event.kind === 'message' && isOf(event.session, deviceId)) as Extract<
-      HostEvent,
-      { kind: 'message' }
-    >[]
+    return this.events.filter(
+      (event) => event.kind === 'message' && isOf(event.session, deviceId),
+    ) as Extract<HostEvent, { kind: 'message' }>[]
   }
 
   texts(deviceId?: string): readonly string[] {

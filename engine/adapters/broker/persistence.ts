@@ -1,9 +1,10 @@
 // What aedes asks its persistence for, answered from our bounded session states and retained messages. Its own
 // in-memory persistence bounds nothing and searches the retained messages of all devices at every subscription.
 import { Readable } from 'node:stream'
-import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
-import { isRetainable, suffixOf, TOPIC_ROOT } from '../../../schemas/topics.ts'
-import { isMatch, type Qos } from './filters.ts'
+import { parseDeviceId } from '../../../schemas/ids.ts'
+import { TOPIC_ROOT } from '../../../schemas/topics.ts'
+import type { Qos } from './filters.ts'
+import { placeOf, type Retained } from './retained.ts'
 import type { SessionStates, StoredPacket, Waiting } from './session-state.ts'
 
 interface ClientRef {
@@ -16,45 +17,24 @@ interface PacketRef {
   readonly brokerCounter?: number
 }
 
-type RetainedPacket = StoredPacket & { readonly cmd: 'publish'; readonly retain: true }
-
-const DESIRED = 'shadow/desired'
-
 export class Persistence {
   readonly #states: SessionStates
-  readonly #retained = new Map<DeviceId, Map<string, RetainedPacket>>()
+  readonly #retained: Retained
 
-  constructor(states: SessionStates) {
+  constructor(states: SessionStates, retained: Retained) {
     this.#states = states
+    this.#retained = retained
   }
 
   /** aedes insists on an async function. */
   async setup(): Promise<void> {}
 
-  forgetRetained(deviceId: DeviceId): void {
-    this.#retained.delete(deviceId)
-  }
-
   async storeRetained(packet: StoredPacket): Promise<void> {
-    const place = placeOf(packet.topic)
-    // Bounded: three topics per device, whoever asks.
-    if (place === undefined || !(isRetainable(place.suffix) || place.suffix === DESIRED)) return
-    const topics = this.#retained.get(place.deviceId) ?? new Map<string, RetainedPacket>()
-    if (packet.payload.length === 0) topics.delete(place.suffix)
-    else topics.set(place.suffix, { ...packet, cmd: 'publish', retain: true })
-    if (topics.size === 0) this.#retained.delete(place.deviceId)
-    else this.#retained.set(place.deviceId, topics)
+    this.#retained.store(packet)
   }
 
   createRetainedStreamCombi(filters: readonly string[]): Readable {
-    const found: RetainedPacket[] = []
-    for (const filter of filters) {
-      const place = placeOf(filter)
-      const topics = place && this.#retained.get(place.deviceId)
-      if (place === undefined || topics === undefined) continue
-      for (const [suffix, packet] of topics) if (isMatch(place.suffix, suffix)) found.push(packet)
-    }
-    return Readable.from(found)
+    return Readable.from(filters.flatMap((filter) => this.#retained.matching(filter)))
   }
 
   /** Granted filters are kept by the authorisation hook: aedes would also store the denied ones. */
@@ -130,10 +110,4 @@ export class Persistence {
 function toReplay({ packet, messageId, isSent, isReleased }: Waiting): object {
   if (isReleased) return { cmd: 'pubrel', messageId }
   return { ...packet, cmd: 'publish', messageId, dup: isSent }
-}
-
-function placeOf(topic: string): { readonly deviceId: DeviceId; readonly suffix: string } | undefined {
-  const deviceId = topic.startsWith(`${TOPIC_ROOT}/`) ? parseDeviceId(topic.split('/', 2)[1]) : undefined
-  const suffix = deviceId === undefined ? undefined : suffixOf(deviceId, topic)
-  return deviceId === undefined || suffix === undefined ? undefined : { deviceId, suffix }
 }

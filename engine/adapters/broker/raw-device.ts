@@ -17,12 +17,16 @@ export class RawDevice {
   readonly socket: Socket
   readonly packets: Packet[] = []
   isClosed = false
+  onPacket: ((packet: Packet) => void) | undefined
   #id = 0
 
   private constructor(socket: Socket) {
     this.socket = socket
     const parser = mqtt.parser()
-    parser.on('packet', (packet) => this.packets.push(packet))
+    parser.on('packet', (packet) => {
+      this.packets.push(packet)
+      this.onPacket?.(packet)
+    })
     parser.on('error', () => {})
     socket.on('data', (bytes: Buffer) => parser.parse(bytes))
     socket.on('error', () => {})
@@ -39,7 +43,11 @@ export class RawDevice {
   }
 
   /** Dials and sends a CONNECT; waits for what the broker says to it. */
-  static async connect(port: number, clientId: string, more: Partial<IConnectPacket> = {}): Promise<RawDevice> {
+  static async connect(
+    port: number,
+    clientId: string,
+    more: Partial<IConnectPacket> = {},
+  ): Promise<RawDevice> {
     const device = await RawDevice.dial(port)
     device.send(connectPacket(clientId, more))
     await until(() => device.isClosed || device.packets.length > 0, `CONNACK for ${clientId}`)

@@ -13,7 +13,7 @@ import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, EndCause, UplinkHost, UplinkMessage } from '../../ports/broker.ts'
 import { AckRing, FOLLOWED, OWES } from './ack-ring.ts'
 import { Carry } from './carry.ts'
-import type { Will } from './connect.ts'
+import { isWillSpoken, type Will } from './connect.ts'
 import type { Qos } from './filters.ts'
 import { answer, isSubscription, locate, PACKET, PINGRESP, readUint16, type Span } from './packets.ts'
 import type { SessionState } from './session-state.ts'
@@ -67,7 +67,6 @@ const SUBSCRIBE = (PACKET.subscribe << 4) | 2
 const UNSUBSCRIBE = (PACKET.unsubscribe << 4) | 2
 /** To our downlinks. */
 const ANSWERS: ReadonlySet<number> = new Set([PACKET.puback << 4, PACKET.pubrec << 4, PACKET.pubcomp << 4])
-const UNWILLED: ReadonlySet<EndCause> = new Set(['disconnect', 'takeover', 'revoked', 'expired', 'shutdown'])
 
 export class Session implements DeviceSession, Subscriber {
   readonly deviceId: DeviceId
@@ -201,7 +200,7 @@ export class Session implements DeviceSession, Subscriber {
     this.isEnded = true
     this.#socket.destroy()
     this.#carry.clear()
-    if (this.#will !== undefined && !UNWILLED.has(cause)) this.#speakWill(this.#will)
+    if (this.#will !== undefined && isWillSpoken(cause)) this.#speakWill(this.#will)
     this.#hub.host.closed(this, cause)
     this.#hub.ended(this)
     this.wire?.destroy()

@@ -1,0 +1,59 @@
+import { Buffer } from 'node:buffer'
+import { Millis } from '../../../schemas/ids.ts'
+import type { ConnackCode } from '../../ports/broker.ts'
+import { brokerContract } from './contract.ts'
+import type { ContractDevice } from './contract-stage.ts'
+import { EmbeddedBroker } from './embedded.ts'
+import { PASSWORD, until } from './fake-host.ts'
+import { RawDevice } from './raw-device.ts'
+
+const STILL = { now: () => Millis(0), ticks: () => 0 }
+
+brokerContract('embedded', async (host) => {
+  const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, clock: STILL })
+  const { port } = await broker.listen(host)
+  return {
+    broker,
+    connect: async (clientId, { password = PASSWORD, clean = true, will } = {}) => {
+      const device = await RawDevice.connect(port, clientId, {
+        clean,
+        password: Buffer.from(password),
+        ...(will && { will: { ...will, payload: Buffer.from(will.payload) } }),
+      })
+      const code = device.connack?.returnCode ?? -1
+      // CONNACK codes are what the broker sends.
+      return code === 0 ? toContract(device) : (code as ConnackCode)
+    },
+  }
+})
+
+function toContract(device: RawDevice): ContractDevice {
+  const contract: ContractDevice = {
+    acknowledges: true,
+    publish: async (topic, payload, { qos = 1, retain = false } = {}) => {
+      const id = device.publish(topic, payload, { qos, retain })
+      if (qos === 0) return
+      const answer = qos === 1 ? 'puback' : 'pubrec'
+      await until(() => device.all(answer).some(({ messageId }) => messageId === id), answer)
+      if (qos === 1) return
+      device.sendPacket({ cmd: 'pubrel', messageId: id })
+      await until(() => device.all('pubcomp').some(({ messageId }) => messageId === id), 'pubcomp')
+    },
+    subscribe: async (filter, qos = 1) => (await device.subscribe({ topic: filter, qos }))?.[0] === qos,
+    received: () => device.received(),
+    isClosed: () => device.isClosed,
+    disconnect: () => device.sendPacket({ cmd: 'disconnect' }),
+    drop: () => device.drop(),
+  }
+  device.onPacket = (packet) => {
+    if (!contract.acknowledges) return
+    if (packet.cmd === 'publish' && packet.qos === 1)
+      device.sendPacket({ cmd: 'puback', messageId: packet.messageId ?? 0 })
+    if (packet.cmd === 'publish' && packet.qos === 2)
+      device.sendPacket({ cmd: 'pubrec', messageId: packet.messageId ?? 0 })
+    if (packet.cmd === 'pubrel') device.sendPacket({ cmd: 'pubcomp', messageId: packet.messageId ?? 0 })
+  }
+  // What came with the CONNACK.
+  for (const packet of device.packets) device.onPacket(packet)
+  return contract
+}
