@@ -52,6 +52,10 @@ export const LIMITS = {
   logTailBytesMax: 32 * MIB,
   logBytesMax: 16 * 1024 * MIB,
   logRetentionMs: 3_600_000,
+  /** The log lies in files of about this size; settled ones are removed as a whole. */
+  logSegmentBytes: 256 * MIB,
+  /** Records and log are not written when less than this would be left on the disk. */
+  diskReserveBytes: 4 * MIB,
 
   // --- shards
   shardsMax: 64,
@@ -82,6 +86,31 @@ export const LIMITS = {
   blocksWaitingMax: 8,
   checkpointEveryMs: 5_000,
   bucketsMax: 11_000,
+
+  // --- ClickHouse and the process that stands in for it
+  telemetryBodyBytesMax: 64 * MIB,
+  telemetryStatementBytesMax: 1 * MIB,
+  telemetryResultBytesMax: 64 * MIB,
+  telemetryQueriesAtOnceMax: 3,
+  telemetryQueriesWaitingMax: 256,
+  telemetryQueryMemoryBytesMax: 1024 * MIB,
+  telemetryMemoryBytesMax: 2 * 1024 * MIB,
+  /** An aggregation that needs more than this goes on on disk. */
+  telemetrySpillBytes: 256 * MIB,
+  telemetryInsertTimeoutMs: 30_000,
+  telemetryQueryTimeoutMs: 15_000,
+  telemetrySettleTimeoutMs: 900_000,
+  /** Late hours recomputed by one statement, and read from raw one by one in a query. */
+  telemetryLateHoursMax: 1_000,
+  telemetryRawRangesMax: 64,
+  /** Another process may still hold the data directory for a moment. */
+  chdbLockWaitMs: 15_000,
+  chdbStartTimeoutMs: 60_000,
+  chdbPingEveryMs: 1_000,
+  /** Not answering for so long counts as dead. */
+  chdbSilenceMaxMs: 20_000,
+  chdbStopTimeoutMs: 5_000,
+  chdbRestartDelayMaxMs: 5_000,
 
   // --- devices
   deadLettersMax: 10_000,
@@ -141,6 +170,7 @@ export const LIMITS = {
 assert(LIMITS.payloadBytesMax < LIMITS.packetBytesMax, 'a full payload needs room for its topic')
 assert(LIMITS.packetBytesMax < LIMITS.bundleBytesMax, 'any one message fits a bundle')
 assert(LIMITS.bundleBytesMax <= LIMITS.commitBytesMax, 'any one bundle fits a commit')
+assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing one file of the log is not all or nothing')
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit can be collected while one is written')
 assert(LIMITS.sessionPendingBytesMax < LIMITS.ingestPendingBytesMax, 'one session cannot use up the ingress')
 assert(LIMITS.sessionPendingBytesMax >= LIMITS.packetBytesMax, 'a session can hold its largest message')
@@ -154,5 +184,8 @@ assert(LIMITS.revocationMs < 2_000, 'a revoked session is cut within two seconds
 assert(LIMITS.socketOutBytesMax <= LIMITS.socketInFlightBytesMax, 'the tunnel holds what a socket may')
 assert(LIMITS.snapshotBytesMax < LIMITS.heldBytesPerSocketMax, 'a socket can wait with one snapshot')
 assert(LIMITS.blockAgeMaxMs < LIMITS.checkpointEveryMs, 'a checkpoint finds its rows inserted')
+assert(LIMITS.chdbPingEveryMs * 5 < LIMITS.chdbSilenceMaxMs, 'one lost ping does not count as dead')
+assert(LIMITS.chdbLockWaitMs < LIMITS.chdbStartTimeoutMs, 'a locked directory is told from a slow start')
+assert(LIMITS.telemetrySpillBytes < LIMITS.telemetryQueryMemoryBytesMax, 'an aggregation can go on on disk')
 assert(LIMITS.refreshTouchMs < LIMITS.refreshIdleMs, 'a used refresh token never counts as idle')
 assert(LIMITS.drainTimeoutMs < 10_000, 'a stop takes less than ten seconds')

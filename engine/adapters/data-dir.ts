@@ -36,7 +36,7 @@ export async function openDataDir(path: string): Promise<DataDir> {
   }
   return {
     path: real,
-    log: join(real, 'log.mdb'),
+    log: join(real, 'log'),
     store: join(real, 'store.mdb'),
     telemetry: join(real, 'telemetry'),
     release: () => release(lock),

@@ -4,7 +4,13 @@
 // E2. A write resolves after its commit: with durability `power` after the fsync of data and root page.
 // E3. After a failed commit the environment is closed and opened again before the next write: LMDB may have
 //     declared it dead, and a second fsync of the same pages proves nothing. Reads go on in between.
+// E4. When the system refuses to write a page, LMDB 3.5.6 describes that in a buffer too small for its words
+//     (`mdb_page_flush`) and damages the heap. So free space is looked up before each commit, and after such a refusal
+//     nothing more is written: the process should end and start again. What was promised is safe.
+import { closeSync, existsSync, fsyncSync, openSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { LIMITS } from '../limits.ts'
 
 /** `power`: a resolved write survives a power cut. `process`: it survives any crash of the process. */
 export type Durability = 'power' | 'process'
@@ -26,21 +32,25 @@ export interface LmdbEnvOptions {
   readonly reopened?: () => void
 }
 
-/** A commit that failed; nothing of it counts. `full`: for want of space. */
+/** A commit that failed; nothing of it counts. */
 export class CommitError extends Error {
   override readonly name = 'CommitError'
-  readonly full: boolean
+  /** There is no room; nothing else is wrong. */
+  readonly isFull: boolean
+  /** Nothing more can be written in this life of the process, see E4. */
+  readonly isFinal: boolean
 
-  constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : 'commit failed', { cause })
-    this.full = FULL.has(errnoOf(cause))
+  constructor(message: string, kind: { isFull?: boolean; isFinal?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: kind.cause })
+    this.isFull = kind.isFull ?? false
+    this.isFinal = kind.isFinal ?? false
   }
 }
 
-/** EFBIG, ENOSPC, EDQUOT. */
-const FULL: ReadonlySet<unknown> = new Set([27, 28, 122])
 /** Changes of one transaction; more wait for the next. */
 const GROUP_CHANGES_MAX = 20_000
+/** What a change may cost in pages that are written anew on the way to it. */
+const CHANGE_BYTES = 8_192
 
 interface Waiting {
   readonly changes: readonly Change[]
@@ -51,11 +61,13 @@ interface Waiting {
 export class LmdbEnv {
   readonly #options: LmdbEnvOptions
   readonly #tables = new Map<string, Table>()
-  #root: RootDatabase<Uint8Array, Key>
+  #root: RootDatabase<Uint8Array, Key> | undefined
   #waiting: Waiting[] = []
   #pumping: Promise<void> | undefined
   #isSuspect = false
+  #final: CommitError | undefined
   #isClosed = false
+  #isShut = false
 
   constructor(options: LmdbEnvOptions) {
     this.#options = options
@@ -86,7 +98,7 @@ export class LmdbEnv {
 
   /** All or nothing, in the order of the calls. Rejects with a `CommitError`. */
   write(changes: readonly Change[]): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new CommitError(new Error('the file is closed')))
+    if (this.#isClosed) return Promise.reject(new CommitError('the file is closed'))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ changes, resolve, reject })
       this.#pumping ??= this.#pump()
@@ -96,7 +108,8 @@ export class LmdbEnv {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#pumping
-    await this.#root.close()
+    this.#isShut = true
+    await this.#root?.close()
   }
 
   #open(): RootDatabase<Uint8Array, Key> {
@@ -115,12 +128,16 @@ export class LmdbEnv {
       // Passwords' hashes and secrets are nobody else's business; known to LMDB, missing in its types.
       permissionsMode: 0o600,
     }
+    const isNew = !existsSync(path)
     const root = open<Uint8Array, Key>(settings)
     for (const name of tables) this.#tables.set(name, root.openDB(name, { encoding: 'binary' }))
+    // A new file whose name is lost in a power cut is lost with it.
+    if (isNew && durability === 'power') syncDirectory(dirname(path))
     return root
   }
 
   #table(name: string): Table {
+    this.#opened()
     const table = this.#tables.get(name)
     if (table === undefined) throw new Error(`no table ${name}`)
     return table
@@ -129,13 +146,12 @@ export class LmdbEnv {
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0) {
       const group = this.#takeGroup()
+      const changes = group.flatMap((waiting) => waiting.changes)
       try {
-        if (this.#isSuspect) await this.#reopen()
-        await this.#commit(group.flatMap(({ changes }) => changes))
+        await this.#commit(changes)
         for (const { resolve } of group) resolve()
       } catch (error) {
-        this.#isSuspect = true
-        const failure = new CommitError(await causeOf(error))
+        const failure = await this.#failureOf(error, changes)
         for (const { reject } of group) reject(failure)
       }
     }
@@ -154,14 +170,36 @@ export class LmdbEnv {
   }
 
   async #commit(changes: readonly Change[]): Promise<void> {
+    if (this.#final !== undefined) throw this.#final
     const [only] = changes
     if (only === undefined) return
+    if (!this.#hasRoom(changes)) throw new CommitError('the disk is full', { isFull: true })
+    if (this.#isSuspect) await this.#reopen()
     if (changes.length === 1) await this.#apply(only)
     else
-      await this.#root.batch(() => {
+      await this.#opened().batch(() => {
         // The batch's own promise tells of all of them.
         for (const change of changes) void this.#apply(change)
       })
+  }
+
+  async #failureOf(error: unknown, changes: readonly Change[]): Promise<CommitError> {
+    if (error instanceof CommitError) return error
+    this.#isSuspect = true
+    const cause = await causeOf(error)
+    const message = cause instanceof Error ? cause.message : 'commit failed'
+    const isFinal = message.includes('Attempting to write page')
+    const failure = new CommitError(message, { isFull: !isFinal && !this.#hasRoom(changes), isFinal, cause })
+    // by E4
+    if (isFinal) this.#final = failure
+    return failure
+  }
+
+  #hasRoom(changes: readonly Change[]): boolean {
+    let needed = LIMITS.diskReserveBytes
+    for (const { value } of changes) needed += CHANGE_BYTES + (value?.length ?? 0) * 2
+    const { bavail, bsize } = statfsSync(dirname(this.#options.path))
+    return bavail * bsize >= needed
   }
 
   #apply({ table, key, value }: Change): Promise<boolean> {
@@ -169,10 +207,22 @@ export class LmdbEnv {
   }
 
   async #reopen(): Promise<void> {
-    await this.#root.close()
-    this.#root = this.#open()
+    const before = this.#root
+    this.#root = undefined
+    this.#isShut = true
+    await before?.close()
+    this.#isShut = false
+    this.#opened()
     this.#options.reopened?.()
     this.#isSuspect = false
+  }
+
+  /** Opens the file if it could not be opened after a failure: reads must not wait for the next write. */
+  #opened(): RootDatabase<Uint8Array, Key> {
+    // LMDB gives every opener of one file the same environment: it must be gone before there can be a new one.
+    if (this.#isShut) throw new Error('the file is closed')
+    this.#root ??= this.#open()
+    return this.#root
   }
 }
 
@@ -183,6 +233,11 @@ function causeOf(error: unknown): Promise<unknown> | unknown {
   return detail instanceof Promise ? detail.catch((cause: unknown) => cause) : error
 }
 
-function errnoOf(cause: unknown): unknown {
-  return cause instanceof Error && 'code' in cause ? cause.code : undefined
+function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
 }

@@ -12,6 +12,8 @@ export interface LogContract {
   open(retention?: Partial<Retention>): Promise<Log>
   /** The same log after the process ended without closing it. */
   restart(log: Log): Promise<Log>
+  /** It trims only in larger pieces than these tests write. */
+  readonly trimsLater?: boolean
 }
 
 export const NOTHING: Positions = new Array<number>(LIMITS.partitions).fill(0)
@@ -36,7 +38,7 @@ function upTo(ends: Readonly<Record<number, number>>): Positions {
   return NOTHING.map((_, p) => ends[p] ?? 0)
 }
 
-export function logContract({ name, open, restart }: LogContract): void {
+export function logContract({ name, open, restart, trimsLater }: LogContract): void {
   describe(`log: ${name}`, () => {
     let log: Log
 
@@ -163,9 +165,10 @@ export function logContract({ name, open, restart }: LogContract): void {
       })
     })
 
-    trimContract(open, (opened) => {
-      log = opened
-    })
+    if (!trimsLater)
+      trimContract(open, (opened) => {
+        log = opened
+      })
   })
 }
 

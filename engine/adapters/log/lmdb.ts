@@ -1,4 +1,4 @@
-// The embedded log: one LMDB value per append.
+// The embedded log: one LMDB value per append, in files that are removed as a whole.
 //
 // L1. Entries become visible to readers when they are durable, at the moment `append` resolves (D1).
 // L2. A failed append leaves nothing: no seq is used up, readers see nothing of it. Should its commit have reached
@@ -10,24 +10,23 @@ import type { Micros, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Bundle, Log, LogReader, Positions } from '../../ports/log.ts'
-import { CommitError, type Durability, LmdbEnv } from '../lmdb-env.ts'
+import { CommitError, type Durability } from '../lmdb-env.ts'
 import { bytesOnDisk, EMPTY_HEAD, encodeCommit } from './commit.ts'
 import { bytesKept, findKept, type Retention } from './commits.ts'
-import { COMMITS, DiskCommits } from './disk-commits.ts'
+import { DiskCommits } from './disk-commits.ts'
 import { clearMark, setAsideIfTorn } from './power-cut.ts'
 import { CommitReader } from './reader.ts'
 
 export interface LmdbLogOptions extends Partial<Retention> {
+  /** A directory. */
   readonly path: string
   readonly durability: Durability
   readonly tailBytesMax?: number
+  readonly segmentBytes?: number
   /** Seqs up to here are in use even if the log does not know them: with durability `process` a power cut can
    *  leave the log behind the store, and a seq given out twice would be taken for done. */
   readonly notBefore?: Positions
 }
-
-/** Commits removed in one transaction: an append that waits for it waits for little. */
-const TRIM_STEP = 256
 
 export function openLmdbLog(options: LmdbLogOptions): Log {
   return new LmdbLog(options)
@@ -36,7 +35,6 @@ export function openLmdbLog(options: LmdbLogOptions): Log {
 class LmdbLog implements Log {
   readonly #options: LmdbLogOptions
   readonly #retention: Retention
-  readonly #env: LmdbEnv
   readonly #commits: DiskCommits
   readonly #readers = new Set<CommitReader>()
   #settled: Positions = EMPTY_HEAD.ends
@@ -52,8 +50,12 @@ class LmdbLog implements Log {
       retentionMs: options.retentionMs ?? LIMITS.logRetentionMs,
     }
     setAsideIfTorn(path, durability)
-    this.#env = new LmdbEnv({ path, durability, tables: [COMMITS], reopened: () => this.#commits.verify() })
-    this.#commits = new DiskCommits(this.#env, options.tailBytesMax ?? LIMITS.logTailBytesMax)
+    this.#commits = new DiskCommits({
+      directory: path,
+      durability,
+      tailBytesMax: options.tailBytesMax ?? LIMITS.logTailBytesMax,
+      segmentBytes: options.segmentBytes ?? LIMITS.logSegmentBytes,
+    })
     const { newest } = this.#commits
     const { notBefore } = options
     const ends = newest.ends.map((end, p) => Math.max(end, notBefore?.[p] ?? 0))
@@ -68,8 +70,7 @@ class LmdbLog implements Log {
       await this.#makeRoom(bundles)
       const { newest, last } = this.#commits
       const { commit, bytes } = encodeCommit(newest, last + 1, bundles, latestAt)
-      await this.#env.write([{ table: COMMITS, key: commit.number, value: bytes }])
-      this.#commits.publish(commit)
+      await this.#commits.push(commit, bytes)
       for (const reader of this.#readers) reader.wake()
       return commit.entries.map(({ seq }) => seq)
     } catch (error) {
@@ -112,7 +113,7 @@ class LmdbLog implements Log {
     this.#isClosed = true
     for (const reader of [...this.#readers]) reader.close()
     await this.#trimming?.catch(() => undefined)
-    await this.#env.close()
+    await this.#commits.close()
     clearMark(this.#options.path)
   }
 
@@ -144,18 +145,15 @@ class LmdbLog implements Log {
   async #trimSteps(room: number): Promise<void> {
     const commits = this.#commits
     const { bytesBefore } = commits
-    const kept = findKept(commits, this.#settled, { bytesBefore, room, kept: this.#retention })
-    while (commits.first < kept && !this.#isClosed) {
-      const to = Math.min(kept, commits.first + TRIM_STEP)
-      const { bytesUpTo } = commits.head(to - 1)
-      const numbers = Array.from({ length: to - commits.first }, (_, i) => commits.first + i)
-      await this.#env.write(numbers.map((key) => ({ table: COMMITS, key })))
-      commits.trimmed(to, bytesUpTo)
-    }
+    await commits.removeBefore(findKept(commits, this.#settled, { bytesBefore, room, kept: this.#retention }))
   }
 }
 
 function toFault(error: unknown): unknown {
   if (!(error instanceof CommitError)) return error
-  return new Fault(error.full ? 'LOG_FULL' : 'LOG_UNAVAILABLE', { retryable: true, cause: error })
+  const message = error.isFinal
+    ? `the log cannot be written until the service is restarted: ${error.message}`
+    : error.message
+  const code = error.isFull ? 'LOG_FULL' : 'LOG_UNAVAILABLE'
+  return new Fault(code, { retryable: !error.isFinal, message, cause: error })
 }

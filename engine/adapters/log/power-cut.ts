@@ -1,5 +1,5 @@
-// Without fsync a power cut can tear the log's file, and a torn file must never be read. A mark beside the file
-// says in which boot of the machine it was last open without fsync; another boot now means there was a cut.
+// Without fsync a power cut can tear the log's files, and a torn file must never be read. A mark beside them
+// says in which boot of the machine they were last open without fsync; another boot now means there was a cut.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Durability } from '../lmdb-env.ts'
 
@@ -12,8 +12,8 @@ export function setAsideIfTorn(
 ): void {
   const marked = readText(`${path}.unsynced`)
   if (marked !== undefined && boot !== undefined && marked !== boot) {
+    rmSync(`${path}.torn`, { recursive: true, force: true })
     renameSync(path, `${path}.torn`)
-    rmSync(`${path}-lock`, { force: true })
   }
   if (durability === 'process') writeFileSync(`${path}.unsynced`, boot ?? '', { mode: 0o600 })
   else rmSync(`${path}.unsynced`, { force: true })

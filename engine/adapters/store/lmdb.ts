@@ -16,7 +16,7 @@ import type {
   Store,
   StoredDevice,
 } from '../../ports/store.ts'
-import type { Change, Key, LmdbEnv } from '../lmdb-env.ts'
+import { type Change, CommitError, type Key, type LmdbEnv } from '../lmdb-env.ts'
 import type { PageRequest } from './device-index.ts'
 import { keyOfLate, type PartitionOf, SavedState } from './saved-state.ts'
 
@@ -153,7 +153,8 @@ class LmdbStore implements Store {
     try {
       await this.#env.write(changes)
     } catch (cause) {
-      throw new Fault('STORE_UNAVAILABLE', { retryable: true, cause })
+      const isFinal = cause instanceof CommitError && cause.isFinal
+      throw new Fault('STORE_UNAVAILABLE', { retryable: !isFinal, cause })
     }
   }
 

@@ -6,7 +6,7 @@ import { Packr } from 'msgpackr'
 import type { UserId } from '../../../schemas/ids.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { RefreshGrant, User, Users } from '../../ports/users.ts'
-import type { Change, LmdbEnv } from '../lmdb-env.ts'
+import { type Change, CommitError, type LmdbEnv } from '../lmdb-env.ts'
 import { Directory, type GrantsOf } from './directory.ts'
 
 const USERS = 'users'
@@ -92,7 +92,8 @@ class LmdbUsers implements Users {
     try {
       await this.#env.write(changes)
     } catch (cause) {
-      throw new Fault('STORE_UNAVAILABLE', { retryable: true, cause })
+      const isFinal = cause instanceof CommitError && cause.isFinal
+      throw new Fault('STORE_UNAVAILABLE', { retryable: !isFinal, cause })
     }
   }
 
