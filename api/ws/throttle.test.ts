@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import { Budget } from './budget.ts'
+import { FakeTime, id, START } from './fake-fleet.ts'
+import type { Notice } from './notice.ts'
+import { openTally } from './tally.ts'
+import { Throttle } from './throttle.ts'
+
+function openThrottle(budgetBytes = 10_000) {
+  const time = new FakeTime()
+  const budget = new Budget(budgetBytes)
+  const sent: string[] = []
+  let missed = 0
+  const throttle = new Throttle(1_000, {
+    clock: time,
+    scheduler: time,
+    budget,
+    tally: openTally(),
+    send: ({ tail }) => sent.push(`${time.ticks()} ${tail}`),
+    miss: () => {
+      missed += 1
+    },
+    flush: () => {},
+  })
+  return { time, budget, sent, throttle, missed: () => missed }
+}
+
+function notice(device: string, tail: string): Notice {
+  const event = { kind: 'telemetry', deviceId: id(device), at: START, data: {} } as const
+  return { event, deviceId: event.deviceId, at: START, tail, fields: undefined }
+}
+
+describe('a throttle', () => {
+  test('lets each device speak once per interval, its last word at the end', () => {
+    const { time, sent, throttle } = openThrottle()
+    for (let i = 0; i < 25; i++) {
+      throttle.take(notice('a', `a${i}`))
+      if (i === 3) throttle.take(notice('b', 'b'))
+      time.pass(100)
+    }
+    expect(sent).toEqual(['0 a0', '300 b', '1000 a9', '2000 a19'])
+    time.pass(10_000)
+    expect(sent.slice(4)).toEqual(['3000 a24'])
+  })
+
+  test('without room counts what it leaves out, and gives everything back', () => {
+    const { time, budget, sent, throttle, missed } = openThrottle(300)
+    for (const device of ['a', 'b', 'c']) throttle.take(notice(device, device))
+    throttle.take(notice('a', 'x'.repeat(100)))
+    expect(sent).toEqual(['0 a', '0 b'])
+    expect(missed()).toBe(2)
+    time.pass(1_000)
+    throttle.take(notice('c', 'c'))
+    expect(sent).toEqual(['0 a', '0 b', '1000 c'])
+    throttle.close()
+    expect(budget.used).toBe(0)
+    expect(time.waiting).toBe(0)
+  })
+
+  test('keeps nothing of devices that fell silent', () => {
+    const { time, budget, throttle } = openThrottle(100_000)
+    for (let i = 0; i < 100; i++) {
+      throttle.take(notice(`dev-${i}`, 'x'))
+      time.pass(500)
+    }
+    expect(budget.used).toBeLessThan(5 * 200)
+  })
+})
