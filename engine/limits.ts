@@ -74,7 +74,7 @@ export const LIMITS = {
   textBytesMax: 8 * KIB,
   /** Payload shapes a shard keeps in mind: in all, with the same first key, and of one device. */
   shapesMax: 512,
-  shapesPerKeyMax: 16,
+  shapesPerKeyMax: 32,
   shapesPerDeviceMax: 8,
   shapeBytesMax: 4 * KIB,
   /** A device without a clock says 1970 or 2000; such a time is not taken, the receive time is. */

@@ -31,9 +31,12 @@ const HALF_PAIR = /\p{Surrogate}/u
 /** Adds the leaves of `value` to `fields`. After a refusal `fields` is to be thrown away. */
 export function flatten(value: Json, options: FlattenOptions, fields: Fields): Refused | undefined {
   const { name, except, escapes } = options
-  const top = { path: name ?? '', metric: name ?? '' }
-  if (!isObject(value)) return addLeaf(escapes ? wellFormed(value) : value, top, fields)
-  const levels: Level[] = [{ ...top, object: value, keys: Object.keys(value), next: 0 }]
+  const prefix = name ?? ''
+  if (!isObject(value)) {
+    const leaf = escapes ? wellFormed(value) : value
+    return addLeaf(leaf, { path: prefix, metric: prefix }, fields)
+  }
+  const levels: Level[] = [{ path: prefix, metric: prefix, object: value, keys: Object.keys(value), next: 0 }]
   for (let level = levels[0]; level !== undefined; level = levels[levels.length - 1]) {
     const key = level.keys[level.next++]
     if (key === undefined) {

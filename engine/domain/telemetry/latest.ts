@@ -10,7 +10,7 @@ import { Micros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { JsonObject } from '../device/record.ts'
 import { type Age, isNewer, type LatestField } from './age.ts'
-import type { Fields } from './fields.ts'
+import type { Fields, FieldValue } from './fields.ts'
 import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'
 import { nest } from './nest.ts'
 import type { Held, Shape } from './shape.ts'
@@ -26,12 +26,20 @@ export interface Part {
   readonly next: Part | undefined
 }
 
+/** A field that came the general way: changed in place, as every message changes it. */
+interface RestField {
+  readonly path: string
+  value: FieldValue
+  at: number
+  version: number
+}
+
 const SHAPES_MAX = LIMITS.shapesPerDeviceMax
 
 export class Latest {
   #parts: Part | undefined
   /** Fields that came the general way. */
-  #rest: Map<string, LatestField> | undefined
+  #rest: Map<string, RestField> | undefined
   /** A decoded snapshot that nobody has looked into: encoded bytes as latin1, the smallest form. */
   #sealed: string | undefined
   #metrics = 0
@@ -95,8 +103,13 @@ export class Latest {
         if (this.#metrics >= LIMITS.metricsPerDeviceMax) return false
         this.#metrics++
       }
-      const field = { path, value: fields.values[i] ?? null, at, version }
-      if (known === undefined || isNewer(field, known)) rest.set(path, field)
+      const value = fields.values[i] ?? null
+      if (known === undefined) rest.set(path, { path, value, at, version })
+      else if (at > known.at || (at === known.at && version >= known.version)) {
+        known.value = value
+        known.at = at
+        known.version = version
+      }
       return true
     })
     return before - fields.length
@@ -121,7 +134,9 @@ export class Latest {
 
   /** The newest value of each field, cleared ones included. */
   #fields(): Iterable<LatestField> {
-    const newest = new Map(this.#sealed === undefined ? this.#rest : opened(this.#sealed))
+    const newest = new Map<string, LatestField>(
+      this.#sealed === undefined ? this.#rest : opened(this.#sealed),
+    )
     for (let part = this.#parts; part !== undefined; part = part.next)
       for (const field of fieldsOf(part)) {
         const known = newest.get(field.path)
@@ -136,7 +151,7 @@ export class Latest {
     return this.#rest?.has(path) ?? false
   }
 
-  #open(): Map<string, LatestField> {
+  #open(): Map<string, RestField> {
     if (this.#sealed === undefined) return this.#rest ?? new Map()
     this.#rest = opened(this.#sealed)
     this.#sealed = undefined
@@ -154,7 +169,7 @@ export function update(part: Part, held: Held, age: Age): void {
   if (texts !== undefined) for (let i = 0; i < texts.length; i++) texts[i] = held.texts[i] ?? ''
 }
 
-function opened(sealed: string): Map<string, LatestField> {
+function opened(sealed: string): Map<string, RestField> {
   return new Map(decodeFields(sealed).map((field) => [field.path, field]))
 }
 

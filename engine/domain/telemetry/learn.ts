@@ -37,6 +37,7 @@ function walkLeaves(bytes: Buffer, name: string | undefined): Walk | undefined {
   const top = keys.length
   let literal = 0
   let length = 0
+  let times = 0
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0
     if (byte === 0x7d) keys.pop()
@@ -52,8 +53,9 @@ function walkLeaves(bytes: Buffer, name: string | undefined): Walk | undefined {
       continue
     }
     const end = valueEnd(bytes, at)
-    const slot = isTop && key === 'timestamp' ? timeSlot(bytes[at]) : leafSlot(bytes[at])
-    if (slot === undefined) return undefined
+    const isTime = isTop && key === 'timestamp'
+    const slot = isTime ? timeSlot(bytes[at]) : leafSlot(bytes[at])
+    if (slot === undefined || (isTime && ++times > 1)) return undefined
     if (slot !== 'cleared') {
       length += at - literal
       walk.literals.push(bytes.subarray(literal, at))
@@ -61,13 +63,11 @@ function walkLeaves(bytes: Buffer, name: string | undefined): Walk | undefined {
       walk.slots.push(SLOT[slot])
       literal = end
     }
-    if (!(isTop && key === 'timestamp'))
-      walk.fields.push({ path: [...keys, key].join(PATH_SEPARATOR), kind: fieldKind(slot) })
+    if (!isTime) walk.fields.push({ path: [...keys, key].join(PATH_SEPARATOR), kind: fieldKind(slot) })
     at = end - 1
   }
   walk.literals.push(bytes.subarray(literal))
-  const times = walk.slots.filter((slot) => slot === SLOT.timeNumber || slot === SLOT.timeText)
-  return times.length > 1 ? undefined : walk
+  return walk
 }
 
 type SlotName = keyof typeof SLOT | 'cleared'

@@ -42,9 +42,12 @@ export function report(payload: Uint8Array, about: About, latest: Latest, column
   if (stored !== undefined) return stored
   const parsed = parsePayload(payload, about)
   if (parsed.kind !== 'reports') return parsed
-  const { reports } = parsed
-  const only = reports.length === 1 ? reports[0] : undefined
-  if (only !== undefined) columns.shapes.learn(payload, about.name, only.fields)
+  const only = parsed.reports.length === 1 ? parsed.reports[0] : undefined
+  if (only !== undefined && columns.shapes.learn(payload, about.name, only.fields)) {
+    // So that the device has the shape from its first message on.
+    const shaped = reportShaped(payload, about, latest, columns)
+    if (shaped !== undefined) return shaped
+  }
   return store(parsed, about, latest, columns)
 }
 

@@ -26,18 +26,19 @@ export class Shapes {
     return undefined
   }
 
-  /** The payload was none of the known shapes; `fields` is what the parser made of it. */
-  learn(payload: Uint8Array, name: string | undefined, fields: Fields): void {
+  /** The payload was none of the known shapes; `fields` is what the parser made of it. True if its shape is known now. */
+  learn(payload: Uint8Array, name: string | undefined, fields: Fields): boolean {
     const key = firstKey(payload)
     const shapes = this.#byFirstKey.get(key) ?? []
     const isFull = this.#count >= LIMITS.shapesMax || shapes.length >= LIMITS.shapesPerKeyMax
-    if (isFull && ++this.#passed % LEARN_EVERY !== 0) return
+    if (isFull && ++this.#passed % LEARN_EVERY !== 0) return false
     const shape = payload.length <= LIMITS.shapeBytesMax ? learn(payload, name, fields) : undefined
-    if (shape === undefined) return
+    if (shape === undefined) return false
     if (isFull) this.#evict(shapes)
     shapes.unshift(shape)
     this.#byFirstKey.set(key, shapes)
     this.#count++
+    return true
   }
 
   /** Makes room: for a crowded key among its own, else among those of the key that has been there longest. */
