@@ -1,6 +1,6 @@
 // Why a telemetry payload is not taken. It ends in the dead-letter list under this word.
 
-export const TELEMETRY_REFUSALS = [
+const TELEMETRY_REFUSALS = [
   'empty',
   'not_utf8',
   'not_json',
