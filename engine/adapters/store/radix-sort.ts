@@ -10,35 +10,42 @@ export function sortByKey(
   keyOf: (slot: number) => number,
   descending: boolean,
 ): Uint32Array {
-  const keys = new Float64Array(slots.length)
+  const count = slots.length
+  const keys = new Float64Array(count)
   let low = Number.POSITIVE_INFINITY
   let high = Number.NEGATIVE_INFINITY
-  for (let i = 0; i < slots.length; i++) {
+  for (let i = 0; i < count; i++) {
     const key = keyOf(slots[i] ?? 0)
     keys[i] = key
     if (key < low) low = key
     if (key > high) high = key
   }
-  for (let i = 0; i < keys.length; i++) keys[i] = descending ? high - (keys[i] ?? 0) : (keys[i] ?? 0) - low
-  let order = Uint32Array.from(slots.keys())
-  if (slots.length < FEW) order.sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
+  let order = new Uint32Array(count)
+  for (let i = 0; i < count; i++) {
+    keys[i] = descending ? high - (keys[i] ?? 0) : (keys[i] ?? 0) - low
+    order[i] = i
+  }
+  if (count < FEW) order.sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
   else for (let unit = 1; unit <= high - low; unit *= DIGITS) order = sortByDigit(order, keys, unit)
-  return order.map((i) => slots[i] ?? 0)
+  for (let i = 0; i < count; i++) order[i] = slots[order[i] ?? 0] ?? 0
+  return order
 }
 
 function sortByDigit(order: Uint32Array, keys: Float64Array, unit: number): Uint32Array<ArrayBuffer> {
+  const count = order.length
+  const digits = new Uint16Array(count)
   const starts = new Uint32Array(DIGITS + 1)
-  const digitOf = (i: number) => Math.floor((keys[i] ?? 0) / unit) % DIGITS
-  for (const i of order) {
-    const digit = digitOf(i) + 1
-    starts[digit] = (starts[digit] ?? 0) + 1
+  for (let i = 0; i < count; i++) {
+    const digit = Math.floor((keys[order[i] ?? 0] ?? 0) / unit) % DIGITS
+    digits[i] = digit
+    starts[digit + 1] = (starts[digit + 1] ?? 0) + 1
   }
   for (let d = 1; d <= DIGITS; d++) starts[d] = (starts[d] ?? 0) + (starts[d - 1] ?? 0)
-  const sorted = new Uint32Array(order.length)
-  for (const i of order) {
-    const digit = digitOf(i)
+  const sorted = new Uint32Array(count)
+  for (let i = 0; i < count; i++) {
+    const digit = digits[i] ?? 0
     const at = starts[digit] ?? 0
-    sorted[at] = i
+    sorted[at] = order[i] ?? 0
     starts[digit] = at + 1
   }
   return sorted
