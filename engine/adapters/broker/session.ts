@@ -94,6 +94,7 @@ export class Session implements DeviceSession, Subscriber {
   #followUps: FollowUp[] = []
   #following = 0
   #isWireStalled = false
+  #isPeerGone = false
   #burstBytes = 0
 
   constructor(hub: SessionHub, socket: Socket, facts: SessionFacts) {
@@ -186,7 +187,9 @@ export class Session implements DeviceSession, Subscriber {
     if (this.isEnded || !this.isPaused || this.#mustWait()) return
     this.isPaused = false
     if (!this.#carry.isEmpty) this.#take(this.#carry.take())
-    if (!this.isEnded && !this.isPaused) this.#socket.resume()
+    if (this.isEnded || this.isPaused) return
+    if (this.#isPeerGone) this.end('lost')
+    else this.#socket.resume()
   }
 
   /** Nothing is kept for the device any more: neither its will nor what follows once messages are durable. */
@@ -207,7 +210,9 @@ export class Session implements DeviceSession, Subscriber {
   }
 
   readonly #lost = (): void => {
-    this.end('lost')
+    // What the device said before it left is heard first, a goodbye above all.
+    if (this.isPaused && !this.#carry.isEmpty) this.#isPeerGone = true
+    else this.end('lost')
   }
 
   readonly #read = (chunk: Buffer): void => {
@@ -328,7 +333,8 @@ export class Session implements DeviceSession, Subscriber {
 
   #answered(packet: Buffer, id: number): void {
     if (this.wire === undefined) return
-    if (packet[0] !== PACKET.pubrec << 4) this.wire.acked(id)
+    if (packet[0] === PACKET.pubrec << 4) this.wire.receipted(id)
+    else this.wire.acked(id)
     this.#feed(packet)
   }
 

@@ -119,8 +119,14 @@ export class Wire extends Duplex {
     return packet
   }
 
-  /** The device's PUBACK or PUBCOMP. */
+  /** The device's PUBREC: it has the message, and will not be sent it again. */
+  receipted(messageId: number): void {
+    this.subscriber.state.queue.release(messageId)
+  }
+
+  /** The device's PUBACK or PUBCOMP. Not left to aedes, which hears of it later: the device may be gone by then. */
   acked(messageId: number): void {
+    this.subscriber.state.queue.remove(messageId)
     const delivery = this.#unacked.get(messageId)
     if (this.#unacked.delete(messageId)) delivery?.acked(true)
   }
