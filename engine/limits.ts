@@ -140,6 +140,8 @@ export const LIMITS = {
   heldBytesMax: 128 * MIB,
   snapshotDevicesMax: 1_000,
   snapshotBytesMax: 2 * MIB,
+  /** A snapshot may show what is still being saved: for so long after it, events it shows are left out. */
+  snapshotGuardMs: 5_000,
   tokenWarningMs: 60_000,
   hashesAtOnceMax: 2,
   hashesWaitingMax: 64,

@@ -227,7 +227,7 @@ export class Connection implements WireEvents, Subscriber {
     await this.#deps.hub.add(subscription)
     this.outbox.answer(frameText({ type: 'subscribed', id }))
     const scope = this.#scope()
-    if (snapshot !== true || scope === undefined) return subscription.release(() => false)
+    if (snapshot !== true || scope === undefined) return subscription.release()
     const { frame, isShown } = await openSnapshot(subscription, scope, this.#deps)
     if (this.#isClosed) return
     this.outbox.answer(frame)

@@ -241,6 +241,40 @@ describe('a snapshot', () => {
     expect(events.map(({ seq }) => seq)).toEqual(later.map((_, i) => i + 1))
   })
 
+  test('is not followed by what it showed before it was told of', async () => {
+    const client = await service.login('ada')
+    const shown = [fleet.report('north', { n: 1 }), fleet.report('north', { n: 2 })]
+    client.send({
+      type: 'subscribe',
+      id: 's1',
+      channel: 'telemetry',
+      snapshot: true,
+      filter: { device_id: 'north' },
+    })
+    await client.next('snapshot')
+    fleet.tell(...shown.slice(1), fleet.report('north', { n: 3 }), fleet.report('north', { n: 2 }))
+    expect((await eventsOf(client)).map(({ data }) => data)).toMatchObject([
+      { data: { n: 3 } },
+      { data: { n: 2 } },
+    ])
+  })
+
+  test('does not silence for long a device whose clock goes back', async () => {
+    const client = await service.login('ada')
+    fleet.report('north', { n: 1 })
+    client.send({
+      type: 'subscribe',
+      id: 's1',
+      channel: 'telemetry',
+      snapshot: true,
+      filter: { device_id: 'north' },
+    })
+    await client.next('snapshot')
+    fleet.time.pass(5_000)
+    fleet.tell(fleet.report('north', { n: 2 }, (START - 9_000) as typeof START))
+    expect(await eventsOf(client)).toHaveLength(1)
+  })
+
   test('keeps a report of the same millisecond that it does not show', async () => {
     const client = await service.login('ada')
     const same = { kind: 'telemetry', deviceId: id('north'), at: START, data: { b: 2 } } as const

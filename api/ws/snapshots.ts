@@ -17,7 +17,7 @@ export interface SnapshotDeps extends DeviceBodySettings {
 export interface Opening {
   /** The text of the snapshot frame. */
   readonly frame: string
-  /** Whether the snapshot shows what this notice says. */
+  /** Whether the snapshot shows what this notice says. Of each device, the first that it does not show ends that. */
   readonly isShown: (notice: Notice) => boolean
 }
 
@@ -56,7 +56,7 @@ async function openDevices(subscription: Subscription, scope: Scope, deps: Snaps
     }
     if (page.isFull) break
   }
-  return { frame: page.close(), isShown: (notice) => isDeviceShown(notice, shown.get(notice.deviceId)) }
+  return { frame: page.close(), isShown: untilFirstNew(shown, isDeviceShown) }
 }
 
 async function openTelemetry(subscription: Subscription, scope: Scope, deps: SnapshotDeps): Promise<Opening> {
@@ -77,7 +77,7 @@ async function openTelemetry(subscription: Subscription, scope: Scope, deps: Sna
     }
     if (page.isFull) break
   }
-  return { frame: page.close(), isShown: (notice) => isReportShown(notice, shown.get(notice.deviceId)) }
+  return { frame: page.close(), isShown: untilFirstNew(shown, isReportShown) }
 }
 
 function listDevices(
@@ -102,8 +102,22 @@ function listDevices(
   )
 }
 
-function isDeviceShown({ event }: Notice, shown: DeviceView | undefined): boolean {
-  if (event.kind !== 'device' || shown === undefined) return false
+function untilFirstNew<T>(
+  shown: Map<DeviceId, T>,
+  isShown: (notice: Notice, shown: T) => boolean,
+): Opening['isShown'] {
+  return (notice) => {
+    const state = shown.get(notice.deviceId)
+    if (state === undefined) return false
+    const is = isShown(notice, state)
+    // Events come in order per device: whatever follows a new one is new.
+    if (!is) shown.delete(notice.deviceId)
+    return is
+  }
+}
+
+function isDeviceShown({ event }: Notice, shown: DeviceView): boolean {
+  if (event.kind !== 'device') return false
   const { view } = event
   const newer = view.device.revision - shown.device.revision
   if (newer !== 0) return newer < 0
@@ -112,8 +126,8 @@ function isDeviceShown({ event }: Notice, shown: DeviceView | undefined): boolea
 }
 
 /** A report older than the snapshot's newest has been merged into it. At the same millisecond the values tell. */
-function isReportShown({ at, fields }: Notice, shown: Snapshot | undefined): boolean {
-  if (shown?.timestamp === undefined || fields === undefined) return false
+function isReportShown({ at, fields }: Notice, shown: Snapshot): boolean {
+  if (shown.timestamp === undefined || fields === undefined) return false
   return at < shown.timestamp || (at === shown.timestamp && isContained(fields, shown.data))
 }
 

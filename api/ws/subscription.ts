@@ -3,7 +3,6 @@
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { SocketFilter, Subscribe } from '../../schemas/ws.ts'
 import { isInScope } from '../auth/scope.ts'
-import type { Budget } from './budget.ts'
 import type { Facts, Notice } from './notice.ts'
 import { type Addressee, HELD_COST_BYTES, type Outbox } from './outbox.ts'
 import type { Selection } from './selection.ts'
@@ -22,7 +21,7 @@ export interface Subscriber {
 }
 
 export interface SubscriptionDeps extends Omit<ThrottleDeps, 'send' | 'miss' | 'flush'> {
-  readonly budget: Budget
+  readonly limits: { readonly snapshotGuardMs: number }
 }
 
 export class Subscription implements Addressee {
@@ -34,8 +33,10 @@ export class Subscription implements Addressee {
   readonly owner: Subscriber
   readonly #head: string
   readonly #throttle: Throttle | undefined
-  readonly #budget: Budget
+  readonly #deps: SubscriptionDeps
   #waiting: Notice[] | undefined = []
+  #isShown: ((notice: Notice) => boolean) | undefined
+  #stopGuard: (() => void) | undefined
   #seq = 0
 
   constructor(frame: Subscribe, owner: Subscriber, selection: Selection | undefined, deps: SubscriptionDeps) {
@@ -46,7 +47,7 @@ export class Subscription implements Addressee {
     this.selection = selection
     this.owner = owner
     this.#head = `{"type":"event","id":${JSON.stringify(frame.id)},"seq":`
-    this.#budget = deps.budget
+    this.#deps = deps
     const intervalMs = frame.throttle_ms ?? 0
     if (intervalMs > 0) this.#throttle = this.#openThrottle(intervalMs, deps)
   }
@@ -61,14 +62,21 @@ export class Subscription implements Addressee {
 
   take(notice: Notice): void {
     if (this.#waiting !== undefined) this.#wait(this.#waiting, notice)
+    else if (this.#isShown?.(notice) === true) return
     else if (this.#throttle !== undefined) this.#throttle.take(notice)
     else this.owner.outbox.push(this, notice)
   }
 
   /** The client has its answer: events follow, from the first one that a snapshot does not show. */
-  release(isShown: (notice: Notice) => boolean): void {
+  release(isShown?: (notice: Notice) => boolean): void {
+    const { scheduler, limits } = this.#deps
     const waiting = this.#stopWaiting()
-    for (const notice of waiting) if (!isShown(notice)) this.take(notice)
+    this.#isShown = isShown
+    if (isShown !== undefined)
+      this.#stopGuard = scheduler.after(limits.snapshotGuardMs, () => {
+        this.#isShown = undefined
+      })
+    for (const notice of waiting) this.take(notice)
     this.owner.outbox.flush()
   }
 
@@ -79,19 +87,20 @@ export class Subscription implements Addressee {
 
   close(): void {
     this.#stopWaiting()
+    this.#stopGuard?.()
     this.#throttle?.close()
     this.owner.outbox.forget(this)
   }
 
   #wait(waiting: Notice[], notice: Notice): void {
-    if (this.#budget.take(notice.tail.length + HELD_COST_BYTES)) waiting.push(notice)
+    if (this.#deps.budget.take(notice.tail.length + HELD_COST_BYTES)) waiting.push(notice)
     else this.owner.outbox.miss(this)
   }
 
   #stopWaiting(): readonly Notice[] {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
-    for (const notice of waiting) this.#budget.give(notice.tail.length + HELD_COST_BYTES)
+    for (const notice of waiting) this.#deps.budget.give(notice.tail.length + HELD_COST_BYTES)
     return waiting
   }
 
