@@ -73,11 +73,12 @@ export class DeviceSocket {
     this.#socket.write(bytes.subarray(first * packetBytes, (first + count) * packetBytes))
   }
 
-  /** As `send`, but what the ring has no room for waits, with its time, for acknowledgements. */
-  offer(count: number, at: number): void {
+  /** As `send`, but what the ring has no room for waits, with its time, for acknowledgements. Says how many wait. */
+  offer(count: number, at: number): number {
     const room = this.#deferred.length > 0 ? 0 : Math.min(count, this.#ring.size - this.inFlight)
     if (room > 0) this.send(room, at)
     for (let k = room; k < count; k++) this.#deferred.push(at)
+    return count - room
   }
 
   /** Sends a packet made by the caller for the next packet id. */

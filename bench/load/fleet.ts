@@ -67,8 +67,7 @@ export class Fleet {
       const due = Math.min(bursts, Math.floor((ticks() - run.firstSentAt) / msPerBurst) + 1)
       for (; next < due; next++) {
         const socket = this.#sockets[next % this.#sockets.length]
-        socket?.offer(burst, run.firstSentAt + next * msPerBurst)
-        deferred += socket?.backlog ?? 0
+        deferred += socket?.offer(burst, run.firstSentAt + next * msPerBurst) ?? 0
       }
       await sleep(1)
     }

@@ -3,5 +3,6 @@
 export function flatten(value: unknown, path: string, put: (name: string, value: number) => void): void {
   if (typeof value === 'number') put(path, value)
   if (typeof value !== 'object' || value === null) return
-  for (const [key, inner] of Object.entries(value)) flatten(inner, path === '' ? key : `${path}.${key}`, put)
+  for (const key of Object.keys(value))
+    flatten(Reflect.get(value, key), path === '' ? key : `${path}.${key}`, put)
 }

@@ -1,6 +1,6 @@
 // What the figures were measured on.
 import { execFileSync } from 'node:child_process'
-import { readFileSync, statfsSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 
 const TMPFS = 0x01021994
@@ -38,10 +38,4 @@ function version(command: string, args: readonly string[]): string {
     const stdout = error instanceof Error ? Reflect.get(error, 'stdout') : undefined
     return typeof stdout === 'string' && stdout !== '' ? (stdout.split('\n')[0] ?? 'none') : 'none'
   }
-}
-
-/** Open files allowed to this process and those it starts. */
-export function openFilesMax(): number {
-  const limits = readFileSync('/proc/self/limits', 'utf8')
-  return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? 1024)
 }

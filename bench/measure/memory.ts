@@ -15,7 +15,7 @@ export function parseResident(status: string): Resident {
   return { anonBytes: kib('RssAnon') * 1024, fileBytes: (kib('RssFile') + kib('RssShmem')) * 1024 }
 }
 
-export function residentOf(pid: number): Resident {
+function residentOf(pid: number): Resident {
   return parseResident(readFileSync(`/proc/${pid}/status`, 'utf8'))
 }
 

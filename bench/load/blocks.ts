@@ -1,0 +1,49 @@
+// Blocks of telemetry made ahead with the engine's own encoder, for floors and for filling tables.
+import { Columns } from '../../engine/domain/telemetry/columns.ts'
+import { Fields } from '../../engine/domain/telemetry/fields.ts'
+import type { Block } from '../../engine/ports/telemetry.ts'
+import { Micros, parseDeviceId } from '../../schemas/ids.ts'
+
+/** One report of one device. */
+export interface Report {
+  readonly deviceId: string
+  /** Microseconds: the event time, and the receive time. */
+  readonly at: number
+  readonly receivedAt: number
+  readonly version: number
+  /** One per metric. */
+  readonly values: readonly number[]
+}
+
+export class BlockMaker {
+  readonly #columns = new Columns()
+  readonly #metrics: readonly string[]
+  #cut = 0
+
+  constructor(metrics: readonly string[]) {
+    this.#metrics = metrics
+  }
+
+  add({ deviceId: id, at, receivedAt, version, values }: Report): void {
+    const deviceId = parseDeviceId(id)
+    if (deviceId === undefined) throw new Error(`not a device id: ${id}`)
+    const fields = new Fields()
+    for (const [k, metric] of this.#metrics.entries()) fields.add(metric, metric, values[k] ?? 0)
+    this.#columns.addFields(
+      fields,
+      { deviceId, name: undefined, receivedAt: Micros(receivedAt), version },
+      Micros(at),
+    )
+  }
+
+  /** Messages collected for the next block. */
+  get rows(): number {
+    return this.#columns.rows
+  }
+
+  take(): Block {
+    const { points } = this.#columns.take()
+    if (points === undefined) throw new Error('an empty block')
+    return { kind: 'points', ...points, token: `bench-${process.pid}-${this.#cut++}` }
+  }
+}

@@ -1,0 +1,79 @@
+// `npm run bench [-- --quick] [-- --only <name>[,<name>]]`: runs the scenarios and prints one table. A whole run
+// also writes bench/BENCHMARKS.md.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describeMachine } from './measure/machine.ts'
+import { METHOD } from './measure/method.ts'
+import { toReport, toTable, verdictOf } from './measure/report.ts'
+import { Bench, type Scenario } from './scenario.ts'
+import { disk } from './scenarios/disk.ts'
+import { floors } from './scenarios/floors.ts'
+import { glue } from './scenarios/glue.ts'
+import { history } from './scenarios/history.ts'
+import { ingest } from './scenarios/ingest.ts'
+import { latency } from './scenarios/latency.ts'
+import { restart } from './scenarios/restart.ts'
+import { storm } from './scenarios/storm.ts'
+import { killAll } from './targets/children.ts'
+
+/** In this order: shares need the floors first, half load needs the best rate. */
+const SCENARIOS: readonly Scenario[] = [floors, ingest, glue, latency, storm, restart, disk, history]
+const REPORT = 'bench/BENCHMARKS.md'
+
+const USAGE = `usage: npm run bench -- [--quick] [--only <scenario>[,…]] [--dir <directory>]
+${SCENARIOS.map(({ name, about }) => `  ${name.padEnd(9)} ${about}`).join('\n')}
+--quick takes a few minutes instead of half an hour; only a whole run rewrites ${REPORT}.
+--dir is where data is put meanwhile: a directory on the disk to be measured.`
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      dir: { type: 'string', default: tmpdir() },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const wanted = values.only?.split(',')
+  const chosen = SCENARIOS.filter(({ name }) => wanted === undefined || wanted.includes(name))
+  if (values.help || chosen.length !== (wanted?.length ?? SCENARIOS.length)) {
+    console.error(USAGE)
+    return values.help ? 0 : 2
+  }
+  const root = mkdtempSync(join(values.dir, 'fleet-bench-'))
+  const clean = (): void => {
+    killAll()
+    rmSync(root, { recursive: true, force: true, maxRetries: 3 })
+  }
+  process.once('exit', clean)
+  const bench = new Bench({ quick: values.quick, root })
+  const failures = await runAll(bench, chosen)
+  const machine = describeMachine(root)
+  console.log(toTable(bench.figures))
+  if (wanted === undefined && !values.quick && failures === 0) {
+    writeFileSync(REPORT, toReport({ figures: bench.figures, machine, method: METHOD }))
+  }
+  const missed = bench.figures.filter((figure) => verdictOf(figure) === 'missed').length
+  console.error(`${chosen.length - failures} scenarios done, ${failures} failed; ${missed} targets missed`)
+  return failures === 0 ? 0 : 1
+}
+
+// One that fails takes its own figures with it, not those of the others.
+async function runAll(bench: Bench, scenarios: readonly Scenario[]): Promise<number> {
+  let failures = 0
+  for (const scenario of scenarios) {
+    console.error(scenario.name)
+    try {
+      await scenario.run(bench)
+    } catch (error) {
+      failures++
+      console.error(`  failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    }
+  }
+  return failures
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+process.exit(await main())

@@ -1,0 +1,111 @@
+// The peer: what one would write in an afternoon. Same generator, same payloads, same kind of ClickHouse child.
+
+import { LEAVES } from '../load/payloads.ts'
+import type { RunResult } from '../load/protocol.ts'
+import { deviceIds, withGenerator } from '../load/session.ts'
+import { type CpuSample, cpuBetween, sampleCpu } from '../measure/cpu.ts'
+import { ticks, until } from '../measure/deadline.ts'
+import { toDigits } from '../measure/report.ts'
+import type { Bench, Scenario } from '../scenario.ts'
+import { type BareBroker, startMosquitto } from '../targets/brokers.ts'
+import { type ClickHouse, withClickHouse } from '../targets/clickhouse.ts'
+import { startGlue } from '../targets/glue.ts'
+import { ingestName } from './ingest.ts'
+
+const SOCKETS = 1_000
+const COUNT_MS = 300_000
+const TABLE = `CREATE TABLE glue (
+  device_id LowCardinality(String), metric LowCardinality(String), ts DateTime64(3, 'UTC'), value Float64
+) ENGINE = MergeTree ORDER BY (device_id, metric, ts)`
+
+export const glue: Scenario = {
+  name: 'glue',
+  about: 'the peer: mosquitto + mqtt.js + @clickhouse/client, JSONEachRow',
+  async run(bench) {
+    await bench.withDir(async (dir) => {
+      const broker = await startMosquitto(dir)
+      if (broker === undefined) {
+        bench.say('mosquitto is not installed: skipped')
+        return
+      }
+      try {
+        await withClickHouse(dir, (clickhouse) => measure(bench, broker, clickhouse))
+      } finally {
+        await broker.kill()
+      }
+    })
+  },
+}
+
+async function measure(bench: Bench, broker: BareBroker, clickhouse: ClickHouse): Promise<void> {
+  await clickhouse.query(TABLE)
+  const script = await startGlue(broker.mqtt, clickhouse)
+  const devices = deviceIds(SOCKETS).map((id) => ({ id, token: undefined }))
+  try {
+    await withGenerator(async (generator) => {
+      await generator.open({ ...broker.mqtt, devices, connectsAtOnce: 256, ringSize: 64, greet: false })
+      // Enough to be past the start, little enough to wait in mosquitto: it takes more than the script can.
+      const job = { window: 16, durationMs: 60_000 }
+      await generator.closed({ ...job, messagesPerDevice: 50 })
+      await counted(clickhouse, 50 * SOCKETS)
+      const pids = [broker.pid, script.pid, clickhouse.pid]
+      const before = pids.map(sampleCpu)
+      const run = await generator.closed({ ...job, messagesPerDevice: bench.quick ? 100 : 300 })
+      const countedAt = await counted(clickhouse, 50 * SOCKETS + run.messages)
+      const micros = pids.map((pid, at) => usedSince(before[at], pid) / run.messages)
+      addFigures(bench, { run, micros, seconds: (countedAt - run.firstSentAt) / 1000 })
+    })
+  } finally {
+    await script.kill()
+  }
+}
+
+function usedSince(before: CpuSample | undefined, pid: number): number {
+  return before === undefined ? Number.NaN : cpuBetween(before, sampleCpu(pid)).totalMicros
+}
+
+async function counted(clickhouse: ClickHouse, messages: number): Promise<number> {
+  return until(`${messages} messages through the script`, { deadlineMs: COUNT_MS, everyMs: 100 }, async () =>
+    Number(await clickhouse.query('SELECT count() FROM glue')) >= messages * LEAVES ? ticks() : undefined,
+  )
+}
+
+interface GlueRun {
+  readonly run: RunResult
+  readonly seconds: number
+  /** Per message: broker, script, ClickHouse. */
+  readonly micros: readonly number[]
+}
+
+function addFigures(bench: Bench, { run, seconds, micros }: GlueRun): void {
+  const [broker = 0, script = 0, inserts = 0] = micros
+  const total = broker + script + inserts
+  const scenario = `glue peer, ${toDigits(SOCKETS)} sockets`
+  bench.add(
+    {
+      scenario,
+      name: 'messages/s',
+      value: run.messages / seconds,
+      unit: '',
+      note: `${toDigits(run.messages)} messages in ${toDigits(seconds)} s, until counted`,
+    },
+    {
+      scenario,
+      name: 'CPU per message',
+      value: total,
+      unit: 'µs',
+      note: `mosquitto ${toDigits(broker)}, script ${toDigits(script)}, ClickHouse ${toDigits(inserts)}`,
+    },
+  )
+  for (const durability of ['power', 'process'] as const) {
+    const ours = bench.find(ingestName(SOCKETS, durability), 'CPU per message')
+    if (ours === undefined) continue
+    bench.add({
+      scenario,
+      name: `CPU against ours, ${durability}`,
+      value: total / ours,
+      unit: '×',
+      target: { kind: 'at_least', value: 3 },
+    })
+  }
+}

@@ -1,0 +1,54 @@
+// The embedded profile's ClickHouse, started as the service starts it, but with its door open to the bench.
+import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb-supervisor.ts'
+import { ClickHouseTelemetry } from '../../engine/adapters/telemetry/clickhouse.ts'
+import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse-http.ts'
+import type { Telemetry } from '../../engine/ports/telemetry.ts'
+
+/** Filling and merging a hundred million rows takes a while. */
+const STATEMENT_MS = 600_000
+
+export interface ClickHouse {
+  readonly url: string
+  readonly user: string
+  readonly password: string
+  readonly pid: number
+  /** The answer as text, without the newline at its end. */
+  query(sql: string): Promise<string>
+}
+
+export interface OpenTelemetry {
+  readonly telemetry: Telemetry
+  readonly clickhouse: ClickHouse
+}
+
+/** An empty ClickHouse on `path`, gone after `work`. */
+export async function withClickHouse<T>(
+  path: string,
+  work: (clickhouse: ClickHouse) => Promise<T>,
+): Promise<T> {
+  const chdb = await ChdbSupervisor.open({ dataDir: path })
+  const http = new ClickHouseHttp(() => chdb.endpoint())
+  const { url, username: user, password } = chdb.endpoint()
+  const query = async (sql: string): Promise<string> =>
+    (await http.run({ sql, timeoutMs: STATEMENT_MS })).toString().trimEnd()
+  try {
+    return await work({ url, user, password, pid: chdb.pid, query })
+  } finally {
+    http.close()
+    await chdb.close()
+  }
+}
+
+/** The same with the service's tables and adapter. */
+export function withTelemetry<T>(path: string, work: (open: OpenTelemetry) => Promise<T>): Promise<T> {
+  return withClickHouse(path, async (clickhouse) => {
+    const { url, user: username, password } = clickhouse
+    const endpoint = { url, username, password }
+    const telemetry = await ClickHouseTelemetry.open({ endpoint: () => endpoint })
+    try {
+      return await work({ telemetry, clickhouse })
+    } finally {
+      await telemetry.close()
+    }
+  })
+}

@@ -1,0 +1,44 @@
+// Fills the points table by SQL: a hundred million points through the broker would take half an hour.
+import { Millis } from '../../schemas/ids.ts'
+import type { OpenTelemetry } from './clickhouse.ts'
+
+const DEVICES_PER_INSERT = 50
+const HOUR_MS = 3_600_000
+
+export interface Fill {
+  readonly devices: readonly string[]
+  readonly metrics: readonly string[]
+  /** Points per series, one a second; the last one just before `endMs`. */
+  readonly seconds: number
+  readonly endMs: number
+}
+
+/** Then computes the rollups of every full hour, as the service would have. */
+export async function fillPoints({ telemetry, clickhouse }: OpenTelemetry, fill: Fill): Promise<void> {
+  for (let from = 0; from < fill.devices.length; from += DEVICES_PER_INSERT) {
+    await clickhouse.query(
+      insertOf({ ...fill, devices: fill.devices.slice(from, from + DEVICES_PER_INSERT) }),
+    )
+  }
+  await telemetry.settle(Millis(Math.floor(fill.endMs / HOUR_MS) * HOUR_MS), [])
+}
+
+// Slow waves with noise at a sensor's precision; every device at its own phase of the second.
+function insertOf({ devices, metrics, seconds, endMs }: Fill): string {
+  const startMs = endMs - seconds * 1000
+  return `INSERT INTO points (device_id, metric, ts, value, version, received)
+    SELECT device, metric, fromUnixTimestamp64Milli(at, 'UTC'),
+      round(50 + 20 * sin(second / 900 + cityHash64(device, metric) % 100) + rand(second) % 10 / 10, 1),
+      65536 * (second + 1), toDateTime(intDiv(at, 1000), 'UTC')
+    FROM (
+      SELECT device, metric, second, toInt64(${startMs} + second * 1000 + cityHash64(device) % 1000) AS at
+      FROM (SELECT arrayJoin(${list(devices)}) AS device) AS d
+      CROSS JOIN (SELECT arrayJoin(${list(metrics)}) AS metric) AS m
+      CROSS JOIN (SELECT number AS second FROM numbers(${seconds})) AS s
+    )`
+}
+
+// Device ids and metric names of the bench: no quotes in them.
+function list(names: readonly string[]): string {
+  return `[${names.map((name) => `'${name}'`).join(',')}]`
+}
