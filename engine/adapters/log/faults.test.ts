@@ -1,7 +1,7 @@
 // What a disk and an operating system can do to the embedded log.
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -9,30 +9,22 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../schemas/ids.ts'
 import type { Entry } from '../../ports/log.ts'
+import { mountSmallDisk } from '../small-disk.ts'
 import { drain, NOTHING } from './contract.ts'
 import type { Report } from './fault-child.ts'
 import { openLmdbLog } from './lmdb.ts'
 
 const CHILD = fileURLToPath(new URL('../../../dist/engine/adapters/log/fault-child.js', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'fleet-faults-'))
-const mounts: string[] = []
 let count = 0
 afterAll(() => {
-  for (const dir of mounts) execFileSync('umount', ['-l', dir])
+  disk?.unmount()
   rmSync(root, { recursive: true, force: true })
 })
 
 const isBuilt = existsSync(CHILD)
 const canTrace = isBuilt && spawnSync('strace', ['-qq', '-o', '/dev/null', 'true']).status === 0
-const canMount =
-  process.platform === 'linux' && process.getuid?.() === 0 && tryMount(join(root, 'probe'), '1m')
-
-function tryMount(dir: string, size: string): boolean {
-  mkdirSync(dir)
-  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir]).status === 0
-  if (isMounted) mounts.push(dir)
-  return isMounted
-}
+const disk = mountSmallDisk(join(root, 'disk'))
 
 function newPath(): string {
   return join(root, `${count++}`)
@@ -139,12 +131,12 @@ describe.skipIf(!canTrace)('a disk that refuses pages (needs strace and the buil
   })
 })
 
-describe.skipIf(!canMount)('a full disk (needs root, for a small tmpfs)', () => {
+describe.skipIf(disk === undefined)('a full disk (needs root, for a small tmpfs)', () => {
   test('refuses appends without using up seqs, reads on, and recovers when there is room', async () => {
-    const dir = join(root, 'full')
-    expect(tryMount(dir, '24m')).toBe(true)
-    writeFileSync(join(dir, 'filler'), Buffer.alloc(12 * 1024 * 1024))
-    const log = openLmdbLog({ path: join(dir, 'log'), durability: 'power' })
+    if (disk === undefined) return
+    const path = join(disk.path, 'log')
+    disk.fill(12)
+    const log = openLmdbLog({ path, durability: 'power' })
     const big = () => [
       { partition: Partition(1), body: new Uint8Array(200_000).fill((log.ends()[1] ?? 0) + 1) },
     ]
@@ -158,11 +150,10 @@ describe.skipIf(!canMount)('a full disk (needs root, for a small tmpfs)', () => 
     for (let i = 0; i < 5; i++) await expect(log.append(big(), Micros(2))).rejects.toMatchObject(full)
     expect(log.ends()[1]).toBe(end)
     expect(await drain(log.reader([Partition(1)], NOTHING))).toHaveLength(end)
-    rmSync(join(dir, 'filler'))
-    expect(statfsSync(dir).bfree).toBeGreaterThan(0)
+    disk.clear()
     expect(await log.append(big(), Micros(3))).toEqual([end + 1])
     await log.close()
-    const again = openLmdbLog({ path: join(dir, 'log'), durability: 'power' })
+    const again = openLmdbLog({ path, durability: 'power' })
     const entries = await drain(again.reader([Partition(1)], NOTHING))
     expect(entries.map((e) => e.body[0])).toEqual(entries.map((_, i) => i + 1))
     expect(entries).toHaveLength(end + 1)

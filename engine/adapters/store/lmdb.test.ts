@@ -4,13 +4,18 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { Store } from '../../ports/store.ts'
 import { LmdbEnv } from '../lmdb-env.ts'
-import { device, partitionOf, save, storeContract } from './contract.ts'
+import { mountSmallDisk } from '../small-disk.ts'
+import { device, letter, partitionOf, save, storeContract } from './contract.ts'
 import { openLmdbStore, STORE_TABLES } from './lmdb.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-store-'))
 const paths = new Map<Store, string>()
 let count = 0
-afterAll(() => rmSync(root, { recursive: true, force: true }))
+const disk = mountSmallDisk(join(root, 'disk'))
+afterAll(() => {
+  disk?.unmount()
+  rmSync(root, { recursive: true, force: true })
+})
 
 function open(path = join(root, `${count++}.mdb`)): Store {
   const store = openLmdbStore(new LmdbEnv({ path, durability: 'process', tables: STORE_TABLES }), {
@@ -43,3 +48,27 @@ test('a save after closing is refused with a fault', async () => {
     retryable: true,
   })
 })
+
+test.skipIf(disk === undefined)(
+  'a full disk refuses saves, leaves no trace, and saves go on when there is room (needs root)',
+  async () => {
+    if (disk === undefined) return
+    const store = open(join(disk.path, 'store.mdb'))
+    await store.save(save([device('d1')]))
+    disk.fill(21)
+    const larger = save([device('d1', { revision: 2, status: 'error' }), device('d2')], {
+      applied: [{ partition: partitionOf(device('d1').id), seq: 9 }],
+      deadLetters: [letter('dl_1')],
+    })
+    for (let i = 0; i < 3; i++)
+      await expect(store.save(larger)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
+    expect(store.list({}, { offset: 0, limit: 9 })).toEqual({ devices: [device('d1')], total: 1 })
+    expect([store.countByStatus().error, store.applied()[1]]).toEqual([0, 0])
+    expect(store.deadLetters({ offset: 0, limit: 9 }).total).toBe(0)
+    disk.clear()
+    await store.save(larger)
+    expect(store.list({ status: 'error' }, { offset: 0, limit: 9 }).total).toBe(1)
+    expect(store.deadLetters({ offset: 0, limit: 9 }).total).toBe(1)
+    await store.close()
+  },
+)

@@ -1,0 +1,29 @@
+// For tests: a disk that is quickly full.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const MIB = 1024 * 1024
+
+export interface SmallDisk {
+  readonly path: string
+  /** Takes up this much room until `clear`. */
+  fill(mebibytes: number): void
+  clear(): void
+  unmount(): void
+}
+
+/** A disk of 24 MiB at a new directory; undefined where nobody may mount one (root on Linux may). */
+export function mountSmallDisk(path: string): SmallDisk | undefined {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined
+  mkdirSync(path)
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', path]).status !== 0) return undefined
+  const filler = join(path, 'filler')
+  return {
+    path,
+    fill: (mebibytes) => writeFileSync(filler, Buffer.alloc(mebibytes * MIB)),
+    clear: () => rmSync(filler, { force: true }),
+    // Lazily: LMDB may still have the file mapped.
+    unmount: () => spawnSync('umount', ['-l', path]),
+  }
+}
