@@ -18,7 +18,7 @@ export interface Retention {
 }
 
 /** The smallest number in [from, to) for which `test` holds, else `to`. Once true it must stay true. */
-export function firstWhere(from: number, to: number, test: (number: number) => boolean): number {
+function firstWhere(from: number, to: number, test: (number: number) => boolean): number {
   let low = from
   let high = to
   while (low < high) {
