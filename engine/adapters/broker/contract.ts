@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
 import { CONNACK } from '../../ports/broker.ts'
-import { downlinkContract } from './contract-downlinks.ts'
+import { downlinkContract } from './contract-downlinks-harness.ts'
 import {
   a,
   type BrokerUnderTest,
@@ -11,7 +11,7 @@ import {
   connectTo,
   type StartBroker,
   will,
-} from './contract-stage.ts'
+} from './contract-harness.ts'
 import { FakeHost, until } from './fake-host.ts'
 import type { Qos } from './filters.ts'
 

@@ -57,7 +57,7 @@ export class Downlinks {
         callback(null, isGranted ? { ...subscription, qos: 2 } : null)
       },
       authorizeForward: (client, packet) => {
-        // A publish packet whose payload was made a Buffer by `#run` or the guard.
+        // A publish packet whose payload is the Buffer given to `#hand`, or a copy of such a packet.
         const forwarded = packet as unknown as Forwarded
         const isAllowed = toWire(client)?.forward(forwarded, this.#deliveries.get(forwarded.payload))
         return isAllowed ? packet : null

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
-import { deviceId, downlink } from './contract-stage.ts'
+import { deviceId, downlink } from './contract-harness.ts'
 import { EmbeddedBroker } from './embedded.ts'
+import { openStage, type Stage } from './embedded-harness.ts'
 import { FakeHost, PASSWORD, until } from './fake-host.ts'
 import { RawDevice } from './raw-device.ts'
-import { openStage, type Stage } from './stage.ts'
 
 let stage: Stage
 beforeEach(async () => {

@@ -75,7 +75,8 @@ export class EmbeddedBroker implements Broker {
   }
 
   async publish({ deviceId, suffix, payload, qos, retain }: Downlink): Promise<boolean> {
-    if (this.#isClosed || this.#downlinks.isFull(deviceId)) return false
+    // A retained message is kept even when no more can be sent.
+    if (this.#isClosed || (!retain && this.#downlinks.isFull(deviceId))) return false
     return this.#downlinks.publish(deviceId, { suffix, payload: Buffer.from(payload), qos, retain })
   }
 

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStage, type Stage } from './embedded-harness.ts'
 import { until } from './fake-host.ts'
 import { connectPacket, publishPacket, RawDevice } from './raw-device.ts'
-import { openStage, type Stage } from './stage.ts'
 
 let stage: Stage
 const thrown: unknown[] = []

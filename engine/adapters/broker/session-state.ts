@@ -25,7 +25,7 @@ export interface Waiting {
 const ENTRY_BYTES = 64
 
 /** Messages of QoS 1 and 2 for one device, the oldest dropped beyond the bounds. */
-export class OfflineQueue {
+class OfflineQueue {
   #entries: Waiting[] = []
   #bytes = 0
 

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
+import { openStage, type Stage } from './embedded-harness.ts'
 import { until } from './fake-host.ts'
 import { connectPacket, publishPacket, RawDevice } from './raw-device.ts'
-import { openStage, type Stage } from './stage.ts'
 
 let stage: Stage
 beforeEach(async () => {

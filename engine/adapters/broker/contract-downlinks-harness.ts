@@ -10,7 +10,7 @@ import {
   downlink,
   type StartBroker,
   will,
-} from './contract-stage.ts'
+} from './contract-harness.ts'
 import { FakeHost, until } from './fake-host.ts'
 import type { Qos } from './filters.ts'
 
