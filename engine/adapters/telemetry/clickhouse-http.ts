@@ -1,0 +1,146 @@
+// ClickHouse's HTTP interface, as the adapter needs it: one statement per request over connections that stay open.
+// Bytes go out and come back as they are; a client that parses, streams and traces costs several times as much here.
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { LIMITS } from '../../limits.ts'
+import type { Endpoint } from './chdb-supervisor.ts'
+
+export interface Statement {
+  readonly sql: string
+  /** Bound by the server: `{name:Type}` in the statement. */
+  readonly params?: Readonly<Record<string, string | number | readonly (string | number)[]>>
+  readonly settings?: Readonly<Record<string, string | number>>
+  /** The rows of an insert. */
+  readonly body?: Uint8Array
+  readonly timeoutMs: number
+}
+
+/** The server's answer that it did not do it. */
+export class ClickHouseError extends Error {
+  override readonly name = 'ClickHouseError'
+  /** ClickHouse's number for what went wrong; 0 if it did not say. */
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** No answer: whether it was done is not known. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+}
+
+export class ClickHouseHttp {
+  readonly #endpoint: () => Endpoint
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 })
+
+  constructor(endpoint: () => Endpoint) {
+    this.#endpoint = endpoint
+  }
+
+  /** Throws `ClickHouseError` or `NoAnswer`. */
+  async run(statement: Statement): Promise<Buffer> {
+    try {
+      return await this.#send(statement)
+    } catch (cause) {
+      // The server closes an idle connection at the moment we take it: nobody heard the request.
+      if (!(cause instanceof StaleConnection)) throw cause
+      return this.#send(statement)
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #send({ sql, params = {}, settings = {}, body, timeoutMs }: Statement): Promise<Buffer> {
+    const { url, username, password } = this.#endpoint()
+    const search = new URLSearchParams()
+    for (const [name, value] of Object.entries(settings)) search.set(name, String(value))
+    for (const [name, value] of Object.entries(params)) search.set(`param_${name}`, toParam(value))
+    if (body !== undefined) search.set('query', sql)
+    const payload = body ?? Buffer.from(sql)
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        `${url}/?${search}`,
+        {
+          method: 'POST',
+          agent: this.#agent,
+          headers: {
+            'X-ClickHouse-User': username,
+            'X-ClickHouse-Key': password,
+            'Content-Length': payload.length,
+          },
+        },
+        (response) => {
+          receive(response).then(resolve, reject)
+        },
+      )
+      const late = setTimeout(() => sent.destroy(new NoAnswer(`no answer within ${timeoutMs} ms`)), timeoutMs)
+      sent.once('close', () => clearTimeout(late))
+      sent.once('error', (cause) => {
+        const isStale = sent.reusedSocket && isReset(cause)
+        reject(isStale ? new StaleConnection() : cause instanceof NoAnswer ? cause : noAnswer(cause))
+      })
+      sent.end(payload)
+    })
+  }
+}
+
+class StaleConnection extends NoAnswer {}
+
+async function receive(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  try {
+    for await (const chunk of response) {
+      // Without an encoding set, a response gives buffers.
+      const bytes = chunk as Buffer
+      length += bytes.length
+      if (length > LIMITS.telemetryResultBytesMax) throw new ClickHouseError(396, 'the result is too large')
+      chunks.push(bytes)
+    }
+  } catch (cause) {
+    throw cause instanceof ClickHouseError || cause instanceof NoAnswer ? cause : noAnswer(cause)
+  }
+  const bytes = Buffer.concat(chunks)
+  const { statusCode = 0, headers } = response
+  const code = exceptionCode(headers, bytes)
+  if (statusCode !== 200 || code !== 0)
+    throw new ClickHouseError(code, bytes.toString('utf8').slice(0, 1_000))
+  return bytes
+}
+
+function exceptionCode(headers: IncomingHttpHeaders, body: Buffer): number {
+  const header = headers['x-clickhouse-exception-code']
+  if (typeof header === 'string') return Number(header)
+  return Number(/^Code: (\d+)\./.exec(body.toString('utf8', 0, 64))?.[1] ?? 0)
+}
+
+function noAnswer(cause: unknown): NoAnswer {
+  return new NoAnswer(cause instanceof Error ? cause.message : String(cause), { cause })
+}
+
+function isReset(cause: Error): boolean {
+  return 'code' in cause && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE')
+}
+
+/** As ClickHouse reads parameters: escaped like a field of TabSeparated, strings in lists quoted as well. */
+function toParam(value: string | number | readonly (string | number)[]): string {
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'string') return escapeField(value)
+  return `[${value.map((item) => (typeof item === 'number' ? item : `'${escapeField(item).replace(/'/g, "\\'")}'`))}]`
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\0': '\\0',
+}
+
+function escapeField(text: string): string {
+  return text.replace(/[\\\t\n\r\0]/g, (char) => ESCAPES[char] ?? char)
+}

@@ -1,0 +1,176 @@
+// Telemetry in ClickHouse, whoever answers for it: a server, or chdb behind the same interface.
+//
+// C1. Every insert is one block and carries its token: sent again, ClickHouse drops it; and if it forgot the token,
+//     reads take one value per point all the same (R11).
+// C2. What matters is said in each request (no asynchronous inserts, deduplication): servers' defaults differ.
+import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
+import { Micros as toMicros } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
+import { plan, readBuckets, toStatement } from './buckets.ts'
+import type { Endpoint } from './chdb-supervisor.ts'
+import { ClickHouseError, ClickHouseHttp, type Statement } from './clickhouse-http.ts'
+import { type LateHour, Rollups } from './rollups.ts'
+import { keepFor, migrate } from './schema.ts'
+
+export interface ClickHouseOptions {
+  /** Asked before every request: it may move. */
+  readonly endpoint: () => Endpoint
+  /** Raw telemetry older than this goes; undefined keeps it for ever. */
+  readonly retentionDays?: number | undefined
+  readonly insertTimeoutMs?: number
+  readonly queryTimeoutMs?: number
+  /** What else has to be well for it to be up. */
+  readonly isUp?: () => boolean
+  /** After the last request. */
+  readonly release?: () => Promise<void>
+}
+
+const INSERT_SETTINGS = {
+  async_insert: 0,
+  insert_deduplicate: 1,
+  // Sorting out what is doubled within a block costs half as much again, and reads do it anyway.
+  optimize_on_insert: 0,
+  // One block in, one part out: all of it or nothing.
+  max_insert_block_size: 1_048_576,
+  min_insert_block_size_rows: 1_048_576,
+  min_insert_block_size_bytes: 268_435_456,
+}
+
+/** As `domain/telemetry/native-writer.ts` writes it: a row per message, its points in lists. */
+function insertSql(kind: Block['kind']): string {
+  const value = kind === 'points' ? 'Float64' : 'String'
+  const columns = `device_id LowCardinality(String), ts DateTime64(6, \\'UTC\\'), received DateTime(\\'UTC\\'), version UInt64, metric Array(LowCardinality(String)), value Array(${value})`
+  return `INSERT INTO ${kind} (device_id, metric, ts, value, version, received)
+    SELECT device_id, m, ts, v, version, received FROM input('${columns}')
+    ARRAY JOIN metric AS m, value AS v FORMAT Native`
+}
+
+const INSERT_SQL = { points: insertSql('points'), texts: insertSql('texts') } as const
+
+/** The bytes are at fault: they would be refused again. Everything else may pass. */
+const REFUSED_CODES: ReadonlySet<number> = new Set([
+  6, 8, 9, 10, 20, 26, 27, 32, 33, 36, 44, 50, 53, 69, 70, 117, 128, 131, 190, 349, 396,
+])
+const DAY_SEC = 86_400
+
+export class ClickHouseTelemetry implements Telemetry {
+  readonly #options: ClickHouseOptions
+  readonly #http: ClickHouseHttp
+  readonly #rollups: Rollups
+  #isAnswering = true
+
+  private constructor(options: ClickHouseOptions, http: ClickHouseHttp, rollups: Rollups) {
+    this.#options = options
+    this.#http = http
+    this.#rollups = rollups
+  }
+
+  /** Brings the tables up to date first. */
+  static async open(options: ClickHouseOptions): Promise<ClickHouseTelemetry> {
+    const http = new ClickHouseHttp(options.endpoint)
+    try {
+      await migrate(http)
+      await keepFor(http, options.retentionDays)
+      return new ClickHouseTelemetry(options, http, await Rollups.open(http))
+    } catch (cause) {
+      http.close()
+      throw toFault(cause)
+    }
+  }
+
+  async insert({ kind, bytes, token }: Block): Promise<void> {
+    if (bytes.length > LIMITS.telemetryBodyBytesMax) {
+      throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: `a block of ${bytes.length} bytes` })
+    }
+    await this.#run({
+      sql: INSERT_SQL[kind],
+      body: bytes,
+      settings: { ...INSERT_SETTINGS, insert_deduplication_token: token },
+      timeoutMs: this.#options.insertTimeoutMs ?? LIMITS.telemetryInsertTimeoutMs,
+    })
+  }
+
+  async buckets(query: BucketQuery): Promise<readonly Bucket[]> {
+    const statement = toStatement(query, plan(query, this.horizon()))
+    return statement === undefined ? [] : readBuckets(await this.#query(statement))
+  }
+
+  horizon(): Millis {
+    return this.#rollups.horizon()
+  }
+
+  async settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
+    const { retentionDays } = this.#options
+    // Raw that is gone cannot be computed again: what was computed while it was there stays.
+    const oldest = retentionDays === undefined ? 0 : upTo / 1000 - retentionDays * DAY_SEC
+    await this.#guard(() =>
+      this.#rollups.settle(
+        upTo,
+        late.filter(({ hour }) => hour >= oldest),
+      ),
+    )
+  }
+
+  async countPoints(deviceId?: DeviceId): Promise<number> {
+    const whose = deviceId === undefined ? '' : 'WHERE device_id = {device:String}'
+    const rows = await this.#run({
+      sql: `SELECT count() FROM points FINAL ${whose} FORMAT TSV`,
+      params: { device: deviceId ?? '' },
+      settings: { do_not_merge_across_partitions_select_final: 0 },
+      timeoutMs: LIMITS.telemetrySettleTimeoutMs,
+    })
+    return Number(rows.toString())
+  }
+
+  /** To the second: finer times of receipt are not kept. */
+  async newest(deviceId: DeviceId): Promise<Micros | undefined> {
+    const newest = (table: string) =>
+      `SELECT max(toUnixTimestamp(received)) AS at FROM ${table} WHERE device_id = {device:String}`
+    const rows = await this.#query({
+      sql: `SELECT max(at) FROM (${newest('points')} UNION ALL ${newest('texts')}) FORMAT TSV`,
+      params: { device: deviceId },
+      timeoutMs: LIMITS.telemetryQueryTimeoutMs,
+    })
+    const seconds = Number(rows.toString())
+    return seconds === 0 ? undefined : toMicros(seconds * 1_000_000)
+  }
+
+  isUp(): boolean {
+    return this.#isAnswering && (this.#options.isUp?.() ?? true)
+  }
+
+  async close(): Promise<void> {
+    this.#http.close()
+    await this.#options.release?.()
+  }
+
+  #query(statement: Statement): Promise<Buffer> {
+    return this.#run({ ...statement, timeoutMs: this.#options.queryTimeoutMs ?? statement.timeoutMs })
+  }
+
+  #run(statement: Statement): Promise<Buffer> {
+    return this.#guard(() => this.#http.run(statement))
+  }
+
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await work()
+      this.#isAnswering = true
+      return result
+    } catch (cause) {
+      const fault = toFault(cause)
+      this.#isAnswering = !fault.retryable
+      throw fault
+    }
+  }
+}
+
+function toFault(cause: unknown): Fault {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  const isRefused = cause instanceof ClickHouseError && REFUSED_CODES.has(cause.code)
+  return isRefused
+    ? new Fault('TELEMETRY_REFUSED', { retryable: false, message, cause })
+    : new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message, cause })
+}

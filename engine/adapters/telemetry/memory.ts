@@ -1,0 +1,110 @@
+// Telemetry in memory, and the reference for what the real one must answer: everything from raw, nothing settled
+// ahead. Outlives the engine that uses it, as a database does.
+import { type DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
+import { INTERVAL_SECONDS } from '../../../schemas/vocabulary.ts'
+import { type BlockRow, readBlock } from '../../domain/telemetry/native-reader.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
+import { average } from './average.ts'
+
+const HOUR_MS = 3_600_000
+
+interface Held {
+  readonly value: number
+  readonly version: number
+}
+type Series = Map<Micros, Held>
+
+export class MemoryTelemetry implements Telemetry {
+  /** By device, then metric. */
+  readonly #devices = new Map<string, Map<string, Series>>()
+  readonly #newest = new Map<string, Micros>()
+  #horizon = Millis(0)
+
+  async insert(block: Block): Promise<void> {
+    const read = parse(block)
+    for (const row of read.rows) {
+      const newest = this.#newest.get(row.deviceId) ?? 0
+      this.#newest.set(row.deviceId, Micros(Math.max(newest, row.received * 1_000_000)))
+    }
+    if (read.kind === 'points') for (const row of read.rows) this.#store(row)
+  }
+
+  async buckets({ deviceId, metric, from, to, interval }: BucketQuery): Promise<readonly Bucket[]> {
+    const series = this.#devices.get(deviceId)?.get(metric) ?? []
+    const points = [...series]
+      .filter(([at]) => at >= from * 1000 && at < to * 1000)
+      .sort(([a], [b]) => a - b)
+      .map(([at, { value }]) => ({ at, value }))
+    const step = INTERVAL_SECONDS[interval] * 1000
+    const groups = new Map<number, number[]>()
+    for (const { at, value } of points) {
+      const start = Math.floor(at / 1000 / step) * step
+      const values = groups.get(start)
+      if (values === undefined) groups.set(start, [value])
+      else values.push(value)
+    }
+    return [...groups].map(([start, values]) => toBucket(Millis(start), values))
+  }
+
+  horizon(): Millis {
+    return this.#horizon
+  }
+
+  async settle(upTo: Millis): Promise<void> {
+    this.#horizon = Millis(Math.max(this.#horizon, Math.floor(upTo / HOUR_MS) * HOUR_MS))
+  }
+
+  async countPoints(deviceId?: DeviceId): Promise<number> {
+    let count = 0
+    for (const [id, metrics] of this.#devices) {
+      if (deviceId !== undefined && id !== deviceId) continue
+      for (const series of metrics.values()) count += series.size
+    }
+    return count
+  }
+
+  async newest(deviceId: DeviceId): Promise<Micros | undefined> {
+    return this.#newest.get(deviceId)
+  }
+
+  isUp(): boolean {
+    return true
+  }
+
+  async close(): Promise<void> {}
+
+  #store({ deviceId, at, version, metrics, values }: BlockRow<number>): void {
+    const device = this.#devices.get(deviceId) ?? new Map<string, Series>()
+    this.#devices.set(deviceId, device)
+    for (const [i, metric] of metrics.entries()) {
+      const series: Series = device.get(metric) ?? new Map()
+      device.set(metric, series)
+      const held = series.get(at)
+      if (held === undefined || version >= held.version) series.set(at, { value: values[i] ?? 0, version })
+    }
+  }
+}
+
+function parse(block: Block): ReturnType<typeof readBlock> {
+  try {
+    const read = readBlock(block.bytes)
+    if (read.kind === block.kind) return read
+  } catch (cause) {
+    throw new Fault('TELEMETRY_REFUSED', { retryable: false, cause })
+  }
+  throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: `the block is not one of ${block.kind}` })
+}
+
+function toBucket(time: Millis, values: readonly number[]): Bucket {
+  let sum = 0
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  for (const value of values) {
+    sum += value
+    min = Math.min(min, value)
+    max = Math.max(max, value)
+  }
+  const count = values.length
+  return { time, avg: average({ sum, count, min, max }), min, max, count, last: values.at(-1) ?? 0 }
+}

@@ -1,0 +1,92 @@
+// The tables, and how they came to be: a database is brought up to date step by step, each step once.
+//
+// points, texts   one row per point, as received. A point sent again stands twice until parts are merged, so every
+//                 read takes the value with the greatest version (R11).
+// rollup_1m, _1h  one row per bucket and computation; the greatest `computed` counts.
+// settlements     each computation of rollups, begun and finished; the greatest finished horizon counts.
+
+import { LIMITS } from '../../limits.ts'
+import { ClickHouseError, type ClickHouseHttp } from './clickhouse-http.ts'
+
+const TIMEOUT_MS = LIMITS.telemetryQueryTimeoutMs
+
+/**
+ * Parts go by receive time: the time a device claims may be any, and a block may only touch a few of them.
+ * Codecs: times and versions are differences in sorted order; Gorilla and FPC are larger and slower than ZSTD for
+ * values of a sensor's precision. Merging twenty parts at a time writes a point about half as often as five do.
+ */
+function points(name: string, valueType: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+    device_id LowCardinality(String),
+    metric LowCardinality(String),
+    ts DateTime64(6, 'UTC') CODEC(Delta(8), T64, ZSTD(1)),
+    value ${valueType} CODEC(ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    received DateTime('UTC') CODEC(Delta(4), ZSTD(1))
+  ) ENGINE = ReplacingMergeTree(version)
+  PARTITION BY toYYYYMM(received)
+  ORDER BY (device_id, metric, ts)
+  SETTINGS non_replicated_deduplication_window = 10000, merge_selector_base = 20,
+    merge_max_block_size = 65536, ttl_only_drop_parts = 1`
+}
+
+function rollup(name: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+    device_id LowCardinality(String),
+    metric LowCardinality(String),
+    bucket DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    count UInt64 CODEC(T64, ZSTD(1)),
+    sum Float64 CODEC(ZSTD(1)),
+    min Float64 CODEC(ZSTD(1)),
+    max Float64 CODEC(ZSTD(1)),
+    last Float64 CODEC(ZSTD(1)),
+    last_ts DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    computed UInt64 CODEC(Delta(8), ZSTD(1))
+  ) ENGINE = ReplacingMergeTree(computed)
+  PARTITION BY toYYYYMM(bucket)
+  ORDER BY (device_id, metric, bucket)`
+}
+
+const SETTLEMENTS = `CREATE TABLE IF NOT EXISTS settlements (
+    computed UInt64,
+    horizon DateTime64(3, 'UTC'),
+    finished UInt8
+  ) ENGINE = MergeTree ORDER BY computed`
+
+/** Append only: what a released version did stays as it was. */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    points('points', 'Float64'),
+    points('texts', 'String'),
+    rollup('rollup_1m'),
+    rollup('rollup_1h'),
+    SETTLEMENTS,
+  ],
+]
+
+export async function migrate(http: ClickHouseHttp): Promise<void> {
+  const run = (sql: string) => http.run({ sql, timeoutMs: TIMEOUT_MS })
+  await run('CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version')
+  const done = Number((await run('SELECT max(version) FROM migrations FORMAT TSV')).toString().trim())
+  if (done > MIGRATIONS.length) {
+    throw new ClickHouseError(0, `its tables are of version ${done}, this program knows ${MIGRATIONS.length}`)
+  }
+  for (const [index, statements] of MIGRATIONS.entries()) {
+    if (index < done) continue
+    for (const sql of statements) await run(sql)
+    await run(`INSERT INTO migrations VALUES (${index + 1})`)
+  }
+}
+
+/** Raw telemetry goes once it is so old, in whole parts; rollups stay. */
+export async function keepFor(http: ClickHouseHttp, days: number | undefined): Promise<void> {
+  const run = (sql: string) => http.run({ sql, timeoutMs: TIMEOUT_MS })
+  for (const table of ['points', 'texts']) {
+    const made = (await run(`SHOW CREATE TABLE ${table} FORMAT TSVRaw`)).toString()
+    const ttl = days === undefined ? undefined : `TTL received + toIntervalDay(${days})`
+    if (ttl === undefined && /\sTTL\s/.test(made)) await run(`ALTER TABLE ${table} REMOVE TTL`)
+    if (ttl !== undefined && !made.includes(ttl)) {
+      await run(`ALTER TABLE ${table} MODIFY ${ttl} SETTINGS materialize_ttl_after_modify = 0`)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// Where the rows of an insert wait for the engine, which reads files only: in memory where the system has a place
+// for it. Files that a killed process left behind go when the next one starts.
+import { createHash, randomUUID } from 'node:crypto'
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const IN_MEMORY = '/dev/shm'
+
+export class Spool {
+  readonly #folder: string
+
+  /** Only for the one process that holds this data directory. */
+  constructor(dataDir: string) {
+    const name = `fleet-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
+    const folder = join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), name)
+    this.#folder = isOurs(folder) ? folder : join(dataDir, 'spool')
+    rmSync(this.#folder, { recursive: true, force: true })
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+  }
+
+  file(): SpoolFile {
+    return new SpoolFile(join(this.#folder, randomUUID()))
+  }
+
+  close(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+export class SpoolFile {
+  readonly path: string
+  readonly #fd: number
+  #isOpen = true
+
+  constructor(path: string) {
+    this.path = path
+    this.#fd = openSync(path, 'wx', 0o600)
+  }
+
+  write(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at)
+  }
+
+  /** Complete: the engine may read it. */
+  end(): void {
+    if (this.#isOpen) closeSync(this.#fd)
+    this.#isOpen = false
+  }
+
+  remove(): void {
+    this.end()
+    unlinkSync(this.path)
+  }
+}
+
+/** Others may write to these places too: a folder of that name that is not ours stays untouched. */
+function isOurs(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false })
+  return found === undefined || (found.isDirectory() && found.uid === process.getuid?.())
+}
