@@ -115,13 +115,10 @@ export class LocalEngine implements Engine {
   async submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
     const requestId = this.#means.newId()
     const reply = this.#replies.await(requestId)
+    const payload = packRequest({ requestId, deviceId, by, request })
     try {
-      await this.#ingest.request(
-        deviceId,
-        partitionOf(deviceId),
-        packRequest({ requestId, deviceId, by, request }),
-      )
-      const answer = await reply
+      const durable = this.#ingest.request(deviceId, partitionOf(deviceId), payload)
+      const [answer] = await Promise.all([reply, durable])
       return answer.kind === 'done' ? { kind: 'done', view: answer.view } : answer
     } finally {
       this.#replies.forget(requestId)

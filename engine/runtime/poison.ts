@@ -50,9 +50,13 @@ export class Poison {
     return { entries: [first], rows: portion.rows }
   }
 
+  /** The shard is read again from the log: nothing tried one by one is left over. */
+  startOver(): void {
+    this.#careful = []
+  }
+
   async suspect(entries: readonly Entry[]): Promise<void> {
     this.#deaths++
-    this.#careful = []
     const [entry] = entries
     if (entries.length !== 1 || entry === undefined || this.#deaths < LIMITS.attemptsMax) return
     await this.#store.save({

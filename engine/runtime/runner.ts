@@ -79,7 +79,7 @@ export class Runner {
     this.#poison = new Poison(ports.store)
     this.#checkpoints = new Checkpointer(ports, () => this.#wake.poke())
     this.#thread = this.#newThread()
-    this.#applied = [...ports.store.applied()]
+    this.#applied = appliedOf(ports.store)
     this.#covered = ports.store.inserted()
     this.#source = this.#newSource()
   }
@@ -275,9 +275,10 @@ export class Runner {
 
   #reopen(): void {
     this.#checkpoints.abandon()
+    this.#poison.startOver()
     this.#source.close()
     this.#thread = this.#newThread()
-    this.#applied = [...this.#ports.store.applied()]
+    this.#applied = appliedOf(this.#ports.store)
     this.#covered = this.#ports.store.inserted()
     this.#source = this.#newSource()
     this.#verdict = undefined
@@ -286,10 +287,8 @@ export class Runner {
 
   async #load(): Promise<void> {
     const { store, clock } = this.#ports
-    const applied = this.#settings.partitions.map((partition) => ({
-      partition,
-      seq: store.applied()[partition] ?? 0,
-    }))
+    const positions = appliedOf(store)
+    const applied = this.#settings.partitions.map((partition) => ({ partition, seq: positions[partition] ?? 0 }))
     const covered = store.inserted()
     await this.#thread.run({ kind: 'load', devices: [], applied, now: clock.now() })
     for await (const devices of store.load(this.#settings.partitions))
@@ -310,6 +309,12 @@ export class Runner {
       poke: () => this.#wake.poke(),
     })
   }
+}
+
+/** A batch that changed no record is not saved; that it was applied shows in the checkpoint of its rows. */
+function appliedOf(store: Store): number[] {
+  const inserted = store.inserted()
+  return store.applied().map((seq, partition) => Math.max(seq, inserted[partition] ?? 0))
 }
 
 function withMarks(positions: Positions, marks: readonly Mark[]): Positions {

@@ -1,6 +1,6 @@
 // A device's message, by its topic: what it says, to whom it matters, and what is wrong with it.
 import { Buffer } from 'node:buffer'
-import { type Micros, Millis, toMicros, toMillis } from '../../schemas/ids.ts'
+import { Micros, Millis, toMillis } from '../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../schemas/topics.ts'
 import { FLAG_WILL, type Frame } from '../domain/bundle.ts'
 import { readStatus } from '../domain/device/status-message.ts'
@@ -20,8 +20,9 @@ const TELEMETRY: Uplink = { kind: 'telemetry', name: undefined }
 
 export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
   const device = batch.open.devices.get(actor.device.id) ?? actor.device
-  // By time, not by order of work: a replay must decide alike although the record is a later one.
-  if (device.status === 'decommissioned' && frame.receivedAt > toMicros(device.statusSince)) {
+  // By time, not by order of work: a replay must decide alike although the record is a later one. By milliseconds,
+  // because the record keeps no finer time.
+  if (device.status === 'decommissioned' && toMillis(Micros(frame.receivedAt)) > device.statusSince) {
     batch.counts.ignored++
     return
   }

@@ -1,0 +1,156 @@
+// What must be true at rest, whatever happened before.
+import { isDeepStrictEqual } from 'node:util'
+import { Millis } from '../../schemas/ids.ts'
+import { INTERVAL_SECONDS, type Interval } from '../../schemas/vocabulary.ts'
+import type { SimulatedDevice } from './simulated-device.ts'
+import { HEARTBEAT_MS, type World } from './world.ts'
+
+const ANSWER_MS = 8_000
+
+export async function checkAtRest(world: World): Promise<void> {
+  for (const device of world.devices) {
+    if (world.promised.get(device.id)?.isRegistered !== true) continue
+    checkMessages(world, device)
+    checkStamped(world, device)
+    checkNonsense(world, device)
+    await checkRecord(world, device)
+    await checkSnapshot(world, device)
+  }
+  await checkBuckets(world)
+  await checkPresence(world)
+}
+
+/** Every acknowledged message is stored once; one that was sent twice, at most twice; in the order sent. */
+function checkMessages(world: World, device: SimulatedDevice): void {
+  const stored = world.rows.of(device.id, 'n').map(({ value }) => value)
+  const counts = new Map<number, number>()
+  for (const n of stored) counts.set(n, (counts.get(n) ?? 0) + 1)
+  for (const { n, times, isAcked, at } of device.sent) {
+    const count = counts.get(n) ?? 0
+    if (isAcked && count === 0 && at < device.mayBeGoneFrom) world.violate(`${device.id} message ${n} was acknowledged and is lost`)
+    if (count > times) world.violate(`${device.id} message ${n} was sent ${times} times and is stored ${count} times`)
+  }
+  const once = new Set(device.sent.filter(({ times }) => times === 1).map(({ n }) => n))
+  const inOrder = stored.filter((n) => once.has(n))
+  if (!isDeepStrictEqual(inOrder, [...inOrder].sort((a, b) => a - b)))
+    world.violate(`${device.id} messages are out of order: ${inOrder.join(' ')}`)
+}
+
+/** A point is unique by its time, and the later value stands. */
+function checkStamped(world: World, device: SimulatedDevice): void {
+  const stored = new Map(world.rows.of(device.id, 's').map(({ at, value }) => [at, value]))
+  for (const { at, acked, open, sentAt } of device.stamped.values()) {
+    if (sentAt >= device.mayBeGoneFrom) continue
+    const value = stored.get(at * 1000)
+    const mayBe = acked === undefined ? [undefined, ...open] : [acked, ...open]
+    if (!mayBe.includes(value)) world.violate(`${device.id} at ${at} is ${value}, not one of ${mayBe.join(' ')}`)
+  }
+}
+
+/** What could not be taken is parked once for each time it was taken in. */
+function checkNonsense(world: World, device: SimulatedDevice): void {
+  const { total } = world.store.deadLetters({ offset: 0, limit: 1, deviceId: device.id })
+  const isGone = device.mayBeGoneFrom < Number.POSITIVE_INFINITY
+  if ((total < device.nonsenseAcked && !isGone) || total > device.nonsenseSent)
+    world.violate(
+      `${device.id} has ${total} dead letters of ${device.nonsenseSent} sent, ${device.nonsenseAcked} acknowledged`,
+    )
+}
+
+async function checkRecord(world: World, device: SimulatedDevice): Promise<void> {
+  const view = await answered(world, world.process?.engine.view(device.id))
+  const saved = world.store.get(device.id)
+  if (!isDeepStrictEqual(view?.device, saved)) world.violate(`${device.id} lives other than it is saved`)
+  const promised = world.promised.get(device.id)
+  const edits = Number(saved?.metadata['edits'] ?? 0)
+  if (promised !== undefined && edits < promised.edits)
+    world.violate(`${device.id} lost an edit: ${edits} of ${promised.edits}`)
+  if (promised?.isDecommissioned === true && (saved?.status !== 'decommissioned' || device.isConnected()))
+    world.violate(`${device.id} is decommissioned and ${saved?.status}, connected ${device.isConnected()}`)
+}
+
+/** The snapshot is the newest point by time. */
+async function checkSnapshot(world: World, device: SimulatedDevice): Promise<void> {
+  const snapshot = await answered(world, world.process?.engine.snapshot(device.id))
+  const newest = world.rows.of(device.id, 'n').at(-1)
+  if (newest !== undefined && snapshot?.data['n'] !== newest.value)
+    world.violate(`${device.id} shows n ${JSON.stringify(snapshot?.data['n'])}, stored is ${newest.value}`)
+}
+
+/** Buckets are exact, settled or not, late points included (R11). */
+async function checkBuckets(world: World): Promise<void> {
+  const hour = 3_600_000
+  await compareBuckets(world)
+  world.time.jump(2 * hour)
+  for (let round = 0; round < 3; round++) {
+    const settling = world.process?.engine.settleRollups()
+    await world.time.advance(2_000)
+    await settling
+  }
+  await compareBuckets(world)
+}
+
+async function compareBuckets(world: World): Promise<void> {
+  const now = world.time.now()
+  const from = Millis(now - 6 * 3_600_000 + 12_345)
+  for (const device of world.devices)
+    for (const metric of ['n', 's'])
+      for (const interval of ['1m', '1h'] as const) {
+        const query = { deviceId: device.id, metric, from, to: now, interval }
+        const got = (await world.process?.engine.buckets(query)) ?? []
+        const want = bruteForce(world, query)
+        const shown = got.map(({ time, min, max, count, last }) => ({ time, min, max, count, last }))
+        if (!isDeepStrictEqual(shown, want))
+          world.violate(`${device.id} ${metric} ${interval} buckets: ${JSON.stringify(shown)}, not ${JSON.stringify(want)}`)
+      }
+}
+
+function bruteForce(
+  world: World,
+  { deviceId, metric, from, to, interval }: { deviceId: string; metric: string; from: number; to: number; interval: Interval },
+) {
+  const size = INTERVAL_SECONDS[interval] * 1000
+  const buckets = new Map<number, number[]>()
+  for (const { at, value } of world.rows.of(deviceId, metric)) {
+    if (at < from * 1000 || at >= to * 1000) continue
+    const start = Math.floor(at / 1000 / size) * size
+    buckets.set(start, [...(buckets.get(start) ?? []), value])
+  }
+  return [...buckets].map(([time, values]) => ({
+    time,
+    min: Math.min(...values),
+    max: Math.max(...values),
+    count: values.length,
+    last: values.at(-1),
+  }))
+}
+
+/** Who speaks is online, who falls silent is offline after the timeout, and not before. */
+async function checkPresence(world: World): Promise<void> {
+  const talking = world.devices.filter((device) => device.isSteady && device.isConnected())
+  for (let waited = 0; waited < HEARTBEAT_MS + 2_000; waited += 10_000) {
+    for (const device of talking) device.publish()
+    await world.time.advance(10_000)
+  }
+  for (const device of world.devices) {
+    const status = world.store.get(device.id)?.status
+    if (status === undefined || status === 'decommissioned' || status === 'provisioning') continue
+    const expected = talking.includes(device) ? 'online' : 'offline'
+    if (status !== expected) world.violate(`${device.id} is ${status}, not ${expected}`)
+  }
+}
+
+/** Questions are answered by the engine's own loop: time must go on for them. */
+async function answered<T>(world: World, question: Promise<T> | undefined): Promise<T | undefined> {
+  let isOver = false
+  const answer = question
+    ?.catch((error: unknown) => {
+      world.violate(`a question was not answered: ${String(error)}`)
+      return undefined
+    })
+    .finally(() => {
+      isOver = true
+    })
+  for (let waited = 0; waited < ANSWER_MS && !isOver; waited += 250) await world.time.advance(250)
+  return answer
+}
