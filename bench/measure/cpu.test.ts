@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cpuBetween, parseStat, processTree, sampleCpu, stealPercent } from './cpu.ts'
+import { cpuBetween, parseMachineTime, parseStat, processTree, sampleCpu } from './cpu.ts'
 
 const line =
   '4242 (node (x) y) S 17 4242 4242 0 -1 4194560 100 0 0 0 250 75 0 0 20 0 11 0 123 1000 200 18446744073709551615'
@@ -38,10 +38,13 @@ test('use is split into main thread, other threads and children', () => {
   })
 })
 
-test('steal is its share of all jiffies', () => {
-  const before = 'cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3\n'
-  const after = 'cpu  150 0 120 920 0 0 0 10 0 0\ncpu0 1 2 3\n'
-  expect(stealPercent(before, after)).toBe(5)
+test('machine time is told apart into busy, idle and stolen', () => {
+  const text = 'cpu  150 5 120 920 30 2 3 10 0 0\ncpu0 1 2 3\n'
+  expect(parseMachineTime(text)).toEqual({
+    totalMicros: 12_400_000,
+    busyMicros: 2_800_000,
+    stealMicros: 100_000,
+  })
 })
 
 test('this process finds itself and its main thread', () => {

@@ -86,21 +86,24 @@ export function processTree(root: number): readonly ProcStat[] {
   return found
 }
 
-/** Share of the machine's time the hypervisor gave to others, in per cent, between two readings of /proc/stat. */
-export function stealPercent(before: string, after: string): number {
-  const [from, to] = [jiffies(before), jiffies(after)]
-  const total = to.total - from.total
-  return total > 0 ? (100 * (to.steal - from.steal)) / total : 0
+export interface MachineTime {
+  readonly totalMicros: number
+  readonly busyMicros: number
+  /** What the hypervisor gave to others. */
+  readonly stealMicros: number
 }
 
-export function readMachineStat(): string {
-  return readFileSync('/proc/stat', 'utf8')
-}
-
-function jiffies(text: string): { readonly total: number; readonly steal: number } {
+/** Reads /proc/stat: all cores together, since the machine started. */
+export function parseMachineTime(text: string): MachineTime {
   const line = text.slice(0, text.indexOf('\n'))
-  const fields = line.trim().split(/\s+/).slice(1, 9).map(Number)
-  return { total: fields.reduce((sum, field) => sum + field, 0), steal: fields[7] ?? 0 }
+  const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number)
+  const [, , , idle = 0, waiting = 0, , , steal = 0] = ticks
+  const total = ticks.reduce((sum, tick) => sum + tick, 0)
+  return {
+    totalMicros: total * MICROS_PER_TICK,
+    busyMicros: (total - idle - waiting - steal) * MICROS_PER_TICK,
+    stealMicros: steal * MICROS_PER_TICK,
+  }
 }
 
 // schedstat counts nanoseconds where the kernel has it; stat counts ticks everywhere.

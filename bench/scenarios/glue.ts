@@ -5,6 +5,7 @@ import type { RunResult } from '../load/protocol.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
 import { type CpuSample, cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { ticks, until } from '../measure/deadline.ts'
+import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { type BareBroker, startMosquitto } from '../targets/brokers.ts'
@@ -49,11 +50,12 @@ async function measure(bench: Bench, broker: BareBroker, clickhouse: ClickHouse)
       await generator.closed({ ...job, messagesPerDevice: 50 })
       await counted(clickhouse, 50 * SOCKETS)
       const pids = [broker.pid, script.pid, clickhouse.pid]
+      const noise = new NoiseMeter()
       const before = pids.map(sampleCpu)
       const run = await generator.closed({ ...job, messagesPerDevice: bench.quick ? 100 : 300 })
       const countedAt = await counted(clickhouse, 50 * SOCKETS + run.messages)
       const micros = pids.map((pid, at) => usedSince(before[at], pid) / run.messages)
-      addFigures(bench, { run, micros, seconds: (countedAt - run.firstSentAt) / 1000 })
+      addFigures(bench, { run, micros, seconds: (countedAt - run.firstSentAt) / 1000, noise: noise.note() })
     })
   } finally {
     await script.kill()
@@ -75,9 +77,10 @@ interface GlueRun {
   readonly seconds: number
   /** Per message: broker, script, ClickHouse. */
   readonly micros: readonly number[]
+  readonly noise: string
 }
 
-function addFigures(bench: Bench, { run, seconds, micros }: GlueRun): void {
+function addFigures(bench: Bench, { run, seconds, micros, noise }: GlueRun): void {
   const [broker = 0, script = 0, inserts = 0] = micros
   const total = broker + script + inserts
   const scenario = `glue peer, ${toDigits(SOCKETS)} sockets`
@@ -87,7 +90,7 @@ function addFigures(bench: Bench, { run, seconds, micros }: GlueRun): void {
       name: 'messages/s',
       value: run.messages / seconds,
       unit: '',
-      note: `${toDigits(run.messages)} messages in ${toDigits(seconds)} s, until counted`,
+      note: `${toDigits(run.messages)} messages in ${toDigits(seconds)} s, until counted${noise}`,
     },
     {
       scenario,

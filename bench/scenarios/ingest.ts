@@ -3,8 +3,9 @@ import { countExactly, expectedOf, rowsInserted, waitForRows } from '../load/cou
 import { LEAVES } from '../load/payloads.ts'
 import type { RunResult } from '../load/protocol.ts'
 import { type Session, withSession } from '../load/session.ts'
-import { type CpuUse, cpuBetween, readMachineStat, sampleCpu, stealPercent } from '../measure/cpu.ts'
+import { type CpuUse, cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { residentOfTree } from '../measure/memory.ts'
+import { NoiseMeter } from '../measure/noise.ts'
 import { byLabel } from '../measure/prometheus.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
@@ -13,8 +14,6 @@ import type { Durability } from '../targets/service.ts'
 const WARM_UP_MS = 2_000
 const STAGE_METRIC = 'fleet_stage_seconds_total'
 const MIB = 1024 ** 2
-/** Beyond, the hypervisor took so much that the figure says little. */
-const STEAL_PERCENT_MAX = 2
 
 /** Messages a device keeps unanswered, by number of sockets. */
 export function windowFor(sockets: number): number {
@@ -54,7 +53,7 @@ interface Measured {
   readonly seconds: number
   readonly cpu: CpuUse
   readonly stages: string
-  readonly steal: number
+  readonly noise: string
 }
 
 async function measure(bench: Bench, session: Session, durability: Durability): Promise<void> {
@@ -72,7 +71,7 @@ async function measure(bench: Bench, session: Session, durability: Durability): 
   const warm = await generator.closed({ window, durationMs: WARM_UP_MS, messagesPerDevice: undefined })
   await waitForRows(rest, expectedOf(ids, [warm]))
 
-  const machineBefore = readMachineStat()
+  const noise = new NoiseMeter()
   const stagesBefore = byLabel(await rest.metrics(), STAGE_METRIC, 'stage')
   const before = sampleCpu(service.pid)
   const durationMs = bench.quick ? 4_000 : 15_000
@@ -81,10 +80,9 @@ async function measure(bench: Bench, session: Session, durability: Durability): 
   // Sampled before every device is counted: that is thousands of queries, which are not ingesting.
   const cpu = cpuBetween(before, sampleCpu(service.pid))
   const stagesAfter = byLabel(await rest.metrics(), STAGE_METRIC, 'stage')
-  const steal = stealPercent(machineBefore, readMachineStat())
   const seconds = (countedAt - run.firstSentAt) / 1000
   const stages = describeStages(stagesBefore, stagesAfter, run.messages)
-  addFigures(bench, { sockets, durability, run, seconds, cpu, stages, steal })
+  addFigures(bench, { sockets, durability, run, seconds, cpu, stages, noise: noise.note() })
 
   const counted = await countExactly(rest, expectedOf(ids, [warm, run]), sockets > 1_000 ? 500 : sockets)
   const rows = (await rowsInserted(rest)) ?? Number.NaN
@@ -100,7 +98,7 @@ async function measure(bench: Bench, session: Session, durability: Durability): 
 }
 
 function addFigures(bench: Bench, measured: Measured): void {
-  const { sockets, durability, run, seconds, cpu, stages, steal } = measured
+  const { sockets, durability, run, seconds, cpu, stages, noise } = measured
   const scenario = ingestName(sockets, durability)
   const rate = run.messages / seconds
   const aedes = bench.find('floors', `bare aedes, ${toDigits(sockets)} sockets`)
@@ -120,9 +118,7 @@ function addFigures(bench: Bench, measured: Measured): void {
       unit: '',
       ...(target ? { target: { kind: 'at_least', value: 80_000 } } : {}),
       ...bench.shareOf('bare aedes', aedes === undefined ? undefined : rate / aedes),
-      note:
-        `${toDigits(rate * LEAVES)} points/s; ${toDigits(run.messages)} messages in ${toDigits(seconds)} s` +
-        (steal > STEAL_PERCENT_MAX ? `; steal ${toDigits(steal)} %: repeat` : ''),
+      note: `${toDigits(rate * LEAVES)} points/s; ${toDigits(run.messages)} messages in ${toDigits(seconds)} s${noise}`,
     },
     {
       scenario,
