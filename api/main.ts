@@ -43,7 +43,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   const startedAt = systemClock.ticks()
   const logger = openLogger({ level: settings.logLevel })
   const build = buildFacts()
-  const { ports, release } = await openProfile(settings, logger)
+  const { ports, opened, release } = await openProfile(settings, logger)
   const tokens = openTokens({ key: await openSigningKey(settings.signing, ports.store), clock: systemClock })
   const engine = await createEngine(
     ports,
@@ -78,6 +78,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   })
   sockets.attach(http.server)
   metrics.watchSockets(() => sockets.counts())
+  await opened
   http.setReady()
   const facts = {
     ...build,

@@ -5,6 +5,7 @@ import { openDataDir } from '../engine/adapters/data-dir.ts'
 import { LmdbEnv } from '../engine/adapters/lmdb-env.ts'
 import { openLmdbLog } from '../engine/adapters/log/lmdb.ts'
 import { openLmdbStore, STORE_TABLES } from '../engine/adapters/store/lmdb.ts'
+import { DeferredTelemetry } from '../engine/adapters/telemetry/deferred.ts'
 import { openEmbeddedTelemetry } from '../engine/adapters/telemetry/embedded.ts'
 import { openLmdbUsers, USER_TABLES } from '../engine/adapters/users/lmdb.ts'
 import type { Ports } from '../engine/index.ts'
@@ -15,6 +16,8 @@ import type { Settings } from './settings.ts'
 
 export interface OpenProfile {
   readonly ports: Ports
+  /** Resolves once everything answers; the engine runs before that. */
+  readonly opened: Promise<void>
   /** After the engine is closed: what is left to let go of. */
   release(): Promise<void>
 }
@@ -28,20 +31,22 @@ export function openProfile(settings: Settings, logger: Logger): Promise<OpenPro
 async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenProfile> {
   const dir = await openDataDir(settings.dataDir)
   const { durability, host, mqttPort } = settings
-  const env = new LmdbEnv({ path: dir.store, durability, tables: [...STORE_TABLES, ...USER_TABLES] })
+  // Always fsynced: a power cut must not tear the file that holds users and devices, however fast the log is.
+  const env = new LmdbEnv({ path: dir.store, durability: 'power', tables: [...STORE_TABLES, ...USER_TABLES] })
   const store = openLmdbStore(env, { partitionOf })
   const users = openLmdbUsers(env)
   const applied = store.applied()
   const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
   const log = openLmdbLog({ path: dir.log, durability, notBefore })
-  const telemetry = openEmbeddedTelemetry({
-    path: dir.telemetry,
-    retentionDays: settings.retentionDays,
-    logger,
-  })
+  const { retentionDays } = settings
+  const telemetry = new DeferredTelemetry(
+    () => openEmbeddedTelemetry({ path: dir.telemetry, retentionDays, logger }),
+    (err) => logger.warn({ err }, 'ClickHouse does not start, trying again'),
+  )
   const broker = new EmbeddedBroker({ host, port: mqttPort, clock: systemClock })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
+    opened: telemetry.opened(),
     release: () => dir.release(),
   }
 }

@@ -80,7 +80,8 @@ export const LIMITS = {
   /** A device without a clock says 1970 or 2000; such a time is not taken, the receive time is. */
   timestampMin: Date.UTC(2001, 0, 1),
   timestampAheadMaxMs: 600_000,
-  blockRowsMax: 262_144,
+  /** Points; a block is one insert, and one part of the table. */
+  blockRowsMax: 524_288,
   blockAgeMaxMs: 500,
   /** Rows encoded and not yet inserted: the shard waits beyond (the log keeps growing instead). */
   blocksWaitingMax: 8,

@@ -288,7 +288,10 @@ export class Runner {
   async #load(): Promise<void> {
     const { store, clock } = this.#ports
     const positions = appliedOf(store)
-    const applied = this.#settings.partitions.map((partition) => ({ partition, seq: positions[partition] ?? 0 }))
+    const applied = this.#settings.partitions.map((partition) => ({
+      partition,
+      seq: positions[partition] ?? 0,
+    }))
     const covered = store.inserted()
     await this.#thread.run({ kind: 'load', devices: [], applied, now: clock.now() })
     for await (const devices of store.load(this.#settings.partitions))

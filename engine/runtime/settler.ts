@@ -12,6 +12,7 @@ import type { Telemetry } from '../ports/telemetry.ts'
 const HOUR_MS = 3_600_000
 /** How long after its end an hour is settled: most late points are less late than this. */
 const GRACE_MS = 300_000
+const HORIZON = 'rollup_horizon'
 const LATE_HOURS_PER_ROUND = 1_000
 
 export class Settler {
@@ -28,7 +29,8 @@ export class Settler {
   ) {
     this.#ports = ports
     this.#flush = flush
-    this.#announced = ports.telemetry.horizon()
+    // ClickHouse may not be there yet to say how far it got; it was never further than was announced.
+    this.#announced = toMillis(Number(ports.store.getFact(HORIZON) ?? 0))
     this.mark(ports.store.lateHours())
   }
 
@@ -59,11 +61,11 @@ export class Settler {
     this.#isRunning = true
     this.#again = new Set()
     try {
-      if (due > this.#announced) this.#announced = due
+      if (due > this.#announced) await this.#announce(due)
       const late = this.#take()
       await this.#flush()
       await this.#ports.telemetry.settle(this.#announced, late)
-      const { again } = { again: this.#again }
+      const again = this.#again
       const done = late.filter(({ deviceId, hour }) => !again.has(`${deviceId} ${hour}`))
       await this.#ports.store.clearLate(done)
       for (const { deviceId, hour } of done) this.#clear(deviceId, hour)
@@ -71,6 +73,11 @@ export class Settler {
       this.#again = undefined
       this.#isRunning = false
     }
+  }
+
+  async #announce(due: Millis): Promise<void> {
+    await this.#ports.store.putFact(HORIZON, String(due))
+    this.#announced = due
   }
 
   #take(): readonly LateHour[] {

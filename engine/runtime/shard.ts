@@ -258,7 +258,7 @@ export class Shard {
   #cut(task: WorkTask, counts: MutableCounts): readonly Block[] {
     const { rows } = this.#columns
     const isDue =
-      rows >= LIMITS.blockRowsMax ||
+      this.#columns.points >= LIMITS.blockRowsMax ||
       (rows > 0 && task.now - this.#rowsSince >= LIMITS.blockAgeMaxMs) ||
       task.cut === 'all'
     // With a proposal still open the columns hold rows that are not settled.

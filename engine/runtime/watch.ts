@@ -1,6 +1,6 @@
 // When a shard may sweep for silent devices, and when time was lost: after a pause of the process, or while the log
 // failed, nobody was heard because nobody could be. Then every device counts as heard now.
-import { Millis } from '../../schemas/ids.ts'
+import type { Millis } from '../../schemas/ids.ts'
 import type { Clock } from '../ports/clock.ts'
 
 /** Sweeps come every quarter second; without one for this long, time stood still. */
@@ -9,7 +9,7 @@ const LOST_TIME_MS = 2_000
 export class Watch {
   readonly #clock: Clock
   #lastTicks: number
-  #isDue = false
+  #dueAt: Millis | undefined
   #forgiveAt: Millis | undefined
 
   constructor(clock: Clock) {
@@ -23,14 +23,15 @@ export class Watch {
     const ticks = this.#clock.ticks()
     if (ticks - this.#lastTicks > LOST_TIME_MS) this.#forgiveAt = this.#clock.now()
     this.#lastTicks = ticks
-    this.#isDue = true
+    // The time of the tick, not of the sweep: between the two the process may be put to sleep.
+    this.#dueAt = this.#clock.now()
   }
 
   /** The time to sweep at, if it is time. With entries unread, silence is only known up to the last one read. */
   takeSweep(isCaughtUp: boolean): Millis | 'behind' | undefined {
-    if (!this.#isDue) return undefined
-    this.#isDue = false
-    return isCaughtUp ? Millis(this.#clock.now()) : 'behind'
+    const at = this.#dueAt
+    this.#dueAt = undefined
+    return at === undefined || isCaughtUp ? at : 'behind'
   }
 
   takeForgiveness(): Millis | undefined {

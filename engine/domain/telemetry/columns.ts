@@ -18,6 +18,7 @@ export interface Mark {
 export interface EncodedBlock {
   /** ClickHouse `Native`, memory of its own. */
   readonly bytes: Uint8Array
+  /** Points, or texts: what becomes a row of the table. */
   readonly rows: number
 }
 
@@ -132,7 +133,7 @@ export class Columns {
 }
 
 function block(rows: Rows, kind: 'points' | 'texts', values: Uint8Array): EncodedBlock | undefined {
-  return rows.rows === 0 ? undefined : { bytes: encodeBlock(rows, kind, values), rows: rows.rows }
+  return rows.rows === 0 ? undefined : { bytes: encodeBlock(rows, kind, values), rows: rows.items }
 }
 
 function numbersOf(rows: Rows, metrics: readonly string[], cache: MetricNumbers): Uint32Array {

@@ -1,0 +1,90 @@
+// Telemetry that is still being opened: the engine starts without waiting for ClickHouse, and rows wait in the log.
+import type { DeviceId, Micros } from '../../../schemas/ids.ts'
+import { Millis } from '../../../schemas/ids.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
+
+const RETRY_MS = 1_000
+
+export class DeferredTelemetry implements Telemetry {
+  readonly #open: () => Promise<Telemetry>
+  readonly #failed: (cause: unknown) => void
+  #telemetry: Telemetry | undefined
+  #isClosed = false
+  readonly #opening: Promise<void>
+  #wake: (() => void) | undefined
+
+  /** Opens at once, and again until it succeeds. */
+  constructor(open: () => Promise<Telemetry>, failed: (cause: unknown) => void) {
+    this.#open = open
+    this.#failed = failed
+    this.#opening = this.#run()
+  }
+
+  /** Resolves once it is open, or closed. */
+  opened(): Promise<void> {
+    return this.#opening
+  }
+
+  async insert(block: Block): Promise<void> {
+    return this.#get().insert(block)
+  }
+
+  async buckets(query: BucketQuery): Promise<readonly Bucket[]> {
+    return this.#get().buckets(query)
+  }
+
+  horizon(): Millis {
+    return this.#telemetry?.horizon() ?? Millis(0)
+  }
+
+  async settle(upTo: Millis, late: Parameters<Telemetry['settle']>[1]): Promise<void> {
+    return this.#get().settle(upTo, late)
+  }
+
+  async countPoints(deviceId?: DeviceId): Promise<number> {
+    return this.#get().countPoints(deviceId)
+  }
+
+  async newest(deviceId: DeviceId): Promise<Micros | undefined> {
+    return this.#get().newest(deviceId)
+  }
+
+  isUp(): boolean {
+    return this.#telemetry?.isUp() ?? false
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#wake?.()
+    await this.#opening
+    await this.#telemetry?.close()
+  }
+
+  #get(): Telemetry {
+    if (this.#telemetry === undefined)
+      throw new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message: 'ClickHouse is starting' })
+    return this.#telemetry
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed && this.#telemetry === undefined) {
+      try {
+        this.#telemetry = await this.#open()
+      } catch (cause) {
+        this.#failed(cause)
+        await this.#pause()
+      }
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, RETRY_MS)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}
