@@ -186,6 +186,14 @@ function tooLarge(limit: number): Refusal {
 
 function sendResult(response: ServerResponse, { format, result }: Answered): void {
   const { bytes, rowsRead, bytesRead, elapsedSec } = result
+  // The engine does not keep to `max_result_bytes`; the statement's memory limit keeps it from being much more.
+  if (bytes.length > LIMITS.telemetryResultBytesMax) {
+    throw new Refusal(
+      500,
+      396,
+      `The result is larger than ${LIMITS.telemetryResultBytesMax} bytes. (TOO_MANY_ROWS_OR_BYTES)`,
+    )
+  }
   response.writeHead(200, {
     'Content-Type': contentType(format),
     'Content-Length': bytes.length,

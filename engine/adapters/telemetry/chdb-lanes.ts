@@ -31,7 +31,6 @@ export const FIRST_VALUES: ReadonlyMap<string, string> = new Map(
     max_memory_usage: LIMITS.telemetryQueryMemoryBytesMax,
     max_bytes_before_external_group_by: LIMITS.telemetrySpillBytes,
     max_bytes_before_external_sort: LIMITS.telemetrySpillBytes,
-    max_result_bytes: LIMITS.telemetryResultBytesMax,
     max_insert_threads: 1,
   }).map(([name, value]) => [name, String(value)]),
 )

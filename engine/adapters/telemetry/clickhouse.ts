@@ -51,7 +51,7 @@ const INSERT_SQL = { points: insertSql('points'), texts: insertSql('texts') } as
 
 /** The bytes are at fault: they would be refused again. Everything else may pass. */
 const REFUSED_CODES: ReadonlySet<number> = new Set([
-  6, 8, 9, 10, 20, 26, 27, 32, 33, 36, 44, 50, 53, 69, 70, 117, 128, 131, 190, 349, 396,
+  6, 8, 9, 10, 12, 20, 26, 27, 32, 33, 36, 44, 50, 53, 62, 69, 70, 117, 128, 131, 190, 349, 396,
 ])
 const DAY_SEC = 86_400
 
@@ -81,7 +81,8 @@ export class ClickHouseTelemetry implements Telemetry {
   }
 
   async insert({ kind, bytes, token }: Block): Promise<void> {
-    if (bytes.length > LIMITS.telemetryBodyBytesMax) {
+    // No bytes at all would be taken, as no rows.
+    if (bytes.length === 0 || bytes.length > LIMITS.telemetryBodyBytesMax) {
       throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: `a block of ${bytes.length} bytes` })
     }
     await this.#run({

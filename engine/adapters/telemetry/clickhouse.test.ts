@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ChdbSupervisor } from './chdb-supervisor.ts'
+import { ClickHouseTelemetry } from './clickhouse.ts'
+import { ClickHouseHttp } from './clickhouse-http.ts'
+import { telemetryContract } from './contract.ts'
+import { DeviceIdOf, pointsBlock } from './telemetry-harness.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'fleet-telemetry-'))
+let chdb: ChdbSupervisor
+
+beforeAll(async () => {
+  // Far from UTC, and by half an hour: buckets must not notice.
+  chdb = await ChdbSupervisor.open({ dataDir: dir, env: { TZ: 'Asia/Kolkata' } })
+})
+afterAll(async () => {
+  await chdb.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const open = () => ClickHouseTelemetry.open({ endpoint: () => chdb.endpoint(), isUp: () => chdb.isUp() })
+
+telemetryContract({
+  name: 'ClickHouse, served by chdb',
+  open,
+  restart: async (telemetry) => {
+    await telemetry.close()
+    const { restarts } = chdb
+    process.kill(chdb.pid, 'SIGKILL')
+    await expect.poll(() => chdb.restarts, { timeout: 20_000 }).toBe(restarts + 1)
+    return open()
+  },
+  runs: 40,
+})
+
+async function query(sql: string): Promise<string> {
+  const http = new ClickHouseHttp(() => chdb.endpoint())
+  const rows = await http.run({ sql, timeoutMs: 10_000 })
+  http.close()
+  return rows.toString().trim()
+}
+
+test('the process runs in another time zone', async () => {
+  expect(await query('SELECT timezone()')).toBe('Asia/Kolkata')
+})
+
+test('every table drops a block it has seen, for as long as a retry may take', async () => {
+  const made = await query(`SELECT name FROM system.tables WHERE database = currentDatabase() AND
+    name IN ('points', 'texts') AND create_table_query LIKE '%non_replicated_deduplication_window = 10000%'
+    ORDER BY name FORMAT TSV`)
+  expect(made).toBe('points\ntexts')
+})
+
+test('a block is one part, and sent again none', async () => {
+  const telemetry = await open()
+  const messages = Array.from({ length: 30_000 }, (_, i) => ({
+    device: `parts${i % 100}`,
+    at: Date.UTC(2025, 0, 1) * 1000 + i,
+    version: i,
+    values: { a: i, b: i, c: i, d: i, e: i, f: i, g: i, h: i },
+  }))
+  const block = pointsBlock(messages)
+  const parts = () =>
+    query(`SELECT sum(rows) FROM system.parts WHERE active AND table = 'points' AND rows = 240000 FORMAT TSV`)
+  await telemetry.insert(block)
+  expect(await parts()).toBe('240000')
+  await telemetry.insert(block)
+  expect(await parts()).toBe('240000')
+  expect(await telemetry.countPoints(DeviceIdOf('parts7'))).toBe(2_400)
+  await telemetry.close()
+})
+
+test('the retention can be set, changed and lifted', async () => {
+  for (const retentionDays of [30, 60, undefined]) {
+    const telemetry = await ClickHouseTelemetry.open({ endpoint: () => chdb.endpoint(), retentionDays })
+    await telemetry.close()
+    const made = await query('SHOW CREATE TABLE points FORMAT TSVRaw')
+    expect(/TTL received \+ toIntervalDay\((\d+)\)/.exec(made)?.[1]).toBe(retentionDays?.toString())
+  }
+})
+
+test('tables of a newer version are left alone', async () => {
+  await query('INSERT INTO migrations VALUES (99)')
+  await expect(open()).rejects.toThrow('version 99')
+  await query('ALTER TABLE migrations DELETE WHERE version = 99 SETTINGS mutations_sync = 1')
+})
