@@ -1,7 +1,7 @@
 // At half of what the service can take, on a fixed schedule: how late is a PUBACK, and how late a live frame?
+import { expectedOf, waitForRows } from '../load/count.ts'
 import type { RunResult } from '../load/protocol.ts'
 import { deviceIds, type Session, withSession } from '../load/session.ts'
-import { sleep } from '../measure/deadline.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
@@ -12,8 +12,6 @@ const PROBE_DEVICES = 50
 const PROBES_PER_SEC = 500
 /** A device that reports often sends several messages in one write; one that reports seldom does not. */
 const BURSTS = [8, 1] as const
-/** What a calibration left behind is stored before the schedule begins. */
-const SETTLE_MS = 3_000
 
 export const latency: Scenario = {
   name: 'latency',
@@ -37,25 +35,31 @@ async function measure(bench: Bench, session: Session): Promise<void> {
   })
   const durationMs = bench.quick ? 4_000 : 20_000
   const wsUrl = `${service.wsUrl}?token=${rest.token}`
+  const runs: RunResult[] = []
   for (const burst of BURSTS) {
     const known = burst === 1 ? undefined : bench.find(ingestName(SOCKETS, 'power'), 'messages/s')
-    const best = known ?? (await findBest(session, burst === 1 ? 1 : windowFor(SOCKETS)))
+    const best = known ?? (await findBest(session, runs, burst === 1 ? 1 : windowFor(SOCKETS)))
     const messagesPerSec = Math.round(best / 2)
     bench.say(`half load: ${toDigits(messagesPerSec)} messages/s in bursts of ${burst}`)
-    await sleep(SETTLE_MS)
     const noise = new NoiseMeter()
     const probe = { wsUrl, devices: probes, messagesPerSec: PROBES_PER_SEC }
     const run = await generator.paced({ messagesPerSec, durationMs, burst, probe })
+    runs.push(run)
     addFigures(bench, { run, messagesPerSec, burst, noise: noise.note() })
   }
 }
 
-/** Messages/s with so many unanswered per device: with one, nothing travels together. */
-async function findBest({ generator }: Session, window: number): Promise<number> {
-  const job = { window, durationMs: 3_000, messagesPerDevice: undefined }
-  await generator.closed(job)
-  const run = await generator.closed(job)
-  return (1000 * run.messages) / (run.lastAckedAt - run.firstSentAt)
+/** Messages/s until stored, with so many unanswered per device: with one, nothing travels together. */
+async function findBest(session: Session, runs: RunResult[], window: number): Promise<number> {
+  const ids = session.devices.map(({ id }) => id)
+  const run = async (durationMs: number): Promise<number> => {
+    const result = await session.generator.closed({ window, durationMs, messagesPerDevice: undefined })
+    runs.push(result)
+    const storedAt = await waitForRows(session.rest, expectedOf(ids, runs))
+    return (1000 * result.messages) / (storedAt - result.firstSentAt)
+  }
+  await run(1_500)
+  return run(5_000)
 }
 
 interface Paced {
