@@ -50,7 +50,10 @@ export const ReplaceDeviceBody = Type.Object(
     tags: Type.Optional(orNull(Tags)),
     metadata: Type.Optional(orNull(FreeObject)),
   },
-  { title: 'ReplaceDeviceBody', description: 'Group, tags and metadata that are left out are emptied; name and description stay.' },
+  {
+    title: 'ReplaceDeviceBody',
+    description: 'Group, tags and metadata that are left out are emptied; name and description stay.',
+  },
 )
 
 export const EditDeviceBody = Type.Object(

@@ -26,7 +26,6 @@ export const Micros = (value: number): Micros => value as Micros
 export const Partition = (value: number): Partition => value as Partition
 export const UserId = (value: string): UserId => value as UserId
 export const toMillis = (at: Micros): Millis => Math.floor(at / 1000) as Millis
-export const toMicros = (at: Millis): Micros => (at * 1000) as Micros
 
 /** ISO 8601 in UTC with milliseconds: what REST, MQTT and /ws print. */
 export function toIso(at: Millis): string {

@@ -6,7 +6,7 @@
 
 export const FRAME = { message: 0, opened: 1, closed: 2, request: 3 } as const
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
-export const FRAME_HEADER_BYTES = 17
+const FRAME_HEADER_BYTES = 17
 export const FLAG_RETAIN = 4
 export const FLAG_WILL = 8
 

@@ -139,7 +139,10 @@ export class LocalEngine implements Engine {
     const found = new Map<DeviceId, DeviceView | undefined>()
     const ask = async ([runner, ids]: readonly [Runner, readonly DeviceId[]]) => {
       const answer = await runner.ask({ kind: 'views', deviceIds: ids }, this.#ends(ids))
-      if (answer.kind === 'views') ids.forEach((id, i) => found.set(id, answer.views[i]))
+      if (answer.kind !== 'views') return
+      ids.forEach((id, i) => {
+        found.set(id, answer.views[i])
+      })
     }
     await Promise.all([...byRunner].map(ask))
     return deviceIds.map((id) => found.get(id))

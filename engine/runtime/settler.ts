@@ -36,8 +36,7 @@ export class Settler {
 
   /** Telemetry before this is marked late from now on. */
   horizon(): Millis {
-    const settled = this.#ports.telemetry.horizon()
-    return settled > this.#announced ? settled : this.#announced
+    return toMillis(Math.max(this.#ports.telemetry.horizon(), this.#announced))
   }
 
   mark(hours: readonly LateHour[]): void {

@@ -30,9 +30,11 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
   const uplink = toUplink(frame.suffix)
   switch (uplink.kind) {
     case 'telemetry':
-      return applyTelemetry(actor, uplink.name, frame, place, batch)
+      applyTelemetry(actor, uplink.name, frame, place, batch)
+      return
     case 'status':
-      return applyStatus(actor, frame, place, batch)
+      applyStatus(actor, frame, place, batch)
+      return
     case 'reported':
     case 'shadow_get':
     case 'ack':
@@ -44,7 +46,7 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
       batch.counts.ignored++
       return
     default:
-      return unreachable(uplink)
+      unreachable(uplink)
   }
 }
 
@@ -84,7 +86,7 @@ function applyTelemetry(
       batch.open.park(frame, place, reported.reason, reported.detail)
       return
     default:
-      return unreachable(reported)
+      unreachable(reported)
   }
 }
 

@@ -27,12 +27,19 @@ function checkMessages(world: World, device: SimulatedDevice): void {
   for (const n of stored) counts.set(n, (counts.get(n) ?? 0) + 1)
   for (const { n, times, isAcked, at } of device.sent) {
     const count = counts.get(n) ?? 0
-    if (isAcked && count === 0 && at < device.mayBeGoneFrom) world.violate(`${device.id} message ${n} was acknowledged and is lost`)
-    if (count > times) world.violate(`${device.id} message ${n} was sent ${times} times and is stored ${count} times`)
+    if (isAcked && count === 0 && at < device.mayBeGoneFrom)
+      world.violate(`${device.id} message ${n} was acknowledged and is lost`)
+    if (count > times)
+      world.violate(`${device.id} message ${n} was sent ${times} times and is stored ${count} times`)
   }
   const once = new Set(device.sent.filter(({ times }) => times === 1).map(({ n }) => n))
   const inOrder = stored.filter((n) => once.has(n))
-  if (!isDeepStrictEqual(inOrder, [...inOrder].sort((a, b) => a - b)))
+  if (
+    !isDeepStrictEqual(
+      inOrder,
+      [...inOrder].sort((a, b) => a - b),
+    )
+  )
     world.violate(`${device.id} messages are out of order: ${inOrder.join(' ')}`)
 }
 
@@ -43,7 +50,8 @@ function checkStamped(world: World, device: SimulatedDevice): void {
     if (sentAt >= device.mayBeGoneFrom) continue
     const value = stored.get(at * 1000)
     const mayBe = acked === undefined ? [undefined, ...open] : [acked, ...open]
-    if (!mayBe.includes(value)) world.violate(`${device.id} at ${at} is ${value}, not one of ${mayBe.join(' ')}`)
+    if (!mayBe.includes(value))
+      world.violate(`${device.id} at ${at} is ${value}, not one of ${mayBe.join(' ')}`)
   }
 }
 
@@ -101,13 +109,21 @@ async function compareBuckets(world: World): Promise<void> {
         const want = bruteForce(world, query)
         const shown = got.map(({ time, min, max, count, last }) => ({ time, min, max, count, last }))
         if (!isDeepStrictEqual(shown, want))
-          world.violate(`${device.id} ${metric} ${interval} buckets: ${JSON.stringify(shown)}, not ${JSON.stringify(want)}`)
+          world.violate(
+            `${device.id} ${metric} ${interval} buckets: ${JSON.stringify(shown)}, not ${JSON.stringify(want)}`,
+          )
       }
 }
 
 function bruteForce(
   world: World,
-  { deviceId, metric, from, to, interval }: { deviceId: string; metric: string; from: number; to: number; interval: Interval },
+  {
+    deviceId,
+    metric,
+    from,
+    to,
+    interval,
+  }: { deviceId: string; metric: string; from: number; to: number; interval: Interval },
 ) {
   const size = INTERVAL_SECONDS[interval] * 1000
   const buckets = new Map<number, number[]>()

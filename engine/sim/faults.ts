@@ -88,8 +88,7 @@ export function faultyStore(store: Store, context: FaultContext): Store {
     applied: () => store.applied(),
     inserted: () => store.inserted(),
     save: (save) => unlucky(context, saves, () => store.save(save)),
-    checkpoint: (checkpoint) =>
-      unlucky(context, saves, () => store.checkpoint(checkpoint)),
+    checkpoint: (checkpoint) => unlucky(context, saves, () => store.checkpoint(checkpoint)),
     get: (id) => store.get(id),
     summary: (id) => store.summary(id),
     list: (filter, page) => store.list(filter, page),

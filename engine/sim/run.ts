@@ -4,7 +4,12 @@ import { parseArgs } from 'node:util'
 import { simulate } from './simulate.ts'
 
 const { values } = parseArgs({
-  options: { seed: { type: 'string' }, from: { type: 'string' }, count: { type: 'string' }, quiet: { type: 'boolean' } },
+  options: {
+    seed: { type: 'string' },
+    from: { type: 'string' },
+    count: { type: 'string' },
+    quiet: { type: 'boolean' },
+  },
 })
 const first = Number(values.seed ?? values.from ?? 1)
 const count = values.seed === undefined ? Number(values.count ?? 1_000) : 1
@@ -14,7 +19,9 @@ for (let seed = first; seed < first + count && failed === 0; seed++) {
   failed = run.violations.length
   if (values.seed !== undefined && values.quiet !== true) process.stdout.write(`${run.trace.join('\n')}\n`)
   if (failed > 0 || values.seed !== undefined)
-    process.stdout.write(`seed ${seed}: ${failed === 0 ? 'nothing wrong' : run.violations.join('; ')}\n  trace ${run.hash}\n`)
+    process.stdout.write(
+      `seed ${seed}: ${failed === 0 ? 'nothing wrong' : run.violations.join('; ')}\n  trace ${run.hash}\n`,
+    )
 }
 process.stdout.write(failed === 0 ? `${count} seeds from ${first}: nothing wrong\n` : '')
 process.exitCode = failed === 0 ? 0 : 1

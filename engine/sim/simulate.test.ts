@@ -3,7 +3,9 @@ import { simulate } from './simulate.ts'
 
 const SEEDS = 200
 
-test(`${SEEDS} seeds: nothing acknowledged is lost, doubled, out of order or forgotten`, { timeout: 300_000 }, async () => {
+test(`${SEEDS} seeds: nothing acknowledged is lost, doubled, out of order or forgotten`, {
+  timeout: 300_000,
+}, async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
     const { violations } = await simulate(seed)
     expect(violations, `replay it: npm run sim -- --seed ${seed}`).toEqual([])

@@ -108,7 +108,14 @@ export class SimulatedDevice {
 
   #publishNonsense(): void {
     this.nonsenseSent++
-    const nonsense = this.#dice.pick(['{"n":', '[1,2,3]', '"text"', '{"x":1e400}', '{"timestamp":"yesterday","x":1}', ''])
+    const nonsense = this.#dice.pick([
+      '{"n":',
+      '[1,2,3]',
+      '"text"',
+      '{"x":1e400}',
+      '{"timestamp":"yesterday","x":1}',
+      '',
+    ])
     this.#send('telemetry', nonsense, () => {
       this.nonsenseAcked++
     })

@@ -1,7 +1,8 @@
 // The whole engine in one thread, with memory adapters, simulated time and seeded faults: devices, a process that may
 // die at any moment, a ClickHouse that may be away, and checks after every step.
-import { createHash } from 'node:crypto'
+
 import { strict as assert } from 'node:assert'
+import { createHash } from 'node:crypto'
 import { type DeviceId, Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { MemoryBroker } from '../adapters/broker/memory.ts'
 import { MemoryLog } from '../adapters/log/memory.ts'
@@ -15,7 +16,15 @@ import { LocalEngine } from '../runtime/engine.ts'
 import { partitionOf } from '../runtime/partition.ts'
 import { inlineThread } from '../runtime/thread.ts'
 import { Dice } from './dice.ts'
-import { drawLuck, type FaultContext, faultyLog, faultyStore, faultyTelemetry, faultyThread, type Luck } from './faults.ts'
+import {
+  drawLuck,
+  type FaultContext,
+  faultyLog,
+  faultyStore,
+  faultyTelemetry,
+  faultyThread,
+  type Luck,
+} from './faults.ts'
 import { Rows } from './rows.ts'
 import { SimulatedDevice } from './simulated-device.ts'
 import { SimTime } from './time.ts'
@@ -102,7 +111,11 @@ export class World {
       { shards: 2, heartbeatTimeoutMs: HEARTBEAT_MS, build: { version: 'sim', commit: 'sim' } },
       {
         schedule: life.schedule,
-        openThread: (settings) => faultyThread(inlineThread(settings, () => 0), context),
+        openThread: (settings) =>
+          faultyThread(
+            inlineThread(settings, () => 0),
+            context,
+          ),
         newId: () => `r${this.#ids++}`,
         warn: () => {},
         admit: async ({ clientId }) => this.#admit(clientId),
@@ -131,7 +144,15 @@ export class World {
   }
 
   calm(): void {
-    this.luck = { appendFails: 0, saveFails: 0, insertFails: 0, shardDies: 0, crashes: 0, pauses: 0, delayMsMax: 0 }
+    this.luck = {
+      appendFails: 0,
+      saveFails: 0,
+      insertFails: 0,
+      shardDies: 0,
+      crashes: 0,
+      pauses: 0,
+      delayMsMax: 0,
+    }
     this.setClickHouse(true)
     this.say('calm')
   }
