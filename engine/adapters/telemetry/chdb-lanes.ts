@@ -25,7 +25,7 @@ export interface JobResult {
 /** There are as many statements waiting as there may be. */
 export class TooManyQueries extends Error {}
 
-export const FIRST_VALUES: ReadonlyMap<string, string> = new Map(
+const FIRST_VALUES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     async_insert: 0,
     max_memory_usage: LIMITS.telemetryQueryMemoryBytesMax,

@@ -48,7 +48,7 @@ async function serve(options: OpenMessage): Promise<void> {
     isClosing = true
     server.close()
     server.closeIdleConnections()
-    void finish(chdb, spool)
+    void finish(chdb)
   })
   tell({ kind: 'ready', port })
 }
@@ -66,10 +66,9 @@ async function openEngine({ dataDir, lockWaitMs }: OpenMessage): Promise<Chdb> {
 }
 
 /** Statements under way are finished; whoever waits for longer than the supervisor does is killed with us. */
-async function finish(chdb: Chdb, spool: Spool): Promise<void> {
+async function finish(chdb: Chdb): Promise<void> {
   while (chdb.running > 0) await wait(10)
   chdb.close()
-  spool.close()
   process.exit(0)
 }
 

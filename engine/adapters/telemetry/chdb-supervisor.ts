@@ -3,10 +3,12 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { get } from 'node:http'
+import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import { ChdbChild, StartFailure } from './chdb-child.ts'
+import { clearSpool } from './spool.ts'
 
 export interface Endpoint {
   readonly url: string
@@ -51,7 +53,8 @@ export class ChdbSupervisor {
   }
 
   /** Resolves once it answers. Waits for an earlier owner of the directory to be gone; a `Fault` if it stays. */
-  static async open(options: ChdbOptions): Promise<ChdbSupervisor> {
+  static async open(given: ChdbOptions): Promise<ChdbSupervisor> {
+    const options = { ...given, dataDir: resolve(given.dataDir) }
     const password = randomBytes(32).toString('base64url')
     mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })
     try {
@@ -97,6 +100,7 @@ export class ChdbSupervisor {
     await child.ended
     clearTimeout(late)
     await this.#watching
+    clearSpool(this.#options.dataDir)
   }
 
   async #watch(): Promise<void> {

@@ -27,7 +27,7 @@ export class ClickHouseError extends Error {
 }
 
 /** No answer: whether it was done is not known. */
-export class NoAnswer extends Error {
+class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 

@@ -249,6 +249,24 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(telemetry.horizon() * 1000).toBe(day + HOUR)
     })
 
+    test('the last value of many settled buckets is the latest one', async () => {
+      const day = newDay()
+      const minutes = Array.from({ length: 40 }, (_, i) => (i * 7) % 40)
+      for (const at of [minutes.slice(0, 20), minutes.slice(20)]) {
+        await telemetry.insert(
+          pointsBlock(
+            at.map((m) => ({ device: 'm', at: day + m * 60 * SECOND, version: m, values: { v: m } })),
+          ),
+        )
+      }
+      await settle(day + HOUR)
+      const span = { device: 'm', metric: 'v', from: day, to: day + DAY }
+      expect((await ask({ ...span, interval: '5m' })).map(({ last }) => last)).toEqual([
+        4, 9, 14, 19, 24, 29, 34, 39,
+      ])
+      expect((await ask({ ...span, interval: '1h' })).map(({ last }) => last)).toEqual([39])
+    })
+
     test('a late point counts at once where its hour is named, and everywhere once that is settled', async () => {
       const day = newDay()
       const point = (at: number, v: number) => ({ device: 'l', at: day + at, version: at, values: { v } })
@@ -311,7 +329,8 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
           }
           expect(await telemetry.countPoints(DeviceIdOf(device))).toBe(stored.size)
         }),
-        { numRuns: runs },
+        // Leaves time to say which history it was.
+        { numRuns: runs, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: true },
       )
     })
   })

@@ -12,20 +12,25 @@ export class Spool {
 
   /** Only for the one process that holds this data directory. */
   constructor(dataDir: string) {
-    const name = `fleet-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
-    const folder = join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), name)
-    this.#folder = isOurs(folder) ? folder : join(dataDir, 'spool')
-    rmSync(this.#folder, { recursive: true, force: true })
+    clearSpool(dataDir)
+    this.#folder = folderOf(dataDir)
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
   }
 
   file(): SpoolFile {
     return new SpoolFile(join(this.#folder, randomUUID()))
   }
+}
 
-  close(): void {
-    rmSync(this.#folder, { recursive: true, force: true })
-  }
+/** Once no process holds the data directory: a killed one may have left something. */
+export function clearSpool(dataDir: string): void {
+  rmSync(folderOf(dataDir), { recursive: true, force: true })
+}
+
+function folderOf(dataDir: string): string {
+  const name = `fleet-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
+  const folder = join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), name)
+  return isOurs(folder) ? folder : join(dataDir, 'spool')
 }
 
 export class SpoolFile {
