@@ -8,6 +8,7 @@ import { deviceIds } from '../load/session.ts'
 import { xorshift } from '../load/walk.ts'
 import { ticks } from '../measure/deadline.ts'
 import { Histogram, type Percentiles } from '../measure/histogram.ts'
+import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { withTelemetry } from '../targets/clickhouse.ts'
@@ -54,12 +55,13 @@ async function measure(bench: Bench, dataDir: string, count: number): Promise<vo
       to: new Date(to),
       interval: '1m',
     })
+    const noise = new NoiseMeter()
     const last = await timeQueries(bench, rest, () => query(endMs - HOUR_MS, endMs))
     const earlier = await timeQueries(bench, rest, () => {
       const from = endMs - HOUR_MS * (1 + random() * 2)
       return query(from, from + HOUR_MS)
     })
-    addFigures(bench, { scenario, last, earlier, isLarge: points >= 1e8 })
+    addFigures(bench, { scenario, last, earlier, isLarge: points >= 1e8, noise: noise.note() })
   } finally {
     rest.close()
     await service.kill()
@@ -98,9 +100,10 @@ interface Timed {
   readonly last: Percentiles
   readonly earlier: Percentiles
   readonly isLarge: boolean
+  readonly noise: string
 }
 
-function addFigures(bench: Bench, { scenario, last, earlier, isLarge }: Timed): void {
+function addFigures(bench: Bench, { scenario, last, earlier, isLarge, noise }: Timed): void {
   const target = isLarge ? { target: { kind: 'at_most', value: 20 } as const } : {}
   for (const [name, { p50, p99, max }] of [
     ['last hour at 1m, p99', last],
@@ -112,7 +115,7 @@ function addFigures(bench: Bench, { scenario, last, earlier, isLarge }: Timed): 
       value: p99 / 1000,
       unit: 'ms',
       ...target,
-      note: `p50 ${toDigits(p50 / 1000)}, max ${toDigits(max / 1000)} ms; one at a time, nothing else running`,
+      note: `p50 ${toDigits(p50 / 1000)}, max ${toDigits(max / 1000)} ms; one at a time, without ingest${noise}`,
     })
   }
 }

@@ -1,9 +1,11 @@
 // Fills the points table by SQL: a hundred million points through the broker would take half an hour.
 import { Millis } from '../../schemas/ids.ts'
+import { until } from '../measure/deadline.ts'
 import type { OpenTelemetry } from './clickhouse.ts'
 
 const DEVICES_PER_INSERT = 50
 const HOUR_MS = 3_600_000
+const MERGE_MS = 300_000
 
 export interface Fill {
   readonly devices: readonly string[]
@@ -13,7 +15,7 @@ export interface Fill {
   readonly endMs: number
 }
 
-/** Then computes the rollups of every full hour, as the service would have. */
+/** Then computes the rollups of every full hour, as the service would have, and lets merges come to rest. */
 export async function fillPoints({ telemetry, clickhouse }: OpenTelemetry, fill: Fill): Promise<void> {
   for (let from = 0; from < fill.devices.length; from += DEVICES_PER_INSERT) {
     await clickhouse.query(
@@ -21,6 +23,9 @@ export async function fillPoints({ telemetry, clickhouse }: OpenTelemetry, fill:
     )
   }
   await telemetry.settle(Millis(Math.floor(fill.endMs / HOUR_MS) * HOUR_MS), [])
+  await until('merges at rest', { deadlineMs: MERGE_MS, everyMs: 200 }, async () =>
+    (await clickhouse.query('SELECT count() FROM system.merges FORMAT TSV')) === '0' ? true : undefined,
+  )
 }
 
 // Slow waves with noise at a sensor's precision; every device at its own phase of the second.
