@@ -1,7 +1,7 @@
 // Counting what arrived: a run only counts once every point it acknowledged is found again.
 import { ticks, until } from '../measure/deadline.ts'
 import { byLabel } from '../measure/prometheus.ts'
-import { COUNTED_METRIC } from './payloads.ts'
+import { COUNTED_METRIC, METRICS } from './payloads.ts'
 import type { RunResult } from './protocol.ts'
 import type { Rest } from './rest.ts'
 
@@ -25,11 +25,11 @@ export function expectedOf(ids: readonly string[], runs: readonly RunResult[]): 
 /** Waits until the service inserted as many rows as were acknowledged, and the last ones of a spread of devices
  *  are queryable. Resolves with that time; `countExactly` then proves it. */
 export async function waitForRows(rest: Rest, devices: readonly Expected[]): Promise<number> {
-  const messages = devices.reduce((sum, device) => sum + device.messages, 0)
+  const points = METRICS.length * devices.reduce((sum, { messages }) => sum + messages, 0)
   const isMetered = (await rowsInserted(rest)) !== undefined
   const polling = { deadlineMs: ARRIVAL_MS, everyMs: POLL_MS }
-  return until(`rows of ${messages} messages stored`, polling, async () => {
-    if (isMetered && ((await rowsInserted(rest)) ?? 0) < messages) return undefined
+  return until(`${points} points stored`, polling, async () => {
+    if (isMetered && ((await rowsInserted(rest)) ?? 0) < points) return undefined
     const { expected, found } = await countExactly(rest, devices, WATCHED)
     return found === expected ? ticks() : undefined
   })
@@ -63,7 +63,7 @@ export async function countExactly(
   return { devices: checked.length, expected, found: expected - wrong }
 }
 
-/** Rows (one per message) the service says it inserted, replays included; undefined if it does not say. */
+/** Rows (one per point) the service says it inserted, replays included; undefined if it does not say. */
 export async function rowsInserted(rest: Rest): Promise<number | undefined> {
   return byLabel(await rest.metrics(), ROWS_METRIC, 'table').get('points')
 }
