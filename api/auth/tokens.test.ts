@@ -159,6 +159,32 @@ describe('a device token', () => {
     clock.at += 86_400_000
     expect(await tokens.verifyDevice(token)).toEqual({ kind: 'void', why: 'expired' })
   })
+
+  test('may be made by another holder of the key, of the specification’s claims', async () => {
+    const { tokens, claims: access } = await setUp()
+    const topics = { publish: ['fleet/r/#'], subscribe: [] }
+    const claims = { sub: 'r', scope: 'device', topics, iat: SECOND, exp: SECOND + 2 }
+    for (const header of [{ alg: 'HS256' }, { alg: 'HS256', typ: 'JWT' }])
+      expect(await tokens.verifyDevice(forge(claims, header))).toEqual({
+        kind: 'valid',
+        claims: {
+          deviceId: 'r',
+          mayPublish: true,
+          maySubscribe: false,
+          issuedAt: SECOND * 1000 + 999,
+          expiresAt: (SECOND + 2) * 1000,
+        },
+      })
+    const plain = { alg: 'HS256', typ: 'JWT' }
+    const wrong = [
+      forge({ ...claims, aud: 'fleet-api' }, plain),
+      forge({ ...claims, iat: undefined }, plain),
+      forge({ ...claims, scope: undefined }, plain),
+      forge(claims, { alg: 'HS256', typ: 'at+jwt' }),
+      forge({ ...access, aud: undefined }, plain),
+    ]
+    for (const token of wrong) expect((await tokens.verifyDevice(token)).kind).toBe('void')
+  })
 })
 
 describe('signing keys', () => {

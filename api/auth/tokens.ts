@@ -3,6 +3,8 @@
 // T1. The two share a key (the broker may know the secret), so type and audience keep them apart.
 // T2. The moment of issue is in the token's id, in milliseconds: `iat` counts seconds, and a token must be told
 //     from one that was revoked in the same second.
+// T3. [spec: Device plane] Whoever has the key may make device tokens, of the specification's claims alone: type and
+//     audience may then be missing, but not wrong, and `iat` says when.
 import { type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -45,8 +47,10 @@ export interface Tokens {
   verifyDevice(token: string): Promise<Verified<DeviceClaims>>
 }
 
-const ACCESS = { typ: 'at+jwt', audience: 'fleet-api', prefix: 'at_' } as const
-const DEVICE = { typ: 'dev+jwt', audience: 'fleet-mqtt', prefix: 'dt_' } as const
+const ACCESS = { typ: 'at+jwt', audience: 'fleet-api', prefix: 'at_', claims: ['jti', 'aud'] } as const
+const DEVICE = { typ: 'dev+jwt', audience: 'fleet-mqtt', prefix: 'dt_', claims: [] } as const
+/** What a token of another maker says its type is, if it says anything (T3). */
+const PLAIN_TYPE = 'JWT'
 type Sort = typeof ACCESS | typeof DEVICE
 
 export function openTokens({ key, clock }: { readonly key: SigningKey; readonly clock: Clock }): Tokens {
@@ -73,14 +77,12 @@ export function openTokens({ key, clock }: { readonly key: SigningKey; readonly 
   async function verify(sort: Sort, token: string): Promise<Verified<Signed>> {
     if (token.length > LIMITS.tokenCharsMax) return INVALID
     try {
-      const { payload } = await jwtVerify(token, key.verify, {
+      const { payload, protectedHeader } = await jwtVerify(token, key.verify, {
         algorithms: [key.alg],
-        typ: sort.typ,
-        audience: sort.audience,
-        requiredClaims: ['sub', 'exp', 'iat', 'jti'],
+        requiredClaims: ['sub', 'exp', 'iat', ...sort.claims],
         currentDate: new Date(clock.now()),
       })
-      return toSigned(payload, sort)
+      return isOf(sort, payload.aud, protectedHeader.typ) ? toSigned(payload, sort) : INVALID
     } catch (error) {
       if (error instanceof joseErrors.JWTExpired) return EXPIRED
       // A token is judged, not trusted: whatever is wrong with it, it is not valid.
@@ -132,12 +134,22 @@ interface Signed {
 const INVALID = { kind: 'void', why: 'invalid' } as const
 const EXPIRED = { kind: 'void', why: 'expired' } as const
 
+/** By T1 and T3. */
+function isOf(sort: Sort, audience: JWTPayload['aud'], type: string | undefined): boolean {
+  if (sort === ACCESS) return audience === sort.audience && type === sort.typ
+  const isType = type === undefined || type === sort.typ || type === PLAIN_TYPE
+  return isType && (audience === undefined || audience === sort.audience)
+}
+
 function toSigned(payload: JWTPayload, sort: Sort): Verified<Signed> {
   const { sub, exp, iat, jti } = payload
-  const issuedAt = typeof jti === 'string' ? timeOfId(jti, sort.prefix) : undefined
   // `exp: 1e400` is Infinity once parsed, and never passes.
   const sound = typeof sub === 'string' && Number.isSafeInteger(exp) && Number.isSafeInteger(iat)
-  if (!sound || issuedAt === undefined || exp === undefined) return INVALID
+  if (!sound || exp === undefined || iat === undefined) return INVALID
+  const made = typeof jti === 'string' ? timeOfId(jti, sort.prefix) : undefined
+  // Without our id any moment of that second may be meant; the latest is.
+  const issuedAt = made ?? (sort === DEVICE ? Millis(iat * 1000 + 999) : undefined)
+  if (issuedAt === undefined) return INVALID
   return { kind: 'valid', claims: { subject: sub, issuedAt, expiresAt: Millis(exp * 1000), payload } }
 }
 

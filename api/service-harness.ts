@@ -1,0 +1,208 @@
+// The whole service as a process, for tests that look at it from outside: REST, MQTT and /ws, and nothing else.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { type Rest, restOf } from './service-rest-harness.ts'
+
+/** Built before the tests run. */
+const MAIN = fileURLToPath(new URL('../dist/api/main.js', import.meta.url))
+const READY_MS = 60_000
+const DEADLINE_MS = 30_000
+const LOOK_EVERY_MS = 20
+
+export type Settings = Readonly<Record<`FLEET_${string}`, string>>
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stderr: string
+  readonly stdout: string
+}
+
+export interface Service {
+  readonly dataDir: string
+  readonly httpUrl: string
+  readonly mqttUrl: string
+  readonly wsUrl: string
+  readonly pid: number
+  /** An admin's way in; registered at the first call. */
+  admin(): Promise<Rest>
+  /** Nobody's way in. */
+  readonly nobody: Rest
+  /** The process ClickHouse's engine runs in. */
+  databasePid(): number
+  /** Reaches the service and its database alike. */
+  signalAll(signal: NodeJS.Signals): void
+  kill(signal: NodeJS.Signals): void
+  readonly ended: Promise<Exit>
+  /** The same data directory, ports and settings, once this one has ended. */
+  again(settings?: Settings): Promise<Service>
+}
+
+/** The signal has been acted upon when this returns the condition's first value that is neither false nor undefined. */
+export async function until<Value>(
+  what: string,
+  look: () => Value | undefined | false | Promise<Value | undefined | false>,
+  withinMs = DEADLINE_MS,
+): Promise<Value> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const value = await look()
+    if (value !== undefined && value !== false) return value
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
+/** Everything a test file starts; `close` ends it, whatever state it is in. */
+export class ServiceHarness {
+  readonly #children = new Set<ChildProcess>()
+  readonly #folders: string[] = []
+  readonly #cleanUp = () => this.#killAll()
+
+  constructor() {
+    process.once('exit', this.#cleanUp)
+  }
+
+  newDataDir(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'fleet-service-'))
+    this.#folders.push(folder)
+    return join(folder, 'data')
+  }
+
+  async start(settings: Settings = {}): Promise<Service> {
+    const all = { FLEET_DATA_DIR: this.newDataDir(), ...settings }
+    const { child, ended, ready } = this.#spawn(all)
+    const { http_url: httpUrl, mqtt_url: mqttUrl } = await ready
+    const ports = {
+      FLEET_HTTP_PORT: new URL(httpUrl).port,
+      FLEET_MQTT_PORT: new URL(mqttUrl).port,
+    }
+    const { pid } = child
+    if (pid === undefined) throw new Error('a process that is ready has an id')
+    const nobody = restOf(httpUrl)
+    let admin: Promise<Rest> | undefined
+    return {
+      dataDir: all.FLEET_DATA_DIR,
+      httpUrl,
+      mqttUrl,
+      wsUrl: `${httpUrl.replace(/^http/, 'ws')}/ws`,
+      pid,
+      nobody,
+      admin: () => {
+        admin ??= logIn(nobody)
+        return admin
+      },
+      databasePid: () => databaseOf(pid),
+      signalAll: (signal) => process.kill(-pid, signal),
+      kill: (signal) => void process.kill(pid, signal),
+      ended,
+      again: async (more) => {
+        await ended
+        return this.start({ ...all, ...ports, ...more })
+      },
+    }
+  }
+
+  /** Runs it to its end: for a start that should be refused. */
+  run(settings: Settings): Promise<Exit> {
+    const { ended, ready } = this.#spawn(settings)
+    ready.catch(() => undefined)
+    return ended
+  }
+
+  async close(): Promise<void> {
+    process.off('exit', this.#cleanUp)
+    const gone = [...this.#children].map(
+      (child) => new Promise<void>((resolve) => child.once('exit', () => resolve())),
+    )
+    this.#killAll()
+    await Promise.all(gone)
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
+  }
+
+  #spawn(settings: Settings) {
+    // The settings of whoever runs the tests must not leak in.
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
+    const env = {
+      ...Object.fromEntries(inherited),
+      FLEET_HTTP_PORT: '0',
+      FLEET_MQTT_PORT: '0',
+      FLEET_LOG_LEVEL: 'warn',
+      ...settings,
+    }
+    // A group of its own, which signals reach as a whole.
+    const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    this.#children.add(child)
+    let stdout = ''
+    let stderr = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
+    const ended = new Promise<Exit>((resolve) => {
+      child.once('close', (code, signal) => {
+        this.#children.delete(child)
+        resolve({ code, signal, stdout, stderr })
+      })
+    })
+    const ready = new Promise<ReadyLine>((resolve, reject) => {
+      const late = setTimeout(
+        () => reject(new Error(`not ready in time: ${stdout}${stderr}`)),
+        READY_MS,
+      ).unref()
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        stdout += `${line}\n`
+        const said = parseReady(line)
+        if (said === undefined) return
+        clearTimeout(late)
+        resolve(said)
+      })
+      void ended.then(() => reject(new Error(`ended before it was ready: ${stdout}${stderr}`)))
+    })
+    return { child, ended, ready }
+  }
+
+  #killAll(): void {
+    for (const { pid } of this.#children) if (pid !== undefined) killGroup(pid)
+  }
+}
+
+interface ReadyLine {
+  readonly http_url: string
+  readonly mqtt_url: string
+}
+
+function parseReady(line: string): ReadyLine | undefined {
+  if (!line.includes('"msg":"ready"')) return undefined
+  // The line is part of the contract; a wrong shape fails the tests.
+  return JSON.parse(line) as ReadyLine
+}
+
+async function logIn(nobody: Rest): Promise<Rest> {
+  const account = { email: 'admin@example.com', password: 'correct horse battery' }
+  await nobody.post('/auth/register', { ...account, name: 'Admin', role: 'admin' })
+  const { status, body } = await nobody.post('/auth/login', account)
+  if (status !== 200) throw new Error(`no login: ${JSON.stringify(body)}`)
+  return nobody.as(String(body['access_token']))
+}
+
+/** The child of the service that is ClickHouse's engine. */
+function databaseOf(parent: number): number {
+  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' })
+  for (const line of table.split('\n')) {
+    const [, pid, ppid, stat, args = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
+    if (Number(ppid) === parent && !stat?.startsWith('Z') && args.includes('chdb-server')) return Number(pid)
+  }
+  throw new Error('the database process is not there')
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Gone already.
+  }
+}
