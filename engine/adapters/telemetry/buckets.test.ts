@@ -11,18 +11,27 @@ const START = Date.UTC(2025, 0, 1)
 const QUERY = { deviceId: DeviceIdOf('d'), metric: 'm', interval: '1m', lateHours: [] } as const
 
 test('what is settled comes from rollups, its unaligned ends and all behind it from raw', () => {
-  const query = { ...QUERY, from: Millis(START + 500), to: Millis(START + 3 * HOUR) }
-  expect(plan(query, START + HOUR)).toEqual({
-    rollup: { table: 'rollup_1m', ranges: [{ from: START + 60_000, to: START + HOUR }] },
+  const query = { ...QUERY, from: Millis(START + 500), to: Millis(START + 5 * HOUR) }
+  const horizon = START + 4 * HOUR
+  expect(plan(query, horizon)).toEqual({
+    rollup: { table: 'rollup_1m', ranges: [{ from: START + 60_000, to: horizon }] },
     raw: [
       { from: START + 500, to: START + 60_000 },
-      { from: START + HOUR, to: START + 3 * HOUR },
+      { from: horizon, to: START + 5 * HOUR },
     ],
   })
-  expect(plan({ ...query, interval: '10s' }, START + HOUR).rollup).toBeUndefined()
-  expect(plan({ ...query, interval: '1d' }, START + 2 * HOUR).rollup).toEqual({
+  expect(plan({ ...query, interval: '10s' }, horizon).rollup).toBeUndefined()
+  expect(plan({ ...query, interval: '1d' }, horizon).rollup).toEqual({
     table: 'rollup_1h',
-    ranges: [{ from: START + HOUR, to: START + 2 * HOUR }],
+    ranges: [{ from: START + HOUR, to: horizon }],
+  })
+})
+
+test('where little is settled, raw answers all', () => {
+  const query = { ...QUERY, from: Millis(START + 500), to: Millis(START + 2 * HOUR) }
+  expect(plan(query, START + 2 * HOUR)).toEqual({
+    rollup: undefined,
+    raw: [{ from: query.from, to: query.to }],
   })
 })
 

@@ -12,6 +12,8 @@ import { average } from './average.ts'
 import type { Statement } from './clickhouse-http.ts'
 
 const HOUR_MS = 3_600_000
+/** Reading a second table costs as much as some thousand rows more of the first. */
+const ROLLUP_MIN_MS = 2 * HOUR_MS
 
 /** [from, to), in milliseconds. */
 interface Range {
@@ -33,7 +35,7 @@ export function plan({ from, to, interval, lateHours }: BucketQuery, horizon: nu
   if (seconds < 60) return { rollup: undefined, raw: whole }
   const unit = seconds < 3600 ? 60_000 : HOUR_MS
   const settled = { from: Math.ceil(from / unit) * unit, to: Math.floor(Math.min(to, horizon) / unit) * unit }
-  if (settled.from >= settled.to) return { rollup: undefined, raw: whole }
+  if (settled.to - settled.from < ROLLUP_MIN_MS) return { rollup: undefined, raw: whole }
   const late = [...new Set(lateHours)]
     .map((hour) => hour * 1000)
     .filter((start) => start + HOUR_MS > settled.from && start < settled.to)
@@ -68,44 +70,70 @@ const WHOSE = 'device_id = {device:String} AND metric = {metric:String}'
 /** A time is at most so much ahead of its receive time, so older parts need no look; plus the second cut off. */
 const AHEAD_SEC = LIMITS.timestampAheadMaxMs / 1000 + 1
 
+const COLUMNS = 'start, sum(count), sum(sum), min(min), max(max), argMax(last, last_ts)'
+/** A query reads a few thousand rows: threads, compiled expressions and a filter's own pass cost more than they save. */
+const SETTINGS = {
+  max_threads: 1,
+  compile_expressions: 0,
+  compile_aggregate_expressions: 0,
+  compile_sort_description: 0,
+  optimize_move_to_prewhere: 0,
+}
+
 /** Statement text is ours alone; whatever comes from outside is a parameter. */
 export function toStatement(query: BucketQuery, { rollup, raw }: Plan): Statement | undefined {
-  const parts: string[] = []
   const params: Record<string, string | number> = { device: query.deviceId, metric: query.metric }
   const step = INTERVAL_SECONDS[query.interval]
-  const start = (seconds: string) => `intDiv(${seconds}, ${step}) * ${step} AS start`
-  if (raw.length > 0) {
-    const within = raw.map(({ from, to }, i) => {
-      params[`f${i}`] = from * 1000
-      params[`t${i}`] = to * 1000
-      return `ts >= fromUnixTimestamp64Micro({f${i}:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({t${i}:Int64}, 'UTC')`
-    })
-    params['received'] = Math.max(0, Math.floor((raw[0]?.from ?? 0) / 1000) - AHEAD_SEC)
-    parts.push(`SELECT ${start('toUnixTimestamp64Second(ts)')}, count() AS count, sum(v) AS sum, min(v) AS min,
-      max(v) AS max, argMax(v, ts) AS last, max(ts) AS last_ts
-      FROM (SELECT ts, argMax(value, version) AS v FROM points WHERE ${WHOSE}
-        AND received >= toDateTime({received:UInt32}, 'UTC') AND (${within.join(' OR ')}) GROUP BY ts)
-      GROUP BY start`)
-  }
-  if (rollup !== undefined && rollup.ranges.length > 0) {
-    const within = rollup.ranges.map(({ from, to }, i) => {
-      params[`rf${i}`] = from / 1000
-      params[`rt${i}`] = to / 1000
-      return `bucket >= toDateTime({rf${i}:UInt32}, 'UTC') AND bucket < toDateTime({rt${i}:UInt32}, 'UTC')`
-    })
-    parts.push(`SELECT ${start('toInt64(toUnixTimestamp(bucket))')}, b.1 AS count, b.2 AS sum, b.3 AS min,
-      b.4 AS max, b.5 AS last, b.6 AS last_ts
-      FROM (SELECT bucket, argMax((count, sum, min, max, last, last_ts), computed) AS b
-        FROM ${rollup.table} WHERE ${WHOSE} AND (${within.join(' OR ')}) GROUP BY bucket)`)
-  }
+  const parts: string[] = []
+  if (raw.length > 0) parts.push(rawSql(raw, step, params))
+  if (rollup !== undefined && rollup.ranges.length > 0) parts.push(rollupSql(rollup, step, params))
   if (parts.length === 0) return undefined
+  // Raw alone is one row per bucket already.
+  const from = parts.join(' UNION ALL ')
+  const rows =
+    rollup === undefined
+      ? `SELECT start, count, sum, min, max, last FROM (${from})`
+      : `SELECT ${COLUMNS} FROM (${from}) GROUP BY start`
   return {
-    sql: `SELECT start, sum(count), sum(sum), min(min), max(max), argMax(last, last_ts)
-      FROM (${parts.join(' UNION ALL ')}) GROUP BY start ORDER BY start FORMAT RowBinary`,
+    sql: `${rows} ORDER BY start FORMAT RowBinary`,
     params,
-    settings: { max_threads: 1 },
+    settings: SETTINGS,
     timeoutMs: LIMITS.telemetryQueryTimeoutMs,
   }
+}
+
+function startOf(seconds: string, step: number): string {
+  return `intDiv(${seconds}, ${step}) * ${step} AS start`
+}
+
+function rawSql(raw: readonly Range[], step: number, params: Record<string, string | number>): string {
+  const within = raw.map(({ from, to }, i) => {
+    params[`f${i}`] = from * 1000
+    params[`t${i}`] = to * 1000
+    return `ts >= fromUnixTimestamp64Micro({f${i}:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({t${i}:Int64}, 'UTC')`
+  })
+  params['received'] = Math.max(0, Math.floor((raw[0]?.from ?? 0) / 1000) - AHEAD_SEC)
+  return `SELECT ${startOf('toUnixTimestamp64Second(ts)', step)}, count() AS count, sum(v) AS sum, min(v) AS min,
+      max(v) AS max, argMax(v, ts) AS last, max(ts) AS last_ts
+    FROM (SELECT ts, argMax(value, version) AS v FROM points WHERE ${WHOSE}
+      AND received >= toDateTime({received:UInt32}, 'UTC') AND (${within.join(' OR ')}) GROUP BY ts)
+    GROUP BY start`
+}
+
+function rollupSql(
+  { table, ranges }: NonNullable<Plan['rollup']>,
+  step: number,
+  params: Record<string, string | number>,
+): string {
+  const within = ranges.map(({ from, to }, i) => {
+    params[`rf${i}`] = from / 1000
+    params[`rt${i}`] = to / 1000
+    return `bucket >= toDateTime({rf${i}:UInt32}, 'UTC') AND bucket < toDateTime({rt${i}:UInt32}, 'UTC')`
+  })
+  return `SELECT ${startOf('toInt64(toUnixTimestamp(bucket))', step)}, b.1 AS count, b.2 AS sum, b.3 AS min,
+      b.4 AS max, b.5 AS last, b.6 AS last_ts
+    FROM (SELECT bucket, argMax((count, sum, min, max, last, last_ts), computed) AS b
+      FROM ${table} WHERE ${WHOSE} AND (${within.join(' OR ')}) GROUP BY bucket)`
 }
 
 const ROW_BYTES = 48
