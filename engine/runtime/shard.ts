@@ -25,6 +25,7 @@ import {
   toSnapshot,
   toView,
 } from './actor.ts'
+import { Compactor } from './compact.ts'
 import { Deadlines } from './deadlines.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal } from './proposal.ts'
 import type { Answer, Ask, Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
@@ -60,6 +61,7 @@ export class Shard {
   readonly #actors: Actors = new Map()
   readonly #bySlot: Actor[] = []
   readonly #deadlines = new Deadlines()
+  readonly #compactor = new Compactor()
   readonly #columns = new Columns()
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered: number[] = new Array<number>(LIMITS.partitions).fill(0)
@@ -250,7 +252,7 @@ export class Shard {
     }
     for (const device of open.devices.values()) {
       const actor = this.#actors.get(device.id) ?? this.#adopt(device)
-      actor.device = device
+      actor.device = this.#compactor.compact(device)
       this.#schedule(actor)
     }
   }
@@ -294,8 +296,8 @@ export class Shard {
   }
 
   #adopt(device: Device): Actor {
-    const actor = newActor(device, this.#deadlines.claim())
-    this.#actors.set(device.id, actor)
+    const actor = newActor(this.#compactor.compact(device), this.#deadlines.claim())
+    this.#actors.set(actor.device.id, actor)
     this.#bySlot[actor.slot] = actor
     return actor
   }
