@@ -117,6 +117,32 @@ export const LIMITS = {
   deadLettersMax: 10_000,
   deadLetterPayloadBytesMax: 4 * KIB,
 
+  // --- commands, of one device
+  commandsOpenMax: 1_000,
+  commandsOpenBytesMax: 4 * MIB,
+  /** Finished ones kept in the record; expired ones, while a late result counts, have a bound of their own. */
+  commandsKeptMax: 16,
+  commandsLateMax: 128,
+  commandLateMs: 86_400_000,
+  /** For so long a repeated idempotency key finds its command, if the record still holds it. */
+  commandKeptMs: 86_400_000,
+  commandAttemptsMax: 5,
+  /** Without its PUBACK after this long, a command is sent again. */
+  commandRetryMs: 10_000,
+  /** Sent and without a PUBACK; the critical ones are counted by themselves. */
+  commandsInFlightMax: 8,
+  commandResultBytesMax: 64 * KIB,
+  commandConflictsMax: 8,
+  commandTextCharsMax: 1_024,
+  broadcastSkippedMax: 1_000,
+  broadcastPerSecDefault: 2_000,
+
+  // --- device types
+  deviceTypeBytesMax: 1 * MIB,
+  deviceTypesMax: 256,
+  deviceTypeEntriesMax: 1_000,
+  deviceTypeProblemsMax: 20,
+
   // --- REST and /ws
   bodyBytesMax: 1 * MIB,
   bodyDepthMax: 32,
@@ -186,6 +212,12 @@ assert(LIMITS.sessionUnackedMax + LIMITS.offlineQueueMax < 65_535, 'there is alw
 assert(LIMITS.revocationMs < 2_000, 'a revoked session is cut within two seconds')
 assert(LIMITS.socketOutBytesMax <= LIMITS.socketInFlightBytesMax, 'the tunnel holds what a socket may')
 assert(LIMITS.snapshotBytesMax < LIMITS.heldBytesPerSocketMax, 'a socket can wait with one snapshot')
+assert(
+  LIMITS.commandsInFlightMax * LIMITS.commandDataBytesMax < LIMITS.sessionOutBytesMax,
+  'a full window of commands does not make a device look frozen',
+)
+assert(LIMITS.commandDataBytesMax <= LIMITS.commandsOpenBytesMax, 'any one command fits the queue')
+assert(LIMITS.shadowSideBytesMax * 3 < LIMITS.payloadBytesMax, 'a whole shadow fits a message')
 assert(LIMITS.blockAgeMaxMs < LIMITS.checkpointEveryMs, 'a checkpoint finds its rows inserted')
 assert(LIMITS.chdbPingEveryMs * 5 < LIMITS.chdbSilenceMaxMs, 'one lost ping does not count as dead')
 assert(LIMITS.chdbLockWaitMs < LIMITS.chdbStartTimeoutMs, 'a locked directory is told from a slow start')

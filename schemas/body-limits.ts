@@ -14,6 +14,19 @@ export const BODY_LIMITS = {
   descriptionCharsMax: 4_096,
   reasonCharsMax: 1_024,
 
+  // --- shadows and commands
+  shadowSideBytesMax: 64 * KIB,
+  shadowDepthMax: 10,
+  shadowKeyCharsMax: 128,
+  clientTokenCharsMax: 64,
+  commandNameCharsMax: 128,
+  commandDataBytesMax: 64 * KIB,
+  commandTimeoutSecMax: 7 * 86_400,
+  commandTimeoutSecDefault: 30,
+  /** An emergency stop that comes late is worse than one that is known to have failed. */
+  commandTimeoutSecCritical: 10,
+  idempotencyKeyCharsMax: 128,
+
   // --- lists and series
   perPageDefault: 50,
   perPageMax: 200,

@@ -5,6 +5,9 @@ export type Brand<T, Name extends string> = T & { readonly [brand]: Name }
 
 export type DeviceId = Brand<string, 'DeviceId'>
 export type UserId = Brand<string, 'UserId'>
+/** `request_id` on MQTT. */
+export type CommandId = Brand<string, 'CommandId'>
+export type BroadcastId = Brand<string, 'BroadcastId'>
 /** One of the fixed slices of the log; a device never changes its partition. */
 export type Partition = Brand<number, 'Partition'>
 /** Milliseconds since 1970, UTC. */
@@ -25,6 +28,8 @@ export const Millis = (value: number): Millis => value as Millis
 export const Micros = (value: number): Micros => value as Micros
 export const Partition = (value: number): Partition => value as Partition
 export const UserId = (value: string): UserId => value as UserId
+export const CommandId = (value: string): CommandId => value as CommandId
+export const BroadcastId = (value: string): BroadcastId => value as BroadcastId
 export const toMillis = (at: Micros): Millis => Math.floor(at / 1000) as Millis
 
 /** ISO 8601 in UTC with milliseconds: what REST, MQTT and /ws print. */

@@ -13,6 +13,22 @@ export type DeviceStatus = (typeof DEVICE_STATUSES)[number]
 export const DEVICE_TYPES = ['ros2_robot', 'micro_ros_mcu', 'mqtt_device', 'gateway', 'simulator'] as const
 export type BuiltInDeviceType = (typeof DEVICE_TYPES)[number]
 
+export const COMMAND_STATUSES = [
+  'pending',
+  'delivered',
+  'acked',
+  'completed',
+  'failed',
+  'rejected',
+  'expired',
+  'cancelled',
+] as const
+export type CommandStatus = (typeof COMMAND_STATUSES)[number]
+
+/** Most urgent first. */
+export const COMMAND_PRIORITIES = ['critical', 'high', 'normal', 'low'] as const
+export type CommandPriority = (typeof COMMAND_PRIORITIES)[number]
+
 export const ROLES = ['admin', 'operator', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 

@@ -1,0 +1,29 @@
+// The delta: the leaves of the desired state that the reported state lacks or has otherwise. Never stored (R5).
+import type { JsonObject } from '../device/record.ts'
+import { isEmpty, isEqual, own } from './json-object.ts'
+import { toMetadata } from './leaf-times.ts'
+import { lacking, lackingValue } from './merge.ts'
+import type { Shadow } from './record.ts'
+
+export interface Delta {
+  readonly state: JsonObject
+  /** Of the desired leaves in it. */
+  readonly metadata: JsonObject
+}
+
+export function shadowDelta({ desired, reported, desiredTimes }: Shadow): Delta {
+  const state = lacking(desired, reported)
+  return { state, metadata: toMetadata(state, desiredTimes) }
+}
+
+export function isInSync({ desired, reported }: Shadow): boolean {
+  return isEmpty(lacking(desired, reported))
+}
+
+/** Whether a change of these top-level keys, of either side, changed the delta. */
+export function isDeltaMoved(before: Shadow, after: Shadow, patch: JsonObject): boolean {
+  return Object.keys(patch).some((key) => {
+    const was = lackingValue(own(before.desired, key), own(before.reported, key))
+    return !isEqual(was, lackingValue(own(after.desired, key), own(after.reported, key)))
+  })
+}

@@ -1,0 +1,36 @@
+// JSON objects as data: keys are the object's own, and `__proto__` is a key like any other.
+import type { Json, JsonObject } from '../device/record.ts'
+import { isObject } from '../telemetry/fields.ts'
+
+export const EMPTY: JsonObject = Object.freeze({})
+
+/** What plain access would take from the prototype is absent. */
+export function own<T>(object: { readonly [key: string]: T }, key: string): T | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined
+}
+
+/** Plain assignment would make `__proto__` the prototype. */
+export function put<T>(object: Record<string, T>, key: string, value: T): void {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
+  else object[key] = value
+}
+
+export function isEmpty(object: object): boolean {
+  for (const _ in object) return false
+  return true
+}
+
+/** By value, whatever the order of keys. */
+export function isEqual(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((element, i) => isEqual(element, b[i]))
+  }
+  if (!isObject(a) || !isObject(b)) return false
+  const keys = Object.keys(a)
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isEqual(own(a, key), own(b, key)))
+  )
+}

@@ -1,0 +1,62 @@
+// JSON Merge Patch (RFC 7396) that keeps what it can: null deletes, objects merge, everything else replaces.
+//
+// M1. What does not change comes back as the same reference, so "nothing changed" is one comparison (R7).
+// M2. Recursion is as deep as the input; who calls has checked its depth.
+import type { Json, JsonObject } from '../device/record.ts'
+import { isObject } from '../telemetry/fields.ts'
+import { EMPTY, isEmpty, isEqual, own, put } from './json-object.ts'
+
+export function merge(target: JsonObject, patch: JsonObject): JsonObject {
+  let merged: Record<string, Json> | undefined
+  for (const key of Object.keys(patch)) {
+    const before = own(target, key)
+    const after = mergeValue(before, own(patch, key))
+    if (after === before) continue
+    merged ??= { ...target }
+    if (after === undefined) delete merged[key]
+    else put(merged, key, after)
+  }
+  return merged ?? target
+}
+
+function mergeValue(before: Json | undefined, value: Json | undefined): Json | undefined {
+  if (value === null) return undefined
+  if (value === undefined) return before
+  if (isObject(value)) return merge(isObject(before) ? before : EMPTY, value)
+  return isEqual(before, value) ? before : value
+}
+
+/** The smallest patch that makes `after` of `before`; neither holds a null outside of arrays. */
+export function difference(before: JsonObject, after: JsonObject): JsonObject {
+  const patch: Record<string, Json> = {}
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) put(patch, key, null)
+  for (const key of Object.keys(after)) {
+    const was = own(before, key)
+    const is = own(after, key)
+    if (was === is || is === undefined) continue
+    if (isObject(was) && isObject(is)) {
+      const inner = difference(was, is)
+      if (!isEmpty(inner)) put(patch, key, inner)
+    } else if (!isEqual(was, is)) put(patch, key, is)
+  }
+  return patch
+}
+
+/** What `reported` lacks of `desired`, or has otherwise. Not symmetric: more than is desired is no difference. */
+export function lacking(desired: JsonObject, reported: JsonObject): JsonObject {
+  const delta: Record<string, Json> = {}
+  for (const key of Object.keys(desired)) {
+    const missing = lackingValue(own(desired, key), own(reported, key))
+    if (missing !== undefined) put(delta, key, missing)
+  }
+  return delta
+}
+
+export function lackingValue(wanted: Json | undefined, has: Json | undefined): Json | undefined {
+  if (wanted === has) return undefined
+  if (isObject(wanted) && isObject(has)) {
+    const inner = lacking(wanted, has)
+    return isEmpty(inner) ? undefined : inner
+  }
+  return isEqual(wanted, has) ? undefined : wanted
+}

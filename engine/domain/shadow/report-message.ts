@@ -1,0 +1,70 @@
+// What a device publishes on `shadow/reported`: its fields, or an envelope with a version.
+import { Buffer, isUtf8 } from 'node:buffer'
+import { LIMITS } from '../../limits.ts'
+import type { Json, JsonObject } from '../device/record.ts'
+import { isObject } from '../telemetry/fields.ts'
+import type { ShadowRefusal } from './write.ts'
+
+export type ReportMessage =
+  | {
+      readonly kind: 'reported'
+      readonly patch: JsonObject
+      /** The report is only meant for this version. */
+      readonly expectedVersion: number | undefined
+      /** Echoed in the answer. */
+      readonly clientToken: string | undefined
+    }
+  /** An empty payload only clears the retained message. */
+  | { readonly kind: 'cleared' }
+  | ShadowRefusal
+
+/** `{"state":{…}}` with nothing but these beside it is an envelope; a field that happens to be called `state` is not. */
+const ENVELOPE: ReadonlySet<string> = new Set(['state', 'version', 'client_token', 'timestamp'])
+
+export function readReport(payload: Uint8Array): ReportMessage {
+  if (payload.length === 0) return { kind: 'cleared' }
+  const json = isUtf8(payload) ? parse(payload) : undefined
+  if (json === undefined) return refuse('BAD_REQUEST', 'not JSON in UTF-8')
+  if (!isObject(json)) return refuse('VALIDATION_FAILED', 'a report is a JSON object')
+  const state = Object.hasOwn(json, 'state') ? json['state'] : undefined
+  const isEnveloped = isObject(state) && Object.keys(json).every((key) => ENVELOPE.has(key))
+  if (!isEnveloped)
+    return { kind: 'reported', patch: json, expectedVersion: undefined, clientToken: undefined }
+  const { version = null, client_token: token = null } = json
+  if (version !== null && !isVersion(version))
+    return refuse('VALIDATION_FAILED', 'version must be a whole number', '/version')
+  if (token !== null && !isToken(token))
+    return refuse(
+      'VALIDATION_FAILED',
+      `client_token must be text of at most ${LIMITS.clientTokenCharsMax} characters`,
+      '/client_token',
+    )
+  return {
+    kind: 'reported',
+    patch: state,
+    expectedVersion: version ?? undefined,
+    clientToken: token ?? undefined,
+  }
+}
+
+function parse(payload: Uint8Array): Json | undefined {
+  try {
+    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
+  } catch {
+    // Any bytes at all may arrive here; what is not JSON is refused by the caller.
+    return undefined
+  }
+}
+
+function isVersion(value: Json): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function isToken(value: Json): value is string {
+  return typeof value === 'string' && value.length <= LIMITS.clientTokenCharsMax
+}
+
+function refuse(code: ShadowRefusal['code'], message: string, path?: string): ShadowRefusal {
+  const errors = path === undefined ? {} : { errors: [{ path, code: 'WRONG_TYPE', message }] }
+  return { kind: 'refused', code, detail: { message, ...errors } }
+}

@@ -1,0 +1,52 @@
+// Whether a state, or a patch of one, may be kept. Iterative: the sender decides the depth, not our stack.
+import type { FieldError } from '../../../schemas/problem.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Json, JsonObject } from '../device/record.ts'
+
+const HALF_PAIR = /\p{Surrogate}/u
+
+interface Place {
+  readonly value: Json
+  readonly path: string
+  readonly depth: number
+}
+
+/** The first mistakes, or none. */
+export function checkState(state: JsonObject): readonly FieldError[] {
+  const errors: FieldError[] = []
+  const open: Place[] = [{ value: state, path: '', depth: 1 }]
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const { value, path, depth } = place
+    if (errors.length >= LIMITS.validationErrorsMax) break
+    if (typeof value === 'number' && !Number.isFinite(value))
+      errors.push({ path, code: 'OUT_OF_RANGE', message: 'is not a finite number' })
+    else if (typeof value === 'string' && HALF_PAIR.test(value))
+      errors.push({ path, code: 'WRONG_FORMAT', message: 'holds half a surrogate pair' })
+    else if (typeof value === 'object' && value !== null) {
+      if (depth > LIMITS.shadowDepthMax)
+        errors.push({ path, code: 'TOO_DEEP', message: `is nested deeper than ${LIMITS.shadowDepthMax}` })
+      else openUp(place, open, errors)
+    }
+  }
+  return errors
+}
+
+function openUp({ value, path, depth }: Place, open: Place[], errors: FieldError[]): void {
+  const isArray = Array.isArray(value)
+  for (const [key, inner] of Object.entries(value ?? {})) {
+    const pointer = `${path}/${key.slice(0, LIMITS.shadowKeyCharsMax).replace(/~/g, '~0').replace(/\//g, '~1')}`
+    const mistake = isArray ? undefined : keyMistake(key)
+    if (mistake === undefined) open.push({ value: inner, path: pointer, depth: depth + 1 })
+    else if (errors.length < LIMITS.validationErrorsMax) errors.push({ path: pointer, ...mistake })
+  }
+}
+
+function keyMistake(key: string): { readonly code: string; readonly message: string } | undefined {
+  if (key === '') return { code: 'TOO_SHORT', message: 'a key is not empty' }
+  if (key.length > LIMITS.shadowKeyCharsMax)
+    return { code: 'TOO_LONG', message: `a key has at most ${LIMITS.shadowKeyCharsMax} characters` }
+  // What is stored could not be read back as it was.
+  if (key === '__proto__' || HALF_PAIR.test(key))
+    return { code: 'WRONG_FORMAT', message: 'this key cannot be kept' }
+  return undefined
+}

@@ -1,0 +1,117 @@
+// Writing a shadow: one decision per write, as a value.
+//
+// W1. Refused and unchanged leave the shadow as it was, by reference (R7); only a change has a version (R8).
+// W2. A write becomes the smallest merge patch that has its effect. The history holds that patch, so replaying it is
+//     the same computation.
+//
+// Wiring: `transition` calls these for the REST request and the uplink, keeps `outcome.shadow` in the device record,
+// and turns `changed` into effects: the history entry, `desiredMessage` if `isDeltaMoved`, an announcement, and for a
+// device's report the accepted or rejected message.
+import { Buffer } from 'node:buffer'
+import type { Millis } from '../../../schemas/ids.ts'
+import type { RefusalCode } from '../../../schemas/refusals.ts'
+import { LIMITS } from '../../limits.ts'
+import type { JsonObject } from '../device/record.ts'
+import { isDeltaMoved, shadowDelta } from './delta.ts'
+import { EMPTY } from './json-object.ts'
+import { stampLeaves } from './leaf-times.ts'
+import { difference, merge } from './merge.ts'
+import type { Author, Section, Shadow, ShadowChange } from './record.ts'
+import { checkState } from './state-check.ts'
+
+export type ShadowOutcome =
+  | {
+      readonly kind: 'changed'
+      readonly shadow: Shadow
+      readonly change: ShadowChange
+      /** What the device was told last is no longer true. */
+      readonly deltaMoved: boolean
+    }
+  | { readonly kind: 'unchanged'; readonly shadow: Shadow }
+  | ShadowRefusal
+
+export interface ShadowRefusal {
+  readonly kind: 'refused'
+  readonly code: Extract<
+    RefusalCode,
+    'DEVICE_SHADOW_CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'VALIDATION_FAILED' | 'BAD_REQUEST'
+  >
+  /** Holds `message`, and what depends on the code. */
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export interface ShadowWrite {
+  readonly now: Millis
+  readonly by: Author
+  readonly expectedVersion?: number | undefined
+  readonly requestId?: string | undefined
+}
+
+/** `replace` empties what the patch does not name. */
+export function setDesired(
+  shadow: Shadow,
+  patch: JsonObject,
+  options: ShadowWrite & { readonly mode: 'merge' | 'replace' },
+): ShadowOutcome {
+  return write(shadow, patch, { ...options, section: 'desired', isWhole: options.mode === 'replace' })
+}
+
+export function setReported(shadow: Shadow, patch: JsonObject, options: ShadowWrite): ShadowOutcome {
+  return write(shadow, patch, { ...options, section: 'reported', isWhole: false })
+}
+
+function write(
+  shadow: Shadow,
+  patch: JsonObject,
+  options: ShadowWrite & { readonly section: Section; readonly isWhole: boolean },
+): ShadowOutcome {
+  const { section, isWhole, expectedVersion, now, by, requestId } = options
+  const errors = checkState(patch)
+  if (errors.length > 0) return refuseState(errors)
+  if (expectedVersion !== undefined && expectedVersion !== shadow.version)
+    return refuseVersion(shadow, expectedVersion)
+  const before = shadow[section]
+  const after = merge(before, isWhole ? difference(before, merge(EMPTY, patch)) : patch)
+  if (after === before) return { kind: 'unchanged', shadow }
+  const actual = Buffer.byteLength(JSON.stringify(after))
+  if (actual > LIMITS.shadowSideBytesMax) return refuseSize(section, actual)
+  const version = shadow.version + 1
+  const times = stampLeaves({ before, after, times: shadow[TIMES[section]], now })
+  const changed: Shadow = {
+    ...shadow,
+    version,
+    [section]: after,
+    [TIMES[section]]: times,
+    updatedAt: now,
+  }
+  const effective = difference(before, after)
+  const previous = difference(after, before)
+  return {
+    kind: 'changed',
+    shadow: changed,
+    change: { version, at: now, section, by, patch: effective, previous, requestId },
+    deltaMoved: isDeltaMoved(shadow, changed, effective),
+  }
+}
+
+const TIMES = { desired: 'desiredTimes', reported: 'reportedTimes' } as const
+
+function refuseState(errors: ReturnType<typeof checkState>): ShadowRefusal {
+  const first = errors[0]
+  const message = first === undefined ? 'the state is not valid' : `${first.path || '/'}: ${first.message}`
+  return { kind: 'refused', code: 'VALIDATION_FAILED', detail: { message, errors } }
+}
+
+/** The loser can repair from this alone: it holds the version to write on, and what is still wanted. */
+function refuseVersion(shadow: Shadow, got: number): ShadowRefusal {
+  const { version: expected } = shadow
+  const message = `expected version ${expected}, got ${got}`
+  const delta = shadowDelta(shadow).state
+  return { kind: 'refused', code: 'DEVICE_SHADOW_CONFLICT', detail: { message, expected, got, delta } }
+}
+
+function refuseSize(side: Section, actual: number): ShadowRefusal {
+  const limit = LIMITS.shadowSideBytesMax
+  const message = `the ${side} state would be ${actual} bytes, ${actual - limit} more than ${limit}`
+  return { kind: 'refused', code: 'PAYLOAD_TOO_LARGE', detail: { message, side, limit, actual } }
+}
