@@ -9,7 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import { chdbListener } from './chdb-http.ts'
 import { Chdb } from './chdb-lanes.ts'
 import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
-import { Spool } from './spool.ts'
+import { clearSpool, Spool } from './spool.ts'
 
 const LOCK_RETRY_MS = 100
 /** Server settings of ClickHouse, as arguments of the engine. */
@@ -33,6 +33,7 @@ class Failure extends Error {
 async function serve(options: OpenMessage): Promise<void> {
   const chdb = await openEngine(options)
   const spool = new Spool(options.dataDir)
+  process.prependListener('disconnect', () => clearSpool(options.dataDir))
   const server = createServer(
     { keepAliveTimeout: LIMITS.keepAliveTimeoutMs, requestTimeout: LIMITS.telemetryInsertTimeoutMs },
     chdbListener(chdb, spool, options),

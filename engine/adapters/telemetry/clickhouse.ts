@@ -60,6 +60,7 @@ export class ClickHouseTelemetry implements Telemetry {
   readonly #http: ClickHouseHttp
   readonly #rollups: Rollups
   #isAnswering = true
+  #isAsking = false
 
   private constructor(options: ClickHouseOptions, http: ClickHouseHttp, rollups: Rollups) {
     this.#options = options
@@ -139,6 +140,7 @@ export class ClickHouseTelemetry implements Telemetry {
   }
 
   isUp(): boolean {
+    if (!this.#isAnswering) this.#askAgain()
     return this.#isAnswering && (this.#options.isUp?.() ?? true)
   }
 
@@ -147,8 +149,21 @@ export class ClickHouseTelemetry implements Telemetry {
     await this.#options.release?.()
   }
 
+  /** Without it, a service without traffic would not notice that all is well again. */
+  #askAgain(): void {
+    if (this.#isAsking) return
+    this.#isAsking = true
+    const done = () => {
+      this.#isAsking = false
+    }
+    this.#query({ sql: 'SELECT 1', timeoutMs: LIMITS.telemetryQueryTimeoutMs }).then(done, done)
+  }
+
+  /** Nobody waits for the answer after the timeout, so the server need not go on either. */
   #query(statement: Statement): Promise<Buffer> {
-    return this.#run({ ...statement, timeoutMs: this.#options.queryTimeoutMs ?? statement.timeoutMs })
+    const timeoutMs = this.#options.queryTimeoutMs ?? statement.timeoutMs
+    const settings = { ...statement.settings, max_execution_time: Math.ceil(timeoutMs / 1000) }
+    return this.#run({ ...statement, settings, timeoutMs })
   }
 
   #run(statement: Statement): Promise<Buffer> {
