@@ -205,12 +205,20 @@ test('what is too large or too much is refused', async () => {
   expect(await run('SELECT 1')).toBe('1')
 })
 
+// One folder per data directory: others' may be in use.
+const folder = `/dev/shm/fleet-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`
+
+test.skipIf(!existsSync('/dev/shm'))('a folder for rows that was cleared away is made again', async () => {
+  await run('CREATE TABLE cleared (a UInt8) ENGINE = MergeTree ORDER BY a')
+  rmSync(folder, { recursive: true, force: true })
+  await run('INSERT INTO cleared FORMAT CSV', { body: Buffer.from('1') })
+  expect(await run('SELECT a FROM cleared FORMAT TSV')).toBe('1')
+})
+
 test('nothing of an insert is left in memory, taken or refused', async () => {
   await run('CREATE TABLE spooled (a UInt8) ENGINE = MergeTree ORDER BY a')
   await run('INSERT INTO spooled FORMAT CSV', { body: Buffer.from('1') })
   expect(await code(run('INSERT INTO spooled FORMAT CSV', { body: Buffer.from('"') }))).not.toBe(0)
-  // One folder per data directory: others' may be in use.
-  const folder = `/dev/shm/fleet-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`
   expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([])
   expect(readdirSync(dir)).not.toContain('spool')
 })

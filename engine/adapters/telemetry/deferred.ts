@@ -11,18 +11,17 @@ export class DeferredTelemetry implements Telemetry {
   readonly #failed: (cause: unknown) => void
   #telemetry: Telemetry | undefined
   #isClosed = false
-  readonly #opening: Promise<void>
+  #opening: Promise<void> | undefined
   #wake: (() => void) | undefined
 
-  /** Opens at once, and again until it succeeds. */
   constructor(open: () => Promise<Telemetry>, failed: (cause: unknown) => void) {
     this.#open = open
     this.#failed = failed
-    this.#opening = this.#run()
   }
 
-  /** Resolves once it is open, or closed. */
-  opened(): Promise<void> {
+  /** Opens it, and again until it succeeds. Resolves once it is open, or closed. */
+  begin(): Promise<void> {
+    this.#opening ??= this.#run()
     return this.#opening
   }
 

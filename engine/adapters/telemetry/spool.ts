@@ -14,10 +14,11 @@ export class Spool {
   constructor(dataDir: string) {
     clearSpool(dataDir)
     this.#folder = folderOf(dataDir)
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
   }
 
+  /** Systems may clear such places under running programs. */
   file(): SpoolFile {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     return new SpoolFile(join(this.#folder, randomUUID()))
   }
 }
