@@ -1,0 +1,123 @@
+// What a device publishes on `command/ack`, or among its telemetry: its answer to a command.
+import { Buffer, isUtf8 } from 'node:buffer'
+import { Millis } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Json, JsonObject } from '../device/record.ts'
+import { parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
+import { isObject } from '../telemetry/fields.ts'
+import type { CommandError, CommandResult } from './record.ts'
+
+export interface Ack extends CommandResult {
+  readonly requestId: string
+  readonly cause: 'accept' | 'complete' | 'fail' | 'reject'
+  readonly progress: number | undefined
+}
+
+export type AckMessage =
+  | ({ readonly kind: 'ack' } & Ack)
+  | { readonly kind: 'refused'; readonly reason: 'not_json' | 'not_an_ack'; readonly detail: string }
+
+const CAUSES: Readonly<Record<string, Ack['cause']>> = {
+  acked: 'accept',
+  accepted: 'accept',
+  in_progress: 'accept',
+  completed: 'complete',
+  failed: 'fail',
+  rejected: 'reject',
+}
+
+const ID_CHARS_MAX = 128
+const CODE_CHARS_MAX = 64
+/** The year 9999: what ISO 8601 can print with four digits. */
+const TIME_MAX = 253_402_300_799_999
+
+export function readAck(payload: Uint8Array): AckMessage {
+  const json = isUtf8(payload) ? parse(payload) : undefined
+  if (json === undefined) return { kind: 'refused', reason: 'not_json', detail: 'not JSON in UTF-8' }
+  if (!isObject(json)) return notAnAck('an answer is a JSON object')
+  return toAck(json)
+}
+
+export function toAck(json: JsonObject): AckMessage {
+  const { request_id: requestId, status, executed_at: executedAt, progress, error } = ownFields(json)
+  if (typeof requestId !== 'string' || requestId === '' || requestId.length > ID_CHARS_MAX)
+    return notAnAck(`request_id must be text of at most ${ID_CHARS_MAX} characters`)
+  const cause = typeof status === 'string' && Object.hasOwn(CAUSES, status) ? CAUSES[status] : undefined
+  if (cause === undefined) return notAnAck(`status must be one of ${Object.keys(CAUSES).join(', ')}`)
+  return {
+    kind: 'ack',
+    requestId,
+    cause,
+    progress: toPercent(progress),
+    executedAt: toTime(executedAt),
+    ...boundedResult(json),
+    error: cause === 'complete' ? undefined : toError(error),
+  }
+}
+
+/** What is absent must not come from a prototype. */
+function ownFields(json: JsonObject): JsonObject {
+  return Object.assign(Object.create(null), json)
+}
+
+function parse(payload: Uint8Array): Json | undefined {
+  try {
+    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
+  } catch {
+    // Any bytes at all may arrive here; what is not JSON is refused by the caller.
+    return undefined
+  }
+}
+
+/** The status counts in any case: a result that is too large, or too deep to be written again, is left out. */
+function boundedResult(json: JsonObject): Pick<Ack, 'result' | 'resultBytesOmitted'> {
+  const result = Object.hasOwn(json, 'result') ? json['result'] : undefined
+  if (result === undefined) return { result, resultBytesOmitted: undefined }
+  const bytes = isDeep(result) ? undefined : Buffer.byteLength(JSON.stringify(result))
+  if (bytes !== undefined && bytes <= LIMITS.commandResultBytesMax)
+    return { result, resultBytesOmitted: undefined }
+  return { result: undefined, resultBytesOmitted: bytes ?? LIMITS.payloadBytesMax }
+}
+
+/** Level by level: the sender decides the depth, not our stack. */
+function isDeep(value: Json): boolean {
+  let level: readonly Json[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > LIMITS.bodyDepthMax) return true
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []))
+  }
+  return false
+}
+
+function toPercent(value: Json | undefined): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : undefined
+}
+
+/** ISO 8601 or milliseconds since 1970; anything else is left out. */
+function toTime(value: Json | undefined): Millis | undefined {
+  let at = Number.NaN
+  if (typeof value === 'number') at = Math.round(value)
+  else if (typeof value === 'string' && value.length <= TIME_CHARS_MAX) {
+    const bytes = Buffer.from(value)
+    at = Math.floor(parseTime(bytes, 0, bytes.length) / 1_000)
+  }
+  return at >= 0 && at <= TIME_MAX ? Millis(at) : undefined
+}
+
+function toError(value: Json | undefined): CommandError | undefined {
+  if (typeof value === 'string')
+    return { code: 'FAILED', message: value.slice(0, LIMITS.commandTextCharsMax) }
+  if (!isObject(value)) return undefined
+  const { code, message } = ownFields(value)
+  return {
+    code: (typeof code === 'string' || typeof code === 'number' ? String(code) : 'FAILED').slice(
+      0,
+      CODE_CHARS_MAX,
+    ),
+    message: (typeof message === 'string' ? message : '').slice(0, LIMITS.commandTextCharsMax),
+  }
+}
+
+function notAnAck(detail: string): AckMessage {
+  return { kind: 'refused', reason: 'not_an_ack', detail }
+}

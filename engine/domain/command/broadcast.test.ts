@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BroadcastId, parseDeviceId } from '../../../schemas/ids.ts'
+import { COMMAND_STATUSES } from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
+import {
+  type BroadcastMember,
+  broadcastStatus,
+  createBroadcast,
+  moved,
+  skipMember,
+  tally,
+} from './broadcast.ts'
+import { at } from './command-harness.ts'
+
+const member = (name: string, fields: Partial<BroadcastMember> = {}): BroadcastMember => {
+  const deviceId = parseDeviceId(name)
+  if (deviceId === undefined) throw new Error(name)
+  return { deviceId, status: 'online', ...fields }
+}
+const creation = { id: BroadcastId('bc_1'), by: 'usr_1', now: at(1_000) }
+
+describe('a broadcast', () => {
+  test('is a command for each member that can take it, and says who was skipped and why', () => {
+    const members = [
+      member('a'),
+      member('b', { status: 'decommissioned' }),
+      member('c', { unfit: 'unknown_command' }),
+      member('d', { status: 'offline' }),
+    ]
+    const outcome = createBroadcast({ group: 'w', name: 'stop', priority: 'critical' }, members, creation)
+    if (outcome.kind !== 'created') throw new Error(outcome.code)
+    expect(outcome.broadcast).toMatchObject({
+      total: 4,
+      accepted: 2,
+      skipped: [
+        { deviceId: 'b', reason: 'decommissioned' },
+        { deviceId: 'c', reason: 'unknown_command' },
+      ],
+    })
+    expect(outcome.wishes.map(({ deviceId }) => deviceId)).toEqual(['a', 'd'])
+    expect(outcome.wishes[0]?.wish).toMatchObject({ name: 'stop', priority: 'critical', broadcastId: 'bc_1' })
+    const full = skipMember(outcome.broadcast, { deviceId: member('d').deviceId, reason: 'queue_full' })
+    expect([full.accepted, full.skipped.length]).toEqual([1, 3])
+  })
+
+  test.each([[[]], [[member('b', { status: 'decommissioned' })]]])('to nobody is refused', (members) => {
+    expect(createBroadcast({ group: 'typo', name: 'stop' }, members, creation)).toMatchObject({
+      kind: 'refused',
+      code: 'EMPTY_TARGET',
+      detail: { group: 'typo' },
+    })
+  })
+
+  test('is paced, but for a critical one', () => {
+    const members = Array.from({ length: 10 }, (_, i) => member(`d${i}`))
+    const turns = (fields: object) => {
+      const outcome = createBroadcast({ group: 'w', name: 'go', perSec: 4, ...fields }, members, creation)
+      return outcome.kind === 'created' ? outcome.wishes.map(({ wish }) => wish.notBefore) : []
+    }
+    expect(turns({}).slice(0, 6)).toEqual([1_000, 1_250, 1_500, 1_750, 2_000, 2_250])
+    expect(turns({ priority: 'critical' })).toEqual(members.map(() => undefined))
+  })
+
+  test('to ten thousand is sent within ten seconds by default', () => {
+    expect((10_000 - 1) / LIMITS.broadcastPerSecDefault).toBeLessThan(10)
+  })
+})
+
+test('counting move by move gives what counting all gives', () => {
+  const status = fc.constantFrom(...COMMAND_STATUSES)
+  fc.assert(
+    fc.property(fc.array(fc.array(status, { minLength: 1, maxLength: 4 }), { maxLength: 20 }), (children) => {
+      let counts = tally([])
+      for (const path of children)
+        path.forEach((to, i) => {
+          counts = moved(counts, { from: path[i - 1], to })
+        })
+      expect(counts).toEqual(tally(children.flatMap((path) => path.at(-1) ?? [])))
+    }),
+  )
+})
+
+test.each([
+  [[], 'pending'],
+  [['pending', 'pending'], 'pending'],
+  [['pending', 'completed'], 'in_progress'],
+  [['delivered'], 'in_progress'],
+  [['acked'], 'in_progress'],
+  [['completed', 'completed'], 'completed'],
+  [['expired'], 'expired'],
+  [['cancelled'], 'cancelled'],
+  [['completed', 'failed'], 'partial'],
+  [['expired', 'failed'], 'failed'],
+] as const)('of children %s the broadcast is %s', (children, status) => {
+  expect(broadcastStatus(tally(children))).toBe(status)
+})

@@ -1,0 +1,157 @@
+// One command to a group: a command of its own for each member, and this record of them all.
+//
+// B1. A broadcast that reaches nobody is refused: a typing error in an emergency stop must not look like success.
+// B2. What came of it is counted from its commands, never kept as the only truth: `tally` at any time gives the same
+//     counts as `moved` did one by one.
+import { type BroadcastId, type DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { RefusalCode } from '../../../schemas/refusals.ts'
+import {
+  COMMAND_STATUSES,
+  type CommandPriority,
+  type CommandStatus,
+  type DeviceStatus,
+} from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
+import type { JsonObject } from '../device/record.ts'
+import type { CommandWish } from './create.ts'
+import { isOpen } from './moves.ts'
+
+export type SkipReason = 'decommissioned' | 'queue_full' | 'unknown_command' | 'invalid_parameters'
+
+export interface Skipped {
+  readonly deviceId: DeviceId
+  readonly reason: SkipReason
+}
+
+export interface Broadcast {
+  readonly id: BroadcastId
+  readonly group: string
+  readonly name: string
+  readonly data: JsonObject
+  readonly priority: CommandPriority
+  readonly timeoutSec: number | undefined
+  readonly createdAt: Millis
+  readonly createdBy: string
+  /** Members of the group's subtree when it was created. */
+  readonly total: number
+  readonly accepted: number
+  /** The first ones, up to the limit; `total - accepted` were skipped. */
+  readonly skipped: readonly Skipped[]
+  /** Sent to so many devices a second at most; undefined: all at once. */
+  readonly perSec: number | undefined
+}
+
+export interface BroadcastMember {
+  readonly deviceId: DeviceId
+  readonly status: DeviceStatus
+  /** Why its type does not take the command. */
+  readonly unfit?: 'unknown_command' | 'invalid_parameters' | undefined
+}
+
+export interface BroadcastWish {
+  readonly group: string
+  readonly name: string
+  readonly data?: JsonObject | undefined
+  readonly priority?: CommandPriority | undefined
+  readonly timeoutSec?: number | undefined
+  readonly perSec?: number | undefined
+}
+
+export type BroadcastOutcome =
+  | {
+      readonly kind: 'created'
+      readonly broadcast: Broadcast
+      /** What to create for each accepted member, in order. */
+      readonly wishes: readonly { readonly deviceId: DeviceId; readonly wish: CommandWish }[]
+    }
+  | {
+      readonly kind: 'refused'
+      readonly code: Extract<RefusalCode, 'EMPTY_TARGET'>
+      readonly detail: Readonly<Record<string, unknown>>
+    }
+
+export function createBroadcast(
+  wish: BroadcastWish,
+  members: readonly BroadcastMember[],
+  { id, by, now }: { readonly id: BroadcastId; readonly by: string; readonly now: Millis },
+): BroadcastOutcome {
+  const { group, name, data = {}, priority = 'normal', timeoutSec } = wish
+  const skipped = members.flatMap((member): Skipped[] => {
+    const reason = skipReason(member)
+    return reason === undefined ? [] : [{ deviceId: member.deviceId, reason }]
+  })
+  const fit = members.filter((member) => skipReason(member) === undefined)
+  if (fit.length === 0) {
+    const message = `no device in ${JSON.stringify(group)} takes this command`
+    const detail = { message, group, total: members.length, skipped: shown(skipped) }
+    return { kind: 'refused', code: 'EMPTY_TARGET', detail }
+  }
+  // A critical one waits for nothing.
+  const perSec = priority === 'critical' ? undefined : (wish.perSec ?? LIMITS.broadcastPerSecDefault)
+  const wishes = fit.map(({ deviceId }, i) => {
+    const notBefore = perSec === undefined ? undefined : Millis(now + Math.floor((i * 1_000) / perSec))
+    return { deviceId, wish: { name, data, priority, timeoutSec, notBefore, broadcastId: id } }
+  })
+  const broadcast: Broadcast = {
+    ...{ id, group, name, data, priority, timeoutSec, createdAt: now, createdBy: by },
+    total: members.length,
+    accepted: fit.length,
+    skipped: shown(skipped),
+    perSec,
+  }
+  return { kind: 'created', broadcast, wishes }
+}
+
+/** A member whose device refused after all: its queue was full, or it was decommissioned meanwhile. */
+export function skipMember(broadcast: Broadcast, skipped: Skipped): Broadcast {
+  const accepted = broadcast.accepted - 1
+  return { ...broadcast, accepted, skipped: shown([...broadcast.skipped, skipped]) }
+}
+
+export type StatusCounts = Readonly<Record<CommandStatus, number>>
+
+export function tally(statuses: Iterable<CommandStatus>): StatusCounts {
+  const counts = noCounts()
+  for (const status of statuses) counts[status]++
+  return counts
+}
+
+/** `from` is undefined for a new command. */
+export function moved(
+  counts: StatusCounts,
+  { from, to }: { readonly from: CommandStatus | undefined; readonly to: CommandStatus },
+): StatusCounts {
+  if (from === to) return counts
+  const next = { ...counts, [to]: counts[to] + 1 }
+  return from === undefined ? next : { ...next, [from]: counts[from] - 1 }
+}
+
+export type BroadcastStatus =
+  | 'pending'
+  | 'in_progress'
+  | 'partial'
+  | Exclude<CommandStatus, 'pending' | 'delivered' | 'acked'>
+
+/** `pending` until the first is delivered; once all are finished, their common status, `partial` if some completed,
+ *  `failed` if none did. */
+export function broadcastStatus(counts: StatusCounts): BroadcastStatus {
+  const present = COMMAND_STATUSES.filter((status) => counts[status] > 0)
+  const [only = 'pending', ...others] = present
+  if (others.length === 0 && only === 'pending') return 'pending'
+  if (present.some(isOpen)) return 'in_progress'
+  if (others.length === 0 && only !== 'pending' && only !== 'delivered' && only !== 'acked') return only
+  return counts.completed > 0 ? 'partial' : 'failed'
+}
+
+function skipReason({ status, unfit }: BroadcastMember): SkipReason | undefined {
+  return status === 'decommissioned' ? 'decommissioned' : unfit
+}
+
+function shown(skipped: readonly Skipped[]): readonly Skipped[] {
+  return skipped.slice(0, LIMITS.broadcastSkippedMax)
+}
+
+function noCounts(): Record<CommandStatus, number> {
+  // Every status is a key.
+  return Object.fromEntries(COMMAND_STATUSES.map((status) => [status, 0])) as Record<CommandStatus, number>
+}

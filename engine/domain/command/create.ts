@@ -1,0 +1,151 @@
+// Taking on a command: its bounds, its deadline, and whether it is the same request again.
+import { Buffer } from 'node:buffer'
+import { type BroadcastId, type CommandId, Millis } from '../../../schemas/ids.ts'
+import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { CommandPriority } from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
+import type { JsonObject } from '../device/record.ts'
+import { isEqual } from '../shadow/json-object.ts'
+import { isOpen } from './moves.ts'
+import { type Command, type Commands, type CommandsChange, NOT_SENT } from './record.ts'
+
+/** A request of REST, checked by its schema. */
+export interface CommandWish {
+  readonly name: string
+  readonly data?: JsonObject | undefined
+  readonly priority?: CommandPriority | undefined
+  readonly timeoutSec?: number | undefined
+  readonly notBefore?: Millis | undefined
+  readonly broadcastId?: BroadcastId | undefined
+  readonly idempotencyKey?: string | undefined
+}
+
+export interface CommandRefusal {
+  readonly kind: 'refused'
+  readonly code: Extract<
+    RefusalCode,
+    | 'COMMAND_QUEUE_FULL'
+    | 'IDEMPOTENCY_KEY_REUSED'
+    | 'INVALID_STATE_TRANSITION'
+    | 'NOT_FOUND'
+    | 'PAYLOAD_TOO_LARGE'
+    | 'VALIDATION_FAILED'
+  >
+  /** Holds `message`, and what depends on the code. */
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export type CreateOutcome =
+  | ({ readonly kind: 'created'; readonly command: Command } & CommandsChange)
+  /** The same request came before: this is its command, as it is now. */
+  | { readonly kind: 'repeated'; readonly command: Command }
+  | CommandRefusal
+
+export interface Creation {
+  readonly id: CommandId
+  readonly by: string
+  readonly now: Millis
+}
+
+export function createCommand(commands: Commands, wish: CommandWish, creation: Creation): CreateOutcome {
+  const earlier = findEarlier(commands, wish, creation)
+  if (earlier !== undefined)
+    return isSame(earlier, wish) ? { kind: 'repeated', command: earlier } : reused(wish)
+  if (wish.name.startsWith('$'))
+    return refuse('VALIDATION_FAILED', {
+      message: 'names that begin with $ are the service’s own',
+      errors: [{ path: '/command', code: 'NOT_ALLOWED', message: 'begins with $' }],
+    })
+  const command = toCommand(wish, creation)
+  if (command.dataBytes > LIMITS.commandDataBytesMax) {
+    const limit = LIMITS.commandDataBytesMax
+    const actual = command.dataBytes
+    return refuse('PAYLOAD_TOO_LARGE', {
+      message: `data is ${actual} bytes, at most ${limit}`,
+      limit,
+      actual,
+    })
+  }
+  const open = commands.filter(({ status }) => isOpen(status))
+  const bytes = open.reduce((sum, { dataBytes }) => sum + dataBytes, command.dataBytes)
+  if (open.length >= LIMITS.commandsOpenMax || bytes > LIMITS.commandsOpenBytesMax)
+    return refuse('COMMAND_QUEUE_FULL', {
+      message: `${open.length} commands of ${bytes - command.dataBytes} bytes are not finished yet`,
+      limit: LIMITS.commandsOpenMax,
+      actual: open.length,
+    })
+  return { kind: 'created', command, commands: [...commands, command], changed: [command] }
+}
+
+function toCommand(wish: CommandWish, { id, by, now }: Creation): Command {
+  const { name, data = {}, notBefore, broadcastId, idempotencyKey } = wish
+  const priority = priorityOf(wish)
+  const timeoutSec = timeoutOf(wish)
+  return {
+    id,
+    name,
+    data,
+    dataBytes: Buffer.byteLength(JSON.stringify(data)),
+    status: 'pending',
+    priority,
+    timeoutSec,
+    createdAt: now,
+    createdBy: by,
+    notBefore,
+    expiresAt: Millis((notBefore ?? now) + timeoutSec * 1_000),
+    delivery: NOT_SENT,
+    deliveredAt: undefined,
+    ackedAt: undefined,
+    completedAt: undefined,
+    executedAt: undefined,
+    cancelledAt: undefined,
+    cancelledBy: undefined,
+    notice: undefined,
+    progress: undefined,
+    result: undefined,
+    resultBytesOmitted: undefined,
+    error: undefined,
+    late: false,
+    conflicts: [],
+    broadcastId,
+    idempotencyKey,
+  }
+}
+
+function priorityOf({ priority = 'normal' }: CommandWish): CommandPriority {
+  return priority
+}
+
+function timeoutOf(wish: CommandWish): number {
+  const isCritical = priorityOf(wish) === 'critical'
+  return wish.timeoutSec ?? (isCritical ? LIMITS.commandTimeoutSecCritical : LIMITS.commandTimeoutSecDefault)
+}
+
+/** A broadcast that is handed out again after a crash finds its command here, too. */
+function findEarlier(commands: Commands, wish: CommandWish, { now }: Creation): Command | undefined {
+  const { idempotencyKey: key, broadcastId } = wish
+  if (broadcastId !== undefined) return commands.find((command) => command.broadcastId === broadcastId)
+  if (key === undefined) return undefined
+  return commands.findLast(
+    ({ idempotencyKey, createdAt }) => idempotencyKey === key && createdAt + LIMITS.commandKeptMs > now,
+  )
+}
+
+function isSame(earlier: Command, wish: CommandWish): boolean {
+  return (
+    earlier.name === wish.name &&
+    earlier.priority === priorityOf(wish) &&
+    earlier.timeoutSec === timeoutOf(wish) &&
+    isEqual(earlier.data, wish.data ?? {})
+  )
+}
+
+function reused({ idempotencyKey }: CommandWish): CommandRefusal {
+  return refuse('IDEMPOTENCY_KEY_REUSED', {
+    message: `the key ${JSON.stringify(idempotencyKey)} came with another command before`,
+  })
+}
+
+function refuse(code: CommandRefusal['code'], detail: CommandRefusal['detail']): CommandRefusal {
+  return { kind: 'refused', code, detail }
+}

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import { CommandId, toIso } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import { at, bodyOf, create, find, live } from './command-harness.ts'
+import { commandsDeadline, heldReason, type LaneState, type Send, sendDue } from './lanes.ts'
+import { cancelCommand, delivered } from './lifecycle.ts'
+import type { Commands } from './record.ts'
+
+const ids = (sends: readonly Send[]) => sends.map(({ kind, command }) => `${kind} ${command.id}`)
+const confirm = (commands: Commands, index: number, now: number) =>
+  delivered(commands, { id: CommandId(`c${index}`), kind: 'command', now: at(now) }).commands
+function cancel(commands: Commands, index: number, now: number): Commands {
+  const outcome = cancelCommand(commands, CommandId(`c${index}`), { now: at(now), by: 'usr_1' })
+  if (outcome.kind !== 'cancelled') throw new Error(outcome.code)
+  return outcome.commands
+}
+
+describe('sending', () => {
+  test('goes by priority, then by age', () => {
+    let commands: Commands = []
+    for (const priority of ['low', 'normal', 'critical', 'high', 'normal', 'critical'] as const)
+      commands = create(commands, { priority })
+    expect(ids(sendDue(commands, live(1)).sends)).toEqual([
+      'command c2',
+      'command c5',
+      'command c3',
+      'command c1',
+      'command c4',
+      'command c0',
+    ])
+  })
+
+  test('tells the device what is left of the time', () => {
+    const commands = create([], { name: 'move', data: { x: 1 }, timeoutSec: 20 }, 1_000)
+    const [send] = sendDue(commands, live(6_000)).sends
+    expect(send?.message).toMatchObject({ suffix: 'command', qos: 1, retain: false })
+    expect(send && bodyOf(send.message)).toEqual({
+      request_id: 'c0',
+      command: 'move',
+      data: { x: 1 },
+      timeout_ms: 15_000,
+      priority: 'normal',
+      expires_at: toIso(at(21_000)),
+      issued_at: toIso(at(1_000)),
+    })
+    expect(sendDue(create([], { priority: 'critical' }), live(1)).sends[0]?.message.qos).toBe(2)
+  })
+
+  test.each<[string, Partial<LaneState>]>([
+    ['without a session', { session: undefined }],
+    ['in maintenance', { status: 'maintenance' }],
+    ['decommissioned', { status: 'decommissioned' }],
+    ['at the expiry', { now: at(10_000) }],
+  ])('does not happen %s', (_, state) => {
+    const commands = create([], { priority: 'critical' })
+    const outcome = sendDue(commands, { ...live(1), ...state })
+    expect(outcome.sends).toEqual([])
+    expect(outcome.commands).toBe(commands)
+  })
+
+  test('happens to a connected device that is silent or in error', () => {
+    for (const status of ['offline', 'error', 'provisioning'] as const)
+      expect(sendDue(create([]), { ...live(1), status }).sends).toHaveLength(1)
+  })
+
+  test('is counted before it happens, and not repeated while the PUBACK may come', () => {
+    const { commands } = sendDue(create([]), live(1))
+    expect(find(commands, 0).delivery).toEqual({ attempts: 1, sentAt: 1, sentIn: 1, deliveredAt: undefined })
+    expect(sendDue(commands, live(10_000)).sends).toEqual([])
+    expect(ids(sendDue(commands, live(10_001)).sends)).toEqual(['command c0'])
+  })
+
+  test('is repeated at once in a new session, with the same id', () => {
+    const first = sendDue(create([]), live(1))
+    const second = sendDue(first.commands, live(2, 2))
+    expect(second.sends.map(({ message }) => bodyOf(message)['request_id'])).toEqual(['c0'])
+  })
+
+  test('ends after the last attempt, and with the PUBACK', () => {
+    let commands = create([], { timeoutSec: 600 })
+    for (let i = 0; i < LIMITS.commandAttemptsMax; i++)
+      commands = sendDue(commands, live(i * 10_000)).commands
+    expect(find(commands, 0).delivery.attempts).toBe(5)
+    expect(sendDue(commands, live(60_000, 9)).sends).toEqual([])
+    const confirmed = confirm(sendDue(create([]), live(1)).commands, 0, 2)
+    expect(sendDue(confirmed, live(20_000, 9)).sends).toEqual([])
+  })
+
+  test('keeps to a window that neither urgent ones nor a lost PUBACK are held up by', () => {
+    let commands: Commands = []
+    for (let i = 0; i < 12; i++) commands = create(commands, { timeoutSec: 300 })
+    const first = sendDue(commands, live(1))
+    expect(first.sends).toHaveLength(LIMITS.commandsInFlightMax)
+    const urgent = create(first.commands, { priority: 'critical' }, 2)
+    expect(ids(sendDue(urgent, live(2)).sends)).toEqual(['command c12'])
+    expect(ids(sendDue(confirm(first.commands, 3, 2), live(3)).sends)).toEqual(['command c8'])
+    const givenUp = first.commands.map((command) => ({
+      ...command,
+      delivery: { ...command.delivery, attempts: command.delivery.attempts && LIMITS.commandAttemptsMax },
+    }))
+    expect(ids(sendDue(givenUp, live(10_001)).sends)).toEqual(
+      ['c8', 'c9', 'c10', 'c11'].map((id) => `command ${id}`),
+    )
+  })
+
+  test('waits for a paced command’s turn', () => {
+    const commands = create([], { notBefore: at(5_000) })
+    expect(sendDue(commands, live(4_999)).sends).toEqual([])
+    expect(commandsDeadline(commands, live(1))).toBe(5_000)
+    expect(sendDue(commands, live(5_000)).sends).toHaveLength(1)
+  })
+})
+
+describe('a cancelled command', () => {
+  test('that was never sent never is, nor is its notice', () => {
+    const commands = cancel(create([]), 0, 1)
+    expect(sendDue(commands, live(2)).sends).toEqual([])
+    expect(commandsDeadline(commands, live(2))).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test('that was sent is taken back by a message of its own, until the device has it', () => {
+    const commands = cancel(sendDue(create([]), live(1)).commands, 0, 100)
+    const told = sendDue(commands, live(100))
+    expect(told.sends.map(({ message }) => bodyOf(message))).toMatchObject([
+      { request_id: 'c0_cancel', command: '$cancel', data: { request_id: 'c0' }, timeout_ms: 30_000 },
+    ])
+    expect(ids(sendDue(told.commands, live(200, 2)).sends)).toEqual(['cancel c0'])
+    const known = delivered(told.commands, { id: CommandId('c0'), kind: 'cancel', now: at(150) })
+    expect(known.changed).toEqual([])
+    expect(sendDue(known.commands, live(200, 2)).sends).toEqual([])
+  })
+})
+
+describe('the next deadline', () => {
+  test('is the expiry while the device is away', () => {
+    expect(commandsDeadline(create([]), { ...live(1), session: undefined })).toBe(30_000)
+    expect(commandsDeadline([], live(1))).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test('is now while something is to be sent, then the time to repeat it, then its expiry', () => {
+    const commands = create([])
+    expect(commandsDeadline(commands, live(1))).toBe(1)
+    const sent = sendDue(commands, live(1)).commands
+    expect(commandsDeadline(sent, live(1))).toBe(10_001)
+    expect(commandsDeadline(confirm(sent, 0, 5), live(5))).toBe(30_000)
+  })
+})
+
+test('a pending command of a device in maintenance says why it waits', () => {
+  const command = find(create([]), 0)
+  expect(heldReason(command, 'maintenance')).toBe('maintenance')
+  expect(heldReason(command, 'online')).toBeUndefined()
+  expect(heldReason({ ...command, status: 'acked' }, 'maintenance')).toBeUndefined()
+})

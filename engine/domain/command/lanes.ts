@@ -1,0 +1,134 @@
+// Which commands to send next, and when to look again.
+//
+// L1. Nothing is sent at or after its expiry, nor to a device in maintenance, nor once it was cancelled: a command
+//     cancelled before it was ever sent never reaches the device.
+// L2. Urgent first, then in order of creation. The critical ones, and what takes a command back, have a window of
+//     their own: no other lane holds them up. A lost PUBACK holds its place for `commandRetryMs`, no longer.
+// L3. The same `request_id` again in every new session, and when its PUBACK does not come; `commandAttemptsMax` times
+//     in all.
+//
+// Wiring: after each event of a device call `sendDue`, save what it returns, then publish (R4). The broker's promise of
+// a PUBACK becomes an event for `delivered`. `commandsDeadline` goes into the device's next deadline (R6).
+import type { Micros, Millis } from '../../../schemas/ids.ts'
+import type { CommandPriority, DeviceStatus } from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
+import type { DownlinkMessage } from '../downlink.ts'
+import { cancelMessage, commandMessage } from './messages.ts'
+import { isOpen } from './moves.ts'
+import { type Command, type Commands, type Delivery, replace } from './record.ts'
+
+export interface LaneState {
+  /** The device's live session; undefined while it has none. */
+  readonly session: Micros | undefined
+  readonly status: DeviceStatus
+  readonly now: Millis
+}
+
+/** Which message of a command: itself, or the notice that takes it back. */
+export type SendKind = 'command' | 'cancel'
+
+export interface Send {
+  readonly kind: SendKind
+  /** As it is once sent. */
+  readonly command: Command
+  readonly message: DownlinkMessage
+}
+
+interface Due {
+  readonly kind: SendKind
+  readonly command: Command
+}
+
+const LANES: Readonly<Record<CommandPriority, number>> = { critical: 0, high: 2, normal: 3, low: 4 }
+const CANCEL_LANE = 1
+const PACED_FROM = 2
+const LANE_COUNT = 5
+
+/** The commands with this attempt counted, and what to publish once they are saved. */
+export function sendDue(
+  commands: Commands,
+  state: LaneState,
+): { readonly commands: Commands; readonly sends: readonly Send[] } {
+  const due = dueSends(commands, state)
+  if (due.length === 0) return { commands, sends: [] }
+  const sends = due.map((each) => toSend(each, state))
+  return {
+    commands: replace(
+      commands,
+      sends.map(({ command }) => command),
+    ).commands,
+    sends,
+  }
+}
+
+/** When the commands must next be looked at; infinity if never (R6). */
+export function commandsDeadline(commands: Commands, state: LaneState): number {
+  let at = Number.POSITIVE_INFINITY
+  for (const command of commands) {
+    if (isOpen(command.status)) at = Math.min(at, command.expiresAt)
+    const delivery = canSend(state) ? underWay(command, state.now)?.delivery : undefined
+    if (delivery === undefined) continue
+    if (isInFlight(delivery, state)) at = Math.min(at, (delivery.sentAt ?? 0) + LIMITS.commandRetryMs)
+    else if (isPaced(command, state.now)) at = Math.min(at, command.notBefore ?? 0)
+  }
+  return at > state.now && dueSends(commands, state).length > 0 ? state.now : at
+}
+
+/** Why a pending command waits although the device could be sent it. */
+export function heldReason({ status }: Command, deviceStatus: DeviceStatus): 'maintenance' | undefined {
+  return status === 'pending' && deviceStatus === 'maintenance' ? 'maintenance' : undefined
+}
+
+function dueSends(commands: Commands, state: LaneState): readonly Due[] {
+  if (commands.length === 0 || !canSend(state)) return []
+  const lanes: Due[][] = Array.from({ length: LANE_COUNT }, () => [])
+  const room = { urgent: LIMITS.commandsInFlightMax, paced: LIMITS.commandsInFlightMax }
+  for (const command of commands) {
+    const way = underWay(command, state.now)
+    if (way === undefined) continue
+    const lane = way.kind === 'cancel' ? CANCEL_LANE : LANES[command.priority]
+    if (isInFlight(way.delivery, state)) room[lane < PACED_FROM ? 'urgent' : 'paced']--
+    else if (way.delivery.attempts < LIMITS.commandAttemptsMax && !isPaced(command, state.now))
+      lanes[lane]?.push({ kind: way.kind, command })
+  }
+  const urgent = lanes.slice(0, PACED_FROM).flat()
+  const paced = lanes.slice(PACED_FROM).flat()
+  return [...urgent.slice(0, Math.max(0, room.urgent)), ...paced.slice(0, Math.max(0, room.paced))]
+}
+
+/** A connected device is sent to whatever its status, but for these: an emergency stop reaches one that is silent. */
+function canSend({ session, status }: LaneState): boolean {
+  return session !== undefined && status !== 'maintenance' && status !== 'decommissioned'
+}
+
+/** The message of a command that the device has not confirmed and may still get (L1). */
+function underWay(
+  { status, notice, expiresAt, delivery }: Command,
+  now: Millis,
+): { readonly kind: SendKind; readonly delivery: Delivery } | undefined {
+  if (status === 'pending') return expiresAt > now ? { kind: 'command', delivery } : undefined
+  if (notice === undefined || notice.deliveredAt !== undefined || notice.expiresAt <= now) return undefined
+  return { kind: 'cancel', delivery: notice }
+}
+
+function isInFlight({ sentAt, sentIn }: Delivery, { session, now }: LaneState): boolean {
+  return sentAt !== undefined && sentIn === session && sentAt + LIMITS.commandRetryMs > now
+}
+
+function isPaced({ notBefore }: Command, now: Millis): boolean {
+  return notBefore !== undefined && notBefore > now
+}
+
+function toSend({ kind, command }: Due, { session, now }: LaneState): Send {
+  const { notice, delivery } = command
+  if (kind === 'command' || notice === undefined) {
+    const sent = { ...command, delivery: counted(delivery, session, now) }
+    return { kind, command: sent, message: commandMessage(sent, now) }
+  }
+  const counts = { ...notice, ...counted(notice, session, now) }
+  return { kind, command: { ...command, notice: counts }, message: cancelMessage(command, counts, now) }
+}
+
+function counted(delivery: Delivery, session: Micros | undefined, now: Millis): Delivery {
+  return { ...delivery, attempts: delivery.attempts + 1, sentAt: now, sentIn: session }
+}

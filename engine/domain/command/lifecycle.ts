@@ -1,0 +1,133 @@
+// What happens to commands after they are created. Each function is one event; none of them sends anything.
+//
+// C1. A status moves only as `COMMAND_MOVES` says, so a finished command stays as it is, but for a late result.
+// C2. Answers may come twice and out of order: what is behind the status is ignored, what contradicts a final status
+//     is kept beside it.
+// C3. Time is judged by the event's own time: whether the sweep was there first makes no difference.
+//
+// Wiring: each `changed` command is announced (`command.status`) and goes into the history; `sendDue` follows.
+import { type CommandId, Millis } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Ack } from './ack-message.ts'
+import type { CommandRefusal } from './create.ts'
+import type { SendKind } from './lanes.ts'
+import { isCancelId } from './messages.ts'
+import { COMMAND_MOVES, isOpen } from './moves.ts'
+import { type Command, type Commands, type CommandsChange, NOT_SENT, replace } from './record.ts'
+import { answer } from './settle.ts'
+
+/** The device's PUBACK, for the command or for the notice that takes it back. */
+export function delivered(
+  commands: Commands,
+  { id, kind, now }: { readonly id: CommandId; readonly kind: SendKind; readonly now: Millis },
+): CommandsChange {
+  const command = commands.find((each) => each.id === id)
+  if (command === undefined) return unchanged(commands)
+  const { notice } = command
+  if (kind === 'cancel') {
+    if (notice === undefined || notice.deliveredAt !== undefined) return unchanged(commands)
+    // Not announced: the command itself did not move.
+    const told = { ...command, notice: { ...notice, deliveredAt: now } }
+    return { commands: replace(commands, [told]).commands, changed: [] }
+  }
+  const status = COMMAND_MOVES[command.status].deliver
+  if (status === undefined || command.delivery.attempts === 0 || now >= command.expiresAt)
+    return unchanged(commands)
+  const delivery = { ...command.delivery, deliveredAt: now }
+  return replace(commands, [{ ...command, status, delivery, deliveredAt: now }])
+}
+
+export type AckOutcome =
+  | ({ readonly kind: 'changed'; readonly command: Command } & CommandsChange)
+  | {
+      readonly kind: 'ignored'
+      /** `unknown`: no such command of this device. `unsent`: the device cannot have it. */
+      readonly reason: 'unknown' | 'unsent' | 'outdated'
+    }
+
+/** The device's answer. It says nothing about other devices' commands, whatever id it names. */
+export function acknowledge(commands: Commands, ack: Ack, now: Millis): AckOutcome {
+  const found = commands.find((command) => command.id === ack.requestId)
+  if (found === undefined)
+    return { kind: 'ignored', reason: isCancelId(ack.requestId) ? 'outdated' : 'unknown' }
+  if (found.delivery.attempts === 0) return { kind: 'ignored', reason: 'unsent' }
+  const command = answer(expired(found, now), ack, now)
+  if (command === undefined) return { kind: 'ignored', reason: 'outdated' }
+  return { kind: 'changed', command, ...replace(commands, [command]) }
+}
+
+export type CancelOutcome =
+  | ({ readonly kind: 'cancelled'; readonly command: Command } & CommandsChange)
+  | CommandRefusal
+
+/** A command that was never sent never will be; of one that was, the device is told. */
+export function cancelCommand(
+  commands: Commands,
+  id: CommandId,
+  { now, by }: { readonly now: Millis; readonly by: string },
+): CancelOutcome {
+  const found = commands.find((command) => command.id === id)
+  if (found === undefined)
+    return { kind: 'refused', code: 'NOT_FOUND', detail: { message: 'no such command', command_id: id } }
+  const { status: from } = expired(found, now)
+  if (!isOpen(from)) {
+    const message = `the command is ${from} already`
+    const detail = { message, from, to: 'cancelled', allowed: [] }
+    return { kind: 'refused', code: 'INVALID_STATE_TRANSITION', detail }
+  }
+  const expiresAt = Millis(now + found.timeoutSec * 1_000)
+  const notice = found.delivery.attempts === 0 ? undefined : { ...NOT_SENT, expiresAt }
+  const command: Command = { ...found, status: 'cancelled', cancelledAt: now, cancelledBy: by, notice }
+  return { kind: 'cancelled', command, ...replace(commands, [command]) }
+}
+
+/** The device is gone for good: nothing is sent any more, not even that. */
+export function abandonCommands(
+  commands: Commands,
+  { now, by }: { readonly now: Millis; readonly by: string },
+): CommandsChange {
+  const { commands: left, changed } = expireCommands(commands, now)
+  const abandoned = left
+    .filter(({ status }) => isOpen(status))
+    .map((command): Command => ({ ...command, status: 'cancelled', cancelledAt: now, cancelledBy: by }))
+  return { commands: replace(left, abandoned).commands, changed: [...changed, ...abandoned] }
+}
+
+export function expireCommands(commands: Commands, now: Millis): CommandsChange {
+  return replace(
+    commands,
+    commands.flatMap((command) => {
+      const after = expired(command, now)
+      return after === command ? [] : [after]
+    }),
+  )
+}
+
+/** Bounds what is kept of finished commands; those that leave are in the history since they finished. Expired ones
+ *  stay while a late result counts, cancelled ones while the device must be told, both up to a bound. */
+export function trimCommands(commands: Commands, now: Millis): Commands {
+  if (commands.length <= LIMITS.commandsKeptMax) return commands
+  let kept = LIMITS.commandsKeptMax
+  let awaited = LIMITS.commandsLateMax
+  const isStaying = (command: Command): boolean => {
+    if (isOpen(command.status)) return true
+    return isAwaited(command, now) && awaited > 0 ? awaited-- > 0 : kept-- > 0
+  }
+  // The newest first: the oldest leave.
+  const staying = commands.toReversed().filter(isStaying).toReversed()
+  return staying.length === commands.length ? commands : staying
+}
+
+function isAwaited({ status, expiresAt, notice }: Command, now: Millis): boolean {
+  if (status === 'expired') return expiresAt + LIMITS.commandLateMs > now
+  return notice !== undefined && notice.deliveredAt === undefined && notice.expiresAt > now
+}
+
+function expired(command: Command, now: Millis): Command {
+  const status = now >= command.expiresAt ? COMMAND_MOVES[command.status].expire : undefined
+  return status === undefined ? command : { ...command, status }
+}
+
+function unchanged(commands: Commands): CommandsChange {
+  return { commands, changed: [] }
+}

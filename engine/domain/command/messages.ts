@@ -1,0 +1,38 @@
+// What a device is told on `command`.
+import { type Millis, toIso } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../device/record.ts'
+import { type DownlinkMessage, toDownlink } from '../downlink.ts'
+import type { Command, Notice } from './record.ts'
+
+const CANCEL = '$cancel'
+const CANCEL_ID_SUFFIX = '_cancel'
+
+/** `timeout_ms` is what is left, so that a device without a clock of its own keeps to it as well. */
+export function commandMessage(command: Command, now: Millis): DownlinkMessage {
+  const { id, name, data, expiresAt } = command
+  return toMessage(command, { request_id: id, command: name, data, ...leftOf(expiresAt, now) })
+}
+
+/** Has a `request_id` of its own: devices drop what they have seen before. */
+export function cancelMessage(command: Command, notice: Notice, now: Millis): DownlinkMessage {
+  const request = { request_id: `${command.id}${CANCEL_ID_SUFFIX}`, command: CANCEL }
+  return toMessage(command, {
+    ...request,
+    data: { request_id: command.id },
+    ...leftOf(notice.expiresAt, now),
+  })
+}
+
+/** A device may answer the `$cancel` itself; that says nothing about the command. */
+export function isCancelId(requestId: string): boolean {
+  return requestId.endsWith(CANCEL_ID_SUFFIX)
+}
+
+function leftOf(expiresAt: Millis, now: Millis): JsonObject {
+  return { timeout_ms: Math.max(1, expiresAt - now), expires_at: toIso(expiresAt) }
+}
+
+function toMessage({ priority, createdAt }: Command, body: JsonObject): DownlinkMessage {
+  const qos = priority === 'critical' ? 2 : 1
+  return toDownlink('command', { ...body, priority, issued_at: toIso(createdAt) }, { qos })
+}
