@@ -1,7 +1,7 @@
 // The composition root: settings, profile, engine, REST and /ws, in the order that lets devices in first.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { createEngine, type Engine } from '../engine/index.ts'
+import { createEngine, type Engine, exposedGc, REST_AFTER_LOAD_MS } from '../engine/index.ts'
 import { LIMITS } from '../engine/limits.ts'
 import { Fault } from '../engine/ports/fault.ts'
 import { createAdmission } from './admission.ts'
@@ -43,7 +43,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   const startedAt = systemClock.ticks()
   const logger = openLogger({ level: settings.logLevel })
   const build = buildFacts()
-  const { ports, opened, release } = await openProfile(settings, logger)
+  const { ports, openRest, release } = await openProfile(settings, logger)
   const tokens = openTokens({ key: await openSigningKey(settings.signing, ports.store), clock: systemClock })
   const engine = await createEngine(
     ports,
@@ -78,8 +78,9 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   })
   sockets.attach(http.server)
   metrics.watchSockets(() => sockets.counts())
-  await opened
+  await openRest()
   http.setReady()
+  setTimeout(exposedGc(), REST_AFTER_LOAD_MS).unref()
   const facts = {
     ...build,
     profile: settings.profile,

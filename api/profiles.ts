@@ -16,8 +16,8 @@ import type { Settings } from './settings.ts'
 
 export interface OpenProfile {
   readonly ports: Ports
-  /** Resolves once everything answers; the engine runs before that. */
-  readonly opened: Promise<void>
+  /** Opens what devices need not wait for, once they are let in; resolves when all of it answers. */
+  openRest(): Promise<void>
   /** After the engine is closed: what is left to let go of. */
   release(): Promise<void>
 }
@@ -46,7 +46,7 @@ async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenPro
   const broker = new EmbeddedBroker({ host, port: mqttPort, clock: systemClock })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
-    opened: telemetry.opened(),
+    openRest: () => telemetry.begin(),
     release: () => dir.release(),
   }
 }

@@ -7,6 +7,7 @@ import { piscinaThread } from './runtime/thread.ts'
 
 export type { DependencyHealth, DeviceView, Engine, Ports, Snapshot, Submitted } from './ports/engine.ts'
 export type { Feed, FeedEvent } from './ports/feed.ts'
+export { exposedGc, REST_AFTER_LOAD_MS } from './runtime/garbage.ts'
 export { partitionOf } from './runtime/partition.ts'
 
 /** An engine with real time and real threads. Devices are acknowledged from here on. */
