@@ -38,11 +38,13 @@ export interface Service {
   signalAll(signal: NodeJS.Signals): void
   kill(signal: NodeJS.Signals): void
   readonly ended: Promise<Exit>
+  /** What `again` starts it with. */
+  readonly settings: Settings
   /** The same data directory, ports and settings, once this one has ended. */
   again(settings?: Settings): Promise<Service>
 }
 
-/** The signal has been acted upon when this returns the condition's first value that is neither false nor undefined. */
+/** The first value that is neither false nor undefined. */
 export async function until<Value>(
   what: string,
   look: () => Value | undefined | false | Promise<Value | undefined | false>,
@@ -55,6 +57,12 @@ export async function until<Value>(
     if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
   }
+}
+
+/** For a fault that lasts a while; what follows from it is waited for with `until`. */
+export function passed(ms: number): Promise<true> {
+  const from = performance.now()
+  return until('time passes', () => performance.now() - from >= ms || undefined, ms + DEADLINE_MS)
 }
 
 /** Everything a test file starts; `close` ends it, whatever state it is in. */
@@ -81,6 +89,7 @@ export class ServiceHarness {
       FLEET_HTTP_PORT: new URL(httpUrl).port,
       FLEET_MQTT_PORT: new URL(mqttUrl).port,
     }
+    const same = { ...all, ...ports }
     const { pid } = child
     if (pid === undefined) throw new Error('a process that is ready has an id')
     const nobody = restOf(httpUrl)
@@ -100,17 +109,19 @@ export class ServiceHarness {
       signalAll: (signal) => process.kill(-pid, signal),
       kill: (signal) => void process.kill(pid, signal),
       ended,
+      settings: same,
       again: async (more) => {
         await ended
-        return this.start({ ...all, ...ports, ...more })
+        return this.start({ ...same, ...more })
       },
     }
   }
 
-  /** Runs it to its end: for a start that should be refused. */
-  run(settings: Settings): Promise<Exit> {
-    const { ended, ready } = this.#spawn(settings)
+  /** Runs it to its end: for a start that should be refused, or that is cut short. */
+  run(settings: Settings, killAfterMs?: number): Promise<Exit> {
+    const { child, ended, ready } = this.#spawn(settings)
     ready.catch(() => undefined)
+    if (killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs)
     return ended
   }
 

@@ -1,0 +1,178 @@
+// Who counts as online, and when somebody stops to: over connects, silence, pauses and restarts of the service.
+import type { MqttClient } from 'mqtt'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  closedOf,
+  connectDevice,
+  drop,
+  publish,
+  statusesOf,
+  type Watcher,
+  watch,
+} from './service-clients-harness.ts'
+import { passed, type Service, ServiceHarness, until } from './service-harness.ts'
+import { type Rest, registerDevice } from './service-rest-harness.ts'
+
+const TIMEOUT_MS = 2_000
+const RESTART_TIMEOUT_MS = 6_000
+const SLACK_MS = 1_000
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+let watcher: Watcher
+const stops: (() => Promise<unknown>)[] = []
+
+beforeAll(async () => {
+  service = await harness.start({ FLEET_HEARTBEAT_TIMEOUT_SEC: String(TIMEOUT_MS / 1000) })
+  admin = await service.admin()
+  watcher = await watch(service, admin)
+  await watcher.subscribe('d', 'devices')
+})
+afterAll(async () => {
+  for (const stop of stops) await stop()
+  await harness.close()
+})
+
+const will = (id: string) => ({
+  will: {
+    topic: `fleet/${id}/status`,
+    payload: Buffer.from('{"status":"offline","reason":"lwt"}'),
+    qos: 1 as const,
+    retain: true,
+  },
+})
+const statuses = (id: string) => statusesOf(watcher.frames, id)
+const statusNow = async (id: string) => (await admin.get(`/devices/${id}`)).body['status']
+
+/** Publishes until told to stop, whatever becomes of it. */
+function chatter(client: MqttClient, id: string): () => void {
+  let n = 0
+  const timer = setInterval(() => {
+    publish(client, id, { n: n++ }).catch(() => undefined)
+  }, 100)
+  return () => clearInterval(timer)
+}
+
+test('a connection makes a device online, and its last will makes it offline at once', async () => {
+  const token = await registerDevice(admin, 'p1')
+  expect(await statusNow('p1')).toBe('provisioning')
+  const client = await connectDevice(service, 'p1', token, will('p1'))
+  await until('online', () => statuses('p1').includes('online'))
+  expect(await statusNow('p1')).toBe('online')
+  const droppedAt = performance.now()
+  drop(client)
+  await until('offline', () => statuses('p1').includes('offline'))
+  expect(performance.now() - droppedAt).toBeLessThan(SLACK_MS)
+  expect(await admin.get('/devices/p1')).toMatchObject({
+    body: { status: 'offline', status_reason: 'lwt', connectivity: { connected: false } },
+  })
+  const again = await connectDevice(service, 'p1', token, will('p1'))
+  await until('online again', () => statuses('p1').length === 3)
+  expect(statuses('p1')).toEqual(['online', 'offline', 'online'])
+  await again.endAsync()
+})
+
+test('fifty takeovers in a row show no false offline', async () => {
+  const token = await registerDevice(admin, 'p2')
+  const clients: MqttClient[] = []
+  for (let round = 0; round < 50; round++) {
+    const client = await connectDevice(service, 'p2', token, will('p2'))
+    const earlier = clients.at(-1)
+    clients.push(client)
+    if (earlier?.connected) await closedOf(earlier)
+    if (round % 10 === 9) await publish(client, 'p2', { round })
+  }
+  const last = clients.at(-1)
+  expect(last?.connected).toBe(true)
+  expect(clients.filter(({ connected }) => connected)).toHaveLength(1)
+  expect(statuses('p2')).toEqual(['online'])
+  expect(await admin.get('/devices/p2')).toMatchObject({
+    body: { status: 'online', connectivity: { connected: true } },
+  })
+  await last?.endAsync()
+})
+
+test('silence makes a device offline when its time is up, not before, whatever its keep-alive says', async () => {
+  const quiet = await connectDevice(service, 'p3', await registerDevice(admin, 'p3'), { keepalive: 1 })
+  const loud = await connectDevice(service, 'p4', await registerDevice(admin, 'p4'))
+  const hush = chatter(loud, 'p4')
+  stops.push(async () => hush())
+  await publish(quiet, 'p3', { last: 1 })
+  const heardAt = performance.now()
+  await until('offline', () => statuses('p3').includes('offline'))
+  const silenceMs = performance.now() - heardAt
+  expect(silenceMs).toBeGreaterThan(TIMEOUT_MS - 100)
+  expect(silenceMs).toBeLessThan(TIMEOUT_MS + SLACK_MS)
+  expect(quiet.connected).toBe(true)
+  expect(statuses('p4')).toEqual(['online'])
+  await publish(quiet, 'p3', { last: 2 })
+  await until('online again', () => statuses('p3').at(-1) === 'online')
+  hush()
+  await Promise.all([quiet.endAsync(), loud.endAsync()])
+})
+
+test('a pause of the whole service makes nobody offline who kept talking', async () => {
+  const ids = ['p5', 'p6', 'p7', 'p8', 'p9']
+  const talking = await Promise.all(
+    ids.map(async (id) => {
+      const client = await connectDevice(service, id, await registerDevice(admin, id), will(id))
+      return { id, client, hush: chatter(client, id) }
+    }),
+  )
+  const [mute] = talking
+  for (const id of ids) await until('online', () => statuses(id).includes('online'))
+  service.signalAll('SIGSTOP')
+  mute?.hush()
+  await passed(TIMEOUT_MS + 3_000)
+  service.signalAll('SIGCONT')
+  await until('the one that fell silent in the pause is offline', () => statuses('p5').includes('offline'))
+  for (const { id, client, hush } of talking) {
+    hush()
+    expect(client.connected, id).toBe(true)
+    if (id !== 'p5') expect(statuses(id), id).toEqual(['online'])
+    await client.endAsync(true)
+  }
+})
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'a restart by %s makes nobody offline before their time',
+  async (signal) => {
+    // Long enough for the service to be looked at again before it is up.
+    service.kill('SIGTERM')
+    service = await service.again({ FLEET_HEARTBEAT_TIMEOUT_SEC: String(RESTART_TIMEOUT_MS / 1000) })
+    admin = await service.admin()
+    const [back, gone] = [`back-${signal}`, `gone-${signal}`]
+    const returning = await connectDevice(service, back, await registerDevice(admin, back), {
+      ...will(back),
+      reconnectPeriod: 100,
+    })
+    const leaving = await connectDevice(service, gone, await registerDevice(admin, gone), will(gone))
+    const hush = chatter(returning, back)
+    await publish(leaving, gone, { last: 1 })
+    await until(
+      'online',
+      async () => (await statusNow(gone)) === 'online' && (await statusNow(back)) === 'online',
+    )
+    const before = [(await admin.get(`/devices/${back}`)).body, (await admin.get(`/devices/${gone}`)).body]
+
+    const stoppedAt = performance.now()
+    service.kill(signal)
+    service = await service.again()
+    admin = await service.admin()
+    expect(await admin.get(`/devices/${gone}`)).toMatchObject({
+      body: { status: 'online', updated_at: before[1]?.['updated_at'], connectivity: { connected: false } },
+    })
+    await until('offline', async () => (await statusNow(gone)) === 'offline')
+    // Counted from the moment the service heard again, which came after the stop.
+    expect(performance.now() - stoppedAt).toBeGreaterThan(RESTART_TIMEOUT_MS)
+    expect((await admin.get(`/devices/${back}`)).body).toMatchObject({
+      status: 'online',
+      // Not even for a moment: its record is untouched.
+      updated_at: before[0]?.['updated_at'],
+      connectivity: { connected: true },
+    })
+    hush()
+    await returning.endAsync(true)
+  },
+)
