@@ -14,10 +14,12 @@ const step = fc.oneof(
   fc.record({
     kind: fc.constant('create' as const),
     priority: fc.constantFrom('critical' as const, 'normal' as const, 'low' as const),
-    timeoutSec: fc.constantFrom(5, 30, 120),
+    timeoutSec: fc.constantFrom(5, 30, 3_600),
   }),
   fc.record({
-    kind: fc.constantFrom('connect', 'disconnect', 'hold', 'release', 'sweep').map((word) => word),
+    kind: fc
+      .constantFrom('connect', 'connect', 'connect', 'disconnect', 'hold', 'release', 'sweep')
+      .map((word) => word),
   }),
   fc.record({
     kind: fc.constant('wait' as const),

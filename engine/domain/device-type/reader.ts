@@ -1,0 +1,114 @@
+// Reads values of a parsed file one by one, and notes what is wrong with each, with its line. After a mistake it goes
+// on, so that a person sees them all.
+import { LIMITS } from '../../limits.ts'
+
+export type Path = readonly (string | number)[]
+
+/** A file as its parser understands it. */
+export interface ParsedFile {
+  readonly value: unknown
+  /** The line, from 1, on which the value (or, if that has none, what holds it) begins. */
+  lineOf(path: Path): number | undefined
+}
+
+export interface Problem {
+  readonly line: number | undefined
+  /** `device_types.greenhouse.commands[0].name` */
+  readonly path: string
+  readonly message: string
+}
+
+export type Fields = ReadonlyMap<string, unknown>
+
+export class Reader {
+  readonly problems: Problem[] = []
+  /** Not wrong, but probably not meant. */
+  readonly warnings: Problem[] = []
+  readonly #file: ParsedFile
+
+  constructor(file: ParsedFile) {
+    this.#file = file
+  }
+
+  problem(path: Path, message: string): undefined {
+    this.#note(this.problems, path, message)
+  }
+
+  /** The fields of a mapping; keys that are not `known` are warned of. */
+  fields(value: unknown, path: Path, known?: readonly string[]): Fields | undefined {
+    const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value)
+    if (!isMapping) return this.problem(path, 'must be a mapping')
+    // Entries: a key called __proto__ is a key like any other.
+    const fields = new Map<string, unknown>(Object.entries(value))
+    for (const key of known === undefined ? [] : fields.keys())
+      if (!known?.includes(key))
+        this.#note(this.warnings, [...path, key], `is not known here; known are ${known?.join(', ')}`)
+    return fields
+  }
+
+  /** The items read, without those that could not be; undefined if there is no list. */
+  list<T>(value: unknown, path: Path, read: (item: unknown, path: Path) => T | undefined): T[] | undefined {
+    if (value === undefined || value === null) return undefined
+    if (!Array.isArray(value)) return this.problem(path, 'must be a list')
+    if (value.length > LIMITS.deviceTypeEntriesMax)
+      return this.problem(path, `has ${value.length} entries, at most ${LIMITS.deviceTypeEntriesMax}`)
+    return value.flatMap((item, i) => read(item, [...path, i]) ?? [])
+  }
+
+  text(fields: Fields, key: string, path: Path): string | undefined {
+    const value = fields.get(key)
+    if (value === undefined || value === null) return undefined
+    if (typeof value !== 'string') return this.problem([...path, key], `must be text, is ${describe(value)}`)
+    if (value.length > LIMITS.commandTextCharsMax)
+      return this.problem([...path, key], `has at most ${LIMITS.commandTextCharsMax} characters`)
+    return value
+  }
+
+  name(fields: Fields, key: string, path: Path): string | undefined {
+    const isMissing = fields.get(key) === undefined || fields.get(key) === null
+    const name = isMissing ? this.problem(path, `${key} is missing`) : this.text(fields, key, path)
+    if (name === undefined) return undefined
+    if (name !== '' && name.length <= LIMITS.commandNameCharsMax) return name
+    return this.problem([...path, key], `must have 1 to ${LIMITS.commandNameCharsMax} characters`)
+  }
+
+  number(fields: Fields, key: string, path: Path): number | undefined {
+    const value = fields.get(key)
+    if (value === undefined || value === null) return undefined
+    if (typeof value === 'number' && Number.isFinite(value)) return value
+    return this.problem([...path, key], `must be a number, is ${describe(value)}`)
+  }
+
+  flag(fields: Fields, key: string, path: Path): boolean {
+    const value = fields.get(key)
+    if (value === undefined || value === null || typeof value === 'boolean') return value === true
+    this.problem([...path, key], `must be true or false, is ${describe(value)}`)
+    return false
+  }
+
+  /** Says so where a name comes twice. */
+  unique<T>(items: readonly T[] | undefined, path: Path, nameOf: (item: T) => string): void {
+    const seen = new Set<string>()
+    for (const name of (items ?? []).map(nameOf)) {
+      if (seen.has(name)) this.problem(path, `${name} is defined twice`)
+      seen.add(name)
+    }
+  }
+
+  #note(notes: Problem[], path: Path, message: string): undefined {
+    if (notes.length >= LIMITS.deviceTypeProblemsMax) return
+    notes.push({ line: this.#file.lineOf(path), path: pathText(path), message })
+  }
+}
+
+export function pathText(path: Path): string {
+  return path
+    .map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`))
+    .join('')
+    .slice(0, LIMITS.commandTextCharsMax)
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'a mapping' : JSON.stringify(value).slice(0, 64)
+}
