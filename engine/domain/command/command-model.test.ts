@@ -2,18 +2,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CommandId, Micros } from '../../../schemas/ids.ts'
-import type { CommandPriority, CommandStatus } from '../../../schemas/vocabulary.ts'
+import { COMMAND_PRIORITIES, type CommandPriority, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import { ackOf, at, create, find } from './command-harness.ts'
 import { commandsDeadline, type LaneState, sendDue } from './lanes.ts'
 import { acknowledge, cancelCommand, delivered, expireCommands } from './lifecycle.ts'
-import type { Commands } from './record.ts'
+import { type Commands, NO_COMMANDS } from './record.ts'
 
 const index = fc.nat({ max: 3 })
 const step = fc.oneof(
   fc.record({
     kind: fc.constant('create' as const),
-    priority: fc.constantFrom('critical' as const, 'normal' as const, 'low' as const),
+    priority: fc.constantFrom(...COMMAND_PRIORITIES),
     timeoutSec: fc.constantFrom(5, 30, 3_600),
   }),
   fc.record({
@@ -75,7 +75,7 @@ class World {
   session = 0
   isConnected = false
   isHeld = false
-  commands: Commands = []
+  commands: Commands = NO_COMMANDS
   readonly believed: Believed[] = []
 
   get lanes(): LaneState {

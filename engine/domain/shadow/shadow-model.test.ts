@@ -6,7 +6,7 @@ import { Millis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../device/record.ts'
 import { isInSync, shadowDelta } from './delta.ts'
 import { merge } from './merge.ts'
-import { type Author, NEW_SHADOW, type Section, type Shadow, type ShadowChange } from './record.ts'
+import { type Author, NEW_SHADOW, SECTIONS, type Section, type Shadow, type ShadowChange } from './record.ts'
 import { setDesired, setReported } from './write.ts'
 
 const by: Author = { kind: 'user', id: 'usr_1' }
@@ -23,7 +23,7 @@ const patch = fc.letrec<{ patch: JsonObject }>((tie) => ({
     .map((entries): JsonObject => Object.fromEntries(entries)),
 })).patch
 const write = fc.record({
-  section: fc.constantFrom<Section>('desired', 'reported'),
+  section: fc.constantFrom(...SECTIONS),
   mode: fc.constantFrom<'merge' | 'replace'>('merge', 'merge', 'replace'),
   patch,
   /** Distance of the version expected from the true one. */
