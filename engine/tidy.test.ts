@@ -63,6 +63,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['engine/runtime/', 'api/'],
   typebox: ['schemas/', 'api/'],
   'uWebSockets.js': ['api/ws/'],
+  yaml: ['api/'],
 }
 
 /** An adapter file reaches the packages of one technology at most (R13). */
