@@ -67,7 +67,7 @@ export function passed(ms: number): Promise<true> {
 
 /** Everything a test file starts; `close` ends it, whatever state it is in. */
 export class ServiceHarness {
-  readonly #children = new Set<ChildProcess>()
+  readonly #running = new Map<ChildProcess, Promise<Exit>>()
   readonly #folders: string[] = []
   readonly #cleanUp = () => this.#killAll()
 
@@ -75,14 +75,15 @@ export class ServiceHarness {
     process.once('exit', this.#cleanUp)
   }
 
-  newDataDir(): string {
+  /** Removed with everything else. */
+  newFolder(): string {
     const folder = mkdtempSync(join(tmpdir(), 'fleet-service-'))
     this.#folders.push(folder)
-    return join(folder, 'data')
+    return folder
   }
 
   async start(settings: Settings = {}): Promise<Service> {
-    const all = { FLEET_DATA_DIR: this.newDataDir(), ...settings }
+    const all = { FLEET_DATA_DIR: join(this.newFolder(), 'data'), ...settings }
     const { child, ended, ready } = this.#spawn(all)
     const { http_url: httpUrl, mqtt_url: mqttUrl } = await ready
     const ports = {
@@ -125,13 +126,15 @@ export class ServiceHarness {
     return ended
   }
 
-  async close(): Promise<void> {
-    process.off('exit', this.#cleanUp)
-    const gone = [...this.#children].map(
-      (child) => new Promise<void>((resolve) => child.once('exit', () => resolve())),
-    )
+  /** Ends all processes. */
+  async end(): Promise<void> {
     this.#killAll()
-    await Promise.all(gone)
+    await Promise.all(this.#running.values())
+  }
+
+  async close(): Promise<void> {
+    await this.end()
+    process.off('exit', this.#cleanUp)
     for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
   }
 
@@ -147,7 +150,6 @@ export class ServiceHarness {
     }
     // A group of its own, which signals reach as a whole.
     const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-    this.#children.add(child)
     let stdout = ''
     let stderr = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -155,10 +157,11 @@ export class ServiceHarness {
     })
     const ended = new Promise<Exit>((resolve) => {
       child.once('close', (code, signal) => {
-        this.#children.delete(child)
+        this.#running.delete(child)
         resolve({ code, signal, stdout, stderr })
       })
     })
+    this.#running.set(child, ended)
     const ready = new Promise<ReadyLine>((resolve, reject) => {
       const late = setTimeout(
         () => reject(new Error(`not ready in time: ${stdout}${stderr}`)),
@@ -177,7 +180,11 @@ export class ServiceHarness {
   }
 
   #killAll(): void {
-    for (const { pid } of this.#children) if (pid !== undefined) killGroup(pid)
+    for (const child of this.#running.keys()) {
+      // Right after its start it is not yet at the head of its group.
+      child.kill('SIGKILL')
+      if (child.pid !== undefined) killGroup(child.pid)
+    }
   }
 }
 

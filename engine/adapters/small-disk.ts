@@ -13,15 +13,18 @@ export interface SmallDisk {
   unmount(): void
 }
 
-/** A disk of 24 MiB at a new directory; undefined where nobody may mount one (root on Linux may). */
-export function mountSmallDisk(path: string): SmallDisk | undefined {
+const MEBIBYTES = 24
+
+/** A disk at a new directory; undefined where nobody may mount one (root on Linux may). */
+export function mountSmallDisk(path: string, mebibytes: number = MEBIBYTES): SmallDisk | undefined {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined
   mkdirSync(path)
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', path]).status !== 0) return undefined
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]).status !== 0)
+    return undefined
   const filler = join(path, 'filler')
   return {
     path,
-    fill: (mebibytes) => writeFileSync(filler, Buffer.alloc(mebibytes * MIB)),
+    fill: (taken) => writeFileSync(filler, Buffer.alloc(taken * MIB)),
     clear: () => rmSync(filler, { force: true }),
     // Lazily: LMDB may still have the file mapped.
     unmount: () => spawnSync('umount', ['-l', path]),

@@ -109,6 +109,53 @@ test('a failing append is tried again with the same bundles, and nothing overtak
   expect(a.acknowledged).toEqual([1, 1])
 })
 
+test('requests of a failing append are refused at once and never happen; the messages around them do', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  const ask = () =>
+    ingest.request(a.deviceId, a.partition, Buffer.from('request')).catch((fault) => fault.code)
+  log.fault = new Fault('LOG_FULL', { retryable: true })
+  ingest.message(a, message('1'))
+  const first = ask()
+  await time.advance(10)
+  const behind = ask()
+  ingest.message(a, message('2'))
+  const alone = ask()
+  await release()
+  expect(await Promise.all([first, behind, alone, ask()])).toEqual(Array(4).fill('LOG_FULL'))
+  log.fault = undefined
+  for (let appends = 0; appends < 2; appends++) {
+    await time.advance(1_000)
+    await release()
+  }
+  expect(
+    log.appended.flatMap((bundles) =>
+      framesOf(bundles).map(({ payload }) => Buffer.from(payload).toString()),
+    ),
+  ).toEqual(['1', '2'])
+  expect(a.acknowledged).toEqual([1, 1])
+  expect(ingest.counts().pendingBytes).toBe(0)
+})
+
+test('a request alone does not leave a fault behind that nothing would clear', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  log.fault = new Fault('LOG_FULL', { retryable: true })
+  const refused = ingest.request(a.deviceId, a.partition, new Uint8Array(1)).catch((fault) => fault.code)
+  await time.advance(10)
+  await release()
+  expect(await refused).toBe('LOG_FULL')
+  expect(ingest.fault()?.code).toBe('LOG_FULL')
+  log.fault = undefined
+  await time.advance(5_000)
+  await release()
+  expect(ingest.fault()).toBeUndefined()
+  const taken = ingest.request(a.deviceId, a.partition, new Uint8Array(1))
+  await time.advance(10)
+  await release()
+  await taken
+})
+
 test('receive times are unique, increasing, and go on after a restart with an older clock', async () => {
   const { time, log, ingest, release } = setUp()
   const times = Array.from({ length: 1_000 }, () => ingest.nextAt())

@@ -3,12 +3,21 @@
 //
 // I1. One append is under way at a time; what arrives meanwhile makes the next one, so a slow disk makes larger
 //     appends, not a longer queue of them.
-// I2. A failed append is tried again with the same bundles until it succeeds: nothing was acknowledged, so
+// I2. A failed append is tried again with the same device messages until it succeeds: nothing was acknowledged, so
 //     nothing is lost, and nothing behind it overtakes.
 // I3. Receive times are unique and increasing over all devices of this process, and across restarts.
+// I4. Requests are not tried again: who asked is told at once, and what was asked for does not happen later.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Partition } from '../../schemas/ids.ts'
-import { BundleWriter, FLAG_RETAIN, FLAG_WILL, FRAME, type FrameKind } from '../domain/bundle.ts'
+import {
+  BundleWriter,
+  FLAG_RETAIN,
+  FLAG_WILL,
+  FRAME,
+  type Frame,
+  type FrameKind,
+  readFrames,
+} from '../domain/bundle.ts'
 import { LIMITS } from '../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -218,17 +227,22 @@ export class Ingest {
     return append
   }
 
-  async #append(append: Append): Promise<void> {
+  async #append(collected: Append): Promise<void> {
+    let append = collected
     for (let attempt = 0; ; attempt++) {
       try {
         await this.#log.append(append.bundles, append.latestAt)
         break
       } catch (error) {
         this.#totals.appendFailures++
-        this.#fault =
+        const fault =
           error instanceof Fault ? error : new Fault('LOG_UNAVAILABLE', { retryable: true, cause: error })
+        this.#fault = fault
+        if (attempt === 0) append = this.#refuseRequests(append, fault)
         if (this.#isClosed) return
-        await this.#schedule.sleep(Math.min(RETRY_MS * 2 ** Math.min(attempt, 4), RETRY_MAX_MS))
+        // With nothing left to try again, the next append tells whether it is over.
+        const isOver = append.bundles.length === 0
+        await this.#schedule.sleep(isOver ? RETRY_MAX_MS : Math.min(RETRY_MS * 2 ** attempt, RETRY_MAX_MS))
       }
     }
     this.#fault = undefined
@@ -237,4 +251,39 @@ export class Ingest {
     for (let i = 0; i < append.sessions.length; i++) append.sessions[i]?.durable(append.counts[i] ?? 0)
     for (const settled of append.settled) settled(undefined)
   }
+
+  /** By I4: those of the append, which comes back without them, and those that wait behind it. */
+  #refuseRequests(append: Append, fault: Fault): Append {
+    const waiting = this.#settled
+    this.#settled = []
+    for (const settled of [...append.settled, ...waiting]) settled(fault)
+    if (waiting.length > 0) {
+      this.#full = withoutRequests(this.#full)
+      for (const writer of this.#writers) {
+        const body = writer.length > 0 ? writer.take() : NO_BYTES
+        for (const frame of deviceFrames(body)) writer.add(frame)
+      }
+      this.#filled = this.#filled.filter((partition) => this.#writers[partition]?.length !== 0)
+      this.#collectedBytes = bytesOf(this.#full) + this.#writers.reduce((sum, { length }) => sum + length, 0)
+    }
+    if (append.settled.length === 0) return append
+    const bundles = withoutRequests(append.bundles)
+    return { ...append, bundles, bytes: bytesOf(bundles), settled: [] }
+  }
+}
+
+function withoutRequests(bundles: readonly Bundle[]): Bundle[] {
+  return bundles.flatMap(({ partition, body }) => {
+    const writer = new BundleWriter()
+    for (const frame of deviceFrames(body)) writer.add(frame)
+    return writer.length > 0 ? [{ partition, body: writer.take() }] : []
+  })
+}
+
+function* deviceFrames(body: Uint8Array): Generator<Frame> {
+  for (const frame of readFrames(body)) if (frame.kind !== FRAME.request) yield frame
+}
+
+function bytesOf(bundles: readonly Bundle[]): number {
+  return bundles.reduce((sum, { body }) => sum + body.length, 0)
 }
