@@ -88,6 +88,20 @@ export const LIMITS = {
   checkpointEveryMs: 5_000,
   bucketsMax: 11_000,
 
+  // --- history
+  /** Rows of the outbox that go to ClickHouse together. */
+  historyBatchRowsMax: 10_000,
+  historyBlockBytesMax: 8 * MIB,
+  historyDelayMs: 500,
+  /** Rows that wait for ClickHouse in the store: beyond, the oldest are given up. */
+  outboxRowsMax: 500_000,
+  outboxBytesMax: 512 * MIB,
+  logEntriesMax: 100,
+  logMessageBytesMax: 16 * KIB,
+  logLoggerBytesMax: 256,
+  logFieldsBytesMax: 16 * KIB,
+  logFieldsDepthMax: 10,
+
   // --- ClickHouse and the process that stands in for it
   telemetryBodyBytesMax: 64 * MIB,
   telemetryStatementBytesMax: 1 * MIB,
@@ -219,6 +233,11 @@ assert(
 assert(LIMITS.commandDataBytesMax <= LIMITS.commandsOpenBytesMax, 'any one command fits the queue')
 assert(LIMITS.shadowSideBytesMax * 3 < LIMITS.payloadBytesMax, 'a whole shadow fits a message')
 assert(LIMITS.blockAgeMaxMs < LIMITS.checkpointEveryMs, 'a checkpoint finds its rows inserted')
+assert(
+  LIMITS.historyBlockBytesMax + LIMITS.bundleBytesMax * 4 < LIMITS.telemetryBodyBytesMax,
+  'a block of history is taken, however its last batch turned out',
+)
+assert(LIMITS.historyBatchRowsMax < LIMITS.outboxRowsMax, 'the outbox is emptied in several steps')
 assert(LIMITS.chdbPingEveryMs * 5 < LIMITS.chdbSilenceMaxMs, 'one lost ping does not count as dead')
 assert(LIMITS.chdbLockWaitMs < LIMITS.chdbStartTimeoutMs, 'a locked directory is told from a slow start')
 assert(LIMITS.telemetrySpillBytes < LIMITS.telemetryQueryMemoryBytesMax, 'an aggregation can go on on disk')

@@ -172,6 +172,9 @@ function fakeStore(engine: FakeEngine): Store {
     lateHours: unused,
     clearLate: unused,
     countByStatus: unused,
+    outbox: unused,
+    clearHistory: unused,
+    outboxCounts: unused,
     get,
     summary: get,
     list(filter, { offset, limit, sort = 'created_at', descending = sort === 'created_at' }) {

@@ -89,6 +89,32 @@ export class LmdbEnv {
     return [...this.#table(table).getRange({ ...start, limit })]
   }
 
+  /** Entries in key order from the first one on, at least one if there is any, until their values are so large. */
+  readSome(table: string, bytesMax: number): { key: Key; value: Uint8Array }[] {
+    const entries: { key: Key; value: Uint8Array }[] = []
+    let bytes = 0
+    for (const entry of this.#table(table).getRange({})) {
+      bytes += entry.value.length
+      if (entries.length > 0 && bytes > bytesMax) break
+      entries.push(entry)
+    }
+    return entries
+  }
+
+  /** Up to `limit` keys after `after` (from the first one if undefined), in order. */
+  readKeys(table: string, after: Key | undefined, limit: number): Key[] {
+    const start = after === undefined ? {} : { start: after, exclusiveStart: true }
+    return [...this.#table(table).getKeys({ ...start, limit })]
+  }
+
+  /** What a table takes up, in whole pages. */
+  bytesOf(table: string): number {
+    // Known to LMDB for every table, untyped in its client.
+    const stats = this.#table(table).getStats() as Readonly<Record<string, number>>
+    const pages = (stats['treeLeafPageCount'] ?? 0) + (stats['overflowPages'] ?? 0)
+    return pages * (stats['pageSize'] ?? 0)
+  }
+
   /** The first and the last key; undefined for an empty table. */
   ends(table: string): { readonly first: Key; readonly last: Key } | undefined {
     const [first] = this.#table(table).getKeys({ limit: 1 })

@@ -2,6 +2,7 @@
 import type { DeviceId, Micros, Partition } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { Device } from '../domain/device/record.ts'
+import type { WrittenRow } from './history.ts'
 import type { Positions } from './log.ts'
 
 /** A message that could not be taken, parked with its reason (R10). */
@@ -31,6 +32,20 @@ export interface Save {
   readonly changed: readonly Device[]
   readonly deadLetters: readonly DeadLetter[]
   readonly late: readonly LateHour[]
+  /** What happened, for ClickHouse: kept in the outbox until it is there. */
+  readonly history: readonly WrittenRow[]
+}
+
+/** History rows of one save that are not known to be in ClickHouse. */
+export interface OutboxBatch {
+  readonly key: string
+  readonly rows: readonly WrittenRow[]
+}
+
+export interface OutboxCounts {
+  readonly rows: number
+  /** Since the start: the oldest, given up because the outbox was full. */
+  readonly dropped: number
 }
 
 /** What a restart starts from: everything at or below `inserted` is stored as rows and vitals. */
@@ -87,7 +102,7 @@ export interface Store {
   load(partitions: readonly Partition[]): AsyncIterable<readonly StoredDevice[]>
   applied(): Positions
   inserted(): Positions
-  /** All or nothing: records, dead letters and positions (R4). Resolves only once it would survive a crash.
+  /** All or nothing: records, dead letters, history and positions (R4). Resolves only once it would survive a crash.
    *  Records saved are visible to `get` and `list` from then on. May be called again with the same save. */
   save(save: Save): Promise<void>
   checkpoint(checkpoint: Checkpoint): Promise<void>
@@ -113,6 +128,11 @@ export interface Store {
   }): { readonly letters: readonly DeadLetter[]; readonly total: number }
   lateHours(): readonly LateHour[]
   clearLate(hours: readonly LateHour[]): Promise<void>
+  /** The oldest saves' history first: at least one batch if there is any, and no more than fill these bounds. */
+  outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): readonly OutboxBatch[]
+  /** These batches are in ClickHouse. */
+  clearHistory(keys: readonly string[]): Promise<void>
+  outboxCounts(): OutboxCounts
   /** Small settings of the service that outlive a restart: the signing secret, the rollup horizon. */
   getFact(name: string): string | undefined
   putFact(name: string, value: string): Promise<void>

@@ -1,10 +1,11 @@
 // Telemetry at rest: points by (device, metric, timestamp), and the buckets asked back (R11).
 import type { DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import type { Interval } from '../../schemas/vocabulary.ts'
+import type { History } from './history.ts'
 
-/** One encoded block of rows, see `domain/telemetry/columns.ts` for its columns. */
+/** One encoded block of rows, see `domain/telemetry/columns.ts` and `domain/history/columns.ts`. */
 export interface Block {
-  readonly kind: 'points' | 'texts'
+  readonly kind: 'points' | 'texts' | 'history'
   /** ClickHouse `Native` bytes. */
   readonly bytes: Uint8Array
   readonly rows: number
@@ -31,7 +32,7 @@ export interface Bucket {
   readonly last: number
 }
 
-export interface Telemetry {
+export interface Telemetry extends History {
   /** Resolves once the rows are stored and visible. May be called again with the same block: no answer changes.
    *  A retryable `Fault` says "later", `TELEMETRY_REFUSED` says "never". */
   insert(block: Block): Promise<void>

@@ -65,6 +65,7 @@ export class Poison {
       ],
       changed: [],
       late: [],
+      history: [],
       deadLetters: toDeadLetters(entry),
     })
     this.#parked.add(keyOf(entry))

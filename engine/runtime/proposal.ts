@@ -88,6 +88,7 @@ export function openProposal(): Open {
       changed: [...open.devices.values()],
       deadLetters,
       late: [...late.values()],
+      history: [],
       replies: open.replies,
       cuts,
       feed: open.feed,

@@ -96,6 +96,9 @@ export function faultyStore(store: Store, context: FaultContext): Store {
     deadLetters: (page) => store.deadLetters(page),
     lateHours: () => store.lateHours(),
     clearLate: (hours) => unlucky(context, saves, () => store.clearLate(hours)),
+    outbox: (bounds) => store.outbox(bounds),
+    clearHistory: (keys) => unlucky(context, saves, () => store.clearHistory(keys)),
+    outboxCounts: () => store.outboxCounts(),
     getFact: (name) => store.getFact(name),
     putFact: (name, value) => store.putFact(name, value),
     close: () => store.close(),
@@ -127,6 +130,8 @@ export function faultyTelemetry(
       }),
     countPoints: (deviceId) => telemetry.countPoints(deviceId),
     newest: (deviceId) => telemetry.newest(deviceId),
+    history: (query) => telemetry.history(query),
+    countHistory: (filter) => telemetry.countHistory(filter),
     isUp: watch.isUp,
     close: async () => {},
   }

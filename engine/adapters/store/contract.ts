@@ -4,11 +4,12 @@ import { type DeviceId, Micros, Millis, Partition } from '../../../schemas/ids.t
 import type { Device } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeadLetter, Save, Store, StoredDevice } from '../../ports/store.ts'
+import type { OutboxBounds } from './outbox.ts'
 
 export interface StoreContract {
   readonly name: string
   /** A new, empty store, whose devices belong to the partition `partitionOf` says. */
-  open(): Promise<Store>
+  open(outbox?: OutboxBounds): Promise<Store>
   /** The same store after the process ended without closing it. */
   restart(store: Store): Promise<Store>
 }
@@ -45,7 +46,7 @@ export function device(id: string, over: Partial<Device> = {}): Device {
 }
 
 export function save(changed: readonly Device[], over: Partial<Save> = {}): Save {
-  return { applied: [], changed, deadLetters: [], late: [], ...over }
+  return { applied: [], changed, deadLetters: [], late: [], history: [], ...over }
 }
 
 export function letter(id: string, deviceId = 'd1'): DeadLetter {

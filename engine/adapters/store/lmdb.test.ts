@@ -5,8 +5,10 @@ import { afterAll, expect, test } from 'vitest'
 import type { Store } from '../../ports/store.ts'
 import { LmdbEnv } from '../lmdb-env.ts'
 import { mountSmallDisk } from '../small-disk.ts'
-import { device, letter, partitionOf, save, storeContract } from './contract.ts'
+import { device, letter, partitionOf, type StoreContract, save, storeContract } from './contract.ts'
 import { openLmdbStore, STORE_TABLES } from './lmdb.ts'
+import type { OutboxBounds } from './outbox.ts'
+import { outboxContract } from './outbox-contract-harness.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-store-'))
 const paths = new Map<Store, string>()
@@ -17,22 +19,25 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
-function open(path = join(root, `${count++}.mdb`)): Store {
+function open(path = join(root, `${count++}.mdb`), outbox?: OutboxBounds): Store {
   const store = openLmdbStore(new LmdbEnv({ path, durability: 'process', tables: STORE_TABLES }), {
     partitionOf,
+    outbox,
   })
   paths.set(store, path)
   return store
 }
 
-storeContract({
+const CONTRACT: StoreContract = {
   name: 'lmdb',
-  open: async () => open(),
+  open: async (outbox) => open(undefined, outbox),
   restart: async (store) => {
     await store.close()
     return open(paths.get(store))
   },
-})
+}
+storeContract(CONTRACT)
+outboxContract(CONTRACT)
 
 test('the file is readable by its owner alone', async () => {
   const store = open()

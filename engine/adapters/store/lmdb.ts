@@ -1,6 +1,6 @@
 // The embedded store: records, vitals and positions in tables of one LMDB file, and an index of them in memory.
 //
-// T1. A save is one transaction: records, dead letters, late hours and positions, all or nothing (R4).
+// T1. A save is one transaction: records, dead letters, late hours, history and positions, all or nothing (R4).
 // T2. Memory changes after the commit only, in the order of the saves; a failed save leaves no trace.
 // T3. Records are read and decoded when asked for; memory holds just what lists and filters need.
 import { Packr } from 'msgpackr'
@@ -12,12 +12,23 @@ import type {
   DeadLetter,
   DeviceFilter,
   LateHour,
+  OutboxBatch,
   Save,
   Store,
   StoredDevice,
 } from '../../ports/store.ts'
 import { type Change, CommitError, type Key, type LmdbEnv } from '../lmdb-env.ts'
 import type { PageRequest } from './device-index.ts'
+import {
+  OUTBOX_BOUNDS,
+  type OutboxBounds,
+  OutboxCount,
+  oldestBatches,
+  outboxKey,
+  packedRows,
+  rowsOfBatch,
+  unpackedRows,
+} from './outbox.ts'
 import { keyOfLate, type PartitionOf, SavedState } from './saved-state.ts'
 
 const DEVICES = 'devices'
@@ -26,13 +37,17 @@ const POSITIONS = 'positions'
 const LETTERS = 'letters'
 const LATE = 'late'
 const FACTS = 'facts'
-export const STORE_TABLES: readonly string[] = [DEVICES, VITALS, POSITIONS, LETTERS, LATE, FACTS]
+const OUTBOX = 'outbox'
+export const STORE_TABLES: readonly string[] = [DEVICES, VITALS, POSITIONS, LETTERS, LATE, FACTS, OUTBOX]
 
 const BATCH = 1_000
 
 /** The environment holds at least `STORE_TABLES`; closing the store closes it. */
-export function openLmdbStore(env: LmdbEnv, options: { readonly partitionOf: PartitionOf }): Store {
-  return new LmdbStore(env, options.partitionOf)
+export function openLmdbStore(
+  env: LmdbEnv,
+  options: { readonly partitionOf: PartitionOf; readonly outbox?: OutboxBounds | undefined },
+): Store {
+  return new LmdbStore(env, options.partitionOf, options.outbox ?? OUTBOX_BOUNDS)
 }
 
 // Plain maps: a record must be readable without anything written beside it.
@@ -41,9 +56,12 @@ const packr = new Packr({ useRecords: false })
 class LmdbStore implements Store {
   readonly #env: LmdbEnv
   readonly #state: SavedState
+  readonly #outbox: OutboxCount
 
-  constructor(env: LmdbEnv, partitionOf: PartitionOf) {
+  constructor(env: LmdbEnv, partitionOf: PartitionOf, outbox: OutboxBounds) {
     this.#env = env
+    this.#outbox = new OutboxCount(outbox)
+    for (const key of this.#outboxKeys()) this.#outbox.added(rowsOfBatch(key))
     this.#state = new SavedState(partitionOf)
     for (const { value } of this.#scan(DEVICES)) this.#state.putDevice(unpack<Device>(value))
     for (const { key, value } of this.#scan(LETTERS)) this.#state.letters.add(Number(key), unpack(value))
@@ -76,6 +94,7 @@ class LmdbStore implements Store {
     const { letters } = this.#state
     const added = letters.number(save.deadLetters)
     const dropped = added.length === 0 ? [] : letters.takeDropped()
+    const history = this.#historyChanges(save.history)
     try {
       await this.#write([
         ...save.changed.map((device) => put(DEVICES, device.id, device)),
@@ -83,12 +102,15 @@ class LmdbStore implements Store {
         ...added.map(({ key, letter }) => put(LETTERS, key, letter)),
         ...dropped.map((key) => ({ table: LETTERS, key })),
         ...save.late.map((late) => put(LATE, keyOfLate(late), late)),
+        ...history.changes,
       ])
     } catch (error) {
       letters.returnDropped(dropped)
       throw error
     }
     this.#state.saved(save, added)
+    this.#outbox.added(history.added)
+    this.#outbox.dropped(history.dropped)
   }
 
   async checkpoint({ inserted, vitals }: Checkpoint): Promise<void> {
@@ -136,6 +158,28 @@ class LmdbStore implements Store {
     this.#state.removeLate(hours)
   }
 
+  outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): readonly OutboxBatch[] {
+    const found = this.#env.readSome(OUTBOX, bounds.bytesMax)
+    const batches: OutboxBatch[] = []
+    let rows = 0
+    for (const { key, value } of found) {
+      rows += rowsOfBatch(String(key))
+      if (batches.length > 0 && rows > bounds.rowsMax) break
+      batches.push({ key: String(key), rows: unpackedRows(unpack(value)) })
+    }
+    return batches
+  }
+
+  async clearHistory(keys: readonly string[]): Promise<void> {
+    const there = keys.filter((key) => this.#env.peek(OUTBOX, key) !== undefined)
+    await this.#write(there.map((key) => ({ table: OUTBOX, key })))
+    this.#outbox.removed(there)
+  }
+
+  outboxCounts() {
+    return this.#outbox.counts()
+  }
+
   getFact(name: string): string | undefined {
     return this.#state.facts.get(name)
   }
@@ -158,6 +202,32 @@ class LmdbStore implements Store {
     }
   }
 
+  #historyChanges(rows: Save['history']): {
+    readonly changes: readonly Change[]
+    readonly added: number
+    readonly dropped: readonly string[]
+  } {
+    const key = outboxKey(rows)
+    if (key === undefined) return { changes: [], added: 0, dropped: [] }
+    const isAgain = this.#env.peek(OUTBOX, key) !== undefined
+    const excess = isAgain ? 0 : this.#outbox.excess(rows.length, this.#env.bytesOf(OUTBOX))
+    const dropped = excess === 0 ? [] : oldestBatches(this.#outboxKeys(), excess)
+    const changes = [
+      ...dropped.map((old) => ({ table: OUTBOX, key: old })),
+      put(OUTBOX, key, packedRows(rows)),
+    ]
+    return { changes, added: isAgain ? 0 : rows.length, dropped }
+  }
+
+  *#outboxKeys(): Generator<string> {
+    for (let after: Key | undefined; ; ) {
+      const keys = this.#env.readKeys(OUTBOX, after, BATCH)
+      for (const key of keys) yield String(key)
+      after = keys.at(-1)
+      if (keys.length < BATCH) return
+    }
+  }
+
   *#scan(table: string): Generator<{ key: Key; value: Uint8Array }> {
     let after: Key | undefined
     for (;;) {
@@ -172,7 +242,7 @@ class LmdbStore implements Store {
     const [kind, number] = key.split('/')
     const mark = { partition: Partition(Number(number)), seq }
     if (kind === 'inserted') this.#state.checkpointed([mark])
-    else this.#state.saved({ applied: [mark], changed: [], deadLetters: [], late: [] }, [])
+    else this.#state.saved({ applied: [mark], changed: [], deadLetters: [], late: [], history: [] }, [])
   }
 }
 

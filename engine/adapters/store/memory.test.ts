@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest'
-import { DeviceIdOf, device, partitionOf, save, storeContract } from './contract.ts'
+import { DeviceIdOf, device, partitionOf, type StoreContract, save, storeContract } from './contract.ts'
 import { MemoryStore } from './memory.ts'
+import { outboxContract } from './outbox-contract-harness.ts'
 
-storeContract({
+const CONTRACT: StoreContract = {
   name: 'memory',
-  open: async () => new MemoryStore({ partitionOf }),
+  open: async (outbox) => new MemoryStore({ partitionOf, outbox }),
   restart: async (store) => {
     if (!(store instanceof MemoryStore)) throw new Error('not a memory store')
     return store.crash()
   },
-})
+}
+storeContract(CONTRACT)
+outboxContract(CONTRACT)
 
 test('a crashed store neither answers nor changes what was saved', async () => {
   const store = new MemoryStore({ partitionOf })

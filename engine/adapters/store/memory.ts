@@ -6,11 +6,13 @@ import type {
   DeadLetter,
   DeviceFilter,
   LateHour,
+  OutboxBatch,
   Save,
   Store,
   StoredDevice,
 } from '../../ports/store.ts'
 import type { PageRequest } from './device-index.ts'
+import { OUTBOX_BOUNDS, type OutboxBounds, OutboxCount, oldestBatches, outboxKey } from './outbox.ts'
 import { type PartitionOf, SavedState } from './saved-state.ts'
 
 const BATCH = 1_000
@@ -20,9 +22,12 @@ class Durable {
   readonly devices = new Map<DeviceId, Device>()
   readonly vitals = new Map<DeviceId, Uint8Array>()
   readonly letters = new Map<number, DeadLetter>()
+  readonly history = new Map<string, Save['history']>()
+  readonly outbox: OutboxCount
   readonly state: SavedState
 
-  constructor(partitionOf: PartitionOf) {
+  constructor(partitionOf: PartitionOf, outbox: OutboxBounds) {
+    this.outbox = new OutboxCount(outbox)
     this.state = new SavedState(partitionOf)
   }
 }
@@ -31,8 +36,11 @@ export class MemoryStore implements Store {
   readonly #durable: Durable
   #isDead = false
 
-  constructor(options: { readonly partitionOf: PartitionOf } | Durable) {
-    this.#durable = options instanceof Durable ? options : new Durable(options.partitionOf)
+  constructor(
+    options: { readonly partitionOf: PartitionOf; readonly outbox?: OutboxBounds | undefined } | Durable,
+  ) {
+    this.#durable =
+      options instanceof Durable ? options : new Durable(options.partitionOf, options.outbox ?? OUTBOX_BOUNDS)
   }
 
   /** The process dies: this store does nothing any more. What was saved is in the one returned. */
@@ -67,6 +75,7 @@ export class MemoryStore implements Store {
     for (const { key, letter } of added) letters.set(key, letter)
     state.saved(save, added)
     for (const key of state.letters.takeDropped()) letters.delete(key)
+    this.#saveHistory(save.history)
   }
 
   async checkpoint({ inserted, vitals }: Checkpoint): Promise<void> {
@@ -106,6 +115,28 @@ export class MemoryStore implements Store {
     this.#durable.state.removeLate(hours)
   }
 
+  outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): readonly OutboxBatch[] {
+    const batches: OutboxBatch[] = []
+    let rows = 0
+    for (const key of this.#outboxKeys()) {
+      const batch = this.#durable.history.get(key) ?? []
+      rows += batch.length
+      if (batches.length > 0 && rows > bounds.rowsMax) break
+      batches.push({ key, rows: batch })
+    }
+    return batches
+  }
+
+  async clearHistory(keys: readonly string[]): Promise<void> {
+    await this.#live()
+    const { history, outbox } = this.#durable
+    outbox.removed(keys.filter((key) => history.delete(key)))
+  }
+
+  outboxCounts() {
+    return this.#durable.outbox.counts()
+  }
+
   getFact(name: string): string | undefined {
     return this.#durable.state.facts.get(name)
   }
@@ -117,6 +148,22 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.#isDead = true
+  }
+
+  #saveHistory(rows: Save['history']): void {
+    const { history, outbox } = this.#durable
+    const key = outboxKey(rows)
+    if (key === undefined || history.has(key)) return
+    const excess = outbox.excess(rows.length, 0)
+    const dropped = excess === 0 ? [] : oldestBatches(this.#outboxKeys(), excess)
+    for (const old of dropped) history.delete(old)
+    outbox.dropped(dropped)
+    history.set(key, rows)
+    outbox.added(rows.length)
+  }
+
+  #outboxKeys(): readonly string[] {
+    return [...this.#durable.history.keys()].sort()
   }
 
   /** A dead process gets no answer. */

@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Micros } from '../../../schemas/ids.ts'
 import { ChdbSupervisor } from './chdb-supervisor.ts'
 import { ClickHouseTelemetry } from './clickhouse.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
 import { telemetryContract } from './contract.ts'
-import { DeviceIdOf, pointsBlock } from './telemetry-harness.ts'
+import { historyContract } from './history-contract-harness.ts'
+import { DeviceIdOf, historyBlock, pointsBlock } from './telemetry-harness.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-telemetry-'))
 let chdb: ChdbSupervisor
@@ -35,6 +37,8 @@ telemetryContract({
   runs: 40,
 })
 
+historyContract({ name: 'ClickHouse, served by chdb', open, runs: 60 })
+
 async function query(sql: string): Promise<string> {
   const http = new ClickHouseHttp(() => chdb.endpoint())
   const rows = await http.run({ sql, timeoutMs: 10_000 })
@@ -48,9 +52,9 @@ test('the process runs in another time zone', async () => {
 
 test('every table drops a block it has seen, for as long as a retry may take', async () => {
   const made = await query(`SELECT name FROM system.tables WHERE database = currentDatabase() AND
-    name IN ('points', 'texts') AND create_table_query LIKE '%non_replicated_deduplication_window = 10000%'
+    name IN ('history', 'points', 'texts') AND create_table_query LIKE '%non_replicated_deduplication_window = 10000%'
     ORDER BY name FORMAT TSV`)
-  expect(made).toBe('points\ntexts')
+  expect(made).toBe('history\npoints\ntexts')
 })
 
 test('a block is one part, and sent again none', async () => {
@@ -79,6 +83,28 @@ test('the retention can be set, changed and lifted', async () => {
     const made = await query('SHOW CREATE TABLE points FORMAT TSVRaw')
     expect(/TTL received \+ toIntervalDay\((\d+)\)/.exec(made)?.[1]).toBe(retentionDays?.toString())
   }
+})
+
+test('logs go when they are 14 days old, in parts of a week; all else stays', async () => {
+  const telemetry = await open()
+  const day = 86_400_000_000
+  const now = Date.now() * 1000
+  const kinds = ['log', 'status', 'shadow', 'command', 'audit'] as const
+  const rows = [0, 13, 22, 60].flatMap((age) =>
+    kinds.map((kind) => ({
+      deviceId: DeviceIdOf('old'),
+      kind,
+      at: Micros(now - age * day),
+      version: age,
+      body: { age },
+    })),
+  )
+  await telemetry.insert(historyBlock(rows))
+  await query('OPTIMIZE TABLE history FINAL')
+  const kept = await telemetry.history({ deviceId: DeviceIdOf('old'), kinds, limit: 99 })
+  const ages = (kind: string) => kept.filter((row) => row.kind === kind).map(({ version }) => version)
+  expect(kinds.map(ages)).toEqual([[0, 13], ...Array.from({ length: 4 }, () => [0, 13, 22, 60])])
+  await telemetry.close()
 })
 
 test('tables of a newer version are left alone', async () => {

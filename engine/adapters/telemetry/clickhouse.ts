@@ -7,10 +7,12 @@ import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import { Micros as toMicros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
 import { plan, readBuckets, toStatement } from './buckets.ts'
 import type { Endpoint } from './chdb-supervisor.ts'
 import { ClickHouseError, ClickHouseHttp, type Statement } from './clickhouse-http.ts'
+import { countHistory, readHistory } from './history.ts'
 import { type LateHour, Rollups } from './rollups.ts'
 import { keepFor, migrate } from './schema.ts'
 
@@ -39,7 +41,7 @@ const INSERT_SETTINGS = {
 }
 
 /** As `domain/telemetry/native-writer.ts` writes it: a row per message, its points in lists. */
-function insertSql(kind: Block['kind']): string {
+function insertSql(kind: 'points' | 'texts'): string {
   const value = kind === 'points' ? 'Float64' : 'String'
   const columns = `device_id LowCardinality(String), ts DateTime64(6, \\'UTC\\'), received DateTime(\\'UTC\\'), version UInt64, metric Array(LowCardinality(String)), value Array(${value})`
   return `INSERT INTO ${kind} (device_id, metric, ts, value, version, received)
@@ -47,7 +49,16 @@ function insertSql(kind: Block['kind']): string {
     ARRAY JOIN metric AS m, value AS v FORMAT Native`
 }
 
-const INSERT_SQL = { points: insertSql('points'), texts: insertSql('texts') } as const
+/** As `domain/history/columns.ts` writes it. */
+const INSERT_HISTORY = `INSERT INTO history (device_id, kind, at, version, received, body)
+  SELECT device_id, kind, at, version, received, body FROM input('device_id LowCardinality(String), kind LowCardinality(String), at DateTime64(6, \\'UTC\\'), version UInt64, received DateTime(\\'UTC\\'), body String')
+  FORMAT Native`
+
+const INSERT_SQL: Readonly<Record<Block['kind'], string>> = {
+  points: insertSql('points'),
+  texts: insertSql('texts'),
+  history: INSERT_HISTORY,
+}
 
 /** The bytes are at fault: they would be refused again. Everything else may pass. */
 const REFUSED_CODES: ReadonlySet<number> = new Set([
@@ -137,6 +148,14 @@ export class ClickHouseTelemetry implements Telemetry {
     })
     const seconds = Number(rows.toString())
     return seconds === 0 ? undefined : toMicros(seconds * 1_000_000)
+  }
+
+  history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
+    return readHistory(query, (statement) => this.#query(statement))
+  }
+
+  countHistory(filter: HistoryFilter): Promise<number> {
+    return countHistory(filter, (statement) => this.#query(statement))
   }
 
   isUp(): boolean {

@@ -2,6 +2,7 @@
 import type { DeviceId, Micros } from '../../../schemas/ids.ts'
 import { Millis } from '../../../schemas/ids.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
 
 const RETRY_MS = 1_000
@@ -47,6 +48,14 @@ export class DeferredTelemetry implements Telemetry {
 
   async newest(deviceId: DeviceId): Promise<Micros | undefined> {
     return this.#get().newest(deviceId)
+  }
+
+  async history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
+    return this.#get().history(query)
+  }
+
+  async countHistory(filter: HistoryFilter): Promise<number> {
+    return this.#get().countHistory(filter)
   }
 
   isUp(): boolean {

@@ -1,4 +1,5 @@
 import { telemetryContract } from './contract.ts'
+import { historyContract } from './history-contract-harness.ts'
 import { MemoryTelemetry } from './memory.ts'
 
 telemetryContract({
@@ -7,3 +8,5 @@ telemetryContract({
   restart: async (telemetry) => telemetry,
   runs: 100,
 })
+
+historyContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })

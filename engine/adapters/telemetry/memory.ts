@@ -2,8 +2,12 @@
 // ahead. Outlives the engine that uses it, as a database does.
 import { type DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import { INTERVAL_SECONDS } from '../../../schemas/vocabulary.ts'
+import type { JsonObject } from '../../domain/device/record.ts'
+import { readHistoryBlock } from '../../domain/history/read-block.ts'
+import { byAge, LABEL_FIELDS } from '../../domain/history/row.ts'
 import { type BlockRow, readBlock } from '../../domain/telemetry/native-reader.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { HistoryFilter, HistoryPlace, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
 import { average } from './average.ts'
 
@@ -19,9 +23,15 @@ export class MemoryTelemetry implements Telemetry {
   /** By device, then metric. */
   readonly #devices = new Map<string, Map<string, Series>>()
   readonly #newest = new Map<string, Micros>()
+  /** By device, then by key. */
+  readonly #history = new Map<string, Map<string, HistoryRow>>()
   #horizon = Millis(0)
 
   async insert(block: Block): Promise<void> {
+    if (block.kind === 'history') {
+      for (const row of parseHistory(block)) this.#remember(row)
+      return
+    }
     const read = parse(block)
     for (const row of read.rows) {
       const newest = this.#newest.get(row.deviceId) ?? 0
@@ -68,11 +78,40 @@ export class MemoryTelemetry implements Telemetry {
     return this.#newest.get(deviceId)
   }
 
+  async history({ before, limit, offset = 0, ...filter }: HistoryQuery): Promise<readonly HistoryRow[]> {
+    return this.#matching(filter)
+      .filter((row) => before === undefined || isOlder(row, before))
+      .slice(offset, offset + limit)
+  }
+
+  async countHistory(filter: HistoryFilter): Promise<number> {
+    return this.#matching(filter).length
+  }
+
   isUp(): boolean {
     return true
   }
 
   async close(): Promise<void> {}
+
+  #remember(row: HistoryRow): void {
+    const rows = this.#history.get(row.deviceId) ?? new Map<string, HistoryRow>()
+    this.#history.set(row.deviceId, rows)
+    rows.set(`${row.kind} ${row.at} ${row.version}`, row)
+  }
+
+  #matching({ deviceId, kinds, from, to, labels }: HistoryFilter): readonly HistoryRow[] {
+    const rows = [...(this.#history.get(deviceId)?.values() ?? [])]
+    return rows
+      .filter(
+        (row) =>
+          kinds.includes(row.kind) &&
+          (from === undefined || row.at >= from * 1000) &&
+          (to === undefined || row.at < to * 1000) &&
+          (labels === undefined || labels.includes(labelOf(row))),
+      )
+      .sort(byAge)
+  }
 
   #store({ deviceId, at, version, metrics, values }: BlockRow<number>): void {
     const device = this.#devices.get(deviceId) ?? new Map<string, Series>()
@@ -84,6 +123,28 @@ export class MemoryTelemetry implements Telemetry {
       if (held === undefined || version >= held.version) series.set(at, { value: values[i] ?? 0, version })
     }
   }
+}
+
+function parseHistory(block: Block): readonly HistoryRow[] {
+  try {
+    // A body was written as JSON of an object.
+    return readHistoryBlock(block.bytes).map((row) => ({ ...row, body: JSON.parse(row.body) as JsonObject }))
+  } catch (cause) {
+    throw new Fault('TELEMETRY_REFUSED', { retryable: false, cause })
+  }
+}
+
+function labelOf({ kind, body }: HistoryRow): string {
+  const field = LABEL_FIELDS[kind]
+  const label = field === undefined ? '' : body[field]
+  return typeof label === 'string' ? label : ''
+}
+
+/** A place without a kind comes before all rows of its time and version. */
+function isOlder(row: HistoryRow, { at, version, kind }: HistoryPlace): boolean {
+  if (row.at !== at) return row.at < at
+  if (row.version !== version) return row.version < version
+  return kind !== undefined && row.kind < kind
 }
 
 function parse(block: Block): ReturnType<typeof readBlock> {

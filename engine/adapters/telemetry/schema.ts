@@ -3,6 +3,7 @@
 // points, texts   one row per point, as received. A point sent again stands twice until parts are merged, so every
 //                 read takes the value with the greatest version (R11).
 // rollup_1m, _1h  one row per bucket and computation; the greatest `computed` counts.
+// history         what happened to a device, one row per key; a row inserted again is the same row.
 // settlements     each computation of rollups, begun and finished; the greatest finished horizon counts.
 
 import { LIMITS } from '../../limits.ts'
@@ -53,6 +54,25 @@ const SETTLEMENTS = `CREATE TABLE IF NOT EXISTS settlements (
     finished UInt8
   ) ENGINE = MergeTree ORDER BY computed`
 
+/**
+ * Logs lie in parts by the week of their receipt, which go as a whole when their last row is 14 days old: nothing is
+ * ever rewritten for that. All else is kept. Small granules: a page of rows is read, and bodies are large.
+ */
+const HISTORY = `CREATE TABLE IF NOT EXISTS history (
+    device_id LowCardinality(String),
+    kind LowCardinality(String),
+    at DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    received DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    body String CODEC(ZSTD(1)),
+    label LowCardinality(String) MATERIALIZED
+      multiIf(kind = 'log', JSONExtractString(body, 'level'), kind = 'shadow', JSONExtractString(body, 'section'), '')
+  ) ENGINE = ReplacingMergeTree
+  PARTITION BY if(kind = 'log', toYYYYMMDD(toMonday(received)), toYYYYMM(received))
+  ORDER BY (device_id, kind, at, version)
+  TTL received + toIntervalDay(14) DELETE WHERE kind = 'log'
+  SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
+
 /** Append only: what a released version did stays as it was. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -62,6 +82,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     rollup('rollup_1h'),
     SETTLEMENTS,
   ],
+  [HISTORY],
 ]
 
 export async function migrate(http: ClickHouseHttp): Promise<void> {

@@ -1,6 +1,8 @@
 // For tests of telemetry adapters: blocks from messages as a test writes them.
 import { randomUUID } from 'node:crypto'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
+import { HistoryColumns } from '../../domain/history/columns.ts'
+import { type HistoryRow, writtenRow } from '../../domain/history/row.ts'
 import { StringBytes } from '../../domain/telemetry/dictionary.ts'
 import { bytesOf, encodeBlock } from '../../domain/telemetry/native-writer.ts'
 import { Rows } from '../../domain/telemetry/rows.ts'
@@ -29,6 +31,14 @@ export function textsBlock(messages: readonly Message<string>[], token: string =
   const values = new StringBytes()
   for (const message of messages) for (const text of Object.values(message.values)) values.add(text)
   return { kind: 'texts', bytes: encodeBlock(rows, 'texts', values.view), rows: rows.items, token }
+}
+
+export function historyBlock(rows: readonly HistoryRow[], token: string = randomUUID()): Block {
+  const columns = new HistoryColumns()
+  for (const row of rows) columns.add(writtenRow(row), row.at)
+  const taken = columns.take()
+  if (taken === undefined) throw new Error('a block has rows')
+  return { kind: 'history', ...taken, token }
 }
 
 function collect(messages: readonly Message<number | string>[]): Rows {

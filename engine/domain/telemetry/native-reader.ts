@@ -22,8 +22,7 @@ export type ReadBlock =
 /** Throws on bytes that are no such block. */
 export function readBlock(bytes: Uint8Array): ReadBlock {
   const reader = new Reader(bytes)
-  expect(reader.varint() === 6, 'six columns')
-  const count = reader.varint()
+  const count = reader.start()
   reader.column(COLUMNS.device)
   reader.version()
   const devices = reader.lowCardinality(count)
@@ -65,12 +64,19 @@ export function readBlock(bytes: Uint8Array): ReadBlock {
   return { kind: 'texts', rows }
 }
 
-class Reader {
+/** Reads the parts of a block, one after the other; throws on anything else. */
+export class Reader {
   readonly #bytes: Buffer
   #at = 0
 
   constructor(bytes: Uint8Array) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  }
+
+  /** The number of rows. */
+  start(): number {
+    expect(this.varint() === 6, 'six columns')
+    return this.varint()
   }
 
   list<T>(count: number, read: () => T): T[] {

@@ -18,7 +18,10 @@ export const COLUMNS = {
   points: { name: 'value', type: 'Array(Float64)' },
   texts: { name: 'value', type: 'Array(String)' },
 } as const
-type Column = (typeof COLUMNS)[keyof typeof COLUMNS]
+interface Column {
+  readonly name: string
+  readonly type: string
+}
 
 /** The keys come with the block, and belong to it alone. */
 export const LOW_CARDINALITY_FLAGS = 0x600
@@ -31,8 +34,7 @@ export function encodeBlock(rows: Rows, kind: 'points' | 'texts', values: Uint8A
   const devices = indexBytes(rows.devices, device.subarray(0, rows.rows))
   const metrics = indexBytes(rows.metrics, metric.subarray(0, rows.items))
   const offsets = bytesOf(end.subarray(0, rows.rows * 2))
-  const parts = [
-    header(rows.rows),
+  return joinBlock(rows.rows, [
     columnHeader(COLUMNS.device),
     uint64(LOW_CARDINALITY_VERSION),
     ...devices,
@@ -49,8 +51,12 @@ export function encodeBlock(rows: Rows, kind: 'points' | 'texts', values: Uint8A
     columnHeader(COLUMNS[kind]),
     offsets,
     values,
-  ]
-  // Memory of its own, so that it can be handed to another thread.
+  ])
+}
+
+/** A block of six columns from its parts, in memory of its own, so that it can be handed to another thread. */
+export function joinBlock(rows: number, columns: readonly Uint8Array[]): Uint8Array {
+  const parts = [header(rows), ...columns]
   const block = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + part.length, 0))
   let at = 0
   for (const part of parts) {
@@ -66,11 +72,11 @@ function header(rows: number): Uint8Array {
   return bytes
 }
 
-function columnHeader({ name, type }: Column): Uint8Array {
+export function columnHeader({ name, type }: Column): Uint8Array {
   return Buffer.from(`${String.fromCharCode(name.length)}${name}${String.fromCharCode(type.length)}${type}`)
 }
 
-function indexBytes(keys: Dictionary, indexes: Uint32Array): Uint8Array[] {
+export function indexBytes(keys: Dictionary, indexes: Uint32Array): Uint8Array[] {
   if (indexes.length === 0) return []
   const { type, bytes } = narrowed(keys.size, indexes)
   return [uint64(LOW_CARDINALITY_FLAGS + type), uint64(keys.size), keys.bytes, uint64(indexes.length), bytes]
@@ -87,6 +93,6 @@ export function bytesOf(column: Uint32Array | Uint16Array | Float64Array): Uint8
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }
 
-function uint64(value: number): Uint8Array {
+export function uint64(value: number): Uint8Array {
   return bytesOf(Uint32Array.of(value, 0))
 }

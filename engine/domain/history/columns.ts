@@ -1,0 +1,129 @@
+// Collects rows of the history and encodes them as a block. A shard has one for its devices' logs, and so has whoever
+// empties the store's outbox.
+import type { Micros } from '../../../schemas/ids.ts'
+import type { EncodedBlock } from '../telemetry/columns.ts'
+import { Dictionary, type DictionaryMark, StringBytes } from '../telemetry/dictionary.ts'
+import {
+  bytesOf,
+  COLUMNS,
+  columnHeader,
+  indexBytes,
+  joinBlock,
+  LOW_CARDINALITY_VERSION,
+  uint64,
+} from '../telemetry/native-writer.ts'
+import type { WrittenRow } from './row.ts'
+
+export const HISTORY_COLUMNS = {
+  device: COLUMNS.device,
+  kind: { name: 'kind', type: 'LowCardinality(String)' },
+  at: { name: 'at', type: COLUMNS.ts.type },
+  version: COLUMNS.version,
+  received: COLUMNS.received,
+  body: { name: 'body', type: 'String' },
+} as const
+
+export interface HistoryMark {
+  readonly rows: number
+  readonly devices: DictionaryMark
+  readonly kinds: DictionaryMark
+  readonly bodyBytes: number
+}
+
+const ROWS_START = 256
+const TWO_32 = 2 ** 32
+
+export class HistoryColumns {
+  #rows = 0
+  readonly #devices = new Dictionary()
+  readonly #kinds = new Dictionary()
+  readonly #bodies = new StringBytes()
+  // 64-bit columns are kept as halves, low one first, as in `domain/telemetry/rows.ts`.
+  #device = new Uint32Array(ROWS_START)
+  #kind = new Uint32Array(ROWS_START)
+  #at = new Uint32Array(ROWS_START * 2)
+  #version = new Uint32Array(ROWS_START * 2)
+  #received = new Uint32Array(ROWS_START)
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  /** Of the bodies, which are nearly all of a block. */
+  get bytes(): number {
+    return this.#bodies.length
+  }
+
+  /** The same row must come with the same receive time: it decides where the row lies. */
+  add(row: WrittenRow, receivedAt: Micros): void {
+    const index = this.#rows++
+    if (index === this.#device.length) this.#grow()
+    const two = index * 2
+    this.#device[index] = this.#devices.indexOf(row.deviceId)
+    this.#kind[index] = this.#kinds.indexOf(row.kind)
+    // Storing a number keeps its lower 32 bits.
+    this.#at[two] = row.at
+    this.#at[two + 1] = row.at / TWO_32
+    this.#version[two] = row.version
+    this.#version[two + 1] = row.version / TWO_32
+    this.#received[index] = receivedAt / 1_000_000
+    this.#bodies.add(row.body)
+  }
+
+  mark(): HistoryMark {
+    return {
+      rows: this.#rows,
+      devices: this.#devices.mark(),
+      kinds: this.#kinds.mark(),
+      bodyBytes: this.#bodies.length,
+    }
+  }
+
+  /** Forgets everything added since: a dropped proposal leaves no trace (R4). Not across a `take`. */
+  truncate(mark: HistoryMark): void {
+    this.#rows = mark.rows
+    this.#devices.truncate(mark.devices)
+    this.#kinds.truncate(mark.kinds)
+    this.#bodies.truncate(mark.bodyBytes)
+  }
+
+  /** Encodes what was collected and starts anew. */
+  take(): EncodedBlock | undefined {
+    const rows = this.#rows
+    if (rows === 0) return undefined
+    const bytes = joinBlock(rows, [
+      columnHeader(HISTORY_COLUMNS.device),
+      uint64(LOW_CARDINALITY_VERSION),
+      ...indexBytes(this.#devices, this.#device.subarray(0, rows)),
+      columnHeader(HISTORY_COLUMNS.kind),
+      uint64(LOW_CARDINALITY_VERSION),
+      ...indexBytes(this.#kinds, this.#kind.subarray(0, rows)),
+      columnHeader(HISTORY_COLUMNS.at),
+      bytesOf(this.#at.subarray(0, rows * 2)),
+      columnHeader(HISTORY_COLUMNS.version),
+      bytesOf(this.#version.subarray(0, rows * 2)),
+      columnHeader(HISTORY_COLUMNS.received),
+      bytesOf(this.#received.subarray(0, rows)),
+      columnHeader(HISTORY_COLUMNS.body),
+      this.#bodies.view,
+    ])
+    this.#rows = 0
+    this.#devices.clear()
+    this.#kinds.clear()
+    this.#bodies.truncate(0)
+    return { bytes, rows }
+  }
+
+  #grow(): void {
+    const twice = (column: Uint32Array) => {
+      const larger = new Uint32Array(column.length * 2)
+      larger.set(column)
+      return larger
+    }
+    this.#device = twice(this.#device)
+    this.#kind = twice(this.#kind)
+    this.#at = twice(this.#at)
+    this.#version = twice(this.#version)
+    this.#received = twice(this.#received)
+  }
+}

@@ -1,0 +1,41 @@
+// What happened to a device, as it is kept: one row per change, command step, status move or line of its log.
+import type { DeviceId, Micros } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../device/record.ts'
+
+export const HISTORY_KINDS = ['shadow', 'command', 'status', 'log', 'audit'] as const
+export type HistoryKind = (typeof HISTORY_KINDS)[number]
+
+/** What tells rows apart: the same key again is the same row. */
+export interface HistoryKey {
+  readonly deviceId: DeviceId
+  readonly kind: HistoryKind
+  readonly at: Micros
+  /** Greater for what came later, as log position times 65 536 plus index; a whole number below 2^53. */
+  readonly version: number
+}
+
+export interface HistoryRow extends HistoryKey {
+  readonly body: JsonObject
+}
+
+/** A row on its way: its body is JSON text, written once. */
+export interface WrittenRow extends HistoryKey {
+  readonly body: string
+}
+
+export function writtenRow({ deviceId, kind, at, version, body }: HistoryRow): WrittenRow {
+  return { deviceId, kind, at, version, body: JSON.stringify(body) }
+}
+
+/** The field of a body by which rows of a kind are filtered: its value is the row's label. */
+export const LABEL_FIELDS: Readonly<Partial<Record<HistoryKind, string>>> = {
+  shadow: 'section',
+  log: 'level',
+}
+
+/** Newest first: by time, then version, then kind. */
+export function byAge(a: Omit<HistoryKey, 'deviceId'>, b: Omit<HistoryKey, 'deviceId'>): number {
+  if (a.at !== b.at) return b.at - a.at
+  if (a.version !== b.version) return b.version - a.version
+  return a.kind === b.kind ? 0 : a.kind < b.kind ? 1 : -1
+}
