@@ -1,5 +1,6 @@
 // Checkpoints of one shard: once all rows up to a position are stored, the vitals as of then and the position are
 // saved, and the log behind it may go. What a restart reads again is what lies behind the last checkpoint.
+import { Partition } from '../../schemas/ids.ts'
 import { LIMITS } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
@@ -63,7 +64,7 @@ export class Checkpointer {
     requests: readonly (() => void)[],
   ): Promise<void> {
     const vitals = [...this.#unsaved].map(([deviceId, bytes]) => ({ deviceId, bytes }))
-    if (await inserted) await this.#save({ inserted: result.covered.filter(({ seq }) => seq > 0), vitals })
+    if (await inserted) await this.#save({ inserted: marksOf(result.covered), vitals })
     this.#isUnderWay = false
     for (const resolve of requests) resolve()
     this.#poke()
@@ -83,4 +84,10 @@ export class Checkpointer {
       }
     }
   }
+}
+
+function marksOf(covered: Float64Array): Checkpoint['inserted'] {
+  return Array.from(covered, (seq, partition) => ({ partition: Partition(partition), seq })).filter(
+    ({ seq }) => seq > 0,
+  )
 }

@@ -212,7 +212,7 @@ export class Runner {
   }
 
   #take(task: WorkTask, result: WorkResult, isCheckpoint: boolean): void {
-    this.#covered = withMarks(this.#covered, result.covered)
+    this.#covered = later(this.#covered, result.covered)
     const inserted = this.#ports.inserter.insert(result.blocks)
     if (isCheckpoint) this.#checkpoints.take(result, inserted)
     this.#events.worked(result)
@@ -320,9 +320,7 @@ function appliedOf(store: Store): number[] {
   return store.applied().map((seq, partition) => Math.max(seq, inserted[partition] ?? 0))
 }
 
-function withMarks(positions: Positions, marks: readonly Mark[]): Positions {
-  const next = [...positions]
-  // A shard that has covered nothing yet says 0; what was covered before it stays covered.
-  for (const { partition, seq } of marks) next[partition] = Math.max(next[partition] ?? 0, seq)
-  return next
+/** A shard that has covered nothing yet says 0; what was covered before it stays covered. */
+function later(positions: Positions, covered: Float64Array): Positions {
+  return positions.map((seq, partition) => Math.max(seq, covered[partition] ?? 0))
 }

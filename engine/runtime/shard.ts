@@ -64,7 +64,7 @@ export class Shard {
   readonly #compactor = new Compactor()
   readonly #columns = new Columns()
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
-  readonly #covered: number[] = new Array<number>(LIMITS.partitions).fill(0)
+  readonly #covered = new Float64Array(LIMITS.partitions)
   /** The first rows since the last cut were collected then; 0 while there are none. */
   #rowsSince = 0
   /** The receive time of the last message read, in milliseconds. */
@@ -108,7 +108,7 @@ export class Shard {
     const blocksSince = Millis(this.#rowsSince)
     const blocks = this.#cut(task, counts)
     // Before the next batch: `covered` must not promise rows that are still being decided (S3).
-    const covered = this.#marks(this.#covered)
+    const covered = this.#covered.slice()
     const isAllOut = this.#columns.rows === 0 && this.#open === undefined
     const answers = task.asks.map((ask) => this.#answer(ask))
     const open = openProposal()
@@ -314,9 +314,5 @@ export class Shard {
   #schedule(actor: Actor): void {
     const vitals = { heardAt: this.#heardAt(actor), recoverAt: actor.recoverAt }
     this.#deadlines.set(actor.slot, nextDeadline(actor.device, vitals, this.#settings.heartbeatTimeoutMs))
-  }
-
-  #marks(positions: readonly number[]): readonly Mark[] {
-    return this.#settings.partitions.map((partition) => ({ partition, seq: positions[partition] ?? 0 }))
   }
 }
