@@ -1,0 +1,52 @@
+// The levels of a device's log, and what others call them. [spec: contract 2.13]
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+const WORDS: Readonly<Record<string, LogLevel>> = {
+  trace: 'debug',
+  verbose: 'debug',
+  debug: 'debug',
+  info: 'info',
+  information: 'info',
+  notice: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  err: 'error',
+  error: 'error',
+  crit: 'fatal',
+  critical: 'fatal',
+  alert: 'fatal',
+  emerg: 'fatal',
+  emergency: 'fatal',
+  panic: 'fatal',
+  fatal: 'fatal',
+}
+
+/** [ROS 2: rcl_interfaces/Log] */
+const ROS: Readonly<Record<number, LogLevel>> = {
+  10: 'debug',
+  20: 'info',
+  30: 'warn',
+  40: 'error',
+  50: 'fatal',
+}
+/** [RFC 5424] 0 is the worst. */
+const SYSLOG: readonly LogLevel[] = ['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug']
+/** [OpenTelemetry: SeverityNumber] Four numbers to a level, from 1. */
+const OTEL: readonly LogLevel[] = ['debug', 'debug', 'info', 'warn', 'error', 'fatal']
+
+/** The same number means different things to different people: ROS's five come first, then syslog's eight, then the
+ *  rest of OpenTelemetry's, which are all read right under its own name, `severity_number`. */
+export function parseLevel(level: unknown): LogLevel | undefined {
+  if (typeof level === 'number') return ROS[level] ?? SYSLOG[level] ?? parseSeverityNumber(level)
+  if (typeof level !== 'string') return undefined
+  const word = level.toLowerCase()
+  return Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
+}
+
+export function parseSeverityNumber(number: unknown): LogLevel | undefined {
+  return typeof number === 'number' && Number.isInteger(number)
+    ? OTEL[Math.floor((number - 1) / 4)]
+    : undefined
+}

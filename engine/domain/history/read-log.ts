@@ -1,0 +1,165 @@
+// The `log` topic: one entry or an array of them, taken whole or not at all. [spec: contract 2.13]
+//
+// Entries of a message with the same time follow each other by a microsecond: they keep their order, and none is taken
+// for another.
+import { Buffer, isUtf8 } from 'node:buffer'
+import { Micros } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Json, JsonObject } from '../device/record.ts'
+import { isFarOff, parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
+import { type LogLevel, parseLevel, parseSeverityNumber } from './log-level.ts'
+
+export interface LogEntry {
+  readonly at: Micros
+  /** JSON of `level`, `message` and, if there are any, `logger` and `fields`. */
+  readonly body: string
+}
+
+const LOG_REFUSALS = [
+  'not_utf8',
+  'not_json',
+  'not_object',
+  'too_many_entries',
+  'too_deep',
+  'text_too_long',
+  'bad_level',
+  'bad_message',
+  'bad_timestamp',
+] as const
+type LogRefusal = (typeof LOG_REFUSALS)[number]
+
+interface Refused {
+  readonly kind: 'refused'
+  readonly reason: LogRefusal
+  readonly detail: string
+}
+
+export type ReadLog =
+  | {
+      readonly kind: 'entries'
+      readonly entries: readonly LogEntry[]
+      /** A far-off time was replaced by the receive time. */
+      readonly adjusted: boolean
+    }
+  | Refused
+
+export function readLog(payload: Uint8Array, receivedAt: Micros): ReadLog {
+  if (!isUtf8(payload)) return refused('not_utf8', 'not valid UTF-8')
+  const json = parseJson(payload)
+  if (json === undefined) return refused('not_json', 'not JSON')
+  const list = Array.isArray(json) ? json : [json]
+  if (list.length > LIMITS.logEntriesMax)
+    return refused('too_many_entries', `more than ${LIMITS.logEntriesMax} entries`)
+  const entries: LogEntry[] = []
+  const taken = new Set<number>()
+  let adjusted = false
+  for (const item of list) {
+    if (!isObject(item)) return refused('not_object', 'a log is a JSON object or an array of objects')
+    const time = timeOf(item, receivedAt)
+    if (time === undefined)
+      return refused('bad_timestamp', 'timestamp is neither ISO 8601 nor milliseconds since 1970')
+    adjusted ||= time.adjusted
+    const body = bodyOf(item)
+    if (typeof body !== 'string') return body
+    let { at } = time
+    while (taken.has(at)) at++
+    taken.add(at)
+    entries.push({ at: Micros(at), body })
+  }
+  return { kind: 'entries', entries, adjusted }
+}
+
+function bodyOf(item: JsonObject): string | Refused {
+  const level = levelOf(item)
+  if (level === undefined)
+    return refused(
+      'bad_level',
+      'level is none of debug, info, warn, error, fatal, nor a number that means one',
+    )
+  // ROS says `msg` and `name`.
+  const { message = item['msg'], logger = item['name'] } = item
+  if (typeof message !== 'string') return refused('bad_message', 'message must be a text')
+  if (logger !== undefined && logger !== null && typeof logger !== 'string')
+    return refused('bad_message', 'logger must be a text')
+  if (Buffer.byteLength(message) > LIMITS.logMessageBytesMax)
+    return tooLong('message', LIMITS.logMessageBytesMax)
+  if (Buffer.byteLength(logger ?? '') > LIMITS.logLoggerBytesMax)
+    return tooLong('logger', LIMITS.logLoggerBytesMax)
+  const fields = fieldsOf(item)
+  if (fields === undefined) return refused('not_object', 'fields must be an object')
+  if (isDeeper(fields, LIMITS.logFieldsDepthMax))
+    return refused('too_deep', `fields are nested deeper than ${LIMITS.logFieldsDepthMax} levels`)
+  const hasFields = Object.keys(fields).length > 0
+  if (hasFields && Buffer.byteLength(JSON.stringify(fields)) > LIMITS.logFieldsBytesMax)
+    return tooLong('fields', LIMITS.logFieldsBytesMax)
+  // First the level: it is looked for in every row that is filtered by it.
+  return JSON.stringify({ level, message, ...(logger ? { logger } : {}), ...(hasFields ? { fields } : {}) })
+}
+
+function levelOf(item: JsonObject): LogLevel | undefined {
+  const { level, severity_number: severity } = item
+  if (level !== undefined && level !== null) return parseLevel(level)
+  return severity === undefined ? 'info' : parseSeverityNumber(severity)
+}
+
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  'timestamp',
+  'level',
+  'severity_number',
+  'message',
+  'msg',
+  'logger',
+  'name',
+  'fields',
+])
+
+/** What else an entry says is not thrown away: it stands among its fields. Undefined if `fields` is no object. */
+function fieldsOf(item: JsonObject): JsonObject | undefined {
+  const given = item['fields'] ?? {}
+  if (!isObject(given)) return undefined
+  const others = Object.entries(item).filter(([name]) => !OWN_NAMES.has(name))
+  return others.length === 0 ? given : { ...Object.fromEntries(others), ...given }
+}
+
+function timeOf(item: JsonObject, receivedAt: Micros): { at: number; adjusted: boolean } | undefined {
+  const stated = item['timestamp'] ?? null
+  if (stated === null) return { at: receivedAt, adjusted: false }
+  const at = typeof stated === 'number' ? Math.round(stated * 1000) : textTime(stated)
+  if (!Number.isFinite(at)) return undefined
+  const adjusted = isFarOff(at, receivedAt)
+  return { at: adjusted ? receivedAt : at, adjusted }
+}
+
+function textTime(stated: Json): number {
+  if (typeof stated !== 'string' || stated.length > TIME_CHARS_MAX) return Number.NaN
+  const bytes = Buffer.from(stated)
+  return parseTime(bytes, 0, bytes.length)
+}
+
+function parseJson(payload: Uint8Array): Json | undefined {
+  try {
+    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString())
+  } catch {
+    // Anything at all may arrive here; what is not JSON is refused by the caller.
+    return undefined
+  }
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Recursion ends at the limit, however deep the value. */
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((inner: Json) => isDeeper(inner, levels - 1))
+}
+
+function refused(reason: LogRefusal, detail: string): Refused {
+  return { kind: 'refused', reason, detail }
+}
+
+function tooLong(what: string, limit: number): Refused {
+  return refused('text_too_long', `${what} is longer than ${limit} bytes`)
+}
