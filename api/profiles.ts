@@ -10,6 +10,7 @@ import { openEmbeddedTelemetry } from '../engine/adapters/telemetry/embedded.ts'
 import { openLmdbUsers, USER_TABLES } from '../engine/adapters/users/lmdb.ts'
 import type { Ports } from '../engine/index.ts'
 import { partitionOf } from '../engine/index.ts'
+import { Fault } from '../engine/ports/fault.ts'
 import { systemClock } from './clock.ts'
 import type { Logger } from './logging.ts'
 import type { Settings } from './settings.ts'
@@ -24,7 +25,10 @@ export interface OpenProfile {
 
 export function openProfile(settings: Settings, logger: Logger): Promise<OpenProfile> {
   if (settings.profile === 'embedded') return openEmbedded(settings, logger)
-  throw new Error('FLEET_PROFILE is cluster; this version runs the embedded profile only')
+  throw new Fault('PROFILE_UNAVAILABLE', {
+    retryable: false,
+    message: 'FLEET_PROFILE is cluster; this version runs the embedded profile only',
+  })
 }
 
 /** One machine, npm packages only: nothing to install, everything in one directory. */

@@ -40,7 +40,9 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   BROKER_UNAVAILABLE: 'broker',
   DATA_DIR_TOO_NEW: 'store',
   DATA_DIR_IN_USE: 'store',
+  DATA_DIR_UNUSABLE: 'store',
   PORT_IN_USE: 'broker',
+  PROFILE_UNAVAILABLE: 'broker',
   SHARD_LOST: 'shards',
   OVERLOADED: 'shards',
 }

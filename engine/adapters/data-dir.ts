@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection, createServer, type Server } from 'node:net'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { Fault } from '../ports/fault.ts'
 
 /** Grows when older versions can no longer read what this one writes. */
@@ -23,8 +23,19 @@ export interface DataDir {
   release(): Promise<void>
 }
 
-/** Creates it if need be. Throws `Fault('DATA_DIR_IN_USE' | 'DATA_DIR_TOO_NEW')`, each with one clear line. */
+/** Creates it if need be. Throws `Fault('DATA_DIR_IN_USE' | 'DATA_DIR_TOO_NEW' | 'DATA_DIR_UNUSABLE')`, each with one
+ *  clear line. */
 export async function openDataDir(path: string): Promise<DataDir> {
+  try {
+    return await open(path)
+  } catch (error) {
+    // What the system says no to: not a directory, no rights, no room.
+    if (typeof codeOf(error) !== 'string' || error instanceof Fault) throw error
+    throw unusable(path, error instanceof Error ? error.message : String(error), error)
+  }
+}
+
+async function open(path: string): Promise<DataDir> {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   const real = realpathSync(path)
   const lock = await takeLock(real)
@@ -121,6 +132,11 @@ function moveIfThere(from: string, to: string): void {
   }
 }
 
+function unusable(dir: string, why: string, cause?: unknown): Fault {
+  const message = `the data directory ${dir} cannot be used: ${why}`
+  return new Fault('DATA_DIR_UNUSABLE', { retryable: false, message, cause })
+}
+
 function inUse(dir: string): Fault {
   const message = `the data directory ${dir} is in use by another process`
   return new Fault('DATA_DIR_IN_USE', { retryable: false, message })
@@ -137,7 +153,7 @@ function socketPath(path: string): string {
   if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX) return path
   const near = relative(process.cwd(), path)
   if (Buffer.byteLength(near) <= SOCKET_PATH_BYTES_MAX) return near
-  throw new Error(`the path of the data directory is too long: ${path}`)
+  throw unusable(dirname(path), 'its path is too long')
 }
 
 function codeOf(error: unknown): unknown {
