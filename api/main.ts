@@ -51,6 +51,10 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     {
       admit: createAdmission({ tokens, store: ports.store }),
       warn: (message, fields) => logger.warn(fields, message),
+      fatal: (error) => {
+        logger.error({ err: error }, 'cannot go on without a restart')
+        process.exit(1)
+      },
     },
   )
   const passwords = openPasswords()

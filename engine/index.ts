@@ -14,7 +14,7 @@ export { partitionOf } from './runtime/partition.ts'
 export async function createEngine(
   ports: Ports,
   settings: EngineSettings,
-  means: Pick<EngineMeans, 'admit' | 'warn'>,
+  means: Pick<EngineMeans, 'admit' | 'warn' | 'fatal'>,
 ): Promise<LocalEngine> {
   const engine = new LocalEngine(ports, settings, {
     ...means,

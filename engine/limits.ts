@@ -65,6 +65,10 @@ export const LIMITS = {
   asksWaitingMax: 10_000,
   sweepEveryMs: 250,
   attemptsMax: 5,
+  /** A batch takes milliseconds: a thread that is at one for so long hangs, and is replaced. */
+  taskTimeoutMs: 30_000,
+  /** Requests that wait for their device's answer. */
+  repliesWaitingMax: 10_000,
 
   // --- telemetry
   telemetryFieldsMax: 1_000,

@@ -4,7 +4,8 @@
 //
 // Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3). A request's payload is msgpack.
 
-export const FRAME = { message: 0, opened: 1, closed: 2, request: 3 } as const
+/** `parked` is never written to the log: it stands where a message was taken out, see `withoutFrames`. */
+export const FRAME = { message: 0, opened: 1, closed: 2, request: 3, parked: 4 } as const
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
 const FRAME_HEADER_BYTES = 17
 export const FLAG_RETAIN = 4
@@ -76,6 +77,18 @@ export class BundleWriter {
     grown.set(this.#bytes.subarray(0, this.#length))
     this.#bytes = grown
   }
+}
+
+/** The same bundle with these frames parked: the others keep their places. */
+export function withoutFrames(body: Uint8Array, indexes: ReadonlySet<number>): Uint8Array {
+  const copy = Uint8Array.from(body)
+  let at = 0
+  let index = 0
+  for (const { id, suffix, payload } of readFrames(body)) {
+    if (indexes.has(index++)) copy[at] = FRAME.parked
+    at += FRAME_HEADER_BYTES + id.length + suffix.length + payload.length
+  }
+  return copy
 }
 
 /** Reads the frames of one bundle in order; the views stay valid as long as the bundle's bytes do. */

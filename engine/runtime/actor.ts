@@ -12,7 +12,7 @@ export interface Actor {
   /** Milliseconds; 0 is never. */
   heardAt: number
   telemetryAt: number
-  /** When an `error` whose diagnostics turned good ends; infinity while they are bad. */
+  /** When an `error` ends: some time after the diagnostics turned good; infinity while they are bad or unknown. */
   recoverAt: number
   session: Session | undefined
   connectionSince: Millis | undefined
@@ -51,6 +51,7 @@ type PackedVitals = readonly [
   connectionReason: string | null,
   statusSessionId: string | null,
   latest: Uint8Array | null,
+  recoverAt: number,
 ]
 
 export function encodeVitals(actor: Actor): Uint8Array {
@@ -63,6 +64,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     actor.connectionReason ?? null,
     actor.statusSessionId ?? null,
     actor.latest?.encode() ?? null,
+    actor.recoverAt,
   ]
   return packr.pack(packed)
 }
@@ -71,13 +73,14 @@ export function encodeVitals(actor: Actor): Uint8Array {
 export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): void {
   // Written by encodeVitals, in this format or the data directory is refused.
   const packed = packr.unpack(bytes) as PackedVitals
-  const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest] = packed
+  const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt] = packed
   actor.heardAt = Math.max(actor.heardAt, heardAt)
   actor.telemetryAt = telemetryAt
   actor.connectionSince = since === null ? undefined : Millis(since)
   actor.connectionReason = reason ?? undefined
   actor.statusSessionId = statusSessionId ?? undefined
   actor.latest = latest === null ? undefined : Latest.decode(latest)
+  actor.recoverAt = recoverAt
   if (session === null) return
   if (session[0] >= bootAt)
     actor.session = { number: Micros(session[0]), ip: session[1], since: Millis(session[2]) }

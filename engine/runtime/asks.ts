@@ -8,11 +8,14 @@ interface Waiting {
   readonly ask: Ask
   readonly after: readonly Mark[]
   readonly until: number
+  /** Shards lost over it. */
+  losses: number
   readonly resolve: (answer: Answer) => void
   readonly reject: (fault: Fault) => void
 }
 
 const WAIT_MS = 5_000
+const LOSSES_MAX = 3
 
 export class Asks {
   #waiting: Waiting[] = []
@@ -28,7 +31,7 @@ export class Asks {
         new Fault('OVERLOADED', { retryable: true, message: 'too many questions are waiting' }),
       )
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ask, after, until: this.#ticks() + WAIT_MS, resolve, reject })
+      this.#waiting.push({ ask, after, until: this.#ticks() + WAIT_MS, losses: 0, resolve, reject })
     })
   }
 
@@ -48,9 +51,12 @@ export class Asks {
     return ready
   }
 
-  /** A lost shard answers nothing: these ask again. */
-  putBack(waiting: readonly Waiting[]): void {
-    this.#waiting.unshift(...waiting)
+  /** A lost shard answers nothing: these ask again, unless it is they that it is lost over. */
+  putBack(asked: readonly Waiting[]): void {
+    const again = asked.filter((waiting) => ++waiting.losses < LOSSES_MAX)
+    const fault = new Fault('SHARD_LOST', { retryable: true, message: 'the shard was lost' })
+    for (const waiting of asked) if (waiting.losses >= LOSSES_MAX) waiting.reject(fault)
+    this.#waiting.unshift(...again)
   }
 
   expire(): void {

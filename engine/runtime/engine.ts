@@ -5,10 +5,10 @@ import type { DeviceRequest } from '../domain/device/events.ts'
 import { LIMITS } from '../limits.ts'
 import type { Admission, ConnectAttempt, UplinkHost } from '../ports/broker.ts'
 import type { DependencyHealth, DeviceView, Engine, Ports, Snapshot, Submitted } from '../ports/engine.ts'
-import type { Fault } from '../ports/fault.ts'
+import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
 import type { Store } from '../ports/store.ts'
-import type { Bucket, BucketQuery } from '../ports/telemetry.ts'
+import type { Block, Bucket, BucketQuery } from '../ports/telemetry.ts'
 import type { Users } from '../ports/users.ts'
 import { LocalFeed } from './feed.ts'
 import { Ingest } from './ingest.ts'
@@ -18,7 +18,7 @@ import { partitionOf, partitionsOfShards } from './partition.ts'
 import type { Proposal, ShardSettings } from './protocol.ts'
 import { Replies } from './replies.ts'
 import { packRequest } from './requests.ts'
-import { Runner } from './runner.ts'
+import { Runner, type RunnerSettings } from './runner.ts'
 import type { Schedule } from './schedule.ts'
 import { packSession } from './sessions.ts'
 import { Settler } from './settler.ts'
@@ -40,6 +40,8 @@ export interface EngineMeans {
   readonly newId: () => string
   /** For the operator: something is wrong and is being dealt with. */
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  /** The process should end: only another one can go on. Nothing that was promised is lost. */
+  readonly fatal: (error: unknown) => void
 }
 
 const SETTLE_EVERY_MS = 60_000
@@ -61,7 +63,7 @@ export class LocalEngine implements Engine {
   readonly #metrics: Metrics
   readonly #stops: (() => void)[] = []
   #mqttUrl = ''
-  #brokerFault: Fault | undefined
+  #isClosing = false
 
   constructor(ports: Ports, settings: EngineSettings, means: EngineMeans) {
     this.#ports = ports
@@ -70,10 +72,14 @@ export class LocalEngine implements Engine {
     this.users = ports.users
     this.#metrics = new Metrics(settings.build)
     this.#replies = new Replies(() => ports.clock.ticks())
-    this.#ingest = new Ingest({ log: ports.log, clock: ports.clock, schedule: means.schedule })
-    this.#feed = new LocalFeed((want) => {
-      for (const runner of this.#runners) runner.want(want)
-    })
+    const { schedule, fatal } = means
+    this.#ingest = new Ingest({ log: ports.log, clock: ports.clock, schedule, fatal })
+    this.#feed = new LocalFeed(
+      (want) => {
+        for (const runner of this.#runners) runner.want(want)
+      },
+      (error) => means.warn('a listener of the feed failed', { err: error }),
+    )
     this.feed = this.#feed
     this.#settler = new Settler(ports, async () => {
       await Promise.all(this.#runners.map((runner) => runner.flush()))
@@ -98,6 +104,7 @@ export class LocalEngine implements Engine {
     for (const runner of this.#runners) runner.start()
     this.#stops.push(
       schedule.every(LIMITS.sweepEveryMs, () => {
+        this.#ingest.tick()
         for (const runner of this.#runners) runner.tick()
         this.#replies.expire()
       }),
@@ -113,6 +120,7 @@ export class LocalEngine implements Engine {
   }
 
   async submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
+    if (this.#isClosing) throw closing()
     const requestId = this.#means.newId()
     const reply = this.#replies.await(requestId)
     const payload = packRequest({ requestId, deviceId, by, request })
@@ -134,7 +142,9 @@ export class LocalEngine implements Engine {
     const byRunner = new Map<Runner, DeviceId[]>()
     for (const id of deviceIds) {
       const runner = this.#runnerFor(id)
-      byRunner.set(runner, [...(byRunner.get(runner) ?? []), id])
+      const ids = byRunner.get(runner)
+      if (ids === undefined) byRunner.set(runner, [id])
+      else ids.push(id)
     }
     const found = new Map<DeviceId, DeviceView | undefined>()
     const ask = async ([runner, ids]: readonly [Runner, readonly DeviceId[]]) => {
@@ -171,7 +181,7 @@ export class LocalEngine implements Engine {
     const isUp = this.#ports.telemetry.isUp()
     return [
       { name: 'log', ok: fault === undefined, detail: fault?.message ?? 'appending' },
-      { name: 'broker', ok: this.#mqttUrl !== '' && this.#brokerFault === undefined, detail: this.#mqttUrl },
+      { name: 'broker', ok: this.#mqttUrl !== '', detail: this.#mqttUrl },
       { name: 'telemetry', ok: isUp, detail: isUp ? 'answering' : 'not answering; rows wait in the log' },
     ]
   }
@@ -185,33 +195,34 @@ export class LocalEngine implements Engine {
     try {
       await this.#settler.settle()
     } catch (error) {
-      this.#means.warn('rollups could not be settled, trying again', { err: error })
+      if (!this.#isClosing) this.#means.warn('rollups could not be settled, trying again', { err: error })
     }
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true
     for (const stop of this.#stops) stop()
     await this.#ports.broker.close()
     await this.#ingest.close()
     await Promise.all(this.#runners.map((runner) => runner.close(CLOSE_MS)))
+    this.#replies.fail(closing())
     for (const inserter of this.#inserters) inserter.close()
     await this.#ports.telemetry.close()
     await this.#ports.store.close()
     await this.#ports.log.close()
   }
 
-  #newRunner(shard: number, settings: Omit<ShardSettings, 'life'>): Runner {
+  #newRunner(shard: number, settings: RunnerSettings): Runner {
     const { clock, log, store, telemetry } = this.#ports
-    const { schedule, openThread, warn } = this.#means
-    const cutAt = new Map<string, Millis>()
+    const { schedule, openThread, warn, fatal } = this.#means
+    const cutAt = new WeakMap<Block, Millis>()
     const inserter = new Inserter({
       telemetry,
       schedule,
       ticks: () => clock.ticks(),
       events: {
         inserted: (block, seconds) => {
-          const since = cutAt.get(block.token)
-          cutAt.delete(block.token)
+          const since = cutAt.get(block)
           this.#metrics.inserted(
             block,
             seconds,
@@ -238,19 +249,22 @@ export class LocalEngine implements Engine {
       {
         perform: (proposal) => this.#perform(proposal),
         worked: (result) => {
-          for (const block of result.blocks) cutAt.set(block.token, result.blocksSince)
+          for (const block of result.blocks) cutAt.set(block, result.blocksSince)
           this.#metrics.worked(shard, result)
         },
         saveFailed: (fault) => {
           this.#metrics.saveFailed()
           warn('the store does not save, trying again', { err: fault })
         },
+        readFailed: (error) => warn('the log cannot be read, trying again', { shard, err: error }),
+        fatal,
         lost: (error) => {
           this.#metrics.lost()
           warn('a shard was lost and is loaded again', { shard, err: error })
         },
         horizon: () => this.#settler.horizon(),
-        isHearing: () => this.#ingest.fault() === undefined,
+        now: () => this.#ingest.now(),
+        heardUpTo: () => (this.#ingest.fault() === undefined ? this.#ingest.durableUpTo() : undefined),
       },
     )
   }
@@ -296,4 +310,8 @@ export class LocalEngine implements Engine {
       return { partition, seq: ends[partition] ?? 0 }
     })
   }
+}
+
+function closing(): Fault {
+  return new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
 }

@@ -7,9 +7,12 @@ export type Want = { readonly all: boolean; readonly devices: ReadonlySet<Device
 export class LocalFeed implements Feed {
   readonly #listeners = new Set<(events: readonly FeedEvent[]) => void>()
   readonly #onWant: (want: Want) => void
+  readonly #onError: (error: unknown) => void
 
-  constructor(onWant: (want: Want) => void) {
+  /** `onError`: a listener threw. */
+  constructor(onWant: (want: Want) => void, onError: (error: unknown) => void) {
     this.#onWant = onWant
+    this.#onError = onError
   }
 
   listen(listener: (events: readonly FeedEvent[]) => void): () => void {
@@ -23,6 +26,12 @@ export class LocalFeed implements Feed {
 
   tell(events: readonly FeedEvent[]): void {
     if (events.length === 0) return
-    for (const listener of this.#listeners) listener(events)
+    for (const listener of this.#listeners)
+      try {
+        listener(events)
+      } catch (error) {
+        // One listener's mistake is neither the other listeners' nor the engine's.
+        this.#onError(error)
+      }
   }
 }

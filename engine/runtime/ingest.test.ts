@@ -49,12 +49,18 @@ const message = (text: string): UplinkMessage => ({
 function setUp() {
   const time = new SimTime(Millis(1_000_000))
   const log = new HeldLog()
-  const ingest = new Ingest({ log, clock: time, schedule: time.newLife().schedule })
+  const fatal: Fault[] = []
+  const ingest = new Ingest({
+    log,
+    clock: time,
+    schedule: time.newLife().schedule,
+    fatal: (fault) => fatal.push(fault),
+  })
   const release = async () => {
     log.held.shift()?.()
     await time.advance(0)
   }
-  return { time, log, ingest, release }
+  return { time, log, ingest, release, fatal }
 }
 
 const framesOf = (bundles: readonly Bundle[] | undefined) =>
@@ -165,7 +171,12 @@ test('receive times are unique, increasing, and go on after a restart with an ol
   await time.advance(10)
   await release()
   const earlier = new SimTime(Millis(5))
-  const again = new Ingest({ log, clock: earlier, schedule: earlier.newLife().schedule })
+  const again = new Ingest({
+    log,
+    clock: earlier,
+    schedule: earlier.newLife().schedule,
+    fatal: () => {},
+  })
   expect(again.nextAt()).toBeGreaterThan(log.latestAt())
 })
 

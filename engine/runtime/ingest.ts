@@ -5,19 +5,12 @@
 //     appends, not a longer queue of them.
 // I2. A failed append is tried again with the same device messages until it succeeds: nothing was acknowledged, so
 //     nothing is lost, and nothing behind it overtakes.
-// I3. Receive times are unique and increasing over all devices of this process, and across restarts.
+// I3. Receive times are unique and increasing over all devices of this process, and across restarts. When the clock
+//     is set back they go on from where they were, at half the pace of time, until the clock has caught up.
 // I4. Requests are not tried again: who asked is told at once, and what was asked for does not happen later.
 import { Buffer } from 'node:buffer'
-import { type DeviceId, Micros, Partition } from '../../schemas/ids.ts'
-import {
-  BundleWriter,
-  FLAG_RETAIN,
-  FLAG_WILL,
-  FRAME,
-  type Frame,
-  type FrameKind,
-  readFrames,
-} from '../domain/bundle.ts'
+import { type DeviceId, Micros, Millis, Partition, toMillis } from '../../schemas/ids.ts'
+import { BundleWriter, FLAG_RETAIN, FLAG_WILL, FRAME, type FrameKind, readFrames } from '../domain/bundle.ts'
 import { LIMITS } from '../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -40,6 +33,7 @@ interface Append {
   readonly sessions: readonly DeviceSession[]
   readonly counts: readonly number[]
   readonly settled: readonly ((fault: Fault | undefined) => void)[]
+  readonly firstAt: number
   readonly latestAt: Micros
 }
 
@@ -47,6 +41,8 @@ const NO_BYTES = new Uint8Array(0)
 const LINGER_MS = 3
 const RETRY_MS = 250
 const RETRY_MAX_MS = 2_000
+/** Receive times that are further ahead of the clock are so because the clock was set back. */
+const AHEAD_MICROS = 1_000_000
 
 export class Ingest {
   readonly #log: Log
@@ -56,6 +52,11 @@ export class Ingest {
   /** Partitions with frames that are not yet under way. */
   #filled: number[] = []
   #full: Bundle[] = []
+  /** Appends as large as they may be, waiting for their turn. */
+  #sealed: Append[] = []
+  #sealedBytes = 0
+  /** The receive time of the first frame collected; 0 while there is none. */
+  #firstAt = 0
   #sessions: DeviceSession[] = []
   #counts: number[] = []
   #settled: ((fault: Fault | undefined) => void)[] = []
@@ -63,17 +64,24 @@ export class Ingest {
   #latestAt: number
   #underWay: Promise<void> | undefined
   #underWayBytes = 0
+  #underWaySince = 0
   #lastAppendTicks = 0
   #isScheduled = false
   #isClosed = false
+  /** The log will take nothing more in this life of the process. */
+  #isDead = false
+  #lastTicks: number
+  readonly #fatal: (fault: Fault) => void
   #fault: Fault | undefined
   #totals = { messages: 0, appends: 0, appendFailures: 0, bytes: 0 }
   readonly #suffixes = new Map<string, Uint8Array>()
 
-  constructor(options: { log: Log; clock: Clock; schedule: Schedule }) {
+  constructor(options: { log: Log; clock: Clock; schedule: Schedule; fatal: (fault: Fault) => void }) {
     this.#log = options.log
     this.#clock = options.clock
     this.#schedule = options.schedule
+    this.#fatal = options.fatal
+    this.#lastTicks = options.clock.ticks()
     this.#latestAt = options.log.latestAt()
     for (let partition = 0; partition < LIMITS.partitions; partition++) this.#writers.push(new BundleWriter())
   }
@@ -83,6 +91,26 @@ export class Ingest {
     const now = this.#clock.now() * 1000
     this.#latestAt = now > this.#latestAt ? now : this.#latestAt + 1
     return Micros(this.#latestAt)
+  }
+
+  /** The time messages get now. */
+  now(): Millis {
+    return Millis(Math.max(this.#clock.now(), Math.floor(this.#latestAt / 1000)))
+  }
+
+  /** Every message received before is durable. */
+  durableUpTo(): Millis {
+    const since = this.#underWaySince || this.#sealed[0]?.firstAt || this.#firstAt
+    return since === 0 ? this.now() : toMillis(Micros(since))
+  }
+
+  /** Called every quarter second or so: time goes on although the clock was set back (I3). */
+  tick(): void {
+    const ticks = this.#clock.ticks()
+    const passed = ticks - this.#lastTicks
+    this.#lastTicks = ticks
+    if (this.#latestAt - this.#clock.now() * 1000 > AHEAD_MICROS)
+      this.#latestAt += Math.floor((passed * 1000) / 2)
   }
 
   message(session: DeviceSession, message: UplinkMessage): void {
@@ -127,7 +155,7 @@ export class Ingest {
   }
 
   isCongested(): boolean {
-    return this.#collectedBytes + this.#underWayBytes > LIMITS.ingestPendingBytesMax
+    return this.#pendingBytes() > LIMITS.ingestPendingBytesMax
   }
 
   /** The fault that appends fail with just now. */
@@ -136,12 +164,12 @@ export class Ingest {
   }
 
   counts(): IngestCounts {
-    return { ...this.#totals, pendingBytes: this.#collectedBytes + this.#underWayBytes }
+    return { ...this.#totals, pendingBytes: this.#pendingBytes() }
   }
 
   /** Resolves when everything taken so far is durable. */
   async drain(): Promise<void> {
-    while (this.#underWay !== undefined || this.#collectedBytes > 0) {
+    while (!this.#isDead && (this.#underWay !== undefined || this.#isWaiting())) {
       if (this.#underWay === undefined) this.#begin()
       await this.#underWay
       if (this.#fault !== undefined) return
@@ -151,6 +179,14 @@ export class Ingest {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.drain()
+  }
+
+  #pendingBytes(): number {
+    return this.#collectedBytes + this.#sealedBytes + this.#underWayBytes
+  }
+
+  #isWaiting(): boolean {
+    return this.#collectedBytes > 0 || this.#sealed.length > 0
   }
 
   #suffix(text: string): Uint8Array {
@@ -169,11 +205,14 @@ export class Ingest {
     suffix: Uint8Array,
     payload: Uint8Array,
   ): void {
+    if (this.#collectedBytes >= LIMITS.commitBytesMax) this.#seal()
     const writer = this.#writers[partition]
     if (writer === undefined) throw new RangeError(`no partition ${partition}`)
     if (writer.length === 0) this.#filled.push(partition)
     const before = writer.length
-    writer.add({ kind, flags, receivedAt: this.nextAt(), id, suffix, payload })
+    const receivedAt = this.nextAt()
+    if (this.#firstAt === 0) this.#firstAt = receivedAt
+    writer.add({ kind, flags, receivedAt, id, suffix, payload })
     this.#collectedBytes += writer.length - before
     if (writer.length >= LIMITS.bundleBytesMax - LIMITS.packetBytesMax) {
       this.#full.push({ partition, body: writer.take() })
@@ -188,18 +227,29 @@ export class Ingest {
     const rest = this.#lastAppendTicks + LINGER_MS - this.#clock.ticks()
     this.#schedule.after(Math.max(0, rest), () => {
       this.#isScheduled = false
-      if (this.#underWay === undefined && this.#collectedBytes > 0) this.#begin()
+      if (this.#underWay === undefined && this.#isWaiting()) this.#begin()
     })
   }
 
-  #begin(): void {
+  #seal(): void {
     const append = this.#collect()
+    this.#sealed.push(append)
+    this.#sealedBytes += append.bytes
+  }
+
+  #begin(): void {
+    if (this.#isDead) return
+    const sealed = this.#sealed.shift()
+    if (sealed !== undefined) this.#sealedBytes -= sealed.bytes
+    const append = sealed ?? this.#collect()
     this.#lastAppendTicks = this.#clock.ticks()
     this.#underWayBytes = append.bytes
+    this.#underWaySince = append.firstAt
     this.#underWay = this.#append(append).finally(() => {
       this.#underWay = undefined
       this.#underWayBytes = 0
-      if (this.#collectedBytes > 0 && !this.#isScheduled) this.#plan()
+      this.#underWaySince = 0
+      if (this.#isWaiting() && !this.#isScheduled && !this.#isClosed) this.#plan()
     })
   }
 
@@ -216,8 +266,10 @@ export class Ingest {
       sessions: this.#sessions,
       counts: this.#counts,
       settled: this.#settled,
+      firstAt: this.#firstAt,
       latestAt: Micros(this.#latestAt),
     }
+    this.#firstAt = 0
     this.#full = []
     this.#filled = []
     this.#sessions = []
@@ -239,7 +291,11 @@ export class Ingest {
           error instanceof Fault ? error : new Fault('LOG_UNAVAILABLE', { retryable: true, cause: error })
         this.#fault = fault
         if (attempt === 0) append = this.#refuseRequests(append, fault)
-        if (this.#isClosed) return
+        if (!fault.retryable) {
+          this.#isDead = true
+          this.#fatal(fault)
+        }
+        if (this.#isClosed || this.#isDead) return
         // With nothing left to try again, the next append tells whether it is over.
         const isOver = append.bundles.length === 0
         await this.#schedule.sleep(isOver ? RETRY_MAX_MS : Math.min(RETRY_MS * 2 ** attempt, RETRY_MAX_MS))
@@ -254,36 +310,26 @@ export class Ingest {
 
   /** By I4: those of the append, which comes back without them, and those that wait behind it. */
   #refuseRequests(append: Append, fault: Fault): Append {
-    const waiting = this.#settled
-    this.#settled = []
-    for (const settled of [...append.settled, ...waiting]) settled(fault)
-    if (waiting.length > 0) {
-      this.#full = withoutRequests(this.#full)
-      for (const writer of this.#writers) {
-        const body = writer.length > 0 ? writer.take() : NO_BYTES
-        for (const frame of deviceFrames(body)) writer.add(frame)
-      }
-      this.#filled = this.#filled.filter((partition) => this.#writers[partition]?.length !== 0)
-      this.#collectedBytes = bytesOf(this.#full) + this.#writers.reduce((sum, { length }) => sum + length, 0)
+    this.#sealed = this.#sealed.map((one) => withoutRequests(one, fault))
+    this.#sealedBytes = this.#sealed.reduce((sum, { bytes }) => sum + bytes, 0)
+    if (this.#settled.length > 0) {
+      const waiting = withoutRequests(this.#collect(), fault)
+      // What was collected is collected still, with what comes going behind it.
+      this.#sealed.push(waiting)
+      this.#sealedBytes += waiting.bytes
     }
-    if (append.settled.length === 0) return append
-    const bundles = withoutRequests(append.bundles)
-    return { ...append, bundles, bytes: bytesOf(bundles), settled: [] }
+    return withoutRequests(append, fault)
   }
 }
 
-function withoutRequests(bundles: readonly Bundle[]): Bundle[] {
-  return bundles.flatMap(({ partition, body }) => {
+/** The same append without its requests, which are told of the fault. */
+function withoutRequests(append: Append, fault: Fault): Append {
+  if (append.settled.length === 0) return append
+  for (const settled of append.settled) settled(fault)
+  const bundles = append.bundles.flatMap(({ partition, body }) => {
     const writer = new BundleWriter()
-    for (const frame of deviceFrames(body)) writer.add(frame)
+    for (const frame of readFrames(body)) if (frame.kind !== FRAME.request) writer.add(frame)
     return writer.length > 0 ? [{ partition, body: writer.take() }] : []
   })
-}
-
-function* deviceFrames(body: Uint8Array): Generator<Frame> {
-  for (const frame of readFrames(body)) if (frame.kind !== FRAME.request) yield frame
-}
-
-function bytesOf(bundles: readonly Bundle[]): number {
-  return bundles.reduce((sum, { body }) => sum + body.length, 0)
+  return { ...append, bundles, bytes: bundles.reduce((sum, { body }) => sum + body.length, 0), settled: [] }
 }

@@ -1,98 +1,82 @@
-// An entry that kills its shard must not stall its partition (R10): after a second death the entries of the batch
-// are tried one by one, and one that kills again and again is parked.
-import { Buffer } from 'node:buffer'
-import type { DeviceId, Micros } from '../../schemas/ids.ts'
-import { topicOf } from '../../schemas/topics.ts'
-import { type Frame, readFrames } from '../domain/bundle.ts'
+// A message that kills its shard must not stall its partition (R10). The shard says which message it is at; one it
+// dies at again and again is parked: it becomes a dead letter and is left out of every later batch of this process.
+
+import { type Frame, readFrames, withoutFrames } from '../domain/bundle.ts'
 import { LIMITS } from '../limits.ts'
 import type { Entry } from '../ports/log.ts'
 import type { DeadLetter, Store } from '../ports/store.ts'
-import type { Portion } from './source.ts'
+import type { Suspect } from './progress.ts'
+import { toDeadLetter } from './proposal.ts'
+
+/** Messages remembered as last seen in a death; that many different ones are not to blame for anything. */
+const SUSPECTS_MAX = 100
 
 export class Poison {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'deadLetters'>
+  readonly #park: (letter: DeadLetter) => Promise<void>
   #deaths = 0
-  #careful: Entry[] = []
-  #rows = true
-  /** Its rows would kill the next life alike: parked entries are left out of every later batch. */
-  readonly #parked = new Set<string>()
+  readonly #suspects = new Map<string, number>()
+  readonly #parked = new Map<string, Set<number>>()
 
-  constructor(store: Store) {
+  /** `park` resolves once the letter is saved. */
+  constructor(store: Pick<Store, 'deadLetters'>, park: (letter: DeadLetter) => Promise<void>) {
     this.#store = store
+    this.#park = park
   }
 
-  /** Deaths since the last batch that passed. */
+  /** Deaths since entries last passed. */
   get deaths(): number {
     return this.#deaths
   }
 
   passed(): void {
-    if (this.#careful.length === 0) this.#deaths = 0
-  }
-
-  /** The rest of a batch that is tried entry by entry. */
-  next(): Portion | undefined {
-    const entry = this.#careful.shift()
-    return entry === undefined ? undefined : { entries: [entry], rows: this.#rows }
-  }
-
-  /** What of a portion may be tried together: without what is parked, and alone after a second death. */
-  narrow(portion: Portion): Portion | undefined {
-    const entries =
-      this.#parked.size === 0
-        ? portion.entries
-        : portion.entries.filter((entry) => !this.#parked.has(keyOf(entry)))
-    const [first, ...rest] = entries
-    if (first === undefined) return undefined
-    if (this.#deaths < 2 || rest.length === 0) return { entries, rows: portion.rows }
-    this.#careful = rest
-    this.#rows = portion.rows
-    return { entries: [first], rows: portion.rows }
-  }
-
-  /** The shard is read again from the log: nothing tried one by one is left over. */
-  startOver(): void {
-    this.#careful = []
-  }
-
-  async suspect(entries: readonly Entry[]): Promise<void> {
-    this.#deaths++
-    const [entry] = entries
-    if (entries.length !== 1 || entry === undefined || this.#deaths < LIMITS.attemptsMax) return
-    await this.#store.save({
-      applied: [
-        { partition: entry.partition, seq: Math.max(entry.seq, this.#store.applied()[entry.partition] ?? 0) },
-      ],
-      changed: [],
-      late: [],
-      history: [],
-      deadLetters: toDeadLetters(entry),
-    })
-    this.#parked.add(keyOf(entry))
     this.#deaths = 0
   }
+
+  /** The entries as they may be tried: without what is parked, which its positions still count. */
+  disarm(entries: readonly Entry[]): readonly Entry[] {
+    if (this.#parked.size === 0) return entries
+    return entries.map((entry) => {
+      const indexes = this.#parked.get(keyOf(entry))
+      return indexes === undefined ? entry : { ...entry, body: withoutFrames(entry.body, indexes) }
+    })
+  }
+
+  /** The shard died with these entries, at this message if it was at one. */
+  async died(entries: readonly Entry[], suspect: Suspect | undefined): Promise<void> {
+    this.#deaths++
+    if (suspect === undefined) return
+    const { partition, seq, index } = suspect
+    const entry = entries.find((one) => one.partition === partition && one.seq === seq)
+    const frame = entry === undefined ? undefined : frameAt(entry, index)
+    if (entry === undefined || frame === undefined) return
+    const key = `${keyOf(entry)} ${index}`
+    const deaths = (this.#suspects.get(key) ?? 0) + 1
+    if (this.#suspects.size >= SUSPECTS_MAX) this.#suspects.clear()
+    this.#suspects.set(key, deaths)
+    const detail = `its thread died on this message ${deaths} times`
+    const letter = toDeadLetter(frame, { entry, index, reason: 'SHARD_CRASH', detail })
+    const isKnown = this.#isParked(letter)
+    if (deaths < LIMITS.attemptsMax && !isKnown) return
+    if (!isKnown) await this.#park(letter)
+    this.#suspects.delete(key)
+    const parked = this.#parked.get(keyOf(entry)) ?? new Set()
+    this.#parked.set(keyOf(entry), parked.add(index))
+  }
+
+  /** By an earlier life of the process. */
+  #isParked({ id, deviceId }: DeadLetter): boolean {
+    const { letters } = this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
+    return letters.some((letter) => letter.id === id)
+  }
+}
+
+function frameAt(entry: Entry, index: number): Frame | undefined {
+  let at = 0
+  for (const frame of readFrames(entry.body)) if (at++ === index) return frame
+  return undefined
 }
 
 function keyOf({ partition, seq }: Entry): string {
   return `${partition} ${seq}`
-}
-
-function toDeadLetters(entry: Entry): readonly DeadLetter[] {
-  return [...readFrames(entry.body)].map((frame, index) => toDeadLetter(entry, frame, index))
-}
-
-function toDeadLetter(entry: Entry, frame: Frame, index: number): DeadLetter {
-  // Both written by the ingress.
-  const deviceId = Buffer.from(frame.id).toString('latin1') as DeviceId
-  const receivedAt = frame.receivedAt as Micros
-  return {
-    id: `dl_${entry.partition}_${entry.seq}_${index}`,
-    deviceId,
-    topic: topicOf(deviceId, Buffer.from(frame.suffix).toString('utf8')),
-    reason: 'SHARD_CRASH',
-    detail: 'the thread died on this message, or on one of the same bundle, again and again',
-    payload: frame.payload.slice(0, LIMITS.deadLetterPayloadBytesMax),
-    payloadBytes: frame.payload.length,
-    receivedAt,
-  }
 }

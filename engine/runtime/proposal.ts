@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
 import { topicOf } from '../../schemas/topics.ts'
-import type { Frame } from '../domain/bundle.ts'
+import { FRAME, type Frame } from '../domain/bundle.ts'
 import type { Effect } from '../domain/device/events.ts'
 import type { Device } from '../domain/device/record.ts'
 import type { Mark as ColumnsMark } from '../domain/telemetry/columns.ts'
@@ -42,9 +42,21 @@ export interface Open {
   reach(entry: Entry, isNew: boolean): void
   reached(): readonly Mark[]
   park(frame: Frame, place: Place, reason: string, detail: string): void
+  /** From this message on the entry cannot be read. */
+  parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
   perform(effects: readonly Effect[], view: DeviceView, now: Millis): Effect | undefined
   proposal(): Proposal
+}
+
+const NO_BYTES = new Uint8Array(0)
+const NO_FRAME: Frame = {
+  kind: FRAME.parked,
+  flags: 0,
+  receivedAt: 0,
+  id: NO_BYTES,
+  suffix: NO_BYTES,
+  payload: NO_BYTES,
 }
 
 export function openProposal(): Open {
@@ -67,7 +79,10 @@ export function openProposal(): Open {
     reached: () => toMarks(reached),
     park(frame, place, reason, detail) {
       // Read again only for its rows (S1): it was parked the first time.
-      if (place.isNew) deadLetters.push(toDeadLetter(frame, place, reason, detail))
+      if (place.isNew) deadLetters.push(toDeadLetter(frame, { ...place, reason, detail }))
+    },
+    parkRest(entry, index, detail) {
+      deadLetters.push(toDeadLetter(NO_FRAME, { entry, index, reason: 'UNREADABLE', detail }))
     },
     late(deviceId, hour) {
       late.set(`${deviceId} ${hour}`, { deviceId, hour })
@@ -101,7 +116,16 @@ function toMarks(seqs: ReadonlyMap<Partition, number>): readonly Mark[] {
   return [...seqs].map(([partition, seq]) => ({ partition, seq }))
 }
 
-function toDeadLetter(frame: Frame, { entry, index }: Place, reason: string, detail: string): DeadLetter {
+export function toDeadLetter(
+  frame: Frame,
+  about: {
+    readonly entry: Entry
+    readonly index: number
+    readonly reason: string
+    readonly detail: string
+  },
+): DeadLetter {
+  const { entry, index, reason, detail } = about
   // Written by the ingress from a valid device id.
   const deviceId = Buffer.from(frame.id).toString('latin1') as DeviceId
   return {
@@ -110,7 +134,8 @@ function toDeadLetter(frame: Frame, { entry, index }: Place, reason: string, det
     topic: topicOf(deviceId, Buffer.from(frame.suffix).toString('utf8')),
     reason,
     detail,
-    payload: frame.payload.slice(0, LIMITS.deadLetterPayloadBytesMax),
+    // A copy: the frame is a view of its whole commit.
+    payload: Uint8Array.from(frame.payload.subarray(0, LIMITS.deadLetterPayloadBytesMax)),
     payloadBytes: frame.payload.length,
     // Written by the ingress.
     receivedAt: frame.receivedAt as Micros,

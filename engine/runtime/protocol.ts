@@ -6,6 +6,7 @@ import type { FeedEvent } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
 import type { Save, StoredDevice } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
+import type { Progress } from './progress.ts'
 
 export interface ShardSettings {
   readonly partitions: readonly Partition[]
@@ -14,6 +15,8 @@ export interface ShardSettings {
   readonly bootAt: Micros
   /** Distinct per life of a shard: block tokens never meet those of an earlier life. */
   readonly life: string
+  /** Where the shard says what it is at. */
+  readonly progress: Progress
 }
 
 export interface Mark {

@@ -1,4 +1,5 @@
 // Requests that wait for their device's answer. What is not answered in time is a fault: nothing is known of it.
+import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Reply } from './protocol.ts'
 
@@ -9,6 +10,7 @@ interface Waiting {
 }
 
 const WAIT_MS = 10_000
+const NO_REPLY = 'the request was not applied in time'
 
 export class Replies {
   readonly #waiting = new Map<string, Waiting>()
@@ -18,7 +20,10 @@ export class Replies {
     this.#ticks = ticks
   }
 
+  /** Throws a fault when too many wait. */
   await(requestId: string): Promise<Reply> {
+    if (this.#waiting.size >= LIMITS.repliesWaitingMax)
+      throw new Fault('OVERLOADED', { retryable: true, message: 'too many requests are waiting' })
     return new Promise((resolve, reject) => {
       this.#waiting.set(requestId, { resolve, reject, until: this.#ticks() + WAIT_MS })
     })
@@ -40,7 +45,12 @@ export class Replies {
     for (const [requestId, { until, reject }] of this.#waiting) {
       if (until > now) return
       this.#waiting.delete(requestId)
-      reject(new Fault('OVERLOADED', { retryable: true, message: 'the request was not applied in time' }))
+      reject(new Fault('OVERLOADED', { retryable: true, message: NO_REPLY }))
     }
+  }
+
+  fail(fault: Fault): void {
+    for (const { reject } of this.#waiting.values()) reject(fault)
+    this.#waiting.clear()
   }
 }

@@ -3,26 +3,32 @@
 //
 // H1. One task is in flight at a time, and one proposal is unsettled at a time.
 // H2. The verdict on a proposal rides on the next task.
-// H3. Effects are performed after their save, before the next proposal's.
+// H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next life.
 // H4. A shard that is lost is opened again from the store and the log; nothing of it is missed (R1).
+// H5. Only a task that fails loses its shard. What is wrong on this side of it is a bug, and ends the process.
 
 import type { Millis } from '../../schemas/ids.ts'
 import { LIMITS } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import { Fault } from '../ports/fault.ts'
-import type { Log, Positions } from '../ports/log.ts'
+import type { Entry, Log, Positions } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { Want } from './feed.ts'
 import type { Inserter } from './inserter.ts'
 import { Poison } from './poison.ts'
+import { leave, newProgress, suspectOf } from './progress.ts'
 import type { Answer, Ask, Mark, Proposal, ShardSettings, WorkResult, WorkTask } from './protocol.ts'
+import { Saver } from './saver.ts'
 import type { Schedule } from './schedule.ts'
 import { type Portion, Source } from './source.ts'
 import type { ShardThread } from './thread.ts'
 import { Wake } from './wake.ts'
 import { Watch } from './watch.ts'
+
+/** What is the same for each life of the shard. */
+export type RunnerSettings = Omit<ShardSettings, 'life' | 'progress'>
 
 export interface RunnerPorts {
   readonly clock: Clock
@@ -38,54 +44,87 @@ export interface RunnerEvents {
   perform(proposal: Proposal): void
   worked(result: WorkResult): void
   saveFailed(fault: Fault): void
+  readFailed(error: unknown): void
   lost(fault: unknown): void
+  /** It cannot go on in this life of the process. */
+  fatal(error: unknown): void
   /** Telemetry before this instant has rollups, or is about to. */
   horizon(): Millis
-  /** False while the log fails: then silence proves nothing. */
-  isHearing(): boolean
+  /** The time messages get now. */
+  now(): Millis
+  /** All messages received before are in the log; undefined while it fails: then silence proves nothing. */
+  heardUpTo(): Millis | undefined
 }
 
 const RETRY_MS = 250
+const RETRY_MAX_MS = 2_000
+/** A task that is not done after so many ticks never will be. */
+const TASK_TICKS_MAX = Math.ceil(LIMITS.taskTimeoutMs / LIMITS.sweepEveryMs)
+/** For the loop to end before its thread is taken from it. */
+const LAST_TASK_MS = 1_000
 
 export class Runner {
-  readonly #settings: Omit<ShardSettings, 'life'>
+  readonly #settings: RunnerSettings
   readonly #ports: RunnerPorts
   readonly #events: RunnerEvents
   readonly #asks: Asks
   readonly #wake = new Wake()
   readonly #watch: Watch
   readonly #poison: Poison
+  readonly #saver: Saver
   readonly #checkpoints: Checkpointer
+  readonly #progress = newProgress()
   #source: Source
   #thread: ShardThread
   #lives = 0
-  /** What is applied and saved, counting the verdict that rides next. */
-  #applied: number[]
+  /** What is applied and performed, counting the verdict that rides next. It outlives the shard (H3). */
+  readonly #applied: number[]
   #covered: Positions
+  /** What this life of the shard has read and settled: vitals and snapshots reach so far. */
+  #seen: number[]
   #verdict: 'saved' | undefined
-  #isSaving = false
+  #saving: Promise<void> | undefined
   #want: Want | undefined
   #lastWant: Want | undefined
+  /** Ticks that the task in flight has seen. */
+  #ticksInTask = 0
+  #isInTask = false
   #isClosing = false
   #isClosed = false
   #running: Promise<void> | undefined
 
-  constructor(settings: Omit<ShardSettings, 'life'>, ports: RunnerPorts, events: RunnerEvents) {
+  constructor(settings: RunnerSettings, ports: RunnerPorts, events: RunnerEvents) {
+    const { clock, schedule, log, store } = ports
+    const { partitions } = settings
+    const fatal = (fault: Fault) => events.fatal(fault)
+    const failed = (fault: Fault) => events.saveFailed(fault)
     this.#settings = settings
     this.#ports = ports
     this.#events = events
-    this.#asks = new Asks(() => ports.clock.ticks())
-    this.#watch = new Watch(ports.clock)
-    this.#poison = new Poison(ports.store)
-    this.#checkpoints = new Checkpointer(ports, () => this.#wake.poke())
+    this.#asks = new Asks(() => clock.ticks())
+    this.#watch = new Watch({
+      now: () => events.now(),
+      ticks: () => clock.ticks(),
+      heardUpTo: () => events.heardUpTo(),
+    })
+    this.#saver = new Saver(store, schedule, { failed, fatal })
+    this.#poison = new Poison(store, async (letter) => {
+      await this.#saver.save({ applied: [], changed: [], deadLetters: [letter], late: [], history: [] })
+    })
+    this.#checkpoints = new Checkpointer(
+      { partitions, clock, schedule, log, store },
+      { done: () => this.#wake.poke(), failed, fatal },
+    )
     this.#thread = this.#newThread()
-    this.#applied = appliedOf(ports.store)
-    this.#covered = ports.store.inserted()
+    this.#applied = appliedOf(store)
+    this.#covered = store.inserted()
+    this.#seen = [...this.#covered]
     this.#source = this.#newSource()
   }
 
   start(): void {
-    this.#running = this.#run()
+    // by H5
+    this.#running = this.#run().catch((error: unknown) => this.#events.fatal(error))
   }
 
   ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
@@ -104,8 +143,10 @@ export class Runner {
 
   /** Called every `LIMITS.sweepEveryMs`. */
   tick(): void {
-    this.#watch.tick(this.#events.isHearing())
+    this.#watch.tick()
     this.#asks.expire()
+    // Counted in ticks: they stand still with the process.
+    if (this.#isInTask && ++this.#ticksInTask === TASK_TICKS_MAX) void this.#thread.close()
     this.#wake.poke()
   }
 
@@ -127,17 +168,24 @@ export class Runner {
 
   /** Works off what is in the log, checkpoints if it can within `deadlineMs`, and ends the thread. */
   async close(deadlineMs: number): Promise<void> {
+    const { clock, schedule } = this.#ports
     this.#isClosing = true
-    const until = this.#ports.clock.ticks() + deadlineMs
-    while (this.backlog() > 0 && this.#ports.clock.ticks() < until) await this.#ports.schedule.sleep(10)
-    const left = Math.max(0, until - this.#ports.clock.ticks())
-    await Promise.race([this.flush(), this.#ports.schedule.sleep(left)])
+    const until = clock.ticks() + deadlineMs
+    while (this.backlog() > 0 && clock.ticks() < until) await schedule.sleep(10)
+    const flushed = this.flush().catch(() => {
+      // Said by whoever made it fail: here it only means that there is nothing more to wait for.
+    })
+    await Promise.race([flushed, schedule.sleep(Math.max(0, until - clock.ticks()))])
     this.#isClosed = true
+    this.#saver.close()
+    this.#checkpoints.close()
     this.#wake.poke()
+    await Promise.race([this.#running, schedule.sleep(LAST_TASK_MS)])
+    await this.#thread.close()
     await this.#running
+    await this.#saving
     this.#source.close()
     this.#asks.fail(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
-    await this.#thread.close()
   }
 
   async #run(): Promise<void> {
@@ -154,35 +202,48 @@ export class Runner {
 
   /** One task, if there is anything to do. */
   async #step(): Promise<boolean> {
-    const portion = this.#isSaving ? undefined : this.#nextPortion()
-    const applied = this.#applied
-    const asks = this.#asks.take(applied)
-    const sweep = this.#isSaving
-      ? undefined
-      : this.#watch.takeSweep(portion === undefined && this.#source.isCaughtUp())
-    const isCheckpoint = !this.#isSaving && this.#checkpoints.isDue()
+    const isOpen = this.#saving !== undefined
+    const portion = isOpen ? undefined : this.#nextPortion()
+    const isCaughtUp = !isOpen && portion === undefined && this.#source.isCaughtUp()
+    // What is applied and not to be had from the log any more has no vitals.
+    if (isCaughtUp) this.#seen = [...this.#applied]
+    const asks = this.#asks.take(this.#seen)
+    const sweep = isOpen ? undefined : this.#watch.takeSweep(isCaughtUp)
+    const isCheckpoint = !isOpen && this.#checkpoints.isDue(this.#applied, this.#covered)
     const want = this.#want
-    if (
-      portion === undefined &&
-      asks.length === 0 &&
-      sweep === undefined &&
-      !isCheckpoint &&
-      want === undefined
-    )
-      return false
+    const isNeeded =
+      portion !== undefined ||
+      asks.length > 0 ||
+      sweep !== undefined ||
+      isCheckpoint ||
+      want !== undefined ||
+      // How far rows reach is only told with the verdict, and somebody waits for it.
+      (this.#verdict !== undefined && this.#checkpoints.isAsked)
+    if (!isNeeded) return false
     const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint, want })
-    try {
-      const result = await this.#thread.run(task)
-      if (result === undefined) throw new Error('a work task has a result')
-      this.#take(task, result, isCheckpoint)
-      result.answers.forEach((answer, i) => {
-        asks[i]?.resolve(answer)
-      })
-    } catch (error) {
+    const result = await this.#runTask(task)
+    if (result instanceof Error) {
       this.#asks.putBack(asks)
-      await this.#recover(error, portion)
+      await this.#recover(result, task)
+      return true
     }
+    result.answers.forEach((answer, i) => {
+      asks[i]?.resolve(answer)
+    })
+    this.#take(task, result, isCheckpoint)
     return true
+  }
+
+  async #runTask(task: WorkTask): Promise<WorkResult | Error> {
+    this.#isInTask = true
+    this.#ticksInTask = 0
+    try {
+      return (await this.#thread.run(task)) ?? new Error('a work task has a result')
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    } finally {
+      this.#isInTask = false
+    }
   }
 
   #task(parts: {
@@ -207,101 +268,105 @@ export class Runner {
       want: parts.want,
       cut: parts.isCheckpoint ? 'all' : 'due',
       vitals: parts.isCheckpoint,
-      now: this.#ports.clock.now(),
+      now: this.#events.now(),
     }
   }
 
   #take(task: WorkTask, result: WorkResult, isCheckpoint: boolean): void {
     this.#covered = later(this.#covered, result.covered)
     const inserted = this.#ports.inserter.insert(result.blocks)
-    if (isCheckpoint) this.#checkpoints.take(result, inserted)
+    // There is room again.
+    if (result.blocks.length > 0) void inserted.then(() => this.#wake.poke())
+    if (isCheckpoint) this.#checkpoints.take(result, inserted, this.#covered)
     this.#events.worked(result)
     if (task.entries.length === 0 && task.sweep === undefined) return
+    if (task.entries.length > 0) this.#poison.passed()
     const { proposal } = result
+    const { entries } = task
     const isChange = proposal.changed.length + proposal.deadLetters.length + proposal.late.length > 0
-    if (isChange) void this.#save(proposal)
-    else this.#saved(proposal)
-  }
-
-  /** Tries until it is saved: a shard whose proposal hangs answers questions and waits. */
-  async #save(proposal: Proposal): Promise<void> {
-    this.#isSaving = true
-    for (let isSaved = false; !isSaved && !this.#isClosed; ) {
-      try {
-        await this.#ports.store.save(proposal)
-        isSaved = true
-      } catch (error) {
-        this.#events.saveFailed(
-          error instanceof Fault ? error : new Fault('STORE_UNAVAILABLE', { retryable: true, cause: error }),
-        )
-        await this.#ports.schedule.sleep(RETRY_MS)
-      }
+    if (isChange) this.#save(proposal, entries)
+    else {
+      this.#saver.passed(proposal.applied)
+      this.#saved(proposal, entries)
     }
-    this.#isSaving = false
-    this.#saved(proposal)
-    this.#wake.poke()
   }
 
-  #saved(proposal: Proposal): void {
+  /** A shard whose proposal is being saved answers questions and waits. */
+  #save(proposal: Proposal, entries: readonly Entry[]): void {
+    const save = async () => {
+      const isSaved = await this.#saver.save(proposal)
+      this.#saving = undefined
+      if (isSaved) this.#saved(proposal, entries)
+      this.#wake.poke()
+    }
+    this.#saving = save().catch((error: unknown) => this.#events.fatal(error))
+  }
+
+  #saved(proposal: Proposal, entries: readonly Entry[]): void {
     this.#verdict = 'saved'
+    for (const { partition, seq } of entries)
+      this.#seen[partition] = Math.max(this.#seen[partition] ?? 0, seq)
     for (const { partition, seq } of proposal.applied) this.#applied[partition] = seq
-    this.#poison.passed()
     this.#events.perform(proposal)
   }
 
   #nextPortion(): Portion | undefined {
     const { inserter } = this.#ports
     const room = { isFull: inserter.isFull(), isHalfEmpty: inserter.waiting <= LIMITS.blocksWaitingMax / 2 }
-    const portion = this.#poison.next() ?? this.#source.next(this.#covered, room)
-    return portion === undefined ? undefined : this.#poison.narrow(portion)
+    const portion = this.#source.next(this.#covered, room)
+    return portion && { ...portion, entries: this.#poison.disarm(portion.entries) }
   }
 
   /** Opens the shard again until it is loaded (H4). */
-  async #recover(error: unknown, portion: Portion | undefined): Promise<void> {
-    if (portion !== undefined) await this.#poison.suspect(portion.entries)
+  async #recover(error: unknown, task: WorkTask | undefined): Promise<void> {
+    // The thread may have been replaced by an empty one: nothing of it is to be used.
+    await this.#thread.close()
+    const suspect = suspectOf(this.#progress)
+    leave(this.#progress)
+    await this.#poison.died(task?.entries ?? [], suspect)
     for (let cause = error, isLoaded = false; !isLoaded && !this.#isClosed; ) {
       this.#events.lost(cause)
-      await this.#thread.close()
-      await this.#ports.schedule.sleep(Math.min(RETRY_MS * Math.max(1, this.#poison.deaths), 2_000))
-      this.#reopen()
+      await this.#ports.schedule.sleep(Math.min(RETRY_MS * Math.max(1, this.#poison.deaths), RETRY_MAX_MS))
+      await this.#reopen()
       try {
         await this.#load()
         isLoaded = true
       } catch (again) {
         cause = again
+        await this.#thread.close()
       }
     }
   }
 
-  #reopen(): void {
-    this.#checkpoints.abandon()
-    this.#poison.startOver()
+  async #reopen(): Promise<void> {
+    // What is being saved is the old shard's: the new one must find all of it, and none of it may come later.
+    await this.#saving
+    await this.#checkpoints.abandon()
     this.#source.close()
     this.#thread = this.#newThread()
-    this.#applied = appliedOf(this.#ports.store)
     this.#covered = this.#ports.store.inserted()
+    this.#seen = [...this.#covered]
     this.#source = this.#newSource()
     this.#verdict = undefined
     this.#want = this.#lastWant
   }
 
   async #load(): Promise<void> {
-    const { store, clock } = this.#ports
-    const positions = appliedOf(store)
+    const { store } = this.#ports
     const applied = this.#settings.partitions.map((partition) => ({
       partition,
-      seq: positions[partition] ?? 0,
+      seq: this.#applied[partition] ?? 0,
     }))
-    const covered = store.inserted()
-    await this.#thread.run({ kind: 'load', devices: [], applied, now: clock.now() })
+    const load = { kind: 'load', applied, now: this.#events.now() } as const
+    await this.#thread.run({ ...load, devices: [] })
     for await (const devices of store.load(this.#settings.partitions))
-      await this.#thread.run({ kind: 'load', devices, applied, now: clock.now() })
-    this.#covered = covered
+      await this.#thread.run({ ...load, devices })
   }
 
   #newThread(): ShardThread {
-    const life = `${this.#settings.bootAt.toString(36)}-${this.#settings.partitions[0] ?? 0}-${this.#lives++}`
-    return this.#ports.openThread({ ...this.#settings, life })
+    const { bootAt, partitions } = this.#settings
+    const life = `${bootAt.toString(36)}-${partitions[0] ?? 0}-${this.#lives++}`
+    return this.#ports.openThread({ ...this.#settings, life, progress: this.#progress })
   }
 
   #newSource(): Source {
@@ -310,6 +375,7 @@ export class Runner {
       partitions: this.#settings.partitions,
       from: this.#covered,
       poke: () => this.#wake.poke(),
+      failed: (error) => this.#events.readFailed(error),
     })
   }
 }

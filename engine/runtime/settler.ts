@@ -67,7 +67,12 @@ export class Settler {
       const again = this.#again
       const done = late.filter(({ deviceId, hour }) => !again.has(`${deviceId} ${hour}`))
       await this.#ports.store.clearLate(done)
-      for (const { deviceId, hour } of done) this.#clear(deviceId, hour)
+      // Marked while that was written: the mark may have been saved before it, and be cleared with it.
+      const lost = done.filter(({ deviceId, hour }) => again.has(`${deviceId} ${hour}`))
+      if (lost.length > 0)
+        await this.#ports.store.save({ applied: [], changed: [], deadLetters: [], late: lost, history: [] })
+      for (const { deviceId, hour } of done)
+        if (!again.has(`${deviceId} ${hour}`)) this.#clear(deviceId, hour)
     } finally {
       this.#again = undefined
       this.#isRunning = false

@@ -1,10 +1,12 @@
 // A shard: some partitions' devices, applied one event at a time in log order (R2), batch by batch.
 // It decides and encodes; it does no I/O, never awaits and asks no clock.
 //
-// S1. An entry above the applied position is applied in full; at or below it only its telemetry is read again,
-//     for rows and snapshots: its records are saved already.
+// S1. An entry above the applied position is applied in full; at or below it its records are saved already and only
+//     rows and vitals are read again; and what this life has seen before is read for its rows alone, so that
+//     catching up with rows never takes vitals back.
 // S2. Settled records change only in settle('saved'). A proposal that is dropped leaves no trace (R4).
 // S3. Rows leave only after the proposal of their batch is settled, and `covered` says how far they reach.
+import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
 import { type DeviceId, type Micros, Millis, toMillis } from '../../schemas/ids.ts'
 import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
@@ -27,6 +29,7 @@ import {
 } from './actor.ts'
 import { Compactor } from './compact.ts'
 import { Deadlines } from './deadlines.ts'
+import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal } from './proposal.ts'
 import type { Answer, Ask, Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { applyRequest } from './requests.ts'
@@ -53,7 +56,13 @@ export interface Place {
   readonly entry: Entry
   readonly index: number
   readonly isNew: boolean
+  /** This life has not seen it: its vitals are still to be made. */
+  readonly isFirst: boolean
 }
+
+/** Entries that were appended together are in no order of time among partitions: what is unread may be this much
+ *  older than the last message read. */
+const BEHIND_MS = 5_000
 
 export class Shard {
   readonly #settings: ShardSettings
@@ -65,6 +74,8 @@ export class Shard {
   readonly #columns = new Columns()
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered = new Float64Array(LIMITS.partitions)
+  readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
+  #isLoaded = false
   /** The first rows since the last cut were collected then; 0 while there are none. */
   #rowsSince = 0
   /** The receive time of the last message read, in milliseconds. */
@@ -83,13 +94,18 @@ export class Shard {
   }
 
   run(task: ShardTask): WorkResult | undefined {
-    if (task.kind === 'work') return this.work(task)
+    if (task.kind === 'work') {
+      // A thread that was replaced behind our back knows no device: it must not decide anything.
+      assert(this.#isLoaded, 'a shard is loaded before it works')
+      return this.work(task)
+    }
     this.load(task.devices, task.applied, task.now)
     return undefined
   }
 
   /** Takes in saved devices. A device that was online counts as heard now: a restart invents no silence. */
   load(devices: readonly StoredDevice[], applied: readonly Mark[], now: Millis): void {
+    this.#isLoaded = true
     this.#forgivenAt = now
     for (const { partition, seq } of applied) this.#applied[partition] = seq
     for (const { device, vitals } of devices) {
@@ -110,15 +126,16 @@ export class Shard {
     // Before the next batch: `covered` must not promise rows that are still being decided (S3).
     const covered = this.#covered.slice()
     const isAllOut = this.#columns.rows === 0 && this.#open === undefined
+    // As of `covered` too, not of what is being decided.
+    const vitals = task.vitals ? this.#takeVitals() : []
     const answers = task.asks.map((ask) => this.#answer(ask))
     const open = openProposal()
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined)
-      this.#sweep(task.sweep === 'behind' ? Millis(this.#reachedAt) : task.sweep, batch)
+      this.#sweep(task.sweep === 'behind' ? Millis(this.#reachedAt - BEHIND_MS) : task.sweep, batch)
     // A task without entries and without a sweep leaves the proposal before it open: it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
-    const vitals = task.vitals ? this.#takeVitals() : []
     counts.busyMs = this.#ticks() - startedAt
     return {
       proposal: open.proposal(),
@@ -153,20 +170,37 @@ export class Shard {
     open.rows = task.rows
     for (const entry of task.entries) {
       const isNew = entry.seq > (this.#applied[entry.partition] ?? 0)
-      let index = 0
-      for (const frame of readFrames(entry.body)) {
-        this.#reachedAt = frame.receivedAt / 1000
-        this.#applyFrame(frame, { entry, index: index++, isNew }, batch)
-      }
+      const isFirst = entry.seq > (this.#seen[entry.partition] ?? 0)
+      this.#applyEntry(entry, { isNew, isFirst }, batch)
       open.reach(entry, isNew)
     }
+    leave(this.#settings.progress)
     if (!task.rows) this.#columns.truncate(open.mark)
     else if (this.#rowsSince === 0 && this.#columns.rows > 0) this.#rowsSince = task.now
+  }
+
+  #applyEntry(entry: Entry, { isNew, isFirst }: Omit<Place, 'entry' | 'index'>, batch: Batch): void {
+    const { progress } = this.#settings
+    enter(progress, entry)
+    let index = 0
+    try {
+      for (const frame of readFrames(entry.body)) {
+        begin(progress, index)
+        this.#reachedAt = frame.receivedAt / 1000
+        this.#applyFrame(frame, { entry, index, isNew, isFirst }, batch)
+        index++
+      }
+    } catch (error) {
+      // Only reading gets here: the rest of the bundle is damaged, and tells of no device.
+      batch.counts.refused++
+      if (isNew) batch.open.parkRest(entry, index, String(error))
+    }
   }
 
   /** A message that makes the code throw is parked, and the device's other messages go on (R10). */
   #applyFrame(frame: Frame, place: Place, batch: Batch): void {
     const mark = this.#columns.mark()
+    batch.open.wasSilent = false
     try {
       this.#dispatch(frame, place, batch)
     } catch (error) {
@@ -177,10 +211,12 @@ export class Shard {
   }
 
   #dispatch(frame: Frame, place: Place, batch: Batch): void {
+    if (frame.kind === FRAME.parked) return
     if (frame.kind === FRAME.request) {
       if (place.isNew) applyRequest(frame, batch)
       return
     }
+    if (!place.isFirst && frame.kind !== FRAME.message) return
     // Written by the ingress from a valid device id.
     const deviceId = Buffer.from(frame.id.buffer, frame.id.byteOffset, frame.id.length).toString(
       'latin1',
@@ -193,16 +229,13 @@ export class Shard {
     if (frame.kind === FRAME.opened) sessionOpened(actor, frame, place, batch)
     else if (frame.kind === FRAME.closed) sessionClosed(actor, frame, place, batch)
     else applyMessage(actor, frame, place, batch)
-    this.#touch(actor, frame.receivedAt as Micros, place, batch)
+    if (place.isFirst) this.#touch(actor, frame.receivedAt as Micros, place, batch)
   }
 
   /** Any publish is a sign of life, a last will is not; MQTT's own pings never get here. */
   #touch(actor: Actor, receivedAt: Micros, place: Place, batch: Batch): void {
     actor.isDirty = true
-    if (batch.open.wasSilent) {
-      batch.open.wasSilent = false
-      return
-    }
+    if (batch.open.wasSilent) return
     const at = toMillis(receivedAt)
     if (at > actor.heardAt) actor.heardAt = at
     const status = (batch.open.devices.get(actor.device.id) ?? actor.device).status
@@ -225,11 +258,15 @@ export class Shard {
       const actor = this.#bySlot[slot]
       if (actor === undefined) continue
       this.#deadlines.set(slot, Number.POSITIVE_INFINITY)
-      const { status } = batch.open.devices.get(actor.device.id) ?? actor.device
-      if (status === 'error') batch.decide(actor, { kind: 'recovered' }, now)
-      // The heard time may have moved on since the deadline was set.
-      else if (status === 'online' && this.#heardAt(actor) + this.#settings.heartbeatTimeoutMs <= now)
-        batch.decide(actor, { kind: 'silent', seenAt: toMillis((actor.heardAt * 1000) as Micros) }, now)
+      const device = batch.open.devices.get(actor.device.id) ?? actor.device
+      // The vitals may have moved on since the deadline was set.
+      if (this.#deadlineOf(actor, device) <= now) {
+        const event: DeviceEvent =
+          device.status === 'error'
+            ? { kind: 'recovered' }
+            : { kind: 'silent', seenAt: Millis(actor.heardAt) }
+        batch.decide(actor, event, now)
+      }
       if (!batch.open.devices.has(actor.device.id)) this.#schedule(actor)
     }
   }
@@ -246,9 +283,10 @@ export class Shard {
       }
       return
     }
-    for (const { partition, seq } of open.reached()) {
-      this.#applied[partition] = Math.max(this.#applied[partition] ?? 0, seq)
-      if (open.rows) this.#covered[partition] = seq
+    for (const mark of open.reached()) {
+      raise(this.#applied, mark)
+      raise(this.#seen, mark)
+      if (open.rows) raise(this.#covered, mark)
     }
     for (const device of open.devices.values()) {
       const actor = this.#actors.get(device.id) ?? this.#adopt(device)
@@ -307,12 +345,17 @@ export class Shard {
     for (const actor of this.#actors.values()) this.#schedule(actor)
   }
 
-  #heardAt(actor: Actor): number {
-    return Math.max(actor.heardAt, this.#forgivenAt)
+  #schedule(actor: Actor): void {
+    this.#deadlines.set(actor.slot, this.#deadlineOf(actor, actor.device))
   }
 
-  #schedule(actor: Actor): void {
-    const vitals = { heardAt: this.#heardAt(actor), recoverAt: actor.recoverAt }
-    this.#deadlines.set(actor.slot, nextDeadline(actor.device, vitals, this.#settings.heartbeatTimeoutMs))
+  #deadlineOf({ heardAt, recoverAt }: Actor, device: Device): number {
+    const vitals = { heardAt: Math.max(heardAt, this.#forgivenAt), recoverAt }
+    return nextDeadline(device, vitals, this.#settings.heartbeatTimeoutMs)
   }
+}
+
+/** Positions only grow, in whatever order entries are read again. */
+function raise(positions: number[] | Float64Array, { partition, seq }: Mark): void {
+  positions[partition] = Math.max(positions[partition] ?? 0, seq)
 }

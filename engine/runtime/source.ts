@@ -6,16 +6,25 @@ import type { Partition } from '../../schemas/ids.ts'
 import { LIMITS } from '../limits.ts'
 import type { Entry, Log, LogReader, Positions } from '../ports/log.ts'
 
+interface IntakeMeans {
+  /** The seqs of these partitions' ends, added up. */
+  readonly end: () => number
+  readonly poke: () => void
+  readonly failed: (error: unknown) => void
+}
+
 /** One reader with at most one pull under way. */
 class Intake {
   readonly reader: LogReader
-  readonly #poke: () => void
+  readonly #means: IntakeMeans
   #pulled: readonly Entry[] | undefined
   #isPulling = false
+  /** The log's end when a pull began that found nothing at once; -1 while there is no such pull. */
+  #idleAt = -1
 
-  constructor(reader: LogReader, poke: () => void) {
+  constructor(reader: LogReader, means: IntakeMeans) {
     this.reader = reader
-    this.#poke = poke
+    this.#means = means
   }
 
   /** The entries at hand; asks for more when there are none. */
@@ -30,20 +39,26 @@ class Intake {
     return entries
   }
 
-  /** Nothing at hand and nothing to be had at once. */
+  /** Nothing at hand, nothing to be had at once, and nothing on its way: what a pull has found is ours only some
+   *  steps later, when the reader already looks caught up. */
   isCaughtUp(): boolean {
-    return this.#pulled === undefined && this.reader.isCaughtUp()
+    if (this.#pulled !== undefined || !this.reader.isCaughtUp()) return false
+    return !this.#isPulling || this.#idleAt === this.#means.end()
   }
 
   #pull(): void {
     this.#isPulling = true
+    this.#idleAt = this.reader.isCaughtUp() ? this.#means.end() : -1
     const done = (entries: readonly Entry[] | undefined) => {
       this.#isPulling = false
       this.#pulled = entries
-      if (entries !== undefined) this.#poke()
+      if (entries !== undefined) this.#means.poke()
     }
-    // A reader that cannot read now is asked again with the next look.
-    this.reader.pull(LIMITS.batchBytesMax).then(done, () => done(undefined))
+    this.reader.pull(LIMITS.batchBytesMax).then(done, (error: unknown) => {
+      // A reader that cannot read now is asked again with the next look.
+      done(undefined)
+      this.#means.failed(error)
+    })
   }
 }
 
@@ -55,24 +70,31 @@ export interface Portion {
 export class Source {
   readonly #log: Log
   readonly #partitions: readonly Partition[]
-  readonly #poke: () => void
+  readonly #means: IntakeMeans
   #main: Intake
   #rows: 'on' | 'off' | 'catching' = 'on'
   #catchUp: Intake | undefined
   #isCatchUpTurn = false
 
-  constructor(options: { log: Log; partitions: readonly Partition[]; from: Positions; poke: () => void }) {
-    this.#log = options.log
-    this.#partitions = options.partitions
-    this.#poke = options.poke
+  constructor(options: {
+    log: Log
+    partitions: readonly Partition[]
+    from: Positions
+    poke: () => void
+    failed: (error: unknown) => void
+  }) {
+    const { log, partitions, poke, failed } = options
+    this.#log = log
+    this.#partitions = partitions
+    const end = () => {
+      const ends = log.ends()
+      return partitions.reduce((sum, p) => sum + (ends[p] ?? 0), 0)
+    }
+    this.#means = { end, poke, failed }
     this.#main = this.#open(options.from)
   }
 
-  get rowsAreOn(): boolean {
-    return this.#rows === 'on'
-  }
-
-  /** The next entries, if there are any. `covered` is how far rows reach; `canInsert`: there is room for more. */
+  /** The next entries, if there are any. `covered` is how far rows reach, `room` how much the inserter has. */
   next(
     covered: Positions,
     room: { readonly isFull: boolean; readonly isHalfEmpty: boolean },
@@ -117,6 +139,6 @@ export class Source {
   }
 
   #open(from: Positions): Intake {
-    return new Intake(this.#log.reader(this.#partitions, from), this.#poke)
+    return new Intake(this.#log.reader(this.#partitions, from), this.#means)
   }
 }

@@ -33,6 +33,8 @@ export function piscinaThread(settings: ShardSettings): ShardThread {
     idleTimeout: Number.POSITIVE_INFINITY,
     workerData: settings,
   })
+  // A thread that dies between tasks has nobody to reject: the next task finds an empty shard, and is refused.
+  pool.on('error', () => {})
   return {
     async run(task) {
       try {

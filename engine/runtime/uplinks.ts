@@ -17,6 +17,7 @@ const MESSAGES_PER_ENTRY_MAX = 65_536
 const RECOVERY_MS = 10_000
 const HOUR_SEC = 3_600
 const TELEMETRY: Uplink = { kind: 'telemetry', name: undefined }
+const TELEMETRY_BYTES = Buffer.from('telemetry')
 
 export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
   const device = batch.open.devices.get(actor.device.id) ?? actor.device
@@ -51,9 +52,14 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
 }
 
 function toUplink(suffix: Uint8Array): Uplink {
-  // The hot topic without a string: no other topic of this length begins alike.
-  if (suffix.length === 9 && suffix[0] === 0x74 && suffix[8] === 0x79) return TELEMETRY
+  // The hot topic without a string.
+  if (suffix.length === TELEMETRY_BYTES.length && isTelemetry(suffix)) return TELEMETRY
   return parseSuffix(Buffer.from(suffix.buffer, suffix.byteOffset, suffix.length).toString('utf8'))
+}
+
+function isTelemetry(suffix: Uint8Array): boolean {
+  for (let i = 0; i < TELEMETRY_BYTES.length; i++) if (suffix[i] !== TELEMETRY_BYTES[i]) return false
+  return true
 }
 
 function applyTelemetry(
@@ -76,6 +82,8 @@ function applyTelemetry(
       batch.counts.points += reported.points
       batch.counts.droppedPoints += reported.dropped
       if (reported.adjusted) batch.counts.adjusted++
+      if (place.isFirst && reported.diagnostics !== undefined)
+        applyDiagnostics(actor, reported, frame, place, batch)
       if (place.isNew) tell(actor, name, reported, frame, batch)
       return
     case 'ack':
@@ -100,22 +108,22 @@ function tell(actor: Actor, name: string | undefined, reported: Stored, frame: F
     for (const hour of reported.hours ?? [oldestSec - (oldestSec % HOUR_SEC)])
       if (hour < horizonSec) batch.open.late(deviceId, hour)
   }
-  if (reported.diagnostics !== undefined) applyDiagnostics(actor, reported, frame, batch)
   if (!batch.isWanted(deviceId)) return
   const data = toFeedData(frame.payload, name)
   if (data !== undefined)
     batch.open.feed.push({ kind: 'telemetry', deviceId, at: toMillis(reported.at), data })
 }
 
-/** Faults are entered at once and left only after all has been well for a while. */
-function applyDiagnostics(actor: Actor, reported: Stored, frame: Frame, batch: Batch): void {
+/** Faults are entered at once and left only after all has been well for a while. Since when all is well is a vital,
+ *  whatever the status: a replay brings it back. */
+function applyDiagnostics(actor: Actor, reported: Stored, frame: Frame, place: Place, batch: Batch): void {
   const now = toMillis(frame.receivedAt as Micros)
   const worst = worstDiagnostic(reported.diagnostics)
   if (worst === undefined) return
   if (worst.level >= 2) {
     actor.recoverAt = Number.POSITIVE_INFINITY
-    batch.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
-  } else if (actor.device.status === 'error' && actor.recoverAt === Number.POSITIVE_INFINITY) {
+    if (place.isNew) batch.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
+  } else if (actor.recoverAt === Number.POSITIVE_INFINITY) {
     actor.recoverAt = now + RECOVERY_MS
     batch.reschedule(actor)
   }
@@ -128,7 +136,7 @@ function applyStatus(actor: Actor, frame: Frame, place: Place, batch: Batch): vo
     batch.open.park(frame, place, 'MALFORMED_STATUS', said.detail)
     return
   }
-  if (said.kind === 'cleared') return
+  if (said.kind === 'cleared' || !place.isFirst) return
   const now = Millis(Math.floor(frame.receivedAt / 1000))
   batch.counts.stored++
   if (said.status === 'online') {
