@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Millis } from '../../schemas/ids.ts'
 import { INTERVAL_SECONDS, type Interval } from '../../schemas/vocabulary.ts'
-import type { SimulatedDevice } from './simulated-device.ts'
+import type { SimulatedDevice, Tally } from './simulated-device.ts'
 import { HEARTBEAT_MS, type World } from './world.ts'
 
 const ANSWER_MS = 8_000
@@ -12,7 +12,7 @@ export async function checkAtRest(world: World): Promise<void> {
     if (world.promised.get(device.id)?.isRegistered !== true) continue
     checkMessages(world, device)
     checkStamped(world, device)
-    checkNonsense(world, device)
+    checkParked(world, device)
     await checkRecord(world, device)
     await checkSnapshot(world, device)
   }
@@ -56,13 +56,16 @@ function checkStamped(world: World, device: SimulatedDevice): void {
 }
 
 /** What could not be taken is parked once for each time it was taken in. */
-function checkNonsense(world: World, device: SimulatedDevice): void {
-  const { total } = world.store.deadLetters({ offset: 0, limit: 1, deviceId: device.id })
+function checkParked(world: World, device: SimulatedDevice): void {
+  const { letters } = world.store.deadLetters({ offset: 0, limit: 10_000, deviceId: device.id })
+  const poison = letters.filter(({ reason }) => reason === 'SHARD_CRASH').length
   const isGone = device.mayBeGoneFrom < Number.POSITIVE_INFINITY
-  if ((total < device.nonsenseAcked && !isGone) || total > device.nonsenseSent)
-    world.violate(
-      `${device.id} has ${total} dead letters of ${device.nonsenseSent} sent, ${device.nonsenseAcked} acknowledged`,
-    )
+  const compare = (what: string, parked: number, { sent, acked }: Tally) => {
+    if ((parked < acked && !isGone) || parked > sent)
+      world.violate(`${device.id} has ${parked} ${what} parked of ${sent} sent, ${acked} acknowledged`)
+  }
+  compare('poison', poison, device.poison)
+  compare('nonsense', letters.length - poison, device.nonsense)
 }
 
 async function checkRecord(world: World, device: SimulatedDevice): Promise<void> {

@@ -1,34 +1,72 @@
-// The world's bad luck: ports that delay, fail and lose what they did, as the seed says. Between two calls anything
-// may also die; see world.ts.
+// The world's bad luck: ports that delay, fail and lose what they did, as the seed says, and a process that dies at
+// any of these calls, before the work is done or after.
 import { Fault, type FaultCode } from '../ports/fault.ts'
-import type { Log } from '../ports/log.ts'
+import type { Log, LogReader } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import type { Block, Telemetry } from '../ports/telemetry.ts'
 import type { Schedule } from '../runtime/schedule.ts'
-import type { ShardThread } from '../runtime/thread.ts'
 import type { Dice } from './dice.ts'
+import type { Ledger } from './ledger.ts'
+import type { SimTelemetry } from './telemetry.ts'
 
 /** How bad it gets; drawn once per seed, so that some runs are calm in one respect and wild in another. */
 export interface Luck {
   readonly appendFails: number
+  readonly readFails: number
   readonly saveFails: number
   readonly insertFails: number
   readonly shardDies: number
+  readonly shardHangs: number
+  readonly poison: number
+  /** Between two steps of the world. */
   readonly crashes: number
+  /** At a call of a port. */
+  readonly dies: number
+  readonly stops: number
   readonly pauses: number
+  readonly clockSets: number
+  readonly outages: number
   readonly delayMsMax: number
+  /** Reads from the log take as little as this. */
+  readonly readBytesMax: number
+}
+
+export const CALM: Luck = {
+  appendFails: 0,
+  readFails: 0,
+  saveFails: 0,
+  insertFails: 0,
+  shardDies: 0,
+  shardHangs: 0,
+  poison: 0,
+  crashes: 0,
+  dies: 0,
+  stops: 0,
+  pauses: 0,
+  clockSets: 0,
+  outages: 0,
+  delayMsMax: 0,
+  readBytesMax: Number.POSITIVE_INFINITY,
 }
 
 export function drawLuck(dice: Dice): Luck {
   const now = (probability: number) => (dice.chance(0.5) ? probability : 0)
   return {
     appendFails: now(0.02),
+    readFails: now(0.02),
     saveFails: now(0.1),
     insertFails: now(0.2),
     shardDies: now(0.01),
+    shardHangs: now(0.0005),
+    poison: now(0.01),
     crashes: now(0.01),
+    dies: now(0.001),
+    stops: now(0.005),
     pauses: now(0.003),
+    clockSets: now(0.01),
+    outages: dice.pick([0, 0.02, 0.1]),
     delayMsMax: dice.pick([0, 5, 50, 400]),
+    readBytesMax: dice.pick([1, 300, 3_000, Number.POSITIVE_INFINITY]),
   }
 }
 
@@ -38,42 +76,57 @@ export interface FaultContext {
   readonly luck: () => Luck
   readonly schedule: Schedule
   readonly trace: (line: string) => void
+  /** The process ends here and now. */
+  readonly die: (where: string) => void
+}
+
+/** A process that is dead hears no answers. */
+export function mayDie<T>(context: FaultContext, where: string, answer: T): T | Promise<never> {
+  const { dice, luck, die } = context
+  if (!dice.chance(luck().dies)) return answer
+  die(where)
+  return new Promise(() => undefined)
 }
 
 /** Both before the work is done and after: the caller cannot tell, and must not need to. */
 async function unlucky<T>(
   context: FaultContext,
-  [which, code]: readonly [keyof Luck, FaultCode],
+  [which, code, where]: readonly [keyof Luck, FaultCode, string],
   work: () => Promise<T>,
 ): Promise<T> {
-  const { dice, schedule, trace } = context
-  const { delayMsMax } = context.luck()
+  const { dice, schedule, trace, luck } = context
+  await mayDie(context, `before ${where}`, undefined)
+  const { delayMsMax } = luck()
   if (delayMsMax > 0) await schedule.sleep(dice.between(0, delayMsMax))
-  const isUnlucky = dice.chance(context.luck()[which])
+  const isUnlucky = dice.chance(luck()[which])
   if (isUnlucky && dice.chance(0.5)) {
     trace(`fault ${code} before`)
     throw new Fault(code, { retryable: true })
   }
   const result = await work()
-  if (!isUnlucky) return result
+  if (!isUnlucky) return mayDie(context, `after ${where}`, result)
   trace(`fault ${code} after`)
   throw new Fault(code, { retryable: true })
 }
 
 /** An append that fails did not happen: the log's promise, kept by its adapter. */
-export function faultyLog(log: Log, context: FaultContext): Log {
+export function faultyLog(log: Log, context: FaultContext, ledger: Ledger): Log {
   const { dice, luck, schedule, trace } = context
   return {
     append: async (bundles, latestAt) => {
+      await mayDie(context, 'before append', undefined)
       const { delayMsMax, appendFails } = luck()
       if (delayMsMax > 0) await schedule.sleep(dice.between(0, delayMsMax))
       if (dice.chance(appendFails)) {
         trace('fault LOG_FULL')
         throw new Fault('LOG_FULL', { retryable: true })
       }
-      return log.append(bundles, latestAt)
+      const before = log.ends()
+      const appended = log.append(bundles, latestAt)
+      if (log.ends() !== before) ledger.appended(bundles)
+      return mayDie(context, 'after append', await appended)
     },
-    reader: (partitions, from) => log.reader(partitions, from),
+    reader: (partitions, from) => faultyReader(log.reader(partitions, from), context),
     ends: () => log.ends(),
     latestAt: () => log.latestAt(),
     trim: (upTo) => log.trim(upTo),
@@ -81,77 +134,80 @@ export function faultyLog(log: Log, context: FaultContext): Log {
   }
 }
 
-export function faultyStore(store: Store, context: FaultContext): Store {
-  const saves = ['saveFails', 'STORE_UNAVAILABLE'] as const
+function faultyReader(reader: LogReader, { dice, luck, trace }: FaultContext): LogReader {
+  return {
+    pull: async (bytesMax) => {
+      if (dice.chance(luck().readFails)) {
+        trace('fault LOG_UNAVAILABLE')
+        throw new Fault('LOG_UNAVAILABLE', { retryable: true })
+      }
+      return reader.pull(Math.min(bytesMax, luck().readBytesMax))
+    },
+    isCaughtUp: () => reader.isCaughtUp(),
+    close: () => reader.close(),
+  }
+}
+
+export function faultyStore(store: Store, context: FaultContext, ledger: Ledger): Store {
+  const named = (where: string) => ['saveFails', 'STORE_UNAVAILABLE', where] as const
   return {
     load: (partitions) => store.load(partitions),
     applied: () => store.applied(),
     inserted: () => store.inserted(),
-    save: (save) => unlucky(context, saves, () => store.save(save)),
-    checkpoint: (checkpoint) => unlucky(context, saves, () => store.checkpoint(checkpoint)),
+    save: (save) =>
+      unlucky(context, named('save'), () => {
+        ledger.saving(store, save)
+        return store.save(save)
+      }),
+    checkpoint: (checkpoint) =>
+      unlucky(context, named('checkpoint'), () => {
+        ledger.checkpointing(store, checkpoint)
+        return store.checkpoint(checkpoint)
+      }),
     get: (id) => store.get(id),
     summary: (id) => store.summary(id),
     list: (filter, page) => store.list(filter, page),
     countByStatus: () => store.countByStatus(),
     deadLetters: (page) => store.deadLetters(page),
     lateHours: () => store.lateHours(),
-    clearLate: (hours) => unlucky(context, saves, () => store.clearLate(hours)),
+    clearLate: (hours) => unlucky(context, named('clearLate'), () => store.clearLate(hours)),
     outbox: (bounds) => store.outbox(bounds),
-    clearHistory: (keys) => unlucky(context, saves, () => store.clearHistory(keys)),
+    clearHistory: (keys) => unlucky(context, named('clearHistory'), () => store.clearHistory(keys)),
     outboxCounts: () => store.outboxCounts(),
     getFact: (name) => store.getFact(name),
-    putFact: (name, value) => store.putFact(name, value),
+    putFact: (name, value) => unlucky(context, named('putFact'), () => store.putFact(name, value)),
     close: () => store.close(),
   }
 }
 
 export function faultyTelemetry(
-  telemetry: Telemetry,
+  telemetry: SimTelemetry,
   context: FaultContext,
-  watch: { readonly isUp: () => boolean; readonly inserted: (block: Block) => void },
+  watch: { readonly isUp: () => boolean },
 ): Telemetry {
-  const inserts = ['insertFails', 'TELEMETRY_UNAVAILABLE'] as const
+  const named = (where: string) => ['insertFails', 'TELEMETRY_UNAVAILABLE', where] as const
   const up = () => {
     if (!watch.isUp()) throw new Fault('TELEMETRY_UNAVAILABLE', { retryable: true })
   }
   return {
-    insert: (block) =>
-      unlucky(context, inserts, async () => {
+    insert: (block: Block) =>
+      unlucky(context, named('insert'), () => {
         up()
-        await telemetry.insert(block)
-        watch.inserted(block)
+        return telemetry.insert(block)
       }),
     buckets: (query) => telemetry.buckets(query),
     horizon: () => telemetry.horizon(),
-    settle: (upTo, late) =>
-      unlucky(context, inserts, async () => {
-        up()
-        await telemetry.settle(upTo, late)
-      }),
+    settle: async (upTo, late) => {
+      up()
+      // What is inserted from here on is not in it any more.
+      const publish = telemetry.compute(upTo, late)
+      await unlucky(context, named('settle'), async () => publish())
+    },
     countPoints: (deviceId) => telemetry.countPoints(deviceId),
     newest: (deviceId) => telemetry.newest(deviceId),
     history: (query) => telemetry.history(query),
     countHistory: (filter) => telemetry.countHistory(filter),
     isUp: watch.isUp,
     close: async () => {},
-  }
-}
-
-/** A thread that dies before it did its task, or after, when nobody hears the result. */
-export function faultyThread(thread: ShardThread, context: FaultContext): ShardThread {
-  const { dice, luck, trace } = context
-  return {
-    async run(task) {
-      const isUnlucky = task.kind === 'work' && dice.chance(luck().shardDies)
-      if (isUnlucky && dice.chance(0.5)) {
-        trace('shard dies before')
-        throw new Fault('SHARD_LOST', { retryable: true })
-      }
-      const result = await thread.run(task)
-      if (!isUnlucky) return result
-      trace('shard dies after')
-      throw new Fault('SHARD_LOST', { retryable: true })
-    },
-    close: () => thread.close(),
   }
 }

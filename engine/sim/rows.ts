@@ -1,5 +1,4 @@
-// What ClickHouse would answer: every point by (device, metric, timestamp), the greatest version winning. Kept beside
-// the adapter under test, from the same blocks, to check it and everything before it.
+// What ClickHouse holds: every point by (device, metric, timestamp), the greatest version winning.
 import { readBlock } from '../domain/telemetry/native-reader.ts'
 import type { Block } from '../ports/telemetry.ts'
 
@@ -10,7 +9,7 @@ export interface Row {
 }
 
 export class Rows {
-  readonly #series = new Map<string, Map<number, Row>>()
+  readonly #series = new Map<string, Map<string, Map<number, Row>>>()
 
   add(block: Block): void {
     if (block.kind === 'history') return
@@ -18,19 +17,34 @@ export class Rows {
     if (read.kind !== 'points') return
     for (const { deviceId, at, version, metrics, values } of read.rows)
       metrics.forEach((metric, i) => {
-        this.#put(`${deviceId} ${metric}`, { at, version, value: values[i] ?? Number.NaN })
+        this.#put(this.#rows(deviceId, metric), { at, version, value: values[i] ?? Number.NaN })
       })
   }
 
   /** In order of time. */
   of(deviceId: string, metric: string): readonly Row[] {
-    const rows = this.#series.get(`${deviceId} ${metric}`)?.values() ?? []
+    const rows = this.#series.get(deviceId)?.get(metric)?.values() ?? []
     return [...rows].sort((a, b) => a.at - b.at)
   }
 
-  #put(series: string, row: Row): void {
-    const rows = this.#series.get(series) ?? new Map<number, Row>()
-    this.#series.set(series, rows)
+  has(deviceId: string, metric: string, at: number): boolean {
+    return this.#series.get(deviceId)?.get(metric)?.has(at) ?? false
+  }
+
+  *series(): Generator<{ readonly deviceId: string; readonly metric: string }> {
+    for (const [deviceId, metrics] of this.#series)
+      for (const metric of metrics.keys()) yield { deviceId, metric }
+  }
+
+  #rows(deviceId: string, metric: string): Map<number, Row> {
+    const metrics = this.#series.get(deviceId) ?? new Map<string, Map<number, Row>>()
+    this.#series.set(deviceId, metrics)
+    const rows = metrics.get(metric) ?? new Map<number, Row>()
+    metrics.set(metric, rows)
+    return rows
+  }
+
+  #put(rows: Map<number, Row>, row: Row): void {
     const before = rows.get(row.at)
     if (before === undefined || before.version <= row.version) rows.set(row.at, row)
   }

@@ -10,13 +10,14 @@ export interface Run {
   readonly trace: readonly string[]
 }
 
-const DEVICES = 6
-const STEPS = 220
+const STEPS = 200
+const HOUR_MS = 3_600_000
 
 export async function simulate(seed: number): Promise<Run> {
   const world = new World(seed)
   await world.start()
-  for (let i = 0; i < DEVICES; i++) await world.register(i < 2)
+  const devices = world.dice.between(3, 8)
+  for (let i = 0; i < devices; i++) world.register(i < devices / 3)
   for (let step = 0; step < STEPS && world.violations.length === 0; step++) await stepOnce(world)
   await comeToRest(world)
   await checkAtRest(world)
@@ -25,7 +26,7 @@ export async function simulate(seed: number): Promise<Run> {
 }
 
 async function stepOnce(world: World): Promise<void> {
-  const { dice, luck } = world
+  const { dice } = world
   if (world.process === undefined) await restart(world)
   for (const device of world.devices) {
     const promised = world.promised.get(device.id)
@@ -38,17 +39,30 @@ async function stepOnce(world: World): Promise<void> {
     // A second connection of the same device takes over from the first.
     if (dice.chance(0.02) && device.isConnected()) await connect(world, device)
     if (promised.isRegistered && dice.chance(0.05)) edit(world, device)
+    if (promised.isRegistered && dice.chance(0.05)) look(world, device)
   }
-  if (dice.chance(0.02)) world.setClickHouse(dice.chance(0.5))
+  await befall(world)
+}
+
+/** What happens to the world, and time. */
+async function befall(world: World): Promise<void> {
+  const { dice, luck } = world
+  if (dice.chance(luck.outages)) world.setClickHouse(dice.chance(0.5))
   if (dice.chance(0.003)) decommissionOne(world)
   if (dice.chance(luck.pauses)) {
     world.time.jump(120_000)
     world.say('paused for two minutes')
   }
+  if (dice.chance(luck.clockSets)) {
+    const ms = dice.between(-HOUR_MS, HOUR_MS)
+    world.time.set(ms)
+    world.say(`clock set by ${ms}`)
+  }
   await world.time.advance(dice.pick([1, 20, 400, 3_000, 9_000]))
-  if (dice.chance(luck.crashes)) world.crash()
+  if (dice.chance(luck.stops)) await world.stop()
+  else if (dice.chance(luck.crashes)) world.crash()
   // Not awaited: it takes time, and time goes on with the next step.
-  if (dice.chance(0.01)) void world.process?.engine.settleRollups()
+  if (dice.chance(0.02)) void world.process?.engine.settleRollups()
 }
 
 /** A restart takes a while, and devices find their way back. */
@@ -61,7 +75,10 @@ type Device = World['devices'][number]
 
 async function connect(world: World, device: Device): Promise<void> {
   const broker = world.process?.broker
-  if (broker !== undefined) await device.connect(broker)
+  if (broker === undefined) return
+  await device.connect(broker)
+  // It may have died meanwhile.
+  if (world.process?.broker !== broker) device.session = undefined
 }
 
 function again(world: World, id: Device['id']): void {
@@ -70,18 +87,49 @@ function again(world: World, id: Device['id']): void {
   })
 }
 
+/** Half of the edits are made on condition that nobody else made one. */
 function edit(world: World, device: Device): void {
   const promised = world.promised.get(device.id)
   if (promised === undefined || promised.isDecommissioned) return
   const edits = promised.edits + 1
-  world.request(device.id, { kind: 'edit', replace: false, metadata: { edits } }, (kept) => {
+  const ifRevision = world.dice.chance(0.5) ? world.store.get(device.id)?.revision : undefined
+  // Distinct, so that no edit changes nothing.
+  const metadata = { edits, mark: world.dice.roll() }
+  world.request(device.id, { kind: 'edit', replace: false, metadata, ifRevision }, (kept, answer) => {
     kept.edits = Math.max(kept.edits, edits)
+    if (answer.kind !== 'done' || ifRevision === undefined) return
+    if (kept.editedOn.has(ifRevision))
+      world.violate(`${device.id} was edited twice on revision ${ifRevision}`)
+    kept.editedOn.add(ifRevision)
   })
+}
+
+/** What was acknowledged before the question shows in the answer. A question may also stay unanswered. */
+function look(world: World, device: Device): void {
+  const { process } = world
+  const transmission = device.ackedTransmission
+  const edits = world.promised.get(device.id)?.edits ?? 0
+  const isGone = device.mayBeGoneFrom < Number.POSITIVE_INFINITY
+  process?.engine.snapshot(device.id).then(
+    (snapshot) => {
+      const t = Number(snapshot?.data['t'] ?? 0)
+      if (t < transmission && !isGone)
+        world.violate(`${device.id} shows transmission ${t} after ${transmission} was acknowledged`)
+    },
+    () => world.say(`${device.id} snapshot unknown`),
+  )
+  process?.engine.view(device.id).then(
+    (view) => {
+      const shown = Number(view?.device.metadata['edits'] ?? 0)
+      if (shown < edits) world.violate(`${device.id} shows edit ${shown} after ${edits} was done`)
+    },
+    () => world.say(`${device.id} view unknown`),
+  )
 }
 
 function decommissionOne(world: World): void {
   const device = world.dice.pick(world.devices.filter(({ isSteady }) => !isSteady))
-  device.mayBeGoneFrom = Math.min(device.mayBeGoneFrom, world.time.now())
+  device.mayBeGoneFrom = Math.min(device.mayBeGoneFrom, world.time.ticks())
   world.request(device.id, { kind: 'decommission' }, (promised) => {
     promised.isDecommissioned = true
     device.isGone = true
@@ -92,9 +140,10 @@ function decommissionOne(world: World): void {
 async function comeToRest(world: World): Promise<void> {
   world.calm()
   if (world.process === undefined) await restart(world)
-  await world.time.advance(20_000)
+  await world.time.advance(35_000)
   for (const device of world.devices) {
     if (!device.isConnected() && !device.isGone) await connect(world, device)
+    device.mend()
     device.publish()
   }
   for (let i = 0; i < 6; i++) await world.time.advance(5_000)

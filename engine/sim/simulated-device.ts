@@ -5,13 +5,15 @@ import { topicOf } from '../../schemas/topics.ts'
 import type { MemoryBroker } from '../adapters/broker/memory.ts'
 import { MemoryDevice } from '../adapters/broker/memory-device.ts'
 import type { Dice } from './dice.ts'
+import type { Luck } from './faults.ts'
+import { POISON } from './faulty-thread.ts'
 import type { SimTime } from './time.ts'
 
 export interface Sent {
   readonly n: number
   times: number
   isAcked: boolean
-  /** The last time it was sent. */
+  /** The last time it was sent, in ticks. */
   at: number
 }
 
@@ -23,39 +25,56 @@ export interface Stamped {
   sentAt: number
 }
 
+/** What of a kind was sent, and how much of it was acknowledged. */
+export interface Tally {
+  sent: number
+  acked: number
+}
+
 export class SimulatedDevice {
   readonly id: DeviceId
   /** A steady device publishes often enough never to be silent while the service runs. */
   readonly isSteady: boolean
   readonly sent: Sent[] = []
   readonly stamped = new Map<number, Stamped>()
-  nonsenseAcked = 0
-  nonsenseSent = 0
+  readonly nonsense: Tally = { sent: 0, acked: 0 }
+  readonly poison: Tally = { sent: 0, acked: 0 }
+  /** Transmissions are counted: of those acknowledged, the snapshot shows the last one or a later one. */
+  ackedTransmission = 0
   isGone = false
-  /** From here on its decommissioning may already be in the log, and what it says may be ignored. */
+  /** From here on its decommissioning may already be in the log, and what it says may be ignored. In ticks. */
   mayBeGoneFrom = Number.POSITIVE_INFINITY
   session: MemoryDevice | undefined
   readonly #dice: Dice
   readonly #time: SimTime
+  readonly #luck: () => Luck
+  #transmissions = 0
+  #sessions = 0
+  #isFaulty = false
 
-  constructor(id: DeviceId, options: { isSteady: boolean; dice: Dice; time: SimTime }) {
+  constructor(id: DeviceId, options: { isSteady: boolean; dice: Dice; time: SimTime; luck: () => Luck }) {
     this.id = id
     this.isSteady = options.isSteady
     this.#dice = options.dice
     this.#time = options.time
+    this.#luck = options.luck
   }
 
   async connect(broker: MemoryBroker): Promise<void> {
+    const name = `s${++this.#sessions}`
+    const isTerse = this.#dice.chance(0.3)
+    const say = (status: 'online' | 'offline') =>
+      isTerse ? status : JSON.stringify({ status, session_id: name, firmware_version: `1.${this.#sessions}` })
     const will = {
       topic: topicOf(this.id, 'status'),
-      payload: Buffer.from('offline'),
+      payload: Buffer.from(say('offline')),
       qos: 1 as const,
       retain: true,
     }
     const session = await broker.connect({ clientId: this.id, will })
     if (!(session instanceof MemoryDevice)) return
     this.session = session
-    this.#send('status', 'online')
+    this.#send('status', say('online'))
     // What was not acknowledged is sent again, as a device with a persistent session does.
     for (const sent of this.sent) if (!sent.isAcked) this.#transmit(sent)
   }
@@ -64,11 +83,14 @@ export class SimulatedDevice {
   act(): void {
     if (this.session === undefined || this.session.isEnded) return
     const what = this.#dice.roll()
-    if (what < 0.75) this.publish()
-    else if (what < 0.85) this.#publishStamped()
-    else if (what < 0.9) this.#publishNonsense()
-    else if (what < 0.95) this.#send('telemetry/extra', String(this.#dice.between(0, 9)))
+    if (what < 0.7) this.publish()
+    else if (what < 0.8) this.#publishStamped()
+    else if (what < 0.85) this.#publishNonsense()
+    else if (what < 0.9) this.#send('telemetry/extra', String(this.#dice.between(0, 9)))
+    else if (what < 0.93) this.#publishDiagnostics(this.#dice.chance(0.5))
+    else if (what < 0.95) this.#send('status', 'online')
     else if (!this.isSteady) this.session.end(this.#dice.pick(['lost', 'disconnect', 'keepalive'] as const))
+    if (this.#dice.chance(this.#luck().poison)) this.#count(this.poison, POISON)
   }
 
   publish(): void {
@@ -77,15 +99,22 @@ export class SimulatedDevice {
     this.#transmit(sent)
   }
 
+  /** Says that all is well, if it said otherwise. */
+  mend(): void {
+    if (this.#isFaulty) this.#publishDiagnostics(false)
+  }
+
   isConnected(): boolean {
     return this.session !== undefined && !this.session.isEnded
   }
 
   #transmit(sent: Sent): void {
     sent.times++
-    sent.at = this.#time.now()
-    this.#send('telemetry', JSON.stringify({ n: sent.n, twice: 2 * sent.n, note: `m${sent.n}` }), () => {
+    sent.at = this.#time.ticks()
+    const t = ++this.#transmissions
+    this.#send('telemetry', JSON.stringify({ n: sent.n, t, note: `m${sent.n}` }), () => {
       sent.isAcked = true
+      this.ackedTransmission = Math.max(this.ackedTransmission, t)
     })
   }
 
@@ -99,7 +128,7 @@ export class SimulatedDevice {
     this.stamped.set(at, stamp)
     const value = this.#dice.between(1, 1_000_000)
     stamp.open.push(value)
-    stamp.sentAt = this.#time.now()
+    stamp.sentAt = this.#time.ticks()
     this.#send('telemetry', JSON.stringify({ timestamp: new Date(at).toISOString(), s: value }), () => {
       stamp.open = stamp.open.slice(stamp.open.indexOf(value) + 1)
       stamp.acked = value
@@ -107,7 +136,6 @@ export class SimulatedDevice {
   }
 
   #publishNonsense(): void {
-    this.nonsenseSent++
     const nonsense = this.#dice.pick([
       '{"n":',
       '[1,2,3]',
@@ -116,13 +144,25 @@ export class SimulatedDevice {
       '{"timestamp":"yesterday","x":1}',
       '',
     ])
-    this.#send('telemetry', nonsense, () => {
-      this.nonsenseAcked++
+    this.#count(this.nonsense, nonsense)
+  }
+
+  #publishDiagnostics(isFaulty: boolean): void {
+    this.#isFaulty ||= isFaulty
+    const level = isFaulty ? 'error' : 'ok'
+    this.#send('telemetry', JSON.stringify({ diagnostics: { level, name: 'motor', message: level } }))
+  }
+
+  #count(tally: Tally, payload: string): void {
+    tally.sent++
+    this.#send('telemetry', payload, () => {
+      tally.acked++
     })
   }
 
   #send(suffix: string, payload: string, acked: () => void = () => {}): void {
-    void this.session?.publish(topicOf(this.id, suffix), payload).then((isAcked) => {
+    const qos = this.#dice.pick([0, 1, 1, 2] as const)
+    void this.session?.publish(topicOf(this.id, suffix), payload, { qos }).then((isAcked) => {
       if (isAcked) acked()
     })
   }

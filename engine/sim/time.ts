@@ -17,28 +17,35 @@ interface Life {
 }
 
 export class SimTime implements Clock {
-  #now: number
-  readonly #startedAt: number
+  readonly #startsAt: number
+  /** Time in which something could happen. */
+  #passed = 0
+  /** Time in which nothing did: processes stood still. */
+  #stood = 0
+  /** What the wall clock was set by. */
+  #set = 0
+  #setMax = 0
   #order = 0
-  #events: Event[] = []
+  /** A heap: the next event is the first. */
+  readonly #events: Event[] = []
 
   constructor(startsAt: Millis) {
-    this.#now = startsAt
-    this.#startedAt = startsAt
+    this.#startsAt = startsAt
   }
 
   now(): Millis {
-    return Millis(Math.floor(this.#now))
+    return Millis(Math.floor(this.#startsAt + this.#passed + this.#stood + this.#set))
   }
 
   ticks(): number {
-    return this.#now - this.#startedAt
+    return this.#passed + this.#stood
   }
 
   /** Timers of one process. `end` is its sudden death. */
   newLife(): { readonly schedule: Schedule; readonly end: () => void } {
     const life: Life = { isOver: false }
-    const after = (ms: number, run: () => void) => this.#add(ms, run, life)
+    const after = (ms: number, run: () => void) =>
+      this.#add({ at: this.#passed + ms, order: this.#order++, run, life })
     const schedule: Schedule = {
       after,
       sleep: (ms) => new Promise((resolve) => after(ms, resolve)),
@@ -65,33 +72,63 @@ export class SimTime implements Clock {
 
   /** Runs what is due in the next `ms`, one event at a time, each with all that follows from it. */
   async advance(ms: number): Promise<void> {
-    const until = this.#now + ms
-    for (let next = this.#next(until); next !== undefined; next = this.#next(until)) {
-      this.#now = Math.max(this.#now, next.at)
-      if (!next.life.isOver) next.run()
+    const until = this.#passed + ms
+    for (let next = this.#takeDue(until); next !== undefined; next = this.#takeDue(until)) {
+      if (next.life.isOver) continue
+      this.#passed = Math.max(this.#passed, next.at)
+      next.run()
       await settled()
     }
-    this.#now = until
+    this.#passed = until
     await settled()
   }
 
-  /** The wall clock jumps; what was due stays due after the same time. */
+  /** Everything stands still: what was due stays due after the same time. */
   jump(ms: number): void {
-    this.#now += ms
-    this.#events = this.#events.map((event) => ({ ...event, at: event.at + ms }))
+    this.#stood += ms
   }
 
-  #add(ms: number, run: () => void, life: Life): void {
-    this.#events.push({ at: this.#now + ms, order: this.#order++, run, life })
+  /** The wall clock is set, forwards or backwards; time itself goes on as ever. */
+  set(ms: number): void {
+    this.#set += ms
+    this.#setMax = Math.max(this.#setMax, this.#set)
   }
 
-  #next(until: number): Event | undefined {
-    let first: Event | undefined
-    for (const event of this.#events)
-      if (event.at <= until && (first === undefined || isBefore(event, first))) first = event
-    if (first !== undefined)
-      this.#events = this.#events.filter((event) => event !== first && !event.life.isOver)
-    return first
+  /** The wall clock is set so that it is no longer behind any time it has shown. */
+  setRight(): void {
+    this.#set = this.#setMax
+  }
+
+  #add(event: Event): void {
+    const events = this.#events
+    let at = events.push(event) - 1
+    for (let up = (at - 1) >> 1; at > 0 && isBefore(event, events[up]); up = (at - 1) >> 1) {
+      this.#swap(at, up)
+      at = up
+    }
+  }
+
+  #takeDue(until: number): Event | undefined {
+    const events = this.#events
+    const [first] = events
+    if (first === undefined || first.at > until) return undefined
+    this.#swap(0, events.length - 1)
+    events.pop()
+    for (let at = 0; ; ) {
+      const left = 2 * at + 1
+      const least = isBefore(events[left + 1], events[left]) ? left + 1 : left
+      if (!isBefore(events[least], events[at])) return first
+      this.#swap(at, least)
+      at = least
+    }
+  }
+
+  #swap(a: number, b: number): void {
+    const events = this.#events
+    const [one, other] = [events[a], events[b]]
+    if (one === undefined || other === undefined) return
+    events[a] = other
+    events[b] = one
   }
 }
 
@@ -100,6 +137,7 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-function isBefore(a: Event, b: Event): boolean {
+function isBefore(a: Event | undefined, b: Event | undefined): boolean {
+  if (a === undefined || b === undefined) return false
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }

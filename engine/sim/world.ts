@@ -1,43 +1,49 @@
 // The whole engine in one thread, with memory adapters, simulated time and seeded faults: devices, a process that may
 // die at any moment, a ClickHouse that may be away, and checks after every step.
-
 import { strict as assert } from 'node:assert'
 import { createHash } from 'node:crypto'
 import { type DeviceId, Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { MemoryBroker } from '../adapters/broker/memory.ts'
 import { MemoryLog } from '../adapters/log/memory.ts'
 import { MemoryStore } from '../adapters/store/memory.ts'
-import { MemoryTelemetry } from '../adapters/telemetry/memory.ts'
 import { MemoryUsers } from '../adapters/users/memory.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import { CONNACK } from '../ports/broker.ts'
-import type { FeedEvent } from '../ports/feed.ts'
+import type { Submitted } from '../ports/engine.ts'
 import { LocalEngine } from '../runtime/engine.ts'
 import { partitionOf } from '../runtime/partition.ts'
 import { inlineThread } from '../runtime/thread.ts'
 import { Dice } from './dice.ts'
 import {
+  CALM,
   drawLuck,
   type FaultContext,
   faultyLog,
   faultyStore,
   faultyTelemetry,
-  faultyThread,
   type Luck,
 } from './faults.ts'
+import { faultyThread } from './faulty-thread.ts'
+import { Ledger } from './ledger.ts'
+import { Listener } from './listener.ts'
 import { Rows } from './rows.ts'
 import { SimulatedDevice } from './simulated-device.ts'
+import { SimTelemetry } from './telemetry.ts'
 import { SimTime } from './time.ts'
 
 export const HEARTBEAT_MS = 60_000
 const STARTS_AT = Millis(Date.UTC(2026, 0, 5, 10, 20))
 const NEVER = Millis(Date.UTC(2100, 0, 1))
+/** The engine promises to be closed by then, whatever its ports do. */
+const CLOSE_MS = 9_000
 
 /** What a caller of the REST API was promised. */
 export interface Promised {
   edits: number
   isRegistered: boolean
   isDecommissioned: boolean
+  /** Revisions that an edit was made on under the condition that there is no later one. */
+  readonly editedOn: Set<number>
 }
 
 /** One life of the service's process. */
@@ -56,10 +62,12 @@ export class World {
   readonly violations: string[] = []
   readonly trace: string[] = []
   luck: Luck
+  readonly #ledger = new Ledger(this.rows, (what) => this.violate(what))
+  readonly #listener = new Listener(this)
   #log = new MemoryLog()
   #store = new MemoryStore({ partitionOf })
   #users = new MemoryUsers()
-  readonly #telemetry = new MemoryTelemetry()
+  readonly #telemetry = new SimTelemetry(this.rows)
   #process: Process | undefined
   #clickHouseIsUp = true
   #ids = 0
@@ -99,30 +107,51 @@ export class World {
       luck: () => this.luck,
       schedule: life.schedule,
       trace: (line) => this.say(line),
+      die: (where) => {
+        if (this.#process?.end !== life.end) return
+        this.say(`dies ${where}`)
+        this.crash()
+      },
     }
     const broker = new MemoryBroker()
-    const telemetry = faultyTelemetry(this.#telemetry, context, {
-      isUp: () => this.#clickHouseIsUp,
-      inserted: (block) => this.rows.add(block),
-    })
-    const store = faultyStore(this.#store, context)
+    const telemetry = faultyTelemetry(this.#telemetry, context, { isUp: () => this.#clickHouseIsUp })
     const engine = new LocalEngine(
-      { clock: this.time, log: faultyLog(this.#log, context), store, users: this.#users, telemetry, broker },
-      { shards: 2, heartbeatTimeoutMs: HEARTBEAT_MS, build: { version: 'sim', commit: 'sim' } },
+      {
+        clock: this.time,
+        log: faultyLog(this.#log, context, this.#ledger),
+        store: faultyStore(this.#store, context, this.#ledger),
+        users: this.#users,
+        telemetry,
+        broker,
+      },
+      // Partitions change shards from one life to the next.
+      {
+        shards: this.dice.between(1, 3),
+        heartbeatTimeoutMs: HEARTBEAT_MS,
+        build: { version: 'sim', commit: 'sim' },
+      },
       {
         schedule: life.schedule,
         openThread: (settings) =>
           faultyThread(
             inlineThread(settings, () => 0),
+            settings.progress,
             context,
           ),
         newId: () => `r${this.#ids++}`,
         warn: () => {},
+        fatal: (error) => this.violate(`fatal: ${error instanceof Error ? error.stack : String(error)}`),
         admit: async ({ clientId }) => this.#admit(clientId),
       },
     )
-    this.#process = { engine, broker, end: life.end }
-    engine.feed.listen((events) => this.#heardFeed(events))
+    const process: Process = { engine, broker, end: life.end }
+    this.#process = process
+    this.#listener.startOver()
+    engine.feed.want({ all: true, devices: new Set() })
+    engine.feed.listen((events) => {
+      // What a dead process still does is nothing that anybody hears.
+      if (this.#process === process) this.#listener.hear(events)
+    })
     await engine.open()
     this.say('started')
   }
@@ -138,37 +167,53 @@ export class World {
     this.say('crashed')
   }
 
+  /** SIGTERM: it ends by itself, in time. */
+  async stop(): Promise<void> {
+    const process = this.#process
+    if (process === undefined) return
+    this.say('stopping')
+    let isClosed = false
+    const closing = process.engine.close().then(() => {
+      isClosed = true
+    })
+    for (let waited = 0; waited < CLOSE_MS && !isClosed && this.#process === process; waited += 100)
+      await this.time.advance(100)
+    // It may also have died on the way.
+    if (this.#process !== process) return
+    if (isClosed) await closing
+    else this.violate('it does not stop')
+    this.crash()
+  }
+
   setClickHouse(isUp: boolean): void {
     this.#clickHouseIsUp = isUp
     this.say(`clickhouse ${isUp ? 'up' : 'down'}`)
   }
 
   calm(): void {
-    this.luck = {
-      appendFails: 0,
-      saveFails: 0,
-      insertFails: 0,
-      shardDies: 0,
-      crashes: 0,
-      pauses: 0,
-      delayMsMax: 0,
-    }
+    this.luck = CALM
+    this.time.setRight()
     this.setClickHouse(true)
     this.say('calm')
   }
 
-  async register(isSteady: boolean): Promise<void> {
-    const id = parseDeviceId(`dev-${this.devices.length + 1}`)
-    assert(id !== undefined)
-    this.promised.set(id, { edits: 0, isRegistered: false, isDecommissioned: false })
-    this.devices.push(new SimulatedDevice(id, { isSteady, dice: this.dice, time: this.time }))
+  /** Devices crowd in few partitions. */
+  register(isSteady: boolean): void {
+    let id: DeviceId | undefined
+    for (let i = 1; id === undefined; i++) {
+      const named = parseDeviceId(`dev-${i}`)
+      if (named !== undefined && !this.promised.has(named) && partitionOf(named) < 4) id = named
+    }
+    this.promised.set(id, { edits: 0, isRegistered: false, isDecommissioned: false, editedOn: new Set() })
+    const { dice, time } = this
+    this.devices.push(new SimulatedDevice(id, { isSteady, dice, time, luck: () => this.luck }))
     this.request(id, { kind: 'register', name: id, type: 'mqtt_device' }, (promised) => {
       promised.isRegistered = true
     })
   }
 
   /** A caller who hears nothing, or a refusal, was promised nothing. */
-  request(id: DeviceId, wish: DeviceRequest, done: (promised: Promised) => void): void {
+  request(id: DeviceId, wish: DeviceRequest, done: (promised: Promised, answer: Submitted) => void): void {
     const promised = this.promised.get(id)
     const submitted = this.#process?.engine.submit(id, wish, 'usr_sim')
     if (promised === undefined || submitted === undefined) return
@@ -176,7 +221,7 @@ export class World {
       (answer) => {
         this.say(`${id} ${wish.kind} ${answer.kind}`)
         const isThere = answer.kind === 'refused' && answer.code === 'ALREADY_EXISTS'
-        if (answer.kind === 'done' || isThere) done(promised)
+        if (answer.kind === 'done' || isThere) done(promised, answer)
       },
       () => this.say(`${id} ${wish.kind} unknown`),
     )
@@ -195,24 +240,5 @@ export class World {
       maySubscribe: true,
       expiresAt: NEVER,
     } as const
-  }
-
-  #heardFeed(events: readonly FeedEvent[]): void {
-    for (const event of events) {
-      if (event.kind !== 'device') continue
-      const { device } = event.view
-      this.say(`feed ${event.event} ${device.id} ${device.status} r${device.revision}`)
-      // Effects never come before their save (R4).
-      const saved = this.#store.get(device.id)
-      if (event.event !== 'device.connectivity' && (saved === undefined || saved.revision < device.revision))
-        this.violate(`${device.id} was announced at revision ${device.revision} before it was saved`)
-      const isFalse = device.status === 'offline' && device.statusReason === 'no heartbeat'
-      if (isFalse && event.event === 'device.status' && this.#isSteady(device.id))
-        this.violate(`${device.id} publishes steadily and was declared silent`)
-    }
-  }
-
-  #isSteady(id: DeviceId): boolean {
-    return this.devices.some((device) => device.id === id && device.isSteady && device.isConnected())
   }
 }

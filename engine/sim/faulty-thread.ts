@@ -1,0 +1,62 @@
+// A shard's thread that dies: now and then, before its task or after it when nobody hears the result; every time it
+// meets a poisonous message; or it does not die but hangs.
+import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
+import { Fault } from '../ports/fault.ts'
+import type { Entry } from '../ports/log.ts'
+import { begin, enter, type Progress } from '../runtime/progress.ts'
+import type { ShardThread } from '../runtime/thread.ts'
+import { type FaultContext, mayDie } from './faults.ts'
+
+export const POISON = '{"poison":true}'
+
+export function faultyThread(thread: ShardThread, progress: Progress, context: FaultContext): ShardThread {
+  const { dice, luck, trace } = context
+  let end: ((fault: Fault) => void) | undefined
+  const lost = (how: string) => {
+    trace(`shard ${how}`)
+    return new Fault('SHARD_LOST', { retryable: true, message: how })
+  }
+  return {
+    async run(task) {
+      if (task.kind === 'load') return thread.run(task)
+      if (dice.chance(luck().shardHangs)) {
+        trace('shard hangs')
+        return new Promise((_, reject) => {
+          end = reject
+        })
+      }
+      const isUnlucky = dice.chance(luck().shardDies)
+      if (isUnlucky && dice.chance(0.5)) throw lost('dies before')
+      if (isPoisoned(task.entries, progress)) throw lost('is poisoned')
+      const result = await thread.run(task)
+      if (isUnlucky) throw lost('dies after')
+      return mayDie(context, 'after a task', result)
+    },
+    async close() {
+      end?.(lost('is ended'))
+      await thread.close()
+    },
+  }
+}
+
+/** Leaves the progress where a thread would have died. */
+function isPoisoned(entries: readonly Entry[], progress: Progress): boolean {
+  for (const entry of entries) {
+    let index = 0
+    for (const frame of readFrames(entry.body)) {
+      if (isPoison(frame)) {
+        enter(progress, entry)
+        begin(progress, index)
+        return true
+      }
+      index++
+    }
+  }
+  return false
+}
+
+function isPoison({ kind, payload }: Frame): boolean {
+  return (
+    kind === FRAME.message && payload.length === POISON.length && Buffer.from(payload).toString() === POISON
+  )
+}

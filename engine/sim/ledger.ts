@@ -1,0 +1,79 @@
+// What the engine commits itself to, checked at the moment it does: every save and every checkpoint against the log
+// and against what is stored.
+import { Buffer } from 'node:buffer'
+import { isDeepStrictEqual } from 'node:util'
+import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
+import { LIMITS } from '../limits.ts'
+import type { Bundle } from '../ports/log.ts'
+import type { Checkpoint, Save, Store } from '../ports/store.ts'
+import type { Rows } from './rows.ts'
+
+interface Point {
+  readonly deviceId: string
+  /** Microseconds. */
+  readonly at: number
+}
+
+export class Ledger {
+  readonly #rows: Rows
+  readonly #violate: (what: string) => void
+  /** What each entry of each partition must become, from its first entry on. */
+  readonly #entries: (readonly Point[])[][] = Array.from({ length: LIMITS.partitions }, () => [])
+
+  constructor(rows: Rows, violate: (what: string) => void) {
+    this.#rows = rows
+    this.#violate = violate
+  }
+
+  appended(bundles: readonly Bundle[]): void {
+    for (const { partition, body } of bundles) {
+      const points: Point[] = []
+      for (const frame of readFrames(body)) if (isNumbered(frame)) points.push(pointOf(frame))
+      this.#entries[partition]?.push(points)
+    }
+  }
+
+  saving(store: Store, save: Save): void {
+    const applied = store.applied()
+    for (const { partition, seq } of save.applied) {
+      // The same save may be tried again.
+      if (seq < (applied[partition] ?? 0)) this.#violate(`partition ${partition} is applied back to ${seq}`)
+      if (seq > (this.#entries[partition]?.length ?? 0))
+        this.#violate(`partition ${partition} is applied up to ${seq}, which is not in the log (R1)`)
+    }
+    for (const device of save.changed) {
+      const before = store.get(device.id)
+      if (before === undefined || isDeepStrictEqual(before, device)) continue
+      if (device.revision <= before.revision)
+        this.#violate(`${device.id} goes from revision ${before.revision} to ${device.revision} (R2)`)
+    }
+  }
+
+  /** A checkpoint promises that everything before it is stored: it is what a restart does not read again. */
+  checkpointing(store: Store, { inserted }: Checkpoint): void {
+    const before = store.inserted()
+    for (const { partition, seq } of inserted) {
+      const from = before[partition] ?? 0
+      if (seq < from) this.#violate(`partition ${partition} is checkpointed back from ${from} to ${seq}`)
+      for (const { deviceId, at } of this.#entries[partition]?.slice(from, seq).flat() ?? []) {
+        const device = store.get(deviceId as Parameters<Store['get']>[0])
+        const isGone = device?.status === 'decommissioned' && Math.floor(at / 1000) > device.statusSince
+        if (!isGone && !this.#rows.has(deviceId, 'n', at))
+          this.#violate(
+            `the checkpoint of partition ${partition} at ${seq} promises ${deviceId} at ${at}, which is not stored`,
+          )
+      }
+    }
+  }
+}
+
+/** A message with a number and without a time of its own: it becomes one point at its receive time. */
+function isNumbered({ kind, payload }: Frame): boolean {
+  return (
+    kind === FRAME.message && Buffer.from(payload.subarray(0, 5)).toString() === '{"n":' && payload.length > 5
+  )
+}
+
+function pointOf({ id, receivedAt }: Frame): Point {
+  return { deviceId: Buffer.from(id).toString('latin1'), at: receivedAt }
+}

@@ -1,0 +1,99 @@
+// ClickHouse as far as the engine can tell: raw points, and hours that were computed from them at some time and show
+// later points only when they are computed again. So a broken promise about late points can be seen (R11).
+import { Millis } from '../../schemas/ids.ts'
+import { INTERVAL_SECONDS } from '../../schemas/vocabulary.ts'
+import { MemoryTelemetry } from '../adapters/telemetry/memory.ts'
+import type { LateHour } from '../ports/store.ts'
+import type { Block, Bucket, BucketQuery } from '../ports/telemetry.ts'
+import type { Row, Rows } from './rows.ts'
+
+const HOUR_SEC = 3_600
+const HOUR_MICROS = HOUR_SEC * 1_000_000
+
+export class SimTelemetry extends MemoryTelemetry {
+  readonly #raw: Rows
+  #computedUpTo = Millis(0)
+  /** By device, metric and hour. */
+  readonly #computed = new Map<string, readonly Row[]>()
+
+  constructor(raw: Rows) {
+    super()
+    this.#raw = raw
+  }
+
+  override async insert(block: Block): Promise<void> {
+    await super.insert(block)
+    this.#raw.add(block)
+  }
+
+  override horizon(): Millis {
+    return this.#computedUpTo
+  }
+
+  /** Computes from what is there now. The result shows once the returned function is called. */
+  compute(upTo: Millis, late: readonly LateHour[]): () => void {
+    const [from, to] = [this.#computedUpTo / 1000, Math.max(upTo, this.#computedUpTo) / 1000]
+    const lateHours = new Set(late.map(({ deviceId, hour }) => `${deviceId} ${hour}`))
+    const computed: [string, readonly Row[]][] = []
+    for (const { deviceId, metric } of this.#raw.series())
+      for (const [hour, rows] of byHour(this.#raw.of(deviceId, metric)))
+        if ((hour >= from && hour < to) || (hour < from && lateHours.has(`${deviceId} ${hour}`)))
+          computed.push([keyOf(deviceId, metric, hour), rows])
+    return () => {
+      for (const [key, rows] of computed) this.#computed.set(key, rows)
+      this.#computedUpTo = Millis(to * 1000)
+    }
+  }
+
+  override async buckets({
+    deviceId,
+    metric,
+    from,
+    to,
+    interval,
+    lateHours,
+  }: BucketQuery): Promise<readonly Bucket[]> {
+    const rows: Row[] = []
+    for (const [hour, raw] of byHour(this.#raw.of(deviceId, metric))) {
+      const isRaw = hour * 1000 >= this.#computedUpTo || lateHours.includes(hour)
+      rows.push(...(isRaw ? raw : (this.#computed.get(keyOf(deviceId, metric, hour)) ?? [])))
+    }
+    const step = INTERVAL_SECONDS[interval] * 1000
+    const buckets = new Map<number, number[]>()
+    for (const { at, value } of rows) {
+      if (at < from * 1000 || at >= to * 1000) continue
+      const start = Math.floor(at / 1000 / step) * step
+      const values = buckets.get(start)
+      if (values === undefined) buckets.set(start, [value])
+      else values.push(value)
+    }
+    return [...buckets].map(([start, values]) => toBucket(Millis(start), values))
+  }
+}
+
+/** In order of time. */
+function byHour(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
+  const hours = new Map<number, Row[]>()
+  for (const row of rows) {
+    const hour = Math.floor(row.at / HOUR_MICROS) * HOUR_SEC
+    const known = hours.get(hour)
+    if (known === undefined) hours.set(hour, [row])
+    else known.push(row)
+  }
+  return hours
+}
+
+function keyOf(deviceId: string, metric: string, hour: number): string {
+  return `${deviceId} ${metric} ${hour}`
+}
+
+function toBucket(time: Millis, values: readonly number[]): Bucket {
+  return {
+    time,
+    avg: values.reduce((sum, value) => sum + value, 0) / values.length,
+    min: Math.min(...values),
+    max: Math.max(...values),
+    count: values.length,
+    last: values.at(-1) ?? 0,
+  }
+}
