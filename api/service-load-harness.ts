@@ -20,6 +20,8 @@ export interface LoadOptions {
   readonly window: number
   /** The time of message 0; without it the service gives each its receive time. */
   readonly from?: number
+  /** Makes the messages longer. */
+  readonly filler?: string
 }
 
 /** Devices that come back by themselves and send again what was not acknowledged. */
@@ -117,15 +119,15 @@ export class Loader {
   }
 
   #send(n: number, dup: boolean): void {
-    const { from } = this.#options
-    const report = from === undefined ? { n } : { n, timestamp: from + n * STEP_MS }
+    const { from, filler } = this.#options
+    const timestamp = from === undefined ? undefined : from + n * STEP_MS
     this.transmitted++
     this.#unacked.set(n, performance.now())
     this.#socket?.write(
       packets.generate({
         cmd: 'publish',
         topic: `fleet/${this.deviceId}/telemetry`,
-        payload: JSON.stringify(report),
+        payload: JSON.stringify({ n, timestamp, filler }),
         qos: 1,
         dup,
         retain: false,
