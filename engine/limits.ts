@@ -64,6 +64,8 @@ export const LIMITS = {
   asksPerBatchMax: 256,
   asksWaitingMax: 10_000,
   sweepEveryMs: 250,
+  /** What shards get at a stop to work off the log and store their rows; the next start does the rest. */
+  shardStopTimeoutMs: 2_500,
   attemptsMax: 5,
   /** A batch takes milliseconds: a thread that is at one for so long hangs, and is replaced. */
   taskTimeoutMs: 30_000,
@@ -128,7 +130,7 @@ export const LIMITS = {
   chdbPingEveryMs: 1_000,
   /** Not answering for so long counts as dead. */
   chdbSilenceMaxMs: 20_000,
-  chdbStopTimeoutMs: 5_000,
+  chdbStopTimeoutMs: 2_000,
   chdbRestartDelayMaxMs: 5_000,
 
   // --- devices
@@ -207,7 +209,7 @@ export const LIMITS = {
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,
   /** Requests under way when the service stops are given this long. */
-  drainTimeoutMs: 5_000,
+  drainTimeoutMs: 2_500,
   retryAfterSec: 2,
   validationErrorsMax: 20,
   /** Bodies above this are told their first mistake only. */
@@ -246,4 +248,8 @@ assert(LIMITS.chdbPingEveryMs * 5 < LIMITS.chdbSilenceMaxMs, 'one lost ping does
 assert(LIMITS.chdbLockWaitMs < LIMITS.chdbStartTimeoutMs, 'a locked directory is told from a slow start')
 assert(LIMITS.telemetrySpillBytes < LIMITS.telemetryQueryMemoryBytesMax, 'an aggregation can go on on disk')
 assert(LIMITS.refreshTouchMs < LIMITS.refreshIdleMs, 'a used refresh token never counts as idle')
-assert(LIMITS.drainTimeoutMs < 10_000, 'a stop takes less than ten seconds')
+assert(
+  LIMITS.socketLingerMs + LIMITS.drainTimeoutMs + LIMITS.shardStopTimeoutMs + LIMITS.chdbStopTimeoutMs <=
+    9_000,
+  'a stop takes less than ten seconds, whatever hangs',
+)

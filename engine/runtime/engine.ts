@@ -45,7 +45,6 @@ export interface EngineMeans {
 }
 
 const SETTLE_EVERY_MS = 60_000
-const CLOSE_MS = 6_000
 
 export class LocalEngine implements Engine {
   readonly store: Store
@@ -204,7 +203,7 @@ export class LocalEngine implements Engine {
     for (const stop of this.#stops) stop()
     await this.#ports.broker.close()
     await this.#ingest.close()
-    await Promise.all(this.#runners.map((runner) => runner.close(CLOSE_MS)))
+    await Promise.all(this.#runners.map((runner) => runner.close(LIMITS.shardStopTimeoutMs)))
     this.#replies.fail(closing())
     for (const inserter of this.#inserters) inserter.close()
     await this.#ports.telemetry.close()
