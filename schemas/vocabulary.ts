@@ -29,6 +29,9 @@ export type CommandStatus = (typeof COMMAND_STATUSES)[number]
 export const COMMAND_PRIORITIES = ['critical', 'high', 'normal', 'low'] as const
 export type CommandPriority = (typeof COMMAND_PRIORITIES)[number]
 
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
 export const ROLES = ['admin', 'operator', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 

@@ -7,10 +7,12 @@ import type { Admission, ConnectAttempt, UplinkHost } from '../ports/broker.ts'
 import type { DependencyHealth, DeviceView, Engine, Ports, Snapshot, Submitted } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
+import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
 import type { Store } from '../ports/store.ts'
 import type { Block, Bucket, BucketQuery } from '../ports/telemetry.ts'
 import type { Users } from '../ports/users.ts'
 import { LocalFeed } from './feed.ts'
+import { HistoryWriter } from './history-writer.ts'
 import { Ingest } from './ingest.ts'
 import { Inserter } from './inserter.ts'
 import { Metrics } from './metrics.ts'
@@ -58,6 +60,7 @@ export class LocalEngine implements Engine {
   readonly #runnerOf: Runner[] = []
   readonly #feed: LocalFeed
   readonly #settler: Settler
+  readonly #history: HistoryWriter
   readonly #replies: Replies
   readonly #metrics: Metrics
   readonly #stops: (() => void)[] = []
@@ -84,6 +87,7 @@ export class LocalEngine implements Engine {
       await Promise.all(this.#runners.map((runner) => runner.flush()))
     })
     const bootAt = this.#ingest.nextAt()
+    this.#history = this.#newHistoryWriter(bootAt.toString(36))
     partitionsOfShards(settings.shards).forEach((partitions, shard) => {
       const runner = this.#newRunner(shard, {
         partitions,
@@ -101,6 +105,7 @@ export class LocalEngine implements Engine {
     const address = await this.#ports.broker.listen(this.#uplinkHost())
     this.#mqttUrl = `mqtt://${address.host}:${address.port}`
     for (const runner of this.#runners) runner.start()
+    this.#history.start()
     this.#stops.push(
       schedule.every(LIMITS.sweepEveryMs, () => {
         this.#ingest.tick()
@@ -114,6 +119,7 @@ export class LocalEngine implements Engine {
       broker: () => this.#ports.broker.counts(),
       devices: () => this.store.countByStatus(),
       backlog: () => this.#runners.map((runner) => runner.backlog()),
+      outbox: () => this.store.outboxCounts(),
       blocksWaiting: () => this.#inserters.reduce((sum, inserter) => sum + inserter.waiting, 0),
     })
   }
@@ -166,6 +172,14 @@ export class LocalEngine implements Engine {
     return this.#ports.telemetry.buckets({ ...query, lateHours: this.#settler.lateHours(query.deviceId) })
   }
 
+  history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
+    return this.#ports.telemetry.history(query)
+  }
+
+  countHistory(filter: HistoryFilter): Promise<number> {
+    return this.#ports.telemetry.countHistory(filter)
+  }
+
   metrics(): Promise<string> {
     return this.#metrics.registry.metrics()
   }
@@ -203,7 +217,10 @@ export class LocalEngine implements Engine {
     for (const stop of this.#stops) stop()
     await this.#ports.broker.close()
     await this.#ingest.close()
+    const until = this.#ports.clock.ticks() + LIMITS.shardStopTimeoutMs
     await Promise.all(this.#runners.map((runner) => runner.close(LIMITS.shardStopTimeoutMs)))
+    // What the shards left of their time; the rest waits in the outbox.
+    await this.#history.close(until - this.#ports.clock.ticks())
     this.#replies.fail(closing())
     for (const inserter of this.#inserters) inserter.close()
     await this.#ports.telemetry.close()
@@ -268,9 +285,34 @@ export class LocalEngine implements Engine {
     )
   }
 
+  #newHistoryWriter(life: string): HistoryWriter {
+    const { clock, store, telemetry } = this.#ports
+    const { schedule, warn } = this.#means
+    return new HistoryWriter({
+      store,
+      telemetry,
+      schedule,
+      ticks: () => clock.ticks(),
+      life,
+      events: {
+        inserted: (block, seconds) => this.#metrics.inserted(block, seconds, undefined),
+        failed: (fault) => {
+          this.#metrics.insertFailed('retried')
+          warn('history waits for ClickHouse', { err: fault })
+        },
+        refused: (block, fault) => {
+          this.#metrics.insertFailed('refused')
+          warn('ClickHouse refused history; it is lost', { rows: block.rows, err: fault })
+        },
+        storeFailed: (fault) => warn('the outbox of the history fails, trying again', { err: fault }),
+      },
+    })
+  }
+
   /** After the save: send, then tell (R4). */
   #perform(proposal: Proposal): void {
     this.#settler.mark(proposal.late)
+    if (proposal.history.length > 0) this.#history.poke()
     for (const deviceId of proposal.cuts) this.#ports.broker.cut(deviceId, 'revoked')
     for (const reply of proposal.replies) this.#replies.settle(reply)
     this.#feed.tell(proposal.feed)

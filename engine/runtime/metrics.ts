@@ -3,6 +3,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { BrokerCounts } from '../ports/broker.ts'
+import type { OutboxCounts } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
 import type { IngestCounts } from './ingest.ts'
 import type { WorkResult } from './protocol.ts'
@@ -14,6 +15,7 @@ export interface Gauges {
   readonly devices: () => Readonly<Record<string, number>>
   readonly backlog: () => readonly number[]
   readonly blocksWaiting: () => number
+  readonly outbox: () => OutboxCounts
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -122,6 +124,12 @@ export class Metrics {
       g.set(gauges.ingest().appendFailures),
     )
     read('fleet_clickhouse_blocks_waiting', 'Blocks not yet stored', [], (g) => g.set(gauges.blocksWaiting()))
+    read('fleet_history_rows_waiting', 'History not known to be in ClickHouse', [], (g) =>
+      g.set(gauges.outbox().rows),
+    )
+    read('fleet_history_rows_dropped', 'History given up so far because too much waited', [], (g) =>
+      g.set(gauges.outbox().dropped),
+    )
     read('fleet_devices', 'Devices by status', ['status'], (g) => {
       const counts = gauges.devices()
       for (const status of DEVICE_STATUSES) g.set({ status }, counts[status] ?? 0)

@@ -1,10 +1,12 @@
 // A batch in the making: everything it would change or ask for, kept apart from what is settled (S2).
 import { Buffer } from 'node:buffer'
-import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
+import { type DeviceId, Micros, type Millis, type Partition } from '../../schemas/ids.ts'
 import { topicOf } from '../../schemas/topics.ts'
 import { FRAME, type Frame } from '../domain/bundle.ts'
 import type { Effect } from '../domain/device/events.ts'
 import type { Device } from '../domain/device/record.ts'
+import type { HistoryMark } from '../domain/history/columns.ts'
+import { type HistoryRow, type WrittenRow, writtenRow } from '../domain/history/row.ts'
 import type { Mark as ColumnsMark } from '../domain/telemetry/columns.ts'
 import { unreachable } from '../domain/unreachable.ts'
 import { LIMITS } from '../limits.ts'
@@ -30,12 +32,24 @@ export function emptyCounts(): MutableCounts {
   }
 }
 
+/** How far rows were collected, before they are decided on. */
+export interface RowsMark {
+  readonly columns: ColumnsMark
+  readonly history: HistoryMark
+}
+
+/** A device after an event, and the record it had before; none if it is new. */
+export interface Changed {
+  readonly view: DeviceView
+  readonly before: Device | undefined
+}
+
 export interface Open {
   /** The next record of each device that changes. */
   readonly devices: Map<DeviceId, Device>
   readonly replies: Reply[]
   readonly feed: FeedEvent[]
-  mark: ColumnsMark | undefined
+  mark: RowsMark | undefined
   rows: boolean
   /** Set by a message that is no sign of life, until it has been looked at. */
   wasSilent: boolean
@@ -45,7 +59,9 @@ export interface Open {
   /** From this message on the entry cannot be read. */
   parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
-  perform(effects: readonly Effect[], view: DeviceView, now: Millis): Effect | undefined
+  /** A row of the history that follows from a changed record: it is saved with it. */
+  remember(row: HistoryRow): void
+  perform(effects: readonly Effect[], changed: Changed, now: Millis): Effect | undefined
   proposal(): Proposal
 }
 
@@ -65,6 +81,7 @@ export function openProposal(): Open {
   const deadLetters: DeadLetter[] = []
   const late = new Map<string, LateHour>()
   const cuts: DeviceId[] = []
+  const history: WrittenRow[] = []
   const open: Open = {
     devices: new Map(),
     replies: [],
@@ -87,13 +104,19 @@ export function openProposal(): Open {
     late(deviceId, hour) {
       late.set(`${deviceId} ${hour}`, { deviceId, hour })
     },
-    perform(effects, view, now) {
+    remember(row) {
+      // Written here: text crosses to the host for less than an object does.
+      history.push(writtenRow(row))
+    },
+    perform(effects, { view, before }, now) {
       let refusal: Effect | undefined
       for (const effect of effects) {
         if (effect.kind === 'cut') cuts.push(view.device.id)
-        else if (effect.kind === 'announce')
+        else if (effect.kind === 'announce') {
           open.feed.push({ kind: 'device', event: effect.event, at: now, view })
-        else if (effect.kind === 'refuse') refusal = effect
+          if (effect.event === 'device.status' && before !== undefined)
+            open.remember(statusMoved(before, view.device, now))
+        } else if (effect.kind === 'refuse') refusal = effect
         else unreachable(effect)
       }
       return refusal
@@ -103,13 +126,28 @@ export function openProposal(): Open {
       changed: [...open.devices.values()],
       deadLetters,
       late: [...late.values()],
-      history: [],
+      history,
       replies: open.replies,
       cuts,
       feed: open.feed,
     }),
   }
   return open
+}
+
+/** One row per move, in the order of the moves: a sweep may be ahead of a message that came before it. */
+function statusMoved(
+  before: Device,
+  { id, status, statusReason, revision }: Device,
+  now: Millis,
+): HistoryRow {
+  return {
+    deviceId: id,
+    kind: 'status',
+    at: Micros(Math.max(now, before.statusSince) * 1000),
+    version: revision,
+    body: { from: before.status, to: status, reason: statusReason ?? null },
+  }
 }
 
 function toMarks(seqs: ReadonlyMap<Partition, number>): readonly Mark[] {

@@ -40,7 +40,7 @@ export function applyRequest(frame: Frame, batch: Batch): void {
   if (outcome.device !== before && !isRefused(outcome))
     batch.open.devices.set(outcome.device.id, outcome.device)
   const view = toView(actor ?? newActor(outcome.device, 0), outcome.device)
-  const refusal = batch.open.perform(outcome.effects, view, now)
+  const refusal = batch.open.perform(outcome.effects, { view, before }, now)
   const reply: Reply =
     refusal?.kind === 'refuse'
       ? { requestId: wish.requestId, kind: 'refused', code: refusal.code, detail: refusal.detail }

@@ -283,7 +283,8 @@ export class Runner {
     if (task.entries.length > 0) this.#poison.passed()
     const { proposal } = result
     const { entries } = task
-    const isChange = proposal.changed.length + proposal.deadLetters.length + proposal.late.length > 0
+    const { changed, deadLetters, late, history } = proposal
+    const isChange = changed.length + deadLetters.length + late.length + history.length > 0
     if (isChange) this.#save(proposal, entries)
     else {
       this.#saver.passed(proposal.applied)

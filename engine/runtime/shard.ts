@@ -13,6 +13,7 @@ import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
 import type { DeviceEvent } from '../domain/device/events.ts'
 import type { Device } from '../domain/device/record.ts'
 import { nextDeadline, transition } from '../domain/device/transition.ts'
+import { HistoryColumns } from '../domain/history/columns.ts'
 import { Columns } from '../domain/telemetry/columns.ts'
 import { LIMITS } from '../limits.ts'
 import type { Entry } from '../ports/log.ts'
@@ -30,7 +31,7 @@ import {
 import { Compactor } from './compact.ts'
 import { Deadlines } from './deadlines.ts'
 import { begin, enter, leave } from './progress.ts'
-import { emptyCounts, type MutableCounts, type Open, openProposal } from './proposal.ts'
+import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark } from './proposal.ts'
 import type { Answer, Ask, Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { applyRequest } from './requests.ts'
 import { sessionClosed, sessionOpened } from './sessions.ts'
@@ -41,6 +42,7 @@ export interface Batch {
   readonly shard: ShardSettings
   readonly actors: Actors
   readonly columns: Columns
+  readonly history: HistoryColumns
   readonly open: Open
   readonly counts: MutableCounts
   readonly horizon: Millis
@@ -72,6 +74,8 @@ export class Shard {
   readonly #deadlines = new Deadlines()
   readonly #compactor = new Compactor()
   readonly #columns = new Columns()
+  /** Of devices' messages alone: a replay collects them again, like telemetry. */
+  readonly #history = new HistoryColumns()
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered = new Float64Array(LIMITS.partitions)
   readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
@@ -125,7 +129,7 @@ export class Shard {
     const blocks = this.#cut(task, counts)
     // Before the next batch: `covered` must not promise rows that are still being decided (S3).
     const covered = this.#covered.slice()
-    const isAllOut = this.#columns.rows === 0 && this.#open === undefined
+    const isAllOut = this.#rows() === 0 && this.#open === undefined
     // As of `covered` too, not of what is being decided.
     const vitals = task.vitals ? this.#takeVitals() : []
     const answers = task.asks.map((ask) => this.#answer(ask))
@@ -155,6 +159,7 @@ export class Shard {
       shard: this.#settings,
       actors: this.#actors,
       columns: this.#columns,
+      history: this.#history,
       open,
       counts,
       horizon: task.horizon,
@@ -166,7 +171,7 @@ export class Shard {
 
   #propose(task: WorkTask, batch: Batch): void {
     const { open } = batch
-    open.mark = this.#columns.mark()
+    open.mark = this.#mark()
     open.rows = task.rows
     for (const entry of task.entries) {
       const isNew = entry.seq > (this.#applied[entry.partition] ?? 0)
@@ -175,8 +180,8 @@ export class Shard {
       open.reach(entry, isNew)
     }
     leave(this.#settings.progress)
-    if (!task.rows) this.#columns.truncate(open.mark)
-    else if (this.#rowsSince === 0 && this.#columns.rows > 0) this.#rowsSince = task.now
+    if (!task.rows) this.#truncate(open.mark)
+    else if (this.#rowsSince === 0 && this.#rows() > 0) this.#rowsSince = task.now
   }
 
   #applyEntry(entry: Entry, { isNew, isFirst }: Omit<Place, 'entry' | 'index'>, batch: Batch): void {
@@ -199,12 +204,12 @@ export class Shard {
 
   /** A message that makes the code throw is parked, and the device's other messages go on (R10). */
   #applyFrame(frame: Frame, place: Place, batch: Batch): void {
-    const mark = this.#columns.mark()
+    const mark = this.#mark()
     batch.open.wasSilent = false
     try {
       this.#dispatch(frame, place, batch)
     } catch (error) {
-      this.#columns.truncate(mark)
+      this.#truncate(mark)
       batch.counts.refused++
       batch.open.park(frame, place, 'INTERNAL', error instanceof Error ? error.message : String(error))
     }
@@ -249,7 +254,7 @@ export class Shard {
     const before = open.devices.get(actor.device.id) ?? actor.device
     const { device, effects } = transition(before, event, now)
     if (device !== before) open.devices.set(device.id, device)
-    open.perform(effects, toView(actor, device), now)
+    open.perform(effects, { view: toView(actor, device), before }, now)
     return device
   }
 
@@ -276,7 +281,7 @@ export class Shard {
     this.#open = undefined
     if (open === undefined) return
     if (verdict === 'dropped') {
-      if (open.mark !== undefined) this.#columns.truncate(open.mark)
+      if (open.mark !== undefined) this.#truncate(open.mark)
       for (const id of open.devices.keys()) {
         const actor = this.#actors.get(id)
         if (actor !== undefined) this.#schedule(actor)
@@ -296,9 +301,10 @@ export class Shard {
   }
 
   #cut(task: WorkTask, counts: MutableCounts): readonly Block[] {
-    const { rows } = this.#columns
+    const rows = this.#rows()
     const isDue =
       this.#columns.points >= LIMITS.blockRowsMax ||
+      this.#history.bytes >= LIMITS.historyBlockBytesMax ||
       (rows > 0 && task.now - this.#rowsSince >= LIMITS.blockAgeMaxMs) ||
       task.cut === 'all'
     // With a proposal still open the columns hold rows that are not settled.
@@ -310,8 +316,24 @@ export class Shard {
     const token = `${this.#settings.life}-${this.#blocksCut++}`
     if (taken.points !== undefined) blocks.push({ kind: 'points', ...taken.points, token: `${token}p` })
     if (taken.texts !== undefined) blocks.push({ kind: 'texts', ...taken.texts, token: `${token}t` })
+    const history = this.#history.take()
+    if (history !== undefined) blocks.push({ kind: 'history', ...history, token: `${token}h` })
     counts.encodeMs = this.#ticks() - startedAt
     return blocks
+  }
+
+  /** Rows collected and not handed out. */
+  #rows(): number {
+    return this.#columns.rows + this.#history.rows
+  }
+
+  #mark(): RowsMark {
+    return { columns: this.#columns.mark(), history: this.#history.mark() }
+  }
+
+  #truncate(mark: RowsMark): void {
+    this.#columns.truncate(mark.columns)
+    this.#history.truncate(mark.history)
   }
 
   #answer(ask: Ask): Answer {

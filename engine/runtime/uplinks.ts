@@ -4,6 +4,7 @@ import { Micros, Millis, toMillis } from '../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../schemas/topics.ts'
 import { FLAG_WILL, type Frame } from '../domain/bundle.ts'
 import { readStatus } from '../domain/device/status-message.ts'
+import { readLog } from '../domain/history/read-log.ts'
 import { worstDiagnostic } from '../domain/telemetry/diagnostics.ts'
 import { toFeedData } from '../domain/telemetry/feed-data.ts'
 import { Latest } from '../domain/telemetry/latest.ts'
@@ -36,11 +37,13 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
     case 'status':
       applyStatus(actor, frame, place, batch)
       return
+    case 'log':
+      applyLog(actor, frame, place, batch)
+      return
     case 'reported':
     case 'shadow_get':
     case 'ack':
     case 'ota_status':
-    case 'log':
     case 'cloud_only':
     case 'other':
       // A sign of life, and no more than that yet.
@@ -72,7 +75,7 @@ function applyTelemetry(
   actor.latest ??= new Latest()
   // Written by the ingress.
   const receivedAt = frame.receivedAt as Micros
-  const version = place.entry.seq * MESSAGES_PER_ENTRY_MAX + place.index
+  const version = versionOf(place)
   const deviceId = actor.device.id
   const reported = report(frame.payload, { deviceId, name, receivedAt, version }, actor.latest, batch.columns)
   switch (reported.kind) {
@@ -127,6 +130,28 @@ function applyDiagnostics(actor: Actor, reported: Stored, frame: Frame, place: P
     actor.recoverAt = now + RECOVERY_MS
     batch.reschedule(actor)
   }
+}
+
+function applyLog(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  // Written by the ingress.
+  const receivedAt = frame.receivedAt as Micros
+  const log = readLog(frame.payload, receivedAt)
+  if (log.kind === 'refused') {
+    batch.counts.refused++
+    batch.open.park(frame, place, log.reason, log.detail)
+    return
+  }
+  batch.counts.stored++
+  if (log.adjusted) batch.counts.adjusted++
+  const { id: deviceId } = actor.device
+  const version = versionOf(place)
+  for (const { at, body } of log.entries)
+    batch.history.add({ deviceId, kind: 'log', at, version, body }, receivedAt)
+}
+
+/** A message's place in the log as one number, the same in every replay. */
+function versionOf({ entry, index }: Place): number {
+  return entry.seq * MESSAGES_PER_ENTRY_MAX + index
 }
 
 function applyStatus(actor: Actor, frame: Frame, place: Place, batch: Batch): void {

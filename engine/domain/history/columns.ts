@@ -44,6 +44,8 @@ export class HistoryColumns {
   #at = new Uint32Array(ROWS_START * 2)
   #version = new Uint32Array(ROWS_START * 2)
   #received = new Uint32Array(ROWS_START)
+  /** Kept while nothing is added: a shard marks before every message. */
+  #marked: HistoryMark | undefined
 
   get rows(): number {
     return this.#rows
@@ -56,6 +58,7 @@ export class HistoryColumns {
 
   /** The same row must come with the same receive time: it decides where the row lies. */
   add(row: WrittenRow, receivedAt: Micros): void {
+    this.#marked = undefined
     const index = this.#rows++
     if (index === this.#device.length) this.#grow()
     const two = index * 2
@@ -71,16 +74,19 @@ export class HistoryColumns {
   }
 
   mark(): HistoryMark {
-    return {
+    this.#marked ??= {
       rows: this.#rows,
       devices: this.#devices.mark(),
       kinds: this.#kinds.mark(),
       bodyBytes: this.#bodies.length,
     }
+    return this.#marked
   }
 
   /** Forgets everything added since: a dropped proposal leaves no trace (R4). Not across a `take`. */
   truncate(mark: HistoryMark): void {
+    if (mark === this.#marked) return
+    this.#marked = undefined
     this.#rows = mark.rows
     this.#devices.truncate(mark.devices)
     this.#kinds.truncate(mark.kinds)
@@ -107,6 +113,7 @@ export class HistoryColumns {
       columnHeader(HISTORY_COLUMNS.body),
       this.#bodies.view,
     ])
+    this.#marked = undefined
     this.#rows = 0
     this.#devices.clear()
     this.#kinds.clear()

@@ -1,7 +1,6 @@
 // The levels of a device's log, and what others call them. [spec: contract 2.13]
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+import type { LogLevel } from '../../../schemas/vocabulary.ts'
 
 const WORDS: Readonly<Record<string, LogLevel>> = {
   trace: 'debug',

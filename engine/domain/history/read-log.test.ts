@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
+import { LOG_LEVELS } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { LOG_LEVELS } from './log-level.ts'
 import { readLog } from './read-log.ts'
 
 const NOW = Micros(Date.UTC(2026, 2, 1, 12) * 1000)
