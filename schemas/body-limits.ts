@@ -31,6 +31,7 @@ export const BODY_LIMITS = {
   perPageDefault: 50,
   perPageMax: 200,
   pageMax: 1_000_000,
+  cursorCharsMax: 128,
   metricNameBytesMax: 256,
 
   // --- people and tokens

@@ -5,6 +5,7 @@ import { register, transition } from '../../engine/domain/device/transition.ts'
 import type { DependencyHealth, DeviceView, Engine, Snapshot, Submitted } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
+import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
 import type { DeadLetter, DeviceFilter, Store } from '../../engine/ports/store.ts'
 import type { Bucket, BucketQuery } from '../../engine/ports/telemetry.ts'
 import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
@@ -36,6 +37,9 @@ export class FakeEngine implements Engine {
   readonly store: Store
   readonly asked: Omit<BucketQuery, 'lateHours'>[] = []
   answerBuckets: readonly Bucket[] = []
+  /** Newest first, each at a time of its own. */
+  readonly rows: HistoryRow[] = []
+  readonly askedHistory: HistoryQuery[] = []
   dependencies: readonly DependencyHealth[] = [{ name: 'log', ok: true, detail: '' }]
   /** While set, everything that writes fails. */
   writeFault: Fault | undefined
@@ -85,6 +89,19 @@ export class FakeEngine implements Engine {
   async buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]> {
     this.asked.push(query)
     return this.answerBuckets
+  }
+
+  async history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
+    const { deviceId, kinds, before, limit, offset = 0 } = query
+    this.askedHistory.push(query)
+    return this.rows
+      .filter((row) => row.deviceId === deviceId && kinds.includes(row.kind))
+      .filter((row) => before === undefined || row.at < before.at)
+      .slice(offset, offset + limit)
+  }
+
+  async countHistory({ deviceId, kinds }: HistoryFilter): Promise<number> {
+    return this.rows.filter((row) => row.deviceId === deviceId && kinds.includes(row.kind)).length
   }
 
   readonly feed = { listen: () => () => {}, want: () => {} }

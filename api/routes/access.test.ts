@@ -19,6 +19,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   replaceDevice: [200, 403, 403, 403],
   editDevice: [200, 403, 403, 403],
   decommissionDevice: [200, 403, 403, 403],
+  listDeviceLogs: [200, 200, 404, 200],
+  listDeviceEvents: [200, 200, 404, 200],
   getTelemetry: [200, 200, 404, 200],
   getTelemetryHistory: [200, 200, 404, 200],
   listDeadLetters: [200, 403, 403, 403],

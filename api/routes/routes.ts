@@ -6,6 +6,7 @@ import type { Services } from '../http/services.ts'
 import { authRoutes } from './auth.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { deviceRoutes } from './devices.ts'
+import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { telemetryRoutes } from './telemetry.ts'
 
@@ -20,6 +21,7 @@ export function toRoutes(
     ...authRoutes(services),
     ...deviceRoutes(services),
     ...telemetryRoutes(services),
+    ...historyRoutes(services),
     ...deadLetterRoutes(services),
     ...operationRoutes(services, {
       phase,

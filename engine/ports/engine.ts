@@ -7,6 +7,7 @@ import type { Device, JsonObject } from '../domain/device/record.ts'
 import type { Broker } from './broker.ts'
 import type { Clock } from './clock.ts'
 import type { Feed } from './feed.ts'
+import type { History } from './history.ts'
 import type { Log } from './log.ts'
 import type { Store } from './store.ts'
 import type { Bucket, BucketQuery, Telemetry } from './telemetry.ts'
@@ -45,7 +46,7 @@ export interface DependencyHealth {
   readonly detail: string
 }
 
-export interface Engine {
+export interface Engine extends History {
   /** Changes a device. Resolves after the change is durable and applied; a `Fault` means "nothing is known to
    *  have happened, try later". */
   submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted>

@@ -1,0 +1,125 @@
+// /devices/{id}/logs and /devices/{id}/events: what a device said of itself, and what happened to it. Newest first.
+import type { HistoryFilter, HistoryKind, HistoryRow } from '../../engine/ports/history.ts'
+import type { User } from '../../engine/ports/users.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { DeviceParams } from '../../schemas/device.ts'
+import { EVENT_KINDS, EventPage, EventQuery, LogPage, LogQuery } from '../../schemas/history.ts'
+import { parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
+import { ROLES } from '../../schemas/vocabulary.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
+import { type Answer, answer, invalid, type Refusal, refused } from '../http/answer.ts'
+import { parseCursor, toCursor } from '../http/cursor.ts'
+import { parseInstant } from '../http/instant.ts'
+import { API, type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { noSuchDevice } from './device-answers.ts'
+
+const ONE = `${API}/devices/{device_id}`
+
+export function historyRoutes({ engine }: Services): readonly Route[] {
+  const shared = { method: 'GET', tag: 'devices', access: ROLES, params: DeviceParams } as const
+  const refusals = ['NOT_FOUND', 'BAD_REQUEST'] as const
+  return [
+    route({
+      ...shared,
+      path: `${ONE}/logs`,
+      operationId: 'listDeviceLogs',
+      summary: 'What a device has logged in the last two weeks, newest first',
+      query: LogQuery,
+      replies: { 200: LogPage },
+      refusals,
+      handle({ params, query, user, url }) {
+        const asked = { ...query, kinds: ['log'], labels: query.level?.split(',') } as const
+        return page({ engine, deviceId: params.device_id, user, url }, asked, logBody)
+      },
+    }),
+    route({
+      ...shared,
+      path: `${ONE}/events`,
+      operationId: 'listDeviceEvents',
+      summary: 'What happened to a device: status, commands and shadow, newest first',
+      query: EventQuery,
+      replies: { 200: EventPage },
+      refusals,
+      handle({ params, query, user, url }) {
+        const only = query.kind?.split(',')
+        const kinds = EVENT_KINDS.filter((kind) => only?.includes(kind) ?? true)
+        return page({ engine, deviceId: params.device_id, user, url }, { ...query, kinds }, eventBody)
+      },
+    }),
+  ]
+}
+
+interface Call {
+  readonly engine: Services['engine']
+  readonly deviceId: string
+  readonly user: User
+  readonly url: string
+}
+
+interface Asked {
+  readonly kinds: readonly HistoryKind[]
+  readonly labels?: readonly string[] | undefined
+  readonly limit?: number
+  readonly cursor?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+async function page(
+  call: Call,
+  asked: Asked,
+  toBody: (row: HistoryRow) => object,
+): Promise<Answer | Refusal> {
+  const { engine, user, url } = call
+  const deviceId = parseDeviceId(call.deviceId)
+  const summary = deviceId === undefined ? undefined : engine.store.summary(deviceId)
+  if (deviceId === undefined || summary === undefined || !isInScope(summary.group, scopeOf(user)))
+    return noSuchDevice()
+  const range = parseRange(asked)
+  if (range.kind === 'refused') return range
+  const before = asked.cursor === undefined ? undefined : parseCursor(asked.cursor)
+  if (asked.cursor !== undefined && before === undefined)
+    return refused('BAD_REQUEST', { message: 'cursor: must be the `next_cursor` of an earlier answer' })
+  const { limit = BODY_LIMITS.perPageDefault, kinds, labels } = asked
+  const filter: HistoryFilter = { deviceId, kinds, labels, from: range.from, to: range.to }
+  // One more than asked for tells whether there is another page.
+  const rows = await engine.history({ ...filter, before, limit: limit + 1 })
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const next = rows.length > limit && last !== undefined ? toCursor(last) : null
+  const body = { device_id: deviceId, data: shown.map(toBody), next_cursor: next }
+  return answer(200, body, next === null ? undefined : { link: `<${nextUrl(url, next)}>; rel="next"` })
+}
+
+/** [RFC 8288] Relative, as the links of pages. */
+function nextUrl(url: string, cursor: string): string {
+  const [path = '', search = ''] = url.split('?', 2)
+  const query = new URLSearchParams(search)
+  query.set('cursor', cursor)
+  return `${path}?${query}`
+}
+
+type Range = { readonly kind: 'range' } & Pick<HistoryFilter, 'from' | 'to'>
+
+function parseRange(asked: Asked): Range | Refusal {
+  const from = asked.from === undefined ? undefined : parseInstant(asked.from)
+  const to = asked.to === undefined ? undefined : parseInstant(asked.to)
+  if (asked.from !== undefined && from === undefined) return noInstant('/from')
+  if (asked.to !== undefined && to === undefined) return noInstant('/to')
+  if (from !== undefined && to !== undefined && from >= to)
+    return invalid('/from', { code: 'OUT_OF_RANGE', message: 'must be before `to`', in: 'query' })
+  return { kind: 'range', from, to }
+}
+
+function logBody({ at, body }: HistoryRow) {
+  const { level, message, logger = null, fields = {} } = body
+  return { timestamp: toIso(toMillis(at)), level, message, logger, fields }
+}
+
+function eventBody({ at, kind, body }: HistoryRow) {
+  return { timestamp: toIso(toMillis(at)), kind, data: body }
+}
+
+const noInstant = (path: string) =>
+  invalid(path, { code: 'WRONG_FORMAT', message: 'must be an ISO 8601 instant', in: 'query' })

@@ -1,0 +1,68 @@
+// Bodies of a device's log and of its timeline.
+import { Type } from 'typebox'
+import { BODY_LIMITS } from './body-limits.ts'
+import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { LOG_LEVELS } from './vocabulary.ts'
+
+/** What the timeline shows. */
+export const EVENT_KINDS = ['status', 'command', 'shadow'] as const
+
+const CURSOR_QUERY = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: BODY_LIMITS.perPageMax, default: BODY_LIMITS.perPageDefault }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ maxLength: BODY_LIMITS.cursorCharsMax, description: '`next_cursor` of the page before' }),
+  ),
+  from: Type.Optional(Type.String({ description: 'ISO 8601; this instant included' })),
+  to: Type.Optional(Type.String({ description: 'ISO 8601; this instant not included' })),
+}
+
+/** One of the words, or several with commas between them. */
+function words(allowed: readonly string[], description: string) {
+  const one = `(?:${allowed.join('|')})`
+  return Type.Optional(
+    Type.String({ pattern: `^${one}(?:,${one})*$`, description, examples: [allowed.slice(0, 2).join(',')] }),
+  )
+}
+
+export const LogQuery = Type.Object(
+  {
+    ...CURSOR_QUERY,
+    level: words(LOG_LEVELS, `Of: ${LOG_LEVELS.join(', ')}; several with commas between them`),
+  },
+  { additionalProperties: false },
+)
+export const EventQuery = Type.Object(
+  {
+    ...CURSOR_QUERY,
+    kind: words(EVENT_KINDS, `Of: ${EVENT_KINDS.join(', ')}; several with commas between them`),
+  },
+  { additionalProperties: false },
+)
+
+const NextCursor = orNull(Type.String({ description: 'Where the next page begins; null on the last one' }))
+
+const LogBody = Type.Object(
+  {
+    timestamp: Instant,
+    level: choice(LOG_LEVELS),
+    message: Type.String(),
+    logger: orNull(Type.String()),
+    fields: FreeObject,
+  },
+  { title: 'LogEntry' },
+)
+export const LogPage = Type.Object(
+  { device_id: Type.String(), data: Type.Array(LogBody), next_cursor: NextCursor },
+  { title: 'LogPage', description: 'Newest first.' },
+)
+
+const EventBody = Type.Object(
+  { timestamp: Instant, kind: choice(EVENT_KINDS), data: FreeObject },
+  { title: 'TimelineEvent', description: 'A status move, a step of a command, or a change of the shadow.' },
+)
+export const EventPage = Type.Object(
+  { device_id: Type.String(), data: Type.Array(EventBody), next_cursor: NextCursor },
+  { title: 'EventPage', description: 'Newest first.' },
+)
