@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Millis } from '../../schemas/ids.ts'
 import { INTERVAL_SECONDS, type Interval } from '../../schemas/vocabulary.ts'
+import { byAge, HISTORY_KINDS, writtenRow } from '../domain/history/row.ts'
 import type { SimulatedDevice, Tally } from './simulated-device.ts'
 import { HEARTBEAT_MS, type World } from './world.ts'
 
@@ -14,6 +15,8 @@ export async function checkAtRest(world: World): Promise<void> {
     checkStamped(world, device)
     checkParked(world, device)
     await checkRecord(world, device)
+    await checkHistory(world, device)
+    await checkLog(world, device)
     await checkSnapshot(world, device)
   }
   await checkBuckets(world)
@@ -78,6 +81,41 @@ async function checkRecord(world: World, device: SimulatedDevice): Promise<void>
     world.violate(`${device.id} lost an edit: ${edits} of ${promised.edits}`)
   if (promised?.isDecommissioned === true && (saved?.status !== 'decommissioned' || device.isConnected()))
     world.violate(`${device.id} is decommissioned and ${saved?.status}, connected ${device.isConnected()}`)
+}
+
+/** What was saved of a device's history is in ClickHouse, once, and its moves lead from one status to the next. */
+async function checkHistory(world: World, device: SimulatedDevice): Promise<void> {
+  const kinds = HISTORY_KINDS.filter((kind) => kind !== 'log')
+  const rows = (await world.process?.engine.history({ deviceId: device.id, kinds, limit: 1_000_000 })) ?? []
+  const promised = [...world.ledger.historyOf(device.id)].sort(byAge)
+  if (!isDeepStrictEqual(rows.map(writtenRow), promised))
+    world.violate(`${device.id} has ${rows.length} rows of history, ${promised.length} were saved`)
+  let status = 'provisioning'
+  for (const { kind, body } of rows.toReversed()) {
+    if (kind !== 'status') continue
+    if (body['from'] !== status)
+      world.violate(`${device.id} moves from ${body['from']} after it was ${status}`)
+    status = String(body['to'])
+  }
+  const saved = world.store.get(device.id)?.status
+  if (status !== saved) world.violate(`${device.id} is ${saved}, its history ends with ${status}`)
+}
+
+/** A line of a device's log is stored once, lines of one message in their order. */
+async function checkLog(world: World, device: SimulatedDevice): Promise<void> {
+  const query = { deviceId: device.id, kinds: ['log'], limit: 1_000_000 } as const
+  const rows = (await world.process?.engine.history(query)) ?? []
+  const lines = rows.map(({ body }) => Number(String(body['message']).slice(1)))
+  for (const { n, isAcked, at } of device.logged) {
+    const count = lines.filter((line) => line === n).length
+    if (count > 1 || (count === 0 && isAcked && at < device.mayBeGoneFrom))
+      world.violate(`${device.id} logged line ${n}, acknowledged ${isAcked}, and it is stored ${count} times`)
+  }
+  for (const [i, { version }] of rows.entries()) {
+    const before = rows[i - 1]
+    if (before?.version === version && (lines[i - 1] ?? 0) < (lines[i] ?? 0))
+      world.violate(`${device.id} has line ${lines[i]} of its log after line ${lines[i - 1]}`)
+  }
 }
 
 /** The snapshot is the newest point by time. */

@@ -155,9 +155,10 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
     applied: () => store.applied(),
     inserted: () => store.inserted(),
     save: (save) =>
-      unlucky(context, named('save'), () => {
+      unlucky(context, named('save'), async () => {
         ledger.saving(store, save)
-        return store.save(save)
+        await store.save(save)
+        ledger.saved(save)
       }),
     checkpoint: (checkpoint) =>
       unlucky(context, named('checkpoint'), () => {

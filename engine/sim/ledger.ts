@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
 import { LIMITS } from '../limits.ts'
+import type { WrittenRow } from '../ports/history.ts'
 import type { Bundle } from '../ports/log.ts'
 import type { Checkpoint, Save, Store } from '../ports/store.ts'
 import type { Rows } from './rows.ts'
@@ -19,6 +20,8 @@ export class Ledger {
   readonly #violate: (what: string) => void
   /** What each entry of each partition must become, from its first entry on. */
   readonly #entries: (readonly Point[])[][] = Array.from({ length: LIMITS.partitions }, () => [])
+  /** History by key, of every save that was made: what is saved is promised. */
+  readonly #history = new Map<string, WrittenRow>()
 
   constructor(rows: Rows, violate: (what: string) => void) {
     this.#rows = rows
@@ -31,6 +34,15 @@ export class Ledger {
       for (const frame of readFrames(body)) if (isNumbered(frame)) points.push(pointOf(frame))
       this.#entries[partition]?.push(points)
     }
+  }
+
+  saved({ history }: Save): void {
+    for (const row of history) this.#history.set(`${row.deviceId} ${row.kind} ${row.at} ${row.version}`, row)
+  }
+
+  /** The history promised of a device. */
+  historyOf(deviceId: string): readonly WrittenRow[] {
+    return [...this.#history.values()].filter((row) => row.deviceId === deviceId)
   }
 
   saving(store: Store, save: Save): void {

@@ -141,6 +141,11 @@ async function comeToRest(world: World): Promise<void> {
   world.calm()
   if (world.process === undefined) await restart(world)
   await world.time.advance(35_000)
+  // A message that kills its shard is parked after some deaths and pauses; there may be many of them.
+  for (let waited = 0; waited < 300_000 && world.isBehind(); waited += 5_000) {
+    for (const device of world.devices) if (device.isSteady && waited % 20_000 === 0) device.publish()
+    await world.time.advance(5_000)
+  }
   for (const device of world.devices) {
     if (!device.isConnected() && !device.isGone) await connect(world, device)
     device.mend()

@@ -37,6 +37,8 @@ export class SimulatedDevice {
   readonly isSteady: boolean
   readonly sent: Sent[] = []
   readonly stamped = new Map<number, Stamped>()
+  /** Lines of its log, as `sent`; each message has one or several. */
+  readonly logged: Sent[] = []
   readonly nonsense: Tally = { sent: 0, acked: 0 }
   readonly poison: Tally = { sent: 0, acked: 0 }
   /** Transmissions are counted: of those acknowledged, the snapshot shows the last one or a later one. */
@@ -89,6 +91,7 @@ export class SimulatedDevice {
     else if (what < 0.9) this.#send('telemetry/extra', String(this.#dice.between(0, 9)))
     else if (what < 0.93) this.#publishDiagnostics(this.#dice.chance(0.5))
     else if (what < 0.95) this.#send('status', 'online')
+    else if (what < 0.97) this.#log()
     else if (!this.isSteady) this.session.end(this.#dice.pick(['lost', 'disconnect', 'keepalive'] as const))
     if (this.#dice.chance(this.#luck().poison)) this.#count(this.poison, POISON)
   }
@@ -132,6 +135,21 @@ export class SimulatedDevice {
     this.#send('telemetry', JSON.stringify({ timestamp: new Date(at).toISOString(), s: value }), () => {
       stamp.open = stamp.open.slice(stamp.open.indexOf(value) + 1)
       stamp.acked = value
+    })
+  }
+
+  /** Several lines in one message, of one time or of none. */
+  #log(): void {
+    const lines: Sent[] = []
+    const timestamp = this.#dice.chance(0.5) ? Math.floor(this.#time.now()) : undefined
+    for (let count = this.#dice.between(1, 3); count > 0; count--) {
+      const line: Sent = { n: this.logged.length + 1, times: 1, isAcked: false, at: this.#time.ticks() }
+      this.logged.push(line)
+      lines.push(line)
+    }
+    const entries = lines.map(({ n }) => ({ timestamp, level: 'warn', message: `l${n}` }))
+    this.#send('log', JSON.stringify(entries), () => {
+      for (const line of lines) line.isAcked = true
     })
   }
 

@@ -62,7 +62,7 @@ export class World {
   readonly violations: string[] = []
   readonly trace: string[] = []
   luck: Luck
-  readonly #ledger = new Ledger(this.rows, (what) => this.violate(what))
+  readonly ledger = new Ledger(this.rows, (what) => this.violate(what))
   readonly #listener = new Listener(this)
   #log = new MemoryLog()
   #store = new MemoryStore({ partitionOf })
@@ -118,8 +118,8 @@ export class World {
     const engine = new LocalEngine(
       {
         clock: this.time,
-        log: faultyLog(this.#log, context, this.#ledger),
-        store: faultyStore(this.#store, context, this.#ledger),
+        log: faultyLog(this.#log, context, this.ledger),
+        store: faultyStore(this.#store, context, this.ledger),
         users: this.#users,
         telemetry,
         broker,
@@ -183,6 +183,14 @@ export class World {
     if (isClosed) await closing
     else this.violate('it does not stop')
     this.crash()
+  }
+
+  /** Something in the log is not applied yet. */
+  isBehind(): boolean {
+    const [applied, inserted] = [this.#store.applied(), this.#store.inserted()]
+    return this.#log
+      .ends()
+      .some((end, partition) => end > Math.max(applied[partition] ?? 0, inserted[partition] ?? 0))
   }
 
   setClickHouse(isUp: boolean): void {
