@@ -21,8 +21,8 @@ export interface CheckpointerPorts {
   readonly partitions: readonly Partition[]
   readonly clock: Clock
   readonly schedule: Schedule
-  readonly log: Log
-  readonly store: Store
+  readonly log: Pick<Log, 'trim'>
+  readonly store: Pick<Store, 'inserted' | 'checkpoint'>
 }
 
 export interface CheckpointerEvents {

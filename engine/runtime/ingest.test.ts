@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Micros, Millis, type Partition, parseDeviceId } from '../../schemas/ids.ts'
 import { MemoryLog } from '../adapters/log/memory.ts'
 import { FRAME, readFrames } from '../domain/bundle.ts'
+import { LIMITS } from '../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../ports/broker.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Bundle } from '../ports/log.ts'
@@ -206,4 +207,97 @@ test('a bundle that is full goes as one, and its partition starts another', asyn
   expect(bodies.length).toBeGreaterThan(1)
   expect(new Set(bodies.map(({ partition }: { partition: Partition }) => partition)).size).toBe(1)
   expect(framesOf(bodies).length).toBe(10)
+})
+
+test('an append is no larger than it may be; the rest goes with the next, in order', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  const large = (text: string) => ({ ...message(''), payload: Buffer.alloc(200_000, text) })
+  ingest.message(a, message('first'))
+  await time.advance(10)
+  for (let i = 0; i < 100; i++) ingest.message(a, large(String(i % 10)))
+  for (let appends = 0; appends < 6; appends++) {
+    await release()
+    await time.advance(10)
+  }
+  const sizes = log.appended.map((bundles) => bundles.reduce((sum, { body }) => sum + body.length, 0))
+  expect([sizes.length, Math.max(...sizes) <= LIMITS.commitBytesMax + LIMITS.packetBytesMax]).toEqual([
+    4,
+    true,
+  ])
+  const order = framesOf(log.appended.flat()).map(({ payload }) => String.fromCharCode(payload[0] ?? 0))
+  expect(order.join('')).toBe(`f${'0123456789'.repeat(10)}`)
+  expect([a.acknowledged, ingest.counts().pendingBytes]).toEqual([[1, 42, 42, 16], 0])
+})
+
+test('requests in an append that waits behind a failing one are refused as well', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  log.fault = new Fault('LOG_FULL', { retryable: true })
+  ingest.message(a, message('1'))
+  await time.advance(10)
+  const refused = ingest.request(a.deviceId, a.partition, Buffer.from('wish')).catch((fault) => fault.code)
+  const large = { ...message(''), payload: Buffer.alloc(200_000, 'x') }
+  for (let i = 0; i < 50; i++) ingest.message(a, large)
+  await release()
+  expect(await refused).toBe('LOG_FULL')
+  log.fault = undefined
+  for (let appends = 0; appends < 4; appends++) {
+    await time.advance(1_000)
+    await release()
+  }
+  expect(framesOf(log.appended.flat()).map(({ kind }) => kind)).toEqual(Array(51).fill(FRAME.message))
+  expect([a.acknowledged.reduce((sum, count) => sum + count), ingest.counts().pendingBytes]).toEqual([51, 0])
+})
+
+test('a log that takes nothing more ends the process; nothing is acknowledged, and a stop does not wait', async () => {
+  const { time, log, ingest, release, fatal } = setUp()
+  const a = session('a')
+  log.fault = new Fault('LOG_UNAVAILABLE', { retryable: false })
+  ingest.message(a, message('1'))
+  const refused = ingest.request(a.deviceId, a.partition, new Uint8Array(1)).catch((fault) => fault.code)
+  await time.advance(10)
+  await release()
+  ingest.message(a, message('2'))
+  await time.advance(60_000)
+  expect([fatal.length, await refused, a.acknowledged, log.held.length]).toEqual([
+    1,
+    'LOG_UNAVAILABLE',
+    [],
+    0,
+  ])
+  await ingest.close()
+})
+
+test('it tells up to when everything received is durable', async () => {
+  const { time, ingest, release } = setUp()
+  expect(ingest.durableUpTo()).toBe(time.now())
+  const receivedAt = time.now()
+  ingest.message(session('a'), message('1'))
+  await time.advance(500)
+  ingest.message(session('a'), message('2'))
+  expect(ingest.durableUpTo()).toBe(receivedAt)
+  await release()
+  expect(ingest.durableUpTo()).toBe(receivedAt + 500)
+  await time.advance(10)
+  await release()
+  expect(ingest.durableUpTo()).toBe(time.now())
+})
+
+test('a clock that is set back lets time go on at half its pace until the clock has caught up', async () => {
+  const { time, ingest } = setUp()
+  const before = ingest.now()
+  ingest.nextAt()
+  time.set(-60_000)
+  const tick = async (ms: number) => {
+    for (let gone = 0; gone < ms; gone += 250) {
+      await time.advance(250)
+      ingest.tick()
+    }
+  }
+  await tick(40_000)
+  expect(ingest.now()).toBe(before + 20_000)
+  await tick(100_000)
+  expect(Math.abs(ingest.now() - time.now())).toBeLessThanOrEqual(1_000)
+  expect(ingest.nextAt()).toBeGreaterThan(before * 1000)
 })

@@ -19,7 +19,7 @@ export interface InserterEvents {
 }
 
 export class Inserter {
-  readonly #telemetry: Telemetry
+  readonly #telemetry: Pick<Telemetry, 'insert'>
   readonly #schedule: Schedule
   readonly #ticks: () => number
   readonly #events: InserterEvents
@@ -28,7 +28,7 @@ export class Inserter {
   #isClosed = false
 
   constructor(options: {
-    telemetry: Telemetry
+    telemetry: Pick<Telemetry, 'insert'>
     schedule: Schedule
     ticks: () => number
     events: InserterEvents

@@ -11,7 +11,7 @@ import type { Millis } from '../../schemas/ids.ts'
 import { LIMITS } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import { Fault } from '../ports/fault.ts'
-import type { Entry, Log, Positions } from '../ports/log.ts'
+import type { Entry, Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
@@ -20,6 +20,7 @@ import type { Inserter } from './inserter.ts'
 import { Poison } from './poison.ts'
 import { leave, newProgress, suspectOf } from './progress.ts'
 import type { Answer, Ask, Mark, Proposal, ShardSettings, WorkResult, WorkTask } from './protocol.ts'
+import { Reach } from './reach.ts'
 import { Saver } from './saver.ts'
 import type { Schedule } from './schedule.ts'
 import { type Portion, Source } from './source.ts'
@@ -77,11 +78,8 @@ export class Runner {
   #source: Source
   #thread: ShardThread
   #lives = 0
-  /** What is applied and performed, counting the verdict that rides next. It outlives the shard (H3). */
-  readonly #applied: number[]
-  #covered: Positions
-  /** What this life of the shard has read and settled: vitals and snapshots reach so far. */
-  #seen: number[]
+  /** Counting the verdict that rides next. */
+  readonly #reach: Reach
   #verdict: 'saved' | undefined
   #saving: Promise<void> | undefined
   #want: Want | undefined
@@ -116,9 +114,7 @@ export class Runner {
       { done: () => this.#wake.poke(), failed, fatal },
     )
     this.#thread = this.#newThread()
-    this.#applied = appliedOf(store)
-    this.#covered = store.inserted()
-    this.#seen = [...this.#covered]
+    this.#reach = new Reach(store)
     this.#source = this.#newSource()
   }
 
@@ -160,8 +156,9 @@ export class Runner {
   /** Entries in the log that are not applied yet. */
   backlog(): number {
     const ends = this.#ports.log.ends()
+    const { applied } = this.#reach
     return this.#settings.partitions.reduce(
-      (sum, p) => sum + Math.max(0, (ends[p] ?? 0) - (this.#applied[p] ?? 0)),
+      (sum, p) => sum + Math.max(0, (ends[p] ?? 0) - (applied[p] ?? 0)),
       0,
     )
   }
@@ -205,11 +202,11 @@ export class Runner {
     const isOpen = this.#saving !== undefined
     const portion = isOpen ? undefined : this.#nextPortion()
     const isCaughtUp = !isOpen && portion === undefined && this.#source.isCaughtUp()
-    // What is applied and not to be had from the log any more has no vitals.
-    if (isCaughtUp) this.#seen = [...this.#applied]
-    const asks = this.#asks.take(this.#seen)
+    if (isCaughtUp) this.#reach.caughtUp()
+    const { applied, seen, covered } = this.#reach
+    const asks = this.#asks.take(seen)
     const sweep = isOpen ? undefined : this.#watch.takeSweep(isCaughtUp)
-    const isCheckpoint = !isOpen && this.#checkpoints.isDue(this.#applied, this.#covered)
+    const isCheckpoint = !isOpen && this.#checkpoints.isDue(applied, covered)
     const want = this.#want
     const isNeeded =
       portion !== undefined ||
@@ -273,11 +270,11 @@ export class Runner {
   }
 
   #take(task: WorkTask, result: WorkResult, isCheckpoint: boolean): void {
-    this.#covered = later(this.#covered, result.covered)
+    this.#reach.cover(result.covered)
     const inserted = this.#ports.inserter.insert(result.blocks)
     // There is room again.
     if (result.blocks.length > 0) void inserted.then(() => this.#wake.poke())
-    if (isCheckpoint) this.#checkpoints.take(result, inserted, this.#covered)
+    if (isCheckpoint) this.#checkpoints.take(result, inserted, [...this.#reach.covered])
     this.#events.worked(result)
     if (task.entries.length === 0 && task.sweep === undefined) return
     if (task.entries.length > 0) this.#poison.passed()
@@ -305,16 +302,14 @@ export class Runner {
 
   #saved(proposal: Proposal, entries: readonly Entry[]): void {
     this.#verdict = 'saved'
-    for (const { partition, seq } of entries)
-      this.#seen[partition] = Math.max(this.#seen[partition] ?? 0, seq)
-    for (const { partition, seq } of proposal.applied) this.#applied[partition] = seq
+    this.#reach.settled(proposal.applied, entries)
     this.#events.perform(proposal)
   }
 
   #nextPortion(): Portion | undefined {
     const { inserter } = this.#ports
     const room = { isFull: inserter.isFull(), isHalfEmpty: inserter.waiting <= LIMITS.blocksWaitingMax / 2 }
-    const portion = this.#source.next(this.#covered, room)
+    const portion = this.#source.next(this.#reach.covered, room)
     return portion && { ...portion, entries: this.#poison.disarm(portion.entries) }
   }
 
@@ -345,8 +340,7 @@ export class Runner {
     await this.#checkpoints.abandon()
     this.#source.close()
     this.#thread = this.#newThread()
-    this.#covered = this.#ports.store.inserted()
-    this.#seen = [...this.#covered]
+    this.#reach.startOver()
     this.#source = this.#newSource()
     this.#verdict = undefined
     this.#want = this.#lastWant
@@ -354,9 +348,10 @@ export class Runner {
 
   async #load(): Promise<void> {
     const { store } = this.#ports
+    const { applied: reached } = this.#reach
     const applied = this.#settings.partitions.map((partition) => ({
       partition,
-      seq: this.#applied[partition] ?? 0,
+      seq: reached[partition] ?? 0,
     }))
     const load = { kind: 'load', applied, now: this.#events.now() } as const
     await this.#thread.run({ ...load, devices: [] })
@@ -374,20 +369,9 @@ export class Runner {
     return new Source({
       log: this.#ports.log,
       partitions: this.#settings.partitions,
-      from: this.#covered,
+      from: this.#reach.covered,
       poke: () => this.#wake.poke(),
       failed: (error) => this.#events.readFailed(error),
     })
   }
-}
-
-/** A batch that changed no record is not saved; that it was applied shows in the checkpoint of its rows. */
-function appliedOf(store: Store): number[] {
-  const inserted = store.inserted()
-  return store.applied().map((seq, partition) => Math.max(seq, inserted[partition] ?? 0))
-}
-
-/** A shard that has covered nothing yet says 0; what was covered before it stays covered. */
-function later(positions: Positions, covered: Float64Array): Positions {
-  return positions.map((seq, partition) => Math.max(seq, covered[partition] ?? 0))
 }

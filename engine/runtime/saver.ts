@@ -18,13 +18,13 @@ export interface SaverEvents {
 }
 
 export class Saver {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'save'>
   readonly #schedule: Schedule
   readonly #events: SaverEvents
   readonly #unsaved = new Map<Partition, number>()
   #isClosed = false
 
-  constructor(store: Store, schedule: Schedule, events: SaverEvents) {
+  constructor(store: Pick<Store, 'save'>, schedule: Schedule, events: SaverEvents) {
     this.#store = store
     this.#schedule = schedule
     this.#events = events

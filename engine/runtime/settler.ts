@@ -15,18 +15,21 @@ const GRACE_MS = 300_000
 const HORIZON = 'rollup_horizon'
 const LATE_HOURS_PER_ROUND = 1_000
 
+export interface SettlerPorts {
+  readonly store: Pick<Store, 'getFact' | 'putFact' | 'lateHours' | 'clearLate' | 'save'>
+  readonly telemetry: Pick<Telemetry, 'isUp' | 'horizon' | 'settle'>
+  readonly clock: Clock
+}
+
 export class Settler {
-  readonly #ports: { readonly store: Store; readonly telemetry: Telemetry; readonly clock: Clock }
+  readonly #ports: SettlerPorts
   readonly #flush: () => Promise<void>
   readonly #late = new Map<DeviceId, Set<number>>()
   #again: Set<string> | undefined
   #announced: Millis
   #isRunning = false
 
-  constructor(
-    ports: { readonly store: Store; readonly telemetry: Telemetry; readonly clock: Clock },
-    flush: () => Promise<void>,
-  ) {
+  constructor(ports: SettlerPorts, flush: () => Promise<void>) {
     this.#ports = ports
     this.#flush = flush
     // ClickHouse may not be there yet to say how far it got; it was never further than was announced.

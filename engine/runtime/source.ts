@@ -139,6 +139,6 @@ export class Source {
   }
 
   #open(from: Positions): Intake {
-    return new Intake(this.#log.reader(this.#partitions, from), this.#means)
+    return new Intake(this.#log.reader(this.#partitions, [...from]), this.#means)
   }
 }

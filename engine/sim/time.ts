@@ -73,6 +73,7 @@ export class SimTime implements Clock {
   /** Runs what is due in the next `ms`, one event at a time, each with all that follows from it. */
   async advance(ms: number): Promise<void> {
     const until = this.#passed + ms
+    await settled()
     for (let next = this.#takeDue(until); next !== undefined; next = this.#takeDue(until)) {
       if (next.life.isOver) continue
       this.#passed = Math.max(this.#passed, next.at)

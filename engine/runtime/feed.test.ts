@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import type { FeedEvent } from '../ports/feed.ts'
+import { LocalFeed, type Want } from './feed.ts'
+import { idOf, START } from './frames-harness.ts'
+
+const event: FeedEvent = { kind: 'telemetry', deviceId: idOf('a'), at: START, data: {} }
+
+test('each listener hears every batch until it stops, and an empty one is none', () => {
+  const feed = new LocalFeed(
+    () => {},
+    () => {},
+  )
+  const heard: string[] = []
+  const stop = feed.listen(() => heard.push('first'))
+  feed.listen(() => heard.push('second'))
+  feed.tell([event])
+  stop()
+  feed.tell([])
+  feed.tell([event])
+  expect(heard).toEqual(['first', 'second', 'second'])
+})
+
+test('a listener that throws keeps nothing from the others', () => {
+  const errors: unknown[] = []
+  const feed = new LocalFeed(
+    () => {},
+    (error) => errors.push(error),
+  )
+  let heard = 0
+  feed.listen(() => {
+    throw new Error('a bug')
+  })
+  feed.listen(() => heard++)
+  feed.tell([event])
+  expect([errors.length, heard]).toEqual([1, 1])
+})
+
+test('a wish is passed on as it was when it was made', () => {
+  const wishes: Want[] = []
+  const feed = new LocalFeed(
+    (want) => wishes.push(want),
+    () => {},
+  )
+  const devices = new Set([idOf('a')])
+  feed.want({ all: false, devices })
+  devices.clear()
+  expect(wishes).toEqual([{ all: false, devices: new Set(['a']) }])
+})

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { closed, deviceOf, opened, status, telemetry, will } from './frames-harness.ts'
+import { at, online, ShardBench, statuses, TIMEOUT_MS } from './shard-harness.ts'
+
+describe('presence', () => {
+  const sweep = (bench: ShardBench, ms: number) => statuses(bench.work({ sweep: at(ms) }))
+
+  test('a device is silent after the timeout and not before', () => {
+    const bench = new ShardBench([online])
+    bench.apply([telemetry('a', 5_000, { x: 1 })])
+    expect([sweep(bench, TIMEOUT_MS + 4_999), sweep(bench, TIMEOUT_MS + 5_000)]).toEqual([[], ['a offline']])
+  })
+
+  test('a restart invents no silence, nor does time that was lost', () => {
+    const bench = new ShardBench([deviceOf('a', { status: 'online', seenAt: at(-500_000) })])
+    expect(sweep(bench, TIMEOUT_MS - 1)).toEqual([])
+    bench.work({ forgiveAt: at(50_000) })
+    expect([sweep(bench, 109_999), sweep(bench, 110_000)]).toEqual([[], ['a offline']])
+  })
+
+  test('a will is no sign of life; one of an earlier session says nothing', () => {
+    const bench = new ShardBench([online])
+    bench.apply([status('a', 1, { status: 'online', session_id: 'B' })])
+    expect(statuses(bench.apply([will('a', 2, { status: 'offline', session_id: 'A' })]))).toEqual([])
+    const gone = bench.apply([will('a', 50_000, { status: 'offline', session_id: 'B' })])
+    expect(statuses(gone)).toEqual(['a offline'])
+    expect(bench.view('a')?.lastSeenAt).toBe(at(1))
+  })
+
+  test('what cannot be read does not make the next message silent', () => {
+    const bench = new ShardBench([online, deviceOf('b')])
+    const heard = bench.apply([will('a', 1, '{'), telemetry('b', 2, { x: 1 })])
+    expect(statuses(heard)).toEqual(['b online'])
+  })
+
+  test('the end of a session that was taken over leaves the later one', () => {
+    const bench = new ShardBench([online])
+    bench.apply([opened('a', 1), opened('a', 2), closed('a', 3, 1)])
+    expect(bench.view('a')?.connected).toBe(true)
+    bench.apply([closed('a', 4, 2)])
+    expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })
+  })
+
+  test('behind its log a shard only knows of silence what it has read, less what may be unread', () => {
+    const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
+    const behind = (ms: number) => statuses(bench.apply([telemetry('b', ms, { x: 1 })], { sweep: 'behind' }))
+    expect([behind(TIMEOUT_MS + 4_000), behind(TIMEOUT_MS + 5_000)]).toEqual([[], ['a offline']])
+  })
+})
+
+describe('diagnostics', () => {
+  const diagnosed = (ms: number, level: string) =>
+    telemetry('a', ms, { diagnostics: { level, name: 'motor' } })
+  const sweep = (bench: ShardBench, ms: number) => statuses(bench.work({ sweep: at(ms) }))
+
+  test('a fault is entered at once and left ten seconds after all turned well', () => {
+    const bench = new ShardBench([online])
+    expect(statuses(bench.apply([diagnosed(0, 'error')]))).toEqual(['a error'])
+    bench.apply([diagnosed(1_000, 'ok')])
+    expect([sweep(bench, 10_999), sweep(bench, 11_000)]).toEqual([[], ['a online']])
+  })
+
+  test('a fault and its end in one batch are both seen', () => {
+    const bench = new ShardBench([online])
+    bench.apply([diagnosed(0, 'error'), diagnosed(1, 'warn')])
+    expect(sweep(bench, 10_001)).toEqual(['a online'])
+  })
+
+  test('a fault that comes again stays, whatever was due before', () => {
+    const bench = new ShardBench([online])
+    bench.apply([diagnosed(0, 'error')])
+    bench.apply([diagnosed(1_000, 'ok')])
+    bench.apply([diagnosed(2_000, 'error')])
+    expect(sweep(bench, 30_000)).toEqual([])
+    bench.apply([diagnosed(31_000, 'ok')])
+    expect([sweep(bench, 40_999), sweep(bench, 41_000)]).toEqual([[], ['a online']])
+  })
+
+  test('a restart keeps the end of a fault, out of vitals or out of the log (R6)', () => {
+    const before = new ShardBench([online])
+    before.apply([diagnosed(0, 'error')])
+    before.apply([diagnosed(1_000, 'ok')])
+    const [vitals] = before.work({ vitals: true }).vitals
+    const faulty = deviceOf('a', { status: 'error' })
+    const restored = new ShardBench([faulty], vitals === undefined ? {} : { vitals: vitals.bytes })
+    expect([sweep(restored, 10_999), sweep(restored, 11_000)]).toEqual([[], ['a online']])
+    const replayed = new ShardBench([faulty], { applied: 2 })
+    replayed.apply([diagnosed(0, 'error')])
+    replayed.apply([diagnosed(1_000, 'ok')])
+    expect([sweep(replayed, 10_999), sweep(replayed, 11_000)]).toEqual([[], ['a online']])
+  })
+})
+
+test('a device that is loaded with vitals of an earlier run is not connected any more', () => {
+  const before = new ShardBench([online])
+  before.apply([opened('a', 1), telemetry('a', 2, { x: 1 })])
+  const [vitals] = before.work({ vitals: true }).vitals
+  const later = new ShardBench([online], { bootAt: at(5_000), ...(vitals && { vitals: vitals.bytes }) })
+  expect(later.view('a')).toMatchObject({
+    connected: false,
+    connectionReason: 'restart',
+    lastSeenAt: at(2),
+  })
+})
