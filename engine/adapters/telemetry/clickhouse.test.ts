@@ -37,7 +37,7 @@ telemetryContract({
   runs: 40,
 })
 
-historyContract({ name: 'ClickHouse, served by chdb', open, runs: 60 })
+historyContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
 
 async function query(sql: string): Promise<string> {
   const http = new ClickHouseHttp(() => chdb.endpoint())

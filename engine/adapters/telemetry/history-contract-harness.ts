@@ -112,13 +112,13 @@ export function historyContract({
     test('pages of any size, by place or by number, are the whole in order', async () => {
       let run = 0
       const KIND = fc.constantFrom(...HISTORY_KINDS)
-      const ROWS = fc.array(fc.record({ kind: KIND, at: fc.nat(6), version: fc.nat(4) }), { maxLength: 60 })
+      const ROWS = fc.array(fc.record({ kind: KIND, at: fc.nat(6), version: fc.nat(4) }), { maxLength: 40 })
       const KINDS = fc.uniqueArray(KIND, { minLength: 1 })
       await fc.assert(
         fc.asyncProperty(
           fc.array(ROWS, { minLength: 1, maxLength: 4 }),
           KINDS,
-          fc.integer({ min: 1, max: 20 }),
+          fc.integer({ min: 4, max: 20 }),
           async (blocks, kinds, limit) => {
             const device = `p${run++}`
             const inserted = blocks.map((rows) =>
