@@ -287,7 +287,7 @@ export class LocalEngine implements Engine {
 
   #newHistoryWriter(life: string): HistoryWriter {
     const { clock, store, telemetry } = this.#ports
-    const { schedule, warn } = this.#means
+    const { schedule, warn, fatal } = this.#means
     return new HistoryWriter({
       store,
       telemetry,
@@ -304,7 +304,10 @@ export class LocalEngine implements Engine {
           this.#metrics.insertFailed('refused')
           warn('ClickHouse refused history; it is lost', { rows: block.rows, err: fault })
         },
-        storeFailed: (fault) => warn('the outbox of the history fails, trying again', { err: fault }),
+        storeFailed: (fault) => {
+          if (fault.retryable) warn('the outbox of the history fails, trying again', { err: fault })
+          else fatal(fault)
+        },
       },
     })
   }
