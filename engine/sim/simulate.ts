@@ -10,7 +10,7 @@ export interface Run {
   readonly trace: readonly string[]
 }
 
-const STEPS = 200
+const STEPS = 160
 const HOUR_MS = 3_600_000
 
 export async function simulate(seed: number): Promise<Run> {
@@ -39,7 +39,9 @@ async function stepOnce(world: World): Promise<void> {
     // A second connection of the same device takes over from the first.
     if (dice.chance(0.02) && device.isConnected()) await connect(world, device)
     if (promised.isRegistered && dice.chance(0.05)) edit(world, device)
-    if (promised.isRegistered && dice.chance(0.05)) look(world, device)
+    // Some time later: while batches are being saved, shards opened again, and so on.
+    if (promised.isRegistered && dice.chance(0.1))
+      world.process?.after(dice.between(0, 2_000), () => look(world, device))
   }
   await befall(world)
 }
@@ -58,7 +60,7 @@ async function befall(world: World): Promise<void> {
     world.time.set(ms)
     world.say(`clock set by ${ms}`)
   }
-  await world.time.advance(dice.pick([1, 20, 400, 3_000, 9_000]))
+  await world.time.advance(dice.pick([1, 20, 100, 400, 3_000, 9_000]))
   if (dice.chance(luck.stops)) await world.stop()
   else if (dice.chance(luck.crashes)) world.crash()
   // Not awaited: it takes time, and time goes on with the next step.

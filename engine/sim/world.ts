@@ -50,6 +50,7 @@ export interface Promised {
 interface Process {
   readonly engine: LocalEngine
   readonly broker: MemoryBroker
+  readonly after: (ms: number, run: () => void) => void
   readonly end: () => void
 }
 
@@ -144,7 +145,7 @@ export class World {
         admit: async ({ clientId }) => this.#admit(clientId),
       },
     )
-    const process: Process = { engine, broker, end: life.end }
+    const process: Process = { engine, broker, after: life.schedule.after, end: life.end }
     this.#process = process
     this.#listener.startOver()
     engine.feed.want({ all: true, devices: new Set() })
