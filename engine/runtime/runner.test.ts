@@ -153,7 +153,11 @@ describe('a shard', () => {
     await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
     await bench.time.advance(1_000)
     expect(bench.fatal).toMatchObject([{ code: 'STORE_UNAVAILABLE', retryable: false }])
-    expect(bench.announced()).toEqual([])
+    // Nor does anything follow from what was not saved.
+    bench.runner.want({ all: true, devices: new Set() })
+    await bench.append(telemetry('a', 3, { n: 1 }))
+    await bench.time.advance(1_000)
+    expect([bench.announced(), bench.fatal.length]).toEqual([[], 1])
   })
 
   test('calls nobody silent whose messages it has not read', async () => {

@@ -82,6 +82,8 @@ export class Runner {
   readonly #reach: Reach
   #verdict: 'saved' | undefined
   #saving: Promise<void> | undefined
+  /** A proposal was not saved and never will be: nothing may follow from it. */
+  #isGivenUp = false
   #want: Want | undefined
   #lastWant: Want | undefined
   /** Ticks that the task in flight has seen. */
@@ -180,6 +182,8 @@ export class Runner {
     await Promise.race([this.#running, schedule.sleep(LAST_TASK_MS)])
     await this.#thread.close()
     await this.#running
+    // A shard that was just being opened again.
+    await this.#thread.close()
     await this.#saving
     this.#source.close()
     this.#asks.fail(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
@@ -199,7 +203,7 @@ export class Runner {
 
   /** One task, if there is anything to do. */
   async #step(): Promise<boolean> {
-    const isOpen = this.#saving !== undefined
+    const isOpen = this.#saving !== undefined || this.#isGivenUp
     const portion = isOpen ? undefined : this.#nextPortion()
     const isCaughtUp = !isOpen && portion === undefined && this.#source.isCaughtUp()
     if (isCaughtUp) this.#reach.caughtUp()
@@ -295,6 +299,7 @@ export class Runner {
       const isSaved = await this.#saver.save(proposal)
       this.#saving = undefined
       if (isSaved) this.#saved(proposal, entries)
+      else this.#isGivenUp = true
       this.#wake.poke()
     }
     this.#saving = save().catch((error: unknown) => this.#events.fatal(error))
