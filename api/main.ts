@@ -12,6 +12,7 @@ import { openSigningKey } from './auth/signing-key.ts'
 import { openTokens, type Tokens } from './auth/tokens.ts'
 import { type BannerFacts, bannerText } from './banner.ts'
 import { systemClock } from './clock.ts'
+import { readDeviceTypes } from './device-types-file.ts'
 import { openHttp } from './http/open-http.ts'
 import { createIds } from './ids.ts'
 import { type Logger, openLogger } from './logging.ts'
@@ -42,6 +43,10 @@ function buildFacts(): { readonly version: string; readonly commit: string } {
 async function run(settings: Settings, simulated: number): Promise<void> {
   const startedAt = systemClock.ticks()
   const logger = openLogger({ level: settings.logLevel })
+  const read = readDeviceTypes(settings.deviceTypesPath)
+  if (read.kind === 'wrong') refuseToStart(read.line)
+  for (const warning of read.warnings)
+    logger.warn({ path: settings.deviceTypesPath, warning }, 'the device-type file says more than is known')
   const build = buildFacts()
   const { ports, openRest, release } = await openProfile(settings, logger)
   const tokens = openTokens({ key: await openSigningKey(settings.signing, ports.store), clock: systemClock })
@@ -69,6 +74,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     logger,
     clock: systemClock,
     version: build.version,
+    customTypes: read.types,
     onRequestDone: metrics.requestDone,
   })
   const sockets = await openSockets({

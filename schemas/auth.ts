@@ -11,9 +11,10 @@ const Email = Type.String({
   pattern: '^[^\\s\\u0000-\\u001f\\u007f@<>"]+@[^\\s\\u0000-\\u001f\\u007f@<>"]+$',
   examples: ['ada@example.com'],
 })
-/** Letters of any script, but nothing that could break a line of a log or a page. */
-export const LINE_PATTERN =
-  '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$'
+const UNFIT = '\\u0000-\\u001f\\u007f\\ud800-\\udfff'
+/** Letters of any script, but nothing that could break a line of a log or a page, and no half surrogate pairs: those
+ *  would not be stored as they are. */
+export const LINE_PATTERN = `^[^${UNFIT}]*[^\\s${UNFIT}][^${UNFIT}]*$`
 
 export const RegisterBody = Type.Object(
   {

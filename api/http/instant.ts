@@ -1,11 +1,12 @@
 // Reads an ISO 8601 instant from a query. Without a zone it is UTC; a date alone is its midnight.
 import { Millis } from '../../schemas/ids.ts'
+import { invalid, type Refusal } from './answer.ts'
 
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?)?$/
 
 /** Undefined for text that is no such instant, 30 February included. */
-export function parseInstant(text: string): Millis | undefined {
+function parseInstant(text: string): Millis | undefined {
   // A `+` of the zone that was not percent-encoded arrives as a blank.
   const found = ISO.exec(text.trim().replace(/ (?=\d{2}:?\d{2}$)(?<=:\d{2}.* )/, '+'))
   if (found === null) return undefined
@@ -21,6 +22,26 @@ export function parseInstant(text: string): Millis | undefined {
   const fraction = Math.floor(Number(`0.${found[7] ?? '0'}`) * 1000)
   return Millis(date + ((hour * 60 + minute - offset) * 60 + second) * 1000 + fraction)
 }
+
+export interface Span {
+  readonly kind: 'span'
+  readonly from: Millis | undefined
+  readonly to: Millis | undefined
+}
+
+/** `from` and `to` of a query: either may be left out. */
+export function parseSpan(query: { readonly from?: string; readonly to?: string }): Span | Refusal {
+  const from = query.from === undefined ? undefined : parseInstant(query.from)
+  const to = query.to === undefined ? undefined : parseInstant(query.to)
+  if (query.to !== undefined && to === undefined) return noInstant('/to')
+  if (query.from !== undefined && from === undefined) return noInstant('/from')
+  if (from !== undefined && to !== undefined && from >= to)
+    return invalid('/from', { code: 'OUT_OF_RANGE', message: 'must be before `to`', in: 'query' })
+  return { kind: 'span', from, to }
+}
+
+const noInstant = (path: string) =>
+  invalid(path, { code: 'WRONG_FORMAT', message: 'must be an ISO 8601 instant', in: 'query' })
 
 function offsetMinutes(zone: string | undefined): number | undefined {
   if (zone === undefined || zone === 'Z' || zone === 'z') return 0

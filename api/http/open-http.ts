@@ -1,6 +1,7 @@
 // The REST server: built from its services, listening, with a life cycle.
 import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -26,8 +27,8 @@ export interface HttpOptions {
   readonly logger: Logger
   readonly clock: Clock
   readonly version: string
-  /** Names of the device-type file, beside the built-in types. */
-  readonly customTypes?: readonly string[] | undefined
+  /** Of the device-type file, beside the built-in types. */
+  readonly customTypes?: DeviceTypes | undefined
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
 }
 
@@ -53,6 +54,7 @@ export function createHttp(options: HttpOptions) {
   const ids = createIds(clock)
   const authenticate = createAuthenticate({ tokens, users: engine.users })
   const { registration, heartbeatTimeoutMs } = settings
+  const defined: DeviceTypes = options.customTypes ?? new Map()
   const services: Services = {
     engine,
     accounts: createAccounts({ users: engine.users, passwords, tokens, ids, clock, registration }),
@@ -61,7 +63,7 @@ export function createHttp(options: HttpOptions) {
     ids,
     clock,
     heartbeatTimeoutMs,
-    deviceTypes: new Set([...DEVICE_TYPES, ...(options.customTypes ?? [])]),
+    deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },
   }
   let phase: Phase = { state: 'starting', httpUrl: undefined }
   const routes = toRoutes(services, { version, phase: () => phase })

@@ -3,6 +3,7 @@ import { createSecretKey } from 'node:crypto'
 import { Ajv } from 'ajv'
 import type { TSchema } from 'typebox'
 import { expect } from 'vitest'
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import { Problem } from '../../schemas/problem.ts'
@@ -31,7 +32,7 @@ export interface HarnessOptions {
   readonly registration?: Registration
   readonly passwords?: Passwords
   readonly logger?: Logger
-  readonly customTypes?: readonly string[]
+  readonly customTypes?: DeviceTypes
 }
 
 export interface Sent {
@@ -165,7 +166,7 @@ function createConformance(routes: readonly Route[]) {
 }
 
 function isPath(pattern: string, url: string): boolean {
-  const levels = (url.split('?')[0] ?? '').split('/')
+  const levels = (url.split('?')[0] ?? '').replace('%24', '$').split('/')
   const wanted = pattern.split('/')
   return (
     wanted.length === levels.length &&

@@ -1,10 +1,18 @@
 // What the routes are made of: everything arrives here from the composition root.
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Ids } from '../ids.ts'
+
+/** The types a device may have. */
+export interface KnownTypes {
+  readonly names: readonly string[]
+  /** Those of the type file: what is not in here is not checked. */
+  readonly defined: DeviceTypes
+}
 
 export interface Services {
   readonly engine: Engine
@@ -14,6 +22,5 @@ export interface Services {
   readonly ids: Ids
   readonly clock: Clock
   readonly heartbeatTimeoutMs: number
-  /** The types a device may have: the built-in ones and those of the type file. */
-  readonly deviceTypes: ReadonlySet<string>
+  readonly deviceTypes: KnownTypes
 }

@@ -23,6 +23,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   listDeviceEvents: [200, 200, 404, 200],
   getTelemetry: [200, 200, 404, 200],
   getTelemetryHistory: [200, 200, 404, 200],
+  listDeviceTypes: OPEN,
   listDeadLetters: [200, 403, 403, 403],
   livez: OPEN,
   healthz: OPEN,

@@ -4,6 +4,14 @@ import { Millis } from '../../schemas/ids.ts'
 import { openHarness } from '../http/rest-harness.ts'
 
 const DEVICES = '/api/v1/devices'
+const GREENHOUSE = {
+  name: 'greenhouse',
+  displayName: 'Greenhouse',
+  icon: undefined,
+  telemetry: [],
+  commands: undefined,
+  statusFields: [],
+}
 
 async function asAdmin(options = {}) {
   const harness = openHarness(options)
@@ -121,7 +129,7 @@ describe('registering a device', () => {
   })
 
   test('takes the types of the type file', async () => {
-    const { send } = await asAdmin({ customTypes: ['greenhouse'] })
+    const { send } = await asAdmin({ customTypes: new Map([['greenhouse', GREENHOUSE]]) })
     expect((await send(`POST ${DEVICES}`, { name: 'x', type: 'greenhouse' })).status).toBe(201)
   })
 

@@ -47,7 +47,8 @@ function collectionRoutes(services: Services): readonly Route[] {
       replies: { 200: DevicePage },
       async handle({ query, user, url }) {
         const { type } = query
-        if (type !== undefined && !services.deviceTypes.has(type)) return unknownType(services, 'query')
+        if (type !== undefined && !services.deviceTypes.names.includes(type))
+          return unknownType(services, 'query')
         const filter: DeviceFilter = {
           status: query.status,
           type,
@@ -80,7 +81,7 @@ function collectionRoutes(services: Services): readonly Route[] {
       replies: { 201: RegisteredDevice },
       refusals: ['ALREADY_EXISTS'],
       async handle({ body, user }) {
-        if (!services.deviceTypes.has(body.type)) return unknownType(services, 'body')
+        if (!services.deviceTypes.names.includes(body.type)) return unknownType(services, 'body')
         const tooLarge = metadataTooLarge(body.metadata)
         if (tooLarge !== undefined) return tooLarge
         const deviceId = parseDeviceId(body.device_id ?? ids.next('dev_'))
@@ -176,6 +177,6 @@ function parseSort(sort: string | undefined): { readonly sort?: DeviceSort; read
 const unknownType = ({ deviceTypes }: Services, place: 'body' | 'query') =>
   invalid('/type', {
     code: 'NOT_ALLOWED',
-    message: `must be one of ${[...deviceTypes].join(', ')}`,
+    message: `must be one of ${deviceTypes.names.join(', ')}`,
     in: place,
   })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { HISTORY_KINDS } from '../../engine/domain/history/row.ts'
 import type { HistoryRow } from '../../engine/ports/history.ts'
 import { Micros } from '../../schemas/ids.ts'
+import type { Role } from '../../schemas/vocabulary.ts'
 import { parseCursor, toCursor } from '../http/cursor.ts'
 import { NOW, openHarness } from '../http/rest-harness.ts'
 
@@ -9,10 +10,10 @@ const LOGS = '/api/v1/devices/r/logs'
 const EVENTS = '/api/v1/devices/r/events'
 const at = (iso: string) => Date.parse(iso)
 
-async function setUp() {
+async function setUp(role: Role = 'operator') {
   const harness = openHarness()
   const id = await harness.device('r', { group: 'a' })
-  const { token } = await harness.login('viewer')
+  const { token } = await harness.login(role)
   const row = (n: number, about: Partial<HistoryRow>): HistoryRow => ({
     deviceId: id,
     kind: 'log',
@@ -156,4 +157,15 @@ test('a cursor names its place, of whatever kind', () => {
     const place = { at: Micros(2 ** 53 - 1), version: 2 ** 53 - 1, kind }
     expect(parseCursor(toCursor(place))).toEqual(place)
   }
+})
+
+test('the timeline of a viewer is without commands, also when they ask for them', async () => {
+  const { send, engine, row } = await setUp('viewer')
+  engine.rows.push(row(0, { kind: 'command' }), row(1, { kind: 'shadow' }))
+  const kindsOf = async (query: string) => {
+    const { body } = await send(`GET ${EVENTS}${query}`)
+    return body.data.map((event: { kind: string }) => event.kind)
+  }
+  expect(await kindsOf('')).toEqual(['shadow'])
+  expect(await kindsOf('?kind=command')).toEqual([])
 })

@@ -4,15 +4,14 @@ import type { User } from '../../engine/ports/users.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { DeviceParams } from '../../schemas/device.ts'
 import { EVENT_KINDS, EventPage, EventQuery, LogPage, LogQuery } from '../../schemas/history.ts'
-import { parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
+import { toIso, toMillis } from '../../schemas/ids.ts'
 import { ROLES } from '../../schemas/vocabulary.ts'
-import { isInScope, scopeOf } from '../auth/scope.ts'
-import { type Answer, answer, invalid, type Refusal, refused } from '../http/answer.ts'
+import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
 import { parseCursor, toCursor } from '../http/cursor.ts'
-import { parseInstant } from '../http/instant.ts'
+import { parseSpan } from '../http/instant.ts'
 import { API, type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { noSuchDevice } from './device-answers.ts'
+import { noSuchDevice, visibleId } from './device-answers.ts'
 
 const ONE = `${API}/devices/{device_id}`
 
@@ -43,12 +42,15 @@ export function historyRoutes({ engine }: Services): readonly Route[] {
       refusals,
       handle({ params, query, user, url }) {
         const only = query.kind?.split(',')
-        const kinds = EVENT_KINDS.filter((kind) => only?.includes(kind) ?? true)
+        const kinds = EVENT_KINDS.filter((kind) => (only?.includes(kind) ?? true) && maySee(kind, user))
         return page({ engine, deviceId: params.device_id, user, url }, { ...query, kinds }, eventBody)
       },
     }),
   ]
 }
+
+/** Commands are not a viewer's. */
+const maySee = (kind: HistoryKind, { role }: User) => kind !== 'command' || role !== 'viewer'
 
 interface Call {
   readonly engine: Services['engine']
@@ -72,11 +74,9 @@ async function page(
   toBody: (row: HistoryRow) => object,
 ): Promise<Answer | Refusal> {
   const { engine, user, url } = call
-  const deviceId = parseDeviceId(call.deviceId)
-  const summary = deviceId === undefined ? undefined : engine.store.summary(deviceId)
-  if (deviceId === undefined || summary === undefined || !isInScope(summary.group, scopeOf(user)))
-    return noSuchDevice()
-  const range = parseRange(asked)
+  const deviceId = visibleId(engine, call.deviceId, user)
+  if (deviceId === undefined) return noSuchDevice()
+  const range = parseSpan(asked)
   if (range.kind === 'refused') return range
   const before = asked.cursor === undefined ? undefined : parseCursor(asked.cursor)
   if (asked.cursor !== undefined && before === undefined)
@@ -84,7 +84,7 @@ async function page(
   const { limit = BODY_LIMITS.perPageDefault, kinds, labels } = asked
   const filter: HistoryFilter = { deviceId, kinds, labels, from: range.from, to: range.to }
   // One more than asked for tells whether there is another page.
-  const rows = await engine.history({ ...filter, before, limit: limit + 1 })
+  const rows = kinds.length === 0 ? [] : await engine.history({ ...filter, before, limit: limit + 1 })
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const next = rows.length > limit && last !== undefined ? toCursor(last) : null
@@ -100,18 +100,6 @@ function nextUrl(url: string, cursor: string): string {
   return `${path}?${query}`
 }
 
-type Range = { readonly kind: 'range' } & Pick<HistoryFilter, 'from' | 'to'>
-
-function parseRange(asked: Asked): Range | Refusal {
-  const from = asked.from === undefined ? undefined : parseInstant(asked.from)
-  const to = asked.to === undefined ? undefined : parseInstant(asked.to)
-  if (asked.from !== undefined && from === undefined) return noInstant('/from')
-  if (asked.to !== undefined && to === undefined) return noInstant('/to')
-  if (from !== undefined && to !== undefined && from >= to)
-    return invalid('/from', { code: 'OUT_OF_RANGE', message: 'must be before `to`', in: 'query' })
-  return { kind: 'range', from, to }
-}
-
 function logBody({ at, body }: HistoryRow) {
   const { level, message, logger = null, fields = {} } = body
   return { timestamp: toIso(toMillis(at)), level, message, logger, fields }
@@ -120,6 +108,3 @@ function logBody({ at, body }: HistoryRow) {
 function eventBody({ at, kind, body }: HistoryRow) {
   return { timestamp: toIso(toMillis(at)), kind, data: body }
 }
-
-const noInstant = (path: string) =>
-  invalid(path, { code: 'WRONG_FORMAT', message: 'must be an ISO 8601 instant', in: 'query' })

@@ -5,6 +5,7 @@ import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { authRoutes } from './auth.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
+import { deviceTypeRoutes } from './device-types.ts'
 import { deviceRoutes } from './devices.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
@@ -20,6 +21,7 @@ export function toRoutes(
   const routes: readonly Route[] = [
     ...authRoutes(services),
     ...deviceRoutes(services),
+    ...deviceTypeRoutes(services),
     ...telemetryRoutes(services),
     ...historyRoutes(services),
     ...deadLetterRoutes(services),

@@ -1,17 +1,15 @@
 // /telemetry: the latest of a device, and its past in buckets.
-import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Bucket } from '../../engine/ports/telemetry.ts'
-import type { User } from '../../engine/ports/users.ts'
 import { DeviceParams } from '../../schemas/device.ts'
-import { type DeviceId, Millis, parseDeviceId, toIso } from '../../schemas/ids.ts'
+import { Millis, toIso } from '../../schemas/ids.ts'
 import { History, HistoryQuery, SnapshotBody } from '../../schemas/telemetry.ts'
 import { INTERVAL_SECONDS, INTERVALS, type Interval, ROLES } from '../../schemas/vocabulary.ts'
-import { isInScope, scopeOf } from '../auth/scope.ts'
-import { answer, invalid, type Refusal, refused } from '../http/answer.ts'
-import { parseInstant } from '../http/instant.ts'
+import { answer, invalid, type Refusal } from '../http/answer.ts'
+import { parseSpan } from '../http/instant.ts'
 import { API, type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { noSuchDevice, visibleId } from './device-answers.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -63,10 +61,9 @@ interface Range {
 }
 
 function parseRange(query: { readonly from?: string; readonly to?: string }, now: Millis): Range | Refusal {
-  const to = query.to === undefined ? undefined : parseInstant(query.to)
-  const from = query.from === undefined ? undefined : parseInstant(query.from)
-  if (query.to !== undefined && to === undefined) return noInstant('/to')
-  if (query.from !== undefined && from === undefined) return noInstant('/from')
+  const span = parseSpan(query)
+  if (span.kind === 'refused') return span
+  const { from, to } = span
   const range: Range = {
     kind: 'range',
     from: from ?? Millis(Math.min(now, to ?? now) - HOUR_MS),
@@ -92,19 +89,9 @@ function tooManyBuckets({ from, to }: Range, interval: Interval): Refusal | unde
   )
 }
 
-/** From memory: no question to the shard for a device the user may not see. */
-function visibleId(engine: Engine, text: string, user: User): DeviceId | undefined {
-  const deviceId = parseDeviceId(text)
-  const summary = deviceId === undefined ? undefined : engine.store.summary(deviceId)
-  return summary !== undefined && isInScope(summary.group, scopeOf(user)) ? deviceId : undefined
-}
-
 function bucketBody({ time, avg, min, max, count, last }: Bucket) {
   return { time: toIso(time), avg, min, max, count, last }
 }
 
-const noSuchDevice = () => refused('NOT_FOUND', { message: 'no such device' })
-const noInstant = (path: string) =>
-  invalid(path, { code: 'WRONG_FORMAT', message: 'must be an ISO 8601 instant', in: 'query' })
 const outOfRange = (path: string, message: string) =>
   invalid(path, { code: 'OUT_OF_RANGE', message, in: 'query' })

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { readDeviceTypes } from './device-types-file.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'fleet-types-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const file = join(folder, 'types.yaml')
+const read = (text: string | Buffer) => {
+  writeFileSync(file, text)
+  return readDeviceTypes(file)
+}
+const lineOf = (text: string | Buffer) => {
+  const result = read(text)
+  if (result.kind !== 'wrong') return expect.fail('accepted')
+  expect(result.line).not.toContain('\n')
+  expect(result.line.startsWith(`FLEET_DEVICE_TYPES ${file}: `)).toBe(true)
+  return result.line.slice(`FLEET_DEVICE_TYPES ${file}: `.length)
+}
+
+const GREENHOUSE = `device_types:
+  greenhouse:
+    display_name: Greenhouse
+    icon: leaf
+    telemetry:
+      - { field: temperature, unit: "°C", range: [0, 50], alert_above: 40 }
+    commands:
+      - name: open_vent
+        description: Opens a vent
+        parameters:
+          - { name: percent, type: integer, required: true, min: 0, max: 100 }
+    status_fields:
+      - { field: battery, warn_below: 20, critical_below: 5 }
+`
+
+test('a right file gives its types', () => {
+  const result = read(GREENHOUSE)
+  if (result.kind !== 'read') return expect.fail(result.line)
+  expect([...result.types.keys()]).toEqual(['greenhouse'])
+  expect(result.types.get('greenhouse')?.commands?.[0]?.parameters?.[0]).toMatchObject({ min: 0, max: 100 })
+  expect(result.warnings).toEqual([])
+})
+
+test('no file is no types', () => {
+  expect(readDeviceTypes(undefined)).toEqual({ kind: 'read', types: new Map(), warnings: [] })
+})
+
+test('a key that is not known is warned of with its line', () => {
+  const result = read(GREENHOUSE.replace('icon:', 'ikon:'))
+  expect(result.kind === 'read' && result.warnings).toEqual([expect.stringMatching(/^line 4: .*ikon/)])
+})
+
+test('every mistake is named with its line', () => {
+  const text = GREENHOUSE.replace('[0, 50]', '[50, 0]').replace('type: integer', 'type: int')
+  expect(lineOf(text)).toMatch(/^line 6: .*range: must be .*; line 11: .*type: must be one of/)
+})
+
+test.each([
+  ['not YAML', 'device_types:\n  a: [1', /^line 2: /],
+  ['a tab where blanks belong', 'device_types:\n\ta: 1', /^line 2: /],
+  ['a key twice', 'device_types:\n  a: {}\n  a: {}', /^line 3: .*unique/i],
+  ['an alias', 'device_types:\n  a: &x {}\n  b: *x', /^line 3: aliases are not allowed/],
+  ['something else altogether', '- 1', /must be a mapping/],
+  ['empty', '', /device_types|must be a mapping/],
+  ['a built-in type', 'device_types:\n  gateway: {}', /^line 2: .*built-in/],
+  ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00]), /is not UTF-8/],
+  ['two documents', 'device_types: {}\n---\ndevice_types: {}', /document/],
+])('%s is refused with what is wrong', (_, text, expected) => {
+  expect(lineOf(text)).toMatch(expected)
+})
+
+test('what is no file, or no longer there, is named', () => {
+  expect(readDeviceTypes(join(folder, 'none'))).toMatchObject({
+    line: expect.stringContaining('no such file'),
+  })
+  expect(readDeviceTypes(folder)).toMatchObject({
+    kind: 'wrong',
+    line: expect.stringContaining('is not a file'),
+  })
+})
+
+test.each([
+  ['aliases of aliases', `a: &a [x]\n${'b: &b [*a, *a]\n'.repeat(50)}`],
+  ['nested 100 000 deep', '['.repeat(100_000)],
+  ['nested 100 000 deep by indentation', `${'- '.repeat(100_000)}x`],
+  ['nested 100 000 deep in braces', '{a: '.repeat(100_000)],
+  ['too large', `# ${'x'.repeat(1024 * 1024)}`],
+  ['a million keys', `device_types: {${Array.from({ length: 100_000 }, (_, i) => `k${i}: 1`).join(', ')}}`],
+])('a bomb is refused soon: %s', (_, text) => {
+  const startedAt = performance.now()
+  expect(lineOf(text).length).toBeLessThan(4_000)
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
+})

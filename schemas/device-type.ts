@@ -1,0 +1,51 @@
+// Bodies of /device-types.
+import { Type } from 'typebox'
+import { choice, orNull } from './json-schema.ts'
+
+const text = orNull(Type.String())
+const number = orNull(Type.Number())
+
+const ParameterBody = Type.Object(
+  {
+    name: Type.String(),
+    type: choice(['integer', 'number', 'boolean', 'string', 'array', 'object']),
+    required: Type.Boolean(),
+    description: text,
+    min: number,
+    max: number,
+  },
+  { title: 'CommandParameter' },
+)
+
+const DeviceTypeBody = Type.Object(
+  {
+    name: Type.String({ examples: ['greenhouse'] }),
+    display_name: Type.String(),
+    icon: text,
+    built_in: Type.Boolean(),
+    telemetry: Type.Array(
+      Type.Object({
+        field: Type.String(),
+        unit: text,
+        range: orNull(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 })),
+        alert_above: number,
+        alert_below: number,
+      }),
+    ),
+    commands: orNull(
+      Type.Array(
+        Type.Object({
+          name: Type.String(),
+          description: text,
+          parameters: orNull(Type.Array(ParameterBody)),
+        }),
+        { description: 'null: devices of this type are sent any command' },
+      ),
+    ),
+    status_fields: Type.Array(
+      Type.Object({ field: Type.String(), warn_below: number, critical_below: number }),
+    ),
+  },
+  { title: 'DeviceType' },
+)
+export const DeviceTypeList = Type.Object({ data: Type.Array(DeviceTypeBody) }, { title: 'DeviceTypeList' })
