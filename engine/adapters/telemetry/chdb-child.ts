@@ -94,5 +94,5 @@ function ready(process: ChildProcess, ended: Promise<string>): Promise<number> {
 function serverPath(): string {
   const here = import.meta.url
   const folder = here.endsWith('.ts') ? '../../../dist/engine/adapters/telemetry/' : './'
-  return fileURLToPath(new URL(folder + 'chdb-server.js', here))
+  return fileURLToPath(new URL(`${folder}chdb-server.js`, here))
 }

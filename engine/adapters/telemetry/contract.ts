@@ -26,6 +26,7 @@ const METRIC_NAMES = [
   "'; DROP TABLE points; --",
   "\\'",
   '\\',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: an injection attempt, not a template.
   '"`${}',
   '{device:String}',
   'a\tb\nc\rd',
