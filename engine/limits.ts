@@ -156,6 +156,10 @@ export const LIMITS = {
   commandTextCharsMax: 1_024,
   broadcastSkippedMax: 1_000,
   broadcastPerSecDefault: 2_000,
+  /** The newest ones are kept. */
+  broadcastsKeptMax: 256,
+  /** Callers that wait for a command to end. */
+  commandWaitsMax: 10_000,
 
   // --- device types
   deviceTypeBytesMax: 1 * MIB,

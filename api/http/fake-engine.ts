@@ -1,7 +1,9 @@
 // An engine in memory for tests of the API: the real device actor, no log, no shards, no time of its own.
+import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceRequest } from '../../engine/domain/device/events.ts'
 import type { Device } from '../../engine/domain/device/record.ts'
 import { register, transition } from '../../engine/domain/device/transition.ts'
+import type { Author, Shadow } from '../../engine/domain/shadow/record.ts'
 import type { DependencyHealth, DeviceView, Engine, Snapshot, Submitted } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -9,7 +11,7 @@ import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../engine/ports
 import type { DeadLetter, DeviceFilter, Store } from '../../engine/ports/store.ts'
 import type { Bucket, BucketQuery } from '../../engine/ports/telemetry.ts'
 import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
-import type { DeviceId, UserId } from '../../schemas/ids.ts'
+import type { CommandId, DeviceId, UserId } from '../../schemas/ids.ts'
 import { Millis } from '../../schemas/ids.ts'
 
 export class FakeClock implements Clock {
@@ -53,7 +55,8 @@ export class FakeEngine implements Engine {
     this.store = fakeStore(this)
   }
 
-  async submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
+  async submit(deviceId: DeviceId, request: DeviceRequest, author: Author | string): Promise<Submitted> {
+    const by = typeof author === 'string' ? author : author.id
     if (this.writeFault !== undefined) throw this.writeFault
     const before = this.devices.get(deviceId)
     const now = this.#clock.now()
@@ -90,6 +93,25 @@ export class FakeEngine implements Engine {
     this.asked.push(query)
     return this.answerBuckets
   }
+
+  async shadow(deviceId: DeviceId): Promise<Shadow | undefined> {
+    return this.devices.get(deviceId)?.shadow
+  }
+
+  async commands(deviceId: DeviceId): Promise<readonly Command[] | undefined> {
+    return this.devices.get(deviceId)?.commands.toReversed()
+  }
+
+  async awaitCommand(deviceId: DeviceId, commandId: CommandId): Promise<Command | undefined> {
+    return this.devices.get(deviceId)?.commands.find(({ id }) => id === commandId)
+  }
+
+  async broadcast(): Promise<Extract<Submitted, { kind: 'refused' }>> {
+    return { kind: 'refused', code: 'EMPTY_TARGET', detail: {} }
+  }
+
+  broadcastState = async () => undefined
+  cancelBroadcast = async () => undefined
 
   async history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
     const { deviceId, kinds, before, limit, offset = 0 } = query

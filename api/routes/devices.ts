@@ -1,5 +1,5 @@
 // /devices: the fleet's records. Everyone may look, an admin may change.
-import type { Device } from '../../engine/domain/device/record.ts'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { DeviceView, Engine } from '../../engine/index.ts'
 import type { DeviceFilter, DeviceSort } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
@@ -130,12 +130,12 @@ function readRoutes(services: Services): readonly Route[] {
 }
 
 /** A device whose live side cannot be asked any more is shown by its record. */
-async function viewsOf(engine: Engine, devices: readonly Device[]): Promise<readonly DeviceView[]> {
+async function viewsOf(engine: Engine, devices: readonly DeviceRecord[]): Promise<readonly DeviceView[]> {
   const views = await engine.views(devices.map(({ id }) => id))
   return devices.map((device, i) => views[i] ?? recordView(device))
 }
 
-function recordView(device: Device): DeviceView {
+function recordView(device: DeviceRecord): DeviceView {
   return {
     device,
     connected: false,

@@ -1,7 +1,7 @@
 // A fleet for tests: devices, people and a feed that the test drives, and a clock that only the test moves.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Device, JsonObject } from '../../engine/domain/device/record.ts'
+import type { DeviceRecord, JsonObject } from '../../engine/domain/device/record.ts'
 import type { DeviceView, FeedEvent, Snapshot } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
@@ -65,8 +65,8 @@ export class FakeFleet {
   /** Runs when they are made up, before they reach who asked. */
   afterAnswer: () => void = () => {}
 
-  addDevice(name: string, about: Partial<Device> = {}): DeviceView {
-    const device: Device = {
+  addDevice(name: string, about: Partial<DeviceRecord> = {}): DeviceView {
+    const device: DeviceRecord = {
       id: id(name),
       name,
       type: 'mqtt_device',
@@ -121,7 +121,7 @@ export class FakeFleet {
   }
 
   /** Changes a device and tells of it. */
-  edit(name: string, about: Partial<Device>): FeedEvent {
+  edit(name: string, about: Partial<DeviceRecord>): FeedEvent {
     const before = this.views.get(id(name)) ?? this.addDevice(name)
     const device = { ...before.device, ...about, revision: before.device.revision + 1 }
     const view = { ...before, device }
@@ -252,7 +252,7 @@ export async function openFakeService(
   }
 }
 
-function isListed(device: Device, { group, type, tags, within }: DeviceFilter): boolean {
+function isListed(device: DeviceRecord, { group, type, tags, within }: DeviceFilter): boolean {
   return (
     isInScope(device.group, within) &&
     (group === undefined || isInScope(device.group, [group])) &&

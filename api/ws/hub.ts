@@ -2,10 +2,10 @@
 // H1. Role and group scope are judged per event, at the moment of the event.
 // H2. An event is encoded at most once per choice of metrics, however many sockets take it.
 // H3. A batch of the feed ends with one flush per socket it concerned; nothing waits for a timer.
-import type { Feed, FeedEvent } from '../../engine/index.ts'
+import type { Feed } from '../../engine/index.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { isInScope } from '../auth/scope.ts'
-import { CHANNEL_OF, type NoticeSettings, SharedEvent } from './notice.ts'
+import { CHANNEL_OF, type FeedEvent, type NoticeSettings, SharedEvent } from './notice.ts'
 import type { Subscriber, Subscription } from './subscription.ts'
 
 type Kind = FeedEvent['kind']
@@ -30,7 +30,9 @@ export class Hub {
   constructor(feed: Feed, settings: NoticeSettings) {
     this.#feed = feed
     this.#settings = settings
-    this.#stopListening = feed.listen((events) => this.#tell(events))
+    this.#stopListening = feed.listen((events) => {
+      this.#tell(events.filter((event) => event.kind === 'device' || event.kind === 'telemetry'))
+    })
   }
 
   /** Resolves once the feed has been told of the wish: from then on no event is missed. */

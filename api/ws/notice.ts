@@ -1,11 +1,14 @@
 // A notice is one feed event as subscriptions see it: encoded once, and sent to all whom it concerns.
-import type { Device, JsonObject } from '../../engine/domain/device/record.ts'
-import type { FeedEvent } from '../../engine/index.ts'
+import type { DeviceRecord, JsonObject } from '../../engine/domain/device/record.ts'
+import type { FeedEvent as AnyEvent } from '../../engine/index.ts'
 import type { DeviceSummary, Store } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
 import { isCovered, merge, type Selection, select } from './selection.ts'
+
+/** What has a channel already. */
+export type FeedEvent = Extract<AnyEvent, { readonly kind: 'device' | 'telemetry' }>
 
 export interface Notice {
   readonly event: FeedEvent
@@ -18,7 +21,7 @@ export interface Notice {
 }
 
 /** What filters and scopes look at. */
-export type Facts = Pick<Device | DeviceSummary, 'group' | 'type' | 'tags'>
+export type Facts = Pick<DeviceRecord | DeviceSummary, 'group' | 'type' | 'tags'>
 
 export const CHANNEL_OF = { device: 'devices', telemetry: 'telemetry' } as const satisfies Readonly<
   Record<FeedEvent['kind'], ChannelName>

@@ -1,5 +1,5 @@
 // The state a subscription starts from.
-import type { Device } from '../../engine/domain/device/record.ts'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { DeviceView, Engine, Snapshot } from '../../engine/index.ts'
 import type { Store } from '../../engine/ports/store.ts'
 import { type DeviceId, toIso } from '../../schemas/ids.ts'
@@ -84,7 +84,7 @@ function listDevices(
   subscription: Subscription,
   scope: Scope,
   { engine, limits }: SnapshotDeps,
-): { readonly devices: readonly Device[]; readonly total: number } {
+): { readonly devices: readonly DeviceRecord[]; readonly total: number } {
   const { filter, deviceId } = subscription
   if (deviceId !== undefined) {
     const device = engine.store.get(deviceId)

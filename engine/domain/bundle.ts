@@ -4,8 +4,17 @@
 //
 // Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3). A request's payload is msgpack.
 
-/** `parked` is never written to the log: it stands where a message was taken out, see `withoutFrames`. */
-export const FRAME = { message: 0, opened: 1, closed: 2, request: 3, parked: 4 } as const
+/** `parked` is never written to the log: it stands where a message was taken out, see `withoutFrames`. `listening`: a
+ *  session subscribed to commands. `delivered`: the device has one. */
+export const FRAME = {
+  message: 0,
+  opened: 1,
+  closed: 2,
+  request: 3,
+  parked: 4,
+  listening: 5,
+  delivered: 6,
+} as const
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
 const FRAME_HEADER_BYTES = 17
 export const FLAG_RETAIN = 4

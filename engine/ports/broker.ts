@@ -73,6 +73,9 @@ export interface UplinkHost {
   sessionNumber(): Micros
   /** Before CONNACK. The session's messages follow. */
   opened(session: DeviceSession): void
+  /** The session has a subscription that takes commands: at once if it had one from before, after `opened` in any case.
+   *  Once per session. */
+  listening(session: DeviceSession): void
   /** One message of an open session, in the order sent; every call is answered by `session.durable` one day,
    *  in order and counted over calls of any QoS. The bytes are copied before it returns. */
   uplink(session: DeviceSession, message: UplinkMessage): void
@@ -90,6 +93,10 @@ export interface Downlink {
   readonly retain: boolean
 }
 
+/** Commands expire: what is sent on this topic reaches the session that is live now, or nobody. It is neither kept for
+ *  a device that is away nor sent again by the broker. */
+export const LIVE_SUFFIX = 'command'
+
 export interface BrokerCounts {
   readonly connected: number
   readonly admitted: number
@@ -105,8 +112,12 @@ export interface Broker {
   /** Resolves once connections are accepted. Throws `Fault('PORT_IN_USE')` when the port is taken. */
   listen(host: UplinkHost): Promise<{ readonly host: string; readonly port: number }>
   /** Resolves `true` once the device itself acknowledged it (QoS 1 and 2) or it was written (QoS 0);
-   *  `false` when no live session takes it. A retained message is kept in either case. */
+   *  `false` when no live session takes it. A retained message is kept in either case, and one for a persistent
+   *  session that is away, unless it is on `LIVE_SUFFIX`. */
   publish(downlink: Downlink): Promise<boolean>
+  /** On `fleet/$group/<group>/<suffix>`, for observers on the cloud's side: no device may subscribe there, and nobody
+   *  has to. A broker without such observers does nothing. */
+  publishToGroup(group: string, message: Pick<Downlink, 'suffix' | 'payload' | 'qos'>): void
   /** Ends the device's live sessions, forgets its persistent session and clears its retained topics. */
   cut(deviceId: DeviceId, cause: EndCause): void
   isConnected(deviceId: DeviceId): boolean

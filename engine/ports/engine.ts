@@ -1,9 +1,13 @@
 // What the API layer asks of the engine, and what the engine stands on. Nothing here knows HTTP, sockets or settings
 // files.
-import type { DeviceId, Millis } from '../../schemas/ids.ts'
+import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
+import type { CommandPriority } from '../../schemas/vocabulary.ts'
+import type { Broadcast, BroadcastMember, StatusCounts } from '../domain/command/broadcast.ts'
+import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
-import type { Device, JsonObject } from '../domain/device/record.ts'
+import type { DeviceRecord, JsonObject } from '../domain/device/record.ts'
+import type { Author, Shadow } from '../domain/shadow/record.ts'
 import type { Broker } from './broker.ts'
 import type { Clock } from './clock.ts'
 import type { Feed } from './feed.ts'
@@ -15,7 +19,7 @@ import type { Users } from './users.ts'
 
 /** A device as users see it: its record and what is only known live. */
 export interface DeviceView {
-  readonly device: Device
+  readonly device: DeviceRecord
   readonly connected: boolean
   /** When it last connected or disconnected. */
   readonly connectedSince: Millis | undefined
@@ -33,12 +37,43 @@ export interface Snapshot {
 }
 
 export type Submitted =
-  | { readonly kind: 'done'; readonly view: DeviceView }
   | {
-      readonly kind: 'refused'
-      readonly code: RefusalCode
-      readonly detail: Readonly<Record<string, unknown>>
+      readonly kind: 'done'
+      readonly view: DeviceView
+      /** Of `command` and `cancel`. */
+      readonly command?: Command | undefined
+      /** Of `desire`: as it is after the write, also if that changed nothing. */
+      readonly shadow?: Shadow | undefined
     }
+  | Refused
+
+export interface Refused {
+  readonly kind: 'refused'
+  readonly code: RefusalCode
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export interface BroadcastRequest {
+  readonly broadcastId: BroadcastId
+  /** The group and its subtree. */
+  readonly group: string
+  readonly command: string
+  readonly data?: JsonObject | undefined
+  readonly priority?: CommandPriority | undefined
+  readonly timeoutSec?: number | undefined
+  readonly by: string
+  /** The sender's scope: devices outside of these subtrees are no members. Undefined is everything. */
+  readonly within?: readonly string[] | undefined
+  /** Why devices of this type do not take the command; undefined if they do. */
+  readonly unfit?: ((deviceType: string) => BroadcastMember['unfit']) | undefined
+}
+
+export interface BroadcastState {
+  readonly broadcast: Broadcast
+  readonly counts: StatusCounts
+  /** Of the page asked for, by device id; a command that is not kept any more is left out. */
+  readonly commands: readonly { readonly deviceId: DeviceId; readonly command: Command }[]
+}
 
 export interface DependencyHealth {
   readonly name: string
@@ -49,13 +84,29 @@ export interface DependencyHealth {
 export interface Engine extends History {
   /** Changes a device. Resolves after the change is durable and applied; a `Fault` means "nothing is known to
    *  have happened, try later". */
-  submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted>
+  submit(deviceId: DeviceId, request: DeviceRequest, by: Author | string): Promise<Submitted>
   /** Sees every message acknowledged before the call. */
   view(deviceId: DeviceId): Promise<DeviceView | undefined>
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>
   /** Sees every message acknowledged before the call; undefined if there is no such device. */
   snapshot(deviceId: DeviceId): Promise<Snapshot | undefined>
   buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]>
+  /** Sees every message acknowledged before the call; undefined if there is no such device. */
+  shadow(deviceId: DeviceId): Promise<Shadow | undefined>
+  /** The open ones and those still kept of the finished ones, newest first; undefined if there is no such device. */
+  commands(deviceId: DeviceId): Promise<readonly Command[] | undefined>
+  /** Resolves once the command is final, or with what it is after this time; undefined if there is none. */
+  awaitCommand(deviceId: DeviceId, commandId: CommandId, timeoutMs: number): Promise<Command | undefined>
+  /** Sent again with the same id, it answers with the broadcast as it is. */
+  broadcast(
+    request: BroadcastRequest,
+  ): Promise<{ readonly kind: 'done'; readonly broadcast: Broadcast } | Refused>
+  broadcastState(
+    broadcastId: BroadcastId,
+    page: { readonly offset: number; readonly limit: number },
+  ): Promise<BroadcastState | undefined>
+  /** Cancels those of its commands that are still open. */
+  cancelBroadcast(broadcastId: BroadcastId, by: string): Promise<BroadcastState | undefined>
   readonly store: Store
   readonly users: Users
   readonly feed: Feed

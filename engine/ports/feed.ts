@@ -1,6 +1,8 @@
 // The feed: what the engine tells `/ws` and whoever else listens, after a batch is settled.
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
+import type { Command } from '../domain/command/record.ts'
 import type { JsonObject } from '../domain/device/record.ts'
+import type { ShadowChange } from '../domain/shadow/record.ts'
 import type { DeviceView } from './engine.ts'
 
 export type FeedEvent =
@@ -17,6 +19,21 @@ export type FeedEvent =
       readonly at: Millis
       /** The report's fields, nested as the device sent them, without its timestamp. */
       readonly data: JsonObject
+    }
+  | {
+      readonly kind: 'shadow'
+      readonly event: 'shadow.updated'
+      readonly deviceId: DeviceId
+      readonly at: Millis
+      readonly change: ShadowChange
+    }
+  | {
+      readonly kind: 'command'
+      readonly event: 'command.status'
+      readonly deviceId: DeviceId
+      readonly at: Millis
+      /** As it is from now on. */
+      readonly command: Command
     }
 
 export interface Feed {

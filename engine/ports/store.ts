@@ -1,7 +1,7 @@
 // The store: device records with the log position they follow from, and what must survive beside them.
-import type { DeviceId, Micros, Partition } from '../../schemas/ids.ts'
+import type { CommandId, DeviceId, Micros, Partition } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
-import type { Device } from '../domain/device/record.ts'
+import type { DeviceRecord } from '../domain/device/record.ts'
 import type { WrittenRow } from './history.ts'
 import type { Positions } from './log.ts'
 
@@ -26,14 +26,39 @@ export interface LateHour {
   readonly hour: number
 }
 
+/** What the engine keeps of a shadow or a command, in its own format. */
+export interface SavedShadow {
+  readonly deviceId: DeviceId
+  readonly bytes: Uint8Array
+}
+export interface SavedCommand {
+  readonly deviceId: DeviceId
+  readonly commandId: CommandId
+  /** Undefined: it is not kept any more. */
+  readonly bytes: Uint8Array | undefined
+}
+
 export interface Save {
   /** The position that `changed` follows from, for each partition of the batch. */
   readonly applied: readonly { readonly partition: Partition; readonly seq: number }[]
-  readonly changed: readonly Device[]
+  readonly changed: readonly DeviceRecord[]
+  readonly shadows: readonly SavedShadow[]
+  readonly commands: readonly SavedCommand[]
   readonly deadLetters: readonly DeadLetter[]
   readonly late: readonly LateHour[]
   /** What happened, for ClickHouse: kept in the outbox until it is there. */
   readonly history: readonly WrittenRow[]
+}
+
+/** A save of nothing, to be filled in. */
+export const NO_SAVE: Save = {
+  applied: [],
+  changed: [],
+  shadows: [],
+  commands: [],
+  deadLetters: [],
+  late: [],
+  history: [],
 }
 
 /** History rows of one save that are not known to be in ClickHouse. */
@@ -55,8 +80,11 @@ export interface Checkpoint {
 }
 
 export interface StoredDevice {
-  readonly device: Device
+  readonly device: DeviceRecord
   readonly vitals: Uint8Array | undefined
+  readonly shadow: Uint8Array | undefined
+  /** In any order. */
+  readonly commands: readonly Uint8Array[]
 }
 
 export interface DeviceFilter {
@@ -93,7 +121,7 @@ export interface DeviceSummary {
 }
 
 export interface DevicePage {
-  readonly devices: readonly Device[]
+  readonly devices: readonly DeviceRecord[]
   readonly total: number
 }
 
@@ -102,11 +130,11 @@ export interface Store {
   load(partitions: readonly Partition[]): AsyncIterable<readonly StoredDevice[]>
   applied(): Positions
   inserted(): Positions
-  /** All or nothing: records, dead letters, history and positions (R4). Resolves only once it would survive a crash.
+  /** All or nothing: records, shadows, commands, dead letters, history and positions (R4). Resolves only once it would survive a crash.
    *  Records saved are visible to `get` and `list` from then on. May be called again with the same save. */
   save(save: Save): Promise<void>
   checkpoint(checkpoint: Checkpoint): Promise<void>
-  get(id: DeviceId): Device | undefined
+  get(id: DeviceId): DeviceRecord | undefined
   /** What filters and scopes need of a saved device, from memory: cheap enough for every feed event. */
   summary(id: DeviceId): DeviceSummary | undefined
   /** Default order: newest first, then id. `total` counts the whole filtered set. */

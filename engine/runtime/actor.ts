@@ -2,7 +2,7 @@
 // volatile facts that a replay of the log brings back (R7).
 import { Packr } from 'msgpackr'
 import { type DeviceId, Micros, Millis, toMillis } from '../../schemas/ids.ts'
-import type { Device, Session } from '../domain/device/record.ts'
+import { type Device, type Session, toRecord } from '../domain/device/record.ts'
 import { Latest } from '../domain/telemetry/latest.ts'
 import type { DeviceView, Snapshot } from '../ports/engine.ts'
 
@@ -46,7 +46,7 @@ const packr = new Packr({ useRecords: false })
 type PackedVitals = readonly [
   heardAt: number,
   telemetryAt: number,
-  session: readonly [number: number, ip: string, since: number] | null,
+  session: readonly [number: number, ip: string, since: number, listens: boolean] | null,
   connectionSince: number | null,
   connectionReason: string | null,
   statusSessionId: string | null,
@@ -59,7 +59,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
   const packed: PackedVitals = [
     actor.heardAt,
     actor.telemetryAt,
-    session === undefined ? null : [session.number, session.ip, session.since],
+    session === undefined ? null : [session.number, session.ip, session.since, session.listens],
     actor.connectionSince ?? null,
     actor.connectionReason ?? null,
     actor.statusSessionId ?? null,
@@ -82,17 +82,22 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   actor.latest = latest === null ? undefined : Latest.decode(latest)
   actor.recoverAt = recoverAt
   if (session === null) return
-  if (session[0] >= bootAt)
-    actor.session = { number: Micros(session[0]), ip: session[1], since: Millis(session[2]) }
+  const [number, ip, connectedAt, listens] = session
+  if (number >= bootAt) actor.session = { number: Micros(number), ip, since: Millis(connectedAt), listens }
   else {
     actor.connectionSince = toMillis(bootAt)
     actor.connectionReason = 'restart'
   }
 }
 
+/** The session that commands go to. */
+export function listeningSession({ session }: Actor): Micros | undefined {
+  return session?.listens === true ? session.number : undefined
+}
+
 export function toView(actor: Actor, device: Device = actor.device): DeviceView {
   return {
-    device,
+    device: toRecord(device),
     connected: actor.session !== undefined,
     connectedSince: actor.connectionSince,
     connectionReason: actor.connectionReason,

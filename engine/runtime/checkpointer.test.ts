@@ -17,7 +17,7 @@ const upTo = (seq: number): Positions => [seq, ...new Array<number>(LIMITS.parti
 
 /** The result of a task that handed everything out. */
 const resultOf = (seq: number, vitals: WorkResult['vitals'] = []): WorkResult => ({
-  proposal: openProposal().proposal(),
+  proposal: openProposal(() => undefined).proposal(),
   answers: [],
   blocks: [],
   covered: Float64Array.from(upTo(seq)),

@@ -1,6 +1,8 @@
 // A fleet's records mostly say the same words: they are kept once. A record that comes out of a message or a clone
 // also drags along its own copy of every string and a shape of its own; this gives it one shape for all.
+import { NO_COMMANDS } from '../domain/command/record.ts'
 import type { Device } from '../domain/device/record.ts'
+import { NEW_SHADOW } from '../domain/shadow/record.ts'
 
 const WORDS_MAX = 65_536
 const NONE: readonly never[] = []
@@ -31,6 +33,8 @@ export class Compactor {
         device.tokensValidFrom === device.createdAt ? device.createdAt : device.tokensValidFrom,
       firmwareVersion: device.firmwareVersion === undefined ? undefined : this.#word(device.firmwareVersion),
       issues: issues.length === 0 ? NONE : issues,
+      shadow: device.shadow.version === 0 ? NEW_SHADOW : device.shadow,
+      commands: device.commands.length === 0 ? NO_COMMANDS : device.commands,
       seenAt: device.seenAt,
       createdAt: device.createdAt,
       createdBy: this.#word(device.createdBy),

@@ -1,16 +1,29 @@
 // The engine put together: broker and requests into the log, the log into shards, what they decide into the world.
-import type { DeviceId, Millis } from '../../schemas/ids.ts'
-import { FRAME } from '../domain/bundle.ts'
+import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
+import { isOpen } from '../domain/command/moves.ts'
+import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import type { Author, Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
-import type { Admission, ConnectAttempt, UplinkHost } from '../ports/broker.ts'
-import type { DependencyHealth, DeviceView, Engine, Ports, Snapshot, Submitted } from '../ports/engine.ts'
+import type { Admission, ConnectAttempt } from '../ports/broker.ts'
+import type {
+  BroadcastRequest,
+  BroadcastState,
+  DependencyHealth,
+  DeviceView,
+  Engine,
+  Ports,
+  Snapshot,
+  Submitted,
+} from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
 import type { Store } from '../ports/store.ts'
 import type { Block, Bucket, BucketQuery } from '../ports/telemetry.ts'
 import type { Users } from '../ports/users.ts'
+import { type BroadcastAnswer, Broadcasts } from './broadcasts.ts'
+import { CommandWaits } from './command-waits.ts'
 import { LocalFeed } from './feed.ts'
 import { HistoryWriter } from './history-writer.ts'
 import { Ingest } from './ingest.ts'
@@ -18,13 +31,15 @@ import { Inserter } from './inserter.ts'
 import { Metrics } from './metrics.ts'
 import { partitionOf, partitionsOfShards } from './partition.ts'
 import type { Proposal, ShardSettings } from './protocol.ts'
+import { Questions } from './questions.ts'
 import { Replies } from './replies.ts'
-import { packRequest } from './requests.ts'
+import { packRequest, unkeepable } from './requests.ts'
 import { Runner, type RunnerSettings } from './runner.ts'
 import type { Schedule } from './schedule.ts'
-import { packSession } from './sessions.ts'
+import { Sender } from './sender.ts'
 import { Settler } from './settler.ts'
 import type { ShardThread } from './thread.ts'
+import { uplinkHost } from './uplink-host.ts'
 
 export interface EngineSettings {
   readonly shards: number
@@ -57,11 +72,14 @@ export class LocalEngine implements Engine {
   readonly #ingest: Ingest
   readonly #inserters: Inserter[] = []
   readonly #runners: Runner[] = []
-  readonly #runnerOf: Runner[] = []
+  readonly #questions: Questions
   readonly #feed: LocalFeed
   readonly #settler: Settler
   readonly #history: HistoryWriter
   readonly #replies: Replies
+  readonly #waits = new CommandWaits()
+  readonly #broadcasts: Broadcasts
+  readonly #sender: Sender
   readonly #metrics: Metrics
   readonly #stops: (() => void)[] = []
   #mqttUrl = ''
@@ -86,6 +104,18 @@ export class LocalEngine implements Engine {
     this.#settler = new Settler(ports, async () => {
       await Promise.all(this.#runners.map((runner) => runner.flush()))
     })
+    this.#sender = new Sender(ports.broker, this.#ingest, (error) =>
+      means.warn('a message could not be sent to its device', { err: error }),
+    )
+    this.#broadcasts = new Broadcasts({
+      ...ports,
+      schedule,
+      warn: means.warn,
+      submit: (deviceId, request, by) => this.submit(deviceId, request, by),
+      commands: (deviceId) => this.commands(deviceId),
+      children: (broadcastId) => this.#questions.children(broadcastId),
+    })
+    this.#questions = new Questions(ports.log)
     const bootAt = this.#ingest.nextAt()
     this.#history = this.#newHistoryWriter(bootAt.toString(36))
     partitionsOfShards(settings.shards).forEach((partitions, shard) => {
@@ -95,24 +125,28 @@ export class LocalEngine implements Engine {
         bootAt,
       })
       this.#runners.push(runner)
-      for (const partition of partitions) this.#runnerOf[partition] = runner
+      this.#questions.add(runner, partitions)
     })
   }
 
   /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
   async open(): Promise<void> {
     const { schedule } = this.#means
-    const address = await this.#ports.broker.listen(this.#uplinkHost())
+    const address = await this.#ports.broker.listen(uplinkHost(this.#ingest, this.#means.admit))
     this.#mqttUrl = `mqtt://${address.host}:${address.port}`
     for (const runner of this.#runners) runner.start()
     this.#history.start()
+    this.#broadcasts.open()
     this.#stops.push(
       schedule.every(LIMITS.sweepEveryMs, () => {
         this.#ingest.tick()
         for (const runner of this.#runners) runner.tick()
         this.#replies.expire()
       }),
-      schedule.every(SETTLE_EVERY_MS, () => void this.settleRollups()),
+      schedule.every(SETTLE_EVERY_MS, () => {
+        void this.settleRollups()
+        void this.#settleBroadcasts()
+      }),
     )
     this.#metrics.watch({
       ingest: () => this.#ingest.counts(),
@@ -124,15 +158,17 @@ export class LocalEngine implements Engine {
     })
   }
 
-  async submit(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
+  async submit(deviceId: DeviceId, request: DeviceRequest, by: Author | string): Promise<Submitted> {
     if (this.#isClosing) throw closing()
+    const refused = unkeepable(request)
+    if (refused !== undefined) return refused
     const requestId = this.#means.newId()
     const reply = this.#replies.await(requestId)
     const payload = packRequest({ requestId, deviceId, by, request })
     try {
       const durable = this.#ingest.request(deviceId, partitionOf(deviceId), payload)
       const [answer] = await Promise.all([reply, durable])
-      return answer.kind === 'done' ? { kind: 'done', view: answer.view } : answer
+      return answer
     } finally {
       this.#replies.forget(requestId)
     }
@@ -143,29 +179,52 @@ export class LocalEngine implements Engine {
     return view
   }
 
-  async views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]> {
-    const byRunner = new Map<Runner, DeviceId[]>()
-    for (const id of deviceIds) {
-      const runner = this.#runnerFor(id)
-      const ids = byRunner.get(runner)
-      if (ids === undefined) byRunner.set(runner, [id])
-      else ids.push(id)
-    }
-    const found = new Map<DeviceId, DeviceView | undefined>()
-    const ask = async ([runner, ids]: readonly [Runner, readonly DeviceId[]]) => {
-      const answer = await runner.ask({ kind: 'views', deviceIds: ids }, this.#ends(ids))
-      if (answer.kind !== 'views') return
-      ids.forEach((id, i) => {
-        found.set(id, answer.views[i])
-      })
-    }
-    await Promise.all([...byRunner].map(ask))
-    return deviceIds.map((id) => found.get(id))
+  views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]> {
+    return this.#questions.views(deviceIds)
   }
 
-  async snapshot(deviceId: DeviceId): Promise<Snapshot | undefined> {
-    const answer = await this.#runnerFor(deviceId).ask({ kind: 'snapshot', deviceId }, this.#ends([deviceId]))
-    return answer.kind === 'snapshot' ? answer.snapshot : undefined
+  snapshot(deviceId: DeviceId): Promise<Snapshot | undefined> {
+    return this.#questions.snapshot(deviceId)
+  }
+
+  shadow(deviceId: DeviceId): Promise<Shadow | undefined> {
+    return this.#questions.shadow(deviceId)
+  }
+
+  commands(deviceId: DeviceId): Promise<readonly Command[] | undefined> {
+    return this.#questions.commands(deviceId)
+  }
+
+  async awaitCommand(
+    deviceId: DeviceId,
+    commandId: CommandId,
+    timeoutMs: number,
+  ): Promise<Command | undefined> {
+    const find = async () => (await this.commands(deviceId))?.find(({ id }) => id === commandId)
+    const wait = this.#waits.open(deviceId, commandId)
+    try {
+      const command = await find()
+      if (command === undefined || !isOpen(command.status)) return command
+      const ended = await Promise.race([wait.ended, this.#means.schedule.sleep(timeoutMs)])
+      return ended ?? (await find())
+    } finally {
+      wait.close()
+    }
+  }
+
+  broadcast(request: BroadcastRequest): Promise<BroadcastAnswer> {
+    return this.#broadcasts.create(request)
+  }
+
+  broadcastState(
+    broadcastId: BroadcastId,
+    page: { readonly offset: number; readonly limit: number },
+  ): Promise<BroadcastState | undefined> {
+    return this.#broadcasts.state(broadcastId, page)
+  }
+
+  cancelBroadcast(broadcastId: BroadcastId, by: string): Promise<BroadcastState | undefined> {
+    return this.#broadcasts.cancel(broadcastId, by)
   }
 
   buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]> {
@@ -212,8 +271,18 @@ export class LocalEngine implements Engine {
     }
   }
 
+  async #settleBroadcasts(): Promise<void> {
+    try {
+      await this.#broadcasts.settle()
+    } catch (error) {
+      if (!this.#isClosing) this.#means.warn('a broadcast could not be settled, trying again', { err: error })
+    }
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true
+    this.#broadcasts.close()
+    this.#waits.fail()
     for (const stop of this.#stops) stop()
     await this.#ports.broker.close()
     await this.#ingest.close()
@@ -317,42 +386,10 @@ export class LocalEngine implements Engine {
     this.#settler.mark(proposal.late)
     if (proposal.history.length > 0) this.#history.poke()
     for (const deviceId of proposal.cuts) this.#ports.broker.cut(deviceId, 'revoked')
+    this.#sender.send(proposal)
     for (const reply of proposal.replies) this.#replies.settle(reply)
     this.#feed.tell(proposal.feed)
-  }
-
-  #uplinkHost(): UplinkHost {
-    const ingest = this.#ingest
-    return {
-      admit: (attempt) => this.#means.admit(attempt),
-      sessionNumber: () => ingest.nextAt(),
-      opened: (session) => {
-        const payload = packSession({ number: session.number, ip: session.ip, cause: undefined })
-        ingest.session(FRAME.opened, session, payload)
-      },
-      uplink: (session, message) => ingest.message(session, message),
-      closed: (session, cause) => {
-        ingest.session(FRAME.closed, session, packSession({ number: session.number, ip: session.ip, cause }))
-      },
-      isCongested: () => ingest.isCongested(),
-    }
-  }
-
-  #runnerFor(deviceId: DeviceId): Runner {
-    const runner = this.#runnerOf[partitionOf(deviceId)]
-    if (runner === undefined) throw new Error('every partition has a shard')
-    return runner
-  }
-
-  /** The log's end for these devices: what was acknowledged lies at or before it. */
-  #ends(
-    deviceIds: readonly DeviceId[],
-  ): readonly { partition: ReturnType<typeof partitionOf>; seq: number }[] {
-    const ends = this.#ports.log.ends()
-    return deviceIds.map((id) => {
-      const partition = partitionOf(id)
-      return { partition, seq: ends[partition] ?? 0 }
-    })
+    this.#waits.hear(proposal.feed)
   }
 }
 

@@ -5,6 +5,7 @@ import { MemoryTelemetry } from '../adapters/telemetry/memory.ts'
 import { type HistoryRow, writtenRow } from '../domain/history/row.ts'
 import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
+import { NO_SAVE } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
 import { HistoryWriter } from './history-writer.ts'
 import { partitionOf } from './partition.ts'
@@ -81,7 +82,7 @@ const row = (n: number, body: HistoryRow['body'] = { n }): HistoryRow => ({
   body,
 })
 const save = (store: MemoryStore, ...rows: readonly HistoryRow[]) =>
-  store.save({ applied: [], changed: [], deadLetters: [], late: [], history: rows.map(writtenRow) })
+  store.save({ ...NO_SAVE, history: rows.map(writtenRow) })
 const stored = (telemetry: Database) => telemetry.countHistory({ deviceId, kinds: ['shadow'] })
 
 test('rows of several saves go together, within the delay', async () => {

@@ -134,11 +134,17 @@ export class Ingest {
   }
 
   session(
-    kind: typeof FRAME.opened | typeof FRAME.closed,
+    kind: typeof FRAME.opened | typeof FRAME.listening | typeof FRAME.closed,
     session: DeviceSession,
     payload: Uint8Array,
   ): void {
     this.#add(kind, 0, session.partition, session.idBytes, NO_BYTES, payload)
+  }
+
+  /** The device has what it was sent. Nobody waits for it: unless it gets into the log, it is sent again. */
+  delivered(deviceId: DeviceId, partition: Partition, payload: Uint8Array): void {
+    if (this.#isClosed || this.isCongested()) return
+    this.#add(FRAME.delivered, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, payload)
   }
 
   /** Resolves once the request is durable, with its receive time. Rejects when it did not get into the log. */

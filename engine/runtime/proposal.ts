@@ -3,8 +3,9 @@ import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, type Millis, type Partition } from '../../schemas/ids.ts'
 import { topicOf } from '../../schemas/topics.ts'
 import { FRAME, type Frame } from '../domain/bundle.ts'
+import type { Command } from '../domain/command/record.ts'
 import type { Effect } from '../domain/device/events.ts'
-import type { Device } from '../domain/device/record.ts'
+import { type Device, type DeviceRecord, toRecord } from '../domain/device/record.ts'
 import type { HistoryMark } from '../domain/history/columns.ts'
 import { type HistoryRow, type WrittenRow, writtenRow } from '../domain/history/row.ts'
 import type { Mark as ColumnsMark } from '../domain/telemetry/columns.ts'
@@ -13,8 +14,10 @@ import { LIMITS } from '../limits.ts'
 import type { DeviceView } from '../ports/engine.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
-import type { DeadLetter, LateHour } from '../ports/store.ts'
-import type { Mark, Proposal, Reply, ShardCounts } from './protocol.ts'
+import type { DeadLetter, LateHour, Save, SavedCommand, SavedShadow } from '../ports/store.ts'
+import { commandRow, shadowRow } from './history-rows.ts'
+import { changesOf } from './kept.ts'
+import type { Mark, Outbound, Proposal, Reply, ShardCounts } from './protocol.ts'
 import type { Place } from './shard.ts'
 
 export type MutableCounts = { -readonly [Name in keyof ShardCounts]: number }
@@ -38,10 +41,26 @@ export interface RowsMark {
   readonly history: HistoryMark
 }
 
-/** A device after an event, and the record it had before; none if it is new. */
+/** A device after an event, and as it was before; undefined if it is new. */
 export interface Changed {
-  readonly view: DeviceView
   readonly before: Device | undefined
+  readonly device: Device
+  /** Made only when somebody is to see it. */
+  readonly view: () => DeviceView
+}
+
+/** What the caller of a request is told. */
+export interface Told {
+  refusal: Extract<Effect, { kind: 'refuse' }> | undefined
+  command: Command | undefined
+}
+
+/** When and where in the log something happened: it tells rows of the history apart. */
+interface Moment {
+  at: number
+  place: number
+  /** Rows of this moment. */
+  rows: number
 }
 
 export interface Open {
@@ -53,6 +72,8 @@ export interface Open {
   rows: boolean
   /** Set by a message that is no sign of life, until it has been looked at. */
   wasSilent: boolean
+  /** When and where in the log what follows happens. */
+  enter(at: number, place: number): void
   reach(entry: Entry, isNew: boolean): void
   reached(): readonly Mark[]
   park(frame: Frame, place: Place, reason: string, detail: string): void
@@ -61,7 +82,7 @@ export interface Open {
   late(deviceId: DeviceId, hour: number): void
   /** A row of the history that follows from a changed record: it is saved with it. */
   remember(row: HistoryRow): void
-  perform(effects: readonly Effect[], changed: Changed, now: Millis): Effect | undefined
+  perform(effects: readonly Effect[], changed: Changed, now: Millis): Told
   proposal(): Proposal
 }
 
@@ -75,12 +96,15 @@ const NO_FRAME: Frame = {
   payload: NO_BYTES,
 }
 
-export function openProposal(): Open {
+/** `settled`: the devices as they are saved. */
+export function openProposal(settled: (id: DeviceId) => Device | undefined): Open {
   const reached = new Map<Partition, number>()
   const applied = new Map<Partition, number>()
   const deadLetters: DeadLetter[] = []
   const late = new Map<string, LateHour>()
   const cuts: DeviceId[] = []
+  const outbound: Outbound[] = []
+  const moment: Moment = { at: 0, place: 0, rows: 0 }
   const history: WrittenRow[] = []
   const open: Open = {
     devices: new Map(),
@@ -89,6 +113,11 @@ export function openProposal(): Open {
     mark: undefined,
     rows: true,
     wasSilent: false,
+    enter(at, place) {
+      moment.at = at
+      moment.place = place
+      moment.rows = 0
+    },
     reach(entry, isNew) {
       reached.set(entry.partition, entry.seq)
       if (isNew) applied.set(entry.partition, entry.seq)
@@ -108,31 +137,94 @@ export function openProposal(): Open {
       // Written here: text crosses to the host for less than an object does.
       history.push(writtenRow(row))
     },
-    perform(effects, { view, before }, now) {
-      let refusal: Effect | undefined
-      for (const effect of effects) {
-        if (effect.kind === 'cut') cuts.push(view.device.id)
-        else if (effect.kind === 'announce') {
-          open.feed.push({ kind: 'device', event: effect.event, at: now, view })
-          if (effect.event === 'device.status' && before !== undefined)
-            open.remember(statusMoved(before, view.device, now))
-        } else if (effect.kind === 'refuse') refusal = effect
-        else unreachable(effect)
-      }
-      return refusal
+    perform(effects, changed, now) {
+      const told: Told = { refusal: undefined, command: undefined }
+      for (const effect of effects) performOne(effect, { open, outbound, cuts, moment, changed, now, told })
+      return told
     },
     proposal: () => ({
       applied: toMarks(applied),
-      changed: [...open.devices.values()],
+      ...toSave(open.devices.values(), settled),
       deadLetters,
       late: [...late.values()],
       history,
       replies: open.replies,
+      outbound,
       cuts,
       feed: open.feed,
     }),
   }
   return open
+}
+
+interface Performing {
+  readonly open: Open
+  readonly outbound: Outbound[]
+  readonly cuts: DeviceId[]
+  readonly moment: Moment
+  readonly changed: Changed
+  readonly now: Millis
+  readonly told: Told
+}
+
+function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now, told }: Performing): void {
+  const { device, before } = changed
+  const { id: deviceId } = device
+  switch (effect.kind) {
+    case 'cut':
+      cuts.push(deviceId)
+      return
+    case 'announce':
+      open.feed.push({ kind: 'device', event: effect.event, at: now, view: changed.view() })
+      if (effect.event === 'device.status' && before !== undefined)
+        open.remember(statusMoved(before, device, now))
+      return
+    case 'publish':
+      outbound.push({ deviceId, message: effect.message, confirms: effect.confirms })
+      return
+    case 'shadow_changed':
+      open.feed.push({ kind: 'shadow', event: 'shadow.updated', deviceId, at: now, change: effect.change })
+      open.remember(shadowRow(deviceId, effect.change))
+      return
+    case 'command_moved': {
+      const at = Micros(moment.at + moment.rows++)
+      open.feed.push({ kind: 'command', event: 'command.status', deviceId, at: now, command: effect.command })
+      open.remember(commandRow(deviceId, effect.command, { at, place: moment.place }))
+      return
+    }
+    case 'answer':
+      told.command = effect.command
+      return
+    case 'refuse':
+      told.refusal = effect
+      return
+    default:
+      unreachable(effect)
+  }
+}
+
+function toSave(
+  devices: Iterable<Device>,
+  settled: (id: DeviceId) => Device | undefined,
+): Pick<Save, 'changed' | 'shadows' | 'commands'> {
+  const changed: DeviceRecord[] = []
+  const shadows: SavedShadow[] = []
+  const commands: SavedCommand[] = []
+  for (const device of devices) {
+    const before = settled(device.id)
+    if (before === undefined || isRecordMoved(before, device)) changed.push(toRecord(device))
+    const kept = changesOf(before, device)
+    if (kept.shadow !== undefined) shadows.push(kept.shadow)
+    commands.push(...kept.commands)
+  }
+  return { changed, shadows, commands }
+}
+
+/** Both are made of the same fields. */
+function isRecordMoved(before: Device, after: Device): boolean {
+  for (const name of Object.keys(after) as (keyof Device)[])
+    if (name !== 'shadow' && name !== 'commands' && before[name] !== after[name]) return true
+  return false
 }
 
 /** One row per move, in the order of the moves: a sweep may be ahead of a message that came before it. */

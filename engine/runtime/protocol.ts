@@ -1,6 +1,11 @@
 // What crosses between the host and a shard's thread: plain data, one task in, one result out (R12).
-import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
+import type { BroadcastId, CommandId, DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
+import type { CommandStatus } from '../../schemas/vocabulary.ts'
+import type { Command, Commands } from '../domain/command/record.ts'
+import type { Confirmation } from '../domain/device/events.ts'
+import type { DownlinkMessage } from '../domain/downlink.ts'
+import type { Shadow } from '../domain/shadow/record.ts'
 import type { DeviceView, Snapshot } from '../ports/engine.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
@@ -27,10 +32,25 @@ export interface Mark {
 export type Ask =
   | { readonly kind: 'views'; readonly deviceIds: readonly DeviceId[] }
   | { readonly kind: 'snapshot'; readonly deviceId: DeviceId }
+  | { readonly kind: 'shadow'; readonly deviceId: DeviceId }
+  | { readonly kind: 'commands'; readonly deviceId: DeviceId }
+  /** What became of a broadcast on this shard's devices. */
+  | { readonly kind: 'children'; readonly broadcastId: BroadcastId }
+
+/** One command of a broadcast. */
+export interface Child {
+  readonly deviceId: DeviceId
+  readonly commandId: CommandId
+  readonly status: CommandStatus
+}
 
 export type Answer =
   | { readonly kind: 'views'; readonly views: readonly (DeviceView | undefined)[] }
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot | undefined }
+  | { readonly kind: 'shadow'; readonly shadow: Shadow | undefined }
+  /** Newest first. */
+  | { readonly kind: 'commands'; readonly commands: Commands | undefined }
+  | { readonly kind: 'children'; readonly children: readonly Child[] }
 
 export type ShardTask =
   | {
@@ -62,7 +82,13 @@ export interface WorkTask {
 }
 
 export type Reply =
-  | { readonly requestId: string; readonly kind: 'done'; readonly view: DeviceView }
+  | {
+      readonly requestId: string
+      readonly kind: 'done'
+      readonly view: DeviceView
+      readonly command: Command | undefined
+      readonly shadow: Shadow | undefined
+    }
   | {
       readonly requestId: string
       readonly kind: 'refused'
@@ -70,9 +96,18 @@ export type Reply =
       readonly detail: Readonly<Record<string, unknown>>
     }
 
+/** A message for a device. */
+export interface Outbound {
+  readonly deviceId: DeviceId
+  readonly message: DownlinkMessage
+  /** A command: the device's PUBACK comes back as an event. */
+  readonly confirms: Confirmation | undefined
+}
+
 /** What a batch asks of the world, once it is saved. */
 export interface Proposal extends Save {
   readonly replies: readonly Reply[]
+  readonly outbound: readonly Outbound[]
   readonly cuts: readonly DeviceId[]
   readonly feed: readonly FeedEvent[]
 }

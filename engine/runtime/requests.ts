@@ -3,8 +3,13 @@ import { Packr } from 'msgpackr'
 import { type DeviceId, type Micros, toMillis } from '../../schemas/ids.ts'
 import type { Frame } from '../domain/bundle.ts'
 import type { DeviceRequest, Outcome } from '../domain/device/events.ts'
+import type { Json, JsonObject } from '../domain/device/record.ts'
 import { register, transition } from '../domain/device/transition.ts'
+import type { Author } from '../domain/shadow/record.ts'
+import { checkState } from '../domain/shadow/state-check.ts'
+import { refuseState } from '../domain/shadow/write.ts'
 import { LIMITS } from '../limits.ts'
+import type { Refused } from '../ports/engine.ts'
 import { newActor, toView } from './actor.ts'
 import type { Reply } from './protocol.ts'
 import type { Batch } from './shard.ts'
@@ -13,7 +18,7 @@ import type { Batch } from './shard.ts'
 export interface RequestPayload {
   readonly requestId: string
   readonly deviceId: DeviceId
-  readonly by: string
+  readonly by: Author | string
   readonly request: DeviceRequest
 }
 
@@ -21,6 +26,27 @@ const packr = new Packr({ useRecords: false })
 
 export function packRequest(payload: RequestPayload): Uint8Array {
   return packr.pack(payload)
+}
+
+/** What the log would not bring back as it was: msgpackr gives `__proto__` another name. */
+export function unkeepable(request: DeviceRequest): Refused | undefined {
+  if (request.kind === 'desire') {
+    const errors = checkState(request.patch)
+    return errors.length === 0 ? undefined : refuseState(errors)
+  }
+  if (request.kind !== 'command' || !holdsProto(request.wish.data ?? {})) return undefined
+  const errors = [{ path: '/data', code: 'WRONG_FORMAT', message: 'holds a key that cannot be kept' }]
+  return { kind: 'refused', code: 'VALIDATION_FAILED', detail: { message: 'data cannot be kept', errors } }
+}
+
+/** Level by level: the sender decides the depth, not our stack. */
+function holdsProto(data: JsonObject): boolean {
+  for (let level: readonly Json[] = [data]; level.length > 0; ) {
+    const objects = level.filter((value) => typeof value === 'object' && value !== null)
+    if (objects.some((object) => Object.hasOwn(object, '__proto__'))) return true
+    level = objects.flatMap((object) => Object.values<Json>(object))
+  }
+  return false
 }
 
 export function applyRequest(frame: Frame, batch: Batch): void {
@@ -37,14 +63,20 @@ export function applyRequest(frame: Frame, batch: Batch): void {
     batch.open.replies.push({ requestId: wish.requestId, kind: 'refused', code, detail: {} })
     return
   }
-  if (outcome.device !== before && !isRefused(outcome))
-    batch.open.devices.set(outcome.device.id, outcome.device)
-  const view = toView(actor ?? newActor(outcome.device, 0), outcome.device)
-  const refusal = batch.open.perform(outcome.effects, { view, before }, now)
+  const device = outcome.device
+  const told = batch.decisions.follow(actor ?? newActor(device, 0), before, outcome, now)
+  const after = batch.open.devices.get(device.id) ?? device
+  const { requestId } = wish
   const reply: Reply =
-    refusal?.kind === 'refuse'
-      ? { requestId: wish.requestId, kind: 'refused', code: refusal.code, detail: refusal.detail }
-      : { requestId: wish.requestId, kind: 'done', view }
+    told.refusal === undefined
+      ? {
+          requestId,
+          kind: 'done',
+          view: toView(actor ?? newActor(after, 0), after),
+          command: told.command,
+          shadow: wish.request.kind === 'desire' ? after.shadow : undefined,
+        }
+      : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
   batch.open.replies.push(reply)
 }
 
@@ -56,9 +88,6 @@ function decide(
   if (before !== undefined)
     return transition(before, { kind: 'requested', request: wish.request, by: wish.by }, now)
   if (wish.request.kind !== 'register') return undefined
-  return register(wish.deviceId, wish.request, wish.by, now)
-}
-
-function isRefused(outcome: Outcome): boolean {
-  return outcome.effects.some((effect) => effect.kind === 'refuse')
+  const by = typeof wish.by === 'string' ? wish.by : wish.by.id
+  return register(wish.deviceId, wish.request, by, now)
 }

@@ -12,7 +12,7 @@ import { LIMITS } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Entry, Log } from '../ports/log.ts'
-import type { Store } from '../ports/store.ts'
+import { NO_SAVE, type Store } from '../ports/store.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { Want } from './feed.ts'
@@ -109,7 +109,7 @@ export class Runner {
     })
     this.#saver = new Saver(store, schedule, { failed, fatal })
     this.#poison = new Poison(store, async (letter) => {
-      await this.#saver.save({ applied: [], changed: [], deadLetters: [letter], late: [], history: [] })
+      await this.#saver.save({ ...NO_SAVE, deadLetters: [letter] })
     })
     this.#checkpoints = new Checkpointer(
       { partitions, clock, schedule, log, store },
@@ -284,9 +284,7 @@ export class Runner {
     if (task.entries.length > 0) this.#poison.passed()
     const { proposal } = result
     const { entries } = task
-    const { changed, deadLetters, late, history } = proposal
-    const isChange = changed.length + deadLetters.length + late.length + history.length > 0
-    if (isChange) this.#save(proposal, entries)
+    if (isSaveNeeded(proposal)) this.#save(proposal, entries)
     else {
       this.#saver.passed(proposal.applied)
       this.#saved(proposal, entries)
@@ -379,4 +377,8 @@ export class Runner {
       failed: (error) => this.#events.readFailed(error),
     })
   }
+}
+
+function isSaveNeeded({ changed, shadows, commands, deadLetters, late, history }: Proposal): boolean {
+  return [changed, shadows, commands, deadLetters, late, history].some(({ length }) => length > 0)
 }

@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest'
 import { Partition } from '../../schemas/ids.ts'
 import { Fault } from '../ports/fault.ts'
-import type { Save } from '../ports/store.ts'
+import { NO_SAVE, type Save } from '../ports/store.ts'
 import { SimTime } from '../sim/time.ts'
 import { deviceOf, START } from './frames-harness.ts'
 import { Saver } from './saver.ts'
 
 const mark = (partition: number, seq: number) => ({ partition: Partition(partition), seq })
 const saveOf = (...applied: Save['applied']): Save => ({
+  ...NO_SAVE,
   applied,
   changed: [deviceOf('a')],
-  deadLetters: [],
-  late: [],
-  history: [],
 })
 
 function setUp() {

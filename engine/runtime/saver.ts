@@ -36,7 +36,7 @@ export class Saver {
   }
 
   /** Resolves `true` once it is saved, `false` if that will not be. */
-  async save({ applied, changed, deadLetters, late, history }: Save): Promise<boolean> {
+  async save({ applied, changed, shadows, commands, deadLetters, late, history }: Save): Promise<boolean> {
     const positions = new Map([
       ...this.#unsaved,
       ...applied.map(({ partition, seq }) => [partition, seq] as const),
@@ -44,6 +44,8 @@ export class Saver {
     const save: Save = {
       applied: [...positions].map(([partition, seq]) => ({ partition, seq })),
       changed,
+      shadows,
+      commands,
       deadLetters,
       late,
       history,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
 import { MemoryStore } from '../adapters/store/memory.ts'
-import type { LateHour, Save } from '../ports/store.ts'
+import { type LateHour, NO_SAVE, type Save } from '../ports/store.ts'
 import { SimTime } from '../sim/time.ts'
 import { idOf } from './frames-harness.ts'
 import { partitionOf } from './partition.ts'
@@ -11,13 +11,7 @@ const HOUR_MS = 3_600_000
 const TEN = Millis(Date.UTC(2026, 0, 5, 10))
 const a = idOf('a')
 const late = (hour: number): LateHour => ({ deviceId: a, hour: (TEN + hour * HOUR_MS) / 1000 })
-const saveOf = (hours: readonly LateHour[]): Save => ({
-  applied: [],
-  changed: [],
-  deadLetters: [],
-  late: hours,
-  history: [],
-})
+const saveOf = (hours: readonly LateHour[]): Save => ({ ...NO_SAVE, late: hours })
 
 /** It is some minutes past eleven. */
 class Bench {

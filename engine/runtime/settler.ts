@@ -6,7 +6,7 @@
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import { Millis as toMillis } from '../../schemas/ids.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { LateHour, Store } from '../ports/store.ts'
+import { type LateHour, NO_SAVE, type Store } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 
 const HOUR_MS = 3_600_000
@@ -72,8 +72,7 @@ export class Settler {
       await this.#ports.store.clearLate(done)
       // Marked while that was written: the mark may have been saved before it, and be cleared with it.
       const lost = done.filter(({ deviceId, hour }) => again.has(`${deviceId} ${hour}`))
-      if (lost.length > 0)
-        await this.#ports.store.save({ applied: [], changed: [], deadLetters: [], late: lost, history: [] })
+      if (lost.length > 0) await this.#ports.store.save({ ...NO_SAVE, late: lost })
       for (const { deviceId, hour } of done)
         if (!again.has(`${deviceId} ${hour}`)) this.#clear(deviceId, hour)
     } finally {

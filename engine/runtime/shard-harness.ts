@@ -1,6 +1,6 @@
 // A shard with one partition, without thread, host or log: tasks in, results out.
 import { Micros, Millis, Partition } from '../../schemas/ids.ts'
-import type { Device } from '../domain/device/record.ts'
+import type { DeviceRecord } from '../domain/device/record.ts'
 import { readBlock } from '../domain/telemetry/native-reader.ts'
 import type { Block } from '../ports/telemetry.ts'
 import { bundle, deviceOf, idOf, START, type TestFrame } from './frames-harness.ts'
@@ -32,7 +32,7 @@ export class ShardBench {
   #seq = 0
 
   constructor(
-    devices: readonly Device[] = [],
+    devices: readonly DeviceRecord[] = [],
     options: { applied?: number; vitals?: Uint8Array; bootAt?: Millis } = {},
   ) {
     const settings = {
@@ -45,7 +45,7 @@ export class ShardBench {
     this.shard = new Shard(settings, () => 0)
     this.shard.run({
       kind: 'load',
-      devices: devices.map((device) => ({ device, vitals: options.vitals })),
+      devices: devices.map((device) => ({ device, vitals: options.vitals, shadow: undefined, commands: [] })),
       applied: [{ partition: P, seq: options.applied ?? 0 }],
       now: START,
     })

@@ -10,32 +10,29 @@ import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
 import { type DeviceId, type Micros, Millis, toMillis } from '../../schemas/ids.ts'
 import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
+import { commandDeadline } from '../domain/device/command-events.ts'
 import type { DeviceEvent } from '../domain/device/events.ts'
 import type { Device } from '../domain/device/record.ts'
-import { nextDeadline, transition } from '../domain/device/transition.ts'
+import { nextDeadline } from '../domain/device/transition.ts'
 import { HistoryColumns } from '../domain/history/columns.ts'
 import { Columns } from '../domain/telemetry/columns.ts'
 import { LIMITS } from '../limits.ts'
 import type { Entry } from '../ports/log.ts'
 import type { StoredDevice } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
-import {
-  type Actor,
-  type Actors,
-  encodeVitals,
-  newActor,
-  restoreVitals,
-  toSnapshot,
-  toView,
-} from './actor.ts'
+import { type Actor, type Actors, encodeVitals, listeningSession, newActor, restoreVitals } from './actor.ts'
+import { answer } from './answers.ts'
 import { Compactor } from './compact.ts'
+import { applyDelivered } from './control-uplinks.ts'
 import { Deadlines } from './deadlines.ts'
+import { Decisions } from './decisions.ts'
+import { decodeCommands, decodeShadow } from './kept.ts'
 import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark } from './proposal.ts'
-import type { Answer, Ask, Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
+import type { Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { applyRequest } from './requests.ts'
-import { sessionClosed, sessionOpened } from './sessions.ts'
-import { applyMessage } from './uplinks.ts'
+import { sessionClosed, sessionListens, sessionOpened } from './sessions.ts'
+import { applyMessage, placeOf } from './uplinks.ts'
 
 /** What the steps of a batch work on. */
 export interface Batch {
@@ -47,8 +44,7 @@ export interface Batch {
   readonly counts: MutableCounts
   readonly horizon: Millis
   readonly isWanted: (deviceId: DeviceId) => boolean
-  /** Applies an event to a device and keeps what follows in the proposal. */
-  readonly decide: (actor: Actor, event: DeviceEvent, now: Millis) => Device
+  readonly decisions: Decisions
   /** Looks at the actor's deadline anew after its vitals changed. */
   readonly reschedule: (actor: Actor) => void
 }
@@ -86,6 +82,8 @@ export class Shard {
   #reachedAt = 0
   #blocksCut = 0
   #forgivenAt = 0
+  /** The time of the last task. */
+  #now = Millis(0)
   #open: Open | undefined
   #want: { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> } = {
     all: false,
@@ -111,9 +109,11 @@ export class Shard {
   load(devices: readonly StoredDevice[], applied: readonly Mark[], now: Millis): void {
     this.#isLoaded = true
     this.#forgivenAt = now
+    this.#now = now
     for (const { partition, seq } of applied) this.#applied[partition] = seq
-    for (const { device, vitals } of devices) {
-      const actor = this.#adopt(device)
+    for (const { device, vitals, shadow, commands } of devices) {
+      const kept = { shadow: decodeShadow(shadow), commands: decodeCommands(commands) }
+      const actor = this.#adopt({ ...device, ...kept })
       if (vitals !== undefined) restoreVitals(actor, vitals, this.#settings.bootAt)
       this.#schedule(actor)
     }
@@ -121,6 +121,7 @@ export class Shard {
 
   work(task: WorkTask): WorkResult {
     const startedAt = this.#ticks()
+    this.#now = task.now
     if (task.settle !== undefined) this.#settle(task.settle)
     if (task.want !== undefined) this.#want = task.want
     if (task.forgiveAt !== undefined) this.#forgive(task.forgiveAt)
@@ -132,8 +133,8 @@ export class Shard {
     const isAllOut = this.#rows() === 0 && this.#open === undefined
     // As of `covered` too, not of what is being decided.
     const vitals = task.vitals ? this.#takeVitals() : []
-    const answers = task.asks.map((ask) => this.#answer(ask))
-    const open = openProposal()
+    const answers = task.asks.map((ask) => answer(this.#actors, ask))
+    const open = openProposal((id) => this.#actors.get(id)?.device)
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined)
@@ -164,7 +165,7 @@ export class Shard {
       counts,
       horizon: task.horizon,
       isWanted: (deviceId) => this.#want.all || this.#want.devices.has(deviceId),
-      decide: (actor, event, now) => this.#decide(open, actor, event, now),
+      decisions: new Decisions(open, task.now),
       reschedule: (actor) => this.#schedule(actor),
     }
   }
@@ -205,7 +206,9 @@ export class Shard {
   /** A message that makes the code throw is parked, and the device's other messages go on (R10). */
   #applyFrame(frame: Frame, place: Place, batch: Batch): void {
     const mark = this.#mark()
-    batch.open.wasSilent = false
+    const { open } = batch
+    open.wasSilent = false
+    open.enter(frame.receivedAt, placeOf(place))
     try {
       this.#dispatch(frame, place, batch)
     } catch (error) {
@@ -233,6 +236,8 @@ export class Shard {
     }
     if (frame.kind === FRAME.opened) sessionOpened(actor, frame, place, batch)
     else if (frame.kind === FRAME.closed) sessionClosed(actor, frame, place, batch)
+    else if (frame.kind === FRAME.listening) sessionListens(actor, frame, place, batch)
+    else if (frame.kind === FRAME.delivered) applyDelivered(actor, frame, place, batch)
     else applyMessage(actor, frame, place, batch)
     if (place.isFirst) this.#touch(actor, frame.receivedAt as Micros, place, batch)
   }
@@ -245,34 +250,32 @@ export class Shard {
     if (at > actor.heardAt) actor.heardAt = at
     const status = (batch.open.devices.get(actor.device.id) ?? actor.device).status
     if (status === 'online')
-      this.#deadlines.set(actor.slot, Math.max(at, this.#forgivenAt) + this.#settings.heartbeatTimeoutMs)
+      this.#deadlines.setPresence(
+        actor.slot,
+        Math.max(at, this.#forgivenAt) + this.#settings.heartbeatTimeoutMs,
+      )
     else if (place.isNew && (status === 'offline' || status === 'provisioning'))
-      batch.decide(actor, { kind: 'heard', seenAt: at }, at)
-  }
-
-  #decide(open: Open, actor: Actor, event: DeviceEvent, now: Millis): Device {
-    const before = open.devices.get(actor.device.id) ?? actor.device
-    const { device, effects } = transition(before, event, now)
-    if (device !== before) open.devices.set(device.id, device)
-    open.perform(effects, { view: toView(actor, device), before }, now)
-    return device
+      batch.decisions.decide(actor, { kind: 'heard', seenAt: at }, at)
   }
 
   #sweep(now: Millis, batch: Batch): void {
+    const { open, decisions } = batch
+    open.enter(now * 1000, 0)
     for (const slot of this.#deadlines.due(now)) {
       const actor = this.#bySlot[slot]
       if (actor === undefined) continue
-      this.#deadlines.set(slot, Number.POSITIVE_INFINITY)
-      const device = batch.open.devices.get(actor.device.id) ?? actor.device
+      this.#deadlines.clear(slot)
+      const device = decisions.deviceOf(actor)
       // The vitals may have moved on since the deadline was set.
-      if (this.#deadlineOf(actor, device) <= now) {
+      if (this.#presenceDeadline(actor, device) <= now) {
         const event: DeviceEvent =
           device.status === 'error'
             ? { kind: 'recovered' }
             : { kind: 'silent', seenAt: Millis(actor.heardAt) }
-        batch.decide(actor, event, now)
+        decisions.decide(actor, event, now)
       }
-      if (!batch.open.devices.has(actor.device.id)) this.#schedule(actor)
+      if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
+      if (!open.devices.has(actor.device.id)) this.#schedule(actor)
     }
   }
 
@@ -336,15 +339,6 @@ export class Shard {
     this.#history.truncate(mark.history)
   }
 
-  #answer(ask: Ask): Answer {
-    if (ask.kind === 'views') {
-      const views = ask.deviceIds.map((id) => this.#actors.get(id))
-      return { kind: 'views', views: views.map((actor) => (actor === undefined ? undefined : toView(actor))) }
-    }
-    const actor = this.#actors.get(ask.deviceId)
-    return { kind: 'snapshot', snapshot: actor === undefined ? undefined : toSnapshot(actor) }
-  }
-
   #takeVitals(): WorkResult['vitals'] {
     const vitals: { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[] = []
     for (const actor of this.#actors.values()) {
@@ -368,10 +362,14 @@ export class Shard {
   }
 
   #schedule(actor: Actor): void {
-    this.#deadlines.set(actor.slot, this.#deadlineOf(actor, actor.device))
+    const { device, slot } = actor
+    this.#deadlines.setPresence(slot, this.#presenceDeadline(actor, device))
+    const isIdle = device.commands.length === 0
+    const at = isIdle ? Number.POSITIVE_INFINITY : commandDeadline(device, listeningSession(actor), this.#now)
+    this.#deadlines.setCommands(slot, at)
   }
 
-  #deadlineOf({ heardAt, recoverAt }: Actor, device: Device): number {
+  #presenceDeadline({ heardAt, recoverAt }: Actor, device: Device): number {
     const vitals = { heardAt: Math.max(heardAt, this.#forgivenAt), recoverAt }
     return nextDeadline(device, vitals, this.#settings.heartbeatTimeoutMs)
   }

@@ -21,7 +21,7 @@ function open() {
 
 const load = {
   kind: 'load',
-  devices: [{ device: deviceOf('a'), vitals: undefined }],
+  devices: [{ device: deviceOf('a'), vitals: undefined, shadow: undefined, commands: [] }],
   applied: [],
   now: START,
 } as const

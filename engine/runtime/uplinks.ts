@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer'
 import { Micros, Millis, toMillis } from '../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../schemas/topics.ts'
 import { FLAG_WILL, type Frame } from '../domain/bundle.ts'
+import { toAck } from '../domain/command/ack-message.ts'
 import { readStatus } from '../domain/device/status-message.ts'
 import { readLog } from '../domain/history/read-log.ts'
 import { worstDiagnostic } from '../domain/telemetry/diagnostics.ts'
@@ -11,6 +12,7 @@ import { Latest } from '../domain/telemetry/latest.ts'
 import { type Reported, report } from '../domain/telemetry/report.ts'
 import { unreachable } from '../domain/unreachable.ts'
 import type { Actor } from './actor.ts'
+import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from './control-uplinks.ts'
 import type { Batch, Place } from './shard.ts'
 
 /** Entries of one bundle number their messages below this. */
@@ -21,7 +23,7 @@ const TELEMETRY: Uplink = { kind: 'telemetry', name: undefined }
 const TELEMETRY_BYTES = Buffer.from('telemetry')
 
 export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
-  const device = batch.open.devices.get(actor.device.id) ?? actor.device
+  const device = batch.decisions.deviceOf(actor)
   // By time, not by order of work: a replay must decide alike although the record is a later one. By milliseconds,
   // because the record keeps no finer time.
   if (device.status === 'decommissioned' && toMillis(Micros(frame.receivedAt)) > device.statusSince) {
@@ -41,10 +43,18 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
       applyLog(actor, frame, place, batch)
       return
     case 'reported':
+      applyReport(actor, frame, place, batch)
+      return
     case 'shadow_get':
+      applyShadowGet(actor, frame, place, batch)
+      return
     case 'ack':
-    case 'ota_status':
+      applyAck(actor, frame, place, batch)
+      return
     case 'cloud_only':
+      applyForged(actor, frame, place, batch)
+      return
+    case 'ota_status':
     case 'other':
       // A sign of life, and no more than that yet.
       batch.counts.ignored++
@@ -75,7 +85,7 @@ function applyTelemetry(
   actor.latest ??= new Latest()
   // Written by the ingress.
   const receivedAt = frame.receivedAt as Micros
-  const version = versionOf(place)
+  const version = placeOf(place)
   const deviceId = actor.device.id
   const reported = report(frame.payload, { deviceId, name, receivedAt, version }, actor.latest, batch.columns)
   switch (reported.kind) {
@@ -90,7 +100,7 @@ function applyTelemetry(
       if (place.isNew) tell(actor, name, reported, frame, batch)
       return
     case 'ack':
-      batch.counts.ignored++
+      acknowledge(actor, toAck(reported.ack), frame, place, batch)
       return
     case 'refused':
       batch.counts.refused++
@@ -125,7 +135,7 @@ function applyDiagnostics(actor: Actor, reported: Stored, frame: Frame, place: P
   if (worst === undefined) return
   if (worst.level >= 2) {
     actor.recoverAt = Number.POSITIVE_INFINITY
-    if (place.isNew) batch.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
+    if (place.isNew) batch.decisions.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
   } else if (actor.recoverAt === Number.POSITIVE_INFINITY) {
     actor.recoverAt = now + RECOVERY_MS
     batch.reschedule(actor)
@@ -144,13 +154,13 @@ function applyLog(actor: Actor, frame: Frame, place: Place, batch: Batch): void 
   batch.counts.stored++
   if (log.adjusted) batch.counts.adjusted++
   const { id: deviceId } = actor.device
-  const version = versionOf(place)
+  const version = placeOf(place)
   for (const { at, body } of log.entries)
     batch.history.add({ deviceId, kind: 'log', at, version, body }, receivedAt)
 }
 
 /** A message's place in the log as one number, the same in every replay. */
-function versionOf({ entry, index }: Place): number {
+export function placeOf({ entry, index }: Place): number {
   return entry.seq * MESSAGES_PER_ENTRY_MAX + index
 }
 
@@ -167,7 +177,7 @@ function applyStatus(actor: Actor, frame: Frame, place: Place, batch: Batch): vo
   if (said.status === 'online') {
     actor.statusSessionId = said.sessionId ?? actor.statusSessionId
     if (place.isNew && said.firmwareVersion !== undefined)
-      batch.decide(actor, { kind: 'described', firmwareVersion: said.firmwareVersion }, now)
+      batch.decisions.decide(actor, { kind: 'described', firmwareVersion: said.firmwareVersion }, now)
     return
   }
   batch.open.wasSilent = true
@@ -177,5 +187,5 @@ function applyStatus(actor: Actor, frame: Frame, place: Place, batch: Batch): vo
     actor.statusSessionId !== undefined &&
     said.sessionId !== actor.statusSessionId
   if (isOfOtherSession || !place.isNew) return
-  batch.decide(actor, { kind: 'left', reason: said.reason ?? 'left', seenAt: now }, now)
+  batch.decisions.decide(actor, { kind: 'left', reason: said.reason ?? 'left', seenAt: now }, now)
 }

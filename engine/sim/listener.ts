@@ -27,7 +27,7 @@ export class Listener {
   hear(events: readonly FeedEvent[]): void {
     for (const event of events) {
       if (event.kind === 'device') this.#hearDevice(event)
-      else this.#hearTelemetry(event)
+      else if (event.kind === 'telemetry') this.#hearTelemetry(event)
     }
     if (this.#world.luck.dies > 0 && this.#world.dice.chance(FAILS)) throw new Error('a listener fails')
   }

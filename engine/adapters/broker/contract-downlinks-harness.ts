@@ -116,6 +116,34 @@ export function downlinkContract(name: string, start: StartBroker): void {
       })
     })
 
+    describe('a session that takes commands', () => {
+      test.each(['fleet/a/command', 'fleet/a/#', 'fleet/a/+'])(
+        'is told of once it has subscribed to %s, and can be sent one from then on',
+        async (filter) => {
+          const device = await connect()
+          await device.subscribe('fleet/a/ota')
+          expect(host.listeners).toEqual([])
+          await device.subscribe(filter)
+          await until(() => host.listeners.length === 1, 'to be told')
+          expect(await under.broker.publish(downlink())).toBe(true)
+          await device.subscribe('fleet/a/#')
+          await device.subscribe('fleet/a/more')
+          expect(host.listeners).toEqual(host.sessions(a))
+        },
+      )
+
+      test('is told of when it connects, if it has subscribed before', async () => {
+        const device = await connect('a', { clean: false })
+        await device.subscribe('fleet/a/command')
+        device.drop()
+        await until(() => host.causes(a).length === 1, 'closed')
+        await connect('a', { clean: false })
+        await until(() => host.listeners.length === 2, 'to be told')
+        expect(host.listeners).toEqual(host.sessions(a))
+        expect(await under.broker.publish(downlink())).toBe(true)
+      })
+    })
+
     describe('what is kept', () => {
       test('the desired shadow waits for a device that subscribes later, and an empty one clears it', async () => {
         expect(await under.broker.publish(downlink({ suffix: 'shadow/desired', retain: true }))).toBe(false)
@@ -155,17 +183,38 @@ export function downlinkContract(name: string, start: StartBroker): void {
 
       test('a persistent session keeps subscriptions and messages of QoS 1 while the device is away', async () => {
         const device = await connect('a', { clean: false })
-        await device.subscribe('fleet/a/command')
+        await device.subscribe('fleet/a/ota')
         device.drop()
         await until(() => host.causes(a).length === 1, 'closed')
         for (const text of ['one', 'two']) {
-          expect(await under.broker.publish(downlink({ payload: Buffer.from(text) }))).toBe(false)
+          expect(await under.broker.publish(downlink({ suffix: 'ota', payload: Buffer.from(text) }))).toBe(
+            false,
+          )
         }
-        await under.broker.publish(downlink({ payload: Buffer.from('lost'), qos: 0 }))
+        await under.broker.publish(downlink({ suffix: 'ota', payload: Buffer.from('lost'), qos: 0 }))
         const later = await connect('a', { clean: false })
         await until(() => later.received().length === 2, 'what waited')
-        expect(await under.broker.publish(downlink({ payload: Buffer.from('three') }))).toBe(true)
+        expect(await under.broker.publish(downlink({ suffix: 'ota', payload: Buffer.from('three') }))).toBe(
+          true,
+        )
         expect(later.received().map(({ text }) => text)).toEqual(['one', 'two', 'three'])
+      })
+
+      test('a command is kept for nobody: not for a device that is away, nor when it was not acknowledged', async () => {
+        const device = await connect('a', { clean: false })
+        await device.subscribe('fleet/a/#', 2)
+        device.acknowledges = false
+        const unacked = under.broker.publish(downlink({ qos: 2 }))
+        await until(() => device.received().length === 1, 'the command')
+        device.drop()
+        await until(() => host.causes(a).length === 1, 'closed')
+        expect(await unacked).toBe(false)
+        expect(await under.broker.publish(downlink({}, 'away'))).toBe(false)
+        expect(await under.broker.publish(downlink({ suffix: 'ota' }, 'kept'))).toBe(false)
+        const later = await connect('a', { clean: false })
+        await until(() => later.received().length === 1, 'what waited')
+        expect(await under.broker.publish(downlink({}, 'now'))).toBe(true)
+        expect(later.received().map(({ text }) => text)).toEqual(['kept', 'now'])
       })
 
       test('a clean session forgets them', async () => {
@@ -181,12 +230,12 @@ export function downlinkContract(name: string, start: StartBroker): void {
 
       test('what waits is bounded: the oldest is dropped', async () => {
         const device = await connect('a', { clean: false })
-        await device.subscribe('fleet/a/command')
+        await device.subscribe('fleet/a/ota')
         device.drop()
         await until(() => host.causes(a).length === 1, 'closed')
         const count = LIMITS.offlineQueueMax + 5
         for (let index = 0; index < count; index++) {
-          await under.broker.publish(downlink({ payload: Buffer.from(`${index}`) }))
+          await under.broker.publish(downlink({ suffix: 'ota', payload: Buffer.from(`${index}`) }))
         }
         const later = await connect('a', { clean: false })
         await until(() => later.received().length === LIMITS.offlineQueueMax, 'what waited')

@@ -65,6 +65,7 @@ export class Downlinks {
     })
     this.#aedes.on('connackSent', (_packet, client) => toWire(client)?.opened())
     this.#aedes.on('clientReady', (client) => toWire(client)?.ready())
+    this.#aedes.on('subscribe', (_subscriptions, client) => toWire(client)?.subscriber.subscribed())
     this.#aedes.on('unsubscribe', (filters, client) => this.#ungrant(toWire(client), filters))
   }
 

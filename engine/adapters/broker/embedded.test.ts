@@ -170,8 +170,8 @@ describe('subscribers', () => {
 
   test('get what they have not acknowledged again when they come back, marked as repeated', async () => {
     const device = await RawDevice.connect(stage.port, 'a', { clean: false })
-    await device.subscribe('fleet/a/command')
-    const sent = stage.broker.publish(downlink())
+    await device.subscribe('fleet/a/ota')
+    const sent = stage.broker.publish(downlink({ suffix: 'ota' }))
     await until(() => device.received().length === 1, 'the downlink')
     device.drop()
     expect(await sent).toBe(false)
@@ -190,11 +190,11 @@ describe('subscribers', () => {
 
   test('with the largest backlog are not mistaken for frozen', async () => {
     const device = await RawDevice.connect(stage.port, 'a', { clean: false })
-    await device.subscribe('fleet/a/command')
+    await device.subscribe('fleet/a/ota')
     device.drop()
     await until(() => stage.host.causes().length === 1, 'closed')
     const payload = Buffer.alloc(100 * 1024)
-    for (let index = 0; index < 20; index++) await stage.broker.publish(downlink({ payload }))
+    for (let index = 0; index < 20; index++) await stage.broker.publish(downlink({ suffix: 'ota', payload }))
     const later = await RawDevice.connect(stage.port, 'a', { clean: false })
     const kept = Math.floor(LIMITS.offlineQueueBytesMax / (100 * 1024))
     await until(() => later.received().length === kept, 'the backlog')

@@ -80,6 +80,9 @@ export class EmbeddedBroker implements Broker {
     return this.#downlinks.publish(deviceId, { suffix, payload: Buffer.from(payload), qos, retain })
   }
 
+  /** Every client is a device here, and may subscribe to its own topics only. */
+  publishToGroup(): void {}
+
   cut(deviceId: DeviceId, cause: EndCause): void {
     for (const session of this.#draining) if (session.deviceId === deviceId) session.forget()
     const session = this.#live.get(deviceId)

@@ -25,6 +25,7 @@ export type HostEvent =
 type Admitted = Extract<Admission, { kind: 'admitted' }>
 
 export class FakeHost implements UplinkHost {
+  readonly listeners: DeviceSession[] = []
   readonly events: HostEvent[] = []
   /** What differs from the usual admission, by client id. */
   readonly admissions = new Map<string, Partial<Admitted>>()
@@ -59,6 +60,10 @@ export class FakeHost implements UplinkHost {
 
   opened(session: DeviceSession): void {
     this.events.push({ kind: 'opened', session })
+  }
+
+  listening(session: DeviceSession): void {
+    this.listeners.push(session)
   }
 
   uplink(session: DeviceSession, { suffix, payload, qos, retain, will }: UplinkMessage): void {

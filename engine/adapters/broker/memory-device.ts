@@ -3,7 +3,14 @@ import { Buffer } from 'node:buffer'
 import type { DeviceId, Micros, Partition } from '../../../schemas/ids.ts'
 import { isOwnFilter, isRetainable, suffixOf } from '../../../schemas/topics.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Admission, DeviceSession, Downlink, EndCause, UplinkHost } from '../../ports/broker.ts'
+import {
+  type Admission,
+  type DeviceSession,
+  type Downlink,
+  type EndCause,
+  LIVE_SUFFIX,
+  type UplinkHost,
+} from '../../ports/broker.ts'
 import { isWillSpoken, type Will } from './connect.ts'
 import { isFilter, type Qos } from './filters.ts'
 import { isTopicName } from './packets.ts'
@@ -50,6 +57,7 @@ export class MemoryDevice implements DeviceSession {
   readonly #broker: MemoryHub
   readonly #pending: Pending[] = []
   #isForgotten = false
+  #isListening = false
   readonly #unacked: ((isAcked: boolean) => void)[] = []
 
   constructor(
@@ -102,8 +110,16 @@ export class MemoryDevice implements DeviceSession {
       (filters.has(suffix) || filters.size < LIMITS.subscriptionsPerSessionMax)
     if (!isGranted) return false
     filters.set(suffix, qos)
+    this.listen()
     this.#broker.sendRetained(this, filter)
     return true
+  }
+
+  /** Tells the host once that commands are subscribed to. */
+  listen(): void {
+    if (this.#isListening || this.state.filters.qosFor(LIVE_SUFFIX) < 0) return
+    this.#isListening = true
+    this.#broker.host.listening(this)
   }
 
   durable(count: number): void {

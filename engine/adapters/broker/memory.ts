@@ -10,6 +10,7 @@ import {
   type ConnackCode,
   type Downlink,
   type EndCause,
+  LIVE_SUFFIX,
   type UplinkHost,
 } from '../../ports/broker.ts'
 import { allowWill, type RawWill } from './connect.ts'
@@ -68,6 +69,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     host.opened(device)
     this.#live.set(deviceId, device)
     earlier?.end('takeover')
+    device.listen()
     this.#replay(device)
     return device
   }
@@ -77,6 +79,8 @@ export class MemoryBroker implements Broker, MemoryHub {
     const message = { suffix, payload: Buffer.from(downlink.payload), qos, retain: downlink.retain }
     return new Promise((resolve) => this.#send(deviceId, message, resolve))
   }
+
+  publishToGroup(): void {}
 
   cut(deviceId: DeviceId, cause: EndCause): void {
     const live = this.#live.get(deviceId)
@@ -147,7 +151,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     else if (live !== undefined)
       live.deliver({ suffix, payload, qos: this.#grantedQos(live, suffix, qos), retain: false }, acked)
     else {
-      if (granted > 0 && qos > 0) state.queue.add(packet)
+      if (granted > 0 && qos > 0 && suffix !== LIVE_SUFFIX) state.queue.add(packet)
       acked(false)
     }
   }

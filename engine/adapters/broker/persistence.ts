@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream'
 import { parseDeviceId } from '../../../schemas/ids.ts'
 import { TOPIC_ROOT } from '../../../schemas/topics.ts'
+import { LIVE_SUFFIX } from '../../ports/broker.ts'
 import type { Qos } from './filters.ts'
 import { placeOf, type Retained } from './retained.ts'
 import type { SessionStates, StoredPacket, Waiting } from './session-state.ts'
@@ -52,6 +53,7 @@ export class Persistence {
     topic: string,
   ): Promise<readonly { clientId: string; topic: string; qos: Qos }[]> {
     const place = placeOf(topic)
+    if (place?.suffix === LIVE_SUFFIX) return []
     const granted = place && this.#states.get(place.deviceId)?.filters.qosFor(place.suffix)
     return place === undefined || granted === undefined || granted < 1
       ? []

@@ -10,7 +10,13 @@ import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import type { DeviceId, Micros, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { DeviceSession, EndCause, UplinkHost, UplinkMessage } from '../../ports/broker.ts'
+import {
+  type DeviceSession,
+  type EndCause,
+  LIVE_SUFFIX,
+  type UplinkHost,
+  type UplinkMessage,
+} from '../../ports/broker.ts'
 import { AckRing, FOLLOWED, OWES } from './ack-ring.ts'
 import { Carry } from './carry.ts'
 import { isWillSpoken, type Will } from './connect.ts'
@@ -95,6 +101,7 @@ export class Session implements DeviceSession, Subscriber {
   #following = 0
   #isWireStalled = false
   #isPeerGone = false
+  #isListening = false
   #burstBytes = 0
 
   constructor(hub: SessionHub, socket: Socket, facts: SessionFacts) {
@@ -128,6 +135,7 @@ export class Session implements DeviceSession, Subscriber {
     socket.on('close', this.#lost)
     this.send(connack)
     if (this.state.isPersistent && this.state.filters.size > 0) this.wire = this.#hub.attach(this)
+    this.subscribed()
     if (rest.length > 0) this.#read(rest)
     if (!this.isPaused) socket.resume()
   }
@@ -172,6 +180,12 @@ export class Session implements DeviceSession, Subscriber {
   fed(): void {
     this.#isWireStalled = false
     this.#hub.relieved()
+  }
+
+  subscribed(): void {
+    if (this.isEnded || this.#isListening || this.state.filters.qosFor(LIVE_SUFFIX) < 0) return
+    this.#isListening = true
+    this.#hub.host.listening(this)
   }
 
   /** Ends it for what the clock says. `asleepMs`: the time in which the whole process read nothing. */

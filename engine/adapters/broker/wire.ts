@@ -24,6 +24,8 @@ export interface Subscriber {
   end(cause: EndCause): void
   /** aedes takes packets again. */
   fed(): void
+  /** Has what it subscribed to. */
+  subscribed(): void
 }
 
 /** The fate of one downlink. */

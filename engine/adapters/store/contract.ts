@@ -1,9 +1,9 @@
 // What every store promises; each adapter's test runs it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type DeviceId, Micros, Millis, Partition } from '../../../schemas/ids.ts'
-import type { Device } from '../../domain/device/record.ts'
+import { CommandId, type DeviceId, Micros, Millis, Partition } from '../../../schemas/ids.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
-import type { DeadLetter, Save, Store, StoredDevice } from '../../ports/store.ts'
+import { type DeadLetter, NO_SAVE, type Save, type Store, type StoredDevice } from '../../ports/store.ts'
 import type { OutboxBounds } from './outbox.ts'
 
 export interface StoreContract {
@@ -20,7 +20,7 @@ export function partitionOf(id: DeviceId): Partition {
   return Partition(Number(/\d+$/.exec(id)?.[0] ?? 0) % LIMITS.partitions)
 }
 
-export function device(id: string, over: Partial<Device> = {}): Device {
+export function device(id: string, over: Partial<DeviceRecord> = {}): DeviceRecord {
   return {
     id: DeviceIdOf(id),
     name: `Name of ${id}`,
@@ -45,8 +45,8 @@ export function device(id: string, over: Partial<Device> = {}): Device {
   }
 }
 
-export function save(changed: readonly Device[], over: Partial<Save> = {}): Save {
-  return { applied: [], changed, deadLetters: [], late: [], history: [], ...over }
+export function save(changed: readonly DeviceRecord[], over: Partial<Save> = {}): Save {
+  return { ...NO_SAVE, changed, ...over }
 }
 
 export function letter(id: string, deviceId = 'd1'): DeadLetter {
@@ -180,6 +180,35 @@ export function storeContract({ name, open, restart }: StoreContract): void {
         sizes.push(batch.length)
       expect(sizes.length).toBeGreaterThan(1)
       expect(sizes.reduce((a, b) => a + b)).toBe(2_500)
+    })
+
+    test('shadows and commands come with their devices, as they were saved last', async () => {
+      const [d1, d2] = [DeviceIdOf('d1'), DeviceIdOf('d12')]
+      const command = (deviceId: DeviceId, id: string, ...bytes: readonly number[]) => ({
+        deviceId,
+        commandId: CommandId(id),
+        bytes: bytes.length === 0 ? undefined : Uint8Array.from(bytes),
+      })
+      const many = Array.from({ length: 150 }, (_, i) => command(d2, `c${i}`, i))
+      await store.save(
+        save([device('d1'), device('d12')], {
+          shadows: [{ deviceId: d1, bytes: Uint8Array.of(1) }],
+          commands: [command(d1, 'a', 1), command(d1, 'b', 2), command(d1, 'c', 3), ...many],
+        }),
+      )
+      const shadows = [{ deviceId: d1, bytes: Uint8Array.of(7, 7) }]
+      await store.save(save([], { shadows, commands: [command(d1, 'a'), command(d1, 'b', 9)] }))
+      store = await restart(store)
+      const loaded = new Map((await loadAll(store, [1, 12])).map((found) => [found.device.id, found]))
+      const commandsOf = (id: DeviceId) =>
+        loaded
+          .get(id)
+          ?.commands.map((bytes) => [...bytes].join())
+          .sort()
+      expect([...(loaded.get(d1)?.shadow ?? [])]).toEqual([7, 7])
+      expect(commandsOf(d1)).toEqual(['3', '9'])
+      expect(loaded.get(d2)?.shadow).toBeUndefined()
+      expect(commandsOf(d2)).toHaveLength(150)
     })
 
     test('facts outlive a restart', async () => {

@@ -1,7 +1,7 @@
 // What lists, filters and scopes need of every device, as columns: a slot per device, no object per device.
 import type { DeviceId, Partition } from '../../../schemas/ids.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
-import type { Device } from '../../domain/device/record.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import { Interner } from './interner.ts'
 
 const SLOTS_START = 1024
@@ -40,7 +40,7 @@ export class DeviceColumns {
 
   /** Returns the device's slot, and whether its place by name may have changed. */
   put(
-    device: Device,
+    device: DeviceRecord,
     partition: Partition,
   ): { readonly slot: number; readonly isNew: boolean; readonly isRenamed: boolean } {
     const known = this.slots.get(device.id)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import { DEVICE_STATUSES } from '../../../schemas/vocabulary.ts'
-import type { Device } from '../../domain/device/record.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import { DEVICE_SORTS, type DeviceFilter, type DeviceSort } from '../../ports/store.ts'
 import { device, partitionOf } from './contract.ts'
 import { DeviceIndex, type PageRequest } from './device-index.ts'
@@ -13,7 +13,7 @@ const anyGroup = fc.constantFrom(...GROUPS)
 const anyName = fc.constantFrom('Pump', 'pump 2', 'PUMP', 'Straße', 'İ', 'arm', '')
 const anyTags = fc.subarray(['a', 'b', 'c'])
 
-const anyDevice: fc.Arbitrary<Device> = fc
+const anyDevice: fc.Arbitrary<DeviceRecord> = fc
   .record({
     id: fc.constantFrom(...Array.from({ length: 30 }, (_, i) => `${i % 3 ? 'dev' : 'Pum'}-${i}`)),
     name: anyName,
@@ -47,7 +47,7 @@ function below(group: string | undefined, root: string): boolean {
   return group === root || `${group ?? ''}`.startsWith(`${root}/`)
 }
 
-function passes(d: Device, f: DeviceFilter): boolean {
+function passes(d: DeviceRecord, f: DeviceFilter): boolean {
   const q = f.q?.toLowerCase()
   return (
     (f.status === undefined || d.status === f.status) &&
@@ -59,7 +59,7 @@ function passes(d: Device, f: DeviceFilter): boolean {
   )
 }
 
-const FIELDS: Readonly<Record<DeviceSort, (d: Device) => string | number>> = {
+const FIELDS: Readonly<Record<DeviceSort, (d: DeviceRecord) => string | number>> = {
   created_at: (d) => d.createdAt,
   updated_at: (d) => d.updatedAt,
   name: (d) => d.name,
@@ -69,7 +69,7 @@ const FIELDS: Readonly<Record<DeviceSort, (d: Device) => string | number>> = {
   group: (d) => d.group ?? '',
 }
 
-function findByHand(devices: readonly Device[], filter: DeviceFilter, page: PageRequest) {
+function findByHand(devices: readonly DeviceRecord[], filter: DeviceFilter, page: PageRequest) {
   const field = FIELDS[page.sort ?? 'created_at']
   const way = (page.descending ?? page.sort === undefined) ? -1 : 1
   const order = (x: string | number, y: string | number) => (x < y ? -1 : x > y ? 1 : 0)
@@ -87,7 +87,7 @@ test('finds what filtering and sorting by hand finds, through any history of cha
       }),
       (steps) => {
         const index = new DeviceIndex()
-        const devices = new Map<string, Device>()
+        const devices = new Map<string, DeviceRecord>()
         for (const { put, filter, page } of steps) {
           for (const d of put) {
             index.put(d, partitionOf(d.id))

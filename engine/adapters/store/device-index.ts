@@ -1,7 +1,7 @@
 // Finds devices by filter, sort and page over the columns of all devices, in a few milliseconds for 50 000.
 import { type DeviceId, Partition } from '../../../schemas/ids.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
-import type { Device } from '../../domain/device/record.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceFilter, DeviceSort, DeviceSummary } from '../../ports/store.ts'
@@ -36,7 +36,7 @@ export class DeviceIndex {
     return this.#columns.size
   }
 
-  put(device: Device, partition: Partition): void {
+  put(device: DeviceRecord, partition: Partition): void {
     const { slot, isNew, isRenamed } = this.#columns.put(device, partition)
     if (isNew) this.#byId.note(slot)
     if (isRenamed) this.#byName.note(slot)

@@ -5,7 +5,7 @@
 // T3. Records are read and decoded when asked for; memory holds just what lists and filters need.
 import { Packr } from 'msgpackr'
 import { type DeviceId, Partition } from '../../../schemas/ids.ts'
-import type { Device } from '../../domain/device/record.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import { Fault } from '../../ports/fault.ts'
 import type {
   Checkpoint,
@@ -14,6 +14,7 @@ import type {
   LateHour,
   OutboxBatch,
   Save,
+  SavedCommand,
   Store,
   StoredDevice,
 } from '../../ports/store.ts'
@@ -38,9 +39,16 @@ const LETTERS = 'letters'
 const LATE = 'late'
 const FACTS = 'facts'
 const OUTBOX = 'outbox'
-export const STORE_TABLES: readonly string[] = [DEVICES, VITALS, POSITIONS, LETTERS, LATE, FACTS, OUTBOX]
+const SHADOWS = 'shadows'
+/** By device, then command. */
+const COMMANDS = 'commands'
+export const STORE_TABLES: readonly string[] = [
+  ...[DEVICES, VITALS, POSITIONS, LETTERS, LATE, FACTS, OUTBOX],
+  ...[SHADOWS, COMMANDS],
+]
 
 const BATCH = 1_000
+const COMMANDS_AT_ONCE = 64
 
 /** The environment holds at least `STORE_TABLES`; closing the store closes it. */
 export function openLmdbStore(
@@ -63,7 +71,7 @@ class LmdbStore implements Store {
     this.#outbox = new OutboxCount(outbox)
     for (const key of this.#outboxKeys()) this.#outbox.added(rowsOfBatch(key))
     this.#state = new SavedState(partitionOf)
-    for (const { value } of this.#scan(DEVICES)) this.#state.putDevice(unpack<Device>(value))
+    for (const { value } of this.#scan(DEVICES)) this.#state.putDevice(unpack<DeviceRecord>(value))
     for (const { key, value } of this.#scan(LETTERS)) this.#state.letters.add(Number(key), unpack(value))
     for (const { value } of this.#scan(LATE)) this.#state.addLate([unpack(value)])
     for (const { key, value } of this.#scan(FACTS)) this.#state.facts.set(String(key), unpack(value))
@@ -76,7 +84,9 @@ class LmdbStore implements Store {
       const batch: StoredDevice[] = []
       for (const id of ids.slice(at, at + BATCH)) {
         const device = this.get(id)
-        if (device !== undefined) batch.push({ device, vitals: this.#env.read(VITALS, id) })
+        if (device === undefined) continue
+        const [vitals, shadow] = [this.#env.read(VITALS, id), this.#env.read(SHADOWS, id)]
+        batch.push({ device, vitals, shadow, commands: this.#commandsOf(id) })
       }
       yield batch
     }
@@ -98,6 +108,8 @@ class LmdbStore implements Store {
     try {
       await this.#write([
         ...save.changed.map((device) => put(DEVICES, device.id, device)),
+        ...save.shadows.map(({ deviceId, bytes }) => ({ table: SHADOWS, key: deviceId, value: bytes })),
+        ...save.commands.map(toChange),
         ...save.applied.map(({ partition, seq }) => put(POSITIONS, `applied/${partition}`, seq)),
         ...added.map(({ key, letter }) => put(LETTERS, key, letter)),
         ...dropped.map((key) => ({ table: LETTERS, key })),
@@ -121,10 +133,10 @@ class LmdbStore implements Store {
     this.#state.checkpointed(inserted)
   }
 
-  get(id: DeviceId): Device | undefined {
+  get(id: DeviceId): DeviceRecord | undefined {
     if (!this.#state.index.has(id)) return undefined
     const bytes = this.#env.peek(DEVICES, id)
-    return bytes === undefined ? undefined : unpack<Device>(bytes)
+    return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)
   }
 
   summary(id: DeviceId) {
@@ -228,6 +240,21 @@ class LmdbStore implements Store {
     }
   }
 
+  #commandsOf(id: DeviceId): readonly Uint8Array[] {
+    const prefix = `${id}/`
+    const found: Uint8Array[] = []
+    // Most devices have none: one look tells.
+    for (let after = prefix, limit = 1; ; limit = COMMANDS_AT_ONCE) {
+      const entries = this.#env.readRange(COMMANDS, after, limit)
+      for (const { key, value } of entries) {
+        after = String(key)
+        if (!after.startsWith(prefix)) return found
+        found.push(value)
+      }
+      if (entries.length < limit) return found
+    }
+  }
+
   *#scan(table: string): Generator<{ key: Key; value: Uint8Array }> {
     let after: Key | undefined
     for (;;) {
@@ -242,12 +269,17 @@ class LmdbStore implements Store {
     const [kind, number] = key.split('/')
     const mark = { partition: Partition(Number(number)), seq }
     if (kind === 'inserted') this.#state.checkpointed([mark])
-    else this.#state.saved({ applied: [mark], changed: [], deadLetters: [], late: [], history: [] }, [])
+    else this.#state.reached([mark])
   }
 }
 
 function put(table: string, key: Key, value: unknown): Change {
   return { table, key, value: packr.pack(value) }
+}
+
+function toChange({ deviceId, commandId, bytes }: SavedCommand): Change {
+  const key = `${deviceId}/${commandId}`
+  return bytes === undefined ? { table: COMMANDS, key } : { table: COMMANDS, key, value: bytes }
 }
 
 /** What a table holds was put there by this file, in this type. */

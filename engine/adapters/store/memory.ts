@@ -1,6 +1,6 @@
 // A store without a disk, for tests and simulations: no timers, no randomness, everything settled within microtasks.
-import type { DeviceId, Partition } from '../../../schemas/ids.ts'
-import type { Device } from '../../domain/device/record.ts'
+import type { CommandId, DeviceId, Partition } from '../../../schemas/ids.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import type {
   Checkpoint,
   DeadLetter,
@@ -8,6 +8,7 @@ import type {
   LateHour,
   OutboxBatch,
   Save,
+  SavedCommand,
   Store,
   StoredDevice,
 } from '../../ports/store.ts'
@@ -19,8 +20,10 @@ const BATCH = 1_000
 
 /** What would be on disk. */
 class Durable {
-  readonly devices = new Map<DeviceId, Device>()
+  readonly devices = new Map<DeviceId, DeviceRecord>()
   readonly vitals = new Map<DeviceId, Uint8Array>()
+  readonly shadows = new Map<DeviceId, Uint8Array>()
+  readonly commands = new Map<DeviceId, Map<CommandId, Uint8Array>>()
   readonly letters = new Map<number, DeadLetter>()
   readonly history = new Map<string, Save['history']>()
   readonly outbox: OutboxCount
@@ -50,12 +53,14 @@ export class MemoryStore implements Store {
   }
 
   async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
-    const { devices, vitals, state } = this.#durable
+    const { devices, vitals, shadows, commands, state } = this.#durable
     const ids = state.index.idsOf(new Set(partitions))
     for (let at = 0; at < ids.length; at += BATCH)
       yield ids.slice(at, at + BATCH).flatMap((id) => {
         const device = devices.get(id)
-        return device === undefined ? [] : [{ device, vitals: vitals.get(id) }]
+        if (device === undefined) return []
+        const kept = [...(commands.get(id)?.values() ?? [])]
+        return [{ device, vitals: vitals.get(id), shadow: shadows.get(id), commands: kept }]
       })
   }
 
@@ -72,6 +77,8 @@ export class MemoryStore implements Store {
     const { devices, letters, state } = this.#durable
     const added = state.letters.number(save.deadLetters)
     for (const device of save.changed) devices.set(device.id, device)
+    for (const { deviceId, bytes } of save.shadows) this.#durable.shadows.set(deviceId, bytes)
+    for (const command of save.commands) this.#saveCommand(command)
     for (const { key, letter } of added) letters.set(key, letter)
     state.saved(save, added)
     for (const key of state.letters.takeDropped()) letters.delete(key)
@@ -84,7 +91,7 @@ export class MemoryStore implements Store {
     this.#durable.state.checkpointed(inserted)
   }
 
-  get(id: DeviceId): Device | undefined {
+  get(id: DeviceId): DeviceRecord | undefined {
     return this.#durable.devices.get(id)
   }
 
@@ -148,6 +155,14 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.#isDead = true
+  }
+
+  #saveCommand({ deviceId, commandId, bytes }: SavedCommand): void {
+    const { commands } = this.#durable
+    const kept = commands.get(deviceId) ?? new Map<CommandId, Uint8Array>()
+    commands.set(deviceId, kept)
+    if (bytes === undefined) kept.delete(commandId)
+    else kept.set(commandId, bytes)
   }
 
   #saveHistory(rows: Save['history']): void {

@@ -1,6 +1,6 @@
 // What a store keeps in memory of what is saved. It changes only after a write has succeeded, in the order of the writes.
 import type { Partition } from '../../../schemas/ids.ts'
-import type { Device } from '../../domain/device/record.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Positions } from '../../ports/log.ts'
 import type { Checkpoint, DeadLetter, LateHour, Save } from '../../ports/store.ts'
@@ -8,7 +8,7 @@ import { DeviceIndex } from './device-index.ts'
 import { LetterList } from './letter-list.ts'
 
 /** Which partition a device belongs to. */
-export type PartitionOf = (id: Device['id']) => Partition
+export type PartitionOf = (id: DeviceRecord['id']) => Partition
 
 export interface NumberedLetter {
   readonly key: number
@@ -40,15 +40,19 @@ export class SavedState {
     return [...this.#late.values()]
   }
 
-  putDevice(device: Device): void {
+  putDevice(device: DeviceRecord): void {
     this.index.put(device, this.index.partitionOf(device.id) ?? this.#partitionOf(device.id))
   }
 
   saved(save: Save, letters: readonly NumberedLetter[]): void {
-    for (const { partition, seq } of save.applied) this.#applied[partition] = seq
+    this.reached(save.applied)
     for (const device of save.changed) this.putDevice(device)
     for (const { key, letter } of letters) this.letters.add(key, letter)
     this.addLate(save.late)
+  }
+
+  reached(applied: Save['applied']): void {
+    for (const { partition, seq } of applied) this.#applied[partition] = seq
   }
 
   checkpointed(inserted: Checkpoint['inserted']): void {

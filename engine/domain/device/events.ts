@@ -1,6 +1,12 @@
 // What a device actor is told, and what it asks for.
-import type { Millis } from '../../../schemas/ids.ts'
+import type { CommandId, Millis } from '../../../schemas/ids.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { Ack } from '../command/ack-message.ts'
+import type { CommandWish } from '../command/create.ts'
+import type { SendKind } from '../command/lanes.ts'
+import type { Command } from '../command/record.ts'
+import type { DownlinkMessage } from '../downlink.ts'
+import type { Author, ShadowChange } from '../shadow/record.ts'
 import type { Device, JsonObject } from './record.ts'
 
 /** A REST request that changes a device. It travels through the log like a device's message (R1). */
@@ -29,6 +35,15 @@ export type DeviceRequest =
       readonly ifRevision?: number | undefined
     }
   | { readonly kind: 'decommission'; readonly reason?: string | undefined }
+  | {
+      readonly kind: 'desire'
+      readonly patch: JsonObject
+      readonly mode: 'merge' | 'replace'
+      readonly expectedVersion?: number | undefined
+      readonly requestId?: string | undefined
+    }
+  | { readonly kind: 'command'; readonly id: CommandId; readonly wish: CommandWish }
+  | { readonly kind: 'cancel'; readonly id: CommandId }
 
 export type DeviceEvent =
   | { readonly kind: 'heard'; readonly seenAt: Millis }
@@ -39,7 +54,28 @@ export type DeviceEvent =
   | { readonly kind: 'diagnosed'; readonly fault: string }
   | { readonly kind: 'recovered' }
   | { readonly kind: 'described'; readonly firmwareVersion: string }
-  | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: string }
+  | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: Author | string }
+  | {
+      readonly kind: 'reported'
+      readonly patch: JsonObject
+      readonly expectedVersion: number | undefined
+      readonly clientToken: string | undefined
+      readonly messageId: string
+    }
+  /** `shadow/get`; a new session, or a message of the device's own on `shadow/desired`. */
+  | { readonly kind: 'shadow_wanted'; readonly what: 'document' | 'desired' }
+  | { readonly kind: 'acked'; readonly ack: Ack }
+  /** The broker has the device's PUBACK. */
+  | { readonly kind: 'delivered'; readonly commandId: CommandId; readonly message: SendKind }
+  /** The commands' deadline has come. */
+  | { readonly kind: 'overdue' }
+
+export interface Confirmation {
+  readonly commandId: CommandId
+  readonly message: SendKind
+  /** Not sent from here on: saving may have taken its time. */
+  readonly expiresAt: Millis
+}
 
 export type Effect =
   | {
@@ -49,6 +85,18 @@ export type Effect =
     }
   /** Credentials are void from now on: end live sessions, clear retained topics. */
   | { readonly kind: 'cut' }
+  | {
+      readonly kind: 'publish'
+      readonly message: DownlinkMessage
+      /** A command: its PUBACK is an event of the device. */
+      readonly confirms?: Confirmation
+    }
+  /** Announced as `shadow.updated`, and a row of the shadow's history. */
+  | { readonly kind: 'shadow_changed'; readonly change: ShadowChange }
+  /** Announced as `command.status`, and a row of the command history. */
+  | { readonly kind: 'command_moved'; readonly command: Command }
+  /** What the caller of the request is given. */
+  | { readonly kind: 'answer'; readonly command: Command }
   | { readonly kind: 'announce'; readonly event: 'device.registered' | 'device.status' | 'device.updated' }
 
 export interface Outcome {

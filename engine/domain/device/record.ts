@@ -1,12 +1,14 @@
 // The durable record of a device, and the session facts that are not durable. Pure data (R3, R7).
 import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+import type { Commands } from '../command/record.ts'
+import type { Shadow } from '../shadow/record.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
-/** What the store keeps. Replaced as a whole on change; unchanged is the same reference (R7). */
-export interface Device {
+/** What the store lists, and everyone is shown. Replaced as a whole on change; unchanged is the same reference (R7). */
+export interface DeviceRecord {
   readonly id: DeviceId
   readonly name: string
   readonly type: string
@@ -31,10 +33,23 @@ export interface Device {
   readonly revision: number
 }
 
+/** All that is durable of a device. The shadow has its own version, `revision` counts neither it nor the commands. */
+export interface Device extends DeviceRecord {
+  readonly shadow: Shadow
+  readonly commands: Commands
+}
+
+/** Without what is large, and shown by itself. */
+export function toRecord({ shadow: _, commands: __, ...record }: Device): DeviceRecord {
+  return record
+}
+
 /** One MQTT connection, told apart from the device's other connections by its number. */
 export interface Session {
   /** The receive time of its CONNECT: unique, and greater than that of every earlier session. */
   readonly number: Micros
   readonly ip: string
   readonly since: Millis
+  /** It has subscribed to commands: only then is it sent any. */
+  readonly listens: boolean
 }

@@ -6,14 +6,18 @@
 import type { Millis } from '../../../schemas/ids.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+import { NO_COMMANDS } from '../command/record.ts'
+import { type Author, NEW_SHADOW } from '../shadow/record.ts'
 import { unreachable } from '../unreachable.ts'
+import { abandon, acked, cancel, command, confirmed, expire } from './command-events.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Device } from './record.ts'
+import { desire, report, tellShadow } from './shadow-events.ts'
 import { allowedByHand, type Cause, causeByHand, MOVES } from './status.ts'
 
 export function transition(device: Device, event: DeviceEvent, now: Millis): Outcome {
-  if (event.kind === 'requested') return request(device, event.request, now)
+  if (event.kind === 'requested') return request(device, event.request, { by: event.by, now })
   if (device.status === 'decommissioned') return unchanged(device)
   switch (event.kind) {
     case 'heard':
@@ -28,6 +32,16 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
       return move({ ...device, issues: [] }, { cause: 'recovery', now }, device)
     case 'described':
       return describe(device, event.firmwareVersion, now)
+    case 'reported':
+      return report(device, event, now)
+    case 'shadow_wanted':
+      return tellShadow(device, event.what, now)
+    case 'acked':
+      return acked(device, event, now)
+    case 'delivered':
+      return confirmed(device, event, now)
+    case 'overdue':
+      return expire(device, now)
     default:
       return unreachable(event)
   }
@@ -56,6 +70,8 @@ export function register(
     tokensValidFrom: now,
     firmwareVersion: undefined,
     issues: [],
+    shadow: NEW_SHADOW,
+    commands: NO_COMMANDS,
     seenAt: undefined,
     createdAt: now,
     createdBy: by,
@@ -76,14 +92,31 @@ export function nextDeadline(
   return Number.POSITIVE_INFINITY
 }
 
-function request(device: Device, wish: DeviceRequest, now: Millis): Outcome {
+function request(
+  device: Device,
+  wish: DeviceRequest,
+  { by: author, now }: { readonly by: Author | string; readonly now: Millis },
+): Outcome {
+  const by = typeof author === 'string' ? author : author.id
+  const isGone = device.status === 'decommissioned'
+  if (isGone && (wish.kind === 'desire' || wish.kind === 'command' || wish.kind === 'cancel'))
+    return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
   switch (wish.kind) {
     case 'register':
       return refuse(device, 'ALREADY_EXISTS', { resource: 'device', device_id: device.id })
     case 'edit':
       return edit(device, wish, now)
     case 'decommission':
-      return decommission(device, wish.reason, now)
+      return decommission(device, wish.reason, { by, now })
+    case 'desire':
+      return desire(device, wish, {
+        by: typeof author === 'string' ? { kind: 'user', id: author } : author,
+        now,
+      })
+    case 'command':
+      return command(device, wish, { by, now })
+    case 'cancel':
+      return cancel(device, wish, { by, now })
     default:
       return unreachable(wish)
   }
@@ -111,10 +144,16 @@ function edit(device: Device, wish: Extract<DeviceRequest, { kind: 'edit' }>, no
   return move(edited, { cause, now, reason: wish.statusReason }, device)
 }
 
-function decommission(device: Device, reason: string | undefined, now: Millis): Outcome {
+function decommission(
+  device: Device,
+  reason: string | undefined,
+  { by, now }: { readonly by: string; readonly now: Millis },
+): Outcome {
   // Idempotent: a repeated DELETE answers with the device as it is.
   if (device.status === 'decommissioned') return unchanged(device)
-  return move(device, { cause: 'decommission', now, reason })
+  const abandoned = abandon(device, { by, now })
+  const { device: gone, effects } = move(abandoned.device, { cause: 'decommission', now, reason }, device)
+  return { device: gone, effects: [...abandoned.effects, ...effects] }
 }
 
 function diagnose(device: Device, fault: string, now: Millis): Outcome {

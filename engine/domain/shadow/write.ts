@@ -96,7 +96,7 @@ function write(
 
 const TIMES = { desired: 'desiredTimes', reported: 'reportedTimes' } as const
 
-function refuseState(errors: ReturnType<typeof checkState>): ShadowRefusal {
+export function refuseState(errors: ReturnType<typeof checkState>): ShadowRefusal {
   const first = errors[0]
   const message = first === undefined ? 'the state is not valid' : `${first.path || '/'}: ${first.message}`
   return { kind: 'refused', code: 'VALIDATION_FAILED', detail: { message, errors } }

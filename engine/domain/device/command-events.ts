@@ -1,0 +1,105 @@
+// What happens to a device's commands, as outcomes of its actor.
+import type { Micros, Millis } from '../../../schemas/ids.ts'
+import { createCommand } from '../command/create.ts'
+import { commandsDeadline, sendDue } from '../command/lanes.ts'
+import {
+  abandonCommands,
+  acknowledge,
+  cancelCommand,
+  delivered,
+  expireCommands,
+  trimCommands,
+} from '../command/lifecycle.ts'
+import type { CommandsChange } from '../command/record.ts'
+import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
+import type { Device } from './record.ts'
+
+export function command(
+  device: Device,
+  { id, wish }: Extract<DeviceRequest, { kind: 'command' }>,
+  { by, now }: { readonly by: string; readonly now: Millis },
+): Outcome {
+  const outcome = createCommand(device.commands, wish, { id, by, now })
+  if (outcome.kind === 'refused') return refused(device, outcome)
+  const reply: Effect = { kind: 'answer', command: outcome.command }
+  if (outcome.kind === 'repeated') return { device, effects: [reply] }
+  return apply(device, outcome, now, [reply])
+}
+
+export function cancel(
+  device: Device,
+  { id }: Extract<DeviceRequest, { kind: 'cancel' }>,
+  { by, now }: { readonly by: string; readonly now: Millis },
+): Outcome {
+  const outcome = cancelCommand(device.commands, id, { now, by })
+  if (outcome.kind === 'refused') return refused(device, outcome)
+  return apply(device, outcome, now, [{ kind: 'answer', command: outcome.command }])
+}
+
+export function acked(
+  device: Device,
+  { ack }: Extract<DeviceEvent, { kind: 'acked' }>,
+  now: Millis,
+): Outcome {
+  const outcome = acknowledge(device.commands, ack, now)
+  return outcome.kind === 'ignored' ? { device, effects: [] } : apply(device, outcome, now)
+}
+
+export function confirmed(
+  device: Device,
+  { commandId: id, message: kind }: Extract<DeviceEvent, { kind: 'delivered' }>,
+  now: Millis,
+): Outcome {
+  return apply(device, delivered(device.commands, { id, kind, now }), now)
+}
+
+export function expire(device: Device, now: Millis): Outcome {
+  return apply(device, expireCommands(device.commands, now), now)
+}
+
+export function abandon(device: Device, options: { readonly now: Millis; readonly by: string }): Outcome {
+  return apply(device, abandonCommands(device.commands, options), options.now)
+}
+
+/** After every event: the session is a vital, so the shard passes it if it listens. */
+export function sendCommands(
+  device: Device,
+  { session, now }: { readonly session: Micros | undefined; readonly now: Millis },
+): Outcome {
+  const { commands, sends } = sendDue(device.commands, { session, status: device.status, now })
+  if (sends.length === 0) return { device, effects: [] }
+  return {
+    device: { ...device, commands },
+    effects: sends.map(({ kind, command: { id, expiresAt, notice }, message }) => ({
+      kind: 'publish',
+      message,
+      confirms: {
+        commandId: id,
+        message: kind,
+        expiresAt: kind === 'cancel' && notice !== undefined ? notice.expiresAt : expiresAt,
+      },
+    })),
+  }
+}
+
+export function commandDeadline(device: Device, session: Micros | undefined, now: Millis): number {
+  return commandsDeadline(device.commands, { session, status: device.status, now })
+}
+
+function apply(
+  device: Device,
+  { commands, changed }: CommandsChange,
+  now: Millis,
+  more: readonly Effect[] = [],
+): Outcome {
+  const kept = trimCommands(commands, now)
+  const effects = [...more, ...changed.map((moved): Effect => ({ kind: 'command_moved', command: moved }))]
+  return { device: kept === device.commands ? device : { ...device, commands: kept }, effects }
+}
+
+function refused(
+  device: Device,
+  { code, detail }: Omit<Extract<Effect, { kind: 'refuse' }>, 'kind'>,
+): Outcome {
+  return { device, effects: [{ kind: 'refuse', code, detail }] }
+}

@@ -1,0 +1,51 @@
+// What happens to a device's shadow, as outcomes of its actor.
+import type { Millis } from '../../../schemas/ids.ts'
+import { acceptedMessage, desiredMessage, documentMessage, rejectedMessage } from '../shadow/messages.ts'
+import type { Author } from '../shadow/record.ts'
+import { type ShadowOutcome, setDesired, setReported } from '../shadow/write.ts'
+import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
+import type { Device } from './record.ts'
+
+export function desire(
+  device: Device,
+  wish: Extract<DeviceRequest, { kind: 'desire' }>,
+  { by, now }: { readonly by: Author; readonly now: Millis },
+): Outcome {
+  const { patch, mode, expectedVersion, requestId } = wish
+  const options = { mode, expectedVersion, requestId, now, by }
+  return toOutcome(device, setDesired(device.shadow, patch, options), now)
+}
+
+export function report(
+  device: Device,
+  event: Extract<DeviceEvent, { kind: 'reported' }>,
+  now: Millis,
+): Outcome {
+  const { patch, expectedVersion, clientToken, messageId } = event
+  const by = { kind: 'device', id: device.id } as const
+  const outcome = setReported(device.shadow, patch, { now, by, expectedVersion, requestId: messageId })
+  if (outcome.kind === 'refused') {
+    const about = { deviceId: device.id, now, clientToken, messageId }
+    return { device, effects: [{ kind: 'publish', message: rejectedMessage(outcome, about) }] }
+  }
+  const { device: after, effects } = toOutcome(device, outcome, now)
+  const message = acceptedMessage(outcome.shadow, { now, clientToken })
+  return { device: after, effects: [...effects, { kind: 'publish', message }] }
+}
+
+/** `shadow/get`, a forged `shadow/desired`, and a new session. */
+export function tellShadow(device: Device, what: 'document' | 'desired', now: Millis): Outcome {
+  const { shadow, id } = device
+  const message = what === 'document' ? documentMessage(id, shadow, now) : desiredMessage(shadow, now)
+  return { device, effects: [{ kind: 'publish', message }] }
+}
+
+function toOutcome(device: Device, outcome: ShadowOutcome, now: Millis): Outcome {
+  if (outcome.kind === 'unchanged') return { device, effects: [] }
+  if (outcome.kind === 'refused')
+    return { device, effects: [{ kind: 'refuse', code: outcome.code, detail: outcome.detail }] }
+  const { shadow, change, deltaMoved } = outcome
+  const effects: Effect[] = [{ kind: 'shadow_changed', change }]
+  if (deltaMoved) effects.push({ kind: 'publish', message: desiredMessage(shadow, now) })
+  return { device: { ...device, shadow }, effects }
+}

@@ -1,0 +1,65 @@
+// What happened to a shadow and to commands, as rows of the history.
+import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
+import type { Command } from '../domain/command/record.ts'
+import type { JsonObject } from '../domain/device/record.ts'
+import type { HistoryRow } from '../domain/history/row.ts'
+import type { ShadowChange } from '../domain/shadow/record.ts'
+
+/** One version, one row: it is told apart by the shadow's own version. */
+export function shadowRow(deviceId: DeviceId, change: ShadowChange): HistoryRow {
+  const { version, at, section, by, patch, previous, requestId } = change
+  return {
+    deviceId,
+    kind: 'shadow',
+    at: Micros(at * 1000),
+    version,
+    body: {
+      version,
+      timestamp: toIso(at),
+      section,
+      actor: { type: by.kind, id: by.id },
+      patch,
+      previous,
+      request_id: requestId ?? null,
+    },
+  }
+}
+
+/** One row per step, told apart by its moment. The request's data is in the first one only. */
+export function commandRow(
+  deviceId: DeviceId,
+  command: Command,
+  { at, place: version }: { readonly at: Micros; readonly place: number },
+): HistoryRow {
+  const { status, name, priority, createdBy, broadcastId, progress, late, cancelledBy } = command
+  const about: JsonObject = {
+    command_id: command.id,
+    command: name,
+    status,
+    timestamp: toIso(toMillis(at)),
+    priority,
+    created_by: createdBy,
+    broadcast_id: broadcastId ?? null,
+    attempts: command.delivery.attempts,
+    progress: progress ?? null,
+    late,
+  }
+  const started = status === 'pending' ? { data: command.data, expires_at: toIso(command.expiresAt) } : {}
+  const ended = status === 'cancelled' ? { cancelled_by: cancelledBy ?? null } : resultOf(command)
+  return {
+    deviceId,
+    kind: 'command',
+    at,
+    version,
+    body: { ...about, ...started, ...ended },
+  }
+}
+
+function resultOf({ completedAt, executedAt, result, error }: Command): JsonObject {
+  if (completedAt === undefined) return {}
+  return {
+    executed_at: executedAt === undefined ? null : toIso(executedAt),
+    result: result ?? null,
+    error: error === undefined ? null : { code: error.code, message: error.message },
+  }
+}

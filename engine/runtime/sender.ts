@@ -1,0 +1,36 @@
+// Messages to devices, once the records they follow from are saved (R4). At most once: what is lost here is still
+// visible in the record, which sends it again (R5).
+import type { Broker } from '../ports/broker.ts'
+import { packDelivered } from './control-uplinks.ts'
+import type { Ingest } from './ingest.ts'
+import { partitionOf } from './partition.ts'
+import type { Outbound, Proposal } from './protocol.ts'
+
+export class Sender {
+  readonly #broker: Broker
+  readonly #ingest: Ingest
+  readonly #failed: (error: unknown) => void
+
+  constructor(broker: Broker, ingest: Ingest, failed: (error: unknown) => void) {
+    this.#broker = broker
+    this.#ingest = ingest
+    this.#failed = failed
+  }
+
+  send({ outbound, cuts }: Pick<Proposal, 'outbound' | 'cuts'>): void {
+    // To a device that is decommissioned by the same batch nothing is said any more.
+    const gone = new Set(cuts)
+    for (const each of outbound)
+      if (!gone.has(each.deviceId)) void this.#publish(each).catch((error) => this.#failed(error))
+  }
+
+  async #publish({ deviceId, message, confirms }: Outbound): Promise<void> {
+    // Saving may have taken its time: what is over is not sent, whatever was decided before.
+    if (confirms !== undefined && this.#ingest.now() >= confirms.expiresAt) return
+    const isTaken = await this.#broker.publish({ deviceId, ...message })
+    if (!isTaken || confirms === undefined) return
+    const { commandId, message: kind } = confirms
+    // Through the log, like everything a device does: a replay sees it, too.
+    this.#ingest.delivered(deviceId, partitionOf(deviceId), packDelivered({ commandId, message: kind }))
+  }
+}
