@@ -30,11 +30,18 @@ test('a wrong file stops the start with one line that tells which line is wrong'
   expect(stderr).toMatch(/^fleet: FLEET_DEVICE_TYPES \S+types\.yaml: line 7: .*type: must be one of .*\n$/)
 })
 
-test('its types may be registered, and are listed', async () => {
+test('its types may be registered, are listed, and their commands are checked', async () => {
   const service = await harness.start({ FLEET_DEVICE_TYPES: fileOf(GREENHOUSE) })
   const admin = await service.admin()
   await registerDevice(admin, 'g1', { type: 'greenhouse' })
   const refused = await admin.post('/devices', { name: 'x', type: 'glasshouse' })
   expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('greenhouse')])
   expect((await admin.get('/device-types')).text).toContain('"open_vent"')
+  const codeOf = async (body: object) => {
+    const answer = await admin.post('/commands/g1', body)
+    return answer.body['code'] ?? answer.status
+  }
+  expect(await codeOf({ command: 'open_vent', data: { percent: 50 } })).toBe(202)
+  expect(await codeOf({ command: 'open_vent', data: { percent: 101 } })).toBe('VALIDATION_FAILED')
+  expect(await codeOf({ command: 'fly' })).toBe('UNKNOWN_COMMAND')
 })

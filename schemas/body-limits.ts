@@ -26,6 +26,8 @@ export const BODY_LIMITS = {
   /** An emergency stop that comes late is worse than one that is known to have failed. */
   commandTimeoutSecCritical: 10,
   idempotencyKeyCharsMax: 128,
+  /** A caller may wait so long for a command to end. */
+  waitSecMax: 60,
 
   // --- lists and series
   perPageDefault: 50,

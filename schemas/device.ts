@@ -13,7 +13,7 @@ const Name = Type.String({
   examples: ['Picker 7'],
 })
 const SEGMENT = '[A-Za-z0-9._-]{1,64}'
-const Group = Type.String({
+export const Group = Type.String({
   maxLength: BODY_LIMITS.groupCharsMax,
   pattern: `^${SEGMENT}(/${SEGMENT}){0,${BODY_LIMITS.groupLevelsMax - 1}}$`,
   examples: ['warehouse/a'],

@@ -10,7 +10,7 @@ export const REFUSALS = {
   NOT_FOUND: { status: 404, title: 'No such resource' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'This method is not allowed here' },
   ALREADY_EXISTS: { status: 409, title: 'It exists already' },
-  INVALID_STATE_TRANSITION: { status: 409, title: 'The device cannot move to that status' },
+  INVALID_STATE_TRANSITION: { status: 409, title: 'It cannot move to that status' },
   DEVICE_DECOMMISSIONED: { status: 409, title: 'The device is decommissioned' },
   IDEMPOTENCY_KEY_REUSED: { status: 409, title: 'The idempotency key belongs to another request' },
   DEVICE_SHADOW_CONFLICT: { status: 409, title: 'Shadow version conflict' },

@@ -17,7 +17,7 @@ import { type Answer, type Refusal, refused } from './answer.ts'
 import { acceptJson } from './json-body.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import type { Call, Route } from './route.ts'
-import { allowedMethods } from './route-match.ts'
+import { allowedMethods, plainUrl } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import type { Services } from './services.ts'
 import { type Check, createValidation, type Source } from './validation.ts'
@@ -57,6 +57,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     requestTimeout: LIMITS.requestTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    rewriteUrl: ({ url = '/' }) => plainUrl(url),
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id'], services.ids),
     clientErrorHandler: (error, socket) => refuseBytes(error, socket, services.ids.next('req_')),
     frameworkErrors(error, request, reply) {

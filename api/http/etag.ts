@@ -31,3 +31,16 @@ export function parseIfMatch(ifMatch: string | undefined, revision: number): Con
   }
   return { kind: 'stale' }
 }
+
+export type VersionMatch =
+  | { readonly kind: 'read'; readonly version: number | undefined }
+  | { readonly kind: 'unreadable' }
+
+/** The version a write is meant for; undefined for any. Not what is no single version: it must not pass as "any". */
+export function parseVersionMatch(ifMatch: string | undefined): VersionMatch {
+  if (ifMatch === undefined) return { kind: 'read', version: undefined }
+  const [tag, ...others] = parseEtags(ifMatch).map((etag) => etag.tag)
+  if (others.length > 0 || tag === undefined) return { kind: 'unreadable' }
+  if (tag === '*') return { kind: 'read', version: undefined }
+  return /^\d{1,15}$/.test(tag) ? { kind: 'read', version: Number(tag) } : { kind: 'unreadable' }
+}

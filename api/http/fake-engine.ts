@@ -1,6 +1,6 @@
 // An engine in memory for tests of the API: the real device actor, no log, no shards, no time of its own.
 import type { Command } from '../../engine/domain/command/record.ts'
-import type { DeviceRequest } from '../../engine/domain/device/events.ts'
+import type { DeviceEvent, DeviceRequest, Effect } from '../../engine/domain/device/events.ts'
 import type { Device } from '../../engine/domain/device/record.ts'
 import { register, transition } from '../../engine/domain/device/transition.ts'
 import type { Author, Shadow } from '../../engine/domain/shadow/record.ts'
@@ -13,6 +13,7 @@ import type { Bucket, BucketQuery } from '../../engine/ports/telemetry.ts'
 import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
 import type { CommandId, DeviceId, UserId } from '../../schemas/ids.ts'
 import { Millis } from '../../schemas/ids.ts'
+import { FakeOrders } from './fake-orders.ts'
 
 export class FakeClock implements Clock {
   at: number
@@ -45,9 +46,16 @@ export class FakeEngine implements Engine {
   dependencies: readonly DependencyHealth[] = [{ name: 'log', ok: true, detail: '' }]
   /** While set, everything that writes fails. */
   writeFault: Fault | undefined
+  /** What submitted requests asked for. */
+  readonly effects: Effect[] = []
+  /** How long callers wanted to wait for a command. */
+  readonly waits: number[] = []
+  /** Runs while a caller waits for a command. */
+  whileWaiting: (() => Promise<void>) | undefined
   /** While set, a question to the shards fails in this way. */
   bug: unknown
   readonly #clock: FakeClock
+  readonly #orders = new FakeOrders(this)
 
   constructor(clock: FakeClock) {
     this.#clock = clock
@@ -70,8 +78,48 @@ export class FakeEngine implements Engine {
     for (const effect of outcome.effects)
       if (effect.kind === 'refuse') return { kind: 'refused', code: effect.code, detail: effect.detail }
     this.devices.set(deviceId, outcome.device)
-    return { kind: 'done', view: this.#viewOf(outcome.device) }
+    const answered = outcome.effects.find((effect) => effect.kind === 'answer')
+    for (const effect of outcome.effects) this.effects.push(effect)
+    return {
+      kind: 'done',
+      view: this.#viewOf(outcome.device),
+      command: answered?.command,
+      shadow: request.kind === 'desire' ? outcome.device.shadow : undefined,
+    }
   }
+
+  /** As if the device had sent it. */
+  tell(deviceId: DeviceId, event: DeviceEvent): void {
+    const device = this.devices.get(deviceId)
+    if (device === undefined) return
+    this.devices.set(deviceId, transition(device, event, this.#clock.now()).device)
+  }
+
+  now(): Millis {
+    return this.#clock.now()
+  }
+
+  async shadow(deviceId: DeviceId): Promise<Shadow | undefined> {
+    return this.devices.get(deviceId)?.shadow
+  }
+
+  async commands(deviceId: DeviceId): Promise<readonly Command[] | undefined> {
+    return this.devices.get(deviceId)?.commands.toReversed()
+  }
+
+  async awaitCommand(
+    deviceId: DeviceId,
+    commandId: CommandId,
+    timeoutMs: number,
+  ): Promise<Command | undefined> {
+    this.waits.push(timeoutMs)
+    await this.whileWaiting?.()
+    return this.devices.get(deviceId)?.commands.find(({ id }) => id === commandId)
+  }
+
+  broadcast: Engine['broadcast'] = (request) => this.#orders.broadcast(request)
+  broadcastState: Engine['broadcastState'] = (id, page) => this.#orders.broadcastState(id, page)
+  cancelBroadcast: Engine['cancelBroadcast'] = (id, by) => this.#orders.cancelBroadcast(id, by)
 
   async view(deviceId: DeviceId): Promise<DeviceView | undefined> {
     if (this.bug !== undefined) throw this.bug
@@ -93,25 +141,6 @@ export class FakeEngine implements Engine {
     this.asked.push(query)
     return this.answerBuckets
   }
-
-  async shadow(deviceId: DeviceId): Promise<Shadow | undefined> {
-    return this.devices.get(deviceId)?.shadow
-  }
-
-  async commands(deviceId: DeviceId): Promise<readonly Command[] | undefined> {
-    return this.devices.get(deviceId)?.commands.toReversed()
-  }
-
-  async awaitCommand(deviceId: DeviceId, commandId: CommandId): Promise<Command | undefined> {
-    return this.devices.get(deviceId)?.commands.find(({ id }) => id === commandId)
-  }
-
-  async broadcast(): Promise<Extract<Submitted, { kind: 'refused' }>> {
-    return { kind: 'refused', code: 'EMPTY_TARGET', detail: {} }
-  }
-
-  broadcastState = async () => undefined
-  cancelBroadcast = async () => undefined
 
   async history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
     const { deviceId, kinds, before, limit, offset = 0 } = query

@@ -19,9 +19,12 @@ export function toWindow({ page = 1, per_page: perPage = BODY_LIMITS.perPageDefa
 
 /** `url` is the request's own: the links to other pages keep its filters. */
 export function pageAnswer(data: readonly unknown[], total: number, window: Window, url: string): Answer {
-  const pages = Math.ceil(total / window.perPage)
-  const body = { data, page: window.page, per_page: window.perPage, total, total_pages: pages }
-  return answer(200, body, { 'x-total-count': String(total), link: links(url, window, pages) })
+  const body = pageBody(data, total, window)
+  return answer(200, body, { 'x-total-count': String(total), link: links(url, window, body.total_pages) })
+}
+
+export function pageBody(data: readonly unknown[], total: number, { page, perPage }: Window) {
+  return { data, page, per_page: perPage, total, total_pages: Math.ceil(total / perPage) }
 }
 
 /** [RFC 8288] Relative links: the service need not know its own public name. */

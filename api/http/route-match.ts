@@ -1,5 +1,5 @@
-// Which methods a path has, for answers to those it has not.
-import type { RouteSpec } from './route.ts'
+// How paths match: which methods one has, for answers to those it has not, and how one is also written.
+import { API, type RouteSpec } from './route.ts'
 
 /** Empty if no route has this path. HEAD comes with GET. */
 export function allowedMethods(routes: readonly RouteSpec[], path: string): readonly string[] {
@@ -13,4 +13,11 @@ function isMatch(pattern: readonly string[], levels: readonly string[]): boolean
     pattern.length === levels.length &&
     pattern.every((level, i) => (level.startsWith('{') ? levels[i] !== '' : level === levels[i]))
   )
+}
+
+const ENCODED = '%24broadcast'
+
+/** `$broadcast` is no parameter, also for clients that percent-encode its `$`. */
+export function plainUrl(url: string): string {
+  return url.startsWith(`${API}/commands/${ENCODED}`) ? url.replace(ENCODED, () => '$broadcast') : url
 }

@@ -1,6 +1,7 @@
 // Who may call what, for every route of the table: a route without a row here fails.
 import { expect, test } from 'vitest'
-import { Millis } from '../../schemas/ids.ts'
+import { BroadcastId, CommandId, type DeviceId, Millis } from '../../schemas/ids.ts'
+import type { FakeEngine } from '../http/fake-engine.ts'
 import { openHarness } from '../http/rest-harness.ts'
 
 type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
@@ -24,6 +25,17 @@ const TABLE: Readonly<Record<string, Row>> = {
   getTelemetry: [200, 200, 404, 200],
   getTelemetryHistory: [200, 200, 404, 200],
   listDeviceTypes: OPEN,
+  getShadow: [200, 200, 404, 200],
+  getShadowDelta: [200, 200, 404, 200],
+  getShadowHistory: [200, 200, 404, 200],
+  setDesiredState: [200, 200, 404, 403],
+  sendCommand: [202, 202, 404, 403],
+  listCommands: [200, 200, 404, 403],
+  getCommand: [200, 200, 404, 403],
+  cancelCommand: [200, 200, 404, 403],
+  broadcastCommand: [202, 202, 422, 403],
+  getBroadcast: [200, 200, 404, 403],
+  cancelBroadcast: [200, 200, 404, 403],
   listDeadLetters: [200, 403, 403, 403],
   livez: OPEN,
   healthz: OPEN,
@@ -40,8 +52,24 @@ const BODIES: Readonly<Record<string, object>> = {
   registerDevice: { name: 'x', type: 'simulator' },
   replaceDevice: { name: 'x', group: 'a/b' },
   editDevice: { name: 'x' },
+  setDesiredState: { a: 1 },
+  sendCommand: { command: 'go' },
+  broadcastCommand: { group: 'a', command: 'go' },
 }
 const { routes } = openHarness()
+
+function lineOf({ method, path, operationId }: (typeof routes)[number]): string {
+  const one = path.replace('{device_id}', 'r').replace('{cmd_id}', 'cmd_1').replace('{broadcast_id}', 'bc_1')
+  return `${method} ${one}${operationId === 'getTelemetryHistory' ? '?metric=m' : ''}`
+}
+
+/** A command and a broadcast of somebody else's. */
+async function fill(engine: FakeEngine, deviceId: DeviceId): Promise<void> {
+  const wish = { name: 'go' }
+  await engine.submit(deviceId, { kind: 'command', id: CommandId('cmd_1'), wish }, 'usr_else')
+  const broadcastId = BroadcastId('bc_1')
+  await engine.broadcast({ broadcastId, group: 'a/b', command: 'go', by: 'usr_else' })
+}
 
 test('every route has a row, and every row a route', () => {
   expect(Object.keys(TABLE).sort()).toEqual(routes.map(({ operationId }) => operationId).sort())
@@ -49,14 +77,14 @@ test('every route has a row, and every row a route', () => {
 
 test.each(routes.map((route) => [route.operationId, route] as const))('%s', async (name, route) => {
   const row = TABLE[name] ?? expect.fail('no row')
-  const line = `${route.method} ${route.path.replace('{device_id}', 'r')}${name.endsWith('History') ? '?metric=m' : ''}`
+  const line = lineOf(route)
   const statusFor = async (
     role: 'admin' | 'operator' | 'viewer' | undefined,
     groups: readonly string[] = [],
   ) => {
-    const { login, request, device, move } = openHarness()
+    const { login, request, device, move, engine } = openHarness()
     move({ state: 'serving' })
-    await device('r', { group: 'a/b' })
+    await fill(engine, await device('r', { group: 'a/b' }))
     const token = role === undefined ? undefined : (await login(role, { groups })).token
     return (await request(line, { token, body: BODIES[name] })).status
   }
@@ -72,7 +100,7 @@ test.each(routes.map((route) => [route.operationId, route] as const))('%s', asyn
 test.each(
   routes.filter(({ access }) => access !== 'public').map((route) => [route.operationId, route] as const),
 )('%s takes no expired, foreign, demoted or orphaned token', async (name, route) => {
-  const line = `${route.method} ${route.path.replace('{device_id}', 'r')}`
+  const line = lineOf(route)
   const { login, request, device, engine, tokens, clock } = openHarness()
   const deviceId = await device('r')
   const { token, user } = await login('admin')

@@ -4,11 +4,13 @@ import { toOpenApi } from '../http/openapi.ts'
 import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { authRoutes } from './auth.ts'
+import { commandRoutes } from './commands.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { deviceTypeRoutes } from './device-types.ts'
 import { deviceRoutes } from './devices.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
+import { shadowRoutes } from './shadows.ts'
 import { telemetryRoutes } from './telemetry.ts'
 
 export function toRoutes(
@@ -24,6 +26,8 @@ export function toRoutes(
     ...deviceTypeRoutes(services),
     ...telemetryRoutes(services),
     ...historyRoutes(services),
+    ...shadowRoutes(services),
+    ...commandRoutes(services),
     ...deadLetterRoutes(services),
     ...operationRoutes(services, {
       phase,

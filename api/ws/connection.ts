@@ -34,7 +34,7 @@ import type { Tally } from './tally.ts'
 import type { Hello, Wire, WireEvents } from './wire.ts'
 
 /** The part of the engine that /ws needs. */
-export interface SocketEngine extends Pick<Engine, 'views' | 'snapshot' | 'feed'> {
+export interface SocketEngine extends Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'feed'> {
   readonly store: Pick<Store, 'get' | 'summary' | 'list'>
   readonly users: Pick<Users, 'get'>
 }
@@ -197,7 +197,7 @@ export class Connection implements WireEvents, Subscriber {
 
   #scope(): Scope | undefined {
     const user = this.#login.user()
-    return user === undefined ? undefined : { groups: scopeOf(user) }
+    return user === undefined ? undefined : { role: user.role, groups: scopeOf(user) }
   }
 
   async #subscribe(frame: Subscribe): Promise<void> {

@@ -1,12 +1,16 @@
 // A fleet for tests: devices, people and a feed that the test drives, and a clock that only the test moves.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createCommand } from '../../engine/domain/command/create.ts'
+import { type Command, type Commands, NO_COMMANDS } from '../../engine/domain/command/record.ts'
 import type { DeviceRecord, JsonObject } from '../../engine/domain/device/record.ts'
+import { NEW_SHADOW, type Shadow } from '../../engine/domain/shadow/record.ts'
+import { setDesired } from '../../engine/domain/shadow/write.ts'
 import type { DeviceView, FeedEvent, Snapshot } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
 import type { User } from '../../engine/ports/users.ts'
-import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
+import { CommandId, type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import { isInScope } from '../auth/scope.ts'
 import { type Dial, dial, type RawClient } from './raw-client.ts'
@@ -56,6 +60,8 @@ export class FakeFleet {
   readonly time = new FakeTime()
   readonly views = new Map<DeviceId, DeviceView>()
   readonly snapshots = new Map<DeviceId, Snapshot>()
+  readonly shadows = new Map<DeviceId, Shadow>()
+  readonly commands = new Map<DeviceId, Commands>()
   readonly people = new Map<string, User>()
   readonly wishes: { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> }[] = []
   readonly tickets = new Map<string, string>()
@@ -136,6 +142,30 @@ export class FakeFleet {
     return { kind: 'telemetry', deviceId: id(name), at, data }
   }
 
+  /** Changes what is desired of a device and tells of it. */
+  desire(name: string, patch: JsonObject): FeedEvent {
+    const deviceId = id(name)
+    const now = this.time.now()
+    const by = { kind: 'user', id: 'usr_a' } as const
+    const outcome = setDesired(this.shadows.get(deviceId) ?? NEW_SHADOW, patch, { mode: 'merge', now, by })
+    if (outcome.kind !== 'changed') throw new Error(`not changed: ${outcome.kind}`)
+    this.shadows.set(deviceId, outcome.shadow)
+    return { kind: 'shadow', event: 'shadow.updated', deviceId, at: now, change: outcome.change }
+  }
+
+  /** A new command, or one whose status is moved by hand, and what is told of it. */
+  command(name: string, command: string, about: Partial<Command> = {}): FeedEvent {
+    const deviceId = id(name)
+    const at = this.time.now()
+    const before = this.commands.get(deviceId) ?? NO_COMMANDS
+    const creation = { id: CommandId(command), by: 'usr_a', now: at }
+    const known = before.find((each) => each.id === command)
+    const fresh = known ?? create(creation)
+    const moved = { ...fresh, ...about }
+    this.commands.set(deviceId, [...before.filter((each) => each !== known), moved])
+    return { kind: 'command', event: 'command.status', deviceId, at, command: moved }
+  }
+
   tell(...events: readonly FeedEvent[]): void {
     for (const listener of this.#listeners) listener(events)
   }
@@ -175,6 +205,18 @@ export class FakeFleet {
         const snapshot = this.snapshots.get(device) ?? { data: {}, timestamp: undefined }
         this.afterAnswer()
         return snapshot
+      },
+      shadow: async (device) => {
+        await this.beforeAnswer()
+        const shadow = this.views.has(device) ? (this.shadows.get(device) ?? NEW_SHADOW) : undefined
+        this.afterAnswer()
+        return shadow
+      },
+      commands: async (device) => {
+        await this.beforeAnswer()
+        const commands = this.views.has(device) ? (this.commands.get(device) ?? NO_COMMANDS) : undefined
+        this.afterAnswer()
+        return commands?.toReversed()
       },
       users: { get: (user) => this.people.get(user) },
       store: {
@@ -250,6 +292,12 @@ export async function openFakeService(
       await new Promise((resolve) => http.close(resolve))
     },
   }
+}
+
+function create(creation: Parameters<typeof createCommand>[2]): Command {
+  const outcome = createCommand(NO_COMMANDS, { name: 'go' }, creation)
+  if (outcome.kind !== 'created') throw new Error(`not created: ${outcome.kind}`)
+  return outcome.command
 }
 
 function isListed(device: DeviceRecord, { group, type, tags, within }: DeviceFilter): boolean {

@@ -164,7 +164,7 @@ describe('a scope', () => {
     const client = await service.login('vera')
     client.send({ type: 'subscribe', id: 'c', channel: 'commands' })
     expect(await client.next('error')).toMatchObject({ id: 'c', problem: { code: 'FORBIDDEN' } })
-    await subscribe(client, { id: 'x', channel: 'shadows', snapshot: true })
+    await subscribe(client, { id: 'x', channel: 'alerts', snapshot: true })
     expect(await client.next('snapshot')).toEqual({
       type: 'snapshot',
       id: 'x',

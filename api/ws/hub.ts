@@ -2,13 +2,16 @@
 // H1. Role and group scope are judged per event, at the moment of the event.
 // H2. An event is encoded at most once per choice of metrics, however many sockets take it.
 // H3. A batch of the feed ends with one flush per socket it concerned; nothing waits for a timer.
-import type { Feed } from '../../engine/index.ts'
+import type { Feed, FeedEvent } from '../../engine/index.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { isInScope } from '../auth/scope.ts'
-import { CHANNEL_OF, type FeedEvent, type NoticeSettings, SharedEvent } from './notice.ts'
+import { CHANNEL_ROLES } from './channels.ts'
+import { CHANNEL_OF, type NoticeSettings, SharedEvent } from './notice.ts'
 import type { Subscriber, Subscription } from './subscription.ts'
 
 type Kind = FeedEvent['kind']
+
+const KINDS = ['device', 'telemetry', 'shadow', 'command'] as const satisfies readonly Kind[]
 
 interface Audience {
   readonly byDevice: Map<DeviceId, Set<Subscription>>
@@ -16,12 +19,16 @@ interface Audience {
   readonly broad: Set<Subscription>
 }
 
+const newAudience = (): Audience => ({ byDevice: new Map(), broad: new Set() })
+
 export class Hub {
   readonly #feed: Feed
   readonly #settings: NoticeSettings
   readonly #audiences: Readonly<Record<Kind, Audience>> = {
-    device: { byDevice: new Map(), broad: new Set() },
-    telemetry: { byDevice: new Map(), broad: new Set() },
+    device: newAudience(),
+    telemetry: newAudience(),
+    shadow: newAudience(),
+    command: newAudience(),
   }
   readonly #stopListening: () => void
   #round = 0
@@ -30,9 +37,7 @@ export class Hub {
   constructor(feed: Feed, settings: NoticeSettings) {
     this.#feed = feed
     this.#settings = settings
-    this.#stopListening = feed.listen((events) => {
-      this.#tell(events.filter((event) => event.kind === 'device' || event.kind === 'telemetry'))
-    })
+    this.#stopListening = feed.listen((events) => this.#tell(events))
   }
 
   /** Resolves once the feed has been told of the wish: from then on no event is missed. */
@@ -81,6 +86,7 @@ export class Hub {
     for (const subscription of subscriptions) {
       const scope = subscription.owner.scopeAt(this.#round)
       if (scope === undefined || !isInScope(shared.facts?.group, scope.groups)) continue
+      if (!CHANNEL_ROLES[subscription.channel].includes(scope.role)) continue
       if (!subscription.fits(shared.facts)) continue
       const notice = shared.notice(subscription.selection)
       if (notice === undefined) continue
@@ -91,8 +97,8 @@ export class Hub {
 
   #audienceOf({ channel }: Subscription): Audience | undefined {
     // The other channels are accepted and silent: nothing feeds them yet.
-    if (channel === CHANNEL_OF.device) return this.#audiences.device
-    return channel === CHANNEL_OF.telemetry ? this.#audiences.telemetry : undefined
+    const kind = KINDS.find((known) => CHANNEL_OF[known] === channel)
+    return kind === undefined ? undefined : this.#audiences[kind]
   }
 
   /** Thousands of subscriptions may come and go together; the feed hears of them once per turn of the loop. */

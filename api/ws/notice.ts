@@ -1,14 +1,14 @@
 // A notice is one feed event as subscriptions see it: encoded once, and sent to all whom it concerns.
 import type { DeviceRecord, JsonObject } from '../../engine/domain/device/record.ts'
-import type { FeedEvent as AnyEvent } from '../../engine/index.ts'
+import { unreachable } from '../../engine/domain/unreachable.ts'
+import type { FeedEvent } from '../../engine/index.ts'
 import type { DeviceSummary, Store } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
+import { commandBody } from '../bodies/command-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
+import { shadowChangeBody } from '../bodies/shadow-body.ts'
 import { isCovered, merge, type Selection, select } from './selection.ts'
-
-/** What has a channel already. */
-export type FeedEvent = Extract<AnyEvent, { readonly kind: 'device' | 'telemetry' }>
 
 export interface Notice {
   readonly event: FeedEvent
@@ -23,9 +23,12 @@ export interface Notice {
 /** What filters and scopes look at. */
 export type Facts = Pick<DeviceRecord | DeviceSummary, 'group' | 'type' | 'tags'>
 
-export const CHANNEL_OF = { device: 'devices', telemetry: 'telemetry' } as const satisfies Readonly<
-  Record<FeedEvent['kind'], ChannelName>
->
+export const CHANNEL_OF = {
+  device: 'devices',
+  telemetry: 'telemetry',
+  shadow: 'shadows',
+  command: 'commands',
+} as const satisfies Readonly<Record<FeedEvent['kind'], ChannelName>>
 
 export interface NoticeSettings extends DeviceBodySettings {
   readonly store: Pick<Store, 'summary'>
@@ -74,7 +77,12 @@ function deviceIdOf(event: FeedEvent): DeviceId {
   return event.kind === 'device' ? event.view.device.id : event.deviceId
 }
 
-/** The one notice that stands for two of the same device: each field at its latest value by event time. */
+/** What a notice is about: of two that are about the same, the later one stands for both. */
+export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'>): string {
+  return event.kind === 'command' ? `${deviceId} ${event.command.id}` : deviceId
+}
+
+/** The one notice that stands for two of the same subject: each field at its latest value by event time. */
 export function toLatest(held: Notice, next: Notice): Notice {
   if (held.fields === undefined || next.fields === undefined) return next
   const [older, newer] = next.at < held.at ? [next, held] : [held, next]
@@ -87,9 +95,23 @@ export function toLatest(held: Notice, next: Notice): Notice {
 
 function toNotice(event: FeedEvent, settings: NoticeSettings): Notice {
   if (event.kind === 'telemetry') return toTelemetryNotice(event, event.data)
-  const { id } = event.view.device
-  const tail = tailOf(event.at, event.kind, event.event, id, JSON.stringify(deviceBody(event.view, settings)))
-  return { event, deviceId: id, at: event.at, tail, fields: undefined }
+  const deviceId = deviceIdOf(event)
+  const body = JSON.stringify(bodyOf(event, settings))
+  const tail = tailOf(event.at, event.kind, event.event, deviceId, body)
+  return { event, deviceId, at: event.at, tail, fields: undefined }
+}
+
+function bodyOf(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: NoticeSettings): object {
+  switch (event.kind) {
+    case 'device':
+      return deviceBody(event.view, settings)
+    case 'shadow':
+      return shadowChangeBody(event.change)
+    case 'command':
+      return commandBody(event.deviceId, event.command, settings.store.summary(event.deviceId)?.status)
+    default:
+      return unreachable(event)
+  }
 }
 
 function toTelemetryNotice(event: FeedEvent & { kind: 'telemetry' }, fields: JsonObject): Notice {

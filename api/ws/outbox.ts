@@ -1,10 +1,10 @@
 // What leaves one socket. A client that keeps up gets every event at once; a slow one gets the latest value of
-// each device when it has room again, and is told how much it missed.
+// each device, or command, when it has room again, and is told how much it missed.
 // O1. Nothing is sent while the wire is full, so the memory of a socket is the wire's bound plus what is held.
-// O2. Of a subscription and a device at most one notice is held. Beyond the budget only the count grows.
+// O2. Of a subscription and a subject at most one notice is held. Beyond the budget only the count grows.
 // O3. What was missed is told once, after the latest values.
 import type { Budget } from './budget.ts'
-import { type Notice, toLatest } from './notice.ts'
+import { type Notice, subjectOf, toLatest } from './notice.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Tally } from './tally.ts'
 import type { Wire } from './wire.ts'
@@ -119,15 +119,16 @@ export class Outbox {
 
   #hold(to: Addressee, notice: Notice): void {
     const behind = this.#behindOf(to)
-    const held = behind.latest.get(notice.deviceId)
+    const subject = subjectOf(notice)
+    const held = behind.latest.get(subject)
     const latest = held === undefined ? notice : toLatest(held, notice)
     if (held !== undefined) {
-      behind.latest.delete(notice.deviceId)
+      behind.latest.delete(subject)
       behind.dropped += 1
       this.#release(held)
     }
     if (this.#deps.budget.take(costOf(latest))) {
-      behind.latest.set(notice.deviceId, latest)
+      behind.latest.set(subject, latest)
       if (held !== undefined) this.#deps.tally.conflated += 1
     } else {
       behind.dropped += 1
@@ -148,9 +149,9 @@ export class Outbox {
   /** Sends what is held, then what was missed (O3). False if the wire is full before the end. */
   #catchUp(): boolean {
     for (const [to, behind] of this.#behind) {
-      for (const [deviceId, notice] of behind.latest) {
+      for (const [subject, notice] of behind.latest) {
         if (this.#deps.wire.pressure() > FULL) return false
-        behind.latest.delete(deviceId)
+        behind.latest.delete(subject)
         this.#release(notice)
         this.#send(to.frameOf(notice))
       }

@@ -1,16 +1,24 @@
 // The state a subscription starts from.
+import { isOpen } from '../../engine/domain/command/moves.ts'
+import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { toDocument } from '../../engine/domain/shadow/messages.ts'
+import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import type { DeviceView, Engine, Snapshot } from '../../engine/index.ts'
 import type { Store } from '../../engine/ports/store.ts'
 import { type DeviceId, toIso } from '../../schemas/ids.ts'
+import { COMMAND_STATUSES } from '../../schemas/vocabulary.ts'
 import { isInScope } from '../auth/scope.ts'
+import { commandBody } from '../bodies/command-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
 import type { Notice } from './notice.ts'
 import { isContained, select } from './selection.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
 export interface SnapshotDeps extends DeviceBodySettings {
-  readonly engine: Pick<Engine, 'views' | 'snapshot'> & { readonly store: Pick<Store, 'get' | 'list'> }
+  readonly engine: Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands'> & {
+    readonly store: Pick<Store, 'get' | 'list'>
+  }
   readonly limits: { readonly snapshotDevicesMax: number; readonly snapshotBytesMax: number }
 }
 
@@ -24,60 +32,122 @@ export interface Opening {
 /** Devices asked for at once: enough to fill a batch, few enough to leave room for others. */
 const ASKED_AT_ONCE = 100
 
+/** What a channel shows of each device. */
+interface Source<State> {
+  ask(devices: readonly DeviceRecord[]): Promise<readonly (State | undefined)[]>
+  /** The items of the frame; undefined for a device that is left out after all. */
+  items(device: DeviceRecord, state: State): readonly object[] | undefined
+  /** What the subscription is told later as well. */
+  isShown(notice: Notice, shown: State): boolean
+}
+
 export async function openSnapshot(
   subscription: Subscription,
   scope: Scope,
   deps: SnapshotDeps,
 ): Promise<Opening> {
-  if (subscription.channel === 'devices') return openDevices(subscription, scope, deps)
-  if (subscription.channel === 'telemetry') return openTelemetry(subscription, scope, deps)
+  const call = { subscription, scope, deps }
+  switch (subscription.channel) {
+    case 'devices':
+      return openFrom(call, devicesSource(call))
+    case 'telemetry':
+      return openFrom(call, telemetrySource(call))
+    case 'shadows':
+      return openFrom(call, shadowsSource(call))
+    case 'commands':
+      return openFrom(call, commandsSource(call))
+    default:
+      return {
+        frame: new Page(subscription.id, { total: 0, listed: 0 }, deps.limits).close(),
+        isShown: () => false,
+      }
+  }
+}
+
+interface Call {
+  readonly subscription: Subscription
+  readonly scope: Scope
+  readonly deps: SnapshotDeps
+}
+
+async function openFrom<State>(
+  { subscription, scope, deps }: Call,
+  { ask, items, isShown }: Source<State>,
+): Promise<Opening> {
+  const { devices, total } = listDevices(subscription, scope, deps)
+  const page = new Page(subscription.id, { total, listed: devices.length }, deps.limits)
+  const shown = new Map<DeviceId, State>()
+  for (const some of chunks(devices)) {
+    const states = await ask(some)
+    for (const [index, device] of some.entries()) {
+      const state = states[index]
+      const found = state === undefined ? undefined : items(device, state)
+      if (state === undefined || found === undefined) continue
+      if (!page.add(found.map((item) => JSON.stringify(item)))) break
+      shown.set(device.id, state)
+    }
+    if (page.isFull) break
+  }
+  return { frame: page.close(), isShown: untilFirstNew(shown, isShown) }
+}
+
+function devicesSource({ subscription, scope, deps }: Call): Source<DeviceView> {
   return {
-    frame: new Page(subscription.id, { total: 0, listed: 0 }, deps.limits).close(),
-    isShown: () => false,
-  }
-}
-
-async function openDevices(subscription: Subscription, scope: Scope, deps: SnapshotDeps): Promise<Opening> {
-  const { devices, total } = listDevices(subscription, scope, deps)
-  const page = new Page(subscription.id, { total, listed: devices.length }, deps.limits)
-  const shown = new Map<DeviceId, DeviceView>()
-  for (const some of chunks(devices)) {
-    const views = await deps.engine.views(some.map(({ id }) => id))
-    for (const view of views) {
+    ask: (devices) => deps.engine.views(devices.map(({ id }) => id)),
+    items(_, view) {
       // The world moved while we waited: the device may have left the filter or the scope.
-      if (
-        view === undefined ||
-        !isInScope(view.device.group, scope.groups) ||
-        !subscription.fits(view.device)
-      )
-        continue
-      if (!page.add(JSON.stringify(deviceBody(view, deps)))) break
-      shown.set(view.device.id, view)
-    }
-    if (page.isFull) break
+      const isSeen = isInScope(view.device.group, scope.groups) && subscription.fits(view.device)
+      return isSeen ? [deviceBody(view, deps)] : undefined
+    },
+    isShown: isDeviceShown,
   }
-  return { frame: page.close(), isShown: untilFirstNew(shown, isDeviceShown) }
 }
 
-async function openTelemetry(subscription: Subscription, scope: Scope, deps: SnapshotDeps): Promise<Opening> {
-  const { devices, total } = listDevices(subscription, scope, deps)
-  const page = new Page(subscription.id, { total, listed: devices.length }, deps.limits)
-  const shown = new Map<DeviceId, Snapshot>()
-  for (const some of chunks(devices)) {
-    const snapshots = await Promise.all(some.map(({ id }) => deps.engine.snapshot(id)))
-    for (const [index, snapshot] of snapshots.entries()) {
-      const device = some[index]
-      if (snapshot === undefined || device === undefined) continue
-      const { timestamp } = snapshot
-      const { selection } = subscription
-      const data = selection === undefined ? snapshot.data : (select(snapshot.data, selection.names) ?? {})
+function telemetrySource({ subscription: { selection }, deps }: Call): Source<Snapshot> {
+  return {
+    async ask(devices) {
+      const snapshots = await Promise.all(devices.map(({ id }) => deps.engine.snapshot(id)))
+      return snapshots.map((snapshot) => {
+        if (snapshot === undefined || selection === undefined) return snapshot
+        return { ...snapshot, data: select(snapshot.data, selection.names) ?? {} }
+      })
+    },
+    items({ id }, { data, timestamp }) {
       const at = timestamp === undefined ? null : toIso(timestamp)
-      if (!page.add(JSON.stringify({ device_id: device.id, timestamp: at, data }))) break
-      shown.set(device.id, { data, timestamp })
-    }
-    if (page.isFull) break
+      return [{ device_id: id, timestamp: at, data }]
+    },
+    isShown: isReportShown,
   }
-  return { frame: page.close(), isShown: untilFirstNew(shown, isReportShown) }
+}
+
+function shadowsSource({ deps }: Call): Source<Shadow> {
+  return {
+    ask: (devices) => Promise.all(devices.map(({ id }) => deps.engine.shadow(id))),
+    items: ({ id }, shadow) => [toDocument(id, shadow)],
+    isShown: ({ event }, shown) => event.kind === 'shadow' && event.change.version <= shown.version,
+  }
+}
+
+/** Those that are not finished. */
+function commandsSource({ deps }: Call): Source<readonly Command[]> {
+  return {
+    async ask(devices) {
+      const all = await Promise.all(devices.map(({ id }) => deps.engine.commands(id)))
+      return all.map((commands) => commands?.filter(({ status }) => isOpen(status)))
+    },
+    items: ({ id, status }, commands) => commands.map((command) => commandBody(id, command, status)),
+    isShown({ event }, shown) {
+      if (event.kind !== 'command') return false
+      const now = shown.find(({ id }) => id === event.command.id)
+      return now !== undefined && !isFurther(event.command, now)
+    },
+  }
+}
+
+/** Statuses come in the order of their list. */
+function isFurther(command: Command, than: Command): boolean {
+  const steps = COMMAND_STATUSES.indexOf(command.status) - COMMAND_STATUSES.indexOf(than.status)
+  return steps === 0 ? (command.progress ?? -1) > (than.progress ?? -1) : steps > 0
 }
 
 function listDevices(
@@ -155,10 +225,11 @@ class Page {
     this.#bytesMax = limits.snapshotBytesMax
   }
 
-  add(item: string): boolean {
-    this.#bytes += Buffer.byteLength(item) + 1
+  /** All or none. */
+  add(items: readonly string[]): boolean {
+    for (const item of items) this.#bytes += Buffer.byteLength(item) + 1
     this.isFull = this.#bytes > this.#bytesMax
-    if (!this.isFull) this.#items.push(item)
+    if (!this.isFull) this.#items.push(...items)
     return !this.isFull
   }
 

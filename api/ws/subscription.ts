@@ -1,6 +1,7 @@
 // One subscription of one socket: which events it takes, and when it takes them.
 // Until it is released, events wait; those that its snapshot already shows are then left out.
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import type { Role } from '../../schemas/vocabulary.ts'
 import type { SocketFilter, Subscribe } from '../../schemas/ws.ts'
 import { isInScope } from '../auth/scope.ts'
 import type { Facts, Notice } from './notice.ts'
@@ -8,8 +9,10 @@ import { type Addressee, HELD_COST_BYTES, type Outbox } from './outbox.ts'
 import type { Selection } from './selection.ts'
 import { Throttle, type ThrottleDeps } from './throttle.ts'
 
-/** Group subtrees; undefined is everything. */
+/** What a user may see. */
 export interface Scope {
+  readonly role: Role
+  /** Group subtrees; undefined is everything. */
   readonly groups: readonly string[] | undefined
 }
 

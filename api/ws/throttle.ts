@@ -1,8 +1,7 @@
-// At most one notice per device and interval; the last one of an interval is always sent, at its end.
+// At most one notice per subject (a device, or a command) and interval; the last one of an interval is always sent, at its end.
 import type { Clock } from '../../engine/ports/clock.ts'
-import type { DeviceId } from '../../schemas/ids.ts'
 import type { Budget } from './budget.ts'
-import { type Notice, toLatest } from './notice.ts'
+import { type Notice, subjectOf, toLatest } from './notice.ts'
 import { HELD_COST_BYTES } from './outbox.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Tally } from './tally.ts'
@@ -30,7 +29,7 @@ export class Throttle {
   readonly #intervalMs: number
   readonly #deps: ThrottleDeps
   /** In the order of their last sends: all intervals are equal, so the first is due first. */
-  readonly #turns = new Map<DeviceId, Turn>()
+  readonly #turns = new Map<string, Turn>()
   #stopTimer: (() => void) | undefined
 
   constructor(intervalMs: number, deps: ThrottleDeps) {
@@ -40,7 +39,7 @@ export class Throttle {
 
   take(notice: Notice): void {
     const now = this.#deps.clock.ticks()
-    const turn = this.#turns.get(notice.deviceId)
+    const turn = this.#turns.get(subjectOf(notice))
     if (turn === undefined || (turn.waiting === undefined && now >= turn.dueAt)) this.#start(notice, now)
     else this.#keep(turn, notice, now)
   }
@@ -53,13 +52,14 @@ export class Throttle {
   }
 
   #start(notice: Notice, now: number): void {
-    this.#drop(notice.deviceId)
+    const subject = subjectOf(notice)
+    this.#drop(subject)
     this.#dropIdle(now)
     if (!this.#deps.budget.take(HELD_COST_BYTES)) {
       this.#deps.miss()
       return
     }
-    this.#turns.set(notice.deviceId, { dueAt: now + this.#intervalMs, waiting: undefined })
+    this.#turns.set(subject, { dueAt: now + this.#intervalMs, waiting: undefined })
     this.#deps.send(notice)
   }
 
@@ -76,9 +76,9 @@ export class Throttle {
   #sweep(): void {
     this.#stopTimer = undefined
     const now = this.#deps.clock.ticks()
-    for (const [deviceId, turn] of this.#turns) {
+    for (const [subject, turn] of this.#turns) {
       if (turn.dueAt > now) break
-      this.#drop(deviceId)
+      this.#drop(subject)
       if (turn.waiting !== undefined) this.#start(turn.waiting, now)
     }
     this.#deps.flush()
@@ -96,17 +96,17 @@ export class Throttle {
   /** Without a timer the turns that are over would stay. */
   #dropIdle(now: number): void {
     let looked = 0
-    for (const [deviceId, turn] of this.#turns) {
+    for (const [subject, turn] of this.#turns) {
       looked += 1
       if (looked > 2 || turn.dueAt > now || turn.waiting !== undefined) return
-      this.#drop(deviceId)
+      this.#drop(subject)
     }
   }
 
-  #drop(deviceId: DeviceId): void {
-    const turn = this.#turns.get(deviceId)
+  #drop(subject: string): void {
+    const turn = this.#turns.get(subject)
     if (turn === undefined) return
-    this.#turns.delete(deviceId)
+    this.#turns.delete(subject)
     this.#deps.budget.give(costOf(turn))
   }
 }

@@ -193,4 +193,10 @@ describe('what is kept', () => {
     const bound = LIMITS.commandsLateMax + LIMITS.commandsKeptMax
     expect(trimCommands(many(500, { status: 'expired' }), at(60_000))).toHaveLength(bound)
   })
+
+  test('is a finished command with a key for a day, up to a bound', () => {
+    const commands = many(100, { status: 'completed', idempotencyKey: 'k' })
+    expect(trimCommands(commands, at(LIMITS.commandKeptMs - 1))).toBe(commands)
+    expect(trimCommands(commands, at(LIMITS.commandKeptMs))).toHaveLength(LIMITS.commandsKeptMax)
+  })
 })

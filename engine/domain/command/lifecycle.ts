@@ -104,7 +104,8 @@ export function expireCommands(commands: Commands, now: Millis): CommandsChange 
 }
 
 /** Bounds what is kept of finished commands; those that leave are in the history since they finished. Expired ones
- *  stay while a late result counts, cancelled ones while the device must be told, both up to a bound. */
+ *  stay while a late result counts, cancelled ones while the device must be told, those with a key while it may come
+ *  again: all of these up to a bound. */
 export function trimCommands(commands: Commands, now: Millis): Commands {
   if (commands.length <= LIMITS.commandsKeptMax) return commands
   let kept = LIMITS.commandsKeptMax
@@ -118,8 +119,9 @@ export function trimCommands(commands: Commands, now: Millis): Commands {
   return staying.length === commands.length ? commands : staying
 }
 
-function isAwaited({ status, expiresAt, notice }: Command, now: Millis): boolean {
+function isAwaited({ status, expiresAt, notice, idempotencyKey, createdAt }: Command, now: Millis): boolean {
   if (status === 'expired') return expiresAt + LIMITS.commandLateMs > now
+  if (idempotencyKey !== undefined && createdAt + LIMITS.commandKeptMs > now) return true
   return notice !== undefined && notice.deliveredAt === undefined && notice.expiresAt > now
 }
 

@@ -1,0 +1,22 @@
+// A broadcast as REST shows it.
+import { type Broadcast, broadcastStatus, type StatusCounts } from '../../engine/domain/command/broadcast.ts'
+import { toIso } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json-schema.ts'
+
+export function broadcastBody(broadcast: Broadcast, counts: StatusCounts | undefined) {
+  const data: JsonObject = broadcast.data
+  return {
+    broadcast_id: broadcast.id,
+    group: broadcast.group,
+    command: broadcast.name,
+    data,
+    priority: broadcast.priority,
+    timeout_sec: broadcast.timeoutSec ?? null,
+    status: counts === undefined ? 'pending' : broadcastStatus(counts),
+    total: broadcast.total,
+    accepted: broadcast.accepted,
+    skipped: broadcast.skipped.map(({ deviceId, reason }) => ({ device_id: deviceId, reason })),
+    created_at: toIso(broadcast.createdAt),
+    created_by: broadcast.createdBy,
+  }
+}

@@ -1,0 +1,53 @@
+// A command as REST and /ws show it.
+import { heldReason } from '../../engine/domain/command/lanes.ts'
+import type { Command, CommandResult } from '../../engine/domain/command/record.ts'
+import type { CommandBody } from '../../schemas/command.ts'
+import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
+import type { DeviceStatus } from '../../schemas/vocabulary.ts'
+
+export function commandBody(
+  deviceId: DeviceId,
+  command: Command,
+  deviceStatus: DeviceStatus | undefined,
+): CommandBody {
+  const { delivery, progress, resultBytesOmitted } = command
+  return {
+    command_id: command.id,
+    device_id: deviceId,
+    command: command.name,
+    data: command.data,
+    status: command.status,
+    held_reason: (deviceStatus === undefined ? undefined : heldReason(command, deviceStatus)) ?? null,
+    priority: command.priority,
+    timeout_sec: command.timeoutSec,
+    created_at: toIso(command.createdAt),
+    created_by: command.createdBy,
+    expires_at: toIso(command.expiresAt),
+    delivered_at: isoOrNull(command.deliveredAt),
+    acked_at: isoOrNull(command.ackedAt),
+    completed_at: isoOrNull(command.completedAt),
+    cancelled_at: isoOrNull(command.cancelledAt),
+    cancelled_by: command.cancelledBy ?? null,
+    progress: progress ?? null,
+    ...resultBody(command),
+    result_bytes_omitted: resultBytesOmitted ?? null,
+    attempts: delivery.attempts,
+    late: command.late,
+    conflicts: command.conflicts.map((conflict) => ({
+      status: conflict.status,
+      at: toIso(conflict.at),
+      ...resultBody(conflict),
+    })),
+    broadcast_id: command.broadcastId ?? null,
+  }
+}
+
+function resultBody({ executedAt, result, error }: CommandResult) {
+  return {
+    executed_at: isoOrNull(executedAt),
+    result: result ?? null,
+    error: error === undefined ? null : { code: error.code, message: error.message },
+  }
+}
+
+const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))

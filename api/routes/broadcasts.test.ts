@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest'
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import { openHarness } from '../http/rest-harness.ts'
+
+const PATH = '/api/v1/commands/$broadcast'
+const TYPES: DeviceTypes = new Map([
+  [
+    'lamp',
+    {
+      name: 'lamp',
+      displayName: 'Lamp',
+      icon: undefined,
+      telemetry: [],
+      commands: [
+        {
+          name: 'dim',
+          description: undefined,
+          parameters: [
+            { name: 'to', type: 'integer', required: true, description: undefined, min: 0, max: 9 },
+          ],
+        },
+      ],
+      statusFields: [],
+    },
+  ],
+])
+
+async function openFleet() {
+  const harness = openHarness({ customTypes: TYPES })
+  await harness.device('r1', { group: 'w/a' })
+  await harness.device('r2', { group: 'w/a/x' })
+  await harness.device('r3', { group: 'w/b' })
+  await harness.device('r4', { group: 'wa' })
+  const as = async (role: 'admin' | 'operator', groups: readonly string[] = []) => {
+    const { token, user } = await harness.login(role, { groups })
+    const send = (line: string, body?: unknown, headers: Record<string, string> = {}) =>
+      harness.request(line, { token, body, headers })
+    return { send, user }
+  }
+  return { ...harness, as, ...(await as('admin')) }
+}
+
+const idsOf = (body: { commands: { data: readonly { device_id: string }[] } }) =>
+  body.commands.data.map((each) => each.device_id)
+
+describe('a broadcast', () => {
+  test('reaches the group and those below it, and nobody else', async () => {
+    const { send } = await openFleet()
+    const { status, body, headers } = await send(`POST ${PATH}`, {
+      group: 'w/a',
+      command: 'stop',
+      priority: 'critical',
+    })
+    expect(status).toBe(202)
+    expect(body).toMatchObject({
+      broadcast_id: expect.stringMatching(/^bc_/),
+      group: 'w/a',
+      command: 'stop',
+      priority: 'critical',
+      status: 'pending',
+      total: 2,
+      accepted: 2,
+      skipped: [],
+      created_at: '2026-03-01T12:00:00.500Z',
+    })
+    expect(headers['location']).toBe(`${PATH}/${body.broadcast_id}`)
+    const state = (await send(`GET ${headers['location']}`)).body
+    expect(idsOf(state)).toEqual(['r1', 'r2'])
+    expect(state).toMatchObject({
+      status: 'pending',
+      counts: { pending: 2, completed: 0 },
+      commands: { total: 2, page: 1, data: [{ broadcast_id: body.broadcast_id, priority: 'critical' }, {}] },
+    })
+  })
+
+  test('tells whom it skipped and why', async () => {
+    const { send, device, engine } = await openFleet()
+    await device('l1', { group: 'w/a', type: 'lamp' })
+    const gone = await device('r0', { group: 'w/a' })
+    await engine.submit(gone, { kind: 'decommission' }, 'usr_x')
+    const skippedBy = async (command: string, data = {}) =>
+      (await send(`POST ${PATH}`, { group: 'w/a', command, data })).body.skipped
+    const retired = { device_id: 'r0', reason: 'decommissioned' }
+    expect(await skippedBy('stop')).toEqual(
+      expect.arrayContaining([retired, { device_id: 'l1', reason: 'unknown_command' }]),
+    )
+    expect(await skippedBy('dim', { to: 10 })).toContainEqual({
+      device_id: 'l1',
+      reason: 'invalid_parameters',
+    })
+    expect(await skippedBy('dim', { to: 1 })).toEqual([retired])
+  })
+
+  test.each(['nobody', 'w/c', 'W/A', 'w/a2'])('to %s, where there is nobody: 422', async (group) => {
+    const { send } = await openFleet()
+    const { status, body } = await send(`POST ${PATH}`, { group, command: 'stop' })
+    expect([status, body.code]).toEqual([422, 'EMPTY_TARGET'])
+  })
+
+  test.each([
+    '',
+    '/',
+    'w/',
+    '/w',
+    'w//a',
+    'w/+',
+    'w/#',
+    'w a',
+    'ｗ/a',
+    'w/а',
+    'w∕a',
+    'w/\ud800',
+    '$broadcast',
+    'a/b/c/d/e/f/g/h/i',
+    'x'.repeat(257),
+  ])('to a group that cannot be: %j: 422', async (group) => {
+    const { send } = await openFleet()
+    const { status, body } = await send(`POST ${PATH}`, { group, command: 'stop' })
+    expect([status, body.code, body.errors[0].path]).toEqual([422, 'VALIDATION_FAILED', '/group'])
+  })
+
+  test.each([
+    [{ command: 'stop' }, '/group'],
+    [{ group: 'w', command: '$cancel' }, '/command'],
+    [{ group: 'w', command: 'go', data: { '': 1 } }, '/data/'],
+    [{ group: 'w', command: 'go', timeout_sec: -1 }, '/timeout_sec'],
+  ])('refuses %j', async (body, path) => {
+    const { send } = await openFleet()
+    const answered = await send(`POST ${PATH}`, body)
+    expect(answered.body.errors).toContainEqual(expect.objectContaining({ path }))
+  })
+
+  test('of an operator stays within their groups', async () => {
+    const { as } = await openFleet()
+    const { send } = await as('operator', ['w/a'])
+    const { body, headers } = await send(`POST ${PATH}`, { group: 'w', command: 'stop' })
+    expect(body).toMatchObject({ total: 2, accepted: 2 })
+    expect(idsOf((await send(`GET ${headers['location']}`)).body)).toEqual(['r1', 'r2'])
+    const other = await send(`POST ${PATH}`, { group: 'w/b', command: 'stop' })
+    expect([other.status, other.body.total]).toEqual([422, 0])
+  })
+
+  test('is seen by its sender and by those who may see all of its group', async () => {
+    const { as } = await openFleet()
+    const sender = await as('operator', ['w/a'])
+    const { headers } = await sender.send(`POST ${PATH}`, { group: 'w', command: 'stop' })
+    const statusFor = async (groups: readonly string[]) => {
+      const { send } = await as('operator', groups)
+      return (await send(`GET ${headers['location']}`)).status
+    }
+    expect([await statusFor([]), await statusFor(['w']), await statusFor(['w/b'])]).toEqual([200, 200, 404])
+    const stranger = await as('operator', ['w/b'])
+    expect((await stranger.send(`DELETE ${headers['location']}`)).status).toBe(404)
+    expect((await sender.send(`GET ${headers['location']}`)).body.counts.pending).toBe(2)
+  })
+
+  test('is shown in pages', async () => {
+    const { send } = await openFleet()
+    const { headers } = await send(`POST ${PATH}`, { group: 'w', command: 'stop' })
+    const { body } = await send(`GET ${headers['location']}?page=2&per_page=2`)
+    expect(idsOf(body)).toEqual(['r3'])
+    expect(body.commands).toMatchObject({ page: 2, per_page: 2, total: 3, total_pages: 2 })
+  })
+
+  test('is cancelled as a whole, as often as one likes', async () => {
+    const { send } = await openFleet()
+    const { headers } = await send(`POST ${PATH}`, { group: 'w/a', command: 'stop' })
+    for (let i = 0; i < 2; i++) {
+      const { status, body } = await send(`DELETE ${headers['location']}`)
+      expect([status, body.status, body.counts.cancelled]).toEqual([200, 'cancelled', 2])
+    }
+  })
+
+  test('with a key is sent once', async () => {
+    const { send, engine } = await openFleet()
+    const key = { 'idempotency-key': 'k1' }
+    const body = { group: 'w/a', command: 'stop' }
+    const first = await send(`POST ${PATH}`, body, key)
+    const again = await send(`POST ${PATH}`, body, key)
+    expect(again.body).toEqual(first.body)
+    const commands = [...engine.devices.values()].flatMap((device) => device.commands)
+    expect(commands).toHaveLength(2)
+    const other = await send(`POST ${PATH}`, { ...body, command: 'go' }, key)
+    expect([other.status, other.body.code]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED'])
+  })
+})
+
+describe('its path', () => {
+  test('is no device’s, also when $ is percent-encoded', async () => {
+    const { send } = await openFleet()
+    const encoded = PATH.replace('$', '%24')
+    const { status, headers } = await send(`POST ${encoded}`, { group: 'w', command: 'stop' })
+    expect([status, headers['location']]).toEqual([202, expect.stringContaining(`${PATH}/bc_`)])
+    const one = String(headers['location']).replace('$', '%24')
+    expect((await send(`GET ${one}`)).status).toBe(200)
+  })
+
+  test.each([
+    `GET ${PATH}`,
+    `GET ${PATH}/bc_none`,
+    `DELETE ${PATH}/bc_none`,
+    `DELETE ${PATH}/${'x'.repeat(1_000)}`,
+  ])('%s: 404', async (line) => {
+    const { send } = await openFleet()
+    expect((await send(line)).status).toBe(404)
+  })
+})
+
+test('the device types are listed, built-in ones first', async () => {
+  const { send } = await openFleet()
+  const { body } = await send('GET /api/v1/device-types')
+  expect(body.data.map((each: { name: string }) => each.name)).toEqual([
+    'ros2_robot',
+    'micro_ros_mcu',
+    'mqtt_device',
+    'gateway',
+    'simulator',
+    'lamp',
+  ])
+  expect(body.data.at(-1)).toMatchObject({
+    built_in: false,
+    display_name: 'Lamp',
+    commands: [
+      { name: 'dim', parameters: [{ name: 'to', type: 'integer', min: 0, max: 9, required: true }] },
+    ],
+  })
+})

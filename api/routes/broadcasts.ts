@@ -1,0 +1,161 @@
+// /commands/$broadcast: one command to every device of a group.
+import type { Broadcast } from '../../engine/domain/command/broadcast.ts'
+import { isEqual } from '../../engine/domain/shadow/json-object.ts'
+import type { BroadcastState } from '../../engine/ports/engine.ts'
+import type { User } from '../../engine/ports/users.ts'
+import {
+  BroadcastBody,
+  BroadcastParams,
+  BroadcastQuery,
+  BroadcastStateBody,
+  BroadcastWishBody,
+} from '../../schemas/command.ts'
+import { BroadcastId } from '../../schemas/ids.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
+import { broadcastBody } from '../bodies/broadcast-body.ts'
+import { commandBody } from '../bodies/command-body.ts'
+import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
+import { idOfKey, parseIdempotencyKey } from '../http/idempotency-key.ts'
+import { pageBody, toWindow, type Window } from '../http/paging.ts'
+import { API, type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { unfitness, wishRefusal } from './command-checks.ts'
+
+const PATH = `${API}/commands/$broadcast`
+const SHARED = { tag: 'commands', access: ['admin', 'operator'] } as const
+
+export function broadcastRoutes(services: Services): readonly Route[] {
+  const { engine } = services
+  const one = {
+    ...SHARED,
+    path: `${PATH}/{broadcast_id}`,
+    params: BroadcastParams,
+    query: BroadcastQuery,
+    replies: { 200: BroadcastStateBody },
+    refusals: ['NOT_FOUND'],
+  } as const
+  return [
+    route({
+      ...SHARED,
+      method: 'POST',
+      path: PATH,
+      operationId: 'broadcastCommand',
+      summary: 'Send a command to every device of a group and of the groups below it',
+      body: BroadcastWishBody,
+      replies: { 202: BroadcastBody },
+      refusals: ['EMPTY_TARGET', 'IDEMPOTENCY_KEY_REUSED'],
+      handle: ({ body, user, header }) =>
+        broadcast(services, { body, user, keyHeader: header('idempotency-key') }),
+    }),
+    route({
+      ...one,
+      method: 'GET',
+      operationId: 'getBroadcast',
+      summary: 'What became of a broadcast: counts by status, and its commands',
+      async handle({ params, query, user }) {
+        const window = toWindow(query)
+        const state = await visibleState(services, { id: BroadcastId(params.broadcast_id), user, window })
+        return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, window)
+      },
+    }),
+    route({
+      ...one,
+      method: 'DELETE',
+      operationId: 'cancelBroadcast',
+      summary: 'Cancel the commands of a broadcast that are not finished',
+      async handle({ params, query, user }) {
+        const window = toWindow(query)
+        const call = { id: BroadcastId(params.broadcast_id), user, window }
+        if ((await visibleState(services, call)) === undefined) return noSuchBroadcast()
+        await engine.cancelBroadcast(call.id, user.id)
+        const state = await visibleState(services, call)
+        return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, window)
+      },
+    }),
+  ]
+}
+
+interface BroadcastCall {
+  readonly body: BroadcastWishBody
+  readonly user: User
+  readonly keyHeader: string | undefined
+}
+
+async function broadcast(
+  services: Services,
+  { body, user, keyHeader }: BroadcastCall,
+): Promise<Answer | Refusal> {
+  const { engine, ids, deviceTypes } = services
+  // Whether a device's type takes it differs from device to device: those that do not are skipped.
+  const refusal = wishRefusal(body, undefined) ?? reservedName(body.command)
+  if (refusal !== undefined) return refusal
+  const key = parseIdempotencyKey(keyHeader, user.id)
+  if (key.kind === 'unreadable') return key.refusal
+  const id = key.key === undefined ? ids.next('bc_') : idOfKey('bc_', key.key)
+  const outcome = await engine.broadcast({
+    broadcastId: BroadcastId(id),
+    group: body.group,
+    command: body.command,
+    data: body.data ?? undefined,
+    priority: body.priority,
+    timeoutSec: body.timeout_sec,
+    by: user.id,
+    within: scopeOf(user),
+    unfit: (type) => unfitness(body, deviceTypes.defined.get(type)),
+  })
+  if (outcome.kind === 'refused') return outcome
+  if (!isSame(outcome.broadcast, body))
+    return refused('IDEMPOTENCY_KEY_REUSED', {
+      message: 'this Idempotency-Key came with another broadcast before',
+    })
+  return answer(202, broadcastBody(outcome.broadcast, undefined), { location: `${PATH}/${id}` })
+}
+
+function reservedName(name: string): Refusal | undefined {
+  if (!name.startsWith('$')) return undefined
+  return refused('VALIDATION_FAILED', {
+    message: 'names that begin with $ are the service’s own',
+    errors: [{ path: '/command', in: 'body', code: 'NOT_ALLOWED', message: 'begins with $' }],
+  })
+}
+
+function isSame(made: Broadcast, body: BroadcastWishBody): boolean {
+  return (
+    made.group === body.group &&
+    made.name === body.command &&
+    made.priority === (body.priority ?? 'normal') &&
+    made.timeoutSec === body.timeout_sec &&
+    isEqual(made.data, body.data ?? {})
+  )
+}
+
+interface StateCall {
+  readonly id: BroadcastId
+  readonly user: User
+  readonly window: Window
+}
+
+/** Whoever sent it sees it, and who may see all of its group. */
+async function visibleState(
+  { engine }: Services,
+  { id, user, window }: StateCall,
+): Promise<BroadcastState | undefined> {
+  const state = await engine.broadcastState(id, { offset: window.offset, limit: window.perPage })
+  if (state === undefined) return undefined
+  const { createdBy, group } = state.broadcast
+  return createdBy === user.id || isInScope(group, scopeOf(user)) ? state : undefined
+}
+
+function stateAnswer({ engine }: Services, state: BroadcastState, window: Window): Answer {
+  const { broadcast: made, commands } = state
+  const bodies = commands.map(({ deviceId, command }) =>
+    commandBody(deviceId, command, engine.store.summary(deviceId)?.status),
+  )
+  return answer(200, {
+    ...broadcastBody(made, state.counts),
+    counts: state.counts,
+    commands: pageBody(bodies, made.accepted, window),
+  })
+}
+
+const noSuchBroadcast = () => refused('NOT_FOUND', { message: 'no such broadcast' })

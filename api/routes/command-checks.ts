@@ -1,0 +1,62 @@
+// What a schema cannot say about a command, and which commands a list is asked for.
+import type { BroadcastMember } from '../../engine/domain/command/broadcast.ts'
+import type { DeviceType } from '../../engine/domain/device-type/definition.ts'
+import { validateCommand } from '../../engine/domain/device-type/validate-command.ts'
+import { checkState } from '../../engine/domain/shadow/state-check.ts'
+import type { CommandWishBody } from '../../schemas/command.ts'
+import type { FieldError } from '../../schemas/problem.ts'
+import { COMMAND_STATUSES, type CommandStatus } from '../../schemas/vocabulary.ts'
+import { invalid, type Refusal, refused } from '../http/answer.ts'
+
+type Wish = Pick<CommandWishBody, 'command' | 'data'>
+
+/** `type` is undefined for devices that take any command. */
+export function wishRefusal(wish: Wish, type: DeviceType | undefined): Refusal | undefined {
+  const mistakes = checkState(wish.data ?? {}).map((error) => ({ ...error, path: `/data${error.path}` }))
+  const errors = mistakes.length > 0 ? mistakes : mismatches(wish, type)
+  const [first] = errors
+  if (first === undefined) return undefined
+  const code = first.code === 'UNKNOWN_COMMAND' ? 'UNKNOWN_COMMAND' : 'VALIDATION_FAILED'
+  return refused(code, { message: `${first.path}: ${first.message}`, errors: errors.map(inBody) })
+}
+
+/** Why devices of a type are left out of a broadcast. */
+export function unfitness(wish: Wish, type: DeviceType | undefined): BroadcastMember['unfit'] {
+  const [first] = mismatches(wish, type)
+  if (first === undefined) return undefined
+  return first.code === 'UNKNOWN_COMMAND' ? 'unknown_command' : 'invalid_parameters'
+}
+
+function mismatches({ command, data }: Wish, type: DeviceType | undefined): readonly FieldError[] {
+  return type === undefined ? [] : validateCommand(type, command, data ?? {})
+}
+
+const inBody = (error: FieldError): FieldError => ({ ...error, in: 'body' })
+
+/** Undefined statuses: all of them. */
+export interface Statuses {
+  readonly kind: 'statuses'
+  readonly statuses: ReadonlySet<CommandStatus> | undefined
+}
+
+/** [contract 1.3] `acked` means acknowledged: what is completed is that, too. */
+export function parseStatuses(texts: readonly string[] | undefined): Statuses | Refusal {
+  if (texts === undefined) return { kind: 'statuses', statuses: undefined }
+  const statuses = new Set<CommandStatus>()
+  for (const word of texts.flatMap((text) => text.split(','))) {
+    const status = COMMAND_STATUSES.find((known) => known === word.trim())
+    if (status === undefined)
+      return invalid('/status', {
+        code: 'NOT_ALLOWED',
+        message: `must be some of ${COMMAND_STATUSES.join(', ')}`,
+        in: 'query',
+      })
+    statuses.add(status)
+    if (status === 'acked') statuses.add('completed')
+  }
+  return { kind: 'statuses', statuses }
+}
+
+export function isMember({ statuses }: Statuses, status: CommandStatus): boolean {
+  return statuses?.has(status) ?? true
+}

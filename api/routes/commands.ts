@@ -1,0 +1,191 @@
+// /commands/{device_id}: requests to one device. Whoever may not send them may not see them either.
+import { isOpen } from '../../engine/domain/command/moves.ts'
+import type { Command } from '../../engine/domain/command/record.ts'
+import type { DeviceSummary } from '../../engine/ports/store.ts'
+import type { User } from '../../engine/ports/users.ts'
+import {
+  CommandBody,
+  CommandListQuery,
+  CommandPage,
+  CommandParams,
+  CommandWishBody,
+  WaitQuery,
+} from '../../schemas/command.ts'
+import { DeviceParams } from '../../schemas/device.ts'
+import { CommandId } from '../../schemas/ids.ts'
+import { commandBody } from '../bodies/command-body.ts'
+import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
+import { parseIdempotencyKey } from '../http/idempotency-key.ts'
+import { pageAnswer, toWindow } from '../http/paging.ts'
+import { API, type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { readWait } from '../http/wait.ts'
+import { broadcastRoutes } from './broadcasts.ts'
+import { isMember, parseStatuses, wishRefusal } from './command-checks.ts'
+import { noSuchDevice, visibleId } from './device-answers.ts'
+import { findPastCommand } from './past-command.ts'
+
+const PATH = `${API}/commands/{device_id}`
+const ONE = `${PATH}/{cmd_id}`
+const SHARED = { tag: 'commands', access: ['admin', 'operator'] } as const
+const COMMAND_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+export function commandRoutes(services: Services): readonly Route[] {
+  return [...broadcastRoutes(services), ...collectionRoutes(services), ...oneRoutes(services)]
+}
+
+function collectionRoutes(services: Services): readonly Route[] {
+  const { engine } = services
+  return [
+    route({
+      ...SHARED,
+      method: 'POST',
+      path: PATH,
+      operationId: 'sendCommand',
+      summary: 'Send a command to a device; an Idempotency-Key makes repeating it safe for 24 hours',
+      params: DeviceParams,
+      query: WaitQuery,
+      body: CommandWishBody,
+      replies: { 200: CommandBody, 202: CommandBody },
+      refusals: [
+        'NOT_FOUND',
+        'DEVICE_DECOMMISSIONED',
+        'UNKNOWN_COMMAND',
+        'IDEMPOTENCY_KEY_REUSED',
+        'COMMAND_QUEUE_FULL',
+      ],
+      handle: ({ params, query, body, user, header }) =>
+        send(services, { text: params.device_id, body, user, waitSec: query.wait, header }),
+    }),
+    route({
+      ...SHARED,
+      method: 'GET',
+      path: PATH,
+      operationId: 'listCommands',
+      summary: 'The open commands of a device and the latest finished ones, newest first',
+      params: DeviceParams,
+      query: CommandListQuery,
+      replies: { 200: CommandPage },
+      refusals: ['NOT_FOUND'],
+      async handle({ params, query, user, url }) {
+        const wanted = parseStatuses(query.status)
+        if (wanted.kind === 'refused') return wanted
+        const device = summaryOf(services, params.device_id, user)
+        const commands = device === undefined ? undefined : await engine.commands(device.id)
+        if (device === undefined || commands === undefined) return noSuchDevice()
+        const found = commands.filter(({ status }) => isMember(wanted, status))
+        const window = toWindow(query)
+        const shown = found.slice(window.offset, window.offset + window.perPage)
+        const bodies = shown.map((command) => commandBody(device.id, command, device.status))
+        return pageAnswer(bodies, found.length, window, url)
+      },
+    }),
+  ]
+}
+
+function oneRoutes(services: Services): readonly Route[] {
+  const { engine } = services
+  const shared = { ...SHARED, path: ONE, params: CommandParams, replies: { 200: CommandBody } } as const
+  return [
+    route({
+      ...shared,
+      method: 'GET',
+      operationId: 'getCommand',
+      summary: 'What became of a command',
+      query: WaitQuery,
+      refusals: ['NOT_FOUND'],
+      async handle({ params, query, user, header }) {
+        const device = summaryOf(services, params.device_id, user)
+        if (device === undefined) return noSuchDevice()
+        const id = parseCommandId(params.cmd_id)
+        const wait = readWait(query.wait, header('prefer'))
+        const command =
+          id === undefined ? undefined : await engine.awaitCommand(device.id, id, wait.seconds * 1000)
+        if (command !== undefined)
+          return answer(200, commandBody(device.id, command, device.status), wait.headers)
+        const past = id === undefined ? undefined : await findPastCommand(engine, device.id, id)
+        return past === undefined ? noSuchCommand() : answer(200, past)
+      },
+    }),
+    route({
+      ...shared,
+      method: 'DELETE',
+      operationId: 'cancelCommand',
+      summary: 'Cancel a command that is not finished; one that was not sent yet never will be',
+      refusals: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'DEVICE_DECOMMISSIONED'],
+      async handle({ params, user }) {
+        const device = summaryOf(services, params.device_id, user)
+        if (device === undefined) return noSuchDevice()
+        const id = parseCommandId(params.cmd_id)
+        if (id === undefined) return noSuchCommand()
+        const submitted = await engine.submit(device.id, { kind: 'cancel', id }, user.id)
+        if (submitted.kind === 'refused') return submitted
+        const { command } = submitted
+        return command === undefined
+          ? noSuchCommand()
+          : answer(200, commandBody(device.id, command, device.status))
+      },
+    }),
+  ]
+}
+
+interface SendCall {
+  readonly text: string
+  readonly body: CommandWishBody
+  readonly user: User
+  readonly waitSec: number | undefined
+  header(name: string): string | undefined
+}
+
+async function send(services: Services, call: SendCall): Promise<Answer | Refusal> {
+  const { engine, ids, deviceTypes } = services
+  const { body, user } = call
+  const device = summaryOf(services, call.text, user)
+  if (device === undefined) return noSuchDevice()
+  const key = parseIdempotencyKey(call.header('idempotency-key'), user.id)
+  const refusal = wishRefusal(body, deviceTypes.defined.get(device.type))
+  if (refusal !== undefined) return refusal
+  if (key.kind === 'unreadable') return key.refusal
+  const id = CommandId(ids.next('cmd_'))
+  const wish = {
+    name: body.command,
+    data: body.data ?? undefined,
+    priority: body.priority,
+    timeoutSec: body.timeout_sec,
+    idempotencyKey: key.key,
+  }
+  const submitted = await engine.submit(device.id, { kind: 'command', id, wish }, user.id)
+  if (submitted.kind === 'refused') return withoutKey(submitted)
+  const { command } = submitted
+  if (command === undefined) return noSuchCommand()
+  const wait = readWait(call.waitSec, call.header('prefer'))
+  const later =
+    wait.seconds === 0 ? command : await engine.awaitCommand(device.id, command.id, wait.seconds * 1000)
+  return sentAnswer(device, later ?? command, {
+    ...wait.headers,
+    ...(command.id === id ? {} : { 'idempotency-replayed': 'true' }),
+  })
+}
+
+function sentAnswer(device: DeviceSummary, command: Command, headers: Answer['headers']): Answer {
+  const location = `${API}/commands/${device.id}/${command.id}`
+  const body = commandBody(device.id, command, device.status)
+  return answer(isOpen(command.status) ? 202 : 200, body, { location, ...headers })
+}
+
+/** The key as it is kept has the user's id before it. */
+function withoutKey(refusal: Refusal): Refusal {
+  if (refusal.code !== 'IDEMPOTENCY_KEY_REUSED') return refusal
+  return refused(refusal.code, { message: 'this Idempotency-Key came with another command before' })
+}
+
+function summaryOf({ engine }: Services, text: string, user: User): DeviceSummary | undefined {
+  const id = visibleId(engine, text, user)
+  return id === undefined ? undefined : engine.store.summary(id)
+}
+
+function parseCommandId(text: string): CommandId | undefined {
+  return COMMAND_ID.test(text) ? CommandId(text) : undefined
+}
+
+const noSuchCommand = () => refused('NOT_FOUND', { message: 'no such command' })

@@ -1,0 +1,76 @@
+// A command that its device's record holds no longer: put together from its steps in the history.
+import type { Engine } from '../../engine/index.ts'
+import type { HistoryRow } from '../../engine/ports/history.ts'
+import type { CommandBody } from '../../schemas/command.ts'
+import { type CommandId, type DeviceId, Millis } from '../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../schemas/json-schema.ts'
+import { timeOfId } from '../ids.ts'
+
+/** Its id carries when it was made: the first step is near, the last one soon after, or within days. */
+const FIRST_MS = 5_000
+const SOON_MS = 600_000
+const ROWS_MAX = 500
+
+export async function findPastCommand(
+  engine: Pick<Engine, 'history'>,
+  deviceId: DeviceId,
+  id: CommandId,
+): Promise<CommandBody | undefined> {
+  const madeAt = timeOfId(id, 'cmd_')
+  if (madeAt === undefined) return undefined
+  const stepsIn = async (from: number, to: number | undefined) => {
+    const range = { from: Millis(Math.max(0, from)), to: to === undefined ? undefined : Millis(to) }
+    const rows = await engine.history({ deviceId, kinds: ['command'], ...range, limit: ROWS_MAX })
+    return rows.filter(({ body }) => body['command_id'] === id).map(({ body }: HistoryRow) => body)
+  }
+  const first = (await stepsIn(madeAt - FIRST_MS, madeAt + FIRST_MS)).at(-1)
+  if (first === undefined || first['status'] !== 'pending') return undefined
+  const soon = await stepsIn(madeAt - FIRST_MS, madeAt + SOON_MS)
+  const later = isOver(soon[0]) ? [] : await stepsIn(madeAt + SOON_MS, undefined)
+  const steps = [first, ...[...later, ...soon].reverse()]
+  return toBody(deviceId, first, steps)
+}
+
+const ENDED = ['completed', 'failed', 'rejected']
+
+function isOver(step: JsonObject | undefined): boolean {
+  return [...ENDED, 'cancelled'].includes(String(step?.['status']))
+}
+
+/** Written by the engine, one per step: the request in the first, the result in the last. */
+function toBody(deviceId: DeviceId, first: JsonObject, steps: readonly JsonObject[]): CommandBody {
+  const last: JsonObject = Object.assign({}, ...steps)
+  const timeOf = (...statuses: readonly string[]): Json =>
+    steps.find(({ status }) => statuses.includes(String(status)))?.['timestamp'] ?? null
+  const { timestamp: createdAt, expires_at: expiresAt, data } = first
+  const timeoutMs = Date.parse(String(expiresAt)) - Date.parse(String(createdAt))
+  const body = {
+    command_id: first['command_id'],
+    device_id: deviceId,
+    command: first['command'],
+    data,
+    status: steps.at(-1)?.['status'],
+    held_reason: null,
+    priority: first['priority'],
+    timeout_sec: Math.max(1, Math.round(timeoutMs / 1000)),
+    created_at: createdAt,
+    created_by: first['created_by'],
+    expires_at: expiresAt,
+    delivered_at: timeOf('delivered', 'acked', ...ENDED),
+    acked_at: timeOf('acked', ...ENDED),
+    completed_at: timeOf(...ENDED),
+    executed_at: last['executed_at'] ?? null,
+    cancelled_at: timeOf('cancelled'),
+    cancelled_by: last['cancelled_by'] ?? null,
+    progress: last['progress'] ?? null,
+    result: last['result'] ?? null,
+    result_bytes_omitted: null,
+    error: last['error'] ?? null,
+    attempts: last['attempts'],
+    late: last['late'],
+    conflicts: [],
+    broadcast_id: last['broadcast_id'] ?? null,
+  }
+  // The rows hold what the engine took from a command; the tests compare the two.
+  return body as unknown as CommandBody
+}

@@ -1,0 +1,138 @@
+// What /ws tells of shadows and commands.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type FakeFleet, type FakeService, id, openFakeService } from './fake-fleet.ts'
+import type { RawClient, Received } from './raw-client.ts'
+
+let service: FakeService
+let fleet: FakeFleet
+
+beforeEach(async () => {
+  service = await openFakeService()
+  fleet = service.fleet
+  fleet.addUser('ada')
+  fleet.addUser('olaf', { role: 'operator', groups: ['eu'] })
+  fleet.addUser('vera', { role: 'viewer' })
+  fleet.addDevice('north', { group: 'eu/north' })
+  fleet.addDevice('far', { group: 'us' })
+})
+afterEach(() => service.close())
+
+async function subscribe(client: RawClient, channel: string, more: object = {}): Promise<void> {
+  client.send({ type: 'subscribe', id: channel, channel, ...more })
+  await client.next('subscribed', (got) => got['id'] === channel)
+}
+
+/** Everything told so far has arrived once the answer to a later frame has. */
+async function eventsOf(client: RawClient): Promise<Received[]> {
+  const before = client.frames.length
+  client.send({ type: 'ping' })
+  await client.until(() => client.frames.slice(before).some(({ type }) => type === 'pong'))
+  return client.frames.filter(({ type }) => type === 'event')
+}
+
+const dataOf = (events: readonly Received[], field: string) =>
+  events.map(({ data }) => Reflect.get(Object(data), field))
+
+describe('the channel of commands', () => {
+  test('tells every step of a command', async () => {
+    const client = await service.login('ada')
+    await subscribe(client, 'commands')
+    fleet.tell(fleet.command('north', 'c1'), fleet.command('north', 'c1', { status: 'delivered' }))
+    fleet.tell(fleet.command('north', 'c1', { status: 'completed', result: { ok: true } }))
+    const events = await eventsOf(client)
+    expect(events[0]).toMatchObject({
+      channel: 'commands',
+      event: 'command.status',
+      device_id: 'north',
+      seq: 1,
+      data: { command_id: 'c1', device_id: 'north', command: 'go', status: 'pending' },
+    })
+    expect(dataOf(events, 'status')).toEqual(['pending', 'delivered', 'completed'])
+    expect(events[2]).toMatchObject({ data: { result: { ok: true } } })
+  })
+
+  test('is not a viewer’s, and ends for one who becomes a viewer', async () => {
+    const vera = await service.login('vera')
+    vera.send({ type: 'subscribe', id: 'c', channel: 'commands' })
+    expect(await vera.next('error')).toMatchObject({ id: 'c', problem: { code: 'FORBIDDEN' } })
+    const olaf = await service.login('olaf')
+    await subscribe(olaf, 'commands')
+    await subscribe(olaf, 'shadows')
+    fleet.addUser('olaf', { role: 'viewer', groups: ['eu'] })
+    fleet.tell(fleet.command('north', 'c1'), fleet.desire('north', { a: 1 }))
+    expect((await eventsOf(olaf)).map(({ channel }) => channel)).toEqual(['shadows'])
+  })
+
+  test('stays within the operator’s groups', async () => {
+    const olaf = await service.login('olaf')
+    await subscribe(olaf, 'commands')
+    fleet.tell(fleet.command('far', 'c1'), fleet.command('north', 'c2'))
+    expect(dataOf(await eventsOf(olaf), 'command_id')).toEqual(['c2'])
+  })
+
+  test('starts with the open ones, and does not tell again what was shown', async () => {
+    const client = await service.login('ada')
+    const stale = [fleet.command('north', 'c1'), fleet.command('north', 'c1', { status: 'delivered' })]
+    fleet.command('north', 'c0', { status: 'completed' })
+    fleet.afterAnswer = () => {
+      fleet.afterAnswer = () => {}
+      fleet.tell(...stale, fleet.command('north', 'c1', { status: 'acked', progress: 5 }))
+    }
+    await subscribe(client, 'commands', { snapshot: true, filter: { device_id: 'north' } })
+    const { data } = await client.next('snapshot')
+    expect(data).toMatchObject([{ command_id: 'c1', status: 'delivered' }])
+    expect(dataOf(await eventsOf(client), 'status')).toEqual(['acked'])
+  })
+
+  test('throttled, keeps the last step of each command', async () => {
+    const client = await service.login('ada')
+    await subscribe(client, 'commands', { throttle_ms: 1_000 })
+    for (const command of ['c1', 'c2'])
+      for (const status of ['pending', 'delivered', 'completed'] as const)
+        fleet.tell(fleet.command('north', command, { status }))
+    await eventsOf(client)
+    fleet.time.pass(1_000)
+    const events = await eventsOf(client)
+    const steps = events.map(
+      ({ data }) => `${Reflect.get(Object(data), 'command_id')} ${Reflect.get(Object(data), 'status')}`,
+    )
+    expect(steps).toEqual(['c1 pending', 'c2 pending', 'c1 completed', 'c2 completed'])
+  })
+})
+
+describe('the channel of shadows', () => {
+  test('tells every change, with its author', async () => {
+    const client = await service.login('vera')
+    await subscribe(client, 'shadows')
+    fleet.tell(fleet.desire('north', { a: 1 }), fleet.desire('north', { a: 2 }))
+    const events = await eventsOf(client)
+    expect(events[1]).toMatchObject({
+      channel: 'shadows',
+      event: 'shadow.updated',
+      device_id: 'north',
+      data: {
+        version: 2,
+        section: 'desired',
+        actor: { type: 'user', id: 'usr_a' },
+        patch: { a: 2 },
+        previous: { a: 1 },
+        request_id: null,
+      },
+    })
+  })
+
+  test('starts with the documents, and goes on with what they do not show', async () => {
+    const client = await service.login('olaf')
+    fleet.desire('far', { x: 1 })
+    const first = fleet.desire('north', { a: 1 })
+    fleet.afterAnswer = () => {
+      fleet.afterAnswer = () => {}
+      fleet.tell(first, fleet.desire('north', { a: 2 }))
+    }
+    await subscribe(client, 'shadows', { snapshot: true })
+    const { data } = await client.next('snapshot')
+    expect(data).toMatchObject([{ device_id: 'north', version: 1, desired: { a: 1 }, delta: { a: 1 } }])
+    expect(dataOf(await eventsOf(client), 'version')).toEqual([2])
+    expect(fleet.shadows.get(id('north'))?.version).toBe(2)
+  })
+})

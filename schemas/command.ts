@@ -1,0 +1,156 @@
+// Bodies of /commands: requests to devices, one by one and to groups.
+import { type Static, Type } from 'typebox'
+import { LINE_PATTERN } from './auth.ts'
+import { BODY_LIMITS } from './body-limits.ts'
+import { Group } from './device.ts'
+import { choice, FreeObject, Instant, type Json, orNull } from './json-schema.ts'
+import { PAGE_QUERY, pageOf } from './page.ts'
+import { COMMAND_PRIORITIES, COMMAND_STATUSES } from './vocabulary.ts'
+
+export const CommandParams = Type.Object({
+  device_id: Type.String({ examples: ['robot-7'] }),
+  cmd_id: Type.String({ examples: ['cmd_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+})
+export const BroadcastParams = Type.Object({
+  broadcast_id: Type.String({ examples: ['bc_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+})
+
+const WISH_FIELDS = {
+  command: Type.String({
+    minLength: 1,
+    maxLength: BODY_LIMITS.commandNameCharsMax,
+    pattern: LINE_PATTERN,
+    examples: ['move_to'],
+  }),
+  data: Type.Optional(orNull(FreeObject)),
+  timeout_sec: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: BODY_LIMITS.commandTimeoutSecMax,
+      description: `${BODY_LIMITS.commandTimeoutSecDefault} if left out, ${BODY_LIMITS.commandTimeoutSecCritical} for critical commands`,
+    }),
+  ),
+  priority: Type.Optional(choice(COMMAND_PRIORITIES, { default: 'normal' })),
+}
+export const CommandWishBody = Type.Object(WISH_FIELDS, { title: 'CommandRequest' })
+export type CommandWishBody = Static<typeof CommandWishBody>
+export const BroadcastWishBody = Type.Object(
+  { group: Group, ...WISH_FIELDS },
+  { title: 'BroadcastRequest', description: 'To every device of the group and of the groups below it.' },
+)
+export type BroadcastWishBody = Static<typeof BroadcastWishBody>
+
+export const WaitQuery = Type.Object(
+  {
+    wait: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: BODY_LIMITS.waitSecMax,
+        description: 'Seconds to wait for the command to end; the header Prefer: wait does the same',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export const CommandListQuery = Type.Object(
+  {
+    ...PAGE_QUERY,
+    status: Type.Optional(
+      Type.Array(Type.String({ maxLength: 128 }), {
+        maxItems: COMMAND_STATUSES.length,
+        description: `Some of ${COMMAND_STATUSES.join(', ')}, with commas or repeated; acked includes completed`,
+        examples: [['pending,delivered']],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const Result = Type.Unsafe<Json>({ description: 'What the device says came of it' })
+const ErrorBody = orNull(Type.Object({ code: Type.String(), message: Type.String() }))
+const Conflict = Type.Object(
+  {
+    status: choice(COMMAND_STATUSES),
+    at: Instant,
+    executed_at: orNull(Instant),
+    result: Result,
+    error: ErrorBody,
+  },
+  { description: 'An answer after the final one' },
+)
+
+export const CommandBody = Type.Object(
+  {
+    command_id: Type.String(),
+    device_id: Type.String(),
+    command: Type.String(),
+    data: FreeObject,
+    status: choice(COMMAND_STATUSES),
+    held_reason: orNull(choice(['maintenance'])),
+    priority: choice(COMMAND_PRIORITIES),
+    timeout_sec: Type.Integer({ minimum: 1 }),
+    created_at: Instant,
+    created_by: Type.String(),
+    expires_at: Instant,
+    delivered_at: orNull(Instant),
+    acked_at: orNull(Instant),
+    completed_at: orNull(Instant),
+    executed_at: orNull(Instant),
+    cancelled_at: orNull(Instant),
+    cancelled_by: orNull(Type.String()),
+    progress: orNull(Type.Number({ minimum: 0, maximum: 100 })),
+    result: Result,
+    result_bytes_omitted: orNull(
+      Type.Integer({ minimum: 0, description: 'Set when the result was too large to be kept' }),
+    ),
+    error: ErrorBody,
+    attempts: Type.Integer({ minimum: 0 }),
+    late: Type.Boolean({ description: 'It ended after it had expired' }),
+    conflicts: Type.Array(Conflict),
+    broadcast_id: orNull(Type.String()),
+  },
+  { title: 'Command' },
+)
+export type CommandBody = Static<typeof CommandBody>
+export const CommandPage = pageOf(CommandBody, 'CommandPage')
+
+const BROADCAST_STATUSES = [
+  'pending',
+  'in_progress',
+  'completed',
+  'partial',
+  'failed',
+  'rejected',
+  'expired',
+  'cancelled',
+] as const
+const SKIP_REASONS = ['decommissioned', 'queue_full', 'unknown_command', 'invalid_parameters'] as const
+const BROADCAST_FIELDS = {
+  broadcast_id: Type.String(),
+  group: Type.String(),
+  command: Type.String(),
+  data: FreeObject,
+  priority: choice(COMMAND_PRIORITIES),
+  timeout_sec: orNull(Type.Integer()),
+  status: choice(BROADCAST_STATUSES),
+  total: Type.Integer({ minimum: 0, description: 'Devices of the group and the groups below it' }),
+  accepted: Type.Integer({ minimum: 0 }),
+  skipped: Type.Array(Type.Object({ device_id: Type.String(), reason: choice(SKIP_REASONS) }), {
+    description: 'The first ones; total - accepted were skipped',
+  }),
+  created_at: Instant,
+  created_by: Type.String(),
+}
+export const BroadcastBody = Type.Object(BROADCAST_FIELDS, { title: 'Broadcast' })
+export const BroadcastStateBody = Type.Object(
+  {
+    ...BROADCAST_FIELDS,
+    counts: Type.Object(
+      Object.fromEntries(COMMAND_STATUSES.map((status) => [status, Type.Integer({ minimum: 0 })])),
+      { title: 'StatusCounts' },
+    ),
+    commands: CommandPage,
+  },
+  { title: 'BroadcastState' },
+)
+export const BroadcastQuery = Type.Object(PAGE_QUERY, { additionalProperties: false })

@@ -1,0 +1,86 @@
+// Bodies of /shadows.
+import { Type } from 'typebox'
+import { choice, FreeObject, Instant, type JsonObject, orNull } from './json-schema.ts'
+import { PAGE_QUERY, pageOf } from './page.ts'
+
+const SECTIONS = ['desired', 'reported'] as const
+const ACTORS = ['user', 'device', 'system', 'ota'] as const
+
+const Leaves = Type.Unsafe<Readonly<Record<string, { readonly timestamp: string }>>>({
+  type: 'object',
+  additionalProperties: Type.Object({ timestamp: Instant }),
+  description: 'By the dotted name of each leaf',
+})
+const Version = Type.Integer({
+  minimum: 0,
+  description: '+1 per change of either side; 0 before the first',
+  examples: [7],
+})
+
+export const ShadowBody = Type.Object(
+  {
+    device_id: Type.String(),
+    version: Version,
+    desired: FreeObject,
+    reported: FreeObject,
+    delta: FreeObject,
+    metadata: Type.Object({ desired: Leaves, reported: Leaves }),
+    in_sync: Type.Boolean(),
+    updated_at: orNull(Instant),
+  },
+  { title: 'Shadow', description: '`delta` is what of the desired state the reported state has otherwise.' },
+)
+
+export const DesiredBody = Type.Unsafe<JsonObject>({
+  type: 'object',
+  title: 'DesiredState',
+  description: 'A JSON merge patch (RFC 7396) of the desired state, or with `mode=replace` all of it.',
+  examples: [{ report_interval_sec: 5 }],
+})
+
+export const DesiredQuery = Type.Object(
+  {
+    mode: Type.Optional(
+      choice(['merge', 'replace'], {
+        default: 'merge',
+        description: '`replace` removes what the body does not name',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const DeltaBody = Type.Object(
+  { device_id: Type.String(), version: Version, delta: FreeObject, metadata: Leaves },
+  { title: 'ShadowDelta' },
+)
+
+export const ShadowHistoryQuery = Type.Object(
+  {
+    ...PAGE_QUERY,
+    section: Type.Optional(choice(SECTIONS)),
+    from: Type.Optional(Type.String({ description: 'ISO 8601' })),
+    to: Type.Optional(Type.String({ description: 'ISO 8601; not included' })),
+  },
+  { additionalProperties: false },
+)
+
+const ShadowEntry = Type.Object(
+  {
+    version: Type.Integer({ minimum: 1 }),
+    timestamp: Instant,
+    section: choice(SECTIONS),
+    actor: Type.Object({ type: choice(ACTORS), id: Type.String() }),
+    patch: Type.Unsafe<Readonly<Record<string, unknown>>>({
+      type: 'object',
+      description: 'What took effect, as a merge patch',
+    }),
+    previous: Type.Unsafe<Readonly<Record<string, unknown>>>({
+      type: 'object',
+      description: 'The merge patch that takes it back',
+    }),
+    request_id: orNull(Type.String()),
+  },
+  { title: 'ShadowHistoryEntry' },
+)
+export const ShadowHistoryPage = pageOf(ShadowEntry, 'ShadowHistoryPage')
