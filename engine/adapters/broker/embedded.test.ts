@@ -161,7 +161,7 @@ describe('subscribers', () => {
       expect(await stage.broker.publish(downlink({ deviceId: deviceId('b'), qos: 0 }))).toBe(true)
       slowest = Math.max(slowest, performance.now() - started)
     }
-    expect(slowest).toBeLessThan(250)
+    expect(slowest).toBeLessThan(1_500)
     await until(() => stage.host.causes('a').length === 1, 'the frozen one to be cut')
     expect(stage.host.causes('a')).toEqual(['abuse'])
     expect(stage.broker.counts().cutFrozen).toBe(1)
