@@ -8,6 +8,8 @@ import { describeMachine } from './measure/machine.ts'
 import { METHOD } from './measure/method.ts'
 import { toReport, toTable, verdictOf } from './measure/report.ts'
 import { Bench, type Scenario } from './scenario.ts'
+import { broadcast } from './scenarios/broadcast.ts'
+import { commands } from './scenarios/commands.ts'
 import { disk } from './scenarios/disk.ts'
 import { floors } from './scenarios/floors.ts'
 import { glue } from './scenarios/glue.ts'
@@ -15,11 +17,26 @@ import { history } from './scenarios/history.ts'
 import { ingest } from './scenarios/ingest.ts'
 import { latency } from './scenarios/latency.ts'
 import { restart } from './scenarios/restart.ts'
+import { shadows } from './scenarios/shadows.ts'
 import { storm } from './scenarios/storm.ts'
+import { sweep } from './scenarios/sweep.ts'
 import { killAll } from './targets/children.ts'
 
 /** In this order: shares need the floors first, half load needs the best rate. */
-const SCENARIOS: readonly Scenario[] = [floors, ingest, glue, latency, storm, restart, disk, history]
+const SCENARIOS: readonly Scenario[] = [
+  floors,
+  ingest,
+  glue,
+  latency,
+  commands,
+  shadows,
+  broadcast,
+  sweep,
+  storm,
+  restart,
+  disk,
+  history,
+]
 const REPORT = 'bench/BENCHMARKS.md'
 
 const USAGE = `usage: npm run bench -- [--quick] [--only <scenario>[,…]] [--dir <directory>]

@@ -3,7 +3,22 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { within } from '../measure/deadline.ts'
 import { track } from '../targets/children.ts'
-import type { Answer, ClosedJob, Job, OpenJob, OpenLoopJob, OpenResult, RunResult } from './protocol.ts'
+import type {
+  Answer,
+  ClosedJob,
+  CommandsJob,
+  CommandsResult,
+  Job,
+  ListenJob,
+  OpenJob,
+  OpenLoopJob,
+  OpenResult,
+  OrdersJob,
+  OrdersResult,
+  RunResult,
+  ShadowsJob,
+  ShadowsResult,
+} from './protocol.ts'
 
 const PUBLISHER = fileURLToPath(new URL('./publisher.js', import.meta.url))
 
@@ -12,6 +27,10 @@ export interface Generator {
   open(job: Omit<OpenJob, 'kind'>): Promise<OpenResult>
   closed(job: Omit<ClosedJob, 'kind'>): Promise<RunResult>
   paced(job: Omit<OpenLoopJob, 'kind'>): Promise<RunResult>
+  listen(job: Omit<ListenJob, 'kind'>): Promise<OpenResult>
+  orders(job: Omit<OrdersJob, 'kind'>): Promise<OrdersResult>
+  commands(job: Omit<CommandsJob, 'kind'>): Promise<CommandsResult>
+  shadows(job: Omit<ShadowsJob, 'kind'>): Promise<ShadowsResult>
   close(): Promise<void>
 }
 
@@ -36,11 +55,28 @@ export function startGenerator(): Generator {
     if (answer.kind !== 'ran') throw unexpected(answer)
     return answer.result
   }
+  const open = async (job: OpenJob | ListenJob): Promise<OpenResult> => {
+    const answer = await ask(job, 120_000)
+    if (answer.kind !== 'opened') throw unexpected(answer)
+    return answer.result
+  }
   return {
     pid: tracked.pid,
-    async open(job) {
-      const answer = await ask({ kind: 'open', ...job }, 120_000)
-      if (answer.kind !== 'opened') throw unexpected(answer)
+    open: (job) => open({ kind: 'open', ...job }),
+    listen: (job) => open({ kind: 'listen', ...job }),
+    async orders(job) {
+      const answer = await ask({ kind: 'orders', ...job }, job.deadlineMs + 10_000)
+      if (answer.kind !== 'ordered') throw unexpected(answer)
+      return answer.result
+    },
+    async commands(job) {
+      const answer = await ask({ kind: 'commands', ...job }, job.durationMs + 60_000)
+      if (answer.kind !== 'commanded') throw unexpected(answer)
+      return answer.result
+    },
+    async shadows(job) {
+      const answer = await ask({ kind: 'shadows', ...job }, job.durationMs + 60_000)
+      if (answer.kind !== 'shadowed') throw unexpected(answer)
       return answer.result
     },
     closed: (job) => run({ kind: 'closed', ...job }),

@@ -1,6 +1,14 @@
 import mqttPacket from 'mqtt-packet'
 import { expect, test } from 'vitest'
-import { AckReader, encodeConnect, encodePublish, encodeRing } from './packets.ts'
+import {
+  AckReader,
+  DISCONNECT,
+  encodeConnect,
+  encodePublish,
+  encodeRing,
+  encodeSubscribe,
+  PacketReader,
+} from './packets.ts'
 
 function parse(bytes: Buffer): mqttPacket.Packet[] {
   const packets: mqttPacket.Packet[] = []
@@ -75,4 +83,20 @@ test('PUBACKs are counted wherever the bytes are split', () => {
 
 test('a packet no publisher should get is an error', () => {
   expect(() => new AckReader().read(Buffer.from([0x30, 2]), 2)).toThrow('unexpected packet 0x30')
+})
+
+test('packets of any kind and length are cut wherever the bytes were split', () => {
+  const short = encodePublish({ topic: 't', payload: Buffer.from('x'), packetId: 7 })
+  const long = encodePublish({ topic: 't', payload: Buffer.alloc(20_000, 'y'), packetId: 8 })
+  const bytes = Buffer.concat([short, encodeSubscribe('fleet/a/command', 1), long, DISCONNECT])
+  for (const cut of [1, 2, short.length, short.length + 1, short.length + 30, bytes.length]) {
+    const reader = new PacketReader()
+    const packets = [...reader.read(bytes.subarray(0, cut)), ...reader.read(bytes.subarray(cut))]
+    expect(packets.map(({ head, body }) => [head, body.length])).toEqual([
+      [0x32, short.length - 2],
+      [0x82, 20],
+      [0x32, long.length - 4],
+      [0xe0, 0],
+    ])
+  }
 })

@@ -27,6 +27,12 @@ export function encodePublish({ topic, payload, packetId }: PublishOptions): Buf
   return Buffer.concat([Buffer.from([0x32]), lengthBytes(body.length), body])
 }
 
+/** With packet id 1. */
+export function encodeSubscribe(filter: string, qos: 0 | 1): Buffer {
+  const body = Buffer.concat([Buffer.from([0, 1]), text(filter), Buffer.from([qos])])
+  return Buffer.concat([Buffer.from([0x82]), lengthBytes(body.length), body])
+}
+
 export const DISCONNECT = Buffer.from([0xe0, 0])
 
 export interface PacketRing {
@@ -92,6 +98,36 @@ export class AckReader {
     if (kind !== 0x40) return 0
     this.lastId = ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)
     return 1
+  }
+}
+
+export interface RawPacket {
+  /** The first byte: kind and flags. */
+  readonly head: number
+  readonly body: Buffer
+}
+
+/** Cuts what a broker sends to a subscriber into packets, which may be split anywhere. */
+export class PacketReader {
+  #rest: Buffer = Buffer.alloc(0)
+
+  read(chunk: Buffer): readonly RawPacket[] {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const packets: RawPacket[] = []
+    let at = 0
+    for (;;) {
+      let start = at + 1
+      while (start < bytes.length && (bytes[start] ?? 0) >= 0x80) start++
+      if (start >= bytes.length) break
+      let length = 0
+      for (let k = start; k > at; k--) length = length * 128 + ((bytes[k] ?? 0) & 0x7f)
+      const end = start + 1 + length
+      if (end > bytes.length) break
+      packets.push({ head: bytes[at] ?? 0, body: bytes.subarray(start + 1, end) })
+      at = end
+    }
+    this.#rest = bytes.subarray(at)
+    return packets
   }
 }
 

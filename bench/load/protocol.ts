@@ -1,6 +1,7 @@
 // What the bench and its load generator say to each other, over the IPC channel of `fork`.
 import type { Percentiles } from '../measure/histogram.ts'
 import type { DeviceLogin } from './device-socket.ts'
+import type { RestTarget } from './rest-lines.ts'
 
 export interface OpenJob {
   readonly kind: 'open'
@@ -41,11 +42,81 @@ export interface ProbeSettings {
   readonly messagesPerSec: number
 }
 
+/** Devices that subscribe to their commands and answer each with `completed`. */
+export interface ListenJob extends Pick<OpenJob, 'host' | 'port' | 'devices' | 'connectsAtOnce'> {
+  readonly kind: 'listen'
+}
+
+/** Ends when every listening device has been sent a command. */
+export interface OrdersJob {
+  readonly kind: 'orders'
+  readonly deadlineMs: number
+}
+
+export interface OrdersResult {
+  readonly reached: number
+  readonly commands: number
+  readonly lastAt: number
+}
+
+/** Commands to listening devices, watched on /ws until they are completed. */
+export interface CommandsJob extends RestTarget {
+  readonly kind: 'commands'
+  /** With its token. */
+  readonly wsUrl: string
+  readonly ids: readonly string[]
+  readonly durationMs: number
+  /** Connections for POST; without a schedule also how many commands are not yet completed. */
+  readonly inFlight: number
+  /** A fixed schedule; undefined is as fast as they complete. */
+  readonly perSec: number | undefined
+}
+
+export interface CommandsResult {
+  readonly sent: number
+  readonly lost: number
+  /** How often /ws said that it left something out. */
+  readonly resyncs: number
+  readonly firstSentAt: number
+  readonly lastCompletedAt: number
+  /** From (intended) send to 202, to the device, and to `completed` on /ws. */
+  readonly acceptedMicros: Percentiles
+  readonly receivedMicros: Percentiles
+  readonly completedMicros: Percentiles
+  readonly cpuMicros: number
+}
+
+/** One request under way for each shadow. */
+export interface ShadowsJob extends RestTarget {
+  readonly kind: 'shadows'
+  readonly verb: 'read' | 'write'
+  readonly ids: readonly string[]
+  readonly versions: readonly number[]
+  readonly durationMs: number
+}
+
+export interface ShadowsResult {
+  readonly requests: number
+  readonly firstSentAt: number
+  readonly lastAt: number
+  readonly versions: readonly number[]
+  readonly latencyMicros: Percentiles
+  readonly cpuMicros: number
+}
+
 export interface CloseJob {
   readonly kind: 'close'
 }
 
-export type Job = OpenJob | ClosedJob | OpenLoopJob | CloseJob
+export type Job =
+  | OpenJob
+  | ClosedJob
+  | OpenLoopJob
+  | ListenJob
+  | OrdersJob
+  | CommandsJob
+  | ShadowsJob
+  | CloseJob
 
 export interface RunResult {
   readonly messages: number
@@ -71,5 +142,8 @@ export interface OpenResult {
 export type Answer =
   | { readonly kind: 'opened'; readonly result: OpenResult }
   | { readonly kind: 'ran'; readonly result: RunResult }
+  | { readonly kind: 'ordered'; readonly result: OrdersResult }
+  | { readonly kind: 'commanded'; readonly result: CommandsResult }
+  | { readonly kind: 'shadowed'; readonly result: ShadowsResult }
   | { readonly kind: 'closed' }
   | { readonly kind: 'failed'; readonly message: string }

@@ -1,9 +1,13 @@
 // The load generator: a process of its own, so that its work is not the service's. Takes jobs one at a time.
+import { Crowd } from './crowd.ts'
 import { Fleet } from './fleet.ts'
 import { Probe } from './probe.ts'
 import type { Answer, Job, OpenJob, OpenLoopJob, RunResult } from './protocol.ts'
+import { runRoundTrips } from './round-trips.ts'
+import { runShadows } from './shadow-load.ts'
 
 const fleet = new Fleet()
+const crowd = new Crowd()
 let target: Pick<OpenJob, 'host' | 'port'> = { host: '127.0.0.1', port: 0 }
 
 async function perform(job: Job): Promise<Answer> {
@@ -15,7 +19,16 @@ async function perform(job: Job): Promise<Answer> {
       return { kind: 'ran', result: await fleet.runClosed(job) }
     case 'paced':
       return { kind: 'ran', result: await runPaced(job) }
+    case 'listen':
+      return { kind: 'opened', result: await crowd.listen(job) }
+    case 'orders':
+      return { kind: 'ordered', result: await crowd.awaitOrders(job) }
+    case 'commands':
+      return { kind: 'commanded', result: await runRoundTrips(crowd, job) }
+    case 'shadows':
+      return { kind: 'shadowed', result: await runShadows(job) }
     case 'close':
+      crowd.close()
       fleet.close()
       return { kind: 'closed' }
   }

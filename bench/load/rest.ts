@@ -49,9 +49,9 @@ export class Rest {
   }
 
   /** Registers these devices; resolves with their tokens, in order. */
-  async register(ids: readonly string[]): Promise<readonly DeviceLogin[]> {
+  async register(ids: readonly string[], group = 'bench'): Promise<readonly DeviceLogin[]> {
     return this.#each(ids, async (id) => {
-      const device = { device_id: id, name: id, type: 'mqtt_device', group: 'bench' }
+      const device = { device_id: id, name: id, type: 'mqtt_device', group }
       const reply = await this.#send('POST', '/api/v1/devices', device)
       if (reply.status !== 201) throw refused(id, reply)
       return { id, token: String(field(JSON.parse(reply.text), 'access_token')) }
@@ -79,6 +79,24 @@ export class Rest {
   history({ deviceId, metric, from, to, interval }: HistoryQuery): Promise<unknown> {
     const search = new URLSearchParams({ metric, interval, from: from.toISOString(), to: to.toISOString() })
     return this.#getJson(`/api/v1/telemetry/${deviceId}/history?${search}`)
+  }
+
+  /** Entries of a shadow's history. */
+  async shadowChanges(deviceId: string): Promise<number> {
+    return Number(field(await this.#getJson(`/api/v1/shadows/${deviceId}/history?per_page=1`), 'total'))
+  }
+
+  /** Sends a command to a group; resolves with its id once the service has answered. */
+  async broadcast(group: string, command: string): Promise<string> {
+    const reply = await this.#send('POST', '/api/v1/commands/$broadcast', { group, command, timeout_sec: 60 })
+    if (reply.status !== 202) throw refused('broadcast', reply)
+    return String(field(JSON.parse(reply.text), 'broadcast_id'))
+  }
+
+  /** How many of a broadcast's commands are completed. */
+  async completedOf(broadcastId: string): Promise<number> {
+    const state = await this.#getJson(`/api/v1/commands/$broadcast/${broadcastId}?per_page=1`)
+    return Number(field(field(state, 'counts'), 'completed'))
   }
 
   /** Prometheus text, or nothing where there is none. */
