@@ -132,7 +132,9 @@ export class Broadcasts {
         return command === undefined ? [] : [{ deviceId, command }]
       }),
     )
-    return { broadcast: kept.broadcast, counts, commands: page.flat() }
+    // A member whose answer was lost may have its command all the same.
+    const accepted = Math.max(kept.broadcast.accepted, children.length)
+    return { broadcast: { ...kept.broadcast, accepted }, counts, commands: page.flat() }
   }
 
   async cancel(id: BroadcastId, by: string): Promise<BroadcastState | undefined> {

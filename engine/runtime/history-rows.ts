@@ -29,8 +29,11 @@ export function shadowRow(deviceId: DeviceId, change: ShadowChange): HistoryRow 
 export function commandRow(
   deviceId: DeviceId,
   command: Command,
-  { at, place: version }: { readonly at: Micros; readonly place: number },
+  { at: moment, place: version }: { readonly at: Micros; readonly place: number },
 ): HistoryRow {
+  // What was over when it came ends with a sweep, whose time may be an earlier one.
+  const isFirst = command.status === 'pending'
+  const at = isFirst ? moment : Micros(Math.max(moment, (command.createdAt + 1) * 1000))
   const { status, name, priority, createdBy, broadcastId, progress, late, cancelledBy } = command
   const about: JsonObject = {
     command_id: command.id,

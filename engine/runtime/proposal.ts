@@ -149,7 +149,7 @@ export function openProposal(settled: (id: DeviceId) => Device | undefined): Ope
       late: [...late.values()],
       history,
       replies: open.replies,
-      outbound,
+      outbound: outbound.filter((each) => isStillMeant(each, open.devices.get(each.deviceId))),
       cuts,
       feed: open.feed,
     }),
@@ -201,6 +201,12 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
     default:
       unreachable(effect)
   }
+}
+
+/** A command that was answered, cancelled or over before its batch was: it need not, or must not, be sent any more. */
+function isStillMeant({ confirms }: Outbound, device: Device | undefined): boolean {
+  if (confirms === undefined || confirms.message === 'cancel' || device === undefined) return true
+  return device.commands.some(({ id, status }) => id === confirms.commandId && status === 'pending')
 }
 
 function toSave(

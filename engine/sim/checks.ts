@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Millis } from '../../schemas/ids.ts'
 import { INTERVAL_SECONDS, type Interval } from '../../schemas/vocabulary.ts'
 import { byAge, HISTORY_KINDS, writtenRow } from '../domain/history/row.ts'
+import { checkBroadcasts, checkControl } from './control-checks.ts'
 import type { SimulatedDevice, Tally } from './simulated-device.ts'
 import { HEARTBEAT_MS, type World } from './world.ts'
 
@@ -18,7 +19,9 @@ export async function checkAtRest(world: World): Promise<void> {
     await checkHistory(world, device)
     await checkLog(world, device)
     await checkSnapshot(world, device)
+    await checkControl(world, device, (question) => answered(world, question))
   }
+  await checkBroadcasts(world, (question) => answered(world, question))
   await checkBuckets(world)
   await checkPresence(world)
 }

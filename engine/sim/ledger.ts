@@ -3,10 +3,13 @@
 import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
+import type { Command } from '../domain/command/record.ts'
+import type { Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
 import type { WrittenRow } from '../ports/history.ts'
 import type { Bundle } from '../ports/log.ts'
 import type { Checkpoint, Save, Store } from '../ports/store.ts'
+import { decodeCommand, decodeShadow } from '../runtime/kept.ts'
 import type { Rows } from './rows.ts'
 
 interface Point {
@@ -21,6 +24,8 @@ export class Ledger {
   /** What each entry of each partition must become, from its first entry on. */
   readonly #entries: (readonly Point[])[][] = Array.from({ length: LIMITS.partitions }, () => [])
   /** History by key, of every save that was made: what is saved is promised. */
+  readonly #shadows = new Map<string, Shadow>()
+  readonly #commands = new Map<string, Command>()
   readonly #history = new Map<string, WrittenRow>()
 
   constructor(rows: Rows, violate: (what: string) => void) {
@@ -36,8 +41,26 @@ export class Ledger {
     }
   }
 
-  saved({ history }: Save): void {
+  saved({ history, shadows, commands }: Save): void {
+    for (const { deviceId, bytes } of shadows) this.#shadows.set(deviceId, decodeShadow(bytes))
+    for (const { deviceId, commandId, bytes } of commands) {
+      const key = `${deviceId} ${commandId}`
+      if (bytes === undefined) this.#commands.delete(key)
+      else this.#commands.set(key, decodeCommand(bytes))
+    }
     for (const row of history) this.#history.set(`${row.deviceId} ${row.kind} ${row.at} ${row.version}`, row)
+  }
+
+  shadowOf(deviceId: string): Shadow | undefined {
+    return this.#shadows.get(deviceId)
+  }
+
+  commandOf(deviceId: string, commandId: string): Command | undefined {
+    return this.#commands.get(`${deviceId} ${commandId}`)
+  }
+
+  commandsOf(deviceId: string): readonly Command[] {
+    return [...this.#commands].flatMap(([key, command]) => (key.startsWith(`${deviceId} `) ? [command] : []))
   }
 
   /** The history promised of a device. */
@@ -52,6 +75,12 @@ export class Ledger {
       if (seq < (applied[partition] ?? 0)) this.#violate(`partition ${partition} is applied back to ${seq}`)
       if (seq > (this.#entries[partition]?.length ?? 0))
         this.#violate(`partition ${partition} is applied up to ${seq}, which is not in the log (R1)`)
+    }
+    for (const { deviceId, bytes } of save.shadows) {
+      const [before, after] = [this.#shadows.get(deviceId), decodeShadow(bytes)]
+      if (before === undefined || isDeepStrictEqual(before, after)) continue
+      if (after.version <= before.version)
+        this.#violate(`${deviceId} goes from shadow ${before.version} to ${after.version} (R8)`)
     }
     for (const device of save.changed) {
       const before = store.get(device.id)

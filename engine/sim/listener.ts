@@ -3,7 +3,11 @@ import type { FeedEvent } from '../ports/feed.ts'
 import type { World } from './world.ts'
 
 type DeviceEvent = Extract<FeedEvent, { kind: 'device' }>
+type ShadowEvent = Extract<FeedEvent, { kind: 'shadow' }>
+type CommandEvent = Extract<FeedEvent, { kind: 'command' }>
 type TelemetryEvent = Extract<FeedEvent, { kind: 'telemetry' }>
+
+const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'rejected', 'cancelled', 'expired'])
 
 /** Every so often it fails, which is nobody's business but its own. */
 const FAILS = 0.01
@@ -12,6 +16,9 @@ export class Listener {
   readonly #world: World
   /** The last revision announced of each device, over all lives: a record never goes back. */
   readonly #revisions = new Map<string, number>()
+  /** The last version announced of each shadow, and the last status of each command. */
+  readonly #versions = new Map<string, number>()
+  readonly #statuses = new Map<string, string>()
   /** How often each numbered message was told in this life. */
   readonly #told = new Map<string, number>()
 
@@ -28,6 +35,8 @@ export class Listener {
     for (const event of events) {
       if (event.kind === 'device') this.#hearDevice(event)
       else if (event.kind === 'telemetry') this.#hearTelemetry(event)
+      else if (event.kind === 'shadow') this.#hearShadow(event)
+      else this.#hearCommand(event)
     }
     if (this.#world.luck.dies > 0 && this.#world.dice.chance(FAILS)) throw new Error('a listener fails')
   }
@@ -46,6 +55,27 @@ export class Listener {
     const isSilent = device.status === 'offline' && device.statusReason === 'no heartbeat'
     const isTalking = world.devices.some((one) => one.id === device.id && one.isSteady && one.isConnected())
     if (isSilent && isTalking) world.violate(`${device.id} publishes steadily and was declared silent`)
+  }
+
+  #hearShadow({ deviceId, change: { version, section } }: ShadowEvent): void {
+    const world = this.#world
+    world.say(`feed shadow ${deviceId} ${section} v${version}`)
+    if (version > (world.ledger.shadowOf(deviceId)?.version ?? 0))
+      world.violate(`${deviceId} shadow ${version} was announced before it was saved`)
+    if (version <= (this.#versions.get(deviceId) ?? 0))
+      world.violate(`${deviceId} shadow ${version} was announced again`)
+    this.#versions.set(deviceId, version)
+  }
+
+  #hearCommand({ deviceId, command: { id, status } }: CommandEvent): void {
+    const world = this.#world
+    world.say(`feed command ${deviceId} ${id} ${status}`)
+    const key = `${deviceId} ${id}`
+    const before = this.#statuses.get(key)
+    // Steps may be missing: what a dying process did not tell.
+    if (before !== undefined && FINAL.has(before) && before !== status && before !== 'expired')
+      world.violate(`${deviceId} command ${id} was ${before} and is ${status}`)
+    this.#statuses.set(key, status)
   }
 
   #hearTelemetry({ deviceId, data }: TelemetryEvent): void {

@@ -1,5 +1,6 @@
 // A run of the simulation: a seed decides what devices, callers and bad luck do; then all is calm, and everything
 // that was promised must be true.
+import { GROUP, TIMEOUT_SEC_MAX } from './callers.ts'
 import { checkAtRest } from './checks.ts'
 import { World } from './world.ts'
 
@@ -39,6 +40,7 @@ async function stepOnce(world: World): Promise<void> {
     // A second connection of the same device takes over from the first.
     if (dice.chance(0.02) && device.isConnected()) await connect(world, device)
     if (promised.isRegistered && dice.chance(0.05)) edit(world, device)
+    if (promised.isRegistered && dice.chance(0.1)) world.callers.act(device)
     // Some time later: while batches are being saved, shards opened again, and so on.
     if (promised.isRegistered && dice.chance(0.1))
       world.process?.after(dice.between(0, 2_000), () => look(world, device))
@@ -84,7 +86,7 @@ async function connect(world: World, device: Device): Promise<void> {
 }
 
 function again(world: World, id: Device['id']): void {
-  world.request(id, { kind: 'register', name: id, type: 'mqtt_device' }, (promised) => {
+  world.request(id, { kind: 'register', name: id, type: 'mqtt_device', group: GROUP }, (promised) => {
     promised.isRegistered = true
   })
 }
@@ -153,5 +155,10 @@ async function comeToRest(world: World): Promise<void> {
     device.mend()
     device.publish()
   }
-  for (let i = 0; i < 6; i++) await world.time.advance(5_000)
+  // Every command has ended by then.
+  for (let waited = 0; waited < (TIMEOUT_SEC_MAX + 15) * 1_000; waited += 5_000) {
+    // Nobody falls silent now.
+    for (const device of world.devices) device.publish()
+    await world.time.advance(5_000)
+  }
 }

@@ -4,6 +4,7 @@ import type { DeviceId } from '../../schemas/ids.ts'
 import { topicOf } from '../../schemas/topics.ts'
 import type { MemoryBroker } from '../adapters/broker/memory.ts'
 import { MemoryDevice } from '../adapters/broker/memory-device.ts'
+import { Control, type Witness } from './control.ts'
 import type { Dice } from './dice.ts'
 import type { Luck } from './faults.ts'
 import { POISON } from './faulty-thread.ts'
@@ -47,6 +48,7 @@ export class SimulatedDevice {
   /** From here on its decommissioning may already be in the log, and what it says may be ignored. In ticks. */
   mayBeGoneFrom = Number.POSITIVE_INFINITY
   session: MemoryDevice | undefined
+  readonly control: Control
   readonly #dice: Dice
   readonly #time: SimTime
   readonly #luck: () => Luck
@@ -54,12 +56,17 @@ export class SimulatedDevice {
   #sessions = 0
   #isFaulty = false
 
-  constructor(id: DeviceId, options: { isSteady: boolean; dice: Dice; time: SimTime; luck: () => Luck }) {
+  constructor(
+    id: DeviceId,
+    options: { isSteady: boolean; dice: Dice; time: SimTime; luck: () => Luck; witness: Witness },
+  ) {
     this.id = id
     this.isSteady = options.isSteady
     this.#dice = options.dice
     this.#time = options.time
     this.#luck = options.luck
+    const say = (suffix: string, payload: string, acked: () => void) => this.#send(suffix, payload, acked)
+    this.control = new Control({ ...options, id, say })
   }
 
   async connect(broker: MemoryBroker): Promise<void> {
@@ -73,9 +80,15 @@ export class SimulatedDevice {
       qos: 1 as const,
       retain: true,
     }
-    const session = await broker.connect({ clientId: this.id, will })
+    const session = await broker.connect({ clientId: this.id, will, clean: this.#dice.chance(0.7) })
     if (!(session instanceof MemoryDevice)) return
     this.session = session
+    session.heard = (message) => {
+      if (this.session === session) this.control.hear(message)
+    }
+    // A device that does not acknowledge is sent its commands again.
+    session.acknowledges = this.#dice.chance(0.9)
+    if (this.#dice.chance(0.8)) this.subscribe()
     this.#send('status', say('online'))
     // What was not acknowledged is sent again, as a device with a persistent session does.
     for (const sent of this.sent) if (!sent.isAcked) this.#transmit(sent)
@@ -94,6 +107,8 @@ export class SimulatedDevice {
     else if (what < 0.97) this.#log()
     else if (!this.isSteady) this.session.end(this.#dice.pick(['lost', 'disconnect', 'keepalive'] as const))
     if (this.#dice.chance(this.#luck().poison)) this.#count(this.poison, POISON)
+    if (this.#dice.chance(0.1)) this.subscribe()
+    this.control.act()
   }
 
   publish(): void {
@@ -102,8 +117,16 @@ export class SimulatedDevice {
     this.#transmit(sent)
   }
 
-  /** Says that all is well, if it said otherwise. */
+  subscribe(): void {
+    const filters = this.#dice.pick([['#'], ['command', 'shadow/desired'], ['+', 'shadow/+']])
+    for (const filter of filters) this.session?.subscribe(topicOf(this.id, filter), this.#dice.pick([1, 2]))
+  }
+
+  /** Says that all is well, if it said otherwise, and does what is asked of it from now on. */
   mend(): void {
+    if (this.session !== undefined) this.session.acknowledges = true
+    this.session?.acknowledge()
+    this.session?.subscribe(topicOf(this.id, '#'))
     if (this.#isFaulty) this.#publishDiagnostics(false)
   }
 

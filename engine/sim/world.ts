@@ -13,6 +13,8 @@ import type { Submitted } from '../ports/engine.ts'
 import { LocalEngine } from '../runtime/engine.ts'
 import { partitionOf } from '../runtime/partition.ts'
 import { inlineThread } from '../runtime/thread.ts'
+import { Callers, GROUP } from './callers.ts'
+import type { Witness } from './control.ts'
 import { Dice } from './dice.ts'
 import {
   CALM,
@@ -65,6 +67,7 @@ export class World {
   luck: Luck
   readonly ledger = new Ledger(this.rows, (what) => this.violate(what))
   readonly #listener = new Listener(this)
+  readonly callers = new Callers(this)
   #log = new MemoryLog()
   #store = new MemoryStore({ partitionOf })
   #users = new MemoryUsers()
@@ -214,9 +217,14 @@ export class World {
       if (named !== undefined && !this.promised.has(named) && partitionOf(named) < 4) id = named
     }
     this.promised.set(id, { edits: 0, isRegistered: false, isDecommissioned: false, editedOn: new Set() })
-    const { dice, time } = this
-    this.devices.push(new SimulatedDevice(id, { isSteady, dice, time, luck: () => this.luck }))
-    this.request(id, { kind: 'register', name: id, type: 'mqtt_device' }, (promised) => {
+    const { dice, time, ledger } = this
+    const witness: Witness = {
+      commandOf: (deviceId, commandId) => ledger.commandOf(deviceId, commandId),
+      shadowOf: (deviceId) => ledger.shadowOf(deviceId),
+      violate: (what) => this.violate(what),
+    }
+    this.devices.push(new SimulatedDevice(id, { isSteady, dice, time, luck: () => this.luck, witness }))
+    this.request(id, { kind: 'register', name: id, type: 'mqtt_device', group: GROUP }, (promised) => {
       promised.isRegistered = true
     })
   }

@@ -50,6 +50,8 @@ export class MemoryDevice implements DeviceSession {
   readonly state: SessionState
   readonly sessionPresent: boolean
   readonly received: Received[] = []
+  /** Called with each message before it is acknowledged. */
+  heard: (message: Received) => void = () => {}
   /** False: downlinks stay unacknowledged until `acknowledge`. */
   acknowledges = true
   isEnded = false
@@ -131,6 +133,7 @@ export class MemoryDevice implements DeviceSession {
 
   deliver(message: Received, acked: (isAcked: boolean) => void): void {
     this.received.push(message)
+    this.heard(message)
     if (message.qos === 0 || this.acknowledges) acked(true)
     else this.#unacked.push(acked)
   }

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { CommandId } from '../../schemas/ids.ts'
+import type { CommandStatus } from '../../schemas/vocabulary.ts'
+import { createCommand } from '../domain/command/create.ts'
+import { LIMITS } from '../limits.ts'
+import type { FeedEvent } from '../ports/feed.ts'
+import { CommandWaits } from './command-waits.ts'
+import { idOf, START } from './frames-harness.ts'
+
+const device = idOf('a')
+const c1 = CommandId('c1')
+function moved(status: CommandStatus, deviceId = device): FeedEvent {
+  const created = createCommand([], { name: 'go' }, { id: c1, by: 'usr_1', now: START })
+  if (created.kind !== 'created') throw new Error('a command that is taken')
+  return {
+    kind: 'command',
+    event: 'command.status',
+    deviceId,
+    at: START,
+    command: { ...created.command, status },
+  }
+}
+
+test('a wait ends with the final status of its own command, for all who wait', async () => {
+  const waits = new CommandWaits()
+  const [first, second] = [waits.open(device, c1), waits.open(device, c1)]
+  waits.hear([moved('delivered'), moved('completed', idOf('b'))])
+  waits.hear([moved('failed')])
+  expect((await first.ended)?.status).toBe('failed')
+  expect((await second.ended)?.status).toBe('failed')
+})
+
+test('a stop ends every wait with nothing', async () => {
+  const waits = new CommandWaits()
+  const { ended } = waits.open(device, c1)
+  waits.fail()
+  expect(await ended).toBeUndefined()
+})
+
+test('waits are bounded, and a closed one makes room, once', () => {
+  const waits = new CommandWaits()
+  const open = Array.from({ length: LIMITS.commandWaitsMax }, () => waits.open(device, c1))
+  expect(() => waits.open(device, c1)).toThrow('too many')
+  open[0]?.close()
+  open[0]?.close()
+  waits.open(device, c1)
+  expect(() => waits.open(device, c1)).toThrow('too many')
+})

@@ -1,0 +1,156 @@
+// The side of a simulated device that is controlled: it takes commands, answers them well or badly, and keeps a shadow.
+import { Buffer } from 'node:buffer'
+import type { DeviceId } from '../../schemas/ids.ts'
+import type { Command } from '../domain/command/record.ts'
+import type { JsonObject } from '../domain/device/record.ts'
+import type { Shadow } from '../domain/shadow/record.ts'
+import type { Dice } from './dice.ts'
+import type { Luck } from './faults.ts'
+import type { SimTime } from './time.ts'
+
+/** Who knows what is saved. */
+export interface Witness {
+  commandOf(deviceId: DeviceId, commandId: string): Command | undefined
+  shadowOf(deviceId: DeviceId): Shadow | undefined
+  violate(what: string): void
+}
+
+interface ControlOptions {
+  readonly id: DeviceId
+  readonly dice: Dice
+  readonly time: SimTime
+  readonly luck: () => Luck
+  readonly witness: Witness
+  readonly say: (suffix: string, payload: string, acked: () => void) => void
+}
+
+interface Message {
+  readonly suffix: string
+  readonly payload: Uint8Array
+}
+
+const FINALS = ['completed', 'failed', 'rejected'] as const
+const CANCEL = '$cancel'
+
+export class Control {
+  /** The commands it was sent. */
+  readonly received = new Set<string>()
+  /** Final answers by command, each with whether it was acknowledged. */
+  readonly answers = new Map<string, Map<string, boolean>>()
+  /** Those of which a final answer was acknowledged in time. */
+  readonly inTime = new Set<string>()
+  /** Callers were told that these never reach it. */
+  readonly forbidden = new Set<string>()
+  /** The newest report that was acknowledged. */
+  reported = 0
+  /** What it was told last. */
+  desired: { readonly version: number; readonly state: JsonObject } | undefined
+  readonly #options: ControlOptions
+  readonly #todo: string[] = []
+  readonly #expiries = new Map<string, number>()
+  #reports = 0
+
+  constructor(options: ControlOptions) {
+    this.#options = options
+  }
+
+  hear({ suffix, payload }: Message): void {
+    if (suffix === 'command') this.#hearCommand(parse(payload))
+    if (suffix === 'shadow/desired') this.#hearDesired(parse(payload))
+  }
+
+  act(): void {
+    const { dice } = this.#options
+    const what = dice.roll()
+    if (what < 0.4) this.#answer()
+    else if (what < 0.6) this.#report()
+    else if (what < 0.63) this.#say('shadow/get', {})
+    else if (what < 0.66) this.#say('shadow/desired', { version: 99, state: { forged: true } })
+    else if (what < 0.69) this.#guess()
+  }
+
+  #hearCommand(body: JsonObject): void {
+    const { id, time, witness } = this.#options
+    // A forged one comes back to a device that listens to itself.
+    if (typeof body['expires_at'] !== 'string') return
+    const requestId = String(body['request_id'])
+    const isCancel = body['command'] === CANCEL
+    const commandId = isCancel ? requestId.replace(/_cancel$/, '') : requestId
+    const saved = witness.commandOf(id, commandId)
+    if (time.now() >= Date.parse(body['expires_at']))
+      witness.violate(`${id} got ${requestId} after it had expired`)
+    const delivery = isCancel ? saved?.notice : saved?.delivery
+    if (delivery === undefined || delivery.attempts === 0)
+      witness.violate(`${id} got ${requestId} before that was saved (R4)`)
+    if (!isCancel && saved?.status !== 'pending')
+      witness.violate(`${id} got ${requestId}, which is ${saved?.status}`)
+    if (this.forbidden.has(commandId)) witness.violate(`${id} got ${requestId}, which was cancelled unsent`)
+    if (isCancel) return
+    if (!this.received.has(commandId)) this.#todo.push(commandId)
+    this.#expiries.set(commandId, Date.parse(body['expires_at']))
+    this.received.add(commandId)
+  }
+
+  #hearDesired(body: JsonObject): void {
+    if (body['version'] === 99) return
+    const { id, witness } = this.#options
+    // Written by `desiredMessage`.
+    const desired = body as unknown as { readonly version: number; readonly state: JsonObject }
+    const saved = witness.shadowOf(id)?.version ?? 0
+    if (desired.version > saved)
+      witness.violate(`${id} was told of shadow ${desired.version}, saved is ${saved} (R4)`)
+    this.desired = desired
+  }
+
+  #answer(): void {
+    const { dice } = this.#options
+    const [commandId] = this.#todo
+    if (commandId === undefined) return
+    if (dice.chance(0.3)) {
+      this.#say('command/ack', {
+        request_id: commandId,
+        status: 'in_progress',
+        progress: dice.between(0, 99),
+      })
+      return
+    }
+    // Now and then it answers once more, with the same or something else.
+    if (!dice.chance(0.2)) this.#todo.shift()
+    const status = dice.pick(FINALS)
+    const said = this.answers.get(commandId) ?? new Map<string, boolean>()
+    this.answers.set(commandId, said.set(status, said.get(status) ?? false))
+    const suffix = dice.chance(0.8) ? 'command/ack' : 'telemetry'
+    this.#say(suffix, { request_id: commandId, status }, () => {
+      said.set(status, true)
+      const { luck, time } = this.#options
+      // A clock that was set back leaves the service ahead of it.
+      const isTimeSure = luck().clockSets === 0
+      if (isTimeSure && time.now() < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
+    })
+  }
+
+  /** Answers what it may not have been sent, or what is another device's. */
+  #guess(): void {
+    const commandId = `c${this.#options.dice.between(1, 40)}`
+    const said = this.answers.get(commandId) ?? new Map<string, boolean>()
+    this.answers.set(commandId, said.set('completed', said.get('completed') ?? false))
+    this.#say('command/ack', { request_id: commandId, status: 'completed' })
+  }
+
+  #report(): void {
+    const { dice } = this.#options
+    const r = ++this.#reports
+    const state = { r, ...(dice.chance(0.5) ? this.desired?.state : {}) }
+    this.#say('shadow/reported', dice.chance(0.5) ? state : { state, client_token: 't' }, () => {
+      this.reported = Math.max(this.reported, r)
+    })
+  }
+
+  #say(suffix: string, body: object, acked: () => void = () => {}): void {
+    this.#options.say(suffix, JSON.stringify(body), acked)
+  }
+}
+
+function parse(payload: Uint8Array): JsonObject {
+  return JSON.parse(Buffer.from(payload).toString())
+}
