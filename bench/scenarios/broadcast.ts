@@ -1,5 +1,6 @@
 // One command to a whole fleet: how soon everybody has it, and what others feel of it meanwhile.
 
+import { LIMITS } from '../../engine/limits.ts'
 import type { Generator } from '../load/generator.ts'
 import { RestLines } from '../load/rest-lines.ts'
 import { deviceIds, type Session, withGenerator, withSession } from '../load/session.ts'
@@ -60,7 +61,7 @@ async function measure(bench: Bench, session: Session, publishers: Generator): P
     unit: 's',
     target: { kind: 'at_most', value: 10 },
     note:
-      `${toDigits(reached.reached)} devices took ${toDigits(reached.commands)} commands; handed out at 2 000 a second; ` +
+      `${toDigits(reached.reached)} devices took ${toDigits(reached.commands)} commands; handed out at ${toDigits(LIMITS.broadcastPerSecDefault)} a second; ` +
       `202 after ${toDigits(seconds(answeredAt))} s, all answered and counted after ${toDigits(seconds(completedAt))} s${noise.note()}`,
   })
   addOthers(bench, scenario, { calm, felt })
