@@ -25,15 +25,16 @@ export function shadowRow(deviceId: DeviceId, change: ShadowChange): HistoryRow 
   }
 }
 
-/** One row per step, told apart by its moment. The request's data is in the first one only. */
+/** One row per step, told apart by its moment and its number among the rows of that moment. The request's data is in
+ *  the first one only. */
 export function commandRow(
   deviceId: DeviceId,
   command: Command,
-  { at: moment, place: version }: { readonly at: Micros; readonly place: number },
+  { at: moment, row, place: version }: { readonly at: number; readonly row: number; readonly place: number },
 ): HistoryRow {
   // What was over when it came ends with a sweep, whose time may be an earlier one.
   const isFirst = command.status === 'pending'
-  const at = isFirst ? moment : Micros(Math.max(moment, (command.createdAt + 1) * 1000))
+  const at = Micros(row + (isFirst ? moment : Math.max(moment, (command.createdAt + 1) * 1000)))
   const { status, name, priority, createdBy, broadcastId, progress, late, cancelledBy } = command
   const about: JsonObject = {
     command_id: command.id,

@@ -187,9 +187,9 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
       open.remember(shadowRow(deviceId, effect.change))
       return
     case 'command_moved': {
-      const at = Micros(moment.at + moment.rows++)
+      const row = moment.rows++
       open.feed.push({ kind: 'command', event: 'command.status', deviceId, at: now, command: effect.command })
-      open.remember(commandRow(deviceId, effect.command, { at, place: moment.place }))
+      open.remember(commandRow(deviceId, effect.command, { ...moment, row }))
       return
     }
     case 'answer':
