@@ -4,8 +4,8 @@ import { Millis } from '../../schemas/ids.ts'
 import { INTERVAL_SECONDS, type Interval } from '../../schemas/vocabulary.ts'
 import { byAge, HISTORY_KINDS, writtenRow } from '../domain/history/row.ts'
 import { checkBroadcasts, checkControl } from './control-checks.ts'
-import type { SimulatedDevice, Tally } from './simulated-device.ts'
-import { HEARTBEAT_MS, type World } from './world.ts'
+import { HEARTBEAT_MS, type SimulatedDevice, type Tally } from './simulated-device.ts'
+import type { World } from './world.ts'
 
 const ANSWER_MS = 8_000
 

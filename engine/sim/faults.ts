@@ -26,6 +26,8 @@ export interface Luck {
   readonly pauses: number
   readonly clockSets: number
   readonly outages: number
+  /** For a device that is gone to come back. */
+  readonly returns: number
   readonly delayMsMax: number
   /** Reads from the log take as little as this. */
   readonly readBytesMax: number
@@ -45,6 +47,7 @@ export const CALM: Luck = {
   pauses: 0,
   clockSets: 0,
   outages: 0,
+  returns: 1,
   delayMsMax: 0,
   readBytesMax: Number.POSITIVE_INFINITY,
 }
@@ -65,6 +68,7 @@ export function drawLuck(dice: Dice): Luck {
     pauses: now(0.003),
     clockSets: now(0.01),
     outages: dice.pick([0, 0.02, 0.1]),
+    returns: dice.pick([0.01, 0.1]),
     delayMsMax: dice.pick([0, 5, 50, 400]),
     readBytesMax: dice.pick([1, 300, 3_000, Number.POSITIVE_INFINITY]),
   }

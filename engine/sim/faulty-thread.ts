@@ -25,7 +25,10 @@ export function faultyThread(thread: ShardThread, progress: Progress, context: F
           end = reject
         })
       }
-      const isUnlucky = dice.chance(luck().shardDies)
+      // A task without entries is more often one that comes while something is being saved.
+      const isUnlucky = dice.chance(
+        luck().shardDies * (task.entries.length === 0 && task.asks.length > 0 ? 20 : 1),
+      )
       if (isUnlucky && dice.chance(0.5)) throw lost('dies before')
       if (isPoisoned(task.entries, progress)) throw lost('is poisoned')
       const result = await thread.run(task)

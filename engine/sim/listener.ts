@@ -1,5 +1,6 @@
 // Somebody who listens to the feed: what is told is saved, in order, once, and no device that speaks is called silent.
 import type { FeedEvent } from '../ports/feed.ts'
+import { HEARTBEAT_MS } from './simulated-device.ts'
 import type { World } from './world.ts'
 
 type DeviceEvent = Extract<FeedEvent, { kind: 'device' }>
@@ -16,6 +17,8 @@ export class Listener {
   readonly #world: World
   /** The last revision announced of each device, over all lives: a record never goes back. */
   readonly #revisions = new Map<string, number>()
+  /** When a device was declared silent, in ticks. */
+  readonly #silentSince = new Map<string, number>()
   /** The last version announced of each shadow, and the last status of each command. */
   readonly #versions = new Map<string, number>()
   readonly #statuses = new Map<string, string>()
@@ -52,9 +55,25 @@ export class Listener {
     if (device.revision <= (this.#revisions.get(device.id) ?? 0))
       world.violate(`${device.id} was announced at revision ${device.revision} again`)
     this.#revisions.set(device.id, device.revision)
+    this.#checkPresence(device)
+  }
+
+  /** Nobody is called silent who speaks, nor heard who does not. */
+  #checkPresence(device: DeviceEvent['view']['device']): void {
+    const world = this.#world
     const isSilent = device.status === 'offline' && device.statusReason === 'no heartbeat'
     const isTalking = world.devices.some((one) => one.id === device.id && one.isSteady && one.isConnected())
     if (isSilent && isTalking) world.violate(`${device.id} publishes steadily and was declared silent`)
+    const silentSince = this.#silentSince.get(device.id)
+    const { lastSentAt } = world.devices.find(({ id }) => id === device.id) ?? { lastSentAt: 0 }
+    if (
+      device.status === 'online' &&
+      silentSince !== undefined &&
+      lastSentAt < silentSince - HEARTBEAT_MS / 2
+    )
+      world.violate(`${device.id} was silent and was declared online without a word`)
+    if (isSilent) this.#silentSince.set(device.id, world.time.ticks())
+    else this.#silentSince.delete(device.id)
   }
 
   #hearShadow({ deviceId, change: { version, section } }: ShadowEvent): void {

@@ -11,7 +11,7 @@ export interface Run {
   readonly trace: readonly string[]
 }
 
-const STEPS = 160
+const STEPS = 100
 const HOUR_MS = 3_600_000
 
 export async function simulate(seed: number): Promise<Run> {
@@ -27,13 +27,13 @@ export async function simulate(seed: number): Promise<Run> {
 }
 
 async function stepOnce(world: World): Promise<void> {
-  const { dice } = world
+  const { dice, luck } = world
   if (world.process === undefined) await restart(world)
   for (const device of world.devices) {
     const promised = world.promised.get(device.id)
     if (promised === undefined) continue
     if (!promised.isRegistered && dice.chance(0.2)) again(world, device.id)
-    if (!device.isConnected() && (device.isSteady || dice.chance(0.1))) await connect(world, device)
+    if (!device.isConnected() && (device.isSteady || dice.chance(luck.returns))) await connect(world, device)
     // Steady devices never pause for long: every step, and a step is shorter than the heartbeat timeout.
     if (device.isSteady) device.publish()
     for (let acts = dice.between(0, 3); acts > 0; acts--) device.act()
@@ -144,10 +144,10 @@ function decommissionOne(world: World): void {
 async function comeToRest(world: World): Promise<void> {
   world.calm()
   if (world.process === undefined) await restart(world)
-  await world.time.advance(35_000)
-  // A message that kills its shard is parked after some deaths and pauses; there may be many of them.
-  for (let waited = 0; waited < 300_000 && world.isBehind(); waited += 5_000) {
-    for (const device of world.devices) if (device.isSteady && waited % 20_000 === 0) device.publish()
+  // A thread that hangs is given up after a while, a message that kills its shard is parked after some deaths and
+  // pauses; there may be many of them. Steady devices speak as ever.
+  for (let waited = 0; waited < 300_000 && (waited < 35_000 || world.isBehind()); waited += 5_000) {
+    for (const device of world.devices) if (device.isSteady) device.publish()
     await world.time.advance(5_000)
   }
   for (const device of world.devices) {

@@ -10,6 +10,8 @@ import type { Luck } from './faults.ts'
 import { POISON } from './faulty-thread.ts'
 import type { SimTime } from './time.ts'
 
+export const HEARTBEAT_MS = 30_000
+
 export interface Sent {
   readonly n: number
   times: number
@@ -44,6 +46,8 @@ export class SimulatedDevice {
   readonly poison: Tally = { sent: 0, acked: 0 }
   /** Transmissions are counted: of those acknowledged, the snapshot shows the last one or a later one. */
   ackedTransmission = 0
+  /** In ticks: after this it was not heard. */
+  lastSentAt = 0
   isGone = false
   /** From here on its decommissioning may already be in the log, and what it says may be ignored. In ticks. */
   mayBeGoneFrom = Number.POSITIVE_INFINITY
@@ -202,6 +206,7 @@ export class SimulatedDevice {
   }
 
   #send(suffix: string, payload: string, acked: () => void = () => {}): void {
+    this.lastSentAt = this.#time.ticks()
     const qos = this.#dice.pick([0, 1, 1, 2] as const)
     void this.session?.publish(topicOf(this.id, suffix), payload, { qos }).then((isAcked) => {
       if (isAcked) acked()

@@ -29,11 +29,10 @@ import { faultyThread } from './faulty-thread.ts'
 import { Ledger } from './ledger.ts'
 import { Listener } from './listener.ts'
 import { Rows } from './rows.ts'
-import { SimulatedDevice } from './simulated-device.ts'
+import { HEARTBEAT_MS, SimulatedDevice } from './simulated-device.ts'
 import { SimTelemetry } from './telemetry.ts'
 import { SimTime } from './time.ts'
 
-export const HEARTBEAT_MS = 60_000
 const STARTS_AT = Millis(Date.UTC(2026, 0, 5, 10, 20))
 const NEVER = Millis(Date.UTC(2100, 0, 1))
 /** The engine promises to be closed by then, whatever its ports do. */
