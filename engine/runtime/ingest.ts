@@ -6,7 +6,8 @@
 // I2. A failed append is tried again with the same device messages until it succeeds: nothing was acknowledged, so
 //     nothing is lost, and nothing behind it overtakes.
 // I3. Receive times are unique and increasing over all devices of this process, and across restarts. When the clock
-//     is set back they go on from where they were, at half the pace of time, until the clock has caught up.
+//     is set back they go on from where they were, at half the pace of time, until the clock has caught up; after
+//     a restart meanwhile, from the last message.
 // I4. Requests are not tried again: who asked is told at once, and what was asked for does not happen later.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Millis, Partition, toMillis } from '../../schemas/ids.ts'

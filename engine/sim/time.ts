@@ -25,6 +25,7 @@ export class SimTime implements Clock {
   /** What the wall clock was set by. */
   #set = 0
   #setMax = 0
+  #isSetBack = false
   #order = 0
   /** A heap: the next event is the first. */
   readonly #events: Event[] = []
@@ -92,7 +93,13 @@ export class SimTime implements Clock {
   /** The wall clock is set, forwards or backwards; time itself goes on as ever. */
   set(ms: number): void {
     this.#set += ms
+    this.#isSetBack ||= ms < 0
     this.#setMax = Math.max(this.#setMax, this.#set)
+  }
+
+  /** The wall clock was behind a time it had shown. */
+  get wasSetBack(): boolean {
+    return this.#isSetBack
   }
 
   /** The wall clock is set so that it is no longer behind any time it has shown. */
