@@ -52,6 +52,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ajv: ['schemas/', 'api/'],
   'ajv-formats': ['schemas/', 'api/'],
   chdb: ['engine/adapters/telemetry/'],
+  commander: ['api/cli/'],
   fastify: ['api/'],
   jose: ['api/auth/'],
   lmdb: ['engine/adapters/'],

@@ -1,5 +1,5 @@
 // The engine put together: broker and requests into the log, the log into shards, what they decide into the world.
-import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
+import type { BroadcastId, CommandId, DeviceId } from '../../schemas/ids.ts'
 import { isOpen } from '../domain/command/moves.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
@@ -20,26 +20,27 @@ import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
 import type { Store } from '../ports/store.ts'
-import type { Block, Bucket, BucketQuery } from '../ports/telemetry.ts'
+import type { Bucket, BucketQuery } from '../ports/telemetry.ts'
 import type { Users } from '../ports/users.ts'
 import { type BroadcastAnswer, Broadcasts } from './broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
 import { LocalFeed } from './feed.ts'
-import { HistoryWriter } from './history-writer.ts'
+import type { HistoryWriter } from './history-writer.ts'
 import { Ingest } from './ingest.ts'
-import { Inserter } from './inserter.ts'
+import type { Inserter } from './inserter.ts'
 import { Metrics } from './metrics.ts'
 import { partitionOf, partitionsOfShards } from './partition.ts'
 import type { Proposal, ShardSettings } from './protocol.ts'
 import { Questions } from './questions.ts'
 import { Replies } from './replies.ts'
 import { packRequest, unkeepable } from './requests.ts'
-import { Runner, type RunnerSettings } from './runner.ts'
+import type { Runner } from './runner.ts'
 import type { Schedule } from './schedule.ts'
 import { Sender } from './sender.ts'
 import { Settler } from './settler.ts'
 import type { ShardThread } from './thread.ts'
 import { uplinkHost } from './uplink-host.ts'
+import { Workers } from './workers.ts'
 
 export interface EngineSettings {
   readonly shards: number
@@ -117,13 +118,20 @@ export class LocalEngine implements Engine {
     })
     this.#questions = new Questions(ports.log)
     const bootAt = this.#ingest.nextAt()
-    this.#history = this.#newHistoryWriter(bootAt.toString(36))
+    const workers = new Workers({
+      ports,
+      means,
+      metrics: this.#metrics,
+      ingest: this.#ingest,
+      horizon: () => this.#settler.horizon(),
+      perform: (proposal) => this.#perform(proposal),
+    })
+    this.#history = workers.openHistory(bootAt.toString(36))
     partitionsOfShards(settings.shards).forEach((partitions, shard) => {
-      const runner = this.#newRunner(shard, {
-        partitions,
-        heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
-        bootAt,
-      })
+      const inserter = workers.openInserter()
+      const { heartbeatTimeoutMs } = settings
+      const runner = workers.openRunner(shard, inserter, { partitions, heartbeatTimeoutMs, bootAt })
+      this.#inserters.push(inserter.inserter)
       this.#runners.push(runner)
       this.#questions.add(runner, partitions)
     })
@@ -295,90 +303,6 @@ export class LocalEngine implements Engine {
     await this.#ports.telemetry.close()
     await this.#ports.store.close()
     await this.#ports.log.close()
-  }
-
-  #newRunner(shard: number, settings: RunnerSettings): Runner {
-    const { clock, log, store, telemetry } = this.#ports
-    const { schedule, openThread, warn, fatal } = this.#means
-    const cutAt = new WeakMap<Block, Millis>()
-    const inserter = new Inserter({
-      telemetry,
-      schedule,
-      ticks: () => clock.ticks(),
-      events: {
-        inserted: (block, seconds) => {
-          const since = cutAt.get(block)
-          this.#metrics.inserted(
-            block,
-            seconds,
-            since === undefined ? undefined : (clock.now() - since) / 1000,
-          )
-        },
-        failed: (fault) => {
-          this.#metrics.insertFailed('retried')
-          warn('rows wait for ClickHouse', { err: fault })
-        },
-        refused: (block, fault) => {
-          this.#metrics.insertFailed('refused')
-          warn('ClickHouse refused rows; they stay in the log for its retention', {
-            rows: block.rows,
-            err: fault,
-          })
-        },
-      },
-    })
-    this.#inserters.push(inserter)
-    return new Runner(
-      settings,
-      { clock, schedule, log, store, inserter, openThread },
-      {
-        perform: (proposal) => this.#perform(proposal),
-        worked: (result) => {
-          for (const block of result.blocks) cutAt.set(block, result.blocksSince)
-          this.#metrics.worked(shard, result)
-        },
-        saveFailed: (fault) => {
-          this.#metrics.saveFailed()
-          warn('the store does not save, trying again', { err: fault })
-        },
-        readFailed: (error) => warn('the log cannot be read, trying again', { shard, err: error }),
-        fatal,
-        lost: (error) => {
-          this.#metrics.lost()
-          warn('a shard was lost and is loaded again', { shard, err: error })
-        },
-        horizon: () => this.#settler.horizon(),
-        now: () => this.#ingest.now(),
-        heardUpTo: () => (this.#ingest.fault() === undefined ? this.#ingest.durableUpTo() : undefined),
-      },
-    )
-  }
-
-  #newHistoryWriter(life: string): HistoryWriter {
-    const { clock, store, telemetry } = this.#ports
-    const { schedule, warn, fatal } = this.#means
-    return new HistoryWriter({
-      store,
-      telemetry,
-      schedule,
-      ticks: () => clock.ticks(),
-      life,
-      events: {
-        inserted: (block, seconds) => this.#metrics.inserted(block, seconds, undefined),
-        failed: (fault) => {
-          this.#metrics.insertFailed('retried')
-          warn('history waits for ClickHouse', { err: fault })
-        },
-        refused: (block, fault) => {
-          this.#metrics.insertFailed('refused')
-          warn('ClickHouse refused history; it is lost', { rows: block.rows, err: fault })
-        },
-        storeFailed: (fault) => {
-          if (fault.retryable) warn('the outbox of the history fails, trying again', { err: fault })
-          else fatal(fault)
-        },
-      },
-    })
   }
 
   /** After the save: send, then tell (R4). */
