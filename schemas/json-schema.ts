@@ -1,8 +1,6 @@
 // The few schema shapes that several bodies share. A schema with a `title` becomes a component of the OpenAPI.
 import { Type } from 'typebox'
-
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-export type JsonObject = { readonly [key: string]: Json }
+import type { JsonObject } from './json.ts'
 
 /** One of a fixed list of words. A union of literals would answer a wrong word with one error per literal. */
 export function choice<const Words extends readonly string[]>(words: Words, options: object = {}) {

@@ -1,6 +1,7 @@
 // Bodies of /shadows.
 import { Type } from 'typebox'
-import { choice, FreeObject, Instant, type JsonObject, orNull } from './json-schema.ts'
+import type { JsonObject } from './json.ts'
+import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 
 const SECTIONS = ['desired', 'reported'] as const

@@ -1,7 +1,7 @@
 // A broadcast as REST shows it.
 import { type Broadcast, broadcastStatus, type StatusCounts } from '../../engine/domain/command/broadcast.ts'
 import { toIso } from '../../schemas/ids.ts'
-import type { JsonObject } from '../../schemas/json-schema.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 
 export function broadcastBody(broadcast: Broadcast, counts: StatusCounts | undefined) {
   const data: JsonObject = broadcast.data

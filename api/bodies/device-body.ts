@@ -1,7 +1,7 @@
 // A device as REST and /ws show it.
 import type { DeviceView } from '../../engine/index.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
-import type { JsonObject } from '../../schemas/json-schema.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 
 export interface DeviceBodySettings {
   readonly heartbeatTimeoutMs: number

@@ -1,7 +1,7 @@
 // What a schema cannot say about a device's fields.
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
-import type { Json, JsonObject } from '../../schemas/json-schema.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import { invalid, type Refusal, refused } from '../http/answer.ts'
 
 /** [contract 2.5] These are refused rather than ignored: a caller who sends them expects them to change. */

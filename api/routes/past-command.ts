@@ -3,7 +3,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { HistoryRow } from '../../engine/ports/history.ts'
 import type { CommandBody } from '../../schemas/command.ts'
 import { type CommandId, type DeviceId, Millis } from '../../schemas/ids.ts'
-import type { Json, JsonObject } from '../../schemas/json-schema.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import { timeOfId } from '../ids.ts'
 
 /** Its id carries when it was made: the first step is near, the last one soon after, or within days. */

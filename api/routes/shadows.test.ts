@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../engine/domain/device/record.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { Micros, Millis } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { NOW, openHarness } from '../http/rest-harness.ts'
 
 const SHADOW = '/api/v1/shadows/r'

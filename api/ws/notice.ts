@@ -1,9 +1,10 @@
 // A notice is one feed event as subscriptions see it: encoded once, and sent to all whom it concerns.
-import type { DeviceRecord, JsonObject } from '../../engine/domain/device/record.ts'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { FeedEvent } from '../../engine/index.ts'
 import type { DeviceSummary, Store } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'

@@ -1,5 +1,5 @@
 // Nested telemetry, seen by the dotted names of its fields: chosen, compared and merged.
-import type { Json, JsonObject } from '../../engine/domain/device/record.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 
 /** Chosen metrics; the same choice is the same object, so that an event is encoded once for all who made it. */
 export interface Selection {

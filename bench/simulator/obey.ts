@@ -1,5 +1,5 @@
 // What a simulated device does when it is told something. Pure.
-import type { JsonObject } from '../../engine/domain/device/record.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { ARENA_M, type Body, MODES, type Point } from './motion.ts'
 
 export type Obeyed =

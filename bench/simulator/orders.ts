@@ -1,5 +1,5 @@
 // The commands a simulated device was sent, and the acks it owes for them.
-import type { JsonObject } from '../../engine/domain/device/record.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { type Body, hasArrived, type Point } from './motion.ts'
 import { obey } from './obey.ts'
 import { isObject } from './payload.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../engine/domain/device/record.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 
 /** The JSON object in an MQTT payload; undefined for anything else. */
 export function parsePayload(bytes: Uint8Array): JsonObject | undefined {

@@ -1,5 +1,5 @@
 // What each type of simulated device says about itself, at the precision of its sensors.
-import type { JsonObject } from '../../engine/domain/device/record.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { BuiltInDeviceType } from '../../schemas/vocabulary.ts'
 import { ARENA_M, type Body } from './motion.ts'
 

@@ -1,5 +1,5 @@
 // A simulated device's reported state: it does what is desired of it, and says so.
-import type { JsonObject } from '../../engine/domain/device/record.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { isObject } from './payload.ts'
 
 const KEYS_MAX = 64

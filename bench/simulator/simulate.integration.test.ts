@@ -3,7 +3,7 @@ import { createServer as createHttp, type Server as HttpServer } from 'node:http
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { Aedes, type AedesPublishPacket } from 'aedes'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { JsonObject } from '../../engine/domain/device/record.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { parsePayload } from './payload.ts'
 import { type Simulation, simulate } from './simulate.ts'
 

@@ -1,7 +1,7 @@
 // One simulated device on a real MQTT connection: birth and last will, reports, commands, shadow.
 import { randomUUID } from 'node:crypto'
 import mqtt, { type MqttClient } from 'mqtt'
-import type { JsonObject } from '../../engine/domain/device/record.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Enrolled } from './enrol.ts'
 import { type Body, createBody, step } from './motion.ts'
 import { COMMANDS } from './obey.ts'

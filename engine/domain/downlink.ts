@@ -1,6 +1,6 @@
 // A message to a device, ready to be sent: what a shadow or a command has to say.
 import { Buffer } from 'node:buffer'
-import type { JsonObject } from './device/record.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 
 /** To `fleet/{device_id}/<suffix>`. */
 export interface DownlinkMessage {

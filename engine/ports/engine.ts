@@ -1,12 +1,13 @@
 // What the API layer asks of the engine, and what the engine stands on. Nothing here knows HTTP, sockets or settings
 // files.
 import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 import type { CommandPriority } from '../../schemas/vocabulary.ts'
 import type { Broadcast, BroadcastMember, StatusCounts } from '../domain/command/broadcast.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
-import type { DeviceRecord, JsonObject } from '../domain/device/record.ts'
+import type { DeviceRecord } from '../domain/device/record.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
 import type { Broker } from './broker.ts'
 import type { Clock } from './clock.ts'

@@ -1,7 +1,7 @@
 // The feed: what the engine tells `/ws` and whoever else listens, after a batch is settled.
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../domain/command/record.ts'
-import type { JsonObject } from '../domain/device/record.ts'
 import type { ShadowChange } from '../domain/shadow/record.ts'
 import type { DeviceView } from './engine.ts'
 

@@ -1,7 +1,7 @@
 // What happened to a shadow and to commands, as rows of the history.
 import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../domain/command/record.ts'
-import type { JsonObject } from '../domain/device/record.ts'
 import type { HistoryRow } from '../domain/history/row.ts'
 import type { ShadowChange } from '../domain/shadow/record.ts'
 

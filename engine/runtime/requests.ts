@@ -1,9 +1,9 @@
 // Requests of the REST API as they come out of the log: decided by the device's actor, answered by a reply.
 import { Packr } from 'msgpackr'
 import { type DeviceId, type Micros, toMillis } from '../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Frame } from '../domain/bundle.ts'
 import type { DeviceRequest, Outcome } from '../domain/device/events.ts'
-import type { Json, JsonObject } from '../domain/device/record.ts'
 import { register, transition } from '../domain/device/transition.ts'
 import type { Author } from '../domain/shadow/record.ts'
 import { checkState } from '../domain/shadow/state-check.ts'

@@ -1,8 +1,8 @@
 // What must be true at rest of shadows, commands and broadcasts.
 import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { CommandStatus } from '../../schemas/vocabulary.ts'
 import { COMMAND_MOVES, isOpen } from '../domain/command/moves.ts'
-import type { JsonObject } from '../domain/device/record.ts'
 import { shadowDelta } from '../domain/shadow/delta.ts'
 import { merge } from '../domain/shadow/merge.ts'
 import { NEW_SHADOW } from '../domain/shadow/record.ts'

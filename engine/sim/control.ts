@@ -1,8 +1,8 @@
 // The side of a simulated device that is controlled: it takes commands, answers them well or badly, and keeps a shadow.
 import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../domain/command/record.ts'
-import type { JsonObject } from '../domain/device/record.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
 import type { Dice } from './dice.ts'
 import type { Luck } from './faults.ts'

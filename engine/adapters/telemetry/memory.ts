@@ -1,8 +1,8 @@
 // Telemetry in memory, and the reference for what the real one must answer: everything from raw, nothing settled
 // ahead. Outlives the engine that uses it, as a database does.
 import { type DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { INTERVAL_SECONDS } from '../../../schemas/vocabulary.ts'
-import type { JsonObject } from '../../domain/device/record.ts'
 import { readHistoryBlock } from '../../domain/history/read-block.ts'
 import { byAge, LABEL_FIELDS } from '../../domain/history/row.ts'
 import { type BlockRow, readBlock } from '../../domain/telemetry/native-reader.ts'

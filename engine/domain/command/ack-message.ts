@@ -1,8 +1,8 @@
 // What a device publishes on `command/ack`, or among its telemetry: its answer to a command.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Json, JsonObject } from '../device/record.ts'
 import { parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
 import { isObject } from '../telemetry/fields.ts'
 import type { CommandError, CommandResult } from './record.ts'

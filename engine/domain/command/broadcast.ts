@@ -4,6 +4,7 @@
 // B2. What came of it is counted from its commands, never kept as the only truth: `tally` at any time gives the same
 //     counts as `moved` did one by one.
 import { type BroadcastId, type DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import {
   COMMAND_STATUSES,
@@ -12,7 +13,6 @@ import {
   type DeviceStatus,
 } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import type { JsonObject } from '../device/record.ts'
 import type { CommandWish } from './create.ts'
 import { isOpen } from './moves.ts'
 

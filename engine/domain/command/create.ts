@@ -1,10 +1,10 @@
 // Taking on a command: its bounds, its deadline, and whether it is the same request again.
 import { Buffer } from 'node:buffer'
 import { type BroadcastId, type CommandId, Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { CommandPriority } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import type { JsonObject } from '../device/record.ts'
 import { isEqual } from '../shadow/json-object.ts'
 import { isOpen } from './moves.ts'
 import { type Command, type Commands, type CommandsChange, NOT_SENT } from './record.ts'

@@ -1,6 +1,6 @@
 // What a device is told on `command`.
 import { type Millis, toIso } from '../../../schemas/ids.ts'
-import type { JsonObject } from '../device/record.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { type DownlinkMessage, toDownlink } from '../downlink.ts'
 import type { Command, Notice } from './record.ts'
 

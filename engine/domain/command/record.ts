@@ -1,7 +1,7 @@
 // A command: one request to one device, from its creation to the device's answer.
 import type { BroadcastId, CommandId, Micros, Millis } from '../../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { CommandPriority, CommandStatus } from '../../../schemas/vocabulary.ts'
-import type { Json, JsonObject } from '../device/record.ts'
 
 /** How far a message is on its way to the device. It is saved before it is sent (R4), so `attempts` is 0 only while
  *  the device cannot have it. */

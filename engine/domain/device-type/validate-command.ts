@@ -1,7 +1,7 @@
 // Whether a device of a type takes a command: every parameter that is wrong is named.
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Json, JsonObject } from '../device/record.ts'
 import { own } from '../shadow/json-object.ts'
 import { isObject } from '../telemetry/fields.ts'
 import type { DeviceType, Parameter, ParameterType } from './definition.ts'

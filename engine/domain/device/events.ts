@@ -1,5 +1,6 @@
 // What a device actor is told, and what it asks for.
 import type { CommandId, Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { Ack } from '../command/ack-message.ts'
 import type { CommandWish } from '../command/create.ts'
@@ -7,7 +8,7 @@ import type { SendKind } from '../command/lanes.ts'
 import type { Command } from '../command/record.ts'
 import type { DownlinkMessage } from '../downlink.ts'
 import type { Author, ShadowChange } from '../shadow/record.ts'
-import type { Device, JsonObject } from './record.ts'
+import type { Device } from './record.ts'
 
 /** A REST request that changes a device. It travels through the log like a device's message (R1). */
 export type DeviceRequest =

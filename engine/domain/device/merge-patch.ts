@@ -1,5 +1,5 @@
 // JSON Merge Patch (RFC 7396) on objects: null deletes, objects merge, everything else replaces.
-import type { Json, JsonObject } from './record.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 
 /** `clear` starts from nothing: what a patch of `null` for the whole object means. */
 export function mergePatch(target: JsonObject, patch: JsonObject, clear = false): JsonObject {

@@ -1,11 +1,9 @@
 // The durable record of a device, and the session facts that are not durable. Pure data (R3, R7).
 import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import type { Commands } from '../command/record.ts'
 import type { Shadow } from '../shadow/record.ts'
-
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-export type JsonObject = { readonly [key: string]: Json }
 
 /** What the store lists, and everyone is shown. Replaced as a whole on change; unchanged is the same reference (R7). */
 export interface DeviceRecord {

@@ -4,9 +4,9 @@
 // for another.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Json, JsonObject } from '../device/record.ts'
 import { isFarOff, parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
 import { parseLevel, parseSeverityNumber } from './log-level.ts'
 

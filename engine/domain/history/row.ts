@@ -1,6 +1,6 @@
 // What happened to a device, as it is kept: one row per change, command step, status move or line of its log.
 import type { DeviceId, Micros } from '../../../schemas/ids.ts'
-import type { JsonObject } from '../device/record.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 
 export const HISTORY_KINDS = ['shadow', 'command', 'status', 'log', 'audit'] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]

@@ -1,5 +1,5 @@
 // The delta: the leaves of the desired state that the reported state lacks or has otherwise. Never stored (R5).
-import type { JsonObject } from '../device/record.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { isEmpty, isEqual, own } from './json-object.ts'
 import { toMetadata } from './leaf-times.ts'
 import { lacking, lackingValue } from './merge.ts'

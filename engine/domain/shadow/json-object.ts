@@ -1,5 +1,5 @@
 // JSON objects as data: keys are the object's own, and `__proto__` is a key like any other.
-import type { Json, JsonObject } from '../device/record.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../telemetry/fields.ts'
 
 export const EMPTY: JsonObject = Object.freeze({})

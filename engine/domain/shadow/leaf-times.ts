@@ -1,7 +1,7 @@
 // When each leaf of a state last changed: a tree of the state's own shape, so that what does not change is shared.
 // Arrays and empty objects are leaves. The dotted names of the wire are made when somebody asks.
 import { Millis, toIso } from '../../../schemas/ids.ts'
-import type { Json, JsonObject } from '../device/record.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../telemetry/fields.ts'
 import { EMPTY, isEmpty, own, put } from './json-object.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../device/record.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { isEmpty, isEqual } from './json-object.ts'
 import { difference, lacking, merge } from './merge.ts'
 

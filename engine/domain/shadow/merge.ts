@@ -2,7 +2,7 @@
 //
 // M1. What does not change comes back as the same reference, so "nothing changed" is one comparison (R7).
 // M2. Recursion is as deep as the input; who calls has checked its depth.
-import type { Json, JsonObject } from '../device/record.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../telemetry/fields.ts'
 import { EMPTY, isEmpty, isEqual, own, put } from './json-object.ts'
 

@@ -3,10 +3,10 @@
 // Send `desiredMessage` when the delta moved, when a device connects (an earlier one may have been lost, and what is
 // retained may be of an older version), and when a device published there itself.
 import { type DeviceId, type Millis, toIso } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { REFUSALS } from '../../../schemas/refusals.ts'
 import { topicOf } from '../../../schemas/topics.ts'
 import { LIMITS } from '../../limits.ts'
-import type { JsonObject } from '../device/record.ts'
 import { type DownlinkMessage, toDownlink } from '../downlink.ts'
 import { shadowDelta } from './delta.ts'
 import { toMetadata } from './leaf-times.ts'

@@ -1,6 +1,6 @@
 // The shadow of a device: what the cloud side wants, what the device says it is, and one version for both.
 import type { Millis } from '../../../schemas/ids.ts'
-import type { JsonObject } from '../device/record.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { EMPTY } from './json-object.ts'
 import { type LeafTimes, NO_TIMES } from './leaf-times.ts'
 

@@ -1,7 +1,7 @@
 // What a device publishes on `shadow/reported`: its fields, or an envelope with a version.
 import { Buffer, isUtf8 } from 'node:buffer'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Json, JsonObject } from '../device/record.ts'
 import { isObject } from '../telemetry/fields.ts'
 import type { ShadowRefusal } from './write.ts'
 

@@ -1,7 +1,7 @@
 // Whether a state, or a patch of one, may be kept. Iterative: the sender decides the depth, not our stack.
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Json, JsonObject } from '../device/record.ts'
 
 const HALF_PAIR = /\p{Surrogate}/u
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Millis, parseDeviceId, toIso } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import type { JsonObject } from '../device/record.ts'
 import { isInSync, shadowDelta } from './delta.ts'
 import { acceptedMessage, desiredMessage, documentMessage, rejectedMessage, toDocument } from './messages.ts'
 import { type Author, NEW_SHADOW, type Shadow } from './record.ts'

@@ -9,9 +9,9 @@
 // device's report the accepted or rejected message.
 import { Buffer } from 'node:buffer'
 import type { Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
-import type { JsonObject } from '../device/record.ts'
 import { isDeltaMoved, shadowDelta } from './delta.ts'
 import { EMPTY } from './json-object.ts'
 import { stampLeaves } from './leaf-times.ts'

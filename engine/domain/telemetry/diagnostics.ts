@@ -1,5 +1,5 @@
 // Diagnostics telemetry: one entry or a list, each with a level; the worst one counts.
-import type { Json } from '../device/record.ts'
+import type { Json } from '../../../schemas/json.ts'
 
 export interface Diagnostic {
   /** 0 ok, 1 warn, 2 error, 3 stale or fatal. */

@@ -1,6 +1,6 @@
 // What `/ws` shows of a report: its fields as sent, without its timestamp. Only for devices somebody watches.
 import { Buffer } from 'node:buffer'
-import type { Json, JsonObject } from '../device/record.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from './fields.ts'
 import { isBatch } from './payload.ts'
 

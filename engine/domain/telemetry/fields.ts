@@ -1,6 +1,6 @@
 // One report taken apart: its leaves in document order, still untouched by anything durable.
 import { Buffer } from 'node:buffer'
-import type { Json } from '../device/record.ts'
+import type { Json } from '../../../schemas/json.ts'
 
 /** An array, kept as its JSON text. */
 export class JsonText {

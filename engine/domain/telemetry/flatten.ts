@@ -1,7 +1,7 @@
 // Nested JSON to leaves with dotted names. Iterative: the input decides the depth, not our stack.
 import { Buffer } from 'node:buffer'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Json, JsonObject } from '../device/record.ts'
 import { type Fields, isLongerThan, isObject, JsonText, PATH_SEPARATOR } from './fields.ts'
 import { type Refused, refused } from './refusal.ts'
 

@@ -7,8 +7,8 @@
 // L2. A null is kept as a value: it hides what it cleared, also from late messages.
 import { Buffer } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import type { JsonObject } from '../device/record.ts'
 import { type Age, isNewer, type LatestField } from './age.ts'
 import type { Fields, FieldValue } from './fields.ts'
 import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'

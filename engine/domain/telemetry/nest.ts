@@ -1,5 +1,5 @@
 // Fields back to the nested object they came from.
-import type { Json, JsonObject } from '../device/record.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type Age, isNewer, type LatestField } from './age.ts'
 import { type FieldValue, JsonText, PATH_SEPARATOR } from './fields.ts'
 

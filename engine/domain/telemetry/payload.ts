@@ -6,8 +6,8 @@
 // batch with the same time are one report, so that a message has one point per metric and time.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Json, JsonObject } from '../device/record.ts'
 import { isFarOff, parseTime, TIME_CHARS_MAX } from './event-time.ts'
 import { Fields, isObject } from './fields.ts'
 import { flatten } from './flatten.ts'

@@ -3,7 +3,7 @@
 // T1. A refusal touches nothing: everything that can be refused is known before the first change.
 // T2. The short way (a payload like an earlier one) and the general way give the same result to the bit.
 import { Micros } from '../../../schemas/ids.ts'
-import type { Json, JsonObject } from '../device/record.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Columns } from './columns.ts'
 import { isFarOff } from './event-time.ts'
 import { type Latest, update } from './latest.ts'
