@@ -17,3 +17,5 @@ export const Readiness = Type.Object(
   { title: 'Readiness' },
 )
 export type Readiness = Static<typeof Readiness>
+
+export const ReadyQuery = Type.Object({ verbose: Type.Optional(Type.String()) })

@@ -1,7 +1,6 @@
 // The page at /docs: every operation of the OpenAPI, as plain HTML without scripts, so that it works offline.
-
+import type { Operation } from '../../schemas/operation.ts'
 import { refusalsOf } from './openapi.ts'
-import type { RouteSpec } from './route.ts'
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
 code,pre{font:13px ui-monospace,monospace}summary{cursor:pointer;padding:.3rem 0}.m{display:inline-block;width:4.5rem;font-weight:600}
@@ -11,7 +10,7 @@ pre{overflow:auto;padding:.7rem;border:1px solid #8886;border-radius:6px}dt{font
 export const DOCS_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 
-export function docsPage(routes: readonly RouteSpec[], version: string): string {
+export function docsPage(routes: readonly Operation[], version: string): string {
   const tags = [...new Set(routes.map(({ tag }) => tag))]
   const sections = tags.map((tag) => {
     const operations = routes.filter((route) => route.tag === tag).map(operation)
@@ -21,7 +20,7 @@ export function docsPage(routes: readonly RouteSpec[], version: string): string 
 <h1>Fleet API ${escaped(version)}</h1><p>The same as <a href="/api/v1/openapi.json">OpenAPI 3.1</a>. Get a token from <code>POST /api/v1/auth/login</code> and send it as <code>Authorization: Bearer …</code>.</p>${sections.join('')}</html>`
 }
 
-function operation(route: RouteSpec): string {
+function operation(route: Operation): string {
   const who = route.access === 'public' ? 'anyone' : route.access.join(', ')
   const statuses = Object.keys(route.replies).join(', ')
   const part = (name: string, schema: unknown) =>

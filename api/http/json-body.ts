@@ -1,8 +1,7 @@
 // Reads a JSON body: its depth is bounded before it is parsed, and keys that could reach a prototype are refused.
 import type { FastifyInstance } from 'fastify'
 import { LIMITS } from '../../engine/limits.ts'
-
-export const JSON_TYPES = ['application/json', 'application/merge-patch+json'] as const
+import { JSON_TYPES } from '../../schemas/operation.ts'
 
 /** What a body that cannot be read is refused with. */
 export class UnreadableBody extends Error {

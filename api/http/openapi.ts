@@ -1,12 +1,12 @@
 // The OpenAPI document, written from the same data that the server routes and validates by.
 import type { TSchema } from 'typebox'
+import type { Operation } from '../../schemas/operation.ts'
 import { Problem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
-import type { RouteSpec } from './route.ts'
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
-export function toOpenApi(routes: readonly RouteSpec[], version: string): Record<string, unknown> {
+export function toOpenApi(routes: readonly Operation[], version: string): Record<string, unknown> {
   const components = new Map<string, JsonSchema>()
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
@@ -32,7 +32,7 @@ export function toOpenApi(routes: readonly RouteSpec[], version: string): Record
 }
 
 /** Every refusal a route may answer with: those it names, and those its shape brings along. */
-export function refusalsOf(route: RouteSpec): readonly RefusalCode[] {
+export function refusalsOf(route: Operation): readonly RefusalCode[] {
   const codes = new Set<RefusalCode>(route.refusals ?? [])
   if (route.access !== 'public') {
     codes.add('UNAUTHENTICATED').add('TOKEN_EXPIRED').add('DEPENDENCY_UNAVAILABLE')
@@ -51,7 +51,7 @@ export function refusalsOf(route: RouteSpec): readonly RefusalCode[] {
   return [...codes]
 }
 
-function toOperation(route: RouteSpec, components: Map<string, JsonSchema>): Record<string, unknown> {
+function toOperation(route: Operation, components: Map<string, JsonSchema>): Record<string, unknown> {
   const parameters = [
     ...toParameters(route.params, 'path', components),
     ...toParameters(route.query, 'query', components),
@@ -70,7 +70,7 @@ function toOperation(route: RouteSpec, components: Map<string, JsonSchema>): Rec
 }
 
 function toRequestBody(
-  { bodyTypes, bodyOptional }: RouteSpec,
+  { bodyTypes, bodyOptional }: Operation,
   body: TSchema,
   components: Map<string, JsonSchema>,
 ) {
@@ -82,7 +82,7 @@ function toRequestBody(
   }
 }
 
-function toReplies({ replies }: RouteSpec, components: Map<string, JsonSchema>): Record<string, unknown> {
+function toReplies({ replies }: Operation, components: Map<string, JsonSchema>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(replies).map(([status, reply]) => {
       const description = status === '304' ? 'Not modified' : status === '204' ? 'Done' : 'Success'
@@ -96,7 +96,7 @@ function toReplies({ replies }: RouteSpec, components: Map<string, JsonSchema>):
   )
 }
 
-function toRefusals(route: RouteSpec, components: Map<string, JsonSchema>): Record<string, unknown> {
+function toRefusals(route: Operation, components: Map<string, JsonSchema>): Record<string, unknown> {
   const byStatus = new Map<number, RefusalCode[]>()
   for (const code of refusalsOf(route)) {
     const { status } = REFUSALS[code]

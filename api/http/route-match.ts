@@ -1,8 +1,8 @@
 // How paths match: which methods one has, for answers to those it has not, and how one is also written.
-import { API, type RouteSpec } from './route.ts'
+import { API, type Operation } from '../../schemas/operation.ts'
 
 /** Empty if no route has this path. HEAD comes with GET. */
-export function allowedMethods(routes: readonly RouteSpec[], path: string): readonly string[] {
+export function allowedMethods(routes: readonly Operation[], path: string): readonly string[] {
   const levels = path.split('/')
   const methods = routes.filter((route) => isMatch(route.path.split('/'), levels)).map(({ method }) => method)
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]

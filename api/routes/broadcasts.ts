@@ -3,74 +3,37 @@ import type { Broadcast } from '../../engine/domain/command/broadcast.ts'
 import { isEqual } from '../../engine/domain/shadow/json-object.ts'
 import type { BroadcastState } from '../../engine/ports/engine.ts'
 import type { User } from '../../engine/ports/users.ts'
-import {
-  BroadcastBody,
-  BroadcastParams,
-  BroadcastQuery,
-  BroadcastStateBody,
-  BroadcastWishBody,
-} from '../../schemas/command.ts'
+import type { BroadcastWishBody } from '../../schemas/command.ts'
 import { BroadcastId } from '../../schemas/ids.ts'
+import { broadcastCommand, cancelBroadcast, getBroadcast } from '../../schemas/operations/broadcasts.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { broadcastBody } from '../bodies/broadcast-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
 import { idOfKey, parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { pageBody, toWindow, type Window } from '../http/paging.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { unfitness, wishRefusal } from './command-checks.ts'
 
-const PATH = `${API}/commands/$broadcast`
-const SHARED = { tag: 'commands', access: ['admin', 'operator'] } as const
-
 export function broadcastRoutes(services: Services): readonly Route[] {
   const { engine } = services
-  const one = {
-    ...SHARED,
-    path: `${PATH}/{broadcast_id}`,
-    params: BroadcastParams,
-    query: BroadcastQuery,
-    replies: { 200: BroadcastStateBody },
-    refusals: ['NOT_FOUND'],
-  } as const
   return [
-    route({
-      ...SHARED,
-      method: 'POST',
-      path: PATH,
-      operationId: 'broadcastCommand',
-      summary: 'Send a command to every device of a group and of the groups below it',
-      body: BroadcastWishBody,
-      replies: { 202: BroadcastBody },
-      refusals: ['EMPTY_TARGET', 'IDEMPOTENCY_KEY_REUSED'],
-      handle: ({ body, user, header }) =>
-        broadcast(services, { body, user, keyHeader: header('idempotency-key') }),
+    route(broadcastCommand, ({ body, user, header }) =>
+      broadcast(services, { body, user, keyHeader: header('idempotency-key') }),
+    ),
+    route(getBroadcast, async ({ params, query, user }) => {
+      const window = toWindow(query)
+      const state = await visibleState(services, { id: BroadcastId(params.broadcast_id), user, window })
+      return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, window)
     }),
-    route({
-      ...one,
-      method: 'GET',
-      operationId: 'getBroadcast',
-      summary: 'What became of a broadcast: counts by status, and its commands',
-      async handle({ params, query, user }) {
-        const window = toWindow(query)
-        const state = await visibleState(services, { id: BroadcastId(params.broadcast_id), user, window })
-        return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, window)
-      },
-    }),
-    route({
-      ...one,
-      method: 'DELETE',
-      operationId: 'cancelBroadcast',
-      summary: 'Cancel the commands of a broadcast that are not finished',
-      async handle({ params, query, user }) {
-        const window = toWindow(query)
-        const call = { id: BroadcastId(params.broadcast_id), user, window }
-        if ((await visibleState(services, call)) === undefined) return noSuchBroadcast()
-        await engine.cancelBroadcast(call.id, user.id)
-        const state = await visibleState(services, call)
-        return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, window)
-      },
+    route(cancelBroadcast, async ({ params, query, user }) => {
+      const window = toWindow(query)
+      const call = { id: BroadcastId(params.broadcast_id), user, window }
+      if ((await visibleState(services, call)) === undefined) return noSuchBroadcast()
+      await engine.cancelBroadcast(call.id, user.id)
+      const state = await visibleState(services, call)
+      return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, window)
     }),
   ]
 }
@@ -108,7 +71,9 @@ async function broadcast(
     return refused('IDEMPOTENCY_KEY_REUSED', {
       message: 'this Idempotency-Key came with another broadcast before',
     })
-  return answer(202, broadcastBody(outcome.broadcast, undefined), { location: `${PATH}/${id}` })
+  return answer(202, broadcastBody(outcome.broadcast, undefined), {
+    location: `${broadcastCommand.path}/${id}`,
+  })
 }
 
 function reservedName(name: string): Refusal | undefined {

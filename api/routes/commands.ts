@@ -3,21 +3,15 @@ import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
 import type { User } from '../../engine/ports/users.ts'
-import {
-  CommandBody,
-  CommandListQuery,
-  CommandPage,
-  CommandParams,
-  CommandWishBody,
-  WaitQuery,
-} from '../../schemas/command.ts'
-import { DeviceParams } from '../../schemas/device.ts'
+import type { CommandWishBody } from '../../schemas/command.ts'
 import { CommandId } from '../../schemas/ids.ts'
+import { API } from '../../schemas/operation.ts'
+import { cancelCommand, getCommand, listCommands, sendCommand } from '../../schemas/operations/commands.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { readWait } from '../http/wait.ts'
 import { broadcastRoutes } from './broadcasts.ts'
@@ -25,9 +19,6 @@ import { isMember, parseStatuses, wishRefusal } from './command-checks.ts'
 import { noSuchDevice, visibleId } from './device-answers.ts'
 import { findPastCommand } from './past-command.ts'
 
-const PATH = `${API}/commands/{device_id}`
-const ONE = `${PATH}/{cmd_id}`
-const SHARED = { tag: 'commands', access: ['admin', 'operator'] } as const
 const COMMAND_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 export function commandRoutes(services: Services): readonly Route[] {
@@ -37,94 +28,50 @@ export function commandRoutes(services: Services): readonly Route[] {
 function collectionRoutes(services: Services): readonly Route[] {
   const { engine } = services
   return [
-    route({
-      ...SHARED,
-      method: 'POST',
-      path: PATH,
-      operationId: 'sendCommand',
-      summary: 'Send a command to a device; an Idempotency-Key makes repeating it safe for 24 hours',
-      params: DeviceParams,
-      query: WaitQuery,
-      body: CommandWishBody,
-      replies: { 200: CommandBody, 202: CommandBody },
-      refusals: [
-        'NOT_FOUND',
-        'DEVICE_DECOMMISSIONED',
-        'UNKNOWN_COMMAND',
-        'IDEMPOTENCY_KEY_REUSED',
-        'COMMAND_QUEUE_FULL',
-      ],
-      handle: ({ params, query, body, user, header }) =>
-        send(services, { text: params.device_id, body, user, waitSec: query.wait, header }),
-    }),
-    route({
-      ...SHARED,
-      method: 'GET',
-      path: PATH,
-      operationId: 'listCommands',
-      summary: 'The open commands of a device and the latest finished ones, newest first',
-      params: DeviceParams,
-      query: CommandListQuery,
-      replies: { 200: CommandPage },
-      refusals: ['NOT_FOUND'],
-      async handle({ params, query, user, url }) {
-        const wanted = parseStatuses(query.status)
-        if (wanted.kind === 'refused') return wanted
-        const device = summaryOf(services, params.device_id, user)
-        const commands = device === undefined ? undefined : await engine.commands(device.id)
-        if (device === undefined || commands === undefined) return noSuchDevice()
-        const found = commands.filter(({ status }) => isMember(wanted, status))
-        const window = toWindow(query)
-        const shown = found.slice(window.offset, window.offset + window.perPage)
-        const bodies = shown.map((command) => commandBody(device.id, command, device.status))
-        return pageAnswer(bodies, found.length, window, url)
-      },
+    route(sendCommand, ({ params, query, body, user, header }) =>
+      send(services, { text: params.device_id, body, user, waitSec: query.wait, header }),
+    ),
+    route(listCommands, async ({ params, query, user, url }) => {
+      const wanted = parseStatuses(query.status)
+      if (wanted.kind === 'refused') return wanted
+      const device = summaryOf(services, params.device_id, user)
+      const commands = device === undefined ? undefined : await engine.commands(device.id)
+      if (device === undefined || commands === undefined) return noSuchDevice()
+      const found = commands.filter(({ status }) => isMember(wanted, status))
+      const window = toWindow(query)
+      const shown = found.slice(window.offset, window.offset + window.perPage)
+      const bodies = shown.map((command) => commandBody(device.id, command, device.status))
+      return pageAnswer(bodies, found.length, window, url)
     }),
   ]
 }
 
 function oneRoutes(services: Services): readonly Route[] {
   const { engine } = services
-  const shared = { ...SHARED, path: ONE, params: CommandParams, replies: { 200: CommandBody } } as const
   return [
-    route({
-      ...shared,
-      method: 'GET',
-      operationId: 'getCommand',
-      summary: 'What became of a command',
-      query: WaitQuery,
-      refusals: ['NOT_FOUND'],
-      async handle({ params, query, user, header }) {
-        const device = summaryOf(services, params.device_id, user)
-        if (device === undefined) return noSuchDevice()
-        const id = parseCommandId(params.cmd_id)
-        const wait = readWait(query.wait, header('prefer'))
-        const command =
-          id === undefined ? undefined : await engine.awaitCommand(device.id, id, wait.seconds * 1000)
-        if (command !== undefined)
-          return answer(200, commandBody(device.id, command, device.status), wait.headers)
-        const past = id === undefined ? undefined : await findPastCommand(engine, device.id, id)
-        return past === undefined ? noSuchCommand() : answer(200, past)
-      },
+    route(getCommand, async ({ params, query, user, header }) => {
+      const device = summaryOf(services, params.device_id, user)
+      if (device === undefined) return noSuchDevice()
+      const id = parseCommandId(params.cmd_id)
+      const wait = readWait(query.wait, header('prefer'))
+      const command =
+        id === undefined ? undefined : await engine.awaitCommand(device.id, id, wait.seconds * 1000)
+      if (command !== undefined)
+        return answer(200, commandBody(device.id, command, device.status), wait.headers)
+      const past = id === undefined ? undefined : await findPastCommand(engine, device.id, id)
+      return past === undefined ? noSuchCommand() : answer(200, past)
     }),
-    route({
-      ...shared,
-      method: 'DELETE',
-      operationId: 'cancelCommand',
-      summary: 'Cancel a command that is not finished; one that was not sent yet never will be',
-      refusals: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'DEVICE_DECOMMISSIONED'],
-      async handle({ params, user }) {
-        const device = summaryOf(services, params.device_id, user)
-        if (device === undefined) return noSuchDevice()
-        const id = parseCommandId(params.cmd_id)
-        if (id === undefined) return noSuchCommand()
-        const submitted = await engine.submit(device.id, { kind: 'cancel', id }, user.id)
-        if (submitted.kind === 'refused') return submitted
-        const { command } = submitted
-        return command === undefined
-          ? noSuchCommand()
-          : answer(200, commandBody(device.id, command, device.status))
-      },
+    route(cancelCommand, async ({ params, user }) => {
+      const device = summaryOf(services, params.device_id, user)
+      if (device === undefined) return noSuchDevice()
+      const id = parseCommandId(params.cmd_id)
+      if (id === undefined) return noSuchCommand()
+      const submitted = await engine.submit(device.id, { kind: 'cancel', id }, user.id)
+      if (submitted.kind === 'refused') return submitted
+      const { command } = submitted
+      return command === undefined
+        ? noSuchCommand()
+        : answer(200, commandBody(device.id, command, device.status))
     }),
   ]
 }

@@ -1,34 +1,24 @@
 // /dead-letters: messages that could not be taken (R10).
 import type { DeadLetter } from '../../engine/ports/store.ts'
-import { DeadLetterPage, DeadLetterQuery } from '../../schemas/dead-letter.ts'
 import { parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
+import { listDeadLetters } from '../../schemas/operations/dead-letters.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 
 export function deadLetterRoutes({ engine }: Services): readonly Route[] {
   return [
-    route({
-      method: 'GET',
-      path: `${API}/dead-letters`,
-      operationId: 'listDeadLetters',
-      summary: 'Messages that could not be taken, newest first',
-      tag: 'telemetry',
-      access: ['admin'],
-      query: DeadLetterQuery,
-      replies: { 200: DeadLetterPage },
-      handle({ query, url }) {
-        const window = toWindow(query)
-        const deviceId = parseDeviceId(query.device_id)
-        // A text that no device can have as its id has no dead letters.
-        if (query.device_id !== undefined && deviceId === undefined) return pageAnswer([], 0, window, url)
-        const { letters, total } = engine.store.deadLetters({
-          offset: window.offset,
-          limit: window.perPage,
-          deviceId,
-        })
-        return pageAnswer(letters.map(letterBody), total, window, url)
-      },
+    route(listDeadLetters, ({ query, url }) => {
+      const window = toWindow(query)
+      const deviceId = parseDeviceId(query.device_id)
+      // A text that no device can have as its id has no dead letters.
+      if (query.device_id !== undefined && deviceId === undefined) return pageAnswer([], 0, window, url)
+      const { letters, total } = engine.store.deadLetters({
+        offset: window.offset,
+        limit: window.perPage,
+        deviceId,
+      })
+      return pageAnswer(letters.map(letterBody), total, window, url)
     }),
   ]
 }

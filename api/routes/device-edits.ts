@@ -2,71 +2,32 @@
 import type { Static } from 'typebox'
 import type { DeviceView } from '../../engine/index.ts'
 import type { User } from '../../engine/ports/users.ts'
-import { DeviceBody, DeviceParams, EditDeviceBody, ReplaceDeviceBody } from '../../schemas/device.ts'
+import type { EditDeviceBody } from '../../schemas/device.ts'
+import { decommissionDevice, editDevice, replaceDevice } from '../../schemas/operations/devices.ts'
 import { deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, type Refusal, refused } from '../http/answer.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
-import { JSON_TYPES } from '../http/json-body.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
 import { immutableFields, metadataTooLarge, unique } from './device-checks.ts'
 
 export function deviceEditRoutes(services: Services): readonly Route[] {
   const { engine } = services
-  const shared = {
-    tag: 'devices',
-    path: `${API}/devices/{device_id}`,
-    access: ['admin'],
-    params: DeviceParams,
-  } as const
-  const refusals = [
-    'NOT_FOUND',
-    'IMMUTABLE_FIELD',
-    'PRECONDITION_FAILED',
-    'DEVICE_DECOMMISSIONED',
-    'INVALID_STATE_TRANSITION',
-  ] as const
   return [
-    route({
-      ...shared,
-      method: 'PUT',
-      operationId: 'replaceDevice',
-      summary: 'Replace what may be changed of a device',
-      body: ReplaceDeviceBody,
-      replies: { 200: DeviceBody },
-      refusals,
-      handle: ({ params, body, user, header }) =>
-        edit(services, { text: params.device_id, body, replace: true, user, ifMatch: header('if-match') }),
-    }),
-    route({
-      ...shared,
-      method: 'PATCH',
-      operationId: 'editDevice',
-      summary: 'Change some of a device, or move its status by hand',
-      body: EditDeviceBody,
-      bodyTypes: JSON_TYPES,
-      replies: { 200: DeviceBody },
-      refusals,
-      handle: ({ params, body, user, header }) =>
-        edit(services, { text: params.device_id, body, replace: false, user, ifMatch: header('if-match') }),
-    }),
-    route({
-      ...shared,
-      method: 'DELETE',
-      operationId: 'decommissionDevice',
-      summary: 'Decommission a device',
-      replies: { 200: DeviceBody },
-      refusals: ['NOT_FOUND', 'PRECONDITION_FAILED'],
-      async handle({ params, user, header }) {
-        const view = await visible(engine, params.device_id, user)
-        if (view === undefined) return noSuchDevice()
-        const { id, revision } = view.device
-        if (parseIfMatch(header('if-match'), revision).kind === 'stale')
-          return stale(view, header('if-match'))
-        const submitted = await engine.submit(id, { kind: 'decommission' }, user.id)
-        return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
-      },
+    route(replaceDevice, ({ params, body, user, header }) =>
+      edit(services, { text: params.device_id, body, replace: true, user, ifMatch: header('if-match') }),
+    ),
+    route(editDevice, ({ params, body, user, header }) =>
+      edit(services, { text: params.device_id, body, replace: false, user, ifMatch: header('if-match') }),
+    ),
+    route(decommissionDevice, async ({ params, user, header }) => {
+      const view = await visible(engine, params.device_id, user)
+      if (view === undefined) return noSuchDevice()
+      const { id, revision } = view.device
+      if (parseIfMatch(header('if-match'), revision).kind === 'stale') return stale(view, header('if-match'))
+      const submitted = await engine.submit(id, { kind: 'decommission' }, user.id)
+      return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
     }),
   ]
 }

@@ -1,9 +1,9 @@
 // /device-types: which types a device may have, and what the type file says of them.
-import { DeviceTypeList } from '../../schemas/device-type.ts'
-import { DEVICE_TYPES, ROLES } from '../../schemas/vocabulary.ts'
+import { listDeviceTypes } from '../../schemas/operations/devices.ts'
+import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
 import { builtInTypeBody, deviceTypeBody } from '../bodies/device-type-body.ts'
 import { answer } from '../http/answer.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 
 export function deviceTypeRoutes({ deviceTypes }: Services): readonly Route[] {
@@ -11,16 +11,5 @@ export function deviceTypeRoutes({ deviceTypes }: Services): readonly Route[] {
     ...DEVICE_TYPES.map(builtInTypeBody),
     ...Array.from(deviceTypes.defined.values(), deviceTypeBody),
   ]
-  return [
-    route({
-      method: 'GET',
-      path: `${API}/device-types`,
-      operationId: 'listDeviceTypes',
-      summary: 'The device types, built-in ones first',
-      tag: 'devices',
-      access: ROLES,
-      replies: { 200: DeviceTypeList },
-      handle: () => answer(200, { data }),
-    }),
-  ]
+  return [route(listDeviceTypes, () => answer(200, { data }))]
 }

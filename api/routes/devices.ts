@@ -3,31 +3,19 @@ import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { DeviceView, Engine } from '../../engine/index.ts'
 import type { DeviceFilter, DeviceSort } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
-import {
-  DeviceBody,
-  DeviceListQuery,
-  DevicePage,
-  DeviceParams,
-  RegisterDeviceBody,
-  RegisteredDevice,
-} from '../../schemas/device.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
-import { ROLES } from '../../schemas/vocabulary.ts'
+import { getDevice, listDevices, registerDevice } from '../../schemas/operations/devices.ts'
 import { scopeOf } from '../auth/scope.ts'
 import { ownFilter } from '../auth/tokens.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, answer, invalid, refused } from '../http/answer.ts'
 import { isFresh, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
 import { metadataTooLarge, unique } from './device-checks.ts'
 import { deviceEditRoutes } from './device-edits.ts'
-
-const PATH = `${API}/devices`
-const ONE = `${PATH}/{device_id}`
-const tag = 'devices'
 
 export function deviceRoutes(services: Services): readonly Route[] {
   return [...collectionRoutes(services), ...readRoutes(services), ...deviceEditRoutes(services)]
@@ -36,95 +24,63 @@ export function deviceRoutes(services: Services): readonly Route[] {
 function collectionRoutes(services: Services): readonly Route[] {
   const { engine, ids } = services
   return [
-    route({
-      method: 'GET',
-      path: PATH,
-      operationId: 'listDevices',
-      summary: 'List devices',
-      tag,
-      access: ROLES,
-      query: DeviceListQuery,
-      replies: { 200: DevicePage },
-      async handle({ query, user, url }) {
-        const { type } = query
-        if (type !== undefined && !services.deviceTypes.names.includes(type))
-          return unknownType(services, 'query')
-        const filter: DeviceFilter = {
-          status: query.status,
-          type,
-          group: query.group,
-          groupExact: query.group_exact,
-          tags: query.tag,
-          q: query.q,
-          within: scopeOf(user),
-        }
-        const window = toWindow(query)
-        const sorting = parseSort(query.sort)
-        const found = engine.store.list(filter, { offset: window.offset, limit: window.perPage, ...sorting })
-        const views = await viewsOf(engine, found.devices)
-        return pageAnswer(
-          views.map((view) => deviceBody(view, services)),
-          found.total,
-          window,
-          url,
-        )
-      },
+    route(listDevices, async ({ query, user, url }) => {
+      const { type } = query
+      if (type !== undefined && !services.deviceTypes.names.includes(type))
+        return unknownType(services, 'query')
+      const filter: DeviceFilter = {
+        status: query.status,
+        type,
+        group: query.group,
+        groupExact: query.group_exact,
+        tags: query.tag,
+        q: query.q,
+        within: scopeOf(user),
+      }
+      const window = toWindow(query)
+      const sorting = parseSort(query.sort)
+      const found = engine.store.list(filter, { offset: window.offset, limit: window.perPage, ...sorting })
+      const views = await viewsOf(engine, found.devices)
+      return pageAnswer(
+        views.map((view) => deviceBody(view, services)),
+        found.total,
+        window,
+        url,
+      )
     }),
-    route({
-      method: 'POST',
-      path: PATH,
-      operationId: 'registerDevice',
-      summary: 'Register a device',
-      tag,
-      access: ['admin'],
-      body: RegisterDeviceBody,
-      replies: { 201: RegisteredDevice },
-      refusals: ['ALREADY_EXISTS'],
-      async handle({ body, user }) {
-        if (!services.deviceTypes.names.includes(body.type)) return unknownType(services, 'body')
-        const tooLarge = metadataTooLarge(body.metadata)
-        if (tooLarge !== undefined) return tooLarge
-        const deviceId = parseDeviceId(body.device_id ?? ids.next('dev_'))
-        if (deviceId === undefined) return refused('VALIDATION_FAILED')
-        const submitted = await engine.submit(
-          deviceId,
-          {
-            kind: 'register',
-            name: body.name,
-            type: body.type,
-            description: body.description ?? undefined,
-            group: body.group ?? undefined,
-            tags: unique(body.tags) ?? undefined,
-            metadata: body.metadata ?? undefined,
-            parentId: body.parent_id ?? undefined,
-          },
-          user.id,
-        )
-        return submitted.kind === 'refused' ? submitted : await registeredAnswer(services, submitted.view)
-      },
+    route(registerDevice, async ({ body, user }) => {
+      if (!services.deviceTypes.names.includes(body.type)) return unknownType(services, 'body')
+      const tooLarge = metadataTooLarge(body.metadata)
+      if (tooLarge !== undefined) return tooLarge
+      const deviceId = parseDeviceId(body.device_id ?? ids.next('dev_'))
+      if (deviceId === undefined) return refused('VALIDATION_FAILED')
+      const submitted = await engine.submit(
+        deviceId,
+        {
+          kind: 'register',
+          name: body.name,
+          type: body.type,
+          description: body.description ?? undefined,
+          group: body.group ?? undefined,
+          tags: unique(body.tags) ?? undefined,
+          metadata: body.metadata ?? undefined,
+          parentId: body.parent_id ?? undefined,
+        },
+        user.id,
+      )
+      return submitted.kind === 'refused' ? submitted : await registeredAnswer(services, submitted.view)
     }),
   ]
 }
 
 function readRoutes(services: Services): readonly Route[] {
   return [
-    route({
-      method: 'GET',
-      path: ONE,
-      operationId: 'getDevice',
-      summary: 'Read a device',
-      tag,
-      access: ROLES,
-      params: DeviceParams,
-      replies: { 200: DeviceBody, 304: 'empty' },
-      refusals: ['NOT_FOUND'],
-      async handle({ params, user, header }) {
-        const view = await visible(services.engine, params.device_id, user)
-        if (view === undefined) return noSuchDevice()
-        const etag = deviceEtag(view)
-        if (isFresh(header('if-none-match'), etag)) return answer(304, undefined, { etag: quoted(etag) })
-        return deviceAnswer(services, view)
-      },
+    route(getDevice, async ({ params, user, header }) => {
+      const view = await visible(services.engine, params.device_id, user)
+      if (view === undefined) return noSuchDevice()
+      const etag = deviceEtag(view)
+      if (isFresh(header('if-none-match'), etag)) return answer(304, undefined, { etag: quoted(etag) })
+      return deviceAnswer(services, view)
     }),
   ]
 }
@@ -162,7 +118,11 @@ async function registeredAnswer(services: Services, view: DeviceView): Promise<A
     mqtt_topics: { publish: ownFilter(id), subscribe: ownFilter(id) },
     mqtt_endpoint: services.engine.mqttUrl(),
   }
-  const headers = { location: `${PATH}/${id}`, etag: quoted(body.etag), 'cache-control': 'no-store' }
+  const headers = {
+    location: `${listDevices.path}/${id}`,
+    etag: quoted(body.etag),
+    'cache-control': 'no-store',
+  }
   return answer(201, body, headers)
 }
 

@@ -2,49 +2,26 @@
 import type { HistoryFilter, HistoryKind, HistoryRow } from '../../engine/ports/history.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
-import { DeviceParams } from '../../schemas/device.ts'
-import { EVENT_KINDS, EventPage, EventQuery, LogPage, LogQuery } from '../../schemas/history.ts'
+import { EVENT_KINDS } from '../../schemas/history.ts'
 import { toIso, toMillis } from '../../schemas/ids.ts'
-import { ROLES } from '../../schemas/vocabulary.ts'
+import { listDeviceEvents, listDeviceLogs } from '../../schemas/operations/history.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
 import { parseCursor, toCursor } from '../http/cursor.ts'
 import { parseSpan } from '../http/instant.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { noSuchDevice, visibleId } from './device-answers.ts'
 
-const ONE = `${API}/devices/{device_id}`
-
 export function historyRoutes({ engine }: Services): readonly Route[] {
-  const shared = { method: 'GET', tag: 'devices', access: ROLES, params: DeviceParams } as const
-  const refusals = ['NOT_FOUND', 'BAD_REQUEST'] as const
   return [
-    route({
-      ...shared,
-      path: `${ONE}/logs`,
-      operationId: 'listDeviceLogs',
-      summary: 'What a device has logged in the last two weeks, newest first',
-      query: LogQuery,
-      replies: { 200: LogPage },
-      refusals,
-      handle({ params, query, user, url }) {
-        const asked = { ...query, kinds: ['log'], labels: query.level?.split(',') } as const
-        return page({ engine, deviceId: params.device_id, user, url }, asked, logBody)
-      },
+    route(listDeviceLogs, ({ params, query, user, url }) => {
+      const asked = { ...query, kinds: ['log'], labels: query.level?.split(',') } as const
+      return page({ engine, deviceId: params.device_id, user, url }, asked, logBody)
     }),
-    route({
-      ...shared,
-      path: `${ONE}/events`,
-      operationId: 'listDeviceEvents',
-      summary: 'What happened to a device: status, commands and shadow, newest first',
-      query: EventQuery,
-      replies: { 200: EventPage },
-      refusals,
-      handle({ params, query, user, url }) {
-        const only = query.kind?.split(',')
-        const kinds = EVENT_KINDS.filter((kind) => (only?.includes(kind) ?? true) && maySee(kind, user))
-        return page({ engine, deviceId: params.device_id, user, url }, { ...query, kinds }, eventBody)
-      },
+    route(listDeviceEvents, ({ params, query, user, url }) => {
+      const only = query.kind?.split(',')
+      const kinds = EVENT_KINDS.filter((kind) => (only?.includes(kind) ?? true) && maySee(kind, user))
+      return page({ engine, deviceId: params.device_id, user, url }, { ...query, kinds }, eventBody)
     }),
   ]
 }

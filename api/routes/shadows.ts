@@ -5,134 +5,86 @@ import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { User } from '../../engine/ports/users.ts'
-import { DeviceParams } from '../../schemas/device.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import {
-  DeltaBody,
-  DesiredBody,
-  DesiredQuery,
-  ShadowBody,
-  ShadowHistoryPage,
-  ShadowHistoryQuery,
-} from '../../schemas/shadow.ts'
-import { ROLES } from '../../schemas/vocabulary.ts'
+  getShadow,
+  getShadowDelta,
+  getShadowHistory,
+  setDesiredState,
+} from '../../schemas/operations/shadows.ts'
 import { type Answer, answer, refused } from '../http/answer.ts'
 import { isFresh, parseVersionMatch, quoted } from '../http/etag.ts'
 import { parseSpan } from '../http/instant.ts'
-import { JSON_TYPES } from '../http/json-body.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { noSuchDevice, visibleId } from './device-answers.ts'
-
-const ONE = `${API}/shadows/{device_id}`
-const OPERATING = ['admin', 'operator'] as const
-const SHARED = { tag: 'shadows', params: DeviceParams } as const
 
 export function shadowRoutes(services: Services): readonly Route[] {
   return [...readRoutes(services), desiredRoute(services), historyRoute(services)]
 }
 
 function readRoutes({ engine }: Services): readonly Route[] {
-  const shared = { ...SHARED, method: 'GET', access: ROLES, refusals: ['NOT_FOUND'] } as const
   return [
-    route({
-      ...shared,
-      path: ONE,
-      operationId: 'getShadow',
-      summary: 'The shadow of a device',
-      replies: { 200: ShadowBody, 304: 'empty' },
-      async handle({ params, user, header }) {
-        const found = await shadowOf(engine, params.device_id, user)
-        if (found === undefined) return noSuchDevice()
-        return conditional(found.shadow, header('if-none-match'), () => toDocument(found.id, found.shadow))
-      },
+    route(getShadow, async ({ params, user, header }) => {
+      const found = await shadowOf(engine, params.device_id, user)
+      if (found === undefined) return noSuchDevice()
+      return conditional(found.shadow, header('if-none-match'), () => toDocument(found.id, found.shadow))
     }),
-    route({
-      ...shared,
-      path: `${ONE}/delta`,
-      operationId: 'getShadowDelta',
-      summary: 'What of the desired state the device has otherwise',
-      replies: { 200: DeltaBody, 304: 'empty' },
-      async handle({ params, user, header }) {
-        const found = await shadowOf(engine, params.device_id, user)
-        if (found === undefined) return noSuchDevice()
-        const { id, shadow } = found
-        return conditional(shadow, header('if-none-match'), () => {
-          const { state, metadata } = shadowDelta(shadow)
-          return { device_id: id, version: shadow.version, delta: state, metadata }
-        })
-      },
+    route(getShadowDelta, async ({ params, user, header }) => {
+      const found = await shadowOf(engine, params.device_id, user)
+      if (found === undefined) return noSuchDevice()
+      const { id, shadow } = found
+      return conditional(shadow, header('if-none-match'), () => {
+        const { state, metadata } = shadowDelta(shadow)
+        return { device_id: id, version: shadow.version, delta: state, metadata }
+      })
     }),
   ]
 }
 
 function desiredRoute({ engine }: Services): Route {
-  return route({
-    ...SHARED,
-    method: 'PUT',
-    path: `${ONE}/desired`,
-    operationId: 'setDesiredState',
-    summary: 'Change what is wanted of a device; If-Match names the version it is meant for',
-    access: OPERATING,
-    query: DesiredQuery,
-    body: DesiredBody,
-    bodyTypes: JSON_TYPES,
-    replies: { 200: ShadowBody },
-    refusals: ['NOT_FOUND', 'DEVICE_SHADOW_CONFLICT', 'DEVICE_DECOMMISSIONED'],
-    async handle({ params, query, body, user, header, requestId }) {
-      const id = visibleId(engine, params.device_id, user)
-      if (id === undefined) return noSuchDevice()
-      const errors = checkState(body)
-      if (errors.length > 0) return refused('VALIDATION_FAILED', { message: firstOf(errors), errors })
-      const condition = parseVersionMatch(header('if-match'))
-      if (condition.kind === 'unreadable')
-        return refused('BAD_REQUEST', { message: 'If-Match must be one version, such as "7", or *' })
-      const submitted = await engine.submit(
-        id,
-        {
-          kind: 'desire',
-          patch: body,
-          mode: query.mode ?? 'merge',
-          expectedVersion: condition.version,
-          requestId,
-        },
-        user.id,
-      )
-      if (submitted.kind === 'refused') return submitted
-      const shadow = submitted.shadow ?? (await engine.shadow(id))
-      return shadow === undefined ? noSuchDevice() : documentAnswer(id, shadow)
-    },
+  return route(setDesiredState, async ({ params, query, body, user, header, requestId }) => {
+    const id = visibleId(engine, params.device_id, user)
+    if (id === undefined) return noSuchDevice()
+    const errors = checkState(body)
+    if (errors.length > 0) return refused('VALIDATION_FAILED', { message: firstOf(errors), errors })
+    const condition = parseVersionMatch(header('if-match'))
+    if (condition.kind === 'unreadable')
+      return refused('BAD_REQUEST', { message: 'If-Match must be one version, such as "7", or *' })
+    const submitted = await engine.submit(
+      id,
+      {
+        kind: 'desire',
+        patch: body,
+        mode: query.mode ?? 'merge',
+        expectedVersion: condition.version,
+        requestId,
+      },
+      user.id,
+    )
+    if (submitted.kind === 'refused') return submitted
+    const shadow = submitted.shadow ?? (await engine.shadow(id))
+    return shadow === undefined ? noSuchDevice() : documentAnswer(id, shadow)
   })
 }
 
 function historyRoute({ engine }: Services): Route {
-  return route({
-    ...SHARED,
-    method: 'GET',
-    path: `${ONE}/history`,
-    operationId: 'getShadowHistory',
-    summary: 'Every change of a shadow, newest first',
-    access: ROLES,
-    query: ShadowHistoryQuery,
-    replies: { 200: ShadowHistoryPage },
-    refusals: ['NOT_FOUND'],
-    async handle({ params, query, user, url }) {
-      const deviceId = visibleId(engine, params.device_id, user)
-      if (deviceId === undefined) return noSuchDevice()
-      const span = parseSpan(query)
-      if (span.kind === 'refused') return span
-      const { section } = query
-      const labels = section === undefined ? undefined : [section]
-      const filter = { deviceId, kinds: ['shadow'] as const, from: span.from, to: span.to, labels }
-      const window = toWindow(query)
-      const [rows, total] = await Promise.all([
-        engine.history({ ...filter, offset: window.offset, limit: window.perPage }),
-        engine.countHistory(filter),
-      ])
-      const entries = rows.map(({ body }) => body)
-      return pageAnswer(entries, total, window, url)
-    },
+  return route(getShadowHistory, async ({ params, query, user, url }) => {
+    const deviceId = visibleId(engine, params.device_id, user)
+    if (deviceId === undefined) return noSuchDevice()
+    const span = parseSpan(query)
+    if (span.kind === 'refused') return span
+    const { section } = query
+    const labels = section === undefined ? undefined : [section]
+    const filter = { deviceId, kinds: ['shadow'] as const, from: span.from, to: span.to, labels }
+    const window = toWindow(query)
+    const [rows, total] = await Promise.all([
+      engine.history({ ...filter, offset: window.offset, limit: window.perPage }),
+      engine.countHistory(filter),
+    ])
+    const entries = rows.map(({ body }) => body)
+    return pageAnswer(entries, total, window, url)
   })
 }
 

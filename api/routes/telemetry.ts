@@ -1,55 +1,36 @@
 // /telemetry: the latest of a device, and its past in buckets.
 import { LIMITS } from '../../engine/limits.ts'
 import type { Bucket } from '../../engine/ports/telemetry.ts'
-import { DeviceParams } from '../../schemas/device.ts'
 import { Millis, toIso } from '../../schemas/ids.ts'
-import { History, HistoryQuery, SnapshotBody } from '../../schemas/telemetry.ts'
-import { INTERVAL_SECONDS, INTERVALS, type Interval, ROLES } from '../../schemas/vocabulary.ts'
+import { getTelemetry, getTelemetryHistory } from '../../schemas/operations/telemetry.ts'
+import { INTERVAL_SECONDS, INTERVALS, type Interval } from '../../schemas/vocabulary.ts'
 import { answer, invalid, type Refusal } from '../http/answer.ts'
 import { parseSpan } from '../http/instant.ts'
-import { API, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { noSuchDevice, visibleId } from './device-answers.ts'
 
 const HOUR_MS = 3_600_000
 
 export function telemetryRoutes({ engine, clock }: Services): readonly Route[] {
-  const shared = { method: 'GET', tag: 'telemetry', access: ROLES, params: DeviceParams } as const
   return [
-    route({
-      ...shared,
-      path: `${API}/telemetry/{device_id}`,
-      operationId: 'getTelemetry',
-      summary: 'The latest telemetry of a device',
-      replies: { 200: SnapshotBody },
-      refusals: ['NOT_FOUND'],
-      async handle({ params, user }) {
-        const deviceId = visibleId(engine, params.device_id, user)
-        const snapshot = deviceId === undefined ? undefined : await engine.snapshot(deviceId)
-        if (snapshot === undefined) return noSuchDevice()
-        const timestamp = snapshot.timestamp === undefined ? null : toIso(snapshot.timestamp)
-        return answer(200, { device_id: deviceId, timestamp, data: snapshot.data })
-      },
+    route(getTelemetry, async ({ params, user }) => {
+      const deviceId = visibleId(engine, params.device_id, user)
+      const snapshot = deviceId === undefined ? undefined : await engine.snapshot(deviceId)
+      if (snapshot === undefined) return noSuchDevice()
+      const timestamp = snapshot.timestamp === undefined ? null : toIso(snapshot.timestamp)
+      return answer(200, { device_id: deviceId, timestamp, data: snapshot.data })
     }),
-    route({
-      ...shared,
-      path: `${API}/telemetry/{device_id}/history`,
-      operationId: 'getTelemetryHistory',
-      summary: 'The past of one metric, in buckets',
-      query: HistoryQuery,
-      replies: { 200: History },
-      refusals: ['NOT_FOUND'],
-      async handle({ params, query, user }) {
-        const deviceId = visibleId(engine, params.device_id, user)
-        if (deviceId === undefined) return noSuchDevice()
-        const { metric, interval = '1m' } = query
-        const range = parseRange(query, clock.now())
-        if (range.kind === 'refused') return range
-        const refusal = tooManyBuckets(range, interval)
-        if (refusal !== undefined) return refusal
-        const buckets = await engine.buckets({ deviceId, metric, from: range.from, to: range.to, interval })
-        return answer(200, { device_id: deviceId, metric, interval, data: buckets.map(bucketBody) })
-      },
+    route(getTelemetryHistory, async ({ params, query, user }) => {
+      const deviceId = visibleId(engine, params.device_id, user)
+      if (deviceId === undefined) return noSuchDevice()
+      const { metric, interval = '1m' } = query
+      const range = parseRange(query, clock.now())
+      if (range.kind === 'refused') return range
+      const refusal = tooManyBuckets(range, interval)
+      if (refusal !== undefined) return refusal
+      const buckets = await engine.buckets({ deviceId, metric, from: range.from, to: range.to, interval })
+      return answer(200, { device_id: deviceId, metric, interval, data: buckets.map(bucketBody) })
     }),
   ]
 }

@@ -1,0 +1,39 @@
+// An operation of the REST API as data, without its handler: routing, permissions, validation, the OpenAPI and the
+// typed client all come from it. The operations themselves are in `operations/`, one file per area.
+import type { TSchema } from 'typebox'
+import type { RefusalCode } from './refusals.ts'
+import type { Role } from './vocabulary.ts'
+
+export const API = '/api/v1'
+
+/** Who may call: anyone, or users of these roles. */
+export type Access = 'public' | readonly Role[]
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** `empty` has no body, `text` is no JSON. */
+export type Reply = TSchema | 'empty' | 'text'
+
+export interface Operation {
+  readonly method: Method
+  /** With `{name}` for parameters. */
+  readonly path: string
+  /** The name it is exported by. */
+  readonly operationId: string
+  readonly summary: string
+  readonly tag: string
+  readonly access: Access
+  readonly params?: TSchema
+  readonly query?: TSchema
+  readonly body?: TSchema
+  /** Media types of the body; JSON alone if left out. */
+  readonly bodyTypes?: readonly string[]
+  /** A body may be left out. */
+  readonly bodyOptional?: boolean
+  /** By status. */
+  readonly replies: Readonly<Record<number, Reply>>
+  /** Beyond those that follow from access, query and body. */
+  readonly refusals?: readonly RefusalCode[]
+}
+
+/** What a body may be sent as where it is JSON or a merge patch (RFC 7396). */
+export const JSON_TYPES = ['application/json', 'application/merge-patch+json'] as const

@@ -1,0 +1,23 @@
+// Every operation by its operationId: an area's file exports operations and nothing else.
+import type { Operation } from '../operation.ts'
+import * as auth from './auth.ts'
+import * as broadcasts from './broadcasts.ts'
+import * as commands from './commands.ts'
+import * as deadLetters from './dead-letters.ts'
+import * as devices from './devices.ts'
+import * as history from './history.ts'
+import * as service from './service.ts'
+import * as shadows from './shadows.ts'
+import * as telemetry from './telemetry.ts'
+
+export const OPERATIONS = {
+  ...auth,
+  ...devices,
+  ...telemetry,
+  ...history,
+  ...shadows,
+  ...broadcasts,
+  ...commands,
+  ...deadLetters,
+  ...service,
+} as const satisfies Readonly<Record<string, Operation>>

@@ -1,0 +1,92 @@
+// /auth: registration, login and its renewal, and device tokens.
+import {
+  DeviceToken,
+  DeviceTokenBody,
+  Login,
+  LoginBody,
+  LogoutBody,
+  Me,
+  RefreshBody,
+  RegisterBody,
+  RegisteredUser,
+} from '../auth.ts'
+import { API, type Operation } from '../operation.ts'
+import { ROLES } from '../vocabulary.ts'
+
+const tag = 'auth'
+
+export const register = {
+  method: 'POST',
+  path: `${API}/auth/register`,
+  operationId: 'register',
+  summary: 'Register a user',
+  tag,
+  access: 'public',
+  body: RegisterBody,
+  replies: { 201: RegisteredUser },
+  refusals: [
+    'UNAUTHENTICATED',
+    'TOKEN_EXPIRED',
+    'REGISTRATION_LOCKED',
+    'ALREADY_EXISTS',
+    'RATE_LIMIT_EXCEEDED',
+  ],
+} as const satisfies Operation
+
+export const login = {
+  method: 'POST',
+  path: `${API}/auth/login`,
+  operationId: 'login',
+  summary: 'Log in with e-mail and password',
+  tag,
+  access: 'public',
+  body: LoginBody,
+  replies: { 200: Login },
+  refusals: ['INVALID_CREDENTIALS', 'RATE_LIMIT_EXCEEDED'],
+} as const satisfies Operation
+
+export const refresh = {
+  method: 'POST',
+  path: `${API}/auth/refresh`,
+  operationId: 'refresh',
+  summary: 'Get a new access token',
+  tag,
+  access: 'public',
+  body: RefreshBody,
+  replies: { 200: Login },
+  refusals: ['UNAUTHENTICATED', 'TOKEN_EXPIRED'],
+} as const satisfies Operation
+
+export const logout = {
+  method: 'POST',
+  path: `${API}/auth/logout`,
+  operationId: 'logout',
+  summary: 'End a login, or all of them',
+  tag,
+  access: ROLES,
+  body: LogoutBody,
+  bodyOptional: true,
+  replies: { 204: 'empty' },
+} as const satisfies Operation
+
+export const me = {
+  method: 'GET',
+  path: `${API}/auth/me`,
+  operationId: 'me',
+  summary: 'Profile and role of the caller',
+  tag,
+  access: ROLES,
+  replies: { 200: Me },
+} as const satisfies Operation
+
+export const issueDeviceToken = {
+  method: 'POST',
+  path: `${API}/auth/devices/token`,
+  operationId: 'issueDeviceToken',
+  summary: 'Issue an MQTT token for a device',
+  tag,
+  access: ['admin', 'operator'],
+  body: DeviceTokenBody,
+  replies: { 200: DeviceToken },
+  refusals: ['NOT_FOUND', 'DEVICE_DECOMMISSIONED'],
+} as const satisfies Operation

@@ -1,0 +1,68 @@
+// /commands/{device_id}: requests to one device. Whoever may not send them may not see them either.
+import {
+  CommandBody,
+  CommandListQuery,
+  CommandPage,
+  CommandParams,
+  CommandWishBody,
+  WaitQuery,
+} from '../command.ts'
+import { DeviceParams } from '../device.ts'
+import { API, type Operation } from '../operation.ts'
+
+const PATH = `${API}/commands/{device_id}` as const
+const SHARED = { tag: 'commands', access: ['admin', 'operator'] } as const
+const ONE = {
+  ...SHARED,
+  path: `${PATH}/{cmd_id}`,
+  params: CommandParams,
+  replies: { 200: CommandBody },
+} as const
+
+export const sendCommand = {
+  ...SHARED,
+  method: 'POST',
+  path: PATH,
+  operationId: 'sendCommand',
+  summary: 'Send a command to a device; an Idempotency-Key makes repeating it safe for 24 hours',
+  params: DeviceParams,
+  query: WaitQuery,
+  body: CommandWishBody,
+  replies: { 200: CommandBody, 202: CommandBody },
+  refusals: [
+    'NOT_FOUND',
+    'DEVICE_DECOMMISSIONED',
+    'UNKNOWN_COMMAND',
+    'IDEMPOTENCY_KEY_REUSED',
+    'COMMAND_QUEUE_FULL',
+  ],
+} as const satisfies Operation
+
+export const listCommands = {
+  ...SHARED,
+  method: 'GET',
+  path: PATH,
+  operationId: 'listCommands',
+  summary: 'The open commands of a device and the latest finished ones, newest first',
+  params: DeviceParams,
+  query: CommandListQuery,
+  replies: { 200: CommandPage },
+  refusals: ['NOT_FOUND'],
+} as const satisfies Operation
+
+export const getCommand = {
+  ...ONE,
+  method: 'GET',
+  operationId: 'getCommand',
+  summary: 'What became of a command',
+  query: WaitQuery,
+  refusals: ['NOT_FOUND'],
+} as const satisfies Operation
+
+export const cancelCommand = {
+  ...ONE,
+  method: 'DELETE',
+  operationId: 'cancelCommand',
+  summary: 'Cancel a command that is not finished; one that was not sent yet never will be',
+  refusals: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'DEVICE_DECOMMISSIONED'],
+} as const satisfies Operation

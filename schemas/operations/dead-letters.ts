@@ -1,0 +1,14 @@
+// /dead-letters: messages that could not be taken.
+import { DeadLetterPage, DeadLetterQuery } from '../dead-letter.ts'
+import { API, type Operation } from '../operation.ts'
+
+export const listDeadLetters = {
+  method: 'GET',
+  path: `${API}/dead-letters`,
+  operationId: 'listDeadLetters',
+  summary: 'Messages that could not be taken, newest first',
+  tag: 'telemetry',
+  access: ['admin'],
+  query: DeadLetterQuery,
+  replies: { 200: DeadLetterPage },
+} as const satisfies Operation

@@ -1,0 +1,100 @@
+// /devices and /device-types: the fleet's records. Everyone may look, an admin may change.
+import {
+  DeviceBody,
+  DeviceListQuery,
+  DevicePage,
+  DeviceParams,
+  EditDeviceBody,
+  RegisterDeviceBody,
+  RegisteredDevice,
+  ReplaceDeviceBody,
+} from '../device.ts'
+import { DeviceTypeList } from '../device-type.ts'
+import { API, JSON_TYPES, type Operation } from '../operation.ts'
+import { ROLES } from '../vocabulary.ts'
+
+const PATH = `${API}/devices` as const
+const tag = 'devices'
+const ONE = { tag, path: `${PATH}/{device_id}`, params: DeviceParams } as const
+const EDIT = {
+  ...ONE,
+  access: ['admin'],
+  replies: { 200: DeviceBody },
+  refusals: [
+    'NOT_FOUND',
+    'IMMUTABLE_FIELD',
+    'PRECONDITION_FAILED',
+    'DEVICE_DECOMMISSIONED',
+    'INVALID_STATE_TRANSITION',
+  ],
+} as const
+
+export const listDevices = {
+  method: 'GET',
+  path: PATH,
+  operationId: 'listDevices',
+  summary: 'List devices',
+  tag,
+  access: ROLES,
+  query: DeviceListQuery,
+  replies: { 200: DevicePage },
+} as const satisfies Operation
+
+export const registerDevice = {
+  method: 'POST',
+  path: PATH,
+  operationId: 'registerDevice',
+  summary: 'Register a device',
+  tag,
+  access: ['admin'],
+  body: RegisterDeviceBody,
+  replies: { 201: RegisteredDevice },
+  refusals: ['ALREADY_EXISTS'],
+} as const satisfies Operation
+
+export const getDevice = {
+  ...ONE,
+  method: 'GET',
+  operationId: 'getDevice',
+  summary: 'Read a device',
+  access: ROLES,
+  replies: { 200: DeviceBody, 304: 'empty' },
+  refusals: ['NOT_FOUND'],
+} as const satisfies Operation
+
+export const replaceDevice = {
+  ...EDIT,
+  method: 'PUT',
+  operationId: 'replaceDevice',
+  summary: 'Replace what may be changed of a device',
+  body: ReplaceDeviceBody,
+} as const satisfies Operation
+
+export const editDevice = {
+  ...EDIT,
+  method: 'PATCH',
+  operationId: 'editDevice',
+  summary: 'Change some of a device, or move its status by hand',
+  body: EditDeviceBody,
+  bodyTypes: JSON_TYPES,
+} as const satisfies Operation
+
+export const decommissionDevice = {
+  ...ONE,
+  method: 'DELETE',
+  operationId: 'decommissionDevice',
+  summary: 'Decommission a device',
+  access: ['admin'],
+  replies: { 200: DeviceBody },
+  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED'],
+} as const satisfies Operation
+
+export const listDeviceTypes = {
+  method: 'GET',
+  path: `${API}/device-types`,
+  operationId: 'listDeviceTypes',
+  summary: 'The device types, built-in ones first',
+  tag,
+  access: ROLES,
+  replies: { 200: DeviceTypeList },
+} as const satisfies Operation

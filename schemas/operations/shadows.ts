@@ -1,0 +1,55 @@
+// /shadows: what is wanted of a device, what it says it is, and the difference.
+import { DeviceParams } from '../device.ts'
+import { API, JSON_TYPES, type Operation } from '../operation.ts'
+import {
+  DeltaBody,
+  DesiredBody,
+  DesiredQuery,
+  ShadowBody,
+  ShadowHistoryPage,
+  ShadowHistoryQuery,
+} from '../shadow.ts'
+import { ROLES } from '../vocabulary.ts'
+
+const ONE = `${API}/shadows/{device_id}` as const
+const SHARED = { tag: 'shadows', params: DeviceParams } as const
+const READ = { ...SHARED, method: 'GET', access: ROLES, refusals: ['NOT_FOUND'] } as const
+
+export const getShadow = {
+  ...READ,
+  path: ONE,
+  operationId: 'getShadow',
+  summary: 'The shadow of a device',
+  replies: { 200: ShadowBody, 304: 'empty' },
+} as const satisfies Operation
+
+export const getShadowDelta = {
+  ...READ,
+  path: `${ONE}/delta`,
+  operationId: 'getShadowDelta',
+  summary: 'What of the desired state the device has otherwise',
+  replies: { 200: DeltaBody, 304: 'empty' },
+} as const satisfies Operation
+
+export const setDesiredState = {
+  ...SHARED,
+  method: 'PUT',
+  path: `${ONE}/desired`,
+  operationId: 'setDesiredState',
+  summary: 'Change what is wanted of a device; If-Match names the version it is meant for',
+  access: ['admin', 'operator'],
+  query: DesiredQuery,
+  body: DesiredBody,
+  bodyTypes: JSON_TYPES,
+  replies: { 200: ShadowBody },
+  refusals: ['NOT_FOUND', 'DEVICE_SHADOW_CONFLICT', 'DEVICE_DECOMMISSIONED'],
+} as const satisfies Operation
+
+export const getShadowHistory = {
+  ...READ,
+  path: `${ONE}/history`,
+  operationId: 'getShadowHistory',
+  summary: 'Every change of a shadow, newest first',
+  query: ShadowHistoryQuery,
+  replies: { 200: ShadowHistoryPage },
+} as const satisfies Operation
