@@ -1,4 +1,5 @@
 // What a schema cannot say about a device's fields.
+import { metadataTooLarge } from '../../engine/domain/device/metadata-bound.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
@@ -19,16 +20,10 @@ export function immutableFields(body: object): Refusal | undefined {
   })
 }
 
-export function metadataTooLarge(metadata: JsonObject | null | undefined): Refusal | undefined {
+export function unfitMetadata(metadata: JsonObject | null | undefined): Refusal | undefined {
   if (metadata === null || metadata === undefined) return undefined
-  const actual = Buffer.byteLength(JSON.stringify(metadata))
-  const limit = BODY_LIMITS.metadataBytesMax
-  if (actual > limit)
-    return refused('PAYLOAD_TOO_LARGE', {
-      message: `metadata: at most ${limit} bytes, got ${actual}`,
-      limit,
-      actual,
-    })
+  const detail = metadataTooLarge(metadata)
+  if (detail !== undefined) return refused('PAYLOAD_TOO_LARGE', detail)
   const depthMax = BODY_LIMITS.metadataDepthMax
   return isDeeper(metadata, depthMax)
     ? invalid('/metadata', { code: 'TOO_DEEP', message: `must be nested at most ${depthMax} levels deep` })

@@ -33,6 +33,19 @@ describe('changing a device', () => {
     expect(headers['etag']).toBe(`"${body.etag}"`)
   })
 
+  test('PATCH after PATCH cannot make metadata grow over its limit', async () => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    const text = 'x'.repeat(20_000)
+    expect((await send(`PATCH ${DEVICES}/r`, { metadata: { a: text } })).status).toBe(200)
+    const refused = await send(`PATCH ${DEVICES}/r`, { metadata: { b: text } })
+    expect([refused.status, refused.body]).toMatchObject([
+      413,
+      { code: 'PAYLOAD_TOO_LARGE', limit: 32_768, actual: 40_015 },
+    ])
+    expect(Object.keys((await send(`GET ${DEVICES}/r`)).body.metadata)).toEqual(['a'])
+  })
+
   test('PATCH takes merge-patch+json', async () => {
     const { send, device } = await asAdmin()
     await device('r')

@@ -10,7 +10,7 @@ import { parseIfMatch, quoted } from '../http/etag.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
-import { immutableFields, metadataTooLarge, unique } from './device-checks.ts'
+import { immutableFields, unfitMetadata, unique } from './device-checks.ts'
 
 export function deviceEditRoutes(services: Services): readonly Route[] {
   const { engine } = services
@@ -47,7 +47,7 @@ async function edit(
   const { engine } = services
   const view = await visible(engine, text, user)
   if (view === undefined) return noSuchDevice()
-  const refusal = immutableFields(body) ?? metadataTooLarge(body.metadata)
+  const refusal = immutableFields(body) ?? unfitMetadata(body.metadata)
   if (refusal !== undefined) return refusal
   const condition = parseIfMatch(ifMatch, view.device.revision)
   if (condition.kind === 'stale') return stale(view, ifMatch)

@@ -14,7 +14,7 @@ import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
-import { metadataTooLarge, unique } from './device-checks.ts'
+import { unfitMetadata, unique } from './device-checks.ts'
 import { deviceEditRoutes } from './device-edits.ts'
 
 export function deviceRoutes(services: Services): readonly Route[] {
@@ -50,7 +50,7 @@ function collectionRoutes(services: Services): readonly Route[] {
     }),
     route(registerDevice, async ({ body, user }) => {
       if (!services.deviceTypes.names.includes(body.type)) return unknownType(services, 'body')
-      const tooLarge = metadataTooLarge(body.metadata)
+      const tooLarge = unfitMetadata(body.metadata)
       if (tooLarge !== undefined) return tooLarge
       const deviceId = parseDeviceId(body.device_id ?? ids.next('dev_'))
       if (deviceId === undefined) return refused('VALIDATION_FAILED')

@@ -76,6 +76,21 @@ test('a patch merges metadata, and null deletes', () => {
   expect(device.metadata).toEqual({ net: { ip: 'c', mac: 'b' } })
 })
 
+test('metadata is bounded by what patches make of it together, and other edits go on', () => {
+  const text = 'x'.repeat(20_000)
+  const half = transition(fresh, edit({ metadata: { a: text } }), at(1)).device
+  const outcome = transition(half, edit({ metadata: { b: text }, name: 'B' }), at(2))
+  expect(outcome.device).toBe(half)
+  expect(refusal(outcome)).toMatchObject({
+    code: 'PAYLOAD_TOO_LARGE',
+    detail: { limit: 32_768, actual: 40_015 },
+  })
+  const swapped = transition(half, edit({ metadata: { a: null, b: text } }), at(3)).device
+  expect(Object.keys(swapped.metadata)).toEqual(['b'])
+  const full = transition(fresh, edit({ metadata: { a: 'x'.repeat(32_768 - 8) } }), at(4)).device
+  expect(transition(full, edit({ name: 'B' }), at(5)).device.name).toBe('B')
+})
+
 test('a replacement empties what it does not name', () => {
   const before = { ...fresh, group: 'a/b', tags: ['x'], metadata: { floor: 1 } }
   const { device } = transition(before, edit({ replace: true, name: 'B' }), at(5))

@@ -12,6 +12,7 @@ import { unreachable } from '../unreachable.ts'
 import { abandon, acked, cancel, command, confirmed, expire } from './command-events.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import { mergePatch } from './merge-patch.ts'
+import { metadataTooLarge } from './metadata-bound.ts'
 import type { Device } from './record.ts'
 import { desire, report, tellShadow } from './shadow-events.ts'
 import { allowedByHand, type Cause, causeByHand, MOVES } from './status.ts'
@@ -128,6 +129,8 @@ function edit(device: Device, wish: Extract<DeviceRequest, { kind: 'edit' }>, no
   if (wish.ifRevision !== undefined && wish.ifRevision !== device.revision)
     return refuse(device, 'PRECONDITION_FAILED', { expected: device.revision, got: wish.ifRevision })
   const edited = applyEdit(device, wish)
+  const tooLarge = wish.metadata === undefined ? undefined : metadataTooLarge(edited.metadata)
+  if (tooLarge !== undefined) return refuse(device, 'PAYLOAD_TOO_LARGE', tooLarge)
   const wanted = wish.status
   if (wanted === undefined || wanted === device.status) {
     const same = isSameEdit(device, edited)
