@@ -76,21 +76,27 @@ export class HistoryWriter {
     while (!this.#isClosed) {
       const written = await this.#write()
       if (written === 'failed') await this.#schedule.sleep(RETRY_MS)
-      if (written !== 'nothing') continue
-      if (this.#isClosing) return
-      await this.#wake.wait()
-      // More will follow: one insert for all of it.
+      if (written === 'failed' || written === 'much') continue
+      if (written === 'nothing') {
+        if (this.#isClosing) return
+        await this.#wake.wait()
+      }
+      // More will follow: one insert for all of it. An insert costs ClickHouse far more than a row does.
       if (!this.#isClosing) await this.#schedule.sleep(LIMITS.historyDelayMs)
     }
   }
 
-  async #write(): Promise<'nothing' | 'written' | 'failed'> {
+  /** `much`: about as much as goes at once, so that there will be more. */
+  async #write(): Promise<'nothing' | 'little' | 'much' | 'failed'> {
     try {
       const batches = this.#store.outbox(BOUNDS)
       if (batches.length === 0) return 'nothing'
-      if (await this.#inserter.insert(this.#encode(batches)))
-        await this.#store.clearHistory(batches.map(({ key }) => key))
-      return 'written'
+      const blocks = this.#encode(batches)
+      const isMuch = blocks.some(
+        ({ rows, bytes }) => rows >= BOUNDS.rowsMax / 2 || bytes.length >= BOUNDS.bytesMax / 2,
+      )
+      if (await this.#inserter.insert(blocks)) await this.#store.clearHistory(batches.map(({ key }) => key))
+      return isMuch ? 'much' : 'little'
     } catch (error) {
       // Rows inserted and not cleared are inserted again (W2).
       if (!this.#isClosed) this.#events.storeFailed(toFault(error))
