@@ -34,7 +34,7 @@ export function openProfile(settings: Settings, logger: Logger): Promise<OpenPro
 /** One machine, npm packages only: nothing to install, everything in one directory. */
 async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenProfile> {
   const dir = await openDataDir(settings.dataDir)
-  const { durability, host, mqttPort } = settings
+  const { durability, host, mqttPort: port, devicePublishRate: publishRateMax } = settings
   // Always fsynced: a power cut must not tear the file that holds users and devices, however fast the log is.
   const env = new LmdbEnv({ path: dir.store, durability: 'power', tables: [...STORE_TABLES, ...USER_TABLES] })
   const store = openLmdbStore(env, { partitionOf })
@@ -47,7 +47,7 @@ async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenPro
     () => openEmbeddedTelemetry({ path: dir.telemetry, retentionDays, logger }),
     (err) => logger.warn({ err }, 'ClickHouse does not start, trying again'),
   )
-  const broker = new EmbeddedBroker({ host, port: mqttPort, clock: systemClock })
+  const broker = new EmbeddedBroker({ host, port, clock: systemClock, publishRateMax })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
     openRest: () => telemetry.begin(),

@@ -29,6 +29,7 @@ describe('settings', () => {
       adminPassword: undefined,
       signing: { kind: 'kept' },
       heartbeatTimeoutMs: 60_000,
+      devicePublishRate: 0,
       deviceTypesPath: undefined,
       retentionDays: undefined,
       shards: 3,

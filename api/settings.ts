@@ -24,6 +24,8 @@ export interface Settings {
   readonly adminPassword: string | undefined
   readonly signing: Signing
   readonly heartbeatTimeoutMs: number
+  /** Messages per second; 0 is no limit. */
+  readonly devicePublishRate: number
   readonly deviceTypesPath: string | undefined
   readonly retentionDays: number | undefined
   readonly shards: number
@@ -40,6 +42,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const SECRET_BYTES_MIN = 32
 const HEARTBEAT_SEC_MAX = 86_400
 const SHARDS_MAX = 64
+const RATE_MAX = 1_000_000
 
 const NAMES = [
   'FLEET_PROFILE',
@@ -54,6 +57,7 @@ const NAMES = [
   'FLEET_JWT_SECRET',
   'FLEET_JWT_PRIVATE_KEY',
   'FLEET_HEARTBEAT_TIMEOUT_SEC',
+  'FLEET_DEVICE_PUBLISH_RATE',
   'FLEET_DEVICE_TYPES',
   'FLEET_RETENTION_DAYS',
   'FLEET_SHARDS',
@@ -87,6 +91,7 @@ export function readSettings(
     signing: readSigning(read, profile),
     heartbeatTimeoutMs:
       1000 * read.number('FLEET_HEARTBEAT_TIMEOUT_SEC', { min: 1, max: HEARTBEAT_SEC_MAX, default: 60 }),
+    devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { min: 0, max: RATE_MAX, default: 0 }),
     deviceTypesPath: read.text('FLEET_DEVICE_TYPES'),
     retentionDays: read.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
     shards: read.number('FLEET_SHARDS', {

@@ -105,6 +105,7 @@ export interface BrokerCounts {
   readonly refusedTopics: number
   readonly bytesIn: number
   readonly cutFrozen: number
+  /** Dropped because their device was over its publish rate. */
   readonly shedQos0: number
 }
 

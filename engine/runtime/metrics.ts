@@ -150,6 +150,15 @@ export class Metrics {
         g.set({ qos }, count)
       })
     })
+    const shed: Counter = new Counter({
+      name: 'fleet_messages_shed_total',
+      help: 'Messages of QoS 0 dropped because their device was over its publish rate',
+      registers: [this.registry],
+      collect() {
+        shed.reset()
+        shed.inc(gauges.broker().shedQos0)
+      },
+    })
   }
 
   #counter(name: string, help: string, labelNames: string[] = []): Counter {

@@ -39,6 +39,8 @@ export interface ContractDevice {
 export interface BrokerUnderTest {
   readonly broker: Broker
   connect(clientId: string, options?: ContractConnect): Promise<ContractDevice | ConnackCode>
+  /** Lets so much of the broker's time go by. */
+  pass(ms: number): void
 }
 
 export function deviceId(text: string): DeviceId {
@@ -47,7 +49,10 @@ export function deviceId(text: string): DeviceId {
   return id
 }
 
-export type StartBroker = (host: FakeHost) => Promise<BrokerUnderTest>
+export type StartBroker = (
+  host: FakeHost,
+  options?: { readonly publishRateMax?: number },
+) => Promise<BrokerUnderTest>
 
 export const a = deviceId('a')
 export const will: RawWill = { topic: 'fleet/a/status', payload: Buffer.from('gone'), qos: 1, retain: false }

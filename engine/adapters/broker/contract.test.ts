@@ -7,13 +7,17 @@ import { EmbeddedBroker } from './embedded.ts'
 import { PASSWORD, until } from './fake-host.ts'
 import { RawDevice } from './raw-device.ts'
 
-const STILL = { now: () => Millis(0), ticks: () => 0 }
-
-brokerContract('embedded', async (host) => {
-  const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, clock: STILL })
+brokerContract('embedded', async (host, options = {}) => {
+  let at = 0
+  const clock = { now: () => Millis(at), ticks: () => at }
+  const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, clock, ...options })
   const { port } = await broker.listen(host)
   return {
     broker,
+    pass(ms) {
+      at += ms
+      broker.sweep()
+    },
     connect: async (clientId, { password = PASSWORD, clean = true, will } = {}) => {
       const device = await RawDevice.connect(port, clientId, {
         clean,

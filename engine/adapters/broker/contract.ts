@@ -12,6 +12,7 @@ import {
   type StartBroker,
   will,
 } from './contract-harness.ts'
+import { publishRateContract } from './contract-rate-harness.ts'
 import { FakeHost, until } from './fake-host.ts'
 import type { Qos } from './filters.ts'
 
@@ -183,4 +184,5 @@ export function brokerContract(name: string, start: StartBroker): void {
   })
 
   downlinkContract(name, start)
+  publishRateContract(name, start)
 }

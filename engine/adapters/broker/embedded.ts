@@ -21,7 +21,9 @@ import { allowWill, type Connect } from './connect.ts'
 import { Downlinks } from './downlinks.ts'
 import { Handshake } from './handshake.ts'
 import { connack } from './packets.ts'
-import { type FollowUp, Session, type SessionHub } from './session.ts'
+import { PublishLimit } from './publish-limit.ts'
+import { Session } from './session.ts'
+import type { SessionHub } from './session-hub.ts'
 
 export interface EmbeddedBrokerOptions {
   readonly host: string
@@ -29,6 +31,8 @@ export interface EmbeddedBrokerOptions {
   readonly port: number
   readonly clock: Clock
   readonly sessionsMax?: number
+  /** Messages per second of one device; 0 or nothing is no limit. */
+  readonly publishRateMax?: number
 }
 
 type Admitted = Extract<Admission, { kind: 'admitted' }>
@@ -46,6 +50,7 @@ export class EmbeddedBroker implements Broker {
   readonly #paused = new Set<Session>()
   readonly #sockets = new Set<Socket>()
   readonly #downlinks = new Downlinks((deviceId) => this.#live.get(deviceId)?.wire)
+  readonly #publishLimit: PublishLimit
   #hub: Hub | undefined
   #server: Server | undefined
   #sweeper: NodeJS.Timeout | undefined
@@ -56,6 +61,7 @@ export class EmbeddedBroker implements Broker {
 
   constructor(options: EmbeddedBrokerOptions) {
     this.#options = options
+    this.#publishLimit = new PublishLimit(options.publishRateMax ?? 0, options.clock.ticks())
   }
 
   async listen(host: UplinkHost): Promise<{ readonly host: string; readonly port: number }> {
@@ -96,7 +102,13 @@ export class EmbeddedBroker implements Broker {
   }
 
   counts(): BrokerCounts {
-    const { publishes = [0, 0, 0], refusedTopics = 0, bytesIn = 0, cutFrozen = 0 } = this.#hub ?? {}
+    const {
+      publishes = [0, 0, 0],
+      refusedTopics = 0,
+      bytesIn = 0,
+      cutFrozen = 0,
+      shedQos0 = 0,
+    } = this.#hub ?? {}
     const [qos0 = 0, qos1 = 0, qos2 = 0] = publishes
     return {
       connected: this.#live.size,
@@ -106,7 +118,7 @@ export class EmbeddedBroker implements Broker {
       refusedTopics,
       bytesIn,
       cutFrozen,
-      shedQos0: 0,
+      shedQos0,
     }
   }
 
@@ -134,6 +146,7 @@ export class EmbeddedBroker implements Broker {
       handshake.deadline += asleepMs
       if (ticks >= handshake.deadline) handshake.socket.destroy()
     }
+    this.#publishLimit.sweep(ticks, (deviceId) => this.#live.has(deviceId))
     const now = this.#options.clock.now()
     for (const session of this.#live.values()) session.sweep(ticks, now, asleepMs)
     hub.relieved()
@@ -147,9 +160,10 @@ export class EmbeddedBroker implements Broker {
       bytesIn: 0,
       refusedTopics: 0,
       cutFrozen: 0,
+      shedQos0: 0,
       tick: this.#options.clock.ticks(),
       attach: (session) => this.#downlinks.attach(session),
-      follow: (session, followUp: FollowUp) => this.#downlinks.publish(session.deviceId, followUp),
+      follow: (deviceId, followUp) => this.#downlinks.publish(deviceId, followUp),
       liveSession: (deviceId) => this.#live.get(deviceId),
       paused: (session) => this.#paused.add(session),
       relieved: () => this.#relieve(),
@@ -218,6 +232,7 @@ export class EmbeddedBroker implements Broker {
       keepAliveMs,
       will,
       state,
+      allowance: this.#publishLimit.of(deviceId),
     })
     this.#admitted++
     hub.host.opened(session)

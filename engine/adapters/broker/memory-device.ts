@@ -14,6 +14,7 @@ import {
 import { isWillSpoken, type Will } from './connect.ts'
 import { isFilter, type Qos } from './filters.ts'
 import { isTopicName } from './packets.ts'
+import type { Allowance } from './publish-limit.ts'
 import type { SessionState } from './session-state.ts'
 
 export interface MemoryPublish {
@@ -34,6 +35,7 @@ export interface MemoryHub {
   readonly host: UplinkHost
   readonly publishes: [number, number, number]
   refusedTopics: number
+  shedQos0: number
   ended(device: MemoryDevice): void
   /** Retains or echoes a durable message. */
   follow(device: MemoryDevice, message: Received): void
@@ -58,6 +60,9 @@ export class MemoryDevice implements DeviceSession {
   will: Will | undefined
   readonly #broker: MemoryHub
   readonly #pending: Pending[] = []
+  readonly #allowance: Allowance | undefined
+  /** Published, and held back by the device's rate. */
+  readonly #waiting: Pending[] = []
   #isForgotten = false
   #isListening = false
   readonly #unacked: ((isAcked: boolean) => void)[] = []
@@ -65,7 +70,12 @@ export class MemoryDevice implements DeviceSession {
   constructor(
     broker: MemoryHub,
     facts: Admitted,
-    more: { number: Micros; state: SessionState; present: boolean },
+    more: {
+      number: Micros
+      state: SessionState
+      present: boolean
+      allowance: Allowance | undefined
+    },
   ) {
     this.#broker = broker
     this.facts = facts
@@ -75,6 +85,7 @@ export class MemoryDevice implements DeviceSession {
     this.idBytes = Buffer.from(facts.deviceId)
     this.state = more.state
     this.sessionPresent = more.present
+    this.#allowance = more.allowance
   }
 
   /** True once the broker acknowledged it, false if the session ended before. */
@@ -97,7 +108,26 @@ export class MemoryDevice implements DeviceSession {
       return Promise.resolve(false)
     }
     const message = { suffix, payload: bytes, qos, retain: retain && isRetainable(suffix) }
-    return new Promise((settle) => this.handOver({ message, settle }, false))
+    return new Promise((settle) => {
+      this.#waiting.push({ message, settle })
+      this.proceed()
+    })
+  }
+
+  /** Hands over what the device's rate lets through; a message of QoS 0 is shed rather than held back first. */
+  proceed(): void {
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      const isSpent = this.#allowance?.isSpent === true
+      if (isSpent && next.message.qos > 0) return
+      this.#waiting.shift()
+      if (!isSpent) {
+        this.#allowance?.take()
+        this.handOver(next, false)
+      } else {
+        this.#broker.shedQos0++
+        next.settle(true)
+      }
+    }
   }
 
   subscribe(filter: string, qos: Qos = 1): boolean {
@@ -156,6 +186,7 @@ export class MemoryDevice implements DeviceSession {
     this.#broker.host.closed(this, cause)
     this.#broker.ended(this)
     for (const acked of this.#unacked.splice(0)) acked(false)
+    for (const { settle } of this.#waiting.splice(0)) settle(false)
   }
 
   /** What is retained or echoed once durable is so no more. */

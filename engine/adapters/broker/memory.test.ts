@@ -8,11 +8,16 @@ import { FakeHost, PASSWORD } from './fake-host.ts'
 import { MemoryBroker } from './memory.ts'
 import { MemoryDevice } from './memory-device.ts'
 
-brokerContract('memory', async (host) => {
-  const broker = new MemoryBroker()
+brokerContract('memory', async (host, options) => {
+  let at = 0
+  const broker = new MemoryBroker(options)
   await broker.listen(host)
   return {
     broker,
+    pass(ms) {
+      at += ms
+      broker.sweep(Millis(at))
+    },
     connect: async (clientId, { password = PASSWORD, ...more } = {}) => {
       const device = await broker.connect({ clientId, password: Buffer.from(password), ...more })
       return device instanceof MemoryDevice ? toContract(device) : device

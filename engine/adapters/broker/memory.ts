@@ -16,6 +16,7 @@ import {
 import { allowWill, type RawWill } from './connect.ts'
 import type { Qos } from './filters.ts'
 import { MemoryDevice, type MemoryHub, type Received } from './memory-device.ts'
+import { PublishLimit } from './publish-limit.ts'
 import { Retained } from './retained.ts'
 import { SessionStates } from './session-state.ts'
 
@@ -26,9 +27,16 @@ export interface MemoryConnect {
   readonly will?: RawWill
 }
 
+export interface MemoryBrokerOptions {
+  /** Messages per second of one device; 0 or nothing is no limit. Its time goes by with `sweep`. */
+  readonly publishRateMax?: number
+}
+
 export class MemoryBroker implements Broker, MemoryHub {
   readonly publishes: [number, number, number] = [0, 0, 0]
   refusedTopics = 0
+  shedQos0 = 0
+  readonly #publishLimit: PublishLimit
   readonly #live = new Map<DeviceId, MemoryDevice>()
   readonly #states = new SessionStates()
   readonly #retained = new Retained()
@@ -36,6 +44,10 @@ export class MemoryBroker implements Broker, MemoryHub {
   #admitted = 0
   #denied = 0
   #stored = 0
+
+  constructor({ publishRateMax = 0 }: MemoryBrokerOptions = {}) {
+    this.#publishLimit = new PublishLimit(publishRateMax, 0)
+  }
 
   get host(): UplinkHost {
     if (this.#host === undefined) throw new Error('nobody listens yet')
@@ -62,7 +74,12 @@ export class MemoryBroker implements Broker, MemoryHub {
     const allowed = will && mayPublish ? allowWill(will, deviceId) : undefined
     if (will !== undefined && allowed === undefined) return this.#deny(CONNACK.unauthorized)
     const { state, present } = this.#states.claim(deviceId, clean)
-    const device = new MemoryDevice(this, admission, { number: host.sessionNumber(), state, present })
+    const device = new MemoryDevice(this, admission, {
+      number: host.sessionNumber(),
+      state,
+      present,
+      allowance: this.#publishLimit.of(deviceId),
+    })
     device.will = allowed
     const earlier = this.#live.get(deviceId)
     this.#admitted++
@@ -103,13 +120,17 @@ export class MemoryBroker implements Broker, MemoryHub {
       refusedTopics: this.refusedTopics,
       bytesIn: 0,
       cutFrozen: 0,
-      shedQos0: 0,
+      shedQos0: this.shedQos0,
     }
   }
 
-  /** Cuts the sessions whose time is over. */
+  /** Cuts the sessions whose time is over, and takes what devices may publish by now. */
   sweep(now: Millis): void {
-    for (const device of [...this.#live.values()]) if (now >= device.facts.expiresAt) device.end('expired')
+    this.#publishLimit.sweep(now, (deviceId) => this.#live.has(deviceId))
+    for (const device of [...this.#live.values()]) {
+      if (now >= device.facts.expiresAt) device.end('expired')
+      else device.proceed()
+    }
   }
 
   async close(): Promise<void> {

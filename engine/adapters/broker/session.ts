@@ -10,63 +10,18 @@ import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import type { DeviceId, Micros, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import {
-  type DeviceSession,
-  type EndCause,
-  LIVE_SUFFIX,
-  type UplinkHost,
-  type UplinkMessage,
-} from '../../ports/broker.ts'
+import { type DeviceSession, type EndCause, LIVE_SUFFIX } from '../../ports/broker.ts'
 import { AckRing, FOLLOWED, OWES } from './ack-ring.ts'
 import { Carry } from './carry.ts'
 import { isWillSpoken, type Will } from './connect.ts'
 import type { Qos } from './filters.ts'
+import { FollowUps } from './follow-ups.ts'
 import { answer, isSubscription, locate, PACKET, PINGRESP, readUint16, type Span } from './packets.ts'
+import type { Allowance } from './publish-limit.ts'
+import type { SessionFacts, SessionHub } from './session-hub.ts'
 import type { SessionState } from './session-state.ts'
 import { type KnownTopic, TopicCache } from './topic-cache.ts'
 import type { Subscriber, Wire } from './wire.ts'
-
-/** What happens to a message once it is durable, beside its acknowledgement. */
-export interface FollowUp {
-  readonly suffix: string
-  readonly payload: Buffer
-  readonly qos: Qos
-  readonly retain: boolean
-}
-
-/** What sessions share. */
-export interface SessionHub {
-  readonly host: UplinkHost
-  /** Filled anew for every message (S2). */
-  readonly message: { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
-  readonly publishes: [number, number, number]
-  bytesIn: number
-  refusedTopics: number
-  cutFrozen: number
-  /** Monotonic milliseconds at the last sweep. */
-  readonly tick: number
-  attach(session: Session): Wire
-  /** Retains or echoes a durable message. */
-  follow(session: Session, followUp: FollowUp): Promise<unknown>
-  liveSession(deviceId: DeviceId): Session | undefined
-  paused(session: Session): void
-  /** Something may be read again: looks at the paused sessions soon. */
-  relieved(): void
-  ended(session: Session): void
-}
-
-export interface SessionFacts {
-  readonly deviceId: DeviceId
-  readonly partition: Partition
-  readonly number: Micros
-  readonly ip: string
-  readonly mayPublish: boolean
-  readonly maySubscribe: boolean
-  readonly expiresAt: number
-  readonly keepAliveMs: number
-  readonly will: Will | undefined
-  readonly state: SessionState
-}
 
 const PUBREL = (PACKET.pubrel << 4) | 2
 const SUBSCRIBE = (PACKET.subscribe << 4) | 2
@@ -97,8 +52,9 @@ export class Session implements DeviceSession, Subscriber {
   readonly #span: Span = { first: 0, bodyStart: 0, end: 0 }
   readonly #carry = new Carry()
   #will: Will | undefined
-  #followUps: FollowUp[] = []
-  #following = 0
+  readonly #followUps: FollowUps
+  readonly #allowance: Allowance | undefined
+  #isSlowed = false
   #isWireStalled = false
   #isPeerGone = false
   #isListening = false
@@ -120,6 +76,11 @@ export class Session implements DeviceSession, Subscriber {
     this.#silenceMs = facts.keepAliveMs * 1.5 + LIMITS.brokerSweepEveryMs
     this.#will = facts.will
     this.#topics = new TopicCache(facts.deviceId)
+    this.#allowance = facts.allowance
+    this.#followUps = new FollowUps({
+      perform: (followUp) => hub.follow(facts.deviceId, followUp),
+      relieved: () => hub.relieved(),
+    })
   }
 
   /** Messages handed over and not yet durable. */
@@ -154,7 +115,7 @@ export class Session implements DeviceSession, Subscriber {
         acks[length + 3] = id & 0xff
         length += 4
       }
-      if ((slot & FOLLOWED) !== 0) this.#follow()
+      if ((slot & FOLLOWED) !== 0) this.#followUps.begin()
     }
     if (length > 0) this.send(length === acks.length ? acks : acks.subarray(0, length))
     if (this.isEnded && this.#ring.count === 0) this.#hub.ended(this)
@@ -192,6 +153,7 @@ export class Session implements DeviceSession, Subscriber {
   sweep(ticks: number, now: number, asleepMs: number): void {
     if (this.isPaused) this.heardAt = ticks
     else this.heardAt += asleepMs
+    if (this.#allowance?.isSpent !== true) this.#isSlowed = false
     if (now >= this.expiresAt) this.end('expired')
     else if (ticks - this.heardAt > this.#silenceMs) this.end('keepalive')
   }
@@ -209,7 +171,7 @@ export class Session implements DeviceSession, Subscriber {
   /** Nothing is kept for the device any more: neither its will nor what follows once messages are durable. */
   forget(): void {
     this.#will = undefined
-    this.#followUps = []
+    this.#followUps.forget()
   }
 
   end(cause: EndCause): void {
@@ -264,10 +226,10 @@ export class Session implements DeviceSession, Subscriber {
         this.#carry.keep(bytes.subarray(at), span.end === 0 ? 0 : span.end - at)
         return
       }
-      if (span.first >>> 4 === PACKET.publish) this.#publish(bytes, span)
-      else this.#control(bytes, span, at)
+      if (span.first >>> 4 !== PACKET.publish) this.#control(bytes, span, at)
+      else if (this.#isInTime(span.first)) this.#publish(bytes, span)
       if (this.isEnded) return
-      at = span.end
+      if (!this.#isSlowed) at = span.end
     }
     if (at < size) this.#carry.keep(bytes.subarray(at), 0)
   }
@@ -276,9 +238,23 @@ export class Session implements DeviceSession, Subscriber {
     return (
       this.#ring.count >= LIMITS.sessionPendingMax ||
       this.#ring.bytes >= LIMITS.sessionPendingBytesMax ||
-      this.#following >= LIMITS.sessionPendingMax ||
-      this.#isWireStalled
+      this.#followUps.isFull ||
+      this.#isWireStalled ||
+      this.#isSlowed
     )
+  }
+
+  /** A message over the device's rate: of QoS 0 it is shed, of the others it waits, and with it what comes after. */
+  #isInTime(first: number): boolean {
+    const allowance = this.#allowance
+    if (allowance === undefined) return true
+    if (!allowance.isSpent) {
+      allowance.take()
+      return true
+    }
+    if ((first & 6) === 0) this.#hub.shedQos0++
+    else this.#isSlowed = true
+    return false
   }
 
   #publish(bytes: Buffer, { first, bodyStart, end }: Span): void {
@@ -314,7 +290,7 @@ export class Session implements DeviceSession, Subscriber {
     let slot = qos === 0 ? OWES.nothing : qos === 1 ? OWES.puback | id : OWES.pubrec | id
     if (message.retain || (this.state.filters.size > 0 && topic.isEchoed(this.state.filters))) {
       slot |= FOLLOWED
-      this.#followUps.push({
+      this.#followUps.add({
         suffix: topic.suffix,
         payload: Buffer.from(message.payload),
         qos,
@@ -375,23 +351,11 @@ export class Session implements DeviceSession, Subscriber {
     this.send(answer(PACKET.pubcomp, id))
   }
 
-  #follow(): void {
-    const followUp = this.#followUps.shift()
-    // Forgotten meanwhile.
-    if (followUp === undefined) return
-    this.#following++
-    const done = () => {
-      this.#following--
-      this.#hub.relieved()
-    }
-    this.#hub.follow(this, followUp).then(done, done)
-  }
-
   #speakWill(will: Will): void {
     const { message, host, publishes } = this.#hub
     const { suffix, payload, qos, retain } = will
     const isFollowed = retain || (this.state.isPersistent && this.state.filters.qosFor(suffix) >= 0)
-    if (isFollowed) this.#followUps.push({ suffix, payload: Buffer.from(payload), qos, retain })
+    if (isFollowed) this.#followUps.add({ suffix, payload: Buffer.from(payload), qos, retain })
     publishes[qos]++
     this.#ring.push(isFollowed ? FOLLOWED : OWES.nothing, payload.length)
     Object.assign(message, { suffix, payload, qos, retain, will: true })
