@@ -64,13 +64,20 @@ function toBody(deviceId: DeviceId, first: JsonObject, steps: readonly JsonObjec
     cancelled_by: last['cancelled_by'] ?? null,
     progress: last['progress'] ?? null,
     result: last['result'] ?? null,
-    result_bytes_omitted: null,
+    result_bytes_omitted: last['result_bytes_omitted'] ?? null,
     error: last['error'] ?? null,
     attempts: last['attempts'],
     late: last['late'],
-    conflicts: [],
+    conflicts: conflictsOf(steps),
     broadcast_id: last['broadcast_id'] ?? null,
   }
   // The rows hold what the engine took from a command; the tests compare the two.
   return body as unknown as CommandBody
+}
+
+/** A step names the newest one, so a later step may name it again. */
+function conflictsOf(steps: readonly JsonObject[]): readonly Json[] {
+  const found = new Map<string, Json>()
+  for (const { conflict } of steps) if (conflict !== undefined) found.set(JSON.stringify(conflict), conflict)
+  return [...found.values()]
 }

@@ -1,7 +1,7 @@
 // What happened to a shadow and to commands, as rows of the history.
 import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { Command } from '../domain/command/record.ts'
+import type { Command, CommandResult } from '../domain/command/record.ts'
 import type { HistoryRow } from '../domain/history/row.ts'
 import type { ShadowChange } from '../domain/shadow/record.ts'
 
@@ -55,12 +55,23 @@ export function commandRow(
     kind: 'command',
     at,
     version,
-    body: { ...about, ...started, ...ended },
+    body: { ...about, ...started, ...ended, ...conflictOf(command) },
   }
 }
 
-function resultOf({ completedAt, executedAt, result, error }: Command): JsonObject {
-  if (completedAt === undefined) return {}
+function resultOf(command: Command): JsonObject {
+  if (command.completedAt === undefined) return {}
+  return { ...saidOf(command), result_bytes_omitted: command.resultBytesOmitted ?? null }
+}
+
+/** The newest one: each was the newest once, so the rows have them all. */
+function conflictOf({ conflicts }: Command): JsonObject {
+  const conflict = conflicts.at(-1)
+  if (conflict === undefined) return {}
+  return { conflict: { status: conflict.status, at: toIso(conflict.at), ...saidOf(conflict) } }
+}
+
+function saidOf({ executedAt, result, error }: CommandResult): JsonObject {
   return {
     executed_at: executedAt === undefined ? null : toIso(executedAt),
     result: result ?? null,

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { readAck } from '../../engine/domain/command/ack-message.ts'
+import { createCommand } from '../../engine/domain/command/create.ts'
+import { sendDue } from '../../engine/domain/command/lanes.ts'
+import { acknowledge, cancelCommand, delivered } from '../../engine/domain/command/lifecycle.ts'
+import { type Command, type Commands, NO_COMMANDS } from '../../engine/domain/command/record.ts'
+import { type HistoryRow, writtenRow } from '../../engine/domain/history/row.ts'
+import type { HistoryQuery } from '../../engine/ports/history.ts'
+import { commandRow } from '../../engine/runtime/history-rows.ts'
+import { CommandId, Micros, Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { commandBody } from '../bodies/command-body.ts'
+import { createIds } from '../ids.ts'
+import { findPastCommand } from './past-command.ts'
+
+const NOW = Date.UTC(2026, 2, 1, 12)
+const at = (ms: number) => Millis(NOW + ms)
+const deviceId = parseDeviceId('r')
+if (deviceId === undefined) throw new Error('a valid id')
+const id = CommandId(createIds({ now: () => at(0), ticks: () => 0 }).next('cmd_'))
+
+/** A command that was sent, and what came of it, each step with its row. */
+class Past {
+  readonly rows: HistoryRow[] = []
+  #commands: Commands = NO_COMMANDS
+
+  constructor() {
+    const outcome = createCommand(
+      NO_COMMANDS,
+      { name: 'go', data: { a: 1 } },
+      { id, by: 'usr_1', now: at(0) },
+    )
+    if (outcome.kind !== 'created') throw new Error('not created')
+    this.#keep(outcome.commands, 0)
+    this.#commands = sendDue(outcome.commands, { session: Micros(1), status: 'online', now: at(1) }).commands
+  }
+
+  get command(): Command {
+    const [command] = this.#commands
+    if (command === undefined) throw new Error('it is kept')
+    return command
+  }
+
+  delivered(ms: number): this {
+    return this.#keep(delivered(this.#commands, { id, kind: 'command', now: at(ms) }).commands, ms)
+  }
+
+  says(ms: number, status: string, more: object = {}): this {
+    const ack = readAck(Buffer.from(JSON.stringify({ request_id: id, status, ...more })))
+    if (ack.kind !== 'ack') throw new Error(ack.detail)
+    const outcome = acknowledge(this.#commands, ack, at(ms))
+    if (outcome.kind !== 'changed') throw new Error(outcome.reason)
+    return this.#keep(outcome.commands, ms)
+  }
+
+  cancelled(ms: number): this {
+    const outcome = cancelCommand(this.#commands, id, { now: at(ms), by: 'usr_2' })
+    if (outcome.kind !== 'cancelled') throw new Error('not cancelled')
+    return this.#keep(outcome.commands, ms)
+  }
+
+  history = async ({ from = Millis(0), to = Millis(9e15), limit }: HistoryQuery) => {
+    const within = this.rows.filter((row) => row.at >= from * 1000 && row.at < to * 1000)
+    return within.slice(0, limit)
+  }
+
+  #keep(commands: Commands, ms: number): this {
+    this.#commands = commands
+    if (deviceId === undefined) return this
+    const row = commandRow(deviceId, this.command, { at: at(ms) * 1000, row: 0, place: ms })
+    // As text and back: that is how it is stored.
+    this.rows.unshift({ ...row, body: JSON.parse(writtenRow(row).body) })
+    return this
+  }
+}
+
+describe('a command put together from the history is what its device held', () => {
+  test.each([
+    [
+      'completed',
+      () =>
+        new Past()
+          .delivered(20)
+          .says(30, 'acked')
+          .says(40, 'completed', { result: [1] }),
+    ],
+    ['failed', () => new Past().says(30, 'failed', { error: 'no', executed_at: '2026-03-01T12:00:00.020Z' })],
+    ['cancelled', () => new Past().delivered(20).cancelled(50)],
+    ['too large a result', () => new Past().says(30, 'completed', { result: 'x'.repeat(70_000) })],
+    [
+      'answered again and again, each time otherwise',
+      () =>
+        new Past()
+          .says(30, 'completed', { result: 1 })
+          .says(40, 'failed', { error: { code: 'E', message: 'after all' } })
+          .says(50, 'completed', { result: 2 }),
+    ],
+  ])('%s', async (_, make) => {
+    const past = make()
+    const body = deviceId && (await findPastCommand(past, deviceId, id))
+    expect(body).toEqual(deviceId && commandBody(deviceId, past.command, 'online'))
+  })
+})
