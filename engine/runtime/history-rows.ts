@@ -1,9 +1,34 @@
-// What happened to a shadow and to commands, as rows of the history.
-import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
+// What happened to a device, its shadow and its commands, as rows of the history.
+import { type DeviceId, Micros, type Millis, toIso, toMillis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Command, CommandResult } from '../domain/command/record.ts'
+import type { Effect } from '../domain/device/events.ts'
+import type { Device } from '../domain/device/record.ts'
 import type { HistoryRow } from '../domain/history/row.ts'
 import type { ShadowChange } from '../domain/shadow/record.ts'
+
+type StatusEffect = Extract<Effect, { event: 'device.registered' | 'device.status' }>
+
+/** One row per move, in the order of the moves: a sweep may be ahead of a message that came before it. */
+export function statusRow(
+  before: Device | undefined,
+  { id, status, statusReason, revision }: Device,
+  { cause, by, now }: Pick<StatusEffect, 'cause' | 'by'> & { readonly now: Millis },
+): HistoryRow {
+  return {
+    deviceId: id,
+    kind: 'status',
+    at: Micros(Math.max(now, before?.statusSince ?? now) * 1000),
+    version: revision,
+    body: {
+      from: before?.status ?? null,
+      to: status,
+      cause,
+      reason: statusReason ?? null,
+      actor: by === undefined ? null : { type: by.kind, id: by.id },
+    },
+  }
+}
 
 /** One version, one row: it is told apart by the shadow's own version. */
 export function shadowRow(deviceId: DeviceId, change: ShadowChange): HistoryRow {

@@ -1,6 +1,6 @@
 // A batch in the making: everything it would change or ask for, kept apart from what is settled (S2).
 import { Buffer } from 'node:buffer'
-import { type DeviceId, Micros, type Millis, type Partition } from '../../schemas/ids.ts'
+import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
 import { topicOf } from '../../schemas/topics.ts'
 import { FRAME, type Frame } from '../domain/bundle.ts'
 import type { Command } from '../domain/command/record.ts'
@@ -15,7 +15,7 @@ import type { DeviceView } from '../ports/engine.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
 import type { DeadLetter, LateHour, Save, SavedCommand, SavedShadow } from '../ports/store.ts'
-import { commandRow, shadowRow } from './history-rows.ts'
+import { commandRow, shadowRow, statusRow } from './history-rows.ts'
 import { changesOf } from './kept.ts'
 import type { Mark, Outbound, Proposal, Reply, ShardCounts } from './protocol.ts'
 import type { Place } from './shard.ts'
@@ -176,8 +176,7 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
       return
     case 'announce':
       open.feed.push({ kind: 'device', event: effect.event, at: now, view: changed.view() })
-      if (effect.event === 'device.status' && before !== undefined)
-        open.remember(statusMoved(before, device, now))
+      if (effect.event !== 'device.updated') open.remember(statusRow(before, device, { ...effect, now }))
       return
     case 'publish':
       outbound.push({ deviceId, message: effect.message, confirms: effect.confirms })
@@ -231,21 +230,6 @@ function isRecordMoved(before: Device, after: Device): boolean {
   for (const name of Object.keys(after) as (keyof Device)[])
     if (name !== 'shadow' && name !== 'commands' && before[name] !== after[name]) return true
   return false
-}
-
-/** One row per move, in the order of the moves: a sweep may be ahead of a message that came before it. */
-function statusMoved(
-  before: Device,
-  { id, status, statusReason, revision }: Device,
-  now: Millis,
-): HistoryRow {
-  return {
-    deviceId: id,
-    kind: 'status',
-    at: Micros(Math.max(now, before.statusSince) * 1000),
-    version: revision,
-    body: { from: before.status, to: status, reason: statusReason ?? null },
-  }
 }
 
 function toMarks(seqs: ReadonlyMap<Partition, number>): readonly Mark[] {

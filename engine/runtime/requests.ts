@@ -88,6 +88,5 @@ function decide(
   if (before !== undefined)
     return transition(before, { kind: 'requested', request: wish.request, by: wish.by }, now)
   if (wish.request.kind !== 'register') return undefined
-  const by = typeof wish.by === 'string' ? wish.by : wish.by.id
-  return register(wish.deviceId, wish.request, by, now)
+  return register(wish.deviceId, wish.request, wish.by, now)
 }

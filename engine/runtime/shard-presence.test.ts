@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { closed, deviceOf, opened, status, telemetry, will } from './frames-harness.ts'
+import { closed, deviceOf, opened, registration, request, status, telemetry, will } from './frames-harness.ts'
 import { at, online, ShardBench, statuses, TIMEOUT_MS } from './shard-harness.ts'
 
 describe('presence', () => {
@@ -46,6 +46,39 @@ describe('presence', () => {
     const behind = (ms: number) => statuses(bench.apply([telemetry('b', ms, { x: 1 })], { sweep: 'behind' }))
     expect([behind(TIMEOUT_MS + 4_000), behind(TIMEOUT_MS + 5_000)]).toEqual([[], ['a offline']])
   })
+})
+
+test('the timeline has each move of the status with its cause, from the registration on', () => {
+  const bench = new ShardBench()
+  const rows = [
+    bench.apply([registration('a', 0)]),
+    bench.apply([telemetry('a', 1, { x: 1 })]),
+    bench.apply([will('a', 2, { status: 'offline', reason: 'lwt' })]),
+    bench.apply([telemetry('a', 3, { x: 1 })]),
+    bench.work({ sweep: at(TIMEOUT_MS + 3) }),
+    bench.apply([
+      request('a', 4, { kind: 'edit', replace: false, status: 'maintenance', statusReason: 'belt' }),
+    ]),
+  ].flatMap(({ proposal }) => proposal.history.map(({ kind, body }) => ({ kind, ...JSON.parse(body) })))
+  const user = { type: 'user', id: 'usr_1' }
+  const move = (
+    from: string | null,
+    to: string,
+    cause: string,
+    reason: string | null,
+    actor: object | null,
+  ) => ({
+    kind: 'status',
+    ...{ from, to, cause, reason, actor },
+  })
+  expect(rows).toEqual([
+    move(null, 'provisioning', 'register', null, user),
+    move('provisioning', 'online', 'heartbeat', null, null),
+    move('online', 'offline', 'silence', 'lwt', null),
+    move('offline', 'online', 'heartbeat', null, null),
+    move('online', 'offline', 'silence', 'no heartbeat', null),
+    move('offline', 'maintenance', 'maintain', 'belt', user),
+  ])
 })
 
 describe('diagnostics', () => {

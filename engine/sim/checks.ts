@@ -93,12 +93,12 @@ async function checkHistory(world: World, device: SimulatedDevice): Promise<void
   const promised = [...world.ledger.historyOf(device.id)].sort(byAge)
   if (!isDeepStrictEqual(rows.map(writtenRow), promised))
     world.violate(`${device.id} has ${rows.length} rows of history, ${promised.length} were saved`)
-  let status = 'provisioning'
+  let status: unknown = null
   for (const { kind, body } of rows.toReversed()) {
     if (kind !== 'status') continue
     if (body['from'] !== status)
       world.violate(`${device.id} moves from ${body['from']} after it was ${status}`)
-    status = String(body['to'])
+    status = body['to']
   }
   const saved = world.store.get(device.id)?.status
   if (status !== saved) world.violate(`${device.id} is ${saved}, its history ends with ${status}`)

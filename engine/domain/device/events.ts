@@ -9,6 +9,7 @@ import type { Command } from '../command/record.ts'
 import type { DownlinkMessage } from '../downlink.ts'
 import type { Author, ShadowChange } from '../shadow/record.ts'
 import type { Device } from './record.ts'
+import type { Cause } from './status.ts'
 
 /** A REST request that changes a device. It travels through the log like a device's message (R1). */
 export type DeviceRequest =
@@ -98,7 +99,15 @@ export type Effect =
   | { readonly kind: 'command_moved'; readonly command: Command }
   /** What the caller of the request is given. */
   | { readonly kind: 'answer'; readonly command: Command }
-  | { readonly kind: 'announce'; readonly event: 'device.registered' | 'device.status' | 'device.updated' }
+  | { readonly kind: 'announce'; readonly event: 'device.updated' }
+  /** Announced, and a row of the device's timeline. */
+  | {
+      readonly kind: 'announce'
+      readonly event: 'device.registered' | 'device.status'
+      readonly cause: Cause | 'register'
+      /** Left out: it came about by what the device said, or did not say. */
+      readonly by?: Author | undefined
+    }
 
 export interface Outcome {
   readonly device: Device

@@ -52,9 +52,10 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
 export function register(
   id: Device['id'],
   request: Extract<DeviceRequest, { kind: 'register' }>,
-  by: string,
+  by: Author | string,
   now: Millis,
 ): Outcome {
+  const author = toAuthor(by)
   const device: Device = {
     id,
     name: request.name,
@@ -75,11 +76,14 @@ export function register(
     commands: NO_COMMANDS,
     seenAt: undefined,
     createdAt: now,
-    createdBy: by,
+    createdBy: author.id,
     updatedAt: now,
     revision: 1,
   }
-  return { device, effects: [{ kind: 'announce', event: 'device.registered' }] }
+  return {
+    device,
+    effects: [{ kind: 'announce', event: 'device.registered', cause: 'register', by: author }],
+  }
 }
 
 /** When this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). */
@@ -96,9 +100,11 @@ export function nextDeadline(
 function request(
   device: Device,
   wish: DeviceRequest,
-  { by: author, now }: { readonly by: Author | string; readonly now: Millis },
+  call: { readonly by: Author | string; readonly now: Millis },
 ): Outcome {
-  const by = typeof author === 'string' ? author : author.id
+  const author = toAuthor(call.by)
+  const { id: by } = author
+  const { now } = call
   const isGone = device.status === 'decommissioned'
   if (isGone && (wish.kind === 'desire' || wish.kind === 'command' || wish.kind === 'cancel'))
     return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
@@ -106,14 +112,11 @@ function request(
     case 'register':
       return refuse(device, 'ALREADY_EXISTS', { resource: 'device', device_id: device.id })
     case 'edit':
-      return edit(device, wish, now)
+      return edit(device, wish, { by: author, now })
     case 'decommission':
-      return decommission(device, wish.reason, { by, now })
+      return decommission(device, wish.reason, { by: author, now })
     case 'desire':
-      return desire(device, wish, {
-        by: typeof author === 'string' ? { kind: 'user', id: author } : author,
-        now,
-      })
+      return desire(device, wish, { by: author, now })
     case 'command':
       return command(device, wish, { by, now })
     case 'cancel':
@@ -123,7 +126,11 @@ function request(
   }
 }
 
-function edit(device: Device, wish: Extract<DeviceRequest, { kind: 'edit' }>, now: Millis): Outcome {
+function edit(
+  device: Device,
+  wish: Extract<DeviceRequest, { kind: 'edit' }>,
+  { by, now }: { readonly by: Author; readonly now: Millis },
+): Outcome {
   if (device.status === 'decommissioned')
     return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
   if (wish.ifRevision !== undefined && wish.ifRevision !== device.revision)
@@ -144,18 +151,18 @@ function edit(device: Device, wish: Extract<DeviceRequest, { kind: 'edit' }>, no
       to: wanted,
       allowed: allowedByHand(device.status),
     })
-  return move(edited, { cause, now, reason: wish.statusReason }, device)
+  return move(edited, { cause, now, reason: wish.statusReason, by }, device)
 }
 
 function decommission(
   device: Device,
   reason: string | undefined,
-  { by, now }: { readonly by: string; readonly now: Millis },
+  { by, now }: { readonly by: Author; readonly now: Millis },
 ): Outcome {
   // Idempotent: a repeated DELETE answers with the device as it is.
   if (device.status === 'decommissioned') return unchanged(device)
-  const abandoned = abandon(device, { by, now })
-  const { device: gone, effects } = move(abandoned.device, { cause: 'decommission', now, reason }, device)
+  const abandoned = abandon(device, { by: by.id, now })
+  const { device: gone, effects } = move(abandoned.device, { cause: 'decommission', now, reason, by }, device)
   return { device: gone, effects: [...abandoned.effects, ...effects] }
 }
 
@@ -179,17 +186,19 @@ interface Move {
   readonly now: Millis
   readonly seenAt?: Millis
   readonly reason?: string | undefined
+  /** Who moved it by hand. */
+  readonly by?: Author
 }
 
 /** Moves the status where the table allows it; elsewhere `before` comes back untouched (D1). */
-function move(device: Device, { cause, now, seenAt, reason }: Move, before: Device = device): Outcome {
+function move(device: Device, { cause, now, seenAt, reason, by }: Move, before: Device = device): Outcome {
   const status: DeviceStatus | undefined = MOVES[before.status][cause]
   if (status === undefined) return unchanged(before)
   const moved = changed(
     { ...device, status, statusReason: reason, statusSince: now, seenAt: seenAt ?? device.seenAt },
     now,
   )
-  const effects: Effect[] = [{ kind: 'announce', event: 'device.status' }]
+  const effects: Effect[] = [{ kind: 'announce', event: 'device.status', cause, by }]
   if (status !== 'decommissioned') return { device: moved, effects }
   effects.push({ kind: 'cut' })
   return { device: { ...moved, tokensValidFrom: now }, effects }
@@ -218,6 +227,11 @@ function isSameEdit(before: Device, after: Device): boolean {
     JSON.stringify(before.tags) === JSON.stringify(after.tags) &&
     JSON.stringify(before.metadata) === JSON.stringify(after.metadata)
   )
+}
+
+/** A plain id is a user's. */
+function toAuthor(by: Author | string): Author {
+  return typeof by === 'string' ? { kind: 'user', id: by } : by
 }
 
 function changed(device: Device, now: Millis): Device {
