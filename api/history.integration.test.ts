@@ -1,5 +1,6 @@
 // What a device logged and what happened to it, asked of the whole service while its parts are killed.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Client, createClient, RefusalError } from '../schemas/client.ts'
 import { connectDevice, publish } from './service-clients-harness.ts'
 import { type Service, ServiceHarness, until } from './service-harness.ts'
 import { type Rest, registerDevice } from './service-rest-harness.ts'
@@ -9,29 +10,31 @@ const ROUNDS = 30
 const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
+let fleet: Client
 
 beforeAll(async () => {
   service = await harness.start()
   admin = await service.admin()
+  fleet = createClient({ baseUrl: service.httpUrl, token: admin.token })
 })
 afterAll(async () => {
   await harness.close()
 })
 
 type Row = Readonly<Record<string, unknown>>
+type List = 'listDeviceLogs' | 'listDeviceEvents'
 
 /** All pages, oldest first; undefined while ClickHouse is away. */
-async function all(path: string): Promise<readonly Row[] | undefined> {
+async function all(list: List, deviceId: string): Promise<readonly Row[] | undefined> {
   const rows: Row[] = []
-  for (let cursor = ''; ; ) {
-    const { status, body } = await admin.get(`${path}?limit=7${cursor}`)
-    if (status === 503) return undefined
-    expect(status).toBe(200)
-    // The schema of the answer.
-    rows.push(...(body['data'] as readonly Row[]))
-    if (body['next_cursor'] === null) return rows.toReversed()
-    cursor = `&cursor=${body['next_cursor']}`
+  try {
+    for await (const { data } of fleet.pages[list]({ device_id: deviceId, query: { limit: 7 } }))
+      rows.push(...data)
+  } catch (error) {
+    if (error instanceof RefusalError && error.status === 503) return undefined
+    throw error
   }
+  return rows.toReversed()
 }
 
 test('lines of the log and status moves are there once each, though service and database are killed', async () => {
@@ -57,7 +60,7 @@ test('lines of the log and status moves are there once each, though service and 
   }
   const last = `b${ROUNDS - 1}`
   const logs = await until('the log', async () => {
-    const found = await all('/devices/h1/logs')
+    const found = await all('listDeviceLogs', 'h1')
     return found?.at(-1)?.['message'] === last && found
   })
   const lines = logs.map(({ message }) => message)
@@ -66,7 +69,7 @@ test('lines of the log and status moves are there once each, though service and 
   expect([...again]).toEqual(Array.from({ length: ROUNDS }, (_, n) => [`a${n}`, `b${n}`]).flat())
   expect(lines.length - again.size).toBeLessThanOrEqual(2)
   const moves = await until('the timeline', async () => {
-    const found = await all('/devices/h1/events')
+    const found = await all('listDeviceEvents', 'h1')
     return found !== undefined && found.length >= 2 * ROUNDS && found
   })
   const steps = moves.map(({ data }) => data as Row)
@@ -86,15 +89,13 @@ test('the log is filtered by level, and what is no log is parked', async () => {
     'log',
   )
   await publish(client, 'h2', { level: 'loud', message: '' }, 'log')
-  await until('the log', async () => (await all('/devices/h2/logs'))?.length === levels.length)
-  const { body } = await admin.get('/devices/h2/logs?level=warn,fatal')
-  expect(body['data']).toEqual([
+  await until('the log', async () => (await all('listDeviceLogs', 'h2'))?.length === levels.length)
+  const { data } = await fleet.listDeviceLogs({ device_id: 'h2', query: { level: 'warn,fatal' } })
+  expect(data).toEqual([
     expect.objectContaining({ level: 'fatal', message: 'fatal', logger: null, fields: { deep: [1] } }),
     expect.objectContaining({ level: 'warn' }),
   ])
-  const letters = await admin.get('/dead-letters?device_id=h2')
-  expect(letters.body['data']).toEqual([
-    expect.objectContaining({ topic: 'fleet/h2/log', reason: 'bad_level' }),
-  ])
+  const letters = await fleet.listDeadLetters({ query: { device_id: 'h2' } })
+  expect(letters.data).toEqual([expect.objectContaining({ topic: 'fleet/h2/log', reason: 'bad_level' })])
   await client.endAsync(true)
 })

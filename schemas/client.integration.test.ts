@@ -1,0 +1,292 @@
+// The typed client on the real HTTP layer, and on servers that behave badly on purpose.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { NOW, openHarness } from '../api/http/rest-harness.ts'
+import { type ClientOptions, ConnectionError, createClient, RefusalError } from './client.ts'
+import { Micros } from './ids.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()))
+})
+
+async function serve() {
+  const harness = openHarness()
+  const baseUrl = await harness.app.listen({ port: 0, host: '127.0.0.1' })
+  closing.push(() => harness.app.close())
+  const { token } = await harness.login('admin')
+  return { ...harness, baseUrl, token, fleet: createClient({ baseUrl, token }) }
+}
+
+type Script = (request: IncomingMessage, response: ServerResponse, call: number) => void
+
+/** A server that answers by a script, a client whose pauses take no time, and what was sent and paused. */
+async function scripted(script: Script, options: Partial<ClientOptions> = {}) {
+  const sent: IncomingMessage[] = []
+  const pausesMs: number[] = []
+  const server = createServer((request, response) => {
+    request.resume()
+    sent.push(request)
+    script(request, response, sent.length)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  // A listening server's address is one.
+  const { port } = server.address() as AddressInfo
+  const wait = async (ms: number) => void pausesMs.push(ms)
+  const fleet = createClient({ baseUrl: `http://127.0.0.1:${port}/`, token: 't', wait, ...options })
+  return { fleet, sent, pausesMs, server, port }
+}
+
+function refuse(response: ServerResponse, status: number, code: string, headers: object = {}) {
+  response.writeHead(status, { 'content-type': 'application/problem+json', ...headers })
+  const problem = { type: '/problems/x', title: 'No', status, code, instance: '/', request_id: 'req_1' }
+  response.end(JSON.stringify(problem))
+}
+
+function accept(response: ServerResponse, body: unknown = {}) {
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify(body))
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return await promise.then(
+    () => expect.fail('it succeeded'),
+    (error: unknown) => error,
+  )
+}
+
+describe('a call', () => {
+  test('takes path, query and body, and gives the answer with its type', async () => {
+    const { fleet } = await serve()
+    const registered = await fleet.registerDevice({
+      body: { device_id: 'r1', name: 'One', type: 'mqtt_device', group: 'w/a', tags: ['x', 'y'] },
+    })
+    const token: string = registered.access_token
+    expect(token).toMatch(/^ey/)
+    await fleet.registerDevice({ body: { device_id: 'r2', name: 'Two', type: 'mqtt_device', tags: ['x'] } })
+    const both = await fleet.listDevices({ query: { tag: ['x', 'y'], group: 'w', group_exact: false } })
+    expect(both.data.map(({ device_id }) => device_id)).toEqual(['r1'])
+    const device = await fleet.editDevice({
+      device_id: 'r1',
+      body: { name: 'Uno' },
+      ifMatch: registered.etag,
+    })
+    expect(device.name).toBe('Uno')
+    expect(await fleet.metrics()).toContain('fleet_up')
+    expect(await fleet.logout()).toBeUndefined()
+  })
+
+  test('that is refused fails with code, detail, errors and request id', async () => {
+    const { fleet } = await serve()
+    const unknown = await failureOf(fleet.getDevice({ device_id: 'a/b' }))
+    expect(unknown).toBeInstanceOf(RefusalError)
+    expect(unknown).toMatchObject({ code: 'NOT_FOUND', status: 404, detail: 'no such device' })
+    expect(unknown).toMatchObject({ requestId: expect.stringMatching(/^req_/) })
+    const invalid = await failureOf(fleet.listDevices({ query: { per_page: 1000 } }))
+    expect(invalid).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      problem: { errors: [expect.objectContaining({ path: '/per_page' })] },
+    })
+  })
+
+  test('with the version of a shadow or the tag of a device changes only that', async () => {
+    const { fleet, device } = await serve()
+    await device('r1')
+    const call = { device_id: 'r1', body: { speed: 1 } }
+    expect(await fleet.setDesiredState({ ...call, ifMatch: 0 })).toMatchObject({ version: 1 })
+    const stale = await failureOf(fleet.setDesiredState({ ...call, body: { speed: 2 }, ifMatch: 0 }))
+    expect(stale).toMatchObject({ code: 'DEVICE_SHADOW_CONFLICT', problem: { expected: 1, got: 0 } })
+  })
+
+  test.each(['', '.', '..'])('never leaves its path: "%s" is no id', async (id) => {
+    const { fleet, sent } = await scripted((_, response) => accept(response))
+    expect(await failureOf(fleet.getDevice({ device_id: id }))).toBeInstanceOf(TypeError)
+    expect(sent).toEqual([])
+  })
+})
+
+test('what an operation needs cannot be left out', () => {
+  const fleet = createClient({ baseUrl: 'http://localhost' })
+  // Compiled, never called.
+  const wrong = () => [
+    // @ts-expect-error a history is of a metric
+    fleet.getTelemetryHistory({ device_id: 'r' }),
+    // @ts-expect-error the query is the operation's own
+    fleet.listDevices({ query: { colour: 'red' } }),
+    // @ts-expect-error one device is no list
+    fleet.pages.getDevice,
+  ]
+  expect(wrong).toBeTypeOf('function')
+})
+
+describe('pages', () => {
+  test('by number come one after the other, with the filter of the first', async () => {
+    const { fleet, device } = await serve()
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await device(id, { group: 'w' })
+    await device('other')
+    const ids: string[][] = []
+    for await (const { data } of fleet.pages.listDevices({
+      query: { group: 'w', per_page: 2, sort: 'name' },
+    }))
+      ids.push(data.map(({ device_id }) => device_id))
+    expect(ids).toEqual([['a', 'b'], ['c', 'd'], ['e']])
+  })
+
+  test('by cursor, too', async () => {
+    const { fleet, device, engine } = await serve()
+    const deviceId = await device('r1')
+    for (let n = 0; n < 5; n++)
+      engine.rows.push({
+        deviceId,
+        kind: 'log',
+        at: Micros((NOW - n) * 1000),
+        version: 9 - n,
+        body: { level: 'info', message: `${n}` },
+      })
+    const lines: string[] = []
+    for await (const { data } of fleet.pages.listDeviceLogs({ device_id: 'r1', query: { limit: 2 } }))
+      lines.push(...data.map(({ message }) => message))
+    expect(lines).toEqual(['0', '1', '2', '3', '4'])
+  })
+})
+
+describe('a login', () => {
+  const account = { email: 'me@example.com', password: 'correct horse battery' }
+
+  async function withAccount() {
+    const served = await serve()
+    await served.fleet.register({ body: { ...account, name: 'Me', role: 'admin' } })
+    const count = (path: string) => served.done.filter(({ route }) => route === `/api/v1/auth/${path}`).length
+    return { ...served, count }
+  }
+
+  test('is made when first needed, and is told to whoever keeps it', async () => {
+    const { baseUrl, count } = await withAccount()
+    const sessions: unknown[] = []
+    const fleet = createClient({
+      baseUrl,
+      credentials: account,
+      onSession: (session) => sessions.push(session),
+    })
+    await fleet.livez()
+    expect(count('login')).toBe(0)
+    await Promise.all([fleet.me(), fleet.me(), fleet.listDevices()])
+    expect(count('login')).toBe(1)
+    expect(sessions).toEqual([{ access_token: expect.any(String), refresh_token: expect.any(String) }])
+  })
+
+  test('whose access token has expired is renewed once for all calls that wait', async () => {
+    const { baseUrl, clock, count, fleet: anyone } = await withAccount()
+    const session = await anyone.login({ body: account })
+    const fleet = createClient({ baseUrl, session })
+    clock.at += 2 * 3_600_000
+    const people = await Promise.all(Array.from({ length: 5 }, () => fleet.me()))
+    expect(people.map(({ email }) => email)).toEqual(Array(5).fill('me@example.com'))
+    expect(count('refresh')).toBe(1)
+    expect(count('login')).toBe(1)
+  })
+
+  test('that has ended is made again with credentials, and without them its end is told', async () => {
+    const { baseUrl, clock, count, fleet: anyone } = await withAccount()
+    const session = await anyone.login({ body: account })
+    clock.at += 40 * 86_400_000
+    expect(await failureOf(createClient({ baseUrl, session }).me())).toMatchObject({ code: 'TOKEN_EXPIRED' })
+    expect(await createClient({ baseUrl, session, credentials: account }).me()).toMatchObject({ name: 'Me' })
+    expect(count('login')).toBe(2)
+  })
+
+  test('with a wrong password is tried once', async () => {
+    const { baseUrl, count } = await withAccount()
+    const fleet = createClient({ baseUrl, credentials: { ...account, password: 'wrong horse' } })
+    expect(await failureOf(fleet.me())).toMatchObject({ code: 'INVALID_CREDENTIALS' })
+    expect(count('login')).toBe(1)
+  })
+})
+
+describe('another try', () => {
+  const busyTwice: Script = (_, response, call) =>
+    call > 2 ? accept(response) : refuse(response, 503, 'DEPENDENCY_UNAVAILABLE', { 'retry-after': '7' })
+
+  test('is made when the service says', async () => {
+    const { fleet, sent, pausesMs } = await scripted(busyTwice)
+    await fleet.me()
+    expect([sent.length, pausesMs]).toEqual([3, [7000, 7000]])
+  })
+
+  test('is made with growing pauses and a last one', async () => {
+    const { fleet, pausesMs } = await scripted((_, response) => refuse(response, 429, 'RATE_LIMIT_EXCEEDED'))
+    expect(await failureOf(fleet.me())).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
+    expect(pausesMs).toHaveLength(3)
+    for (const [i, ms] of pausesMs.entries()) {
+      expect(ms).toBeGreaterThanOrEqual(125 * 2 ** i)
+      expect(ms).toBeLessThanOrEqual(250 * 2 ** i)
+    }
+  })
+
+  test('is not made of a POST, unless it has a key', async () => {
+    const { fleet, sent } = await scripted(busyTwice)
+    const call = { device_id: 'r', body: { command: 'stop' } }
+    expect(await failureOf(fleet.sendCommand(call))).toMatchObject({ retryAfterMs: 7000 })
+    expect(sent).toHaveLength(1)
+    await fleet.sendCommand({ ...call, idempotencyKey: 'k1' })
+    expect(sent.slice(1).map(({ headers }) => headers['idempotency-key'])).toEqual(['k1', 'k1'])
+  })
+
+  test('is not made where it would be of no use, or very late', async () => {
+    const late = await scripted((_, response) =>
+      refuse(response, 429, 'RATE_LIMIT_EXCEEDED', { 'retry-after': '3600' }),
+    )
+    expect(await failureOf(late.fleet.me())).toMatchObject({ retryAfterMs: 3_600_000 })
+    const refused = await scripted((_, response) => refuse(response, 409, 'DEVICE_DECOMMISSIONED'))
+    await failureOf(refused.fleet.setDesiredState({ device_id: 'r', body: {} }))
+    expect([late.sent.length, refused.sent.length]).toEqual([1, 1])
+  })
+
+  test('is made when the connection breaks, and the fault is named when that is of no use', async () => {
+    const broken = await scripted((request, response, call) =>
+      call === 1 ? request.socket.destroy() : accept(response),
+    )
+    await broken.fleet.me()
+    expect(broken.sent).toHaveLength(2)
+    broken.server.closeAllConnections()
+    await new Promise((resolve) => broken.server.close(resolve))
+    const error = await failureOf(broken.fleet.me())
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({
+      fault: 'unreachable',
+      message: `127.0.0.1:${broken.port} cannot be reached: ECONNREFUSED`,
+    })
+    expect(broken.pausesMs).toHaveLength(4)
+  })
+})
+
+describe('an answer', () => {
+  test('that does not come is given up', async () => {
+    const { fleet, sent } = await scripted(() => undefined, { timeoutMs: 50, triesMax: 2 })
+    expect(await failureOf(fleet.me())).toMatchObject({ name: 'ConnectionError', fault: 'timeout' })
+    expect(sent).toHaveLength(2)
+  })
+
+  test('that nobody waits for any more ends with the caller’s reason', async () => {
+    const caller = new AbortController()
+    const { fleet, sent } = await scripted(() => caller.abort(new Error('enough')))
+    expect(await failureOf(fleet.me({ signal: caller.signal }))).toMatchObject({ message: 'enough' })
+    expect(await failureOf(fleet.me({ signal: caller.signal }))).toMatchObject({ message: 'enough' })
+    expect(sent).toHaveLength(1)
+  })
+
+  test('of somebody else is no refusal', async () => {
+    const { fleet } = await scripted((_, response) => response.writeHead(404).end('<html>'))
+    expect(await failureOf(fleet.me())).toMatchObject({ fault: 'stranger', status: 404 })
+  })
+
+  test('that is no JSON is no answer', async () => {
+    const { fleet } = await scripted((_, response) => response.end('<html>'))
+    expect(await failureOf(fleet.me())).toMatchObject({ fault: 'stranger' })
+  })
+})

@@ -1,0 +1,124 @@
+// A client of the REST API, inferred from the operations that the server itself routes by. It needs `fetch` and
+// nothing else of its platform, so browsers can use it as well as Node.
+//
+//   const fleet = createClient({ baseUrl: 'http://localhost:8000', credentials: { email, password } })
+//   const device = await fleet.getDevice({ device_id: 'robot-7' })
+//   for await (const page of fleet.pages.listDevices({ query: { group: 'warehouse' } })) …
+import type { Login } from './auth.ts'
+import type { Methods, Pagers } from './client/calls.ts'
+import { ConnectionError, RefusalError } from './client/errors.ts'
+import { pagesOf } from './client/pages.ts'
+import { type Call, toRequest } from './client/request.ts'
+import { createTokenSource, type Identity, type Session, type TokenSource } from './client/session.ts'
+import { createTransport, type Send } from './client/transport.ts'
+import type { Operation } from './operation.ts'
+import { OPERATIONS } from './operations/all.ts'
+import { login, refresh } from './operations/auth.ts'
+
+export { ConnectionError, RefusalError, type Session }
+
+export interface ClientOptions extends Identity {
+  /** Of the service, without `/api/v1`. */
+  readonly baseUrl: string
+  /** For each try. */
+  readonly timeoutMs?: number
+  /** In all, the first one included. */
+  readonly triesMax?: number
+  /** Told of every new login and renewal, for those who keep them. */
+  readonly onSession?: (session: Session) => void
+  readonly fetch?: typeof fetch
+  /** How the time between two tries passes. */
+  readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
+}
+
+export interface Client extends Methods {
+  /** Page after page, up to the last. What is added or removed meanwhile may be missed or come twice. */
+  readonly pages: Pagers
+}
+
+const TIMEOUT_MS = 30_000
+const TRIES_MAX = 4
+
+export function createClient(options: ClientOptions): Client {
+  const { baseUrl, timeoutMs = TIMEOUT_MS, onSession = () => undefined, wait = passes } = options
+  // Called without its object, a browser's `fetch` would complain.
+  const { fetch = (...given: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...given) } = options
+  const send = createTransport({ fetch, wait, triesMax: options.triesMax ?? TRIES_MAX })
+  const base = { baseUrl: baseUrl.replace(/\/+$/, ''), timeoutMs, send }
+  const anyone: Invoke = (operation, call) => perform(base, operation, call)
+  const tokens = createTokenSource(
+    options,
+    {
+      // By the replies of the operations.
+      login: async (body) => (await anyone(login, { body })) as Login,
+      refresh: async (token) => (await anyone(refresh, { body: { refresh_token: token } })) as Login,
+    },
+    onSession,
+  )
+  const invoke: Invoke = (operation, call) => performAs(tokens, base, operation, call)
+  const entries: readonly (readonly [string, Operation])[] = Object.entries(OPERATIONS)
+  const methods = entries.map(([id, operation]) => [id, (call?: Call) => invoke(operation, call)])
+  const pages = entries.map(([id, operation]) => [
+    id,
+    (call?: Call) => pagesOf((asked) => invoke(operation, asked), call),
+  ])
+  // The types are inferred from the same table.
+  return { ...Object.fromEntries(methods), pages: Object.fromEntries(pages) } as unknown as Client
+}
+
+type Invoke = (operation: Operation, call?: Call) => Promise<unknown>
+
+interface Base {
+  readonly baseUrl: string
+  readonly timeoutMs: number
+  readonly send: Send
+}
+
+async function performAs(
+  tokens: TokenSource,
+  base: Base,
+  operation: Operation,
+  call?: Call,
+): Promise<unknown> {
+  // What is open to anyone is not worth a login.
+  const token = operation.access === 'public' ? tokens.held() : await tokens.current()
+  try {
+    return await perform(base, operation, call, token)
+  } catch (error) {
+    const isOver = error instanceof RefusalError && OVER.has(error.code)
+    const other = isOver && token !== undefined ? await tokens.instead(token) : undefined
+    if (other === undefined) throw error
+    // Nothing of the first request was read, so that it may be sent again whatever it is.
+    return await perform(base, operation, call, other)
+  }
+}
+
+const OVER: ReadonlySet<string> = new Set(['TOKEN_EXPIRED', 'UNAUTHENTICATED'])
+
+async function perform(base: Base, operation: Operation, call: Call = {}, token?: string): Promise<unknown> {
+  const { text } = await base.send(toRequest(base, operation, call, token))
+  if (text === '') return undefined
+  return toValue(operation, text)
+}
+
+/** As the service declares it: its own tests hold every answer against the operation's schema. */
+function toValue({ replies }: Operation, text: string): unknown {
+  if (Object.values(replies).includes('text')) return text
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ConnectionError('stranger', 'the answer is not the JSON it should be', { cause })
+  }
+}
+
+function passes(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+  })
+}

@@ -1,0 +1,66 @@
+// From an operation and what a call gives it to the request that is sent.
+import type { Operation } from '../operation.ts'
+import type { CallOptions } from './calls.ts'
+import type { Outgoing } from './transport.ts'
+
+/** Params, query, body and options in one object; which of them there are is the operation's concern. */
+export type Call = CallOptions & Readonly<Record<string, unknown>>
+
+interface Where {
+  readonly baseUrl: string
+  readonly timeoutMs: number
+}
+
+const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'PUT', 'DELETE'])
+
+export function toRequest(
+  { baseUrl, timeoutMs }: Where,
+  operation: Operation,
+  call: Call,
+  token: string | undefined,
+): Outgoing {
+  const query = entriesOf(call['query'])
+  const waitSec = Number(query.find(([name]) => name === 'wait')?.[1] ?? 0)
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, call[name]))
+  const search = searchOf(query)
+  return {
+    url: `${baseUrl}${path}${search === '' ? '' : `?${search}`}`,
+    method: operation.method,
+    headers: headersOf(operation, call, token),
+    body: call['body'] === undefined ? undefined : JSON.stringify(call['body']),
+    timeoutMs: (call.timeoutMs ?? timeoutMs) + waitSec * 1000,
+    isRepeatable: REPEATABLE.has(operation.method) || call.idempotencyKey !== undefined,
+    signal: call.signal,
+    expected: new Set(Object.keys(operation.replies).map(Number)),
+  }
+}
+
+function headersOf({ bodyTypes }: Operation, call: Call, token: string | undefined): Record<string, string> {
+  const { ifMatch, idempotencyKey } = call
+  const [type = 'application/json'] = bodyTypes ?? []
+  return {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(call['body'] === undefined ? {} : { 'content-type': type }),
+    ...(ifMatch === undefined ? {} : { 'if-match': ifMatch === '*' ? '*' : `"${ifMatch}"` }),
+    ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+  }
+}
+
+/** An empty or dotted segment would be another path. */
+function segment(name: string, value: unknown): string {
+  const text = String(value ?? '')
+  if (text === '' || text === '.' || text === '..') throw new TypeError(`${name} cannot be "${text}"`)
+  return encodeURIComponent(text)
+}
+
+function searchOf(query: readonly (readonly [string, unknown])[]): string {
+  const params = new URLSearchParams()
+  for (const [name, value] of query)
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== null) params.append(name, String(one))
+  return params.toString()
+}
+
+function entriesOf(query: unknown): readonly (readonly [string, unknown])[] {
+  return typeof query === 'object' && query !== null ? Object.entries(query) : []
+}

@@ -1,0 +1,87 @@
+// What a client identifies itself with, and how an access token that has expired is renewed: once, however many
+// calls wait for it.
+import type { Login } from '../auth.ts'
+import { RefusalError } from './errors.ts'
+
+export interface Credentials {
+  readonly email: string
+  readonly password: string
+}
+
+export type Session = Pick<Login, 'access_token' | 'refresh_token'>
+
+/** One of them, or none for what is open to anyone. */
+export interface Identity {
+  /** An access token, used until it expires. */
+  readonly token?: string | undefined
+  /** A service's key. */
+  readonly apiKey?: string | undefined
+  /** Logs in when first needed, and again when the session has ended. */
+  readonly credentials?: Credentials | undefined
+  /** A login made before. */
+  readonly session?: Session | undefined
+}
+
+export interface Logins {
+  login(credentials: Credentials): Promise<Login>
+  refresh(refreshToken: string): Promise<Login>
+}
+
+export interface TokenSource {
+  /** What is at hand. */
+  held(): string | undefined
+  /** The same, after a login if that is needed; undefined if there is nothing to log in with. */
+  current(): Promise<string | undefined>
+  /** The token to use instead of one that was refused; undefined if there is none. */
+  instead(refused: string): Promise<string | undefined>
+}
+
+export function createTokenSource(
+  { token, apiKey, credentials, session }: Identity,
+  logins: Logins,
+  onSession: (session: Session) => void,
+): TokenSource {
+  const fixed = token ?? apiKey
+  let held = session
+  let renewal: Promise<Session | undefined> | undefined
+
+  async function renewed(): Promise<Session | undefined> {
+    const next = (await refreshed(held, logins)) ?? (credentials && (await logins.login(credentials)))
+    if (next === undefined) return undefined
+    held = { access_token: next.access_token, refresh_token: next.refresh_token }
+    onSession(held)
+    return held
+  }
+
+  /** One at a time: the others wait for its end. */
+  async function renew(): Promise<string | undefined> {
+    renewal ??= renewed().finally(() => {
+      renewal = undefined
+    })
+    return (await renewal)?.access_token
+  }
+
+  const atHand = () => fixed ?? held?.access_token
+
+  return {
+    held: atHand,
+    current: async () => atHand() ?? (await renew()),
+    async instead(refused) {
+      if (fixed !== undefined) return undefined
+      // Renewed while this call was on its way.
+      if (held !== undefined && held.access_token !== refused) return held.access_token
+      return await renew()
+    },
+  }
+}
+
+/** Undefined once the session is over. */
+async function refreshed(session: Session | undefined, logins: Logins): Promise<Session | undefined> {
+  if (session === undefined) return undefined
+  try {
+    return await logins.refresh(session.refresh_token)
+  } catch (error) {
+    if (error instanceof RefusalError && error.status === 401) return undefined
+    throw error
+  }
+}

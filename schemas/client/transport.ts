@@ -1,0 +1,139 @@
+// One call on its way: sent, waited for with a bound, sent again where that is safe and may help.
+import type { Problem } from '../problem.ts'
+import { ConnectionError, RefusalError } from './errors.ts'
+
+export interface Outgoing {
+  readonly url: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly timeoutMs: number
+  /** Twice is the same as once. */
+  readonly isRepeatable: boolean
+  readonly signal: AbortSignal | undefined
+  /** Statuses that are answers rather than refusals. */
+  readonly expected: ReadonlySet<number>
+}
+
+export interface Incoming {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+export type Send = (outgoing: Outgoing) => Promise<Incoming>
+
+export interface TransportOptions {
+  readonly fetch: typeof fetch
+  /** Resolves after so long, and at once when the signal is aborted. */
+  readonly wait: (ms: number, signal: AbortSignal | undefined) => Promise<void>
+  readonly triesMax: number
+}
+
+const BACK_OFF_FIRST_MS = 250
+const BACK_OFF_MAX_MS = 10_000
+/** A service that wants a longer pause is told of to the caller instead. */
+const RETRY_AFTER_MAX_MS = 60_000
+/** Busy, or a proxy whose service is away for a moment. */
+const PASSING = new Set([429, 502, 503, 504])
+
+export function createTransport({ fetch, wait, triesMax }: TransportOptions): Send {
+  return async (outgoing) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await sendOnce(fetch, outgoing)
+      } catch (error) {
+        const pauseMs = attempt < triesMax && outgoing.isRepeatable ? pauseAfter(error, attempt) : undefined
+        if (pauseMs === undefined) throw error
+        await wait(pauseMs, outgoing.signal)
+        outgoing.signal?.throwIfAborted()
+      }
+    }
+  }
+}
+
+/** Undefined where another try is of no use. */
+function pauseAfter(error: unknown, attempt: number): number | undefined {
+  // Half of it is luck, so that many clients do not come back in step.
+  const backOffMs =
+    Math.min(BACK_OFF_MAX_MS, BACK_OFF_FIRST_MS * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
+  if (error instanceof ConnectionError)
+    return error.status === undefined || PASSING.has(error.status) ? backOffMs : undefined
+  if (!(error instanceof RefusalError) || !PASSING.has(error.status)) return undefined
+  const { retryAfterMs = backOffMs } = error
+  return retryAfterMs <= RETRY_AFTER_MAX_MS ? retryAfterMs : undefined
+}
+
+async function sendOnce(fetch: TransportOptions['fetch'], outgoing: Outgoing): Promise<Incoming> {
+  const { url, method, headers, body, timeoutMs, signal, expected } = outgoing
+  signal?.throwIfAborted()
+  // By hand: a timer of `AbortSignal.timeout` would go on after the answer.
+  const end = new AbortController()
+  const abort = () => end.abort()
+  const timer = setTimeout(abort, timeoutMs)
+  signal?.addEventListener('abort', abort)
+  try {
+    const sent = {
+      method,
+      headers: { ...headers },
+      signal: end.signal,
+      ...(body === undefined ? {} : { body }),
+    }
+    const response = await fetch(url, sent)
+    const incoming = { status: response.status, headers: response.headers, text: await response.text() }
+    if (expected.has(response.status)) return incoming
+    throw toError(url, incoming)
+  } catch (error) {
+    if (error instanceof RefusalError || error instanceof ConnectionError) throw error
+    signal?.throwIfAborted()
+    const { host } = new URL(url)
+    throw end.signal.aborted
+      ? new ConnectionError('timeout', `${host} did not answer within ${timeoutMs / 1000} s`, {
+          cause: error,
+        })
+      : new ConnectionError('unreachable', `${host} cannot be reached: ${reasonOf(error)}`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+function toError(url: string, { status, headers, text }: Incoming): Error {
+  const problem = headers.get('content-type')?.startsWith('application/problem+json')
+    ? parseProblem(text)
+    : undefined
+  if (problem !== undefined) return new RefusalError(problem, toRetryAfterMs(headers.get('retry-after')))
+  return new ConnectionError(
+    'stranger',
+    `${new URL(url).host} answered ${status}, and not as a Fleet service`,
+    {
+      status,
+    },
+  )
+}
+
+function parseProblem(text: string): Problem | undefined {
+  try {
+    // The service's own tests hold every problem against its schema.
+    return JSON.parse(text) as Problem
+  } catch {
+    // Cut off on the way, or somebody else's.
+    return undefined
+  }
+}
+
+/** Seconds, or a date (RFC 9110 §10.2.3). */
+function toRetryAfterMs(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}
+
+/** `fetch failed` says nothing; its cause does. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  if (!(cause instanceof Error)) return String(cause)
+  // Node's system errors carry one.
+  const { code } = cause as { code?: unknown }
+  return typeof code === 'string' ? code : cause.message
+}
