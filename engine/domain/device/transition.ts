@@ -86,13 +86,14 @@ export function register(
   }
 }
 
-/** When this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). */
+/** When this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). Time in which silence did not
+ *  count, as in maintenance, is not held against it. */
 export function nextDeadline(
   device: Device,
   vitals: { readonly heardAt: number; readonly recoverAt: number },
   heartbeatTimeoutMs: number,
 ): number {
-  if (device.status === 'online') return vitals.heardAt + heartbeatTimeoutMs
+  if (device.status === 'online') return Math.max(vitals.heardAt, device.statusSince) + heartbeatTimeoutMs
   if (device.status === 'error') return vitals.recoverAt
   return Number.POSITIVE_INFINITY
 }
@@ -114,7 +115,7 @@ function request(
     case 'edit':
       return edit(device, wish, { by: author, now })
     case 'decommission':
-      return decommission(device, wish.reason, { by: author, now })
+      return decommission(device, { reason: wish.reason, by: author, now })
     case 'desire':
       return desire(device, wish, { by: author, now })
     case 'command':
@@ -151,25 +152,31 @@ function edit(
       to: wanted,
       allowed: allowedByHand(device.status),
     })
-  return move(edited, { cause, now, reason: wish.statusReason, by }, device)
+  const reason = wish.statusReason
+  if (cause === 'decommission') return decommission(edited, { reason, by, now }, device)
+  return move(edited, { cause, now, reason, by }, device)
 }
 
+/** By DELETE or by hand. */
 function decommission(
   device: Device,
-  reason: string | undefined,
-  { by, now }: { readonly by: Author; readonly now: Millis },
+  { reason, by, now }: { readonly reason: string | undefined; readonly by: Author; readonly now: Millis },
+  before: Device = device,
 ): Outcome {
   // Idempotent: a repeated DELETE answers with the device as it is.
   if (device.status === 'decommissioned') return unchanged(device)
   const abandoned = abandon(device, { by: by.id, now })
-  const { device: gone, effects } = move(abandoned.device, { cause: 'decommission', now, reason, by }, device)
+  const { device: gone, effects } = move(abandoned.device, { cause: 'decommission', now, reason, by }, before)
   return { device: gone, effects: [...abandoned.effects, ...effects] }
 }
 
 function diagnose(device: Device, fault: string, now: Millis): Outcome {
   const issues = device.issues[0] === fault && device.issues.length === 1 ? device.issues : [fault]
   if (device.status === 'error' && issues !== device.issues)
-    return { device: changed({ ...device, issues }, now), effects: [] }
+    return {
+      device: changed({ ...device, issues }, now),
+      effects: [{ kind: 'announce', event: 'device.updated' }],
+    }
   return move({ ...device, issues }, { cause: 'fault', now, reason: fault }, device)
 }
 
