@@ -42,9 +42,9 @@ async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenPro
   const applied = store.applied()
   const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
   const log = openLmdbLog({ path: dir.log, durability, notBefore })
-  const { retentionDays } = settings
+  const { retentionDays, auditRetentionDays } = settings
   const telemetry = new DeferredTelemetry(
-    () => openEmbeddedTelemetry({ path: dir.telemetry, retentionDays, logger }),
+    () => openEmbeddedTelemetry({ path: dir.telemetry, retentionDays, auditRetentionDays, logger }),
     (err) => logger.warn({ err }, 'ClickHouse does not start, trying again'),
   )
   const broker = new EmbeddedBroker({ host, port, clock: systemClock, publishRateMax })

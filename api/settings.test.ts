@@ -32,6 +32,7 @@ describe('settings', () => {
       devicePublishRate: 0,
       deviceTypesPath: undefined,
       retentionDays: undefined,
+      auditRetentionDays: 400,
       shards: 3,
       logLevel: 'info',
     })
@@ -63,6 +64,7 @@ describe('settings', () => {
       FLEET_HEARTBEAT_TIMEOUT_SEC: '5',
       FLEET_DEVICE_TYPES: 'types.yaml',
       FLEET_RETENTION_DAYS: '30',
+      FLEET_AUDIT_RETENTION_DAYS: '500',
       FLEET_SHARDS: '2',
       FLEET_LOG_LEVEL: 'debug',
     }
@@ -73,6 +75,7 @@ describe('settings', () => {
       adminEmail: 'boss@example.com',
       heartbeatTimeoutMs: 5000,
       retentionDays: 30,
+      auditRetentionDays: 500,
       shards: 2,
     })
   })

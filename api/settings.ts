@@ -28,6 +28,7 @@ export interface Settings {
   readonly devicePublishRate: number
   readonly deviceTypesPath: string | undefined
   readonly retentionDays: number | undefined
+  readonly auditRetentionDays: number
   readonly shards: number
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
@@ -60,6 +61,7 @@ const NAMES = [
   'FLEET_DEVICE_PUBLISH_RATE',
   'FLEET_DEVICE_TYPES',
   'FLEET_RETENTION_DAYS',
+  'FLEET_AUDIT_RETENTION_DAYS',
   'FLEET_SHARDS',
   'FLEET_LOG_LEVEL',
 ] as const
@@ -94,6 +96,7 @@ export function readSettings(
     devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { min: 0, max: RATE_MAX, default: 0 }),
     deviceTypesPath: read.text('FLEET_DEVICE_TYPES'),
     retentionDays: read.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
+    auditRetentionDays: read.number('FLEET_AUDIT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
     shards: read.number('FLEET_SHARDS', {
       min: 1,
       max: SHARDS_MAX,

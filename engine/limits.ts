@@ -102,6 +102,10 @@ export const LIMITS = {
   /** Rows that wait for ClickHouse in the store: beyond, the oldest are given up. */
   outboxRowsMax: 500_000,
   outboxBytesMax: 512 * MIB,
+  /** Refusals told apart within a minute, of those that anyone can cause. */
+  auditRefusalKindsMax: 1_000,
+  auditTextCharsMax: 256,
+  auditFieldsMax: 50,
   logEntriesMax: 100,
   logMessageBytesMax: 16 * KIB,
   logLoggerBytesMax: 256,

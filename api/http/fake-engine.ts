@@ -5,6 +5,7 @@ import type { Device } from '../../engine/domain/device/record.ts'
 import { register, transition } from '../../engine/domain/device/transition.ts'
 import type { Author, Shadow } from '../../engine/domain/shadow/record.ts'
 import type { DependencyHealth, DeviceView, Engine, Snapshot, Submitted } from '../../engine/index.ts'
+import type { AuditEntry, AuditQuery, AuditRow } from '../../engine/ports/audit.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
@@ -43,6 +44,11 @@ export class FakeEngine implements Engine {
   /** Newest first, each at a time of its own. */
   readonly rows: HistoryRow[] = []
   readonly askedHistory: HistoryQuery[] = []
+  /** What was recorded, refusals that are counted among it. */
+  readonly recorded: AuditEntry[] = []
+  /** Newest first. */
+  readonly auditRows: AuditRow[] = []
+  readonly askedAudit: AuditQuery[] = []
   dependencies: readonly DependencyHealth[] = [{ name: 'log', ok: true, detail: '' }]
   /** While set, everything that writes fails. */
   writeFault: Fault | undefined
@@ -61,6 +67,22 @@ export class FakeEngine implements Engine {
     this.#clock = clock
     this.users = new FakeUsers(() => this.writeFault)
     this.store = fakeStore(this)
+  }
+
+  async record(entries: readonly AuditEntry[]): Promise<void> {
+    if (this.writeFault !== undefined) throw this.writeFault
+    this.recorded.push(...entries)
+  }
+
+  recordRefusal(entry: AuditEntry): void {
+    this.recorded.push(entry)
+  }
+
+  async audit(query: AuditQuery): Promise<readonly AuditRow[]> {
+    this.askedAudit.push(query)
+    const { before, limit } = query
+    const rows = this.auditRows.filter((row) => before === undefined || row.at < before.at)
+    return rows.slice(0, limit)
   }
 
   async submit(deviceId: DeviceId, request: DeviceRequest, author: Author | string): Promise<Submitted> {

@@ -9,6 +9,7 @@ import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { DeviceRecord } from '../domain/device/record.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
+import type { AuditEntry, AuditTrail } from './audit.ts'
 import type { Broker } from './broker.ts'
 import type { Clock } from './clock.ts'
 import type { Feed } from './feed.ts'
@@ -82,7 +83,7 @@ export interface DependencyHealth {
   readonly detail: string
 }
 
-export interface Engine extends History {
+export interface Engine extends History, AuditTrail {
   /** Changes a device. Resolves after the change is durable and applied; a `Fault` means "nothing is known to
    *  have happened, try later". */
   submit(deviceId: DeviceId, request: DeviceRequest, by: Author | string): Promise<Submitted>
@@ -108,6 +109,10 @@ export interface Engine extends History {
   ): Promise<BroadcastState | undefined>
   /** Cancels those of its commands that are still open. */
   cancelBroadcast(broadcastId: BroadcastId, by: string): Promise<BroadcastState | undefined>
+  /** Resolves once the entries would survive a crash. */
+  record(entries: readonly AuditEntry[]): Promise<void>
+  /** A refusal that anyone can cause at any rate: those of one kind within a minute become one or two entries. */
+  recordRefusal(entry: AuditEntry): void
   readonly store: Store
   readonly users: Users
   readonly feed: Feed

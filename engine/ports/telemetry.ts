@@ -1,11 +1,12 @@
 // Telemetry at rest: points by (device, metric, timestamp), and the buckets asked back (R11).
 import type { DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import type { Interval } from '../../schemas/vocabulary.ts'
+import type { AuditTrail } from './audit.ts'
 import type { History } from './history.ts'
 
-/** One encoded block of rows, see `domain/telemetry/columns.ts` and `domain/history/columns.ts`. */
+/** One encoded block of rows, see `domain/telemetry/columns.ts` and `domain/history/columns.ts` (also of `audit`). */
 export interface Block {
-  readonly kind: 'points' | 'texts' | 'history'
+  readonly kind: 'points' | 'texts' | 'history' | 'audit'
   /** ClickHouse `Native` bytes. */
   readonly bytes: Uint8Array
   readonly rows: number
@@ -32,7 +33,7 @@ export interface Bucket {
   readonly last: number
 }
 
-export interface Telemetry extends History {
+export interface Telemetry extends History, AuditTrail {
   /** Resolves once the rows are stored and visible. May be called again with the same block: no answer changes.
    *  A retryable `Fault` says "later", `TELEMETRY_REFUSED` says "never". */
   insert(block: Block): Promise<void>

@@ -1,10 +1,12 @@
 // The engine put together: broker and requests into the log, the log into shards, what they decide into the world.
 import type { BroadcastId, CommandId, DeviceId } from '../../schemas/ids.ts'
+import { messageRefused } from '../domain/audit/device-refusals.ts'
 import { isOpen } from '../domain/command/moves.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
+import type { AuditEntry, AuditQuery, AuditRow } from '../ports/audit.ts'
 import type { Admission, ConnectAttempt } from '../ports/broker.ts'
 import type {
   BroadcastRequest,
@@ -22,6 +24,7 @@ import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.t
 import type { Store } from '../ports/store.ts'
 import type { Bucket, BucketQuery } from '../ports/telemetry.ts'
 import type { Users } from '../ports/users.ts'
+import type { AuditBook } from './audit-book.ts'
 import { type BroadcastAnswer, Broadcasts } from './broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
 import { LocalFeed } from './feed.ts'
@@ -77,6 +80,7 @@ export class LocalEngine implements Engine {
   readonly #feed: LocalFeed
   readonly #settler: Settler
   readonly #history: HistoryWriter
+  readonly #audit: AuditBook
   readonly #replies: Replies
   readonly #waits = new CommandWaits()
   readonly #broadcasts: Broadcasts
@@ -127,6 +131,7 @@ export class LocalEngine implements Engine {
       perform: (proposal) => this.#perform(proposal),
     })
     this.#history = workers.openHistory(bootAt.toString(36))
+    this.#audit = workers.openAudit(bootAt, () => this.#history.poke())
     partitionsOfShards(settings.shards).forEach((partitions, shard) => {
       const inserter = workers.openInserter()
       const { heartbeatTimeoutMs } = settings
@@ -140,7 +145,9 @@ export class LocalEngine implements Engine {
   /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
   async open(): Promise<void> {
     const { schedule } = this.#means
-    const address = await this.#ports.broker.listen(uplinkHost(this.#ingest, this.#means.admit))
+    const address = await this.#ports.broker.listen(
+      uplinkHost(this.#ingest, this.#means.admit, (entry) => this.recordRefusal(entry)),
+    )
     this.#mqttUrl = `mqtt://${address.host}:${address.port}`
     for (const runner of this.#runners) runner.start()
     this.#history.start()
@@ -150,6 +157,7 @@ export class LocalEngine implements Engine {
         this.#ingest.tick()
         for (const runner of this.#runners) runner.tick()
         this.#replies.expire()
+        this.#audit.tick()
       }),
       schedule.every(SETTLE_EVERY_MS, () => {
         void this.settleRollups()
@@ -247,6 +255,23 @@ export class LocalEngine implements Engine {
     return this.#ports.telemetry.countHistory(filter)
   }
 
+  audit(query: AuditQuery): Promise<readonly AuditRow[]> {
+    return this.#ports.telemetry.audit(query)
+  }
+
+  async record(entries: readonly AuditEntry[]): Promise<void> {
+    try {
+      await this.#audit.record(entries)
+    } catch (error) {
+      this.#metrics.auditLost(entries.length)
+      throw error
+    }
+  }
+
+  recordRefusal(entry: AuditEntry): void {
+    this.#audit.refuse(entry)
+  }
+
   metrics(): Promise<string> {
     return this.#metrics.registry.metrics()
   }
@@ -297,7 +322,9 @@ export class LocalEngine implements Engine {
     const until = this.#ports.clock.ticks() + LIMITS.shardStopTimeoutMs
     await Promise.all(this.#runners.map((runner) => runner.close(LIMITS.shardStopTimeoutMs)))
     // What the shards left of their time; the rest waits in the outbox.
-    await this.#history.close(until - this.#ports.clock.ticks())
+    const left = () => Math.max(0, until - this.#ports.clock.ticks())
+    await Promise.race([this.#audit.close(), this.#means.schedule.sleep(left())])
+    await this.#history.close(left())
     this.#replies.fail(closing())
     for (const inserter of this.#inserters) inserter.close()
     await this.#ports.telemetry.close()
@@ -309,6 +336,7 @@ export class LocalEngine implements Engine {
   #perform(proposal: Proposal): void {
     this.#settler.mark(proposal.late)
     if (proposal.history.length > 0) this.#history.poke()
+    for (const letter of proposal.deadLetters) this.recordRefusal(messageRefused(letter))
     for (const deviceId of proposal.cuts) this.#ports.broker.cut(deviceId, 'revoked')
     this.#sender.send(proposal)
     for (const reply of proposal.replies) this.#replies.settle(reply)

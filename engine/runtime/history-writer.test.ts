@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { Micros, parseDeviceId } from '../../schemas/ids.ts'
+import { Micros, parseDeviceId, toMillis } from '../../schemas/ids.ts'
 import { MemoryStore } from '../adapters/store/memory.ts'
 import { MemoryTelemetry } from '../adapters/telemetry/memory.ts'
+import { auditRow } from '../domain/audit/entry.ts'
 import { type HistoryRow, writtenRow } from '../domain/history/row.ts'
 import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
@@ -97,6 +98,19 @@ test('rows of several saves go together, within the delay', async () => {
   expect(events).toEqual(['inserted 3'])
   expect(await telemetry.history({ deviceId, kinds: ['shadow'], limit: 9 })).toEqual([row(3), row(2), row(1)])
   expect(store.outboxCounts()).toEqual({ rows: 0, dropped: 0 })
+})
+
+test('entries of the audit go to a table of their own', async () => {
+  const { store, telemetry, timers, events, writer } = setUp()
+  const entry = { actor: { type: 'user', id: 'usr_a' }, action: 'register', outcome: 'success' } as const
+  const kept = auditRow(entry, { at: toMillis(Micros(AT)), number: 7, count: 1 })
+  await store.save({ ...NO_SAVE, history: [writtenRow(row(1)), kept, writtenRow(row(2))] })
+  writer.poke()
+  await timers.advance(LIMITS.historyDelayMs * 2)
+  expect(events).toEqual(['inserted 2', 'inserted 1'])
+  expect(await stored(telemetry)).toBe(2)
+  expect(await telemetry.audit({ limit: 9 })).toEqual([{ at: AT, version: 7, body: JSON.parse(kept.body) }])
+  expect(store.outboxCounts().rows).toBe(0)
 })
 
 test('what an earlier life left is stored without being asked', async () => {

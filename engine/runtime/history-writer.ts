@@ -28,7 +28,8 @@ export class HistoryWriter {
   readonly #life: string
   readonly #events: HistoryWriterEvents
   readonly #inserter: Inserter
-  readonly #columns = new HistoryColumns()
+  readonly #history = new HistoryColumns()
+  readonly #audit = new HistoryColumns()
   readonly #wake = new Wake()
   #blocksCut = 0
   #isClosing = false
@@ -104,23 +105,29 @@ export class HistoryWriter {
     }
   }
 
-  /** One block, or several where one save alone is too large for one. */
+  /** One block of each kind, or several where one save alone is too large for one. */
   #encode(batches: readonly OutboxBatch[]): readonly Block[] {
     const blocks: Block[] = []
     for (const { rows } of batches)
       for (const row of rows) {
         // These rows follow from what the service itself timed: that is when they were received.
-        this.#columns.add(row, row.at)
-        if (this.#columns.bytes >= LIMITS.historyBlockBytesMax) this.#cut(blocks)
+        const kind = row.kind === 'audit' ? 'audit' : 'history'
+        const columns = this.#columnsOf(kind)
+        columns.add(row, row.at)
+        if (columns.bytes >= LIMITS.historyBlockBytesMax) this.#cut(kind, blocks)
       }
-    this.#cut(blocks)
+    this.#cut('history', blocks)
+    this.#cut('audit', blocks)
     return blocks
   }
 
-  #cut(blocks: Block[]): void {
-    const taken = this.#columns.take()
-    if (taken !== undefined)
-      blocks.push({ kind: 'history', ...taken, token: `${this.#life}-h${this.#blocksCut++}` })
+  #columnsOf(kind: 'history' | 'audit'): HistoryColumns {
+    return kind === 'audit' ? this.#audit : this.#history
+  }
+
+  #cut(kind: 'history' | 'audit', blocks: Block[]): void {
+    const taken = this.#columnsOf(kind).take()
+    if (taken !== undefined) blocks.push({ kind, ...taken, token: `${this.#life}-h${this.#blocksCut++}` })
   }
 }
 

@@ -60,6 +60,10 @@ export class Metrics {
     'Rows of one insert',
     [1e2, 1e3, 1e4, 5e4, 1e5, 2.5e5],
   )
+  readonly #auditLost = this.#counter(
+    'fleet_audit_entries_lost_total',
+    'Entries of the audit that could not be kept',
+  )
   readonly #insertErrors = this.#counter('fleet_clickhouse_errors_total', 'Inserts that failed', ['result'])
 
   constructor(build: { readonly version: string; readonly commit: string }) {
@@ -92,6 +96,10 @@ export class Metrics {
 
   insertFailed(result: 'retried' | 'refused'): void {
     this.#insertErrors.inc({ result })
+  }
+
+  auditLost(entries: number): void {
+    this.#auditLost.inc(entries)
   }
 
   lost(): void {

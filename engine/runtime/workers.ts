@@ -1,8 +1,9 @@
 // The engine's workers, wired to its metrics and warnings: a runner for each shard, what inserts its rows, and what
 // inserts the history.
-import type { Millis } from '../../schemas/ids.ts'
+import type { Micros, Millis } from '../../schemas/ids.ts'
 import type { Ports } from '../ports/engine.ts'
 import type { Block } from '../ports/telemetry.ts'
+import { AuditBook } from './audit-book.ts'
 import type { EngineMeans } from './engine.ts'
 import { HistoryWriter } from './history-writer.ts'
 import type { Ingest } from './ingest.ts'
@@ -87,6 +88,23 @@ export class Workers {
         heardUpTo: () => (ingest.fault() === undefined ? ingest.durableUpTo() : undefined),
       },
     )
+  }
+
+  openAudit(bootAt: Micros, stored: () => void): AuditBook {
+    const { ports, means, metrics } = this.#options
+    const { clock, store } = ports
+    return new AuditBook({
+      store,
+      clock,
+      bootAt,
+      events: {
+        stored,
+        lost: (entries, error) => {
+          metrics.auditLost(entries)
+          means.warn('refusals of devices are missing in the audit', { entries, err: error })
+        },
+      },
+    })
   }
 
   /** `life`: unique per start. */

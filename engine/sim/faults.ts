@@ -211,6 +211,7 @@ export function faultyTelemetry(
     countPoints: (deviceId) => telemetry.countPoints(deviceId),
     newest: (deviceId) => telemetry.newest(deviceId),
     history: (query) => telemetry.history(query),
+    audit: (query) => telemetry.audit(query),
     countHistory: (filter) => telemetry.countHistory(filter),
     isUp: watch.isUp,
     close: async () => {},

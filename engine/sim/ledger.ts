@@ -65,7 +65,7 @@ export class Ledger {
 
   /** The history promised of a device. */
   historyOf(deviceId: string): readonly WrittenRow[] {
-    return [...this.#history.values()].filter((row) => row.deviceId === deviceId)
+    return [...this.#history.values()].filter((row) => row.deviceId === deviceId && row.kind !== 'audit')
   }
 
   saving(store: Store, save: Save): void {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
+import { auditContract } from './audit-contract-harness.ts'
 import { ChdbSupervisor } from './chdb-supervisor.ts'
 import { ClickHouseTelemetry } from './clickhouse.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
@@ -39,6 +40,8 @@ telemetryContract({
 
 historyContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
 
+auditContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
+
 async function query(sql: string): Promise<string> {
   const http = new ClickHouseHttp(() => chdb.endpoint())
   const rows = await http.run({ sql, timeoutMs: 10_000 })
@@ -52,9 +55,9 @@ test('the process runs in another time zone', async () => {
 
 test('every table drops a block it has seen, for as long as a retry may take', async () => {
   const made = await query(`SELECT name FROM system.tables WHERE database = currentDatabase() AND
-    name IN ('history', 'points', 'texts') AND create_table_query LIKE '%non_replicated_deduplication_window = 10000%'
+    name IN ('audit', 'history', 'points', 'texts') AND create_table_query LIKE '%non_replicated_deduplication_window = 10000%'
     ORDER BY name FORMAT TSV`)
-  expect(made).toBe('history\npoints\ntexts')
+  expect(made).toBe('audit\nhistory\npoints\ntexts')
 })
 
 test('a block is one part, and sent again none', async () => {
@@ -76,12 +79,21 @@ test('a block is one part, and sent again none', async () => {
   await telemetry.close()
 })
 
-test('the retention can be set, changed and lifted', async () => {
+test('the retention of raw telemetry and of the audit can be set, changed and lifted', async () => {
   for (const retentionDays of [30, 60, undefined]) {
-    const telemetry = await ClickHouseTelemetry.open({ endpoint: () => chdb.endpoint(), retentionDays })
+    const auditRetentionDays = retentionDays && retentionDays * 10
+    const telemetry = await ClickHouseTelemetry.open({
+      endpoint: () => chdb.endpoint(),
+      retentionDays,
+      auditRetentionDays,
+    })
     await telemetry.close()
-    const made = await query('SHOW CREATE TABLE points FORMAT TSVRaw')
-    expect(/TTL received \+ toIntervalDay\((\d+)\)/.exec(made)?.[1]).toBe(retentionDays?.toString())
+    const points = await query('SHOW CREATE TABLE points FORMAT TSVRaw')
+    expect(/TTL received \+ toIntervalDay\((\d+)\)/.exec(points)?.[1]).toBe(retentionDays?.toString())
+    const audit = await query('SHOW CREATE TABLE audit FORMAT TSVRaw')
+    expect(/TTL toDateTime\(at\) \+ toIntervalDay\((\d+)\)/.exec(audit)?.[1]).toBe(
+      auditRetentionDays?.toString(),
+    )
   }
 })
 
@@ -89,7 +101,7 @@ test('logs go when they are 14 days old, in parts of a week; all else stays', as
   const telemetry = await open()
   const day = 86_400_000_000
   const now = Date.now() * 1000
-  const kinds = ['log', 'status', 'shadow', 'command', 'audit'] as const
+  const kinds = ['log', 'status', 'shadow', 'command'] as const
   const rows = [0, 13, 22, 60].flatMap((age) =>
     kinds.map((kind) => ({
       deviceId: DeviceIdOf('old'),
@@ -103,7 +115,7 @@ test('logs go when they are 14 days old, in parts of a week; all else stays', as
   await query('OPTIMIZE TABLE history FINAL')
   const kept = await telemetry.history({ deviceId: DeviceIdOf('old'), kinds, limit: 99 })
   const ages = (kind: string) => kept.filter((row) => row.kind === kind).map(({ version }) => version)
-  expect(kinds.map(ages)).toEqual([[0, 13], ...Array.from({ length: 4 }, () => [0, 13, 22, 60])])
+  expect(kinds.map(ages)).toEqual([[0, 13], ...Array.from({ length: 3 }, () => [0, 13, 22, 60])])
   await telemetry.close()
 })
 

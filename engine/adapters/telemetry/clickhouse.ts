@@ -6,9 +6,11 @@
 import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import { Micros as toMicros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
+import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
+import { readAudit } from './audit.ts'
 import { plan, readBuckets, toStatement } from './buckets.ts'
 import type { Endpoint } from './chdb-supervisor.ts'
 import { ClickHouseError, ClickHouseHttp, type Statement } from './clickhouse-http.ts'
@@ -21,6 +23,8 @@ export interface ClickHouseOptions {
   readonly endpoint: () => Endpoint
   /** Raw telemetry older than this goes; undefined keeps it for ever. */
   readonly retentionDays?: number | undefined
+  /** The same of the audit. */
+  readonly auditRetentionDays?: number | undefined
   readonly insertTimeoutMs?: number
   readonly queryTimeoutMs?: number
   /** What else has to be well for it to be up. */
@@ -50,14 +54,17 @@ function insertSql(kind: 'points' | 'texts'): string {
 }
 
 /** As `domain/history/columns.ts` writes it. */
+const HISTORY_INPUT = `input('device_id LowCardinality(String), kind LowCardinality(String), at DateTime64(6, \\'UTC\\'), version UInt64, received DateTime(\\'UTC\\'), body String') FORMAT Native`
 const INSERT_HISTORY = `INSERT INTO history (device_id, kind, at, version, received, body)
-  SELECT device_id, kind, at, version, received, body FROM input('device_id LowCardinality(String), kind LowCardinality(String), at DateTime64(6, \\'UTC\\'), version UInt64, received DateTime(\\'UTC\\'), body String')
-  FORMAT Native`
+  SELECT device_id, kind, at, version, received, body FROM ${HISTORY_INPUT}`
+const INSERT_AUDIT = `INSERT INTO audit (device_id, at, version, body)
+  SELECT device_id, at, version, body FROM ${HISTORY_INPUT}`
 
 const INSERT_SQL: Readonly<Record<Block['kind'], string>> = {
   points: insertSql('points'),
   texts: insertSql('texts'),
   history: INSERT_HISTORY,
+  audit: INSERT_AUDIT,
 }
 
 /** The bytes are at fault: they would be refused again. Everything else may pass. */
@@ -84,7 +91,7 @@ export class ClickHouseTelemetry implements Telemetry {
     const http = new ClickHouseHttp(options.endpoint)
     try {
       await migrate(http)
-      await keepFor(http, options.retentionDays)
+      await keepFor(http, { points: options.retentionDays, audit: options.auditRetentionDays })
       return new ClickHouseTelemetry(options, http, await Rollups.open(http))
     } catch (cause) {
       http.close()
@@ -156,6 +163,10 @@ export class ClickHouseTelemetry implements Telemetry {
 
   countHistory(filter: HistoryFilter): Promise<number> {
     return countHistory(filter, (statement) => this.#query(statement))
+  }
+
+  audit(query: AuditQuery): Promise<readonly AuditRow[]> {
+    return readAudit(query, (statement) => this.#query(statement))
   }
 
   isUp(): boolean {

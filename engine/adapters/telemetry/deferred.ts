@@ -1,6 +1,7 @@
 // Telemetry that is still being opened: the engine starts without waiting for ClickHouse, and rows wait in the log.
 import type { DeviceId, Micros } from '../../../schemas/ids.ts'
 import { Millis } from '../../../schemas/ids.ts'
+import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
@@ -56,6 +57,10 @@ export class DeferredTelemetry implements Telemetry {
 
   async countHistory(filter: HistoryFilter): Promise<number> {
     return this.#get().countHistory(filter)
+  }
+
+  async audit(query: AuditQuery): Promise<readonly AuditRow[]> {
+    return this.#get().audit(query)
   }
 
   isUp(): boolean {

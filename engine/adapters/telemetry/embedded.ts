@@ -12,14 +12,16 @@ interface Logger {
 export async function openEmbeddedTelemetry(options: {
   readonly path: string
   readonly retentionDays?: number | undefined
+  readonly auditRetentionDays?: number | undefined
   readonly logger: Logger
 }): Promise<Telemetry> {
-  const { path, retentionDays, logger } = options
+  const { path, retentionDays, auditRetentionDays, logger } = options
   const chdb = await ChdbSupervisor.open({ dataDir: path, listen: (event) => logEvent(logger, event) })
   try {
     return await ClickHouseTelemetry.open({
       endpoint: () => chdb.endpoint(),
       retentionDays,
+      auditRetentionDays,
       isUp: () => chdb.isUp(),
       release: () => chdb.close(),
     })

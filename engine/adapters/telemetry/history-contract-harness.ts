@@ -46,7 +46,7 @@ export function historyContract({
       expect(await all('a', ['status', 'shadow'])).toEqual([rows[2], rows[0]])
       expect(await all('a', [])).toEqual([])
       expect(await all('nobody')).toEqual([])
-      expect(await telemetry.countHistory({ deviceId: DeviceIdOf('a'), kinds: HISTORY_KINDS })).toBe(5)
+      expect(await telemetry.countHistory({ deviceId: DeviceIdOf('a'), kinds: HISTORY_KINDS })).toBe(4)
       expect(await telemetry.countHistory({ deviceId: DeviceIdOf('a'), kinds: [] })).toBe(0)
     })
 

@@ -1,3 +1,4 @@
+import { auditContract } from './audit-contract-harness.ts'
 import { telemetryContract } from './contract.ts'
 import { historyContract } from './history-contract-harness.ts'
 import { MemoryTelemetry } from './memory.ts'
@@ -10,3 +11,5 @@ telemetryContract({
 })
 
 historyContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
+
+auditContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })

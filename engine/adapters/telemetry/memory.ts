@@ -6,10 +6,12 @@ import { INTERVAL_SECONDS } from '../../../schemas/vocabulary.ts'
 import { readHistoryBlock } from '../../domain/history/read-block.ts'
 import { byAge, LABEL_FIELDS } from '../../domain/history/row.ts'
 import { type BlockRow, readBlock } from '../../domain/telemetry/native-reader.ts'
+import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryPlace, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
 import { average } from './average.ts'
+import { MemoryAudit } from './memory-audit.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -25,11 +27,17 @@ export class MemoryTelemetry implements Telemetry {
   readonly #newest = new Map<string, Micros>()
   /** By device, then by key. */
   readonly #history = new Map<string, Map<string, HistoryRow>>()
+  readonly #audit = new MemoryAudit()
   #horizon = Millis(0)
 
   async insert(block: Block): Promise<void> {
+    if (block.kind === 'audit') {
+      this.#audit.insert(parseRows(block))
+      return
+    }
     if (block.kind === 'history') {
-      for (const row of parseHistory(block)) this.#remember(row)
+      // A block of the history holds rows of the history.
+      for (const row of parseRows(block)) this.#remember(row as HistoryRow)
       return
     }
     const read = parse(block)
@@ -88,6 +96,10 @@ export class MemoryTelemetry implements Telemetry {
     return this.#matching(filter).length
   }
 
+  async audit(query: AuditQuery): Promise<readonly AuditRow[]> {
+    return this.#audit.read(query)
+  }
+
   isUp(): boolean {
     return true
   }
@@ -125,7 +137,7 @@ export class MemoryTelemetry implements Telemetry {
   }
 }
 
-function parseHistory(block: Block): readonly HistoryRow[] {
+function parseRows(block: Block) {
   try {
     // A body was written as JSON of an object.
     return readHistoryBlock(block.bytes).map((row) => ({ ...row, body: JSON.parse(row.body) as JsonObject }))

@@ -4,6 +4,7 @@
 //                 read takes the value with the greatest version (R11).
 // rollup_1m, _1h  one row per bucket and computation; the greatest `computed` counts.
 // history         what happened to a device, one row per key; a row inserted again is the same row.
+// audit           who did what, one row per entry; what is asked for by is taken from its body.
 // settlements     each computation of rollups, begun and finished; the greatest finished horizon counts.
 
 import { LIMITS } from '../../limits.ts'
@@ -73,6 +74,23 @@ const HISTORY = `CREATE TABLE IF NOT EXISTS history (
   TTL received + toIntervalDay(14) DELETE WHERE kind = 'log'
   SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
 
+/** In order of time alone: most questions are for the newest. Months go as a whole. */
+const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
+    device_id String CODEC(ZSTD(1)),
+    at DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    body String CODEC(ZSTD(1)),
+    actor_id String MATERIALIZED JSONExtractString(body, 'actor', 'id') CODEC(ZSTD(1)),
+    actor_name String MATERIALIZED JSONExtractString(body, 'actor', 'name') CODEC(ZSTD(1)),
+    action LowCardinality(String) MATERIALIZED JSONExtractString(body, 'action'),
+    target String MATERIALIZED JSONExtractString(body, 'target') CODEC(ZSTD(1)),
+    outcome LowCardinality(String) MATERIALIZED JSONExtractString(body, 'outcome'),
+    ip String MATERIALIZED JSONExtractString(body, 'ip') CODEC(ZSTD(1))
+  ) ENGINE = ReplacingMergeTree
+  PARTITION BY toYYYYMM(at)
+  ORDER BY (at, version)
+  SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
+
 /** Append only: what a released version did stays as it was. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -83,6 +101,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     SETTLEMENTS,
   ],
   [HISTORY],
+  [AUDIT],
 ]
 
 export async function migrate(http: ClickHouseHttp): Promise<void> {
@@ -99,15 +118,28 @@ export async function migrate(http: ClickHouseHttp): Promise<void> {
   }
 }
 
-/** Raw telemetry goes once it is so old, in whole parts; rollups stay. */
-export async function keepFor(http: ClickHouseHttp, days: number | undefined): Promise<void> {
+/** What is so old goes, in whole parts: raw telemetry and the audit; rollups stay. Undefined keeps it for ever. */
+export async function keepFor(
+  http: ClickHouseHttp,
+  days: { readonly points: number | undefined; readonly audit: number | undefined },
+): Promise<void> {
+  await setTtl(http, { table: 'points', column: 'received', days: days.points })
+  await setTtl(http, { table: 'texts', column: 'received', days: days.points })
+  await setTtl(http, { table: 'audit', column: 'toDateTime(at)', days: days.audit })
+}
+
+interface Kept {
+  readonly table: string
+  readonly column: string
+  readonly days: number | undefined
+}
+
+async function setTtl(http: ClickHouseHttp, { table, column, days }: Kept): Promise<void> {
   const run = (sql: string) => http.run({ sql, timeoutMs: TIMEOUT_MS })
-  for (const table of ['points', 'texts']) {
-    const made = (await run(`SHOW CREATE TABLE ${table} FORMAT TSVRaw`)).toString()
-    const ttl = days === undefined ? undefined : `TTL received + toIntervalDay(${days})`
-    if (ttl === undefined && /\sTTL\s/.test(made)) await run(`ALTER TABLE ${table} REMOVE TTL`)
-    if (ttl !== undefined && !made.includes(ttl)) {
-      await run(`ALTER TABLE ${table} MODIFY ${ttl} SETTINGS materialize_ttl_after_modify = 0`)
-    }
+  const made = (await run(`SHOW CREATE TABLE ${table} FORMAT TSVRaw`)).toString()
+  const ttl = days === undefined ? undefined : `TTL ${column} + toIntervalDay(${days})`
+  if (ttl === undefined && /\sTTL\s/.test(made)) await run(`ALTER TABLE ${table} REMOVE TTL`)
+  if (ttl !== undefined && !made.includes(ttl)) {
+    await run(`ALTER TABLE ${table} MODIFY ${ttl} SETTINGS materialize_ttl_after_modify = 0`)
   }
 }

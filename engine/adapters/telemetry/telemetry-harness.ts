@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { HistoryColumns } from '../../domain/history/columns.ts'
-import { type HistoryRow, writtenRow } from '../../domain/history/row.ts'
+import { type HistoryRow, type WrittenRow, writtenRow } from '../../domain/history/row.ts'
 import { StringBytes } from '../../domain/telemetry/dictionary.ts'
 import { bytesOf, encodeBlock } from '../../domain/telemetry/native-writer.ts'
 import { Rows } from '../../domain/telemetry/rows.ts'
@@ -34,11 +34,19 @@ export function textsBlock(messages: readonly Message<string>[], token: string =
 }
 
 export function historyBlock(rows: readonly HistoryRow[], token: string = randomUUID()): Block {
+  return { kind: 'history', ...encodeRows(rows.map(writtenRow)), token }
+}
+
+export function auditBlock(rows: readonly WrittenRow[], token: string = randomUUID()): Block {
+  return { kind: 'audit', ...encodeRows(rows), token }
+}
+
+function encodeRows(rows: readonly WrittenRow[]) {
   const columns = new HistoryColumns()
-  for (const row of rows) columns.add(writtenRow(row), row.at)
+  for (const row of rows) columns.add(row, row.at)
   const taken = columns.take()
   if (taken === undefined) throw new Error('a block has rows')
-  return { kind: 'history', ...taken, token }
+  return taken
 }
 
 function collect(messages: readonly Message<number | string>[]): Rows {

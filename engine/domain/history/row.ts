@@ -2,7 +2,7 @@
 import type { DeviceId, Micros } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 
-export const HISTORY_KINDS = ['shadow', 'command', 'status', 'log', 'audit'] as const
+export const HISTORY_KINDS = ['shadow', 'command', 'status', 'log'] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]
 
 /** What tells rows apart: the same key again is the same row. */
@@ -18,8 +18,11 @@ export interface HistoryRow extends HistoryKey {
   readonly body: JsonObject
 }
 
-/** A row on its way: its body is JSON text, written once. */
-export interface WrittenRow extends HistoryKey {
+/** A row on its way, of the history or of the audit: its body is JSON text, written once. */
+export interface WrittenRow extends Omit<HistoryKey, 'deviceId' | 'kind'> {
+  /** Empty for an entry of the audit that is about no device. */
+  readonly deviceId: DeviceId | ''
+  readonly kind: HistoryKind | 'audit'
   readonly body: string
 }
 
@@ -33,8 +36,10 @@ export const LABEL_FIELDS: Readonly<Partial<Record<HistoryKind, string>>> = {
   log: 'level',
 }
 
+type Aged = Pick<WrittenRow, 'at' | 'version' | 'kind'>
+
 /** Newest first: by time, then version, then kind. */
-export function byAge(a: Omit<HistoryKey, 'deviceId'>, b: Omit<HistoryKey, 'deviceId'>): number {
+export function byAge(a: Aged, b: Aged): number {
   if (a.at !== b.at) return b.at - a.at
   if (a.version !== b.version) return b.version - a.version
   return a.kind === b.kind ? 0 : a.kind < b.kind ? 1 : -1

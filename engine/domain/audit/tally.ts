@@ -1,0 +1,73 @@
+// Refusals that anyone can cause at any rate: the first of a kind within a minute is an entry at once, the others of
+// that minute are counted and become one entry at its end. So a flood fills neither memory nor disk.
+//
+// Y1. A minute knows a bounded number of kinds. What is beyond is counted by action and code alone.
+import type { Millis } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { AuditEntry } from './entry.ts'
+
+const MINUTE_MS = 60_000
+
+export interface Counted {
+  readonly entry: AuditEntry
+  /** When it happened last. */
+  readonly at: Millis
+  readonly count: number
+}
+
+export class RefusalTally {
+  readonly #kindsMax: number
+  #minute = 0
+  #counted = new Map<string, Counted>()
+
+  constructor(kindsMax: number = LIMITS.auditRefusalKindsMax) {
+    this.#kindsMax = kindsMax
+  }
+
+  /** True if it is the first of its kind in this minute: an entry by itself. Only after `take` of this instant. */
+  add(entry: AuditEntry, at: Millis): boolean {
+    const key = keyOf(entry)
+    const known = this.#counted.get(key)
+    if (known === undefined && this.#counted.size < this.#kindsMax) {
+      this.#counted.set(key, { entry, at, count: 0 })
+      return true
+    }
+    if (known !== undefined) {
+      this.#counted.set(key, { ...known, at, count: known.count + 1 })
+      return false
+    }
+    this.#addOther(entry, at)
+    return false
+  }
+
+  /** What was counted and has no entry yet, once its minute is over. */
+  take(at: Millis): readonly Counted[] {
+    const minute = Math.floor(at / MINUTE_MS)
+    return minute === this.#minute ? [] : this.takeAll(minute)
+  }
+
+  takeAll(minute = this.#minute): readonly Counted[] {
+    const counted = [...this.#counted.values()].filter(({ count }) => count > 0)
+    this.#counted = new Map()
+    this.#minute = minute
+    return counted
+  }
+
+  /** by Y1: there are few actions and codes. */
+  #addOther({ action, outcome, code }: AuditEntry, at: Millis): void {
+    const key = `${action} ${code}`
+    const count = this.#counted.get(key)?.count ?? 0
+    const entry: AuditEntry = {
+      actor: { type: 'anonymous' },
+      action,
+      outcome,
+      code,
+      detail: { various: true },
+    }
+    this.#counted.set(key, { entry, at, count: count + 1 })
+  }
+}
+
+function keyOf({ actor, action, target, deviceId, code, ip }: AuditEntry): string {
+  return JSON.stringify([action, code, deviceId, ip, actor.id, actor.name, target])
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { Micros, Millis } from '../../schemas/ids.ts'
+import { MemoryStore } from '../adapters/store/memory.ts'
+import type { AuditEntry } from '../domain/audit/entry.ts'
+import { Fault } from '../ports/fault.ts'
+import type { Save, Store } from '../ports/store.ts'
+import { AuditBook } from './audit-book.ts'
+import { partitionOf } from './partition.ts'
+
+const AT = Date.UTC(2026, 2, 1, 8, 30)
+const BOOT = Micros(AT * 1000)
+const entry = (action: string): AuditEntry => ({ actor: { type: 'anonymous' }, action, outcome: 'refused' })
+
+class HeldStore {
+  readonly store: Store = new MemoryStore({ partitionOf })
+  readonly saves: Save[] = []
+  fault: Fault | undefined
+  /** A save waits for it. */
+  gate: Promise<void> = Promise.resolve()
+
+  async save(save: Save): Promise<void> {
+    this.saves.push(save)
+    await this.gate
+    if (this.fault !== undefined) throw this.fault
+    await this.store.save(save)
+  }
+
+  bodies(): readonly Record<string, unknown>[] {
+    const bounds = { rowsMax: 1_000, bytesMax: 1_000_000 }
+    return this.store.outbox(bounds).flatMap(({ rows }) => rows.map(({ body }) => JSON.parse(body)))
+  }
+}
+
+function setUp() {
+  const store = new HeldStore()
+  const clock = { at: AT, now: () => Millis(clock.at) }
+  const lost: number[] = []
+  let stored = 0
+  const events = {
+    stored: () => {
+      stored++
+    },
+    lost: (entries: number) => lost.push(entries),
+  }
+  const book = new AuditBook({ store, clock, bootAt: BOOT, events })
+  return { book, clock, lost, store, stored: () => stored }
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('an entry is in the outbox when it is recorded, with an id and a time of its own', async () => {
+  const { book, store, stored } = setUp()
+  await book.record([entry('a'), entry('b')])
+  const time = '2026-03-01T08:30:00.000Z'
+  expect(store.bodies().map(({ id, at, action, count }) => [id, at, action, count])).toEqual([
+    [`aud_${BOOT.toString(36)}`, time, 'a', 1],
+    [`aud_${(BOOT + 1).toString(36)}`, time, 'b', 1],
+  ])
+  expect(stored()).toBe(1)
+})
+
+test('entries that come while a save is under way are one save', async () => {
+  const { book, store } = setUp()
+  let open = () => {}
+  store.gate = new Promise((resolve) => {
+    open = resolve
+  })
+  const recorded = Promise.all(['a', 'b', 'c', 'd'].map((action) => book.record([entry(action)])))
+  await settled()
+  expect(store.saves).toHaveLength(1)
+  open()
+  await recorded
+  expect(store.saves.map(({ history }) => history.length)).toEqual([1, 3])
+})
+
+test('who records hears that it failed, and the next one may succeed', async () => {
+  const { book, store } = setUp()
+  store.fault = new Fault('STORE_UNAVAILABLE', { retryable: true })
+  await expect(book.record([entry('a')])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  store.fault = undefined
+  await book.record([entry('b')])
+  expect(store.bodies().map(({ action }) => action)).toEqual(['b'])
+})
+
+test('refusals of one kind are counted until their minute is over', async () => {
+  const { book, clock, store } = setUp()
+  for (let i = 0; i < 100; i++) book.refuse(entry('flood'))
+  await settled()
+  const shown = () => store.bodies().map(({ at, action, count }) => [at, action, count])
+  expect(shown()).toEqual([['2026-03-01T08:30:00.000Z', 'flood', 1]])
+  clock.at += 59_999
+  book.refuse(entry('flood'))
+  book.tick()
+  await settled()
+  expect(shown()).toHaveLength(1)
+  clock.at += 1
+  book.tick()
+  await settled()
+  expect(shown()).toEqual([
+    ['2026-03-01T08:30:00.000Z', 'flood', 1],
+    ['2026-03-01T08:30:59.999Z', 'flood', 100],
+  ])
+})
+
+test('what was counted is written at the end, or told as lost', async () => {
+  const { book, lost, store } = setUp()
+  for (let i = 0; i < 5; i++) book.refuse(entry('end'))
+  await book.close()
+  expect(store.bodies().map(({ count }) => count)).toEqual([1, 4])
+  store.fault = new Fault('STORE_UNAVAILABLE', { retryable: true })
+  book.refuse(entry('gone'))
+  await settled()
+  expect(lost).toEqual([1])
+})

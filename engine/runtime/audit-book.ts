@@ -1,0 +1,106 @@
+// The audit of the service: entries go into the store's outbox, from where the history's writer takes them on.
+//
+// B1. `record` resolves once its entries would survive a crash. Entries that wait while a save is under way are one
+//     save together.
+// B2. What anyone can cause is counted, see `domain/audit/tally.ts`: its entries are written when they can be.
+import { type Micros, Millis } from '../../schemas/ids.ts'
+import { type AuditEntry, auditRow } from '../domain/audit/entry.ts'
+import { type Counted, RefusalTally } from '../domain/audit/tally.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { WrittenRow } from '../ports/history.ts'
+import { NO_SAVE, type Store } from '../ports/store.ts'
+
+interface Waiting {
+  readonly rows: readonly WrittenRow[]
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface AuditBookEvents {
+  /** There is something in the outbox. */
+  stored(): void
+  /** Counted refusals that are in no entry now. */
+  lost(entries: number, error: unknown): void
+}
+
+export class AuditBook {
+  readonly #store: Pick<Store, 'save'>
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #events: AuditBookEvents
+  readonly #tally = new RefusalTally()
+  #waiting: Waiting[] = []
+  #isSaving = false
+  /** Of the next entry; greater than any of an earlier life. */
+  #number: number
+
+  constructor(options: {
+    readonly store: Pick<Store, 'save'>
+    readonly clock: Pick<Clock, 'now'>
+    readonly bootAt: Micros
+    readonly events: AuditBookEvents
+  }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#events = options.events
+    this.#number = options.bootAt
+  }
+
+  /** By B1. Rejects with a `Fault` when they could not be written. */
+  record(entries: readonly AuditEntry[]): Promise<void> {
+    const at = this.#clock.now()
+    return this.#write(entries.map((entry) => this.#row({ entry, at, count: 1 })))
+  }
+
+  /** By B2. */
+  refuse(entry: AuditEntry): void {
+    const at = this.#clock.now()
+    const written = [...this.#tally.take(at)]
+    if (this.#tally.add(entry, at)) written.push({ entry, at, count: 1 })
+    void this.#writeCounted(written)
+  }
+
+  /** Called every quarter second or so: a minute ends although nothing happens. */
+  tick(): void {
+    void this.#writeCounted(this.#tally.take(this.#clock.now()))
+  }
+
+  close(): Promise<void> {
+    return this.#writeCounted(this.#tally.takeAll())
+  }
+
+  async #writeCounted(counted: readonly Counted[]): Promise<void> {
+    if (counted.length === 0) return
+    try {
+      await this.#write(counted.map((each) => this.#row(each)))
+    } catch (error) {
+      this.#events.lost(counted.length, error)
+    }
+  }
+
+  #row({ entry, at, count }: Counted): WrittenRow {
+    return auditRow(entry, { at: Millis(at), number: this.#number++, count })
+  }
+
+  #write(rows: readonly WrittenRow[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ rows, resolve, reject })
+      if (!this.#isSaving) void this.#save()
+    })
+  }
+
+  async #save(): Promise<void> {
+    this.#isSaving = true
+    while (this.#waiting.length > 0) {
+      const together = this.#waiting
+      this.#waiting = []
+      try {
+        await this.#store.save({ ...NO_SAVE, history: together.flatMap(({ rows }) => rows) })
+        for (const { resolve } of together) resolve()
+        this.#events.stored()
+      } catch (error) {
+        for (const { reject } of together) reject(error)
+      }
+    }
+    this.#isSaving = false
+  }
+}

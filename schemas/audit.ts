@@ -1,0 +1,45 @@
+// Bodies of the audit: who did what, when, and what came of it.
+import { type Static, Type } from 'typebox'
+import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+
+/** `anonymous`: who it was is not known, or only claimed. */
+export const ACTOR_TYPES = ['user', 'api_key', 'device', 'anonymous'] as const
+/** `failed`: neither done nor refused; the service could not. */
+export const AUDIT_OUTCOMES = ['success', 'refused', 'failed'] as const
+
+const Text = orNull(Type.String())
+
+export const AuditEntry = Type.Object(
+  {
+    id: Type.String({ examples: ['aud_hk2n9w5p8c'] }),
+    at: Instant,
+    actor: Type.Object(
+      {
+        type: choice(ACTOR_TYPES),
+        id: Text,
+        name: orNull(Type.String({ description: 'The e-mail of a user, the name of an API key' })),
+      },
+      { title: 'AuditActor' },
+    ),
+    action: Type.String({
+      description:
+        'The operationId of a REST call; `mqtt.connect`, `mqtt.access`, `mqtt.message` of a device',
+      examples: ['registerDevice'],
+    }),
+    target: orNull(
+      Type.String({ description: 'What it was done to, as a path', examples: ['devices/robot-7'] }),
+    ),
+    device_id: Text,
+    outcome: choice(AUDIT_OUTCOMES),
+    code: orNull(Type.String({ description: 'Why it was refused', examples: ['FORBIDDEN'] })),
+    request_id: Text,
+    ip: Text,
+    count: Type.Integer({
+      minimum: 1,
+      description: 'How often, where refusals of one kind within a minute are one entry',
+    }),
+    detail: FreeObject,
+  },
+  { title: 'AuditEntry', description: 'Field names of what was sent, never its values.' },
+)
+export type AuditEntry = Static<typeof AuditEntry>
