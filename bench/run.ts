@@ -16,6 +16,7 @@ import { glue } from './scenarios/glue.ts'
 import { history } from './scenarios/history.ts'
 import { ingest } from './scenarios/ingest.ts'
 import { latency } from './scenarios/latency.ts'
+import { rest } from './scenarios/rest.ts'
 import { restart } from './scenarios/restart.ts'
 import { shadows } from './scenarios/shadows.ts'
 import { storm } from './scenarios/storm.ts'
@@ -32,6 +33,7 @@ const SCENARIOS: readonly Scenario[] = [
   shadows,
   broadcast,
   sweep,
+  rest,
   storm,
   restart,
   disk,

@@ -49,9 +49,18 @@ export class Rest {
   }
 
   /** Registers these devices; resolves with their tokens, in order. */
-  async register(ids: readonly string[], group = 'bench'): Promise<readonly DeviceLogin[]> {
+  register(ids: readonly string[], group = 'bench'): Promise<readonly DeviceLogin[]> {
+    return this.registerAs(ids, (id) => ({ device_id: id, name: id, type: 'mqtt_device', group }))
+  }
+
+  /** With a body for each of them. */
+  async registerAs(
+    ids: readonly string[],
+    toDevice: (id: string, at: number) => object,
+  ): Promise<readonly DeviceLogin[]> {
+    const places = new Map(ids.map((id, at) => [id, at]))
     return this.#each(ids, async (id) => {
-      const device = { device_id: id, name: id, type: 'mqtt_device', group }
+      const device = toDevice(id, places.get(id) ?? 0)
       const reply = await this.#send('POST', '/api/v1/devices', device)
       if (reply.status !== 201) throw refused(id, reply)
       return { id, token: String(field(JSON.parse(reply.text), 'access_token')) }
@@ -105,14 +114,19 @@ export class Rest {
     return reply.status === 200 ? reply.text : ''
   }
 
+  /** The body of a GET, which must succeed. */
+  async text(path: string): Promise<string> {
+    const reply = await this.#send('GET', path)
+    if (reply.status !== 200) throw refused(path, reply)
+    return reply.text
+  }
+
   close(): void {
     this.#agent.destroy()
   }
 
   async #getJson(path: string): Promise<unknown> {
-    const reply = await this.#send('GET', path)
-    if (reply.status !== 200) throw refused(path, reply)
-    return JSON.parse(reply.text)
+    return JSON.parse(await this.text(path))
   }
 
   async #each<T, R>(

@@ -27,6 +27,9 @@ export const METHOD = `## Method
   all commands; a round trip ends when \`completed\` is read there. Shadows: PUT with If-Match on kept connections, one
   writer per shadow; requests and replies are bare HTTP/1.1 bytes, which keeps the generator's share small. The GET beside
   it shows what REST alone costs. Broadcast: devices and generator share the cores with the service.
+- REST reads: autocannon on 64 kept connections, in the bench's own process, against the service and against Fastify
+  that answers the same bytes as a constant, in turn; the second round counts. Device lists: two connections, so that a
+  page's time is not a queue's.
 - Percentiles come from a histogram with 1.6 % resolution. Figures taken while the hypervisor took more than 2 %, or other
   processes more than 10 %, say NOISY.
 
