@@ -101,7 +101,11 @@ export class Runner {
     this.#settings = settings
     this.#ports = ports
     this.#events = events
-    this.#asks = new Asks(() => clock.ticks())
+    this.#asks = new Asks({
+      ticks: () => clock.ticks(),
+      later: (run) => schedule.after(0, run),
+      ready: () => this.#wake.poke(),
+    })
     this.#watch = new Watch({
       now: () => events.now(),
       ticks: () => clock.ticks(),
@@ -128,9 +132,7 @@ export class Runner {
   ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
     if (this.#isClosing)
       return Promise.reject(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
-    const answer = this.#asks.add(ask, after)
-    this.#wake.poke()
-    return answer
+    return this.#asks.add(ask, after)
   }
 
   want(want: Want): void {
