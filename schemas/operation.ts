@@ -8,6 +8,15 @@ export const API = '/api/v1'
 
 /** Who may call: anyone, or users of these roles. */
 export type Access = 'public' | readonly Role[]
+
+/** What of it belongs to groups, and so to the users that are limited to groups.
+ *  - `none`: nothing.
+ *  - `self`: the caller's own only.
+ *  - `device`: the device in the path. Outside the caller's groups it is 404, before anything else is looked at.
+ *  - `list`: what is listed or counted; the handler leaves out what is outside.
+ *  - `target`: what the body or the path names otherwise; the handler judges it. */
+export type Scope = 'none' | 'self' | 'device' | 'list' | 'target'
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** `empty` has no body, `text` is no JSON. */
@@ -22,7 +31,9 @@ export interface Operation {
   readonly summary: string
   readonly tag: string
   readonly access: Access
+  readonly scope: Scope
   readonly params?: TSchema
+  /** No query parameter is taken if left out. */
   readonly query?: TSchema
   readonly body?: TSchema
   /** Media types of the body; JSON alone if left out. */
@@ -31,7 +42,7 @@ export interface Operation {
   readonly bodyOptional?: boolean
   /** By status. */
   readonly replies: Readonly<Record<number, Reply>>
-  /** Beyond those that follow from access, query and body. */
+  /** Beyond those that follow from access, scope, query and body. */
   readonly refusals?: readonly RefusalCode[]
 }
 

@@ -61,6 +61,26 @@ describe('a request that cannot be read', () => {
   })
 })
 
+describe('a query parameter that is not known', () => {
+  test.each([
+    ['/api/v1/devices?staus=online', '/staus', /is not known; known are page, per_page, status, /],
+    ['/api/v1/auth/me?verbose=1', '/verbose', /is not known; known are none/],
+    ['/api/v1/devices/r?__proto__=1', '/__proto__', /is not known/],
+  ])('%s: 422 that names it and the known ones', async (url, path, message) => {
+    const { request, login, device } = openHarness()
+    await device('r')
+    const { token } = await login('admin')
+    const { status, body } = await request(`GET ${url}`, { token })
+    expect([status, body.errors[0].path, body.errors[0].code]).toEqual([422, path, 'UNKNOWN_PARAMETER'])
+    expect(body.errors[0].message).toMatch(message)
+  })
+
+  test('is nothing to a probe', async () => {
+    const { request } = openHarness()
+    expect((await request('GET /livez?x=1')).status).toBe(200)
+  })
+})
+
 describe('a path or method that is not there', () => {
   test.each([
     '/',

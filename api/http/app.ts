@@ -8,12 +8,14 @@ import Fastify, {
   type FastifyRequest,
   type HTTPMethods,
 } from 'fastify'
+import { Type } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
 import type { User } from '../../engine/ports/users.ts'
-import type { Authenticated } from '../auth/authenticate.ts'
+import { API } from '../../schemas/operation.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
-import { type Answer, type Refusal, refused } from './answer.ts'
+import { type Answer, refused } from './answer.ts'
+import { admit, authenticate } from './gate.ts'
 import { acceptJson } from './json-body.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import type { Call, Route } from './route.ts'
@@ -47,6 +49,8 @@ declare module 'fastify' {
 
 const PARAM_CHARS_MAX = 1_024
 const REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/
+/** What no operation knows, no operation takes: a filter that is misspelt must not look like one that fits all. */
+const NO_QUERY = Type.Object({}, { additionalProperties: false })
 const QUIET = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
 
 export function buildApp(options: AppOptions): FastifyInstance {
@@ -139,7 +143,7 @@ function addRoute(app: FastifyInstance, route: Route, { services, validation }: 
     schema === undefined ? () => undefined : validation.check(schema, source)
   const [params, query, body] = [
     check('path', route.params),
-    check('query', route.query),
+    check('query', route.query ?? (route.path.startsWith(API) ? NO_QUERY : undefined)),
     check('body', route.body),
   ]
   const mayLackBody = route.bodyOptional === true || route.body === undefined
@@ -148,6 +152,7 @@ function addRoute(app: FastifyInstance, route: Route, { services, validation }: 
     method: route.method as HTTPMethods,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     async onRequest(request, reply) {
+      // H1
       const refusal = await admit(route, request, services)
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       return undefined
@@ -163,33 +168,6 @@ function addRoute(app: FastifyInstance, route: Route, { services, validation }: 
       return result.kind === 'refused' ? sendProblem(request, reply, result) : sendAnswer(reply, result)
     },
   })
-}
-
-/** By H1: undefined if the caller may go on. */
-async function admit(
-  { access }: Route,
-  request: FastifyRequest,
-  services: Services,
-): Promise<Refusal | undefined> {
-  if (access === 'public') return undefined
-  const authenticated = await authenticate(request, services)
-  if (authenticated === undefined)
-    return refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
-  if (authenticated.kind === 'refused') return authenticated
-  const { user } = authenticated
-  if (!access.includes(user.role))
-    return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${user.role}` })
-  request.caller = user
-  return undefined
-}
-
-async function authenticate(request: FastifyRequest, services: Services): Promise<Authenticated | undefined> {
-  const { authorization } = request.headers
-  if (authorization === undefined) return undefined
-  const [scheme = '', token = '', more] = authorization.trim().split(/ +/, 3)
-  if (scheme.toLowerCase() !== 'bearer' || token === '' || more !== undefined)
-    return refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
-  return await services.authenticate(token)
 }
 
 function toCall(request: FastifyRequest, services: Services): Call<unknown, unknown, unknown, unknown> {

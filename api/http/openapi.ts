@@ -1,6 +1,6 @@
 // The OpenAPI document, written from the same data that the server routes and validates by.
 import type { TSchema } from 'typebox'
-import type { Operation } from '../../schemas/operation.ts'
+import { API, type Operation } from '../../schemas/operation.ts'
 import { Problem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
 
@@ -38,7 +38,9 @@ export function refusalsOf(route: Operation): readonly RefusalCode[] {
     codes.add('UNAUTHENTICATED').add('TOKEN_EXPIRED').add('DEPENDENCY_UNAVAILABLE')
     if (route.access.length < 3) codes.add('FORBIDDEN')
   }
-  if (route.query !== undefined) codes.add('VALIDATION_FAILED')
+  if (route.scope === 'device') codes.add('NOT_FOUND')
+  // Parameters that are not known; probes are lenient.
+  if (route.query !== undefined || route.path.startsWith(API)) codes.add('VALIDATION_FAILED')
   // A parameter that cannot be decoded.
   if (route.params !== undefined) codes.add('BAD_REQUEST')
   if (route.body !== undefined)
@@ -62,7 +64,7 @@ function toOperation(route: Operation, components: Map<string, JsonSchema>): Rec
     summary: route.summary,
     tags: [route.tag],
     security: roles === undefined ? [] : [{ bearer: [] }],
-    ...(roles === undefined ? {} : { 'x-roles': roles }),
+    ...(roles === undefined ? {} : { 'x-roles': roles, 'x-scope': route.scope }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: toRequestBody(route, route.body, components) }),
     responses: { ...toReplies(route, components), ...toRefusals(route, components) },

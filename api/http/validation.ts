@@ -31,26 +31,42 @@ export function createValidation(): Validation {
   return {
     check(schema, source) {
       const { first, all } = compilers[source]
-      const validate = first.compile(schema)
+      // Compiled when first used: a start has better things to do.
+      let validate: ValidateFunction | undefined
+      const known = source === 'query' ? knownNames(schema) : ''
+      const toRefusal = (errors: ValidateFunction['errors']) => refusalOf(errors, { source, known })
       let explain: ValidateFunction | undefined
       return (value, bytes) => {
+        validate ??= first.compile(schema)
         if (validate(value)) return undefined
         // All mistakes of a large body could be a million: it is told the first.
-        if (all === undefined || bytes > LIMITS.explainBytesMax) return toRefusal(validate.errors, source)
+        if (all === undefined || bytes > LIMITS.explainBytesMax) return toRefusal(validate.errors)
         explain ??= all.compile(schema)
         explain(value)
-        return toRefusal(explain.errors ?? validate.errors, source)
+        return toRefusal(explain.errors ?? validate.errors)
       }
     },
   }
 }
 
-function toRefusal(found: readonly ErrorObject[] | null | undefined, source: Source): Refusal {
+interface About {
+  readonly source: Source
+  /** Said of a name that is not known. */
+  readonly known: string
+}
+
+function knownNames(schema: TSchema): string {
+  // Parameters are always given as one object schema.
+  const { properties = {} } = schema as { properties?: object }
+  return `; known are ${Object.keys(properties).join(', ') || 'none'}`
+}
+
+function refusalOf(found: ValidateFunction['errors'], about: About): Refusal {
   const errors = (found ?? [])
     // Of a field that may be null, only what its other shape wants is worth telling.
     .filter((error, _, { length }) => length === 1 || !isNoise(error))
     .slice(0, LIMITS.validationErrorsMax)
-    .map((error) => toFieldError(error, source))
+    .map((error) => toFieldError(error, about))
   const first = errors[0]
   const message = first === undefined ? 'the value is not valid' : `${first.path || '/'}: ${first.message}`
   return refused('VALIDATION_FAILED', { message, errors })
@@ -77,7 +93,10 @@ const CODES: Readonly<Record<string, string>> = {
   additionalProperties: 'UNKNOWN_PARAMETER',
 }
 
-function toFieldError({ keyword, instancePath, params, message }: ErrorObject, source: Source): FieldError {
+function toFieldError(
+  { keyword, instancePath, params, message }: ErrorObject,
+  { source, known }: About,
+): FieldError {
   const { missingProperty, additionalProperty, allowedValues } = params
   const name = missingProperty ?? additionalProperty
   const path = typeof name === 'string' ? `${instancePath}/${escaped(name)}` : instancePath
@@ -86,11 +105,12 @@ function toFieldError({ keyword, instancePath, params, message }: ErrorObject, s
     path,
     in: source,
     code: CODES[keyword] ?? 'NOT_VALID',
-    message: `${typeof name === 'string' ? nameMessage(keyword) : (message ?? 'is not valid')}${allowed}`,
+    message: `${typeof name === 'string' ? nameMessage(keyword, known) : (message ?? 'is not valid')}${allowed}`,
   }
 }
 
-const nameMessage = (keyword: string) => (keyword === 'required' ? 'is required' : 'is not known')
+const nameMessage = (keyword: string, known: string) =>
+  keyword === 'required' ? 'is required' : `is not known${known}`
 
 /** [RFC 6901] */
 const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -225,3 +225,15 @@ test('the device types are listed, built-in ones first', async () => {
     ],
   })
 })
+
+test('devices that left the sender’s groups since are counted and not shown', async () => {
+  const { as, send, engine, device } = await openFleet()
+  await send(`DELETE /api/v1/devices/${await device('r5', { group: 'w/a' })}`)
+  const operator = await as('operator', ['w/a'])
+  const { body } = await operator.send(`POST ${PATH}`, { group: 'w/a', command: 'stop' })
+  expect(body).toMatchObject({ total: 3, accepted: 2, skipped: [{ device_id: 'r5' }] })
+  await engine.users.put({ ...operator.user, groups: ['w/a/x'] })
+  const seen = await operator.send(`GET ${PATH}/${body.broadcast_id}`)
+  expect(idsOf(seen.body)).toEqual(['r2'])
+  expect(seen.body).toMatchObject({ total: 3, accepted: 2, skipped: [], counts: { pending: 2 } })
+})

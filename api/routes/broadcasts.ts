@@ -4,7 +4,7 @@ import { isEqual } from '../../engine/domain/shadow/json-object.ts'
 import type { BroadcastState } from '../../engine/ports/engine.ts'
 import type { User } from '../../engine/ports/users.ts'
 import type { BroadcastWishBody } from '../../schemas/command.ts'
-import { BroadcastId } from '../../schemas/ids.ts'
+import { BroadcastId, type DeviceId } from '../../schemas/ids.ts'
 import { broadcastCommand, cancelBroadcast, getBroadcast } from '../../schemas/operations/broadcasts.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { broadcastBody } from '../bodies/broadcast-body.ts'
@@ -23,17 +23,16 @@ export function broadcastRoutes(services: Services): readonly Route[] {
       broadcast(services, { body, user, keyHeader: header('idempotency-key') }),
     ),
     route(getBroadcast, async ({ params, query, user }) => {
-      const window = toWindow(query)
-      const state = await visibleState(services, { id: BroadcastId(params.broadcast_id), user, window })
-      return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, window)
+      const call = { id: BroadcastId(params.broadcast_id), user, window: toWindow(query) }
+      const state = await visibleState(services, call)
+      return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, call)
     }),
     route(cancelBroadcast, async ({ params, query, user }) => {
-      const window = toWindow(query)
-      const call = { id: BroadcastId(params.broadcast_id), user, window }
+      const call = { id: BroadcastId(params.broadcast_id), user, window: toWindow(query) }
       if ((await visibleState(services, call)) === undefined) return noSuchBroadcast()
       await engine.cancelBroadcast(call.id, user.id)
       const state = await visibleState(services, call)
-      return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, window)
+      return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, call)
     }),
   ]
 }
@@ -111,13 +110,17 @@ async function visibleState(
   return createdBy === user.id || isInScope(group, scopeOf(user)) ? state : undefined
 }
 
-function stateAnswer({ engine }: Services, state: BroadcastState, window: Window): Answer {
+/** Devices that have left the caller's groups since are only counted. */
+function stateAnswer({ engine }: Services, state: BroadcastState, { user, window }: StateCall): Answer {
   const { broadcast: made, commands } = state
-  const bodies = commands.map(({ deviceId, command }) =>
-    commandBody(deviceId, command, engine.store.summary(deviceId)?.status),
-  )
+  const scope = scopeOf(user)
+  const isSeen = (deviceId: DeviceId) => isInScope(engine.store.summary(deviceId)?.group, scope)
+  const bodies = commands
+    .filter(({ deviceId }) => isSeen(deviceId))
+    .map(({ deviceId, command }) => commandBody(deviceId, command, engine.store.summary(deviceId)?.status))
+  const skipped = made.skipped.filter(({ deviceId }) => isSeen(deviceId))
   return answer(200, {
-    ...broadcastBody(made, state.counts),
+    ...broadcastBody({ ...made, skipped }, state.counts),
     counts: state.counts,
     commands: pageBody(bodies, made.accepted, window),
   })

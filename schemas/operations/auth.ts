@@ -22,6 +22,7 @@ export const register = {
   summary: 'Register a user',
   tag,
   access: 'public',
+  scope: 'none',
   body: RegisterBody,
   replies: { 201: RegisteredUser },
   refusals: [
@@ -40,6 +41,7 @@ export const login = {
   summary: 'Log in with e-mail and password',
   tag,
   access: 'public',
+  scope: 'none',
   body: LoginBody,
   replies: { 200: Login },
   refusals: ['INVALID_CREDENTIALS', 'RATE_LIMIT_EXCEEDED'],
@@ -52,6 +54,7 @@ export const refresh = {
   summary: 'Get a new access token',
   tag,
   access: 'public',
+  scope: 'none',
   body: RefreshBody,
   replies: { 200: Login },
   refusals: ['UNAUTHENTICATED', 'TOKEN_EXPIRED'],
@@ -64,6 +67,7 @@ export const logout = {
   summary: 'End a login, or all of them',
   tag,
   access: ROLES,
+  scope: 'self',
   body: LogoutBody,
   bodyOptional: true,
   replies: { 204: 'empty' },
@@ -76,6 +80,7 @@ export const me = {
   summary: 'Profile and role of the caller',
   tag,
   access: ROLES,
+  scope: 'self',
   replies: { 200: Me },
 } as const satisfies Operation
 
@@ -86,6 +91,7 @@ export const issueDeviceToken = {
   summary: 'Issue an MQTT token for a device',
   tag,
   access: ['admin', 'operator'],
+  scope: 'target',
   body: DeviceTokenBody,
   replies: { 200: DeviceToken },
   refusals: ['NOT_FOUND', 'DEVICE_DECOMMISSIONED'],

@@ -9,7 +9,7 @@ import {
 import { API, type Operation } from '../operation.ts'
 
 const PATH = `${API}/commands/$broadcast` as const
-const SHARED = { tag: 'commands', access: ['admin', 'operator'] } as const
+const SHARED = { tag: 'commands', access: ['admin', 'operator'], scope: 'target' } as const
 const ONE = {
   ...SHARED,
   path: `${PATH}/{broadcast_id}`,

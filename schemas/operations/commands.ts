@@ -11,7 +11,7 @@ import { DeviceParams } from '../device.ts'
 import { API, type Operation } from '../operation.ts'
 
 const PATH = `${API}/commands/{device_id}` as const
-const SHARED = { tag: 'commands', access: ['admin', 'operator'] } as const
+const SHARED = { tag: 'commands', access: ['admin', 'operator'], scope: 'device' } as const
 const ONE = {
   ...SHARED,
   path: `${PATH}/{cmd_id}`,

@@ -9,6 +9,7 @@ export const listDeadLetters = {
   summary: 'Messages that could not be taken, newest first',
   tag: 'telemetry',
   access: ['admin'],
+  scope: 'none',
   query: DeadLetterQuery,
   replies: { 200: DeadLetterPage },
 } as const satisfies Operation

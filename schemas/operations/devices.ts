@@ -15,7 +15,7 @@ import { ROLES } from '../vocabulary.ts'
 
 const PATH = `${API}/devices` as const
 const tag = 'devices'
-const ONE = { tag, path: `${PATH}/{device_id}`, params: DeviceParams } as const
+const ONE = { tag, scope: 'device', path: `${PATH}/{device_id}`, params: DeviceParams } as const
 const EDIT = {
   ...ONE,
   access: ['admin'],
@@ -36,6 +36,7 @@ export const listDevices = {
   summary: 'List devices',
   tag,
   access: ROLES,
+  scope: 'list',
   query: DeviceListQuery,
   replies: { 200: DevicePage },
 } as const satisfies Operation
@@ -47,6 +48,7 @@ export const registerDevice = {
   summary: 'Register a device',
   tag,
   access: ['admin'],
+  scope: 'none',
   body: RegisterDeviceBody,
   replies: { 201: RegisteredDevice },
   refusals: ['ALREADY_EXISTS'],
@@ -96,5 +98,6 @@ export const listDeviceTypes = {
   summary: 'The device types, built-in ones first',
   tag,
   access: ROLES,
+  scope: 'none',
   replies: { 200: DeviceTypeList },
 } as const satisfies Operation

@@ -9,6 +9,7 @@ const SHARED = {
   method: 'GET',
   tag: 'devices',
   access: ROLES,
+  scope: 'device',
   params: DeviceParams,
   refusals: ['NOT_FOUND', 'BAD_REQUEST'],
 } as const

@@ -3,7 +3,7 @@ import { Liveness, Readiness, ReadyQuery } from '../health.ts'
 import { FreeObject } from '../json-schema.ts'
 import { API, type Operation } from '../operation.ts'
 
-const SHARED = { method: 'GET', tag: 'operations', access: 'public' } as const
+const SHARED = { method: 'GET', tag: 'operations', access: 'public', scope: 'none' } as const
 
 export const livez = {
   ...SHARED,

@@ -12,7 +12,7 @@ import {
 import { ROLES } from '../vocabulary.ts'
 
 const ONE = `${API}/shadows/{device_id}` as const
-const SHARED = { tag: 'shadows', params: DeviceParams } as const
+const SHARED = { tag: 'shadows', scope: 'device', params: DeviceParams } as const
 const READ = { ...SHARED, method: 'GET', access: ROLES, refusals: ['NOT_FOUND'] } as const
 
 export const getShadow = {

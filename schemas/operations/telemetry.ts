@@ -8,6 +8,7 @@ const SHARED = {
   method: 'GET',
   tag: 'telemetry',
   access: ROLES,
+  scope: 'device',
   params: DeviceParams,
   refusals: ['NOT_FOUND'],
 } as const
