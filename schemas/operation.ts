@@ -42,6 +42,8 @@ export interface Operation {
   readonly bodyOptional?: boolean
   /** By status. */
   readonly replies: Readonly<Record<number, Reply>>
+  /** Who asks for `text/html` gets a page instead of JSON. */
+  readonly isPage?: boolean
   /** Beyond those that follow from access, scope, query and body. */
   readonly refusals?: readonly RefusalCode[]
 }

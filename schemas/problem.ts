@@ -1,7 +1,7 @@
 // How a refusal is told: RFC 9457 problem details with a stable code. REST, MQTT and /ws send the same object.
 import { type Static, Type } from 'typebox'
 import { choice } from './json-schema.ts'
-import { REFUSAL_CODES, REFUSALS, type RefusalCode } from './refusals.ts'
+import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from './refusals.ts'
 
 export const FieldError = Type.Object(
   {
@@ -29,6 +29,22 @@ export const Problem = Type.Object(
 )
 export type Problem = Static<typeof Problem> & Readonly<Record<string, unknown>>
 
+export const ProblemKind = Type.Object(
+  {
+    type: Type.String({ examples: ['/problems/not-found'] }),
+    code: choice(REFUSAL_CODES),
+    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    title: Type.String(),
+    advice: Type.String({ description: 'What to do about it' }),
+  },
+  { title: 'ProblemKind', description: 'A sort of problem: what it means, and what to do.' },
+)
+export type ProblemKind = Static<typeof ProblemKind>
+export const ProblemKinds = Type.Object({ data: Type.Array(ProblemKind) }, { title: 'ProblemKinds' })
+export const ProblemParams = Type.Object({
+  code: Type.String({ description: 'In kebab case, as in `type`', examples: ['not-found'] }),
+})
+
 export interface RefusalAbout {
   readonly code: RefusalCode
   /** Members of the problem that depend on its code; `message` becomes the problem's `detail`. */
@@ -43,7 +59,7 @@ export function toProblem(
   const text = typeof message === 'string' ? message : sentenceOf(code, detail)
   return {
     ...members,
-    type: `/problems/${code.toLowerCase().replaceAll('_', '-')}`,
+    type: problemPath(code),
     title: REFUSALS[code].title,
     status: REFUSALS[code].status,
     code,

@@ -1,33 +1,159 @@
-// Every refusal of the service: the stable code, its HTTP status and its title. One catalogue for REST, MQTT and /ws.
+// Every refusal of the service: the stable code, its HTTP status, its title, and what to do about it. One catalogue for
+// REST, MQTT and /ws, to be read at /problems.
 
 export const REFUSALS = {
-  BAD_REQUEST: { status: 400, title: 'The request cannot be read' },
-  UNAUTHENTICATED: { status: 401, title: 'No valid access token' },
-  TOKEN_EXPIRED: { status: 401, title: 'The access token has expired' },
-  INVALID_CREDENTIALS: { status: 401, title: 'E-mail or password is wrong' },
-  FORBIDDEN: { status: 403, title: 'Your role does not allow this' },
-  REGISTRATION_LOCKED: { status: 403, title: 'Registration needs an admin' },
-  NOT_FOUND: { status: 404, title: 'No such resource' },
-  METHOD_NOT_ALLOWED: { status: 405, title: 'This method is not allowed here' },
-  ALREADY_EXISTS: { status: 409, title: 'It exists already' },
-  INVALID_STATE_TRANSITION: { status: 409, title: 'It cannot move to that status' },
-  DEVICE_DECOMMISSIONED: { status: 409, title: 'The device is decommissioned' },
-  IDEMPOTENCY_KEY_REUSED: { status: 409, title: 'The idempotency key belongs to another request' },
-  DEVICE_SHADOW_CONFLICT: { status: 409, title: 'Shadow version conflict' },
-  REQUEST_TIMEOUT: { status: 408, title: 'The request did not arrive in time' },
-  PRECONDITION_FAILED: { status: 412, title: 'The device has changed since' },
-  PAYLOAD_TOO_LARGE: { status: 413, title: 'The body is too large' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'This content type is not accepted' },
-  VALIDATION_FAILED: { status: 422, title: 'The request is not valid' },
-  IMMUTABLE_FIELD: { status: 422, title: 'This field cannot be changed' },
-  UNKNOWN_COMMAND: { status: 422, title: 'The device has no such command' },
-  EMPTY_TARGET: { status: 422, title: 'There is no device to send this to' },
-  COMMAND_QUEUE_FULL: { status: 429, title: 'Too many commands wait for the device' },
-  RATE_LIMIT_EXCEEDED: { status: 429, title: 'Too many requests' },
-  HEADERS_TOO_LARGE: { status: 431, title: 'The request headers are too large' },
-  INTERNAL: { status: 500, title: 'The service made a mistake' },
-  DEPENDENCY_UNAVAILABLE: { status: 503, title: 'A part of the service is not available' },
-} as const satisfies Readonly<Record<string, { readonly status: number; readonly title: string }>>
+  BAD_REQUEST: {
+    status: 400,
+    title: 'The request cannot be read',
+    advice:
+      'Send well-formed JSON in UTF-8, no deeper than 32 levels and without keys such as `__proto__`; take a cursor from `next_cursor` as it is. `detail` says what could not be read.',
+  },
+  UNAUTHENTICATED: {
+    status: 401,
+    title: 'No valid access token',
+    advice:
+      'Send `Authorization: Bearer <access_token>` with a token of `POST /api/v1/auth/login`. A token is void once its user is disabled, logged out everywhere or has another password or role.',
+  },
+  TOKEN_EXPIRED: {
+    status: 401,
+    title: 'The access token has expired',
+    advice:
+      'Get a new one with `POST /api/v1/auth/refresh`; if the refresh token is too old as well, log in again.',
+  },
+  INVALID_CREDENTIALS: {
+    status: 401,
+    title: 'E-mail or password is wrong',
+    advice: 'Check e-mail and password. The answer is the same whether or not there is such a user.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    title: 'Your role does not allow this',
+    advice: 'Ask an admin for the role that `detail` names, or let somebody with that role do it.',
+  },
+  REGISTRATION_LOCKED: {
+    status: 403,
+    title: 'Registration needs an admin',
+    advice: 'Let an admin register the user, with their access token.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    title: 'No such resource',
+    advice:
+      'Check the path and the id. What lies outside of your groups looks the same as what does not exist.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    title: 'This method is not allowed here',
+    advice: 'Use one of the methods in the header `Allow`.',
+  },
+  ALREADY_EXISTS: {
+    status: 409,
+    title: 'It exists already',
+    advice: 'Choose another id or e-mail, or go on with what exists.',
+  },
+  INVALID_STATE_TRANSITION: {
+    status: 409,
+    title: 'It cannot move to that status',
+    advice: 'Read it again: `allowed` names where it can move from where it is.',
+  },
+  DEVICE_DECOMMISSIONED: {
+    status: 409,
+    title: 'The device is decommissioned',
+    advice: 'A decommissioned device stays so. Register a new one, under another id.',
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 409,
+    title: 'The idempotency key belongs to another request',
+    advice:
+      'Use a new `Idempotency-Key` for every new request, and an earlier one only to repeat its request as it was.',
+  },
+  IDEMPOTENCY_KEY_IN_USE: {
+    status: 409,
+    title: 'The first request with this idempotency key is not answered yet',
+    advice:
+      'The first request with this key is still being answered. Repeat yours after `Retry-After` seconds to get its answer.',
+  },
+  DEVICE_SHADOW_CONFLICT: {
+    status: 409,
+    title: 'Shadow version conflict',
+    advice:
+      'Somebody changed the shadow first. Read it again, or take `delta` and the version `expected` from the problem, and send your change with that version.',
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    title: 'The request did not arrive in time',
+    advice: 'Send the whole request at once; check the connection.',
+  },
+  PRECONDITION_FAILED: {
+    status: 412,
+    title: 'The device has changed since',
+    advice:
+      'The device changed since you read it. Read it again, and send your change with the new `ETag` in `If-Match`.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    title: 'The body is too large',
+    advice: 'Send less: `limit` says how many bytes there may be, `actual` how many there were.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    title: 'This content type is not accepted',
+    advice: 'Send the body with a `Content-Type` that the operation takes; the API documentation lists them.',
+  },
+  VALIDATION_FAILED: {
+    status: 422,
+    title: 'The request is not valid',
+    advice: 'Correct what `errors` lists: each entry has the JSON pointer of the field and what it must be.',
+  },
+  IMMUTABLE_FIELD: {
+    status: 422,
+    title: 'This field cannot be changed',
+    advice: 'Leave the fields out that `errors` lists: they are set once and never change.',
+  },
+  UNKNOWN_COMMAND: {
+    status: 422,
+    title: 'The device has no such command',
+    advice: 'Send a command that the device’s type defines; `GET /api/v1/device-types` lists them.',
+  },
+  EMPTY_TARGET: {
+    status: 422,
+    title: 'There is no device to send this to',
+    advice: 'Check the group: no device that you may command is in it or below it.',
+  },
+  COMMAND_QUEUE_FULL: {
+    status: 429,
+    title: 'Too many commands wait for the device',
+    advice: 'Wait until commands of the device end, or cancel some.',
+  },
+  RATE_LIMIT_EXCEEDED: {
+    status: 429,
+    title: 'Too many requests',
+    advice:
+      'Wait for `Retry-After` seconds. Spread requests, or follow the fleet on `/ws` instead of asking again and again; an operator of the service can raise the limits.',
+  },
+  HEADERS_TOO_LARGE: {
+    status: 431,
+    title: 'The request headers are too large',
+    advice: 'Send fewer or shorter headers: 16 KiB are taken.',
+  },
+  INTERNAL: {
+    status: 500,
+    title: 'The service made a mistake',
+    advice: 'Tell the operator of the service the `request_id`: the log has the cause.',
+  },
+  DEPENDENCY_UNAVAILABLE: {
+    status: 503,
+    title: 'A part of the service is not available',
+    advice:
+      'Try again after `Retry-After` seconds: nothing is known to have happened. `GET /readyz?verbose` tells which part is missing.',
+  },
+} as const satisfies Readonly<
+  Record<string, { readonly status: number; readonly title: string; readonly advice: string }>
+>
 
 export type RefusalCode = keyof typeof REFUSALS
 export const REFUSAL_CODES = Object.keys(REFUSALS) as readonly RefusalCode[]
+
+/** As a problem's `type` points to it. */
+export const problemPath = (code: RefusalCode): string =>
+  `/problems/${code.toLowerCase().replaceAll('_', '-')}`

@@ -84,7 +84,10 @@ function toRequestBody(
   }
 }
 
-function toReplies({ replies }: Operation, components: Map<string, JsonSchema>): Record<string, unknown> {
+function toReplies(
+  { replies, isPage }: Operation,
+  components: Map<string, JsonSchema>,
+): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(replies).map(([status, reply]) => {
       const description = status === '304' ? 'Not modified' : status === '204' ? 'Done' : 'Success'
@@ -92,7 +95,10 @@ function toReplies({ replies }: Operation, components: Map<string, JsonSchema>):
       const content =
         reply === 'text'
           ? { 'text/plain': { schema: { type: 'string' } } }
-          : { 'application/json': { schema: reference(reply, components) } }
+          : {
+              'application/json': { schema: reference(reply, components) },
+              ...(isPage === true ? { 'text/html': { schema: { type: 'string' } } } : {}),
+            }
       return [status, { description, content }]
     }),
   )

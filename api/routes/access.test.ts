@@ -43,6 +43,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   metrics: OPEN,
   openapi: OPEN,
   docs: OPEN,
+  listProblems: OPEN,
+  getProblem: OPEN,
 }
 const BODIES: Readonly<Record<string, object>> = {
   register: { email: 'new@example.com', password: 'correct horse', name: 'x' },
@@ -59,7 +61,11 @@ const BODIES: Readonly<Record<string, object>> = {
 const { routes } = openHarness()
 
 function lineOf({ method, path, operationId }: (typeof routes)[number]): string {
-  const one = path.replace('{device_id}', 'r').replace('{cmd_id}', 'cmd_1').replace('{broadcast_id}', 'bc_1')
+  const one = path
+    .replace('{device_id}', 'r')
+    .replace('{cmd_id}', 'cmd_1')
+    .replace('{broadcast_id}', 'bc_1')
+    .replace('{code}', 'not-found')
   return `${method} ${one}${operationId === 'getTelemetryHistory' ? '?metric=m' : ''}`
 }
 

@@ -2,7 +2,7 @@
 import type { Readiness } from '../../schemas/health.ts'
 import * as operations from '../../schemas/operations/service.ts'
 import { answer } from '../http/answer.ts'
-import { DOCS_POLICY } from '../http/docs-page.ts'
+import { PAGE_HEADERS } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 
@@ -37,12 +37,7 @@ export function operationRoutes(
     route(operations.openapi, () =>
       answer(200, openApi(), { 'content-type': 'application/json; charset=utf-8' }),
     ),
-    route(operations.docs, () =>
-      answer(200, docs(), {
-        'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': DOCS_POLICY,
-      }),
-    ),
+    route(operations.docs, () => answer(200, docs(), PAGE_HEADERS)),
   ]
 }
 

@@ -10,6 +10,7 @@ import { deviceTypeRoutes } from './device-types.ts'
 import { deviceRoutes } from './devices.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
+import { problemRoutes } from './problems.ts'
 import { shadowRoutes } from './shadows.ts'
 import { telemetryRoutes } from './telemetry.ts'
 
@@ -29,6 +30,7 @@ export function toRoutes(
     ...shadowRoutes(services),
     ...commandRoutes(services),
     ...deadLetterRoutes(services),
+    ...problemRoutes(),
     ...operationRoutes(services, {
       phase,
       openApi() {

@@ -2,6 +2,7 @@
 import { Liveness, Readiness, ReadyQuery } from '../health.ts'
 import { FreeObject } from '../json-schema.ts'
 import { API, type Operation } from '../operation.ts'
+import { ProblemKind, ProblemKinds, ProblemParams } from '../problem.ts'
 
 const SHARED = { method: 'GET', tag: 'operations', access: 'public', scope: 'none' } as const
 
@@ -52,4 +53,24 @@ export const docs = {
   operationId: 'docs',
   summary: 'This description, to read',
   replies: { 200: 'text' },
+} as const satisfies Operation
+
+export const listProblems = {
+  ...SHARED,
+  path: '/problems',
+  operationId: 'listProblems',
+  summary: 'Every problem the service answers with; as a page for browsers',
+  replies: { 200: ProblemKinds },
+  isPage: true,
+} as const satisfies Operation
+
+export const getProblem = {
+  ...SHARED,
+  path: '/problems/{code}',
+  operationId: 'getProblem',
+  summary: 'What a problem means and what to do; `type` of every problem points here',
+  params: ProblemParams,
+  replies: { 200: ProblemKind },
+  isPage: true,
+  refusals: ['NOT_FOUND'],
 } as const satisfies Operation

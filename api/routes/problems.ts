@@ -1,0 +1,45 @@
+// /problems: the catalogue of what the service refuses, for programs and for people.
+import { getProblem, listProblems } from '../../schemas/operations/service.ts'
+import type { ProblemKind } from '../../schemas/problem.ts'
+import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
+import { type Answer, answer, refused } from '../http/answer.ts'
+import { escaped, PAGE_HEADERS, page, wantsPage } from '../http/page.ts'
+import { type Route, route } from '../http/route.ts'
+
+const VARY = { vary: 'accept' }
+
+export function problemRoutes(): readonly Route[] {
+  return [
+    route(listProblems, ({ header }) => {
+      const data = REFUSAL_CODES.map(kindOf)
+      const items = data.map(
+        ({ type, code, title }) => `<li><a href="${type}"><code>${code}</code></a> ${escaped(title)}</li>`,
+      )
+      return either(header('accept'), { data }, () => page('Problems', `<ul>${items.join('')}</ul>`))
+    }),
+    route(getProblem, ({ params, header }) => {
+      const code = REFUSAL_CODES.find((known) => problemPath(known) === `/problems/${params.code}`)
+      if (code === undefined)
+        return refused('NOT_FOUND', { message: 'no such problem; /problems lists them' })
+      const kind = kindOf(code)
+      return either(header('accept'), kind, () => kindPage(kind))
+    }),
+  ]
+}
+
+function either(accept: string | undefined, body: object, toPage: () => string): Answer {
+  return wantsPage(accept) ? answer(200, toPage(), { ...PAGE_HEADERS, ...VARY }) : answer(200, body, VARY)
+}
+
+function kindOf(code: RefusalCode): ProblemKind {
+  return { type: problemPath(code), code, ...REFUSALS[code] }
+}
+
+function kindPage({ code, status, title, advice }: ProblemKind): string {
+  // Advice marks names with backticks.
+  const text = escaped(advice).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+  return page(
+    title,
+    `<dl><dt>Code</dt><dd><code>${code}</code></dd><dt>Status</dt><dd>${status}</dd><dt>What to do</dt><dd>${text}</dd></dl><p><a href="/problems">All problems</a> · <a href="/docs">API</a></p>`,
+  )
+}
