@@ -193,7 +193,11 @@ export const LIMITS = {
   /** Events kept for slow or throttled subscriptions: of one socket, and of all together. */
   heldBytesPerSocketMax: 16 * MIB,
   heldBytesMax: 128 * MIB,
+  /** Log lines or timeline entries kept for a slow subscription; the oldest make room. */
+  heldEntriesMax: 1_000,
   snapshotDevicesMax: 1_000,
+  /** The newest ones of a device's log or timeline. */
+  snapshotEntriesMax: 100,
   snapshotBytesMax: 2 * MIB,
   /** A snapshot may show what is still being saved: for so long after it, events it shows are left out. */
   snapshotGuardMs: 5_000,

@@ -2,9 +2,9 @@
 import type { HistoryFilter, HistoryKind, HistoryRow } from '../../engine/ports/history.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
-import { EVENT_KINDS } from '../../schemas/history.ts'
-import { toIso, toMillis } from '../../schemas/ids.ts'
 import { listDeviceEvents, listDeviceLogs } from '../../schemas/operations/history.ts'
+import { timelineKinds } from '../auth/timeline-access.ts'
+import { eventBody, logBody } from '../bodies/history-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
 import { parseCursor, toCursor } from '../http/cursor.ts'
 import { parseSpan } from '../http/instant.ts'
@@ -20,14 +20,11 @@ export function historyRoutes({ engine }: Services): readonly Route[] {
     }),
     route(listDeviceEvents, ({ params, query, user, url }) => {
       const only = query.kind?.split(',')
-      const kinds = EVENT_KINDS.filter((kind) => (only?.includes(kind) ?? true) && maySee(kind, user))
+      const kinds = timelineKinds(user.role).filter((kind) => only?.includes(kind) ?? true)
       return page({ engine, deviceId: params.device_id, user, url }, { ...query, kinds }, eventBody)
     }),
   ]
 }
-
-/** Commands are not a viewer's. */
-const maySee = (kind: HistoryKind, { role }: User) => kind !== 'command' || role !== 'viewer'
 
 interface Call {
   readonly engine: Services['engine']
@@ -75,13 +72,4 @@ function nextUrl(url: string, cursor: string): string {
   const query = new URLSearchParams(search)
   query.set('cursor', cursor)
   return `${path}?${query}`
-}
-
-function logBody({ at, body }: HistoryRow) {
-  const { level, message, logger = null, fields = {} } = body
-  return { timestamp: toIso(toMillis(at)), level, message, logger, fields }
-}
-
-function eventBody({ at, kind, body }: HistoryRow) {
-  return { timestamp: toIso(toMillis(at)), kind, data: body }
 }

@@ -1,6 +1,8 @@
-// Who may listen to which channel. A viewer sees devices, not what is done to them.
+// Who may listen to which channel, and to which of its events. A viewer sees devices, not what is done to them.
+import type { FeedEvent } from '../../engine/index.ts'
 import { ROLES, type Role } from '../../schemas/vocabulary.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
+import { timelineKinds } from '../auth/timeline-access.ts'
 
 const OPERATING = ['admin', 'operator'] as const
 
@@ -13,4 +15,12 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
   alerts: ROLES,
   logs: ROLES,
   events: ROLES,
+}
+
+/** Their events add up: none stands for another, so they are neither throttled nor merged. */
+export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events'])
+
+/** Beyond the channel's own roles. */
+export function mayHear(event: FeedEvent, role: Role): boolean {
+  return event.kind !== 'timeline' || timelineKinds(role).some((kind) => kind === event.row.kind)
 }

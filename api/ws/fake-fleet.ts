@@ -4,13 +4,16 @@ import type { AddressInfo } from 'node:net'
 import { createCommand } from '../../engine/domain/command/create.ts'
 import { type Command, type Commands, NO_COMMANDS } from '../../engine/domain/command/record.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { writtenRow } from '../../engine/domain/history/row.ts'
 import { NEW_SHADOW, type Shadow } from '../../engine/domain/shadow/record.ts'
 import { setDesired } from '../../engine/domain/shadow/write.ts'
 import type { DeviceView, FeedEvent, Snapshot } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
+import type { Wants } from '../../engine/ports/feed.ts'
+import type { HistoryKind, HistoryRow } from '../../engine/ports/history.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
 import type { User } from '../../engine/ports/users.ts'
-import { CommandId, type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
+import { CommandId, type DeviceId, Micros, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import { isInScope } from '../auth/scope.ts'
@@ -64,7 +67,9 @@ export class FakeFleet {
   readonly shadows = new Map<DeviceId, Shadow>()
   readonly commands = new Map<DeviceId, Commands>()
   readonly people = new Map<string, User>()
-  readonly wishes: { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> }[] = []
+  readonly wishes: Wants[] = []
+  /** Newest first. */
+  readonly rows: HistoryRow[] = []
   readonly tickets = new Map<string, string>()
   readonly #listeners = new Set<(events: readonly FeedEvent[]) => void>()
   /** Runs before a snapshot or views are answered. */
@@ -167,6 +172,19 @@ export class FakeFleet {
     return { kind: 'command', event: 'command.status', deviceId, at, command: moved }
   }
 
+  /** A row of a device's history, as it is told; `rows` has it too. */
+  row(name: string, kind: HistoryKind, body: JsonObject): FeedEvent {
+    const at = this.time.now()
+    const deviceId = id(name)
+    const written: HistoryRow = { deviceId, kind, at: Micros(at * 1000), version: this.rows.length, body }
+    this.rows.unshift(written)
+    const row = writtenRow(written)
+    if (kind === 'log') return { kind: 'log', event: 'device.log', deviceId, at, row }
+    const events = { command: 'command.status', shadow: 'shadow.updated' } as const
+    const event = kind === 'command' || kind === 'shadow' ? events[kind] : 'device.status'
+    return { kind: 'timeline', event, deviceId, at, row }
+  }
+
   tell(...events: readonly FeedEvent[]): void {
     for (const listener of this.#listeners) listener(events)
   }
@@ -193,7 +211,7 @@ export class FakeFleet {
           this.#listeners.add(listener)
           return () => this.#listeners.delete(listener)
         },
-        want: (wish) => this.wishes.push(wish),
+        want: (wants) => this.wishes.push(wants),
       },
       views: async (ids) => {
         await this.beforeAnswer()
@@ -218,6 +236,12 @@ export class FakeFleet {
         const commands = this.views.has(device) ? (this.commands.get(device) ?? NO_COMMANDS) : undefined
         this.afterAnswer()
         return commands?.toReversed()
+      },
+      history: async ({ deviceId, kinds, limit }) => {
+        await this.beforeAnswer()
+        const rows = this.rows.filter((row) => row.deviceId === deviceId && kinds.includes(row.kind))
+        this.afterAnswer()
+        return rows.slice(0, limit)
       },
       users: { get: (user) => this.people.get(user) },
       store: {

@@ -1,17 +1,26 @@
-// From the feed to the subscriptions: finds those an event concerns, and tells the engine whose telemetry matters.
+// From the feed to the subscriptions: finds those an event concerns, and tells the engine which events matter.
 // H1. Role and group scope are judged per event, at the moment of the event.
 // H2. An event is encoded at most once per choice of metrics, however many sockets take it.
 // H3. A batch of the feed ends with one flush per socket it concerned; nothing waits for a timer.
 import type { Feed, FeedEvent } from '../../engine/index.ts'
+import type { Want, WantedKind } from '../../engine/ports/feed.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { isInScope } from '../auth/scope.ts'
-import { CHANNEL_ROLES } from './channels.ts'
+import { CHANNEL_ROLES, mayHear } from './channels.ts'
 import { CHANNEL_OF, type NoticeSettings, SharedEvent } from './notice.ts'
 import type { Subscriber, Subscription } from './subscription.ts'
 
 type Kind = FeedEvent['kind']
 
-const KINDS = ['device', 'telemetry', 'shadow', 'command'] as const satisfies readonly Kind[]
+const KINDS = [
+  'device',
+  'telemetry',
+  'shadow',
+  'command',
+  'timeline',
+  'log',
+] as const satisfies readonly Kind[]
+const WANTED: ReadonlySet<Kind> = new Set<WantedKind>(['telemetry', 'timeline', 'log'])
 
 interface Audience {
   readonly byDevice: Map<DeviceId, Set<Subscription>>
@@ -29,6 +38,8 @@ export class Hub {
     telemetry: newAudience(),
     shadow: newAudience(),
     command: newAudience(),
+    timeline: newAudience(),
+    log: newAudience(),
   }
   readonly #stopListening: () => void
   #round = 0
@@ -42,31 +53,34 @@ export class Hub {
 
   /** Resolves once the feed has been told of the wish: from then on no event is missed. */
   async add(subscription: Subscription): Promise<void> {
-    const audience = this.#audienceOf(subscription)
-    if (audience === undefined) return
+    const kind = kindOf(subscription)
+    if (kind === undefined) return
+    const audience = this.#audiences[kind]
     if (subscription.deviceId === undefined) audience.broad.add(subscription)
     else {
       const same = audience.byDevice.get(subscription.deviceId) ?? new Set()
       audience.byDevice.set(subscription.deviceId, same.add(subscription))
     }
-    if (subscription.channel === 'telemetry') await this.#wishSoon()
+    if (WANTED.has(kind)) await this.#wishSoon()
   }
 
   remove(subscription: Subscription): void {
-    const audience = this.#audienceOf(subscription)
-    if (audience === undefined) return
+    const kind = kindOf(subscription)
+    if (kind === undefined) return
+    const audience = this.#audiences[kind]
     audience.broad.delete(subscription)
     const { deviceId } = subscription
     const same = deviceId === undefined ? undefined : audience.byDevice.get(deviceId)
     same?.delete(subscription)
     if (deviceId !== undefined && same?.size === 0) audience.byDevice.delete(deviceId)
     // A wish that is too wide for a moment costs little and loses nothing.
-    if (subscription.channel === 'telemetry') void this.#wishSoon()
+    if (WANTED.has(kind)) void this.#wishSoon()
   }
 
   close(): void {
     this.#stopListening()
-    this.#feed.want({ all: false, devices: new Set() })
+    const nobody = { all: false, devices: new Set<never>() }
+    this.#feed.want({ telemetry: nobody, timeline: nobody, log: nobody })
   }
 
   #tell(events: readonly FeedEvent[]): void {
@@ -87,6 +101,7 @@ export class Hub {
       const scope = subscription.owner.scopeAt(this.#round)
       if (scope === undefined || !isInScope(shared.facts?.group, scope.groups)) continue
       if (!CHANNEL_ROLES[subscription.channel].includes(scope.role)) continue
+      if (!mayHear(shared.event, scope.role)) continue
       if (!subscription.fits(shared.facts)) continue
       const notice = shared.notice(subscription.selection)
       if (notice === undefined) continue
@@ -95,22 +110,25 @@ export class Hub {
     }
   }
 
-  #audienceOf({ channel }: Subscription): Audience | undefined {
-    // The other channels are accepted and silent: nothing feeds them yet.
-    const kind = KINDS.find((known) => CHANNEL_OF[known] === channel)
-    return kind === undefined ? undefined : this.#audiences[kind]
-  }
-
   /** Thousands of subscriptions may come and go together; the feed hears of them once per turn of the loop. */
   #wishSoon(): Promise<void> {
     this.#wish ??= new Promise((resolve) => {
       setImmediate(() => {
         this.#wish = undefined
-        const { broad, byDevice } = this.#audiences.telemetry
-        this.#feed.want({ all: broad.size > 0, devices: new Set(byDevice.keys()) })
+        const { telemetry, timeline, log } = this.#audiences
+        this.#feed.want({ telemetry: wantOf(telemetry), timeline: wantOf(timeline), log: wantOf(log) })
         resolve()
       })
     })
     return this.#wish
   }
+}
+
+function kindOf({ channel }: Subscription): Kind | undefined {
+  // The other channels are accepted and silent: nothing feeds them yet.
+  return KINDS.find((known) => CHANNEL_OF[known] === channel)
+}
+
+function wantOf({ broad, byDevice }: Audience): Want {
+  return { all: broad.size > 0, devices: new Set(byDevice.keys()) }
 }

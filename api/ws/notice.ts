@@ -2,12 +2,14 @@
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { FeedEvent } from '../../engine/index.ts'
+import type { HistoryRow, WrittenHistory } from '../../engine/ports/history.ts'
 import type { DeviceSummary, Store } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
+import { eventBody, logBody } from '../bodies/history-body.ts'
 import { shadowChangeBody } from '../bodies/shadow-body.ts'
 import { isCovered, merge, type Selection, select } from './selection.ts'
 
@@ -29,6 +31,8 @@ export const CHANNEL_OF = {
   telemetry: 'telemetry',
   shadow: 'shadows',
   command: 'commands',
+  timeline: 'events',
+  log: 'logs',
 } as const satisfies Readonly<Record<FeedEvent['kind'], ChannelName>>
 
 export interface NoticeSettings extends DeviceBodySettings {
@@ -78,8 +82,10 @@ function deviceIdOf(event: FeedEvent): DeviceId {
   return event.kind === 'device' ? event.view.device.id : event.deviceId
 }
 
-/** What a notice is about: of two that are about the same, the later one stands for both. */
-export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'>): string {
+/** What a notice is about: of two that are about the same, the later one stands for both. Undefined: it stands for
+ *  itself alone. */
+export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'>): string | undefined {
+  if (event.kind === 'timeline' || event.kind === 'log') return undefined
   return event.kind === 'command' ? `${deviceId} ${event.command.id}` : deviceId
 }
 
@@ -97,22 +103,33 @@ export function toLatest(held: Notice, next: Notice): Notice {
 function toNotice(event: FeedEvent, settings: NoticeSettings): Notice {
   if (event.kind === 'telemetry') return toTelemetryNotice(event, event.data)
   const deviceId = deviceIdOf(event)
-  const body = JSON.stringify(bodyOf(event, settings))
+  const body = bodyText(event, settings)
   const tail = tailOf(event.at, event.kind, event.event, deviceId, body)
   return { event, deviceId, at: event.at, tail, fields: undefined }
 }
 
-function bodyOf(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: NoticeSettings): object {
+function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: NoticeSettings): string {
   switch (event.kind) {
     case 'device':
-      return deviceBody(event.view, settings)
+      return JSON.stringify(deviceBody(event.view, settings))
     case 'shadow':
-      return shadowChangeBody(event.change)
-    case 'command':
-      return commandBody(event.deviceId, event.command, settings.store.summary(event.deviceId)?.status)
+      return JSON.stringify(shadowChangeBody(event.change))
+    case 'command': {
+      const status = settings.store.summary(event.deviceId)?.status
+      return JSON.stringify(commandBody(event.deviceId, event.command, status))
+    }
+    case 'timeline':
+      return JSON.stringify(eventBody(readRow(event.row)))
+    case 'log':
+      return JSON.stringify(logBody(readRow(event.row)))
     default:
       return unreachable(event)
   }
+}
+
+function readRow(row: WrittenHistory): HistoryRow {
+  // Written as JSON of an object.
+  return { ...row, body: JSON.parse(row.body) as JsonObject }
 }
 
 function toTelemetryNotice(event: FeedEvent & { kind: 'telemetry' }, fields: JsonObject): Notice {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
+import { Micros } from '../../schemas/ids.ts'
 import { Budget } from './budget.ts'
 import { FakeTime, id, START } from './fake-fleet.ts'
 import type { Notice } from './notice.ts'
-import { type Addressee, Outbox } from './outbox.ts'
+import { type Addressee, HELD_COST_BYTES, Outbox } from './outbox.ts'
 import { openTally } from './tally.ts'
 import type { Wire } from './wire.ts'
 
@@ -27,7 +28,7 @@ class FakeWire implements Wire {
   end(): void {}
 }
 
-function openOutbox(budgetBytes = 10_000) {
+function openOutbox(budgetBytes = 10_000, heldEntriesMax: number = LIMITS.heldEntriesMax) {
   const wire = new FakeWire()
   const time = new FakeTime()
   const budget = new Budget(budgetBytes)
@@ -36,7 +37,14 @@ function openOutbox(budgetBytes = 10_000) {
   const onFrozen = () => {
     frozen += 1
   }
-  const outbox = new Outbox({ wire, budget, scheduler: time, tally, limits: LIMITS, onFrozen })
+  const outbox = new Outbox({
+    wire,
+    budget,
+    scheduler: time,
+    tally,
+    limits: { ...LIMITS, heldEntriesMax },
+    onFrozen,
+  })
   return { wire, time, budget, tally, outbox, frozen: () => frozen }
 }
 
@@ -46,6 +54,44 @@ function notice(device: string, fields: Record<string, number>): Notice {
   const event = { kind: 'telemetry', deviceId: id(device), at: START, data: fields } as const
   return { event, deviceId: event.deviceId, at: START, tail: JSON.stringify(fields), fields }
 }
+
+/** An entry of a log: it stands for itself. */
+function entry(n: number): Notice {
+  const row = { deviceId: id('a'), kind: 'log', at: Micros(n), version: n, body: '{}' } as const
+  const event = { kind: 'log', event: 'device.log', deviceId: row.deviceId, at: START, row } as const
+  return { event, deviceId: row.deviceId, at: START, tail: 'x'.repeat(100), fields: { n } }
+}
+
+describe('entries of a log for a full wire', () => {
+  const sendAll = (open: ReturnType<typeof openOutbox>) => {
+    for (let n = 1; n <= 5; n++) open.outbox.push(to, entry(n))
+    open.outbox.flush()
+    const held = open.budget.used
+    open.wire.room = 9
+    open.outbox.resume()
+    return { held, frames: open.wire.frames }
+  }
+  const ENTRY_COST = 100 + HELD_COST_BYTES
+
+  test('are all kept, in order', () => {
+    const { frames } = sendAll(openOutbox())
+    expect(frames).toEqual([1, 2, 3, 4, 5].map((n) => `a {"n":${n}}`))
+  })
+
+  test.each([
+    ['their number', openOutbox(10_000, 3)],
+    ['their bytes', openOutbox(ENTRY_COST * 3 + 50)],
+  ])('leave from the oldest on when %s is too large, and the client is told how many', (_, open) => {
+    const { held, frames } = sendAll(open)
+    expect(held).toBe(ENTRY_COST * 3)
+    expect(frames).toEqual([
+      ...[3, 4, 5].map((n) => `a {"n":${n}}`),
+      '{"type":"resync","id":"s1","dropped":2}',
+    ])
+    expect(open.budget.used).toBe(0)
+    expect(open.tally.dropped).toBe(2)
+  })
+})
 
 describe('the outbox of a full wire', () => {
   test('keeps the latest of each device, tells what was missed once, and starts anew', () => {

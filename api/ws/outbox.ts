@@ -1,7 +1,8 @@
 // What leaves one socket. A client that keeps up gets every event at once; a slow one gets the latest value of
 // each device, or command, when it has room again, and is told how much it missed.
 // O1. Nothing is sent while the wire is full, so the memory of a socket is the wire's bound plus what is held.
-// O2. Of a subscription and a subject at most one notice is held. Beyond the budget only the count grows.
+// O2. Of a subscription and a subject at most one notice is held. Beyond the budget only the count grows; notices
+//     that stand for themselves make room for later ones, up to a number.
 // O3. What was missed is told once, after the latest values.
 import type { Budget } from './budget.ts'
 import { type Notice, subjectOf, toLatest } from './notice.ts'
@@ -17,7 +18,8 @@ export interface Addressee {
 }
 
 interface Behind {
-  readonly latest: Map<string, Notice>
+  /** By subject, or by itself. */
+  readonly held: Map<string | Notice, Notice>
   dropped: number
 }
 
@@ -26,7 +28,7 @@ export interface OutboxDeps {
   readonly budget: Budget
   readonly scheduler: Scheduler
   readonly tally: Tally
-  readonly limits: { readonly socketFrozenMs: number }
+  readonly limits: { readonly socketFrozenMs: number; readonly heldEntriesMax: number }
   /** The client took nothing for too long, or asked for more answers than can wait. */
   readonly onFrozen: () => void
 }
@@ -94,7 +96,7 @@ export class Outbox {
 
   forget(to: Addressee): void {
     this.#queue = this.#queue.filter((item) => item.to !== to)
-    for (const notice of this.#behind.get(to)?.latest.values() ?? []) this.#release(notice)
+    for (const notice of this.#behind.get(to)?.held.values() ?? []) this.#release(notice)
     this.#behind.delete(to)
   }
 
@@ -120,19 +122,43 @@ export class Outbox {
   #hold(to: Addressee, notice: Notice): void {
     const behind = this.#behindOf(to)
     const subject = subjectOf(notice)
-    const held = behind.latest.get(subject)
+    if (subject === undefined) {
+      this.#append(behind, notice)
+      return
+    }
+    const held = behind.held.get(subject)
     const latest = held === undefined ? notice : toLatest(held, notice)
     if (held !== undefined) {
-      behind.latest.delete(subject)
+      behind.held.delete(subject)
       behind.dropped += 1
       this.#release(held)
     }
     if (this.#deps.budget.take(costOf(latest))) {
-      behind.latest.set(subject, latest)
+      behind.held.set(subject, latest)
       if (held !== undefined) this.#deps.tally.conflated += 1
     } else {
       behind.dropped += 1
       this.#deps.tally.dropped += 1
+    }
+  }
+
+  /** The oldest make room. */
+  #append(behind: Behind, notice: Notice): void {
+    const { budget, tally, limits } = this.#deps
+    const take = () => behind.held.size < limits.heldEntriesMax && budget.take(costOf(notice))
+    let isTaken = take()
+    for (const oldest of behind.held.values()) {
+      if (isTaken) break
+      behind.held.delete(oldest)
+      this.#release(oldest)
+      behind.dropped += 1
+      tally.dropped += 1
+      isTaken = take()
+    }
+    if (isTaken) behind.held.set(notice, notice)
+    else {
+      behind.dropped += 1
+      tally.dropped += 1
     }
   }
 
@@ -149,9 +175,9 @@ export class Outbox {
   /** Sends what is held, then what was missed (O3). False if the wire is full before the end. */
   #catchUp(): boolean {
     for (const [to, behind] of this.#behind) {
-      for (const [subject, notice] of behind.latest) {
+      for (const [subject, notice] of behind.held) {
         if (this.#deps.wire.pressure() > FULL) return false
-        behind.latest.delete(subject)
+        behind.held.delete(subject)
         this.#release(notice)
         this.#send(to.frameOf(notice))
       }
@@ -169,7 +195,7 @@ export class Outbox {
   #behindOf(to: Addressee): Behind {
     const known = this.#behind.get(to)
     if (known !== undefined) return known
-    const fresh: Behind = { latest: new Map(), dropped: 0 }
+    const fresh: Behind = { held: new Map(), dropped: 0 }
     this.#behind.set(to, fresh)
     return fresh
   }

@@ -4,22 +4,30 @@ import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { toDocument } from '../../engine/domain/shadow/messages.ts'
 import type { Shadow } from '../../engine/domain/shadow/record.ts'
+import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { DeviceView, Engine, Snapshot } from '../../engine/index.ts'
+import type { HistoryKey, HistoryKind } from '../../engine/ports/history.ts'
 import type { Store } from '../../engine/ports/store.ts'
 import { type DeviceId, toIso } from '../../schemas/ids.ts'
 import { COMMAND_STATUSES } from '../../schemas/vocabulary.ts'
 import { isInScope } from '../auth/scope.ts'
+import { timelineKinds } from '../auth/timeline-access.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
+import { eventBody, logBody } from '../bodies/history-body.ts'
 import type { Notice } from './notice.ts'
 import { isContained, select } from './selection.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
 export interface SnapshotDeps extends DeviceBodySettings {
-  readonly engine: Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands'> & {
+  readonly engine: Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'history'> & {
     readonly store: Pick<Store, 'get' | 'list'>
   }
-  readonly limits: { readonly snapshotDevicesMax: number; readonly snapshotBytesMax: number }
+  readonly limits: {
+    readonly snapshotDevicesMax: number
+    readonly snapshotEntriesMax: number
+    readonly snapshotBytesMax: number
+  }
 }
 
 export interface Opening {
@@ -56,11 +64,18 @@ export async function openSnapshot(
       return openFrom(call, shadowsSource(call))
     case 'commands':
       return openFrom(call, commandsSource(call))
-    default:
+    case 'logs':
+      return openHistory(call, ['log'])
+    case 'events':
+      return openHistory(call, timelineKinds(scope.role))
+    case 'ota':
+    case 'alerts':
       return {
-        frame: new Page(subscription.id, { total: 0, listed: 0 }, deps.limits).close(),
+        frame: new Page(subscription.id, { total: 0, isMore: false }, deps.limits).close(),
         isShown: () => false,
       }
+    default:
+      return unreachable(subscription.channel)
   }
 }
 
@@ -75,7 +90,7 @@ async function openFrom<State>(
   { ask, items, isShown }: Source<State>,
 ): Promise<Opening> {
   const { devices, total } = listDevices(subscription, scope, deps)
-  const page = new Page(subscription.id, { total, listed: devices.length }, deps.limits)
+  const page = new Page(subscription.id, { total, isMore: devices.length < total }, deps.limits)
   const shown = new Map<DeviceId, State>()
   for (const some of chunks(devices)) {
     const states = await ask(some)
@@ -90,6 +105,29 @@ async function openFrom<State>(
   }
   return { frame: page.close(), isShown: untilFirstNew(shown, isShown) }
 }
+
+/** The newest entries of one device, newest first. What is on its way into the history is in neither: it takes about
+ *  a second. */
+async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<Opening> {
+  const { subscription, scope, deps } = call
+  const { limits, engine } = deps
+  const [device] = listDevices(subscription, scope, deps).devices
+  const limit = limits.snapshotEntriesMax
+  const rows = device && (await engine.history({ deviceId: device.id, kinds, limit: limit + 1 }))
+  const isMore = rows !== undefined && rows.length > limit
+  const page = new Page(subscription.id, { total: undefined, isMore }, limits)
+  const shown = new Set<string>()
+  for (const row of rows?.slice(0, limit) ?? []) {
+    const body = row.kind === 'log' ? logBody(row) : eventBody(row)
+    if (!page.add([JSON.stringify({ device_id: row.deviceId, ...body })])) break
+    shown.add(keyOf(row))
+  }
+  const isShown = ({ event }: Notice) =>
+    (event.kind === 'timeline' || event.kind === 'log') && shown.has(keyOf(event.row))
+  return { frame: page.close(), isShown }
+}
+
+const keyOf = ({ kind, at, version }: Omit<HistoryKey, 'deviceId'>) => `${kind} ${at} ${version}`
 
 function devicesSource({ subscription, scope, deps }: Call): Source<DeviceView> {
   return {
@@ -206,20 +244,22 @@ function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
     yield items.slice(start, start + ASKED_AT_ONCE)
 }
 
+interface Whole {
+  /** Items of all pages; undefined if nobody counted them. */
+  readonly total: number | undefined
+  readonly isMore: boolean
+}
+
 /** The items of one snapshot frame, up to a number of bytes. */
 class Page {
   readonly #id: string
-  readonly #of: { readonly total: number; readonly listed: number }
+  readonly #of: Whole
   readonly #bytesMax: number
   readonly #items: string[] = []
   #bytes = 0
   isFull = false
 
-  constructor(
-    id: string,
-    of: { readonly total: number; readonly listed: number },
-    limits: SnapshotDeps['limits'],
-  ) {
+  constructor(id: string, of: Whole, limits: SnapshotDeps['limits']) {
     this.#id = id
     this.#of = of
     this.#bytesMax = limits.snapshotBytesMax
@@ -234,8 +274,9 @@ class Page {
   }
 
   close(): string {
-    const { total, listed } = this.#of
+    const { total, isMore } = this.#of
     const head = `{"type":"snapshot","id":${JSON.stringify(this.#id)},"data":[${this.#items.join(',')}]`
-    return `${head},"total":${total},"truncated":${this.isFull || listed < total}}`
+    const count = total === undefined ? '' : `,"total":${total}`
+    return `${head}${count},"truncated":${this.isFull || isMore}}`
   }
 }

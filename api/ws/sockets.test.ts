@@ -220,7 +220,9 @@ describe('limits', () => {
         subscriptions: 0,
         heldBytes: 0,
       })
-    await expect.poll(() => service.fleet.wishes.at(-1)).toEqual({ all: false, devices: new Set() })
+    await expect
+      .poll(() => service.fleet.wishes.at(-1)?.telemetry)
+      .toEqual({ all: false, devices: new Set() })
     service.fleet.time.pass(2_000)
     expect(service.fleet.time.waiting).toBe(before)
   })

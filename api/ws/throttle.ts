@@ -39,7 +39,7 @@ export class Throttle {
 
   take(notice: Notice): void {
     const now = this.#deps.clock.ticks()
-    const turn = this.#turns.get(subjectOf(notice))
+    const turn = this.#turns.get(subjectIn(notice))
     if (turn === undefined || (turn.waiting === undefined && now >= turn.dueAt)) this.#start(notice, now)
     else this.#keep(turn, notice, now)
   }
@@ -52,7 +52,7 @@ export class Throttle {
   }
 
   #start(notice: Notice, now: number): void {
-    const subject = subjectOf(notice)
+    const subject = subjectIn(notice)
     this.#drop(subject)
     this.#dropIdle(now)
     if (!this.#deps.budget.take(HELD_COST_BYTES)) {
@@ -113,4 +113,9 @@ export class Throttle {
 
 function costOf(turn: Turn): number {
   return HELD_COST_BYTES + (turn.waiting?.tail.length ?? 0)
+}
+
+/** Channels whose notices stand for themselves have no throttle. */
+function subjectIn(notice: Notice): string {
+  return subjectOf(notice) ?? notice.deviceId
 }

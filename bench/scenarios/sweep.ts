@@ -26,7 +26,7 @@ const NOTHING: WorkTask = {
   sweep: undefined,
   forgiveAt: undefined,
   horizon: Millis(0),
-  want: undefined,
+  wants: undefined,
   cut: 'due',
   vitals: false,
   now: START,

@@ -2,7 +2,13 @@
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import type { HistoryKey, HistoryKind, HistoryRow } from '../domain/history/row.ts'
 
-export type { HistoryKey, HistoryKind, HistoryRow, WrittenRow } from '../domain/history/row.ts'
+export type {
+  HistoryKey,
+  HistoryKind,
+  HistoryRow,
+  WrittenHistory,
+  WrittenRow,
+} from '../domain/history/row.ts'
 
 /** A row's place among the device's rows: they are ordered by time, then version, then kind. */
 export type HistoryPlace = Pick<HistoryKey, 'at' | 'version'> & {

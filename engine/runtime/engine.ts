@@ -100,8 +100,8 @@ export class LocalEngine implements Engine {
     const { schedule, fatal } = means
     this.#ingest = new Ingest({ log: ports.log, clock: ports.clock, schedule, fatal })
     this.#feed = new LocalFeed(
-      (want) => {
-        for (const runner of this.#runners) runner.want(want)
+      (wants) => {
+        for (const runner of this.#runners) runner.want(wants)
       },
       (error) => means.warn('a listener of the feed failed', { err: error }),
     )

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { FeedEvent } from '../ports/feed.ts'
-import { LocalFeed, type Want } from './feed.ts'
+import type { FeedEvent, Wants } from '../ports/feed.ts'
+import { LocalFeed, NO_WANTS } from './feed.ts'
 import { idOf, START } from './frames-harness.ts'
 
 const event: FeedEvent = { kind: 'telemetry', deviceId: idOf('a'), at: START, data: {} }
@@ -36,13 +36,13 @@ test('a listener that throws keeps nothing from the others', () => {
 })
 
 test('a wish is passed on as it was when it was made', () => {
-  const wishes: Want[] = []
+  const wishes: Wants[] = []
   const feed = new LocalFeed(
-    (want) => wishes.push(want),
+    (wants) => wishes.push(wants),
     () => {},
   )
   const devices = new Set([idOf('a')])
-  feed.want({ all: false, devices })
+  feed.want({ ...NO_WANTS, log: { all: false, devices } })
   devices.clear()
-  expect(wishes).toEqual([{ all: false, devices: new Set(['a']) }])
+  expect(wishes).toEqual([{ ...NO_WANTS, log: { all: false, devices: new Set(['a']) } }])
 })

@@ -1,16 +1,21 @@
 // The in-process feed: what settled batches tell `/ws` and whoever else listens.
 import type { DeviceId } from '../../schemas/ids.ts'
-import type { Feed, FeedEvent } from '../ports/feed.ts'
+import type { Feed, FeedEvent, Want, Wants } from '../ports/feed.ts'
 
-export type Want = { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> }
+const NOBODY: Want = { all: false, devices: new Set() }
+export const NO_WANTS: Wants = { telemetry: NOBODY, timeline: NOBODY, log: NOBODY }
+
+export function isWanted({ all, devices }: Want, deviceId: DeviceId): boolean {
+  return all || devices.has(deviceId)
+}
 
 export class LocalFeed implements Feed {
   readonly #listeners = new Set<(events: readonly FeedEvent[]) => void>()
-  readonly #onWant: (want: Want) => void
+  readonly #onWant: (wants: Wants) => void
   readonly #onError: (error: unknown) => void
 
   /** `onError`: a listener threw. */
-  constructor(onWant: (want: Want) => void, onError: (error: unknown) => void) {
+  constructor(onWant: (wants: Wants) => void, onError: (error: unknown) => void) {
     this.#onWant = onWant
     this.#onError = onError
   }
@@ -20,8 +25,8 @@ export class LocalFeed implements Feed {
     return () => this.#listeners.delete(listener)
   }
 
-  want(telemetry: Want): void {
-    this.#onWant({ all: telemetry.all, devices: new Set(telemetry.devices) })
+  want({ telemetry, timeline, log }: Wants): void {
+    this.#onWant({ telemetry: copied(telemetry), timeline: copied(timeline), log: copied(log) })
   }
 
   tell(events: readonly FeedEvent[]): void {
@@ -34,4 +39,9 @@ export class LocalFeed implements Feed {
         this.#onError(error)
       }
   }
+}
+
+/** The caller may go on with its own. */
+function copied({ all, devices }: Want): Want {
+  return { all, devices: new Set(devices) }
 }

@@ -1,6 +1,6 @@
 // A batch in the making: everything it would change or ask for, kept apart from what is settled (S2).
 import { Buffer } from 'node:buffer'
-import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
+import { type DeviceId, type Micros, type Millis, type Partition, toMillis } from '../../schemas/ids.ts'
 import { topicOf } from '../../schemas/topics.ts'
 import { FRAME, type Frame } from '../domain/bundle.ts'
 import type { Command } from '../domain/command/record.ts'
@@ -12,9 +12,10 @@ import type { Mark as ColumnsMark } from '../domain/telemetry/columns.ts'
 import { unreachable } from '../domain/unreachable.ts'
 import { LIMITS } from '../limits.ts'
 import type { DeviceView } from '../ports/engine.ts'
-import type { FeedEvent } from '../ports/feed.ts'
+import type { FeedEvent, TimelineEvent, Want } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
 import type { DeadLetter, LateHour, Save, SavedCommand, SavedShadow } from '../ports/store.ts'
+import { isWanted, NO_WANTS } from './feed.ts'
 import { commandRow, shadowRow, statusRow } from './history-rows.ts'
 import { changesOf } from './kept.ts'
 import type { Mark, Outbound, Proposal, Reply, ShardCounts } from './protocol.ts'
@@ -80,8 +81,8 @@ export interface Open {
   /** From this message on the entry cannot be read. */
   parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
-  /** A row of the history that follows from a changed record: it is saved with it. */
-  remember(row: HistoryRow): void
+  /** A row of the timeline that follows from a changed record: it is saved with it. */
+  remember(row: HistoryRow, event: TimelineEvent): void
   perform(effects: readonly Effect[], changed: Changed, now: Millis): Told
   proposal(): Proposal
 }
@@ -96,8 +97,11 @@ const NO_FRAME: Frame = {
   payload: NO_BYTES,
 }
 
-/** `settled`: the devices as they are saved. */
-export function openProposal(settled: (id: DeviceId) => Device | undefined): Open {
+/** `settled`: the devices as they are saved. `timelineWant`: whose timeline is listened to. */
+export function openProposal(
+  settled: (id: DeviceId) => Device | undefined,
+  timelineWant: Want = NO_WANTS.timeline,
+): Open {
   const reached = new Map<Partition, number>()
   const applied = new Map<Partition, number>()
   const deadLetters: DeadLetter[] = []
@@ -133,9 +137,13 @@ export function openProposal(settled: (id: DeviceId) => Device | undefined): Ope
     late(deviceId, hour) {
       late.set(`${deviceId} ${hour}`, { deviceId, hour })
     },
-    remember(row) {
+    remember(readable, event) {
       // Written here: text crosses to the host for less than an object does.
-      history.push(writtenRow(row))
+      const row = writtenRow(readable)
+      const { deviceId, at } = row
+      history.push(row)
+      if (isWanted(timelineWant, deviceId))
+        open.feed.push({ kind: 'timeline', event, deviceId, at: toMillis(at), row })
     },
     perform(effects, changed, now) {
       const told: Told = { refusal: undefined, command: undefined }
@@ -176,19 +184,20 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
       return
     case 'announce':
       open.feed.push({ kind: 'device', event: effect.event, at: now, view: changed.view() })
-      if (effect.event !== 'device.updated') open.remember(statusRow(before, device, { ...effect, now }))
+      if (effect.event !== 'device.updated')
+        open.remember(statusRow(before, device, { ...effect, now }), effect.event)
       return
     case 'publish':
       outbound.push({ deviceId, message: effect.message, confirms: effect.confirms })
       return
     case 'shadow_changed':
       open.feed.push({ kind: 'shadow', event: 'shadow.updated', deviceId, at: now, change: effect.change })
-      open.remember(shadowRow(deviceId, effect.change))
+      open.remember(shadowRow(deviceId, effect.change), 'shadow.updated')
       return
     case 'command_moved': {
       const row = moment.rows++
       open.feed.push({ kind: 'command', event: 'command.status', deviceId, at: now, command: effect.command })
-      open.remember(commandRow(deviceId, effect.command, { ...moment, row }))
+      open.remember(commandRow(deviceId, effect.command, { ...moment, row }), 'command.status')
       return
     }
     case 'answer':

@@ -7,7 +7,7 @@ import type { Confirmation } from '../domain/device/events.ts'
 import type { DownlinkMessage } from '../domain/downlink.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
 import type { DeviceView, Snapshot } from '../ports/engine.ts'
-import type { FeedEvent } from '../ports/feed.ts'
+import type { FeedEvent, Wants } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
 import type { Save, StoredDevice } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
@@ -75,7 +75,7 @@ export interface WorkTask {
   readonly forgiveAt: Millis | undefined
   /** Telemetry older than this has settled rollups. */
   readonly horizon: Millis
-  readonly want: { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> } | undefined
+  readonly wants: Wants | undefined
   readonly cut: 'due' | 'all'
   readonly vitals: boolean
   readonly now: Millis

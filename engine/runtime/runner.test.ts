@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Micros } from '../../schemas/ids.ts'
 import { LIMITS } from '../limits.ts'
 import type { Fault } from '../ports/fault.ts'
+import { NO_WANTS } from './feed.ts'
 import { idOf, opened, registration, request, telemetry } from './frames-harness.ts'
 import { partitionOf } from './partition.ts'
 import { HEARTBEAT_MS, RunnerBench } from './runner-harness.ts'
@@ -102,7 +103,7 @@ describe('a proposal', () => {
 
   test('that changed nothing is not told again by the next life', async () => {
     const bench = await setUp()
-    bench.runner.want({ all: true, devices: new Set() })
+    bench.runner.want({ ...NO_WANTS, telemetry: { all: true, devices: new Set() } })
     await bench.append(telemetry('a', 2, { n: 1 }))
     await bench.time.advance(10)
     bench.fates.push('dies before')
@@ -154,7 +155,7 @@ describe('a shard', () => {
     await bench.time.advance(1_000)
     expect(bench.fatal).toMatchObject([{ code: 'STORE_UNAVAILABLE', retryable: false }])
     // Nor does anything follow from what was not saved.
-    bench.runner.want({ all: true, devices: new Set() })
+    bench.runner.want({ ...NO_WANTS, telemetry: { all: true, devices: new Set() } })
     await bench.append(telemetry('a', 3, { n: 1 }))
     await bench.time.advance(1_000)
     expect([bench.announced(), bench.fatal.length]).toEqual([[], 1])

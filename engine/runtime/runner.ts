@@ -11,11 +11,11 @@ import type { Millis } from '../../schemas/ids.ts'
 import { LIMITS } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import { Fault } from '../ports/fault.ts'
+import type { Wants } from '../ports/feed.ts'
 import type { Entry, Log } from '../ports/log.ts'
 import { NO_SAVE, type Store } from '../ports/store.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
-import type { Want } from './feed.ts'
 import type { Inserter } from './inserter.ts'
 import { Poison } from './poison.ts'
 import { leave, newProgress, suspectOf } from './progress.ts'
@@ -84,8 +84,8 @@ export class Runner {
   #saving: Promise<void> | undefined
   /** A proposal was not saved and never will be: nothing may follow from it. */
   #isGivenUp = false
-  #want: Want | undefined
-  #lastWant: Want | undefined
+  #wants: Wants | undefined
+  #lastWants: Wants | undefined
   /** Ticks that the task in flight has seen. */
   #ticksInTask = 0
   #isInTask = false
@@ -135,9 +135,9 @@ export class Runner {
     return this.#asks.add(ask, after)
   }
 
-  want(want: Want): void {
-    this.#want = want
-    this.#lastWant = want
+  want(wants: Wants): void {
+    this.#wants = wants
+    this.#lastWants = wants
     this.#wake.poke()
   }
 
@@ -213,17 +213,17 @@ export class Runner {
     const asks = this.#asks.take(seen)
     const sweep = isOpen ? undefined : this.#watch.takeSweep(isCaughtUp)
     const isCheckpoint = !isOpen && this.#checkpoints.isDue(applied, covered)
-    const want = this.#want
+    const wants = this.#wants
     const isNeeded =
       portion !== undefined ||
       asks.length > 0 ||
       sweep !== undefined ||
       isCheckpoint ||
-      want !== undefined ||
+      wants !== undefined ||
       // How far rows reach is only told with the verdict, and somebody waits for it.
       (this.#verdict !== undefined && this.#checkpoints.isAsked)
     if (!isNeeded) return false
-    const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint, want })
+    const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint, wants })
     const result = await this.#runTask(task)
     if (result instanceof Error) {
       this.#asks.putBack(asks)
@@ -254,11 +254,11 @@ export class Runner {
     asks: readonly Ask[]
     sweep: WorkTask['sweep']
     isCheckpoint: boolean
-    want: Want | undefined
+    wants: Wants | undefined
   }): WorkTask {
     const settle = this.#verdict
     this.#verdict = undefined
-    this.#want = undefined
+    this.#wants = undefined
     return {
       kind: 'work',
       settle,
@@ -268,7 +268,7 @@ export class Runner {
       sweep: parts.sweep,
       forgiveAt: this.#watch.takeForgiveness(),
       horizon: this.#events.horizon(),
-      want: parts.want,
+      wants: parts.wants,
       cut: parts.isCheckpoint ? 'all' : 'due',
       vitals: parts.isCheckpoint,
       now: this.#events.now(),
@@ -348,7 +348,7 @@ export class Runner {
     this.#reach.startOver()
     this.#source = this.#newSource()
     this.#verdict = undefined
-    this.#want = this.#lastWant
+    this.#wants = this.#lastWants
   }
 
   async #load(): Promise<void> {

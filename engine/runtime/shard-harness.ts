@@ -21,7 +21,7 @@ export const NOTHING: WorkTask = {
   sweep: undefined,
   forgiveAt: undefined,
   horizon: Millis(0),
-  want: undefined,
+  wants: undefined,
   cut: 'due',
   vitals: false,
   now: START,

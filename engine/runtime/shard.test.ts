@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Micros } from '../../schemas/ids.ts'
+import { readHistoryBlock } from '../domain/history/read-block.ts'
+import { NO_WANTS } from './feed.ts'
 import {
   bundle,
   closed,
@@ -14,6 +16,7 @@ import {
   will,
 } from './frames-harness.ts'
 import { newProgress } from './progress.ts'
+import type { WorkResult } from './protocol.ts'
 import { Shard } from './shard.ts'
 import { at, NOTHING, online, P, ShardBench, statuses, valuesOf } from './shard-harness.ts'
 
@@ -62,8 +65,9 @@ describe('an entry that is applied already', () => {
 
   test('gives its rows and its snapshot again, and no record, reply, event or dead letter', () => {
     const bench = new ShardBench([online], { applied: 1 })
-    const want = { all: true, devices: new Set<never>() }
-    const { proposal } = bench.apply(frames, { want })
+    const all = { all: true, devices: new Set<never>() }
+    const wants = { telemetry: all, timeline: all, log: all }
+    const { proposal } = bench.apply(frames, { wants })
     expect(proposal).toMatchObject({
       applied: [],
       changed: [],
@@ -142,9 +146,42 @@ describe('telemetry', () => {
 
   test('is told to whom it concerns', () => {
     const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
-    const want = { all: false, devices: new Set([idOf('b')]) }
-    const { proposal } = bench.apply([telemetry('a', 1, { x: 1 }), telemetry('b', 2, { x: 2 })], { want })
+    const wants = { ...NO_WANTS, telemetry: { all: false, devices: new Set([idOf('b')]) } }
+    const { proposal } = bench.apply([telemetry('a', 1, { x: 1 }), telemetry('b', 2, { x: 2 })], { wants })
     expect(proposal.feed).toEqual([{ kind: 'telemetry', deviceId: 'b', at: at(2), data: { x: 2 } }])
+  })
+})
+
+describe('the feed', () => {
+  const log = (id: string, ms: number, lines: readonly object[]) => ({
+    ...telemetry(id, ms, lines),
+    suffix: 'log',
+  })
+  const lines = [{ message: 'one' }, { message: 'two', level: 'error' }]
+  const told = ({ proposal }: WorkResult, kind: 'log' | 'timeline') =>
+    proposal.feed.flatMap((event) => (event.kind === kind ? [event.row] : []))
+
+  test('has lines of a log only while somebody wants them, and as the history has them', () => {
+    const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
+    expect(told(bench.apply([log('a', 1, lines)]), 'log')).toEqual([])
+    bench.rows()
+    const wants = { ...NO_WANTS, log: { all: false, devices: new Set([idOf('a')]) } }
+    const rows = told(bench.apply([log('a', 2, lines), log('b', 3, lines)], { wants }), 'log')
+    expect(rows.map(({ at: us, body }) => [us, JSON.parse(body)])).toEqual([
+      [at(2) * 1000, { level: 'info', message: 'one' }],
+      [at(2) * 1000 + 1, { level: 'error', message: 'two' }],
+    ])
+    const [block] = bench.rows()
+    expect(block && readHistoryBlock(block.bytes).slice(0, 2)).toEqual(rows)
+  })
+
+  test('has the rows of the timeline as they are saved, for whom they are wanted', () => {
+    const wants = { ...NO_WANTS, timeline: { all: false, devices: new Set([idOf('a')]) } }
+    const result = new ShardBench().apply([registration('a', 1), registration('b', 2)], { wants })
+    expect(told(result, 'timeline')).toEqual(
+      result.proposal.history.filter(({ deviceId }) => deviceId === 'a'),
+    )
+    expect(told(result, 'timeline')).toHaveLength(1)
   })
 })
 

@@ -17,6 +17,7 @@ import { nextDeadline } from '../domain/device/transition.ts'
 import { HistoryColumns } from '../domain/history/columns.ts'
 import { Columns } from '../domain/telemetry/columns.ts'
 import { LIMITS } from '../limits.ts'
+import type { Wants } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
 import type { StoredDevice } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
@@ -26,6 +27,7 @@ import { Compactor } from './compact.ts'
 import { applyDelivered } from './control-uplinks.ts'
 import { Deadlines } from './deadlines.ts'
 import { Decisions } from './decisions.ts'
+import { NO_WANTS } from './feed.ts'
 import { decodeCommands, decodeShadow } from './kept.ts'
 import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark } from './proposal.ts'
@@ -43,7 +45,7 @@ export interface Batch {
   readonly open: Open
   readonly counts: MutableCounts
   readonly horizon: Millis
-  readonly isWanted: (deviceId: DeviceId) => boolean
+  readonly wants: Wants
   readonly decisions: Decisions
   /** Looks at the actor's deadline anew after its vitals changed. */
   readonly reschedule: (actor: Actor) => void
@@ -85,10 +87,7 @@ export class Shard {
   /** The time of the last task. */
   #now = Millis(0)
   #open: Open | undefined
-  #want: { readonly all: boolean; readonly devices: ReadonlySet<DeviceId> } = {
-    all: false,
-    devices: new Set(),
-  }
+  #wants: Wants = NO_WANTS
 
   constructor(settings: ShardSettings, ticks: () => number) {
     this.#settings = settings
@@ -123,7 +122,7 @@ export class Shard {
     const startedAt = this.#ticks()
     this.#now = task.now
     if (task.settle !== undefined) this.#settle(task.settle)
-    if (task.want !== undefined) this.#want = task.want
+    if (task.wants !== undefined) this.#wants = task.wants
     if (task.forgiveAt !== undefined) this.#forgive(task.forgiveAt)
     const counts = emptyCounts()
     const blocksSince = Millis(this.#rowsSince)
@@ -134,7 +133,7 @@ export class Shard {
     // As of `covered` too, not of what is being decided.
     const vitals = task.vitals ? this.#takeVitals() : []
     const answers = task.asks.map((ask) => answer(this.#actors, ask))
-    const open = openProposal((id) => this.#actors.get(id)?.device)
+    const open = openProposal((id) => this.#actors.get(id)?.device, this.#wants.timeline)
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined)
@@ -164,7 +163,7 @@ export class Shard {
       open,
       counts,
       horizon: task.horizon,
-      isWanted: (deviceId) => this.#want.all || this.#want.devices.has(deviceId),
+      wants: this.#wants,
       decisions: new Decisions(open, task.now),
       reschedule: (actor) => this.#schedule(actor),
     }

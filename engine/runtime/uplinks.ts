@@ -13,6 +13,7 @@ import { type Reported, report } from '../domain/telemetry/report.ts'
 import { unreachable } from '../domain/unreachable.ts'
 import type { Actor } from './actor.ts'
 import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from './control-uplinks.ts'
+import { isWanted } from './feed.ts'
 import type { Batch, Place } from './shard.ts'
 
 /** Entries of one bundle number their messages below this. */
@@ -121,7 +122,7 @@ function tell(actor: Actor, name: string | undefined, reported: Stored, frame: F
     for (const hour of reported.hours ?? [oldestSec - (oldestSec % HOUR_SEC)])
       if (hour < horizonSec) batch.open.late(deviceId, hour)
   }
-  if (!batch.isWanted(deviceId)) return
+  if (!isWanted(batch.wants.telemetry, deviceId)) return
   const data = toFeedData(frame.payload, name)
   if (data !== undefined)
     batch.open.feed.push({ kind: 'telemetry', deviceId, at: toMillis(reported.at), data })
@@ -155,8 +156,12 @@ function applyLog(actor: Actor, frame: Frame, place: Place, batch: Batch): void 
   if (log.adjusted) batch.counts.adjusted++
   const { id: deviceId } = actor.device
   const version = placeOf(place)
-  for (const { at, body } of log.entries)
-    batch.history.add({ deviceId, kind: 'log', at, version, body }, receivedAt)
+  const isTold = place.isNew && isWanted(batch.wants.log, deviceId)
+  for (const { at, body } of log.entries) {
+    const row = { deviceId, kind: 'log', at, version, body } as const
+    batch.history.add(row, receivedAt)
+    if (isTold) batch.open.feed.push({ kind: 'log', event: 'device.log', deviceId, at: toMillis(at), row })
+  }
 }
 
 /** A message's place in the log as one number, the same in every replay. */

@@ -6,7 +6,7 @@ import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
-import type { WrittenRow } from '../ports/history.ts'
+import type { HistoryKey, WrittenRow } from '../ports/history.ts'
 import type { Bundle } from '../ports/log.ts'
 import type { Checkpoint, Save, Store } from '../ports/store.ts'
 import { decodeCommand, decodeShadow } from '../runtime/kept.ts'
@@ -48,7 +48,7 @@ export class Ledger {
       if (bytes === undefined) this.#commands.delete(key)
       else this.#commands.set(key, decodeCommand(bytes))
     }
-    for (const row of history) this.#history.set(`${row.deviceId} ${row.kind} ${row.at} ${row.version}`, row)
+    for (const row of history) this.#history.set(keyOf(row), row)
   }
 
   shadowOf(deviceId: string): Shadow | undefined {
@@ -66,6 +66,11 @@ export class Ledger {
   /** The history promised of a device. */
   historyOf(deviceId: string): readonly WrittenRow[] {
     return [...this.#history.values()].filter((row) => row.deviceId === deviceId && row.kind !== 'audit')
+  }
+
+  /** The row that was saved under this key. */
+  rowOf(key: HistoryKey): WrittenRow | undefined {
+    return this.#history.get(keyOf(key))
   }
 
   saving(store: Store, save: Save): void {
@@ -117,4 +122,8 @@ function isNumbered({ kind, payload }: Frame): boolean {
 
 function pointOf({ id, receivedAt }: Frame): Point {
   return { deviceId: Buffer.from(id).toString('latin1'), at: receivedAt }
+}
+
+export function keyOf({ deviceId, kind, at, version }: Omit<WrittenRow, 'body'>): string {
+  return `${deviceId} ${kind} ${at} ${version}`
 }

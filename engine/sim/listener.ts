@@ -1,11 +1,13 @@
 // Somebody who listens to the feed: what is told is saved, in order, once, and no device that speaks is called silent.
 import type { FeedEvent } from '../ports/feed.ts'
+import { keyOf } from './ledger.ts'
 import { HEARTBEAT_MS } from './simulated-device.ts'
 import type { World } from './world.ts'
 
 type DeviceEvent = Extract<FeedEvent, { kind: 'device' }>
 type ShadowEvent = Extract<FeedEvent, { kind: 'shadow' }>
 type CommandEvent = Extract<FeedEvent, { kind: 'command' }>
+type RowEvent = Extract<FeedEvent, { kind: 'timeline' | 'log' }>
 type TelemetryEvent = Extract<FeedEvent, { kind: 'telemetry' }>
 
 const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'rejected', 'cancelled', 'expired'])
@@ -22,6 +24,9 @@ export class Listener {
   /** The last version announced of each shadow, and the last status of each command. */
   readonly #versions = new Map<string, number>()
   readonly #statuses = new Map<string, string>()
+  /** The rows of timelines that were told, over all lives; and those of logs, in this one. */
+  readonly #entries = new Set<string>()
+  readonly #lines = new Set<string>()
   /** How often each numbered message was told in this life. */
   readonly #told = new Map<string, number>()
 
@@ -32,6 +37,7 @@ export class Listener {
   /** Another process. */
   startOver(): void {
     this.#told.clear()
+    this.#lines.clear()
   }
 
   hear(events: readonly FeedEvent[]): void {
@@ -39,7 +45,8 @@ export class Listener {
       if (event.kind === 'device') this.#hearDevice(event)
       else if (event.kind === 'telemetry') this.#hearTelemetry(event)
       else if (event.kind === 'shadow') this.#hearShadow(event)
-      else this.#hearCommand(event)
+      else if (event.kind === 'command') this.#hearCommand(event)
+      else this.#hearRow(event)
     }
     if (this.#world.luck.dies > 0 && this.#world.dice.chance(FAILS)) throw new Error('a listener fails')
   }
@@ -95,6 +102,17 @@ export class Listener {
     if (before !== undefined && FINAL.has(before) && before !== status && before !== 'expired')
       world.violate(`${deviceId} command ${id} was ${before} and is ${status}`)
     this.#statuses.set(key, status)
+  }
+
+  /** A row is told at most once, and one of a timeline after it was saved: it is the very row of the history. */
+  #hearRow({ kind, row }: RowEvent): void {
+    const world = this.#world
+    const key = keyOf(row)
+    const told = kind === 'log' ? this.#lines : this.#entries
+    if (told.has(key)) world.violate(`${key} was told again`)
+    told.add(key)
+    if (kind === 'timeline' && world.ledger.rowOf(row)?.body !== row.body)
+      world.violate(`${key} was told and is not what was saved`)
   }
 
   #hearTelemetry({ deviceId, data }: TelemetryEvent): void {

@@ -150,7 +150,8 @@ export class World {
     const process: Process = { engine, broker, after: life.schedule.after, end: life.end }
     this.#process = process
     this.#listener.startOver()
-    engine.feed.want({ all: true, devices: new Set() })
+    const all = { all: true, devices: new Set<never>() }
+    engine.feed.want({ telemetry: all, timeline: all, log: all })
     engine.feed.listen((events) => {
       // What a dead process still does is nothing that anybody hears.
       if (this.#process === process) this.#listener.hear(events)

@@ -26,7 +26,12 @@ export interface WrittenRow extends Omit<HistoryKey, 'deviceId' | 'kind'> {
   readonly body: string
 }
 
-export function writtenRow({ deviceId, kind, at, version, body }: HistoryRow): WrittenRow {
+/** One of the history: of a device. */
+export interface WrittenHistory extends HistoryKey {
+  readonly body: string
+}
+
+export function writtenRow({ deviceId, kind, at, version, body }: HistoryRow): WrittenHistory {
   return { deviceId, kind, at, version, body: JSON.stringify(body) }
 }
 

@@ -1,0 +1,11 @@
+// Which entries of a timeline a role may see: a viewer sees what a device is, not what it is told to do.
+import { EVENT_KINDS } from '../../schemas/history.ts'
+import type { Role } from '../../schemas/vocabulary.ts'
+
+export type TimelineKind = (typeof EVENT_KINDS)[number]
+
+const OF_VIEWERS: readonly TimelineKind[] = EVENT_KINDS.filter((kind) => kind !== 'command')
+
+export function timelineKinds(role: Role): readonly TimelineKind[] {
+  return role === 'viewer' ? OF_VIEWERS : EVENT_KINDS
+}

@@ -1,0 +1,14 @@
+// A line of a device's log and an entry of its timeline, as REST and /ws show them.
+import type { HistoryRow } from '../../engine/ports/history.ts'
+import { toIso, toMillis } from '../../schemas/ids.ts'
+
+type Shown = Pick<HistoryRow, 'at' | 'kind' | 'body'>
+
+export function logBody({ at, body }: Pick<Shown, 'at' | 'body'>) {
+  const { level, message, logger = null, fields = {} } = body
+  return { timestamp: toIso(toMillis(at)), level, message, logger, fields }
+}
+
+export function eventBody({ at, kind, body }: Shown) {
+  return { timestamp: toIso(toMillis(at)), kind, data: body }
+}
