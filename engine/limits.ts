@@ -104,7 +104,7 @@ export const LIMITS = {
   outboxBytesMax: 512 * MIB,
   /** Refusals told apart within a minute, of those that anyone can cause. */
   auditRefusalKindsMax: 1_000,
-  auditTextCharsMax: 256,
+  auditTextCharsMax: BODY_LIMITS.auditFilterCharsMax,
   auditFieldsMax: 50,
   logEntriesMax: 100,
   logMessageBytesMax: 16 * KIB,

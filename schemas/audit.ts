@@ -1,5 +1,7 @@
 // Bodies of the audit: who did what, when, and what came of it.
 import { type Static, Type } from 'typebox'
+import { BODY_LIMITS } from './body-limits.ts'
+import { CURSOR_QUERY, NextCursor } from './history.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
 
 /** `anonymous`: who it was is not known, or only claimed. */
@@ -43,3 +45,31 @@ export const AuditEntry = Type.Object(
   { title: 'AuditEntry', description: 'Field names of what was sent, never its values.' },
 )
 export type AuditEntry = Static<typeof AuditEntry>
+
+const filter = (description: string, example: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: BODY_LIMITS.auditFilterCharsMax,
+      description,
+      examples: [example],
+    }),
+  )
+
+export const AuditQuery = Type.Object(
+  {
+    ...CURSOR_QUERY,
+    actor: filter('Who: the id, or the e-mail of a user', 'a@example.com'),
+    action: filter('What: an operationId', 'registerDevice'),
+    target: filter('To what: a path', 'devices/robot-7'),
+    device_id: filter('All that is about a device', 'robot-7'),
+    outcome: Type.Optional(choice(AUDIT_OUTCOMES)),
+    ip: filter('From where', '127.0.0.1'),
+  },
+  { additionalProperties: false },
+)
+
+export const AuditPage = Type.Object(
+  { data: Type.Array(AuditEntry), next_cursor: NextCursor },
+  { title: 'AuditPage', description: 'Newest first.' },
+)

@@ -34,6 +34,7 @@ export const BODY_LIMITS = {
   perPageMax: 200,
   pageMax: 1_000_000,
   cursorCharsMax: 128,
+  auditFilterCharsMax: 256,
   metricNameBytesMax: 256,
 
   // --- people and tokens

@@ -7,7 +7,8 @@ import { LOG_LEVELS } from './vocabulary.ts'
 /** What the timeline shows. */
 export const EVENT_KINDS = ['status', 'command', 'shadow'] as const
 
-const CURSOR_QUERY = {
+/** Of lists that only grow. */
+export const CURSOR_QUERY = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: BODY_LIMITS.perPageMax, default: BODY_LIMITS.perPageDefault }),
   ),
@@ -41,7 +42,9 @@ export const EventQuery = Type.Object(
   { additionalProperties: false },
 )
 
-const NextCursor = orNull(Type.String({ description: 'Where the next page begins; null on the last one' }))
+export const NextCursor = orNull(
+  Type.String({ description: 'Where the next page begins; null on the last one' }),
+)
 
 const LogBody = Type.Object(
   {

@@ -38,6 +38,8 @@ export interface Operation {
   readonly body?: TSchema
   /** Media types of the body; JSON alone if left out. */
   readonly bodyTypes?: readonly string[]
+  /** Whether a call leaves an entry in the audit; what is no GET does if left out. */
+  readonly isAudited?: boolean
   /** A body may be left out. */
   readonly bodyOptional?: boolean
   /** By status. */

@@ -23,6 +23,7 @@ export interface AccountsOptions {
 
 export interface LoggedIn {
   readonly kind: 'logged_in'
+  readonly userId: UserId
   readonly accessToken: string
   readonly refreshToken: string
 }

@@ -28,7 +28,7 @@ export function createLogins(options: {
 
   async function loggedIn(user: User, refreshToken: string): Promise<LoggedIn> {
     const { token } = await tokens.issueAccess({ userId: user.id, validFrom: user.tokensValidFrom })
-    return { kind: 'logged_in', accessToken: token, refreshToken }
+    return { kind: 'logged_in', userId: user.id, accessToken: token, refreshToken }
   }
 
   return {

@@ -1,4 +1,6 @@
 // What a handler hands back: an answer, or a refusal that becomes a problem.
+import type { UserId } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 
 export interface Answer {
@@ -7,6 +9,10 @@ export interface Answer {
   /** Sent as JSON; a string is sent as it is. */
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Who the caller of a public operation turned out to be. */
+  readonly by?: UserId | undefined
+  /** What the audit tells of it beside the names of the fields. */
+  readonly noted?: JsonObject | undefined
 }
 
 export interface Refusal {

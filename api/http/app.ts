@@ -11,10 +11,13 @@ import Fastify, {
 import { Type } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
 import type { User } from '../../engine/ports/users.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { API } from '../../schemas/operation.ts'
+import type { RefusalCode } from '../../schemas/refusals.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
 import { type Answer, refused } from './answer.ts'
+import { type Audit, createAudit } from './audit.ts'
 import { admit, authenticate } from './gate.ts'
 import { acceptJson } from './json-body.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
@@ -44,6 +47,9 @@ export interface AppOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     caller: User | undefined
+    /** Of the problem that is the answer. */
+    refusal: RefusalCode | undefined
+    noted: JsonObject | undefined
   }
 }
 
@@ -72,6 +78,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
   })
   acceptJson(app)
   app.decorateRequest('caller', undefined)
+  app.decorateRequest('refusal', undefined)
+  app.decorateRequest('noted', undefined)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
@@ -84,7 +92,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.setNotFoundHandler((request, reply) => notFound(routes, request, reply))
   observe(app, options)
   const validation = createValidation()
-  for (const route of routes) addRoute(app, route, { services, validation })
+  const audit = createAudit({ engine: services.engine, logger })
+  for (const route of routes) addRoute(app, route, { services, validation, audit: audit(route) })
   return app
 }
 
@@ -136,9 +145,10 @@ function patternOf({ routeOptions }: FastifyRequest): string {
 interface RouteTools {
   readonly services: Services
   readonly validation: ReturnType<typeof createValidation>
+  readonly audit: Audit | undefined
 }
 
-function addRoute(app: FastifyInstance, route: Route, { services, validation }: RouteTools): void {
+function addRoute(app: FastifyInstance, route: Route, { services, validation, audit }: RouteTools): void {
   const check = (source: Source, schema: Route['body']): Check =>
     schema === undefined ? () => undefined : validation.check(schema, source)
   const [params, query, body] = [
@@ -157,6 +167,7 @@ function addRoute(app: FastifyInstance, route: Route, { services, validation }: 
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       return undefined
     },
+    ...(audit === undefined ? {} : { onSend: (request, reply) => audit(request, reply) }),
     async handler(request, reply) {
       const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
       const refusal =
@@ -165,7 +176,10 @@ function addRoute(app: FastifyInstance, route: Route, { services, validation }: 
         (mayLackBody && request.body === undefined ? undefined : body(request.body, bytes))
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       const result = await route.handle(toCall(request, services))
-      return result.kind === 'refused' ? sendProblem(request, reply, result) : sendAnswer(reply, result)
+      if (result.kind === 'refused') return sendProblem(request, reply, result)
+      request.noted = result.noted
+      if (result.by !== undefined) request.caller = services.engine.users.get(result.by)
+      return sendAnswer(reply, result)
     },
   })
 }

@@ -21,10 +21,10 @@ export async function admit(
   const { user } = authenticated
   if (!access.includes(user.role))
     return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${user.role}` })
-  request.caller = user
   return scope === 'device' && !isInSight(request, user, services) ? noSuchDevice() : undefined
 }
 
+/** From then on the request has its caller, if the token is good: also one that may not call. */
 export async function authenticate(
   request: FastifyRequest,
   services: Services,
@@ -34,7 +34,9 @@ export async function authenticate(
   const [scheme = '', token = '', more] = authorization.trim().split(/ +/, 3)
   if (scheme.toLowerCase() !== 'bearer' || token === '' || more !== undefined)
     return refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
-  return await services.authenticate(token)
+  const authenticated = await services.authenticate(token)
+  if (authenticated.kind === 'user') request.caller = authenticated.user
+  return authenticated
 }
 
 function isInSight({ params }: FastifyRequest, user: User, { engine }: Services): boolean {

@@ -13,6 +13,7 @@ import { SECURITY_HEADERS } from './security-headers.ts'
 const TYPE = 'application/problem+json; charset=utf-8'
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  request.refusal = refusal.code
   const instance = pathOf(request.url)
   const problem = toProblem(refusal, { instance, requestId: request.id })
   const { retry_after_sec: wait } = refusal.detail

@@ -37,6 +37,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   getBroadcast: [200, 200, 404, 403],
   cancelBroadcast: [200, 200, 404, 403],
   listDeadLetters: [200, 403, 403, 403],
+  listAudit: [200, 403, 403, 403],
   livez: OPEN,
   healthz: OPEN,
   readyz: OPEN,

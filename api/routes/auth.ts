@@ -54,14 +54,14 @@ export function authRoutes({ accounts, engine, tokens }: Services): readonly Rou
   ]
 }
 
-function loginAnswer({ accessToken, refreshToken }: LoggedIn): Answer {
+function loginAnswer({ userId, accessToken, refreshToken }: LoggedIn): Answer {
   const body: Login = {
     access_token: accessToken,
     refresh_token: refreshToken,
     token_type: 'bearer',
     expires_in: LIMITS.accessTokenSec,
   }
-  return answer(200, body, NO_STORE)
+  return { ...answer(200, body, NO_STORE), by: userId }
 }
 
 function registeredBody({ id, email, name, role, createdAt }: User): RegisteredUser {

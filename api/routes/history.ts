@@ -6,7 +6,7 @@ import { listDeviceEvents, listDeviceLogs } from '../../schemas/operations/histo
 import { timelineKinds } from '../auth/timeline-access.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
-import { parseCursor, toCursor } from '../http/cursor.ts'
+import { nextLink, parseCursor, toCursor } from '../http/cursor.ts'
 import { parseSpan } from '../http/instant.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
@@ -63,13 +63,5 @@ async function page(
   const last = shown.at(-1)
   const next = rows.length > limit && last !== undefined ? toCursor(last) : null
   const body = { device_id: deviceId, data: shown.map(toBody), next_cursor: next }
-  return answer(200, body, next === null ? undefined : { link: `<${nextUrl(url, next)}>; rel="next"` })
-}
-
-/** [RFC 8288] Relative, as the links of pages. */
-function nextUrl(url: string, cursor: string): string {
-  const [path = '', search = ''] = url.split('?', 2)
-  const query = new URLSearchParams(search)
-  query.set('cursor', cursor)
-  return `${path}?${query}`
+  return answer(200, body, next === null ? undefined : { link: nextLink(url, next) })
 }

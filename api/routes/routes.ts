@@ -3,6 +3,7 @@ import { docsPage } from '../http/docs-page.ts'
 import { toOpenApi } from '../http/openapi.ts'
 import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
 import { commandRoutes } from './commands.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
@@ -31,6 +32,7 @@ export function toRoutes(
     ...commandRoutes(services),
     ...deadLetterRoutes(services),
     ...problemRoutes(),
+    ...auditRoutes(services),
     ...operationRoutes(services, {
       phase,
       openApi() {

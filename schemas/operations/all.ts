@@ -1,5 +1,6 @@
 // Every operation by its operationId: an area's file exports operations and nothing else.
 import type { Operation } from '../operation.ts'
+import * as audit from './audit.ts'
 import * as auth from './auth.ts'
 import * as broadcasts from './broadcasts.ts'
 import * as commands from './commands.ts'
@@ -19,5 +20,6 @@ export const OPERATIONS = {
   ...broadcasts,
   ...commands,
   ...deadLetters,
+  ...audit,
   ...service,
 } as const satisfies Readonly<Record<string, Operation>>

@@ -1,0 +1,100 @@
+// What a REST call leaves in the audit: who, what, to what, with what outcome. Names of fields, never values.
+//
+// A1. The answer goes out after its entry would survive a crash. What nobody known was refused is counted instead:
+//     anyone can cause it at any rate, so neither paths nor bodies of such calls are taken over.
+// A2. A call whose entry cannot be kept is answered all the same: it did happen. The entry is logged.
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Engine } from '../../engine/index.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { AuditActor, AuditEntry } from '../../engine/ports/audit.ts'
+import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import { API } from '../../schemas/operation.ts'
+import type { Logger } from '../logging.ts'
+import { pathOf } from './problems.ts'
+import type { Route } from './route.ts'
+
+interface AuditOptions {
+  readonly engine: Pick<Engine, 'record' | 'recordRefusal'>
+  readonly logger: Logger
+}
+
+const FIELD_CHARS_MAX = 64
+
+/** Called when the answer is known and not yet sent. */
+export type Audit = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
+export function createAudit({ engine, logger }: AuditOptions): (route: Route) => Audit | undefined {
+  return (route) => {
+    if (!(route.isAudited ?? route.method !== 'GET')) return undefined
+    return async (request, reply) => {
+      const entry = toEntry(route, request, reply)
+      if (entry.outcome === 'refused' && entry.actor.type === 'anonymous') return engine.recordRefusal(entry)
+      try {
+        await engine.record([entry])
+      } catch (err) {
+        logger.error({ entry, err }, 'the audit misses an entry')
+      }
+    }
+  }
+}
+
+function toEntry(route: Route, request: FastifyRequest, reply: FastifyReply): AuditEntry {
+  const { statusCode } = reply
+  const actor = actorOf(request)
+  const outcome = statusCode < 400 ? 'success' : statusCode < 500 ? 'refused' : 'failed'
+  const entry: AuditEntry = {
+    actor,
+    action: route.operationId,
+    outcome,
+    code: request.refusal,
+    requestId: request.id,
+    ip: request.ip,
+  }
+  if (actor.type === 'anonymous' && outcome !== 'success') return entry
+  return {
+    ...entry,
+    target: targetOf(request, reply),
+    deviceId: deviceOf(request),
+    detail: { ...fieldsOf(route, request.body), ...request.noted },
+  }
+}
+
+function actorOf({ caller, body }: FastifyRequest): AuditActor {
+  if (caller === undefined) {
+    // Who registers or fails to log in says who they are.
+    const email = textAt(body, 'email')
+    return { type: 'anonymous', name: email?.includes('@') === true ? email.toLowerCase() : undefined }
+  }
+  return { type: 'user', id: caller.id, name: caller.email }
+}
+
+/** What was made, or else what was called. */
+function targetOf(request: FastifyRequest, reply: FastifyReply): string {
+  const location = reply.getHeader('location')
+  const path = typeof location === 'string' ? location : pathOf(request.url)
+  return path.startsWith(`${API}/`) ? path.slice(API.length + 1) : path.slice(1)
+}
+
+function deviceOf({ params, body }: FastifyRequest): DeviceId | undefined {
+  return parseDeviceId(textAt(params, 'device_id') ?? textAt(body, 'device_id') ?? '')
+}
+
+/** Unknown names are ignored by the service, and so they are here; where any are allowed, so many of them. */
+function fieldsOf({ body: schema }: Route, body: unknown): JsonObject {
+  if (!isPlain(body)) return {}
+  const known = schema !== undefined && 'properties' in schema ? Object(schema.properties) : undefined
+  const names = Object.keys(body).filter((name) => known === undefined || Object.hasOwn(known, name))
+  return { fields: names.slice(0, LIMITS.auditFieldsMax).map((name) => name.slice(0, FIELD_CHARS_MAX)) }
+}
+
+function textAt(value: unknown, name: string): string | undefined {
+  const found = isPlain(value) ? value[name] : undefined
+  return typeof found === 'string' ? found : undefined
+}
+
+/** An object of JSON or of a path: no list, no stream. */
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Readable)
+}
