@@ -80,6 +80,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   const sockets = await openSockets({
     engine,
     authenticate: http.authenticate,
+    redeemTicket: http.redeemTicket,
     clock: systemClock,
     limits: LIMITS,
     heartbeatTimeoutMs: settings.heartbeatTimeoutMs,

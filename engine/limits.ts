@@ -210,6 +210,10 @@ export const LIMITS = {
   loginsPerMinuteMax: 10,
   loginKeysMax: 10_000,
   accessTokenSec: 3_600,
+  /** Tickets for /ws that were not shown yet: how long they are good, and how many there may be. */
+  ticketMs: 30_000,
+  ticketsPerUserMax: 32,
+  ticketsMax: 4_096,
   /** Longer ones are refused unread. */
   tokenCharsMax: 4_096,
   verifiedTokensMax: 10_000,

@@ -118,3 +118,11 @@ export const DeviceToken = Type.Object(
   { device_id: Type.String(), mqtt_token: Type.String(), expires_at: Instant },
   { title: 'DeviceToken' },
 )
+
+export const SocketTicket = Type.Object(
+  {
+    ticket: Type.String({ description: 'For `/ws?ticket=`: good for one socket' }),
+    expires_in: Type.Integer({ minimum: 1, description: 'Seconds' }),
+  },
+  { title: 'SocketTicket' },
+)

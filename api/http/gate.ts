@@ -31,12 +31,18 @@ export async function authenticate(
 ): Promise<Authenticated | undefined> {
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
-  const [scheme = '', token = '', more] = authorization.trim().split(/ +/, 3)
-  if (scheme.toLowerCase() !== 'bearer' || token === '' || more !== undefined)
+  const token = bearerOf(authorization)
+  if (token === undefined)
     return refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
   const authenticated = await services.authenticate(token)
   if (authenticated.kind === 'user') request.caller = authenticated.user
   return authenticated
+}
+
+/** The token in an `Authorization` header; undefined if there is none. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  const [scheme = '', token = '', more] = (authorization ?? '').trim().split(/ +/, 3)
+  return scheme.toLowerCase() === 'bearer' && token !== '' && more === undefined ? token : undefined
 }
 
 function isInSight({ params }: FastifyRequest, user: User, { engine }: Services): boolean {

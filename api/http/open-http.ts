@@ -10,6 +10,7 @@ import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
 import { createAccounts } from '../auth/accounts.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import type { Passwords } from '../auth/passwords.ts'
+import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { createIds } from '../ids.ts'
 import type { Logger } from '../logging.ts'
@@ -40,6 +41,8 @@ export interface HttpServer {
   readonly url: string
   /** For `/ws`: the same tokens count there. */
   readonly authenticate: Authenticate
+  /** For `/ws?ticket=`. */
+  readonly redeemTicket: Tickets['redeem']
   /** Until then `/readyz` says 503. */
   setReady(): void
   /** From now on `/readyz` says 503 and connections are closed after their answer. */
@@ -55,11 +58,13 @@ export function createHttp(options: HttpOptions) {
   const authenticate = createAuthenticate({ tokens, users: engine.users })
   const { registration, heartbeatTimeoutMs } = settings
   const defined: DeviceTypes = options.customTypes ?? new Map()
+  const tickets = new Tickets(authenticate, clock)
   const services: Services = {
     engine,
     accounts: createAccounts({ users: engine.users, passwords, tokens, ids, clock, registration }),
     authenticate,
     tokens,
+    tickets,
     ids,
     clock,
     heartbeatTimeoutMs,
@@ -78,6 +83,7 @@ export function createHttp(options: HttpOptions) {
     app,
     routes,
     authenticate,
+    tickets,
     move(next: Partial<Phase>) {
       phase = { ...phase, ...next }
     },
@@ -85,7 +91,7 @@ export function createHttp(options: HttpOptions) {
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { app, authenticate, move } = createHttp(options)
+  const { app, authenticate, tickets, move } = createHttp(options)
   const { host, httpPort } = options.settings
   try {
     await app.listen({ host, port: httpPort })
@@ -100,6 +106,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     server: app.server,
     url,
     authenticate,
+    redeemTicket: (ticket) => tickets.redeem(ticket),
     setReady: () => move({ state: 'serving' }),
     drain: () => move({ state: 'draining' }),
     async close() {

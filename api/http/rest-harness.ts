@@ -56,7 +56,7 @@ export function openHarness(options: HarnessOptions = {}) {
   const key = createSecretKey(Buffer.from(SECRET))
   const tokens = openTokens({ key: { alg: 'HS256', sign: key, verify: key }, clock })
   const done: RequestDone[] = []
-  const { app, routes, move } = createHttp({
+  const { app, routes, tickets, move } = createHttp({
     engine,
     clock,
     tokens,
@@ -125,7 +125,7 @@ export function openHarness(options: HarnessOptions = {}) {
     return deviceId
   }
 
-  return { app, clock, device, done, engine, login, move, request, routes, tokens }
+  return { app, clock, device, done, engine, login, move, request, routes, tickets, tokens }
 }
 
 function parsed(id: string): DeviceId {

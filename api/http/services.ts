@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
+import type { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Ids } from '../ids.ts'
 
@@ -19,6 +20,7 @@ export interface Services {
   readonly accounts: Accounts
   readonly authenticate: Authenticate
   readonly tokens: Tokens
+  readonly tickets: Tickets
   readonly ids: Ids
   readonly clock: Clock
   readonly heartbeatTimeoutMs: number

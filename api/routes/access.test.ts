@@ -14,6 +14,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   logout: [204, 204, 204, 204],
   me: OPEN,
   issueDeviceToken: [200, 200, 404, 403],
+  issueSocketTicket: OPEN,
   listDevices: OPEN,
   registerDevice: [201, 403, 403, 403],
   getDevice: [200, 200, 404, 200],

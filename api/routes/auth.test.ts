@@ -290,3 +290,26 @@ describe('device tokens', () => {
     expect(verified.kind === 'valid' && verified.claims.issuedAt).toBe(validFrom)
   })
 })
+
+describe('tickets for the live stream', () => {
+  test('are for every role, not to be stored, and each is another', async () => {
+    const { request, login } = openHarness()
+    const { token } = await login('viewer')
+    const issue = () => request(`POST ${AUTH}/ws-ticket`, { token })
+    const [one, two] = [await issue(), await issue()]
+    expect([one.status, one.body.expires_in, one.headers['cache-control']]).toEqual([200, 30, 'no-store'])
+    expect(one.body.ticket).toMatch(/^tkt_[\w-]{43}$/)
+    expect(two.body.ticket).not.toBe(one.body.ticket)
+  })
+
+  test('stand for their user as he is when they are shown', async () => {
+    const { request, login, engine, tickets } = openHarness()
+    const { token, user } = await login('operator')
+    const issue = async () => (await request(`POST ${AUTH}/ws-ticket`, { token })).body.ticket
+    const [first, second] = [await issue(), await issue()]
+    expect(await tickets.redeem(first)).toMatchObject({ kind: 'user', user: { id: user.id } })
+    expect(await tickets.redeem(first)).toMatchObject({ code: 'UNAUTHENTICATED' })
+    await engine.users.put({ ...user, disabled: true })
+    expect(await tickets.redeem(second)).toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+})

@@ -6,16 +6,25 @@ import type { Login, Me, RegisteredUser } from '../../schemas/auth.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { parseDeviceId, toIso } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
-import { issueDeviceToken, login, logout, me, refresh, register } from '../../schemas/operations/auth.ts'
+import {
+  issueDeviceToken,
+  issueSocketTicket,
+  login,
+  logout,
+  me,
+  refresh,
+  register,
+} from '../../schemas/operations/auth.ts'
 import type { LoggedIn } from '../auth/accounts.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer, refused } from '../http/answer.ts'
+import { bearerOf } from '../http/gate.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
-export function authRoutes({ accounts, engine, tokens }: Services): readonly Route[] {
+export function authRoutes({ accounts, engine, tokens, tickets }: Services): readonly Route[] {
   return [
     route(register, async ({ body, authenticate }) => {
       const result = await accounts.register(body, async () => {
@@ -50,6 +59,12 @@ export function authRoutes({ accounts, engine, tokens }: Services): readonly Rou
       const { token, expiresAt } = await tokens.issueDevice({ deviceId, validFrom, ttlHours, scopes })
       const issued = { device_id: deviceId, mqtt_token: token, expires_at: toIso(expiresAt) }
       return answer(200, issued, NO_STORE)
+    }),
+    route(issueSocketTicket, ({ user, header }) => {
+      const ticket = tickets.issue(user.id, bearerOf(header('authorization')) ?? '')
+      if (ticket === undefined)
+        return refused('RATE_LIMIT_EXCEEDED', { message: 'too many tickets are open', retry_after_sec: 1 })
+      return answer(200, { ticket, expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)
     }),
   ]
 }

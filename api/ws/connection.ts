@@ -53,7 +53,7 @@ export interface ConnectionDeps {
   readonly heldBudget: Budget
   readonly authenticate: (token: string) => Promise<Authenticated>
   /** One use each. */
-  readonly redeemTicket: ((ticket: string) => Promise<Authenticated>) | undefined
+  readonly redeemTicket: (ticket: string) => Promise<Authenticated>
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly limits: { readonly [Name in keyof typeof LIMITS]: number }
@@ -168,7 +168,7 @@ export class Connection implements WireEvents, Subscriber {
 
   async #act(task: Task): Promise<void> {
     if (task.kind === 'refused') return this.#refuseFrame(task)
-    if (task.kind === 'ticket') return this.#admit(await this.#redeem(task.ticket))
+    if (task.kind === 'ticket') return this.#admit(await this.#deps.redeemTicket(task.ticket))
     const { frame } = task
     switch (frame.type) {
       case 'auth':
@@ -182,12 +182,6 @@ export class Connection implements WireEvents, Subscriber {
       default:
         return unreachable(frame)
     }
-  }
-
-  async #redeem(ticket: string): Promise<Authenticated> {
-    const { redeemTicket } = this.#deps
-    if (redeemTicket !== undefined) return redeemTicket(ticket)
-    return { kind: 'refused', code: 'UNAUTHENTICATED', detail: { message: 'tickets are not taken here' } }
   }
 
   #admit(answer: Authenticated): void {

@@ -13,10 +13,9 @@ import { openWireServer } from './uws.ts'
 import type { Hello, Wire, WireEvents } from './wire.ts'
 
 export interface SocketsOptions
-  extends Pick<ConnectionDeps, 'authenticate' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
+  extends Pick<ConnectionDeps, 'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
   readonly engine: SocketEngine
   readonly scheduler: Scheduler
-  readonly redeemTicket?: ConnectionDeps['redeemTicket']
   readonly logger?: SocketLogger | undefined
   /** Takes clients on the loopback port too: for a reverse proxy on the same machine. */
   readonly allowDirect?: boolean | undefined
@@ -57,7 +56,6 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
     const connection = new Connection(wire, hello, {
       ...options,
       id: `ws_${opened}`,
-      redeemTicket: options.redeemTicket,
       logger: options.logger,
       hub,
       selections,

@@ -9,6 +9,7 @@ import {
   RefreshBody,
   RegisterBody,
   RegisteredUser,
+  SocketTicket,
 } from '../auth.ts'
 import { API, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'
@@ -95,4 +96,16 @@ export const issueDeviceToken = {
   body: DeviceTokenBody,
   replies: { 200: DeviceToken },
   refusals: ['NOT_FOUND', 'DEVICE_DECOMMISSIONED'],
+} as const satisfies Operation
+
+export const issueSocketTicket = {
+  method: 'POST',
+  path: `${API}/auth/ws-ticket`,
+  operationId: 'issueSocketTicket',
+  summary: 'Get a ticket that lets a browser open one live stream',
+  tag,
+  access: ROLES,
+  scope: 'self',
+  replies: { 200: SocketTicket },
+  refusals: ['RATE_LIMIT_EXCEEDED'],
 } as const satisfies Operation
