@@ -332,16 +332,16 @@ export class LocalEngine implements Engine {
     await this.#ports.log.close()
   }
 
-  /** After the save: send, then tell (R4). */
+  /** After the save: send, tell, and only then acknowledge (R4). */
   #perform(proposal: Proposal): void {
     this.#settler.mark(proposal.late)
     if (proposal.history.length > 0) this.#history.poke()
     for (const letter of proposal.deadLetters) this.recordRefusal(messageRefused(letter))
     for (const deviceId of proposal.cuts) this.#ports.broker.cut(deviceId, 'revoked')
     this.#sender.send(proposal)
-    for (const reply of proposal.replies) this.#replies.settle(reply)
     this.#feed.tell(proposal.feed)
     this.#waits.hear(proposal.feed)
+    for (const reply of proposal.replies) this.#replies.settle(reply)
   }
 }
 

@@ -13,6 +13,7 @@ export async function checkAtRest(world: World): Promise<void> {
   for (const device of world.devices) {
     if (world.promised.get(device.id)?.isRegistered !== true) continue
     checkMessages(world, device)
+    checkGone(world, device)
     checkStamped(world, device)
     checkParked(world, device)
     await checkRecord(world, device)
@@ -47,6 +48,15 @@ function checkMessages(world: World, device: SimulatedDevice): void {
     )
   )
     world.violate(`${device.id} messages are out of order: ${inOrder.join(' ')}`)
+}
+
+/** What a decommissioned device still says is not stored. */
+function checkGone(world: World, { id }: SimulatedDevice): void {
+  const { status, statusSince } = world.store.get(id) ?? {}
+  if (status !== 'decommissioned' || statusSince === undefined) return
+  const last = world.rows.of(id, 'n').at(-1)?.at ?? 0
+  if (Math.floor(last / 1000) > statusSince)
+    world.violate(`${id} is decommissioned since ${statusSince} and spoke at ${last}`)
 }
 
 /** A point is unique by its time, and the later value stands. */

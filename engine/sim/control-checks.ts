@@ -9,6 +9,9 @@ import { NEW_SHADOW } from '../domain/shadow/record.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
 import type { World } from './world.ts'
 
+/** A command has one of them at most. */
+const RESULTS: readonly CommandStatus[] = ['completed', 'failed', 'rejected', 'cancelled']
+
 type Ask = <T>(question: Promise<T> | undefined) => Promise<T | undefined>
 
 export async function checkControl(world: World, device: SimulatedDevice, ask: Ask): Promise<void> {
@@ -54,6 +57,7 @@ async function checkCommands(world: World, device: SimulatedDevice, ask: Ask): P
   for (const command of commands)
     if (isOpen(command.status)) world.violate(`${id} command ${command.id} is still ${command.status}`)
   const ends = new Map<string, CommandStatus>()
+  const results = new Map<string, CommandStatus>()
   const broadcasts = new Set<unknown>()
   for (const { body } of historyOf(world, device, 'command')) {
     const commandId = String(body['command_id'])
@@ -64,6 +68,10 @@ async function checkCommands(world: World, device: SimulatedDevice, ask: Ask): P
     // A sweep's time is in no log: after a clock that was set back and a crash, what follows may have an earlier one.
     if (isWrong && !world.time.wasSetBack)
       world.violate(`${id} command ${commandId} goes from ${from} to ${status}`)
+    const result = results.get(commandId)
+    if (result !== undefined && RESULTS.includes(status) && status !== result)
+      world.violate(`${id} command ${commandId} is both ${result} and ${status}`)
+    if (RESULTS.includes(status)) results.set(commandId, status)
     const broadcast = body['broadcast_id']
     if (from === undefined && broadcast !== null && broadcasts.has(broadcast))
       world.violate(`${id} got broadcast ${broadcast} twice`)

@@ -12,6 +12,8 @@ import type { SimTime } from './time.ts'
 export interface Witness {
   commandOf(deviceId: DeviceId, commandId: string): Command | undefined
   shadowOf(deviceId: DeviceId): Shadow | undefined
+  /** It is decommissioned: nobody speaks to it any more. */
+  isGone(deviceId: DeviceId): boolean
   violate(what: string): void
 }
 
@@ -79,6 +81,7 @@ export class Control {
     const saved = witness.commandOf(id, commandId)
     if (time.now() >= Date.parse(body['expires_at']))
       witness.violate(`${id} got ${requestId} after it had expired`)
+    if (witness.isGone(id)) witness.violate(`${id} is decommissioned and got ${requestId}`)
     const delivery = isCancel ? saved?.notice : saved?.delivery
     if (delivery === undefined || delivery.attempts === 0)
       witness.violate(`${id} got ${requestId} before that was saved (R4)`)
@@ -96,6 +99,7 @@ export class Control {
     const { id, witness } = this.#options
     // Written by `desiredMessage`.
     const desired = body as unknown as { readonly version: number; readonly state: JsonObject }
+    if (witness.isGone(id)) witness.violate(`${id} is decommissioned and was told what is desired`)
     const saved = witness.shadowOf(id)?.version ?? 0
     if (desired.version > saved)
       witness.violate(`${id} was told of shadow ${desired.version}, saved is ${saved} (R4)`)

@@ -1,5 +1,7 @@
 // The world's bad luck: ports that delay, fail and lose what they did, as the seed says, and a process that dies at
 // any of these calls, before the work is done or after.
+
+import type { Broker } from '../ports/broker.ts'
 import { Fault, type FaultCode } from '../ports/fault.ts'
 import type { Log, LogReader } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
@@ -74,22 +76,57 @@ export function drawLuck(dice: Dice): Luck {
   }
 }
 
+/** Where it may die on the way of a batch: before and after each step of R4. */
+export const BATCH_STEPS = [
+  'before a task',
+  'after a task',
+  'before save',
+  'after save',
+  'before a cut',
+  'before a send',
+  'after a send',
+  'before it tells',
+  'after it told',
+] as const
+
+/** Once in a run it dies at this step, when it comes to it for the nth time: chance alone hardly hits the rare ones. */
+export interface Doom {
+  readonly where: (typeof BATCH_STEPS)[number] | undefined
+  left: number
+}
+
+export function drawDoom(dice: Dice): Doom {
+  // Few devices are ever cut off.
+  const steps = [...BATCH_STEPS, 'before a cut', 'before a cut'] as const
+  const where = dice.chance(0.6) ? dice.pick(steps) : undefined
+  return { where, left: where === 'before a cut' ? 1 : dice.pick([1, 5, 25]) }
+}
+
 export interface FaultContext {
   readonly dice: Dice
   /** Asked at each call: the end of a run is calm. */
   readonly luck: () => Luck
+  readonly doom: Doom
   readonly schedule: Schedule
   readonly trace: (line: string) => void
   /** The process ends here and now. */
   readonly die: (where: string) => void
+  /** It has ended: what it still does reaches nobody. */
+  readonly isOver: () => boolean
 }
 
 /** A process that is dead hears no answers. */
 export function mayDie<T>(context: FaultContext, where: string, answer: T): T | Promise<never> {
-  const { dice, luck, die } = context
-  if (!dice.chance(luck().dies)) return answer
+  return isDead(context, where) ? new Promise(() => undefined) : answer
+}
+
+/** It was before, or dies here. */
+export function isDead({ dice, luck, doom, die, isOver }: FaultContext, where: string): boolean {
+  if (isOver()) return true
+  const isDoomed = where === doom.where && luck() !== CALM && --doom.left === 0
+  if (!isDoomed && !dice.chance(luck().dies)) return false
   die(where)
-  return new Promise(() => undefined)
+  return true
 }
 
 /** Both before the work is done and after: the caller cannot tell, and must not need to. */
@@ -182,6 +219,24 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
     getFact: (name) => store.getFact(name),
     putFact: (name, value) => unlucky(context, named('putFact'), () => store.putFact(name, value)),
     close: () => store.close(),
+  }
+}
+
+/** What a batch leads to is sent message by message: it may die between any two of them. */
+export function faultyBroker(broker: Broker, context: FaultContext): Broker {
+  return {
+    listen: (host) => broker.listen(host),
+    publish: async (downlink) => {
+      await mayDie(context, 'before a send', undefined)
+      return mayDie(context, 'after a send', broker.publish(downlink))
+    },
+    publishToGroup: (group, message) => broker.publishToGroup(group, message),
+    cut: (deviceId, cause) => {
+      if (!isDead(context, 'before a cut')) broker.cut(deviceId, cause)
+    },
+    isConnected: (deviceId) => broker.isConnected(deviceId),
+    counts: () => broker.counts(),
+    close: () => broker.close(),
   }
 }
 

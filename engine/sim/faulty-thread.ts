@@ -29,6 +29,7 @@ export function faultyThread(thread: ShardThread, progress: Progress, context: F
       const isUnlucky = dice.chance(
         luck().shardDies * (task.entries.length === 0 && task.asks.length > 0 ? 20 : 1),
       )
+      await mayDie(context, 'before a task', undefined)
       if (isUnlucky && dice.chance(0.5)) throw lost('dies before')
       if (isPoisoned(task.entries, progress)) throw lost('is poisoned')
       const result = await thread.run(task)

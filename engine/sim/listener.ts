@@ -27,6 +27,8 @@ export class Listener {
   /** The rows of timelines that were told, over all lives; and those of logs, in this one. */
   readonly #entries = new Set<string>()
   readonly #lines = new Set<string>()
+  /** Decommissioned devices of which that was told. */
+  readonly #gone = new Set<string>()
   /** How often each numbered message was told in this life. */
   readonly #told = new Map<string, number>()
 
@@ -55,6 +57,8 @@ export class Listener {
     const world = this.#world
     world.say(`feed ${event} ${device.id} ${device.status} r${device.revision}`)
     if (event === 'device.connectivity') return
+    this.#checkGone(device.id, event)
+    if (device.status === 'decommissioned') this.#gone.add(device.id)
     // Effects never come before their save (R4), and at most once (R5).
     const saved = world.store.get(device.id)
     if (saved === undefined || saved.revision < device.revision)
@@ -63,6 +67,10 @@ export class Listener {
       world.violate(`${device.id} was announced at revision ${device.revision} again`)
     this.#revisions.set(device.id, device.revision)
     this.#checkPresence(device)
+  }
+
+  #checkGone(deviceId: string, what: string): void {
+    if (this.#gone.has(deviceId)) this.#world.violate(`${deviceId} is decommissioned, and then: ${what}`)
   }
 
   /** Nobody is called silent who speaks, nor heard who does not. */
@@ -79,13 +87,15 @@ export class Listener {
       lastSentAt < silentSince - HEARTBEAT_MS / 2
     )
       world.violate(`${device.id} was silent and was declared online without a word`)
-    if (isSilent) this.#silentSince.set(device.id, world.time.ticks())
+    // An edit of a silent device tells of it once more.
+    if (isSilent) this.#silentSince.set(device.id, silentSince ?? world.time.ticks())
     else this.#silentSince.delete(device.id)
   }
 
   #hearShadow({ deviceId, change: { version, section } }: ShadowEvent): void {
     const world = this.#world
     world.say(`feed shadow ${deviceId} ${section} v${version}`)
+    this.#checkGone(deviceId, `shadow ${version}`)
     if (version > (world.ledger.shadowOf(deviceId)?.version ?? 0))
       world.violate(`${deviceId} shadow ${version} was announced before it was saved`)
     if (version <= (this.#versions.get(deviceId) ?? 0))
@@ -96,6 +106,7 @@ export class Listener {
   #hearCommand({ deviceId, command: { id, status } }: CommandEvent): void {
     const world = this.#world
     world.say(`feed command ${deviceId} ${id} ${status}`)
+    this.#checkGone(deviceId, `command ${id} ${status}`)
     const key = `${deviceId} ${id}`
     const before = this.#statuses.get(key)
     // Steps may be missing: what a dying process did not tell.

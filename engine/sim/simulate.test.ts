@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { BATCH_STEPS } from './faults.ts'
 import { simulate } from './simulate.ts'
 
 const SEEDS = 200
@@ -6,10 +7,14 @@ const SEEDS = 200
 test(`${SEEDS} seeds: nothing acknowledged is lost, doubled, out of order or forgotten`, {
   timeout: 300_000,
 }, async () => {
+  const died = new Set<string>()
   for (let seed = 1; seed <= SEEDS; seed++) {
-    const { violations } = await simulate(seed)
+    const { violations, deaths } = await simulate(seed)
     expect(violations, `replay it: npm run sim -- --seed ${seed}`).toEqual([])
+    for (const where of deaths) died.add(where)
   }
+  // Between any two steps of a batch (R4).
+  expect([...died]).toEqual(expect.arrayContaining([...BATCH_STEPS]))
 })
 
 test('a seed tells the same story twice, byte for byte', { timeout: 60_000 }, async () => {

@@ -7,6 +7,8 @@ import { World } from './world.ts'
 export interface Run {
   readonly seed: number
   readonly violations: readonly string[]
+  /** Where its process died. */
+  readonly deaths: readonly string[]
   readonly hash: string
   readonly trace: readonly string[]
 }
@@ -23,7 +25,8 @@ export async function simulate(seed: number): Promise<Run> {
   await comeToRest(world)
   await checkAtRest(world)
   world.crash()
-  return { seed, violations: world.violations, hash: world.hash(), trace: world.trace }
+  const { violations, deaths, trace } = world
+  return { seed, violations, deaths, hash: world.hash(), trace }
 }
 
 async function stepOnce(world: World): Promise<void> {
@@ -52,7 +55,7 @@ async function stepOnce(world: World): Promise<void> {
 async function befall(world: World): Promise<void> {
   const { dice, luck } = world
   if (dice.chance(luck.outages)) world.setClickHouse(dice.chance(0.5))
-  if (dice.chance(0.003)) decommissionOne(world)
+  if (dice.chance(0.005)) decommissionOne(world)
   if (dice.chance(luck.pauses)) {
     world.time.jump(120_000)
     world.say('paused for two minutes')
@@ -134,7 +137,10 @@ function look(world: World, device: Device): void {
 function decommissionOne(world: World): void {
   const device = world.dice.pick(world.devices.filter(({ isSteady }) => !isSteady))
   device.mayBeGoneFrom = Math.min(device.mayBeGoneFrom, world.time.ticks())
-  world.request(device.id, { kind: 'decommission' }, (promised) => {
+  const wish = world.dice.chance(0.5)
+    ? ({ kind: 'decommission' } as const)
+    : ({ kind: 'edit', replace: false, status: 'decommissioned' } as const)
+  world.request(device.id, wish, (promised) => {
     promised.isDecommissioned = true
     device.isGone = true
   })

@@ -18,11 +18,15 @@ import type { Witness } from './control.ts'
 import { Dice } from './dice.ts'
 import {
   CALM,
+  type Doom,
+  drawDoom,
   drawLuck,
   type FaultContext,
+  faultyBroker,
   faultyLog,
   faultyStore,
   faultyTelemetry,
+  isDead,
   type Luck,
 } from './faults.ts'
 import { faultyThread } from './faulty-thread.ts'
@@ -63,7 +67,10 @@ export class World {
   readonly promised = new Map<DeviceId, Promised>()
   readonly violations: string[] = []
   readonly trace: string[] = []
+  /** Where the process died. */
+  readonly deaths: string[] = []
   luck: Luck
+  readonly #doom: Doom
   readonly ledger = new Ledger(this.rows, (what) => this.violate(what))
   readonly #listener = new Listener(this)
   readonly callers = new Callers(this)
@@ -78,6 +85,7 @@ export class World {
   constructor(seed: number) {
     this.dice = new Dice(seed)
     this.luck = drawLuck(this.dice)
+    this.#doom = drawDoom(this.dice)
   }
 
   get process(): Process | undefined {
@@ -104,17 +112,28 @@ export class World {
 
   async start(): Promise<void> {
     assert(this.#process === undefined, 'one process at a time')
-    const life = this.time.newLife()
+    const timers = this.time.newLife()
+    let isOver = false
+    const life = {
+      schedule: timers.schedule,
+      end: () => {
+        isOver = true
+        timers.end()
+      },
+    }
     const context: FaultContext = {
       dice: this.dice,
       luck: () => this.luck,
+      doom: this.#doom,
       schedule: life.schedule,
       trace: (line) => this.say(line),
       die: (where) => {
         if (this.#process?.end !== life.end) return
         this.say(`dies ${where}`)
+        this.deaths.push(where)
         this.crash()
       },
+      isOver: () => isOver,
     }
     const broker = new MemoryBroker()
     const telemetry = faultyTelemetry(this.#telemetry, context, { isUp: () => this.#clickHouseIsUp })
@@ -125,7 +144,7 @@ export class World {
         store: faultyStore(this.#store, context, this.ledger),
         users: this.#users,
         telemetry,
-        broker,
+        broker: faultyBroker(broker, context),
       },
       // Partitions change shards from one life to the next.
       {
@@ -154,7 +173,9 @@ export class World {
     engine.feed.want({ telemetry: all, timeline: all, log: all })
     engine.feed.listen((events) => {
       // What a dead process still does is nothing that anybody hears.
-      if (this.#process === process) this.#listener.hear(events)
+      if (isDead(context, 'before it tells')) return
+      this.#listener.hear(events)
+      isDead(context, 'after it told')
     })
     await engine.open()
     this.say('started')
@@ -221,6 +242,7 @@ export class World {
     const witness: Witness = {
       commandOf: (deviceId, commandId) => ledger.commandOf(deviceId, commandId),
       shadowOf: (deviceId) => ledger.shadowOf(deviceId),
+      isGone: (deviceId) => this.#store.get(deviceId)?.status === 'decommissioned',
       violate: (what) => this.violate(what),
     }
     this.devices.push(new SimulatedDevice(id, { isSteady, dice, time, luck: () => this.luck, witness }))
@@ -232,10 +254,12 @@ export class World {
   /** A caller who hears nothing, or a refusal, was promised nothing. */
   request(id: DeviceId, wish: DeviceRequest, done: (promised: Promised, answer: Submitted) => void): void {
     const promised = this.promised.get(id)
-    const submitted = this.#process?.engine.submit(id, wish, 'usr_sim')
-    if (promised === undefined || submitted === undefined) return
-    submitted.then(
+    const process = this.#process
+    if (promised === undefined || process === undefined) return
+    process.engine.submit(id, wish, 'usr_sim').then(
       (answer) => {
+        // It died before it could say so.
+        if (this.#process !== process) return
         this.say(`${id} ${wish.kind} ${answer.kind}`)
         const isThere = answer.kind === 'refused' && answer.code === 'ALREADY_EXISTS'
         if (answer.kind === 'done' || isThere) done(promised, answer)
