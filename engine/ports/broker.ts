@@ -81,6 +81,8 @@ export interface UplinkHost {
   uplink(session: DeviceSession, message: UplinkMessage): void
   /** After the session's last message (its will included, unless it was taken over). */
   closed(session: DeviceSession, cause: EndCause): void
+  /** The session asked for a topic that is not its own, or that its token does not grant. */
+  refused(session: DeviceSession, wanted: 'publish' | 'subscribe'): void
   /** True while nothing more should be read from devices; asked after every read. */
   isCongested(): boolean
 }

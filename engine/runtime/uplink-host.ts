@@ -1,5 +1,5 @@
 // What the broker needs of the engine: everything it hears goes into the log.
-import { connectRefused } from '../domain/audit/device-refusals.ts'
+import { accessRefused, connectRefused } from '../domain/audit/device-refusals.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import { FRAME } from '../domain/bundle.ts'
 import type { Admission, ConnectAttempt, DeviceSession, EndCause, UplinkHost } from '../ports/broker.ts'
@@ -23,6 +23,7 @@ export function uplinkHost(
     listening: (session) => ingest.session(FRAME.listening, session, payloadOf(session)),
     uplink: (session, message) => ingest.message(session, message),
     closed: (session, cause) => ingest.session(FRAME.closed, session, payloadOf(session, cause)),
+    refused: (session, wanted) => recordRefusal(accessRefused(session, wanted)),
     isCongested: () => ingest.isCongested(),
   }
 }

@@ -98,6 +98,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         const device = await connect()
         expect(await device.subscribe(filter)).toBe(false)
         expect(device.isClosed()).toBe(false)
+        expect(host.refusals).toEqual(['a subscribe'])
       })
 
       test('cannot be subscribed to by a device that may not', async () => {

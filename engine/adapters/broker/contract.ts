@@ -151,6 +151,7 @@ export function brokerContract(name: string, start: StartBroker): void {
         expect(host.messages()).toEqual([])
         expect(host.causes(a)).toEqual(['abuse'])
         expect(under.broker.counts().refusedTopics).toBe(1)
+        expect(host.refusals).toEqual(['a publish'])
       })
 
       test('of a device that may not publish end its session', async () => {

@@ -189,6 +189,7 @@ export class Downlinks {
       isFilter(topic, LIMITS.topicLevelsMax) &&
       (state.filters.has(suffix) || state.filters.size < LIMITS.subscriptionsPerSessionMax)
     if (isAllowed) state.filters.set(suffix, qos)
+    else wire.subscriber.refused('subscribe')
     return isAllowed
   }
 

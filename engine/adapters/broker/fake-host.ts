@@ -30,6 +30,7 @@ export class FakeHost implements UplinkHost {
   /** What differs from the usual admission, by client id. */
   readonly admissions = new Map<string, Partial<Admitted>>()
   readonly attempts: ConnectAttempt[] = []
+  readonly refusals: string[] = []
   /** While true, messages stay pending until `release`. */
   isHolding = false
   congested = false
@@ -81,6 +82,10 @@ export class FakeHost implements UplinkHost {
 
   closed(session: DeviceSession, cause: EndCause): void {
     this.events.push({ kind: 'closed', session, cause })
+  }
+
+  refused({ deviceId }: DeviceSession, wanted: 'publish' | 'subscribe'): void {
+    this.refusals.push(`${deviceId} ${wanted}`)
   }
 
   isCongested(): boolean {

@@ -104,6 +104,7 @@ export class MemoryDevice implements DeviceSession {
       bytes.length <= LIMITS.payloadBytesMax
     if (!isTaken) {
       this.#broker.refusedTopics++
+      this.#broker.host.refused(this, 'publish')
       this.end('abuse')
       return Promise.resolve(false)
     }
@@ -133,14 +134,17 @@ export class MemoryDevice implements DeviceSession {
   subscribe(filter: string, qos: Qos = 1): boolean {
     const suffix = suffixOf(this.deviceId, filter)
     const { filters } = this.state
+    if (this.isEnded) return false
     const isGranted =
-      !this.isEnded &&
       this.facts.maySubscribe &&
       suffix !== undefined &&
       isOwnFilter(this.deviceId, filter) &&
       isFilter(filter, LIMITS.topicLevelsMax) &&
       (filters.has(suffix) || filters.size < LIMITS.subscriptionsPerSessionMax)
-    if (!isGranted) return false
+    if (!isGranted) {
+      this.#broker.host.refused(this, 'subscribe')
+      return false
+    }
     filters.set(suffix, qos)
     this.listen()
     this.#broker.sendRetained(this, filter)

@@ -143,6 +143,10 @@ export class Session implements DeviceSession, Subscriber {
     this.#hub.relieved()
   }
 
+  refused(wanted: 'publish' | 'subscribe'): void {
+    this.#hub.host.refused(this, wanted)
+  }
+
   subscribed(): void {
     if (this.isEnded || this.#isListening || this.state.filters.qosFor(LIVE_SUFFIX) < 0) return
     this.#isListening = true
@@ -268,7 +272,10 @@ export class Session implements DeviceSession, Subscriber {
     const topic = this.#mayPublish ? this.#topics.find(bytes, bodyStart + 2, topicEnd) : undefined
     const id = qos === 0 ? 0 : readUint16(bytes, topicEnd)
     if (topic === undefined || (qos !== 0 && id === 0)) {
-      if (topic === undefined) this.#hub.refusedTopics++
+      if (topic === undefined) {
+        this.#hub.refusedTopics++
+        this.refused('publish')
+      }
       this.end('abuse')
       return
     }

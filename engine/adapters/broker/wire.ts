@@ -24,6 +24,8 @@ export interface Subscriber {
   end(cause: EndCause): void
   /** aedes takes packets again. */
   fed(): void
+  /** A subscription was not granted. */
+  refused(wanted: 'subscribe'): void
   /** Has what it subscribed to. */
   subscribed(): void
 }

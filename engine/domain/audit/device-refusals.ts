@@ -20,6 +20,21 @@ export function connectRefused(
   }
 }
 
+/** A topic that the device's token does not grant. */
+export function accessRefused(
+  { deviceId, ip }: { readonly deviceId: DeviceId; readonly ip: string },
+  wanted: 'publish' | 'subscribe',
+): AuditEntry {
+  return {
+    ...REFUSED,
+    actor: { type: 'device', id: deviceId },
+    action: 'mqtt.access',
+    deviceId,
+    code: wanted === 'publish' ? 'PUBLISH_DENIED' : 'SUBSCRIBE_DENIED',
+    ip,
+  }
+}
+
 /** A message among the dead letters. */
 export function messageRefused({
   deviceId,
