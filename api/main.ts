@@ -4,11 +4,12 @@ import { availableParallelism } from 'node:os'
 import { createEngine, type Engine, exposedGc, REST_AFTER_LOAD_MS } from '../engine/index.ts'
 import { LIMITS } from '../engine/limits.ts'
 import { Fault } from '../engine/ports/fault.ts'
+import { Millis } from '../schemas/ids.ts'
 import { createAdmission } from './admission.ts'
 import { HELP, readArguments } from './arguments.ts'
 import { createFirstAdmin } from './auth/first-admin.ts'
+import { openKeyRing } from './auth/key-ring.ts'
 import { openPasswords } from './auth/passwords.ts'
-import { openSigningKey } from './auth/signing-key.ts'
 import { openTokens, type Tokens } from './auth/tokens.ts'
 import { type BannerFacts, bannerText } from './banner.ts'
 import { systemClock } from './clock.ts'
@@ -49,7 +50,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     logger.warn({ path: settings.deviceTypesPath, warning }, 'the device-type file says more than is known')
   const build = buildFacts()
   const { ports, openRest, release } = await openProfile(settings, logger)
-  const tokens = openTokens({ key: await openSigningKey(settings.signing, ports.store), clock: systemClock })
+  const tokens = openTokens({ keys: await openKeyRing(settings, ports.store), clock: systemClock })
   const engine = await createEngine(
     ports,
     { shards: settings.shards, heartbeatTimeoutMs: settings.heartbeatTimeoutMs, build },
@@ -81,6 +82,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     engine,
     authenticate: http.authenticate,
     redeemTicket: http.redeemTicket,
+    revocations: http.revocations,
     clock: systemClock,
     limits: LIMITS,
     heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
@@ -150,7 +152,8 @@ async function startSimulation(parts: {
     logger.warn({}, 'no simulated devices: there is no admin yet to register them')
     return async () => {}
   }
-  const { token } = await tokens.issueAccess({ userId: admin.id, validFrom: admin.tokensValidFrom })
+  const at = Millis(Math.max(systemClock.now(), admin.tokensValidFrom))
+  const { token } = await tokens.issueAccess({ userId: admin.id, at })
   const { simulate } = await import('../bench/simulator/simulate.ts')
   const { httpUrl, mqttUrl, simulated } = facts
   const log = (fields: Readonly<Record<string, unknown>>, text: string) => logger.info(fields, text)

@@ -28,6 +28,8 @@ describe('settings', () => {
       adminEmail: undefined,
       adminPassword: undefined,
       signing: { kind: 'kept' },
+      previousKeys: [],
+      refreshRotation: false,
       heartbeatTimeoutMs: 60_000,
       devicePublishRate: 0,
       deviceTypesPath: undefined,

@@ -1,6 +1,7 @@
 // The settings: read once at start from the environment into a frozen, normalised object. Nothing else reads it.
 import { resolve } from 'node:path'
-import { parsePrivateKey } from './auth/private-key.ts'
+import { LIMITS } from '../engine/limits.ts'
+import { parsePrivateKey, parsePublicKey } from './auth/pem-key.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 const REGISTRATIONS = ['open', 'bootstrap', 'locked'] as const
@@ -11,6 +12,12 @@ export type Signing =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'private_key'; readonly pem: string }
   | { readonly kind: 'kept' }
+
+/** Tokens signed with it still count; none is signed with it any more. */
+export type PreviousKey =
+  | { readonly kind: 'secret'; readonly secret: string }
+  /** Public, or private for its public half. */
+  | { readonly kind: 'pem'; readonly pem: string }
 
 export interface Settings {
   readonly profile: 'embedded' | 'cluster'
@@ -23,6 +30,9 @@ export interface Settings {
   readonly adminEmail: string | undefined
   readonly adminPassword: string | undefined
   readonly signing: Signing
+  readonly previousKeys: readonly PreviousKey[]
+  /** Whether each renewal of a login gives a new refresh token. */
+  readonly refreshRotation: boolean
   readonly heartbeatTimeoutMs: number
   /** Messages per second; 0 is no limit. */
   readonly devicePublishRate: number
@@ -57,6 +67,8 @@ const NAMES = [
   'FLEET_ADMIN_PASSWORD',
   'FLEET_JWT_SECRET',
   'FLEET_JWT_PRIVATE_KEY',
+  'FLEET_JWT_PREVIOUS_KEYS',
+  'FLEET_REFRESH_ROTATION',
   'FLEET_HEARTBEAT_TIMEOUT_SEC',
   'FLEET_DEVICE_PUBLISH_RATE',
   'FLEET_DEVICE_TYPES',
@@ -91,6 +103,8 @@ export function readSettings(
     adminEmail: read.matching('FLEET_ADMIN_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an e-mail address')?.toLowerCase(),
     adminPassword: read.matching('FLEET_ADMIN_PASSWORD', /^.{8,256}$/su, '8 to 256 characters'),
     signing: readSigning(read, profile),
+    previousKeys: readPreviousKeys(read),
+    refreshRotation: read.word('FLEET_REFRESH_ROTATION', ['on', 'off'], 'off') === 'on',
     heartbeatTimeoutMs:
       1000 * read.number('FLEET_HEARTBEAT_TIMEOUT_SEC', { min: 1, max: HEARTBEAT_SEC_MAX, default: 60 }),
     devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { min: 0, max: RATE_MAX, default: 0 }),
@@ -147,6 +161,29 @@ function readSigning(read: Reader, profile: Settings['profile']): Signing {
   if (profile === 'cluster')
     read.refuse('FLEET_JWT_SECRET', 'or FLEET_JWT_PRIVATE_KEY is needed in the cluster profile')
   return { kind: 'kept' }
+}
+
+const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]*-----END \1-----/g
+
+/** PEM blocks, and secrets on lines of their own. */
+function readPreviousKeys(read: Reader): readonly PreviousKey[] {
+  const text = read.text('FLEET_JWT_PREVIOUS_KEYS')?.replaceAll('\\n', '\n') ?? ''
+  const pems = [...text.matchAll(PEM_BLOCK)].map(([pem]) => pem)
+  const lines = text.replace(PEM_BLOCK, '').split('\n')
+  const secrets = lines.map((line) => line.trim()).filter((line) => line !== '')
+  if (pems.length + secrets.length > LIMITS.previousKeysMax)
+    read.refuse('FLEET_JWT_PREVIOUS_KEYS', `has too many keys; expected at most ${LIMITS.previousKeysMax}`)
+  if (secrets.some((secret) => Buffer.byteLength(secret) < SECRET_BYTES_MIN))
+    read.refuse(
+      'FLEET_JWT_PREVIOUS_KEYS',
+      `expected PEM keys, and secrets of at least ${SECRET_BYTES_MIN} bytes on lines of their own`,
+    )
+  if (pems.some((pem) => parsePublicKey(pem) === undefined))
+    read.refuse('FLEET_JWT_PREVIOUS_KEYS', 'expected PEM keys: RSA of 2048 bits or more, or Ed25519')
+  return [
+    ...pems.map((pem) => ({ kind: 'pem', pem }) as const),
+    ...secrets.map((secret) => ({ kind: 'secret', secret }) as const),
+  ]
 }
 
 function isLoopback(host: string): boolean {

@@ -204,8 +204,12 @@ export const LIMITS = {
   tokenWarningMs: 60_000,
   hashesAtOnceMax: 2,
   hashesWaitingMax: 64,
-  /** Logins of one user that may be renewed; the longest unused goes first. */
+  usersMax: 50_000,
+  apiKeysMax: 1_000,
+  /** Refresh tokens of one user that are kept; the longest unused goes first. */
   grantsPerUserMax: 1_000,
+  /** Of one login, those that were replaced: a use of one of them is known for theft. */
+  replacedGrantsMax: 100,
   /** Wrong logins of one address for one e-mail. */
   loginsPerMinuteMax: 10,
   loginKeysMax: 10_000,
@@ -221,6 +225,14 @@ export const LIMITS = {
   refreshIdleMs: 7 * 86_400_000,
   /** A refresh token's last use is written down at most this often. */
   refreshTouchMs: 60_000,
+  /** A renewal may be repeated for so long after its refresh token was replaced. */
+  refreshLeewayMs: 10_000,
+  /** Clocks of servers differ by less. */
+  clockLeewayMs: 30_000,
+  /** An API key's last use is written down at most this often. */
+  apiKeyTouchMs: 60_000,
+  /** Former keys that tokens may still be signed with. */
+  previousKeysMax: 8,
   /** For the whole request to arrive. */
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,

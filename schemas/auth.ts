@@ -4,7 +4,7 @@ import { BODY_LIMITS } from './body-limits.ts'
 import { choice, Instant, orNull } from './json-schema.ts'
 import { ROLES, TOKEN_SCOPES } from './vocabulary.ts'
 
-const Email = Type.String({
+export const Email = Type.String({
   minLength: 3,
   maxLength: BODY_LIMITS.emailCharsMax,
   // One @, no blanks and no control characters: whether mail arrives is not ours to judge.
@@ -16,20 +16,25 @@ const UNFIT = '\\u0000-\\u001f\\u007f\\ud800-\\udfff'
  *  would not be stored as they are. */
 export const LINE_PATTERN = `^[^${UNFIT}]*[^\\s${UNFIT}][^${UNFIT}]*$`
 
+export const Password = Type.String({
+  minLength: BODY_LIMITS.passwordCharsMin,
+  maxLength: BODY_LIMITS.passwordCharsMax,
+  examples: ['correct horse battery'],
+})
+
+/** Of a person, or of a service that stands for one. */
+export const PersonName = Type.String({
+  minLength: 1,
+  maxLength: BODY_LIMITS.nameCharsMax,
+  pattern: LINE_PATTERN,
+  examples: ['Ada'],
+})
+
 export const RegisterBody = Type.Object(
   {
     email: Email,
-    password: Type.String({
-      minLength: BODY_LIMITS.passwordCharsMin,
-      maxLength: BODY_LIMITS.passwordCharsMax,
-      examples: ['correct horse battery'],
-    }),
-    name: Type.String({
-      minLength: 1,
-      maxLength: BODY_LIMITS.nameCharsMax,
-      pattern: LINE_PATTERN,
-      examples: ['Ada'],
-    }),
+    password: Password,
+    name: PersonName,
     role: Type.Optional(choice(ROLES, { default: 'viewer' })),
   },
   { title: 'RegisterBody' },
@@ -70,7 +75,7 @@ export type RegisteredUser = Static<typeof RegisteredUser>
 export const Me = Type.Object(
   {
     id: Type.String(),
-    email: Type.String(),
+    email: orNull(Type.String({ description: 'Null for an API key' })),
     name: Type.String(),
     role: choice(ROLES),
     groups: Type.Array(Type.String(), { description: 'Group subtrees; empty is everything' }),
@@ -125,4 +130,16 @@ export const SocketTicket = Type.Object(
     expires_in: Type.Integer({ minimum: 1, description: 'Seconds' }),
   },
   { title: 'SocketTicket' },
+)
+
+export const JsonWebKeys = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object(
+        { kty: Type.String(), use: choice(['sig']), alg: choice(['RS256', 'EdDSA']), kid: Type.String() },
+        { title: 'JsonWebKey', description: 'RFC 7517; with the members of its kind' },
+      ),
+    ),
+  },
+  { title: 'JsonWebKeys' },
 )

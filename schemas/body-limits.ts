@@ -41,6 +41,7 @@ export const BODY_LIMITS = {
   emailCharsMax: 254,
   passwordCharsMin: 8,
   passwordCharsMax: 256,
+  groupsPerUserMax: 100,
   refreshTokenCharsMax: 256,
   deviceTokenHoursMax: 8_760,
   deviceTokenHoursDefault: 24,

@@ -56,6 +56,16 @@ export const REFUSALS = {
     title: 'It cannot move to that status',
     advice: 'Read it again: `allowed` names where it can move from where it is.',
   },
+  LAST_ADMIN: {
+    status: 409,
+    title: 'The last admin has to stay one',
+    advice: 'Make another user an admin first, or enable one.',
+  },
+  LIMIT_REACHED: {
+    status: 409,
+    title: 'There can be no more of these',
+    advice: 'Delete some that are not used any more: `limit` says how many there may be.',
+  },
   DEVICE_DECOMMISSIONED: {
     status: 409,
     title: 'The device is decommissioned',

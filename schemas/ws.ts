@@ -71,11 +71,13 @@ export type ServerFrame =
       readonly type: 'auth_ok'
       readonly user: {
         readonly id: string
-        readonly email: string
+        /** Null for an API key. */
+        readonly email: string | null
         readonly name: string
         readonly role: Role
       }
-      readonly expires_at: string
+      /** Null: never. */
+      readonly expires_at: string | null
     }
   | { readonly type: 'token_expiring'; readonly in: number }
   | { readonly type: 'subscribed' | 'unsubscribed'; readonly id: string }

@@ -1,23 +1,20 @@
 // Accounts: who may register, who is logged in, how a login is renewed and ended. Knows no HTTP.
-import type { Clock } from '../../engine/ports/clock.ts'
-import type { User, Users } from '../../engine/ports/users.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Added, User } from '../../engine/ports/users.ts'
 import type { RegisterBody } from '../../schemas/auth.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 import { type Refusal, refused } from '../http/answer.ts'
-import type { Ids } from '../ids.ts'
 import type { Registration } from '../settings.ts'
+import { type AccountEdits, createAccountEdits } from './account-edits.ts'
+import type { Caller } from './caller.ts'
 import { LoginLimiter } from './login-limiter.ts'
-import { createLogins } from './logins.ts'
-import type { Passwords } from './passwords.ts'
-import type { Tokens } from './tokens.ts'
+import { createLogins, type LoginsOptions } from './logins.ts'
+import { normalEmail } from './normal-email.ts'
+import { hashingBusy, type Passwords } from './passwords.ts'
 
-export interface AccountsOptions {
-  readonly users: Users
+export interface AccountsOptions extends LoginsOptions {
   readonly passwords: Passwords
-  readonly tokens: Tokens
-  readonly ids: Ids
-  readonly clock: Clock
   readonly registration: Registration
 }
 
@@ -28,11 +25,11 @@ export interface LoggedIn {
   readonly refreshToken: string
 }
 
-export interface Accounts {
+export interface Accounts extends AccountEdits {
   /** `caller` is whoever's bearer token came along; asked only when the mode needs one. */
   register(
     body: RegisterBody,
-    caller: () => Promise<User | Refusal | undefined>,
+    caller: () => Promise<Caller | Refusal | undefined>,
   ): Promise<{ readonly kind: 'registered'; readonly user: User } | Refusal>
   login(about: {
     readonly email: string
@@ -41,54 +38,61 @@ export interface Accounts {
   }): Promise<LoggedIn | Refusal>
   refresh(refreshToken: string): Promise<LoggedIn | Refusal>
   /** Ends one login, or all of the user's if no refresh token is named. */
-  logout(user: User, refreshToken: string | undefined): Promise<void>
+  logout(userId: UserId, refreshToken: string | undefined): Promise<void>
 }
 
 export function createAccounts(options: AccountsOptions): Accounts {
   const { users, passwords, clock } = options
   const logins = createLogins(options)
   const limiter = new LoginLimiter(clock)
+  const edits = createAccountEdits({ ...options, limiter })
   return {
+    ...edits,
+
     async register(body, caller) {
       const role = await roleOfNewUser(options, body, caller)
       if (role.kind === 'refused') return role
       const email = normalEmail(body.email)
-      if (users.getByEmail(email) !== undefined) return emailTaken()
+      if (users.getByEmail(email) !== undefined) return notAdded('email_taken')
       const passwordHash = await passwords.hash(body.password)
-      if (passwordHash === 'busy') return busy()
+      if (passwordHash === 'busy') return hashingBusy()
       const user = newUser(options, { ...body, email, role: role.role, passwordHash })
-      if (await users.put(user, { onlyIfNone: role.onlyIfNone })) return { kind: 'registered', user }
-      return role.onlyIfNone && users.count() > 0 ? registrationLocked() : emailTaken()
+      const added = await users.add(user, { onlyIfNone: role.onlyIfNone })
+      return added === 'added' ? { kind: 'registered', user } : notAdded(added)
     },
 
     async login({ email, password, ip }) {
       const key = `${ip} ${normalEmail(email)}`
-      const waitSec = limiter.take(key)
-      if (waitSec > 0)
-        return refused('RATE_LIMIT_EXCEEDED', {
-          message: 'too many login attempts',
-          retry_after_sec: waitSec,
-        })
+      const limited = limiter.refuse(key)
+      if (limited !== undefined) return limited
       const user = users.getByEmail(normalEmail(email))
-      const right = await passwords.verify(password, user?.passwordHash)
-      if (right === 'busy') return busy()
-      // The record may have changed while the password was hashed.
-      const current = user === undefined ? undefined : users.get(user.id)
-      if (!right || current === undefined || current.disabled || current.passwordHash !== user?.passwordHash)
-        return refused('INVALID_CREDENTIALS')
+      const isRight = await passwords.verify(password, user?.passwordHash)
+      if (isRight === 'busy') return hashingBusy()
+      const proven = isRight && user !== undefined ? await noteLogin(options, user) : undefined
+      if (proven === undefined) return refused('INVALID_CREDENTIALS')
       limiter.giveBack(key)
-      await users.put({ ...current, lastLoginAt: clock.now() })
-      return await logins.open(current)
+      return await logins.open(proven.user, proven.at)
     },
 
     refresh: (refreshToken) => logins.renew(refreshToken),
-    logout: (user, refreshToken) => logins.end(user, refreshToken),
+
+    async logout(userId, refreshToken) {
+      if (refreshToken === undefined) await edits.revoke(userId)
+      else await logins.end(userId, refreshToken)
+    },
   }
 }
 
-/** Whitespace around an address is a slip; letter case has no meaning. */
-export function normalEmail(email: string): string {
-  return email.trim().toLowerCase()
+/** Undefined if the record has changed while the password was hashed, so that it proves nothing any more. */
+async function noteLogin({ users, clock }: AccountsOptions, { id, passwordHash }: User) {
+  const proven: { at: Millis | undefined } = { at: undefined }
+  const edited = await users.edit(id, (user) => {
+    if (user.disabled || user.passwordHash !== passwordHash) return user
+    proven.at = Millis(Math.max(clock.now(), user.tokensValidFrom))
+    return { ...user, lastLoginAt: proven.at }
+  })
+  const { at } = proven
+  return edited.kind === 'kept' || at === undefined ? undefined : { user: edited.user, at }
 }
 
 type NewRole = { readonly kind: 'role'; readonly role: Role; readonly onlyIfNone: boolean } | Refusal
@@ -97,18 +101,18 @@ type NewRole = { readonly kind: 'role'; readonly role: Role; readonly onlyIfNone
 async function roleOfNewUser(
   { users, registration }: AccountsOptions,
   { role = 'viewer' }: RegisterBody,
-  caller: () => Promise<User | Refusal | undefined>,
+  caller: () => Promise<Caller | Refusal | undefined>,
 ): Promise<NewRole> {
   if (registration === 'open') return { kind: 'role', role, onlyIfNone: false }
   if (registration === 'bootstrap' && users.count() === 0)
     return { kind: 'role', role: 'admin', onlyIfNone: true }
   const user = await caller()
   if (user !== undefined && 'kind' in user) return user
-  return user?.role === 'admin' ? { kind: 'role', role, onlyIfNone: false } : registrationLocked()
+  return user?.role === 'admin' ? { kind: 'role', role, onlyIfNone: false } : notAdded('not_the_first')
 }
 
 export function newUser(
-  { ids, clock }: { readonly ids: Ids; readonly clock: Clock },
+  { ids, clock }: Pick<AccountsOptions, 'ids' | 'clock'>,
   about: Pick<User, 'email' | 'name' | 'role' | 'passwordHash'>,
 ): User {
   const now = clock.now()
@@ -126,7 +130,13 @@ export function newUser(
   }
 }
 
-const emailTaken = () => refused('ALREADY_EXISTS', { message: 'there is a user with this e-mail' })
-const registrationLocked = () =>
-  refused('REGISTRATION_LOCKED', { message: 'an admin has to register new users' })
-const busy = () => refused('RATE_LIMIT_EXCEEDED', { message: 'too many logins at once', retry_after_sec: 1 })
+function notAdded(why: Exclude<Added, 'added'>): Refusal {
+  if (why === 'not_the_first')
+    return refused('REGISTRATION_LOCKED', { message: 'an admin has to register new users' })
+  if (why === 'full')
+    return refused('LIMIT_REACHED', {
+      message: `there are ${LIMITS.usersMax} users; delete some first`,
+      limit: LIMITS.usersMax,
+    })
+  return refused('ALREADY_EXISTS', { message: 'there is a user with this e-mail' })
+}

@@ -1,28 +1,62 @@
-// From a bearer token to the user behind it, for REST and /ws alike.
-import type { User, Users } from '../../engine/ports/users.ts'
+// From a bearer token to the caller behind it, for REST and /ws alike.
+import { LIMITS } from '../../engine/limits.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import type { Users } from '../../engine/ports/users.ts'
 import type { Millis } from '../../schemas/ids.ts'
 import { type Refusal, refused } from '../http/answer.ts'
-import type { Tokens } from './tokens.ts'
+import { type ApiKeys, isApiKey } from './api-keys.ts'
+import type { Caller } from './caller.ts'
+import type { AccessClaims, Tokens } from './tokens.ts'
 
 export type Authenticated =
-  | { readonly kind: 'user'; readonly user: User; readonly expiresAt: Millis }
+  | {
+      readonly kind: 'user'
+      readonly user: Caller
+      /** Undefined: never. */
+      readonly expiresAt: Millis | undefined
+      /** The caller as of now, for what lasts; undefined once the token is void. */
+      current(): Caller | undefined
+    }
   | Refusal
 
 export type Authenticate = (token: string) => Promise<Authenticated>
 
-/** Role and groups are read from the user's record each time: a demotion counts at once. */
-export function createAuthenticate({ tokens, users }: { tokens: Tokens; users: Users }): Authenticate {
-  return async (token) => {
-    const verified = await tokens.verifyAccess(token)
-    if (verified.kind === 'void') {
-      if (verified.why === 'expired')
-        return refused('TOKEN_EXPIRED', { message: 'refresh it, or log in again' })
-      return refused('UNAUTHENTICATED', { message: 'the token is not valid' })
-    }
-    const { userId, issuedAt, expiresAt } = verified.claims
+export interface AuthenticateOptions {
+  readonly tokens: Pick<Tokens, 'verifyAccess'>
+  readonly apiKeys: Pick<ApiKeys, 'find'>
+  readonly users: Pick<Users, 'get' | 'hasFamily'>
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/** Role and groups are read from the record each time: a demotion counts at once. */
+export function createAuthenticate({ tokens, apiKeys, users, clock }: AuthenticateOptions): Authenticate {
+  const userOf = ({ userId, issuedAt, login }: AccessClaims): Caller | undefined => {
     const user = users.get(userId)
-    if (user === undefined || user.disabled || issuedAt < user.tokensValidFrom)
-      return refused('UNAUTHENTICATED', { message: 'the token is no longer valid' })
-    return { kind: 'user', user, expiresAt }
+    if (user === undefined || user.disabled || issuedAt < user.tokensValidFrom) return undefined
+    // One from the future is honest only if the clock was set back since its user's tokens became valid.
+    if (issuedAt > Math.max(clock.now() + LIMITS.clockLeewayMs, user.tokensValidFrom)) return undefined
+    return login === undefined || users.hasFamily(login) ? user : undefined
+  }
+  const admitted = (current: () => Caller | undefined, expiresAt: Millis | undefined): Authenticated => {
+    const user = current()
+    if (user === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
+    return { kind: 'user', user, expiresAt, current }
+  }
+  return async (token) => {
+    if (isApiKey(token)) {
+      const key = apiKeys.find(token)
+      if (key === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
+      if (key.expiresAt !== undefined && key.expiresAt <= clock.now())
+        return refused('TOKEN_EXPIRED', { message: 'the API key has expired; ask an admin for another' })
+      return admitted(key.current, key.expiresAt)
+    }
+    const verified = await tokens.verifyAccess(token)
+    if (verified.kind === 'valid') return admitted(() => userOf(verified.claims), verified.claims.expiresAt)
+    if (verified.why === 'expired')
+      return refused('TOKEN_EXPIRED', { message: 'refresh it, or log in again' })
+    return refused('UNAUTHENTICATED', { message: NOT_VALID })
   }
 }
+
+/** The same whatever is wrong: why a token is refused is nobody's business. */
+const NOT_VALID = 'the token is not valid'

@@ -4,7 +4,8 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import type { Ids } from '../ids.ts'
 import type { Settings } from '../settings.ts'
-import { newUser, normalEmail } from './accounts.ts'
+import { newUser } from './accounts.ts'
+import { normalEmail } from './normal-email.ts'
 import type { Passwords } from './passwords.ts'
 
 const EMAIL = 'admin@fleet.local'
@@ -34,6 +35,6 @@ export async function createFirstAdmin(options: {
   if (passwordHash === 'busy') throw new Error('the first admin is made before anyone else can log in')
   const email = normalEmail(adminEmail ?? EMAIL)
   const user = newUser(options, { email, name: 'Admin', role: 'admin', passwordHash })
-  const made = await users.put(user, { onlyIfNone: true })
-  return made ? { email, generatedPassword } : undefined
+  const added = await users.add(user, { onlyIfNone: true })
+  return added === 'added' ? { email, generatedPassword } : undefined
 }

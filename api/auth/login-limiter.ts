@@ -1,6 +1,7 @@
 // How often one address may try one e-mail: a bucket of attempts that refills evenly. A right password costs nothing.
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
+import { type Refusal, refused } from '../http/answer.ts'
 
 interface Attempts {
   left: number
@@ -18,16 +19,16 @@ export class LoginLimiter {
     this.#clock = clock
   }
 
-  /** 0 if the attempt may be made, else the seconds to wait. */
-  take(key: string): number {
+  /** Undefined if the attempt may be made. */
+  refuse(key: string): Refusal | undefined {
     const now = this.#clock.ticks()
     const known = this.#keys.get(key)
     const left = known === undefined ? LIMITS.loginsPerMinuteMax : refilled(known, now)
-    if (left < 1) return Math.max(1, Math.ceil(((1 - left) * REFILL_MS) / 1000))
+    if (left < 1) return tooMany(Math.max(1, Math.ceil(((1 - left) * REFILL_MS) / 1000)))
     this.#keys.delete(key)
     this.#keys.set(key, { left: left - 1, at: now })
     this.#evict()
-    return 0
+    return undefined
   }
 
   giveBack(key: string): void {
@@ -45,4 +46,11 @@ export class LoginLimiter {
 
 function refilled({ left, at }: Attempts, now: number): number {
   return Math.min(LIMITS.loginsPerMinuteMax, left + (now - at) / REFILL_MS)
+}
+
+function tooMany(waitSec: number): Refusal {
+  return refused('RATE_LIMIT_EXCEEDED', {
+    message: 'too many passwords were tried',
+    retry_after_sec: waitSec,
+  })
 }

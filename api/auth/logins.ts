@@ -1,75 +1,137 @@
 // Logins that may be renewed: a refresh token of 256 random bits, of which only the SHA-256 is kept.
-import { createHash, randomBytes } from 'node:crypto'
+//
+// L1. What a token proves, it proves as of a moment in the users' own order (`at`): whatever is revoked after it
+//     voids what is issued for it, however long the signing takes.
+// L2. With rotation, a token is followed by one other. Whoever repeats a renewal within the leeway gets the same
+//     one; later, the token is in two hands, and its login ends.
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
-import { Millis } from '../../schemas/ids.ts'
+import { Millis, type UserId } from '../../schemas/ids.ts'
 import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
+import type { Logger } from '../logging.ts'
 import type { LoggedIn } from './accounts.ts'
+import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
 
 const SECRET_BYTES = 32
 const PREFIX = 'rt_'
 
-export interface Logins {
-  open(user: User): Promise<LoggedIn>
-  renew(refreshToken: string): Promise<LoggedIn | Refusal>
-  end(user: User, refreshToken: string | undefined): Promise<void>
-}
-
-export function createLogins(options: {
+export interface LoginsOptions {
   readonly users: Users
-  readonly tokens: Tokens
+  readonly tokens: Pick<Tokens, 'issueAccess'>
   readonly ids: Ids
   readonly clock: Clock
-}): Logins {
-  const { users, tokens, ids, clock } = options
+  readonly refreshRotation: boolean
+  readonly revocations: Revocations
+  readonly logger: Logger
+}
 
-  async function loggedIn(user: User, refreshToken: string): Promise<LoggedIn> {
-    const { token } = await tokens.issueAccess({ userId: user.id, validFrom: user.tokensValidFrom })
-    return { kind: 'logged_in', userId: user.id, accessToken: token, refreshToken }
+export interface Logins {
+  /** `at` is when the user proved who they are. */
+  open(user: User, at: Millis): Promise<LoggedIn>
+  renew(refreshToken: string): Promise<LoggedIn | Refusal>
+  end(userId: UserId, refreshToken: string): Promise<void>
+}
+
+export function createLogins(options: LoginsOptions): Logins {
+  const { users, tokens, ids, clock, refreshRotation, revocations, logger } = options
+
+  async function loggedIn(grant: RefreshGrant, refreshToken: string, at: Millis): Promise<LoggedIn> {
+    const { userId, family: login } = grant
+    const { token } = await tokens.issueAccess({ userId, login, at })
+    return { kind: 'logged_in', userId, accessToken: token, refreshToken }
+  }
+
+  function renewed(grant: RefreshGrant, refreshToken: string, at: Millis): Renewed {
+    if (grant.replaced !== undefined) return { grant }
+    if (!refreshRotation)
+      return { grant: at - grant.usedAt < LIMITS.refreshTouchMs ? grant : { ...grant, usedAt: at } }
+    const seed = randomBytes(SECRET_BYTES).toString('base64url')
+    const tokenHash = hashOf(successorOf(refreshToken, seed))
+    const successor: RefreshGrant = { ...grant, tokenHash, usedAt: at }
+    return { grant: { ...grant, usedAt: at, replaced: { at, seed } }, successor }
+  }
+
+  async function endStolen({ userId, family }: RefreshGrant): Promise<void> {
+    logger.warn(
+      { user_id: userId, login: family },
+      'a refresh token came back after its successor: its login is ended',
+    )
+    await users.dropFamily(family)
+    revocations.tell(userId)
   }
 
   return {
-    async open(user) {
+    async open(user, at) {
       const refreshToken = `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64url')}`
-      const now = clock.now()
-      await users.putGrant({
+      const grant: RefreshGrant = {
         tokenHash: hashOf(refreshToken),
         userId: user.id,
         family: ids.next('fam_'),
-        createdAt: now,
-        usedAt: now,
-        expiresAt: Millis(now + LIMITS.refreshAbsoluteMs),
-      })
-      return await loggedIn(user, refreshToken)
+        createdAt: at,
+        usedAt: at,
+        expiresAt: Millis(at + LIMITS.refreshAbsoluteMs),
+      }
+      await users.putGrant(grant)
+      return await loggedIn(grant, refreshToken, at)
     },
 
     async renew(refreshToken) {
-      const grant = users.getGrant(hashOf(refreshToken))
-      const user = grant === undefined ? undefined : users.get(grant.userId)
-      const now = clock.now()
-      if (grant === undefined || user === undefined || user.disabled)
-        return refused('UNAUTHENTICATED', { message: 'the refresh token is not valid' })
-      if (!isAlive(grant, now))
-        return refused('TOKEN_EXPIRED', { message: 'the login is too old; log in again' })
-      // No await since the grant was read: a logout cannot be undone by this write.
-      if (now - grant.usedAt >= LIMITS.refreshTouchMs) await users.putGrant({ ...grant, usedAt: now })
-      return await loggedIn(user, refreshToken)
+      const found: { verdict: Verdict; at: Millis } = { verdict: 'void', at: clock.now() }
+      const grant = await users.editGrant(hashOf(refreshToken), (before) => {
+        const user = users.get(before.userId)
+        found.at = Millis(Math.max(clock.now(), user?.tokensValidFrom ?? 0))
+        found.verdict = judge(before, user, found.at)
+        return found.verdict === 'alive' ? renewed(before, refreshToken, found.at) : { grant: before }
+      })
+      if (grant === undefined) return refusalOf('void')
+      if (found.verdict === 'reused') await endStolen(grant)
+      return found.verdict === 'alive'
+        ? await loggedIn(grant, tokenOf(grant, refreshToken), found.at)
+        : refusalOf(found.verdict)
     },
 
-    async end(user, refreshToken) {
-      if (refreshToken === undefined) return await users.dropGrants({ userId: user.id })
+    async end(userId, refreshToken) {
       const grant = users.getGrant(hashOf(refreshToken))
       // Somebody else's token is nothing to this user, and no error: it tells nothing about it.
-      if (grant?.userId === user.id) await users.dropGrants({ family: grant.family })
+      if (grant?.userId !== userId) return
+      await users.dropFamily(grant.family)
+      revocations.tell(userId)
     },
   }
 }
 
-function isAlive({ usedAt, expiresAt }: RefreshGrant, now: Millis): boolean {
-  return now < expiresAt && now < usedAt + LIMITS.refreshIdleMs
+interface Renewed {
+  readonly grant: RefreshGrant
+  readonly successor?: RefreshGrant
+}
+type Verdict = 'alive' | 'void' | 'expired' | 'reused'
+
+function judge(grant: RefreshGrant, user: User | undefined, at: Millis): Verdict {
+  if (user === undefined || user.disabled || grant.createdAt < user.tokensValidFrom) return 'void'
+  if (at >= grant.expiresAt || at >= grant.usedAt + LIMITS.refreshIdleMs) return 'expired'
+  // by L2
+  const { replaced } = grant
+  return replaced !== undefined && at > replaced.at + LIMITS.refreshLeewayMs ? 'reused' : 'alive'
+}
+
+function refusalOf(verdict: Exclude<Verdict, 'alive'>): Refusal {
+  return verdict === 'expired'
+    ? refused('TOKEN_EXPIRED', { message: 'the login is too old; log in again' })
+    : refused('UNAUTHENTICATED', { message: 'the refresh token is not valid; log in again' })
+}
+
+/** What the holder of `refreshToken` goes on with. */
+function tokenOf({ replaced }: RefreshGrant, refreshToken: string): string {
+  return replaced === undefined ? refreshToken : successorOf(refreshToken, replaced.seed)
+}
+
+/** Needs both the token, which is not kept, and the seed, which is not told. */
+function successorOf(refreshToken: string, seed: string): string {
+  return `${PREFIX}${createHmac('sha256', refreshToken).update(seed).digest('base64url')}`
 }
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')

@@ -35,10 +35,10 @@ test('a flood of hashes waits in a bounded queue; what is over it is turned away
 test('the login limiter forgets old keys rather than grow', () => {
   const clock = new FakeClock(NOW)
   const limiter = new LoginLimiter(clock)
-  for (let i = 0; i < 10; i++) expect(limiter.take('first')).toBe(0)
-  expect(limiter.take('first')).toBe(6)
-  for (let i = 0; i < LIMITS.loginKeysMax; i++) limiter.take(`key ${i}`)
-  expect(limiter.take('first')).toBe(0)
+  for (let i = 0; i < 10; i++) expect(limiter.refuse('first')).toBeUndefined()
+  expect(limiter.refuse('first')?.detail).toMatchObject({ retry_after_sec: 6 })
+  for (let i = 0; i < LIMITS.loginKeysMax; i++) limiter.refuse(`key ${i}`)
+  expect(limiter.refuse('first')).toBeUndefined()
 })
 
 test('a scope covers its group and what lies below, at the slash', () => {

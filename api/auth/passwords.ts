@@ -1,8 +1,8 @@
 // Password hashes: argon2id, few at a time. Hashing costs 16 ms of a core and 19 MiB each, so a flood of logins
 // waits in a bounded queue and is turned away beyond it.
-import { randomBytes } from 'node:crypto'
 import { hash, verify } from '@node-rs/argon2'
 import { LIMITS } from '../../engine/limits.ts'
+import { type Refusal, refused } from '../http/answer.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string | 'busy'>
@@ -11,19 +11,22 @@ export interface Passwords {
 }
 
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-const DUMMY_BYTES = 16
+/** Of nobody's password, at the same cost. */
+const DUMMY = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-export function openPasswords(): Passwords {
+export interface Argon2 {
+  hash(password: string, cost: typeof COST): Promise<string>
+  verify(hashed: string, password: string): Promise<boolean>
+}
+
+export function openPasswords(argon2: Argon2 = { hash, verify }): Passwords {
   const queue = new HashQueue()
-  let dummy: Promise<string> | undefined
   return {
-    hash: (password) => queue.run(() => hash(normalised(password), COST)),
+    hash: (password) => queue.run(() => argon2.hash(normalised(password), COST)),
     verify: (password, hashed) =>
       queue.run(async () => {
-        if (hashed !== undefined) return await verify(hashed, normalised(password))
-        dummy ??= hash(randomBytes(DUMMY_BYTES), COST)
-        await verify(await dummy, normalised(password))
-        return false
+        const isRight = await argon2.verify(hashed ?? DUMMY, normalised(password))
+        return isRight && hashed !== undefined
       }),
   }
 }
@@ -50,3 +53,6 @@ class HashQueue {
     }
   }
 }
+
+export const hashingBusy = (): Refusal =>
+  refused('RATE_LIMIT_EXCEEDED', { message: 'too many passwords at once', retry_after_sec: 1 })

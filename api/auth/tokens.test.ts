@@ -1,15 +1,15 @@
 import { createHmac, createPublicKey, createSecretKey, generateKeyPairSync } from 'node:crypto'
-import { decodeJwt, SignJWT } from 'jose'
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import { FakeClock } from '../http/fake-engine.ts'
 import { NOW, openHarness, SECRET } from '../http/rest-harness.ts'
 import { createIds, timeOfId } from '../ids.ts'
-import { openSigningKey, type SigningKey } from './signing-key.ts'
+import type { PreviousKey, Signing } from '../settings.ts'
+import { openKeyRing } from './key-ring.ts'
 import { openTokens } from './tokens.ts'
 
 const SECOND = Math.floor(NOW / 1000)
-const secret = createSecretKey(Buffer.from(SECRET))
 const noStore = { getFact: () => undefined, putFact: async () => {} }
 
 /** A token made by hand: signed with the right secret unless told otherwise. */
@@ -116,9 +116,9 @@ describe('an access token', () => {
     const { request, token, user, engine, tokens } = await setUp()
     await engine.users.put({ ...user, tokensValidFrom: Millis(NOW + 1) })
     expect((await request('GET /api/v1/auth/me', { token })).status).toBe(401)
-    const fresh = await tokens.issueAccess({ userId: user.id, validFrom: Millis(NOW + 1) })
+    const fresh = await tokens.issueAccess({ userId: user.id, at: Millis(NOW + 1) })
     expect((await request('GET /api/v1/auth/me', { token: fresh.token })).status).toBe(200)
-    engine.users.remove(user.id)
+    engine.users.forget(user.id)
     expect((await request('GET /api/v1/auth/me', { token: fresh.token })).status).toBe(401)
   })
 
@@ -132,6 +132,8 @@ describe('an access token', () => {
 
 describe('a device token', () => {
   const issue = { deviceId: deviceId('r'), validFrom: Millis(0), ttlHours: 24 }
+  const allow = (action: string) => ({ permission: 'allow', action, topic: 'fleet/r/#' })
+  const deny = { permission: 'deny', action: 'all', topic: '#' }
 
   test('has the claims of the specification', async () => {
     const { tokens } = await setUp()
@@ -140,11 +142,23 @@ describe('a device token', () => {
       sub: 'r',
       scope: 'device',
       topics: { publish: ['fleet/r/#'], subscribe: ['fleet/r/#'] },
+      acl: [allow('publish'), allow('subscribe'), deny],
       aud: 'fleet-mqtt',
       iat: SECOND,
       exp: SECOND + 86_400,
       jti: expect.stringMatching(/^dt_/),
     })
+  })
+
+  test.each([
+    [['publish'], [allow('publish'), deny]],
+    [['subscribe'], [allow('subscribe'), deny]],
+  ] as const)('of scope %j says so in `topics` and, for EMQX, in `acl`', async (scopes, acl) => {
+    const { tokens } = await setUp()
+    const claims = decodeJwt((await tokens.issueDevice({ ...issue, scopes })).token)
+    const [scope] = scopes
+    expect(claims['topics']).toEqual({ publish: [], subscribe: [], [scope]: ['fleet/r/#'] })
+    expect(claims['acl']).toEqual(acl)
   })
 
   test('is no good expired, foreign, or as an access token', async () => {
@@ -191,20 +205,94 @@ describe('signing keys', () => {
   const clock = new FakeClock(NOW)
   const pem = (key: { export(options: { type: 'pkcs8'; format: 'pem' }): string | Buffer }) =>
     String(key.export({ type: 'pkcs8', format: 'pem' }))
+  const tokensOf = async (signing: Signing, previousKeys: readonly PreviousKey[] = []) =>
+    openTokens({ keys: await openKeyRing({ signing, previousKeys }, noStore), clock })
+  const claim = { userId: UserId('usr_1'), at: Millis(NOW) }
+  const rsa = {
+    kind: 'private_key',
+    pem: pem(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
+  } as const
+  const ed = { kind: 'private_key', pem: pem(generateKeyPairSync('ed25519').privateKey) } as const
+  const hmac = { kind: 'secret', secret: SECRET } as const
+  const other = { kind: 'secret', secret: 'another secret that is long enough, too' } as const
 
   test.each([
-    ['RS256', () => generateKeyPairSync('rsa', { modulusLength: 2048 })],
-    ['EdDSA', () => generateKeyPairSync('ed25519')],
-  ])('%s signs and verifies; its public key is no secret for HS256', async (alg, generate) => {
-    const { privateKey } = generate()
-    const key = await openSigningKey({ kind: 'private_key', pem: pem(privateKey) }, noStore)
-    expect(key.alg).toBe(alg)
-    const tokens = openTokens({ key, clock })
-    const { token } = await tokens.issueAccess({ userId: UserId('usr_1'), validFrom: Millis(0) })
+    ['RS256', rsa],
+    ['EdDSA', ed],
+  ])('%s signs and verifies; its public key is no secret for HS256', async (alg, signing) => {
+    const tokens = await tokensOf(signing)
+    const { token } = await tokens.issueAccess(claim)
+    expect(decodeProtectedHeader(token).alg).toBe(alg)
     expect(await tokens.verifyAccess(token)).toMatchObject({ kind: 'valid', claims: { userId: 'usr_1' } })
-    const publicPem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })
-    const confused = forge(decodeJwt(token), undefined, String(publicPem))
-    expect((await tokens.verifyAccess(confused)).kind).toBe('void')
+    const publicPem = createPublicKey(signing.pem).export({ type: 'spki', format: 'pem' })
+    const { kid } = decodeProtectedHeader(token)
+    for (const header of [{}, { kid }]) {
+      const confused = forge(decodeJwt(token), { alg: 'HS256', typ: 'at+jwt', ...header }, String(publicPem))
+      expect((await tokens.verifyAccess(confused)).kind).toBe('void')
+    }
+  })
+
+  test.each([
+    ['RS256', rsa],
+    ['EdDSA', ed],
+  ])(
+    '%s: whoever has the published keys can verify a token, and only with the right one',
+    async (alg, signing) => {
+      const tokens = await tokensOf(signing, [{ kind: 'pem', pem: ed.pem }, hmac])
+      const { token } = await tokens.issueDevice({
+        deviceId: deviceId('r'),
+        validFrom: Millis(0),
+        ttlHours: 1,
+      })
+      const published = createLocalJWKSet({ keys: [...tokens.publicKeys] })
+      const { payload, protectedHeader } = await jwtVerify(token, published, { currentDate: new Date(NOW) })
+      expect([payload.sub, protectedHeader.alg]).toEqual(['r', alg])
+      for (const key of tokens.publicKeys)
+        expect(
+          Object.keys(key).filter((member) => ['d', 'p', 'q', 'k', 'dp', 'dq', 'qi'].includes(member)),
+        ).toEqual([])
+    },
+  )
+
+  test('a secret publishes nothing, and its id does not tell it', async () => {
+    const tokens = await tokensOf(hmac)
+    expect(tokens.publicKeys).toEqual([])
+    const { kid } = decodeProtectedHeader((await tokens.issueAccess(claim)).token)
+    expect(kid).toMatch(/^[\w-]{16}$/)
+  })
+
+  test.each([
+    ['a secret by a secret', hmac, hmac, other],
+    ['a secret by a private key', hmac, hmac, rsa],
+    ['RSA by Ed25519', rsa, { kind: 'pem', pem: rsa.pem } as const, ed],
+    [
+      'a private key, of which the public half is kept',
+      ed,
+      { kind: 'pem', pem: String(createPublicKey(ed.pem).export({ type: 'spki', format: 'pem' })) } as const,
+      rsa,
+    ],
+  ])(
+    '%s: followed by another, old tokens count, new ones are signed by the new key',
+    async (_, before, previous, after) => {
+      const [old, now, forgotten] = [
+        await tokensOf(before),
+        await tokensOf(after, [previous]),
+        await tokensOf(after),
+      ]
+      const { token } = await old.issueAccess(claim)
+      expect((await now.verifyAccess(token)).kind).toBe('valid')
+      expect((await forgotten.verifyAccess(token)).kind).toBe('void')
+      const fresh = await now.issueAccess(claim)
+      expect((await old.verifyAccess(fresh.token)).kind).toBe('void')
+      expect((await forgotten.verifyAccess(fresh.token)).kind).toBe('valid')
+    },
+  )
+
+  test('a token that names no key, as before keys had names, counts with any of them', async () => {
+    const tokens = await tokensOf(rsa, [hmac])
+    const { token } = await (await tokensOf(hmac)).issueAccess(claim)
+    expect((await tokens.verifyAccess(forge(decodeJwt(token)))).kind).toBe('valid')
+    expect((await tokens.verifyAccess(forge(decodeJwt(token), undefined, other.secret))).kind).toBe('void')
   })
 
   test('a secret is made once and kept', async () => {
@@ -213,24 +301,24 @@ describe('signing keys', () => {
       getFact: (name: string) => facts.get(name),
       putFact: async (name: string, value: string) => void facts.set(name, value),
     }
-    const keys: SigningKey[] = [
-      await openSigningKey({ kind: 'kept' }, store),
-      await openSigningKey({ kind: 'kept' }, store),
-    ]
-    const [first, second] = keys.map((key) => openTokens({ key, clock }))
-    const issued = await first?.issueAccess({ userId: UserId('usr_1'), validFrom: Millis(0) })
-    expect((await second?.verifyAccess(issued?.token ?? ''))?.kind).toBe('valid')
+    const open = async () => {
+      const keys = await openKeyRing({ signing: { kind: 'kept' }, previousKeys: [] }, store)
+      return openTokens({ keys, clock })
+    }
+    const [first, second] = [await open(), await open()]
+    const issued = await first.issueAccess(claim)
+    expect((await second.verifyAccess(issued.token)).kind).toBe('valid')
   })
 
   test('a token signed by jose itself with our secret passes: the format is standard', async () => {
-    const tokens = openTokens({ key: { alg: 'HS256', sign: secret, verify: secret }, clock })
+    const tokens = await tokensOf(hmac)
     const token = await new SignJWT({ sub: 'usr_1' })
       .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
       .setAudience('fleet-api')
       .setIssuedAt(SECOND)
       .setExpirationTime(SECOND + 60)
       .setJti(createIds(clock).next('at_'))
-      .sign(secret)
+      .sign(createSecretKey(Buffer.from(SECRET)))
     expect((await tokens.verifyAccess(token)).kind).toBe('valid')
   })
 })

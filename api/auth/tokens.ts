@@ -5,17 +5,27 @@
 //     from one that was revoked in the same second.
 // T3. [spec: Device plane] Whoever has the key may make device tokens, of the specification's claims alone: type and
 //     audience may then be missing, but not wrong, and `iat` says when.
-import { type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from 'jose'
+// T4. An access token names its login, and is void once that has ended.
+import {
+  decodeProtectedHeader,
+  type JWK,
+  type JWTPayload,
+  errors as joseErrors,
+  jwtVerify,
+  SignJWT,
+} from 'jose'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import { TOPIC_ROOT } from '../../schemas/topics.ts'
 import { TOKEN_SCOPES, type TokenScope } from '../../schemas/vocabulary.ts'
 import { createIds, timeOfId } from '../ids.ts'
-import type { SigningKey } from './signing-key.ts'
+import type { KeyRing, TokenKey } from './key-ring.ts'
 
 export interface AccessClaims {
   readonly userId: UserId
+  /** By T4; undefined for one that no login led to. */
+  readonly login: string | undefined
   readonly issuedAt: Millis
   readonly expiresAt: Millis
 }
@@ -35,9 +45,14 @@ export interface IssuedToken {
   readonly expiresAt: Millis
 }
 export interface Tokens {
-  /** `validFrom`: never issued before it, even if the clock was set back. */
-  issueAccess(about: { readonly userId: UserId; readonly validFrom: Millis }): Promise<IssuedToken>
+  /** `at`: when the user proved who they are. */
+  issueAccess(about: {
+    readonly userId: UserId
+    readonly at: Millis
+    readonly login?: string
+  }): Promise<IssuedToken>
   verifyAccess(token: string): Promise<Verified<AccessClaims>>
+  /** `validFrom`: never issued before it, even if the clock was set back. */
   issueDevice(about: {
     readonly deviceId: DeviceId
     readonly validFrom: Millis
@@ -45,6 +60,8 @@ export interface Tokens {
     readonly scopes?: readonly TokenScope[] | undefined
   }): Promise<IssuedToken>
   verifyDevice(token: string): Promise<Verified<DeviceClaims>>
+  /** What others may verify our tokens by: none if a secret signs. */
+  readonly publicKeys: readonly JWK[]
 }
 
 const ACCESS = { typ: 'at+jwt', audience: 'fleet-api', prefix: 'at_', claims: ['jti', 'aud'] } as const
@@ -53,66 +70,67 @@ const DEVICE = { typ: 'dev+jwt', audience: 'fleet-mqtt', prefix: 'dt_', claims: 
 const PLAIN_TYPE = 'JWT'
 type Sort = typeof ACCESS | typeof DEVICE
 
-export function openTokens({ key, clock }: { readonly key: SigningKey; readonly clock: Clock }): Tokens {
+export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly clock: Clock }): Tokens {
+  const { signing } = keys
+  const believed: readonly TokenKey[] = [signing, ...keys.previous]
   const ids = createIds(clock)
   const verified = new VerifiedTokens(clock)
 
   async function issue(
     sort: Sort,
     claims: JWTPayload & { readonly sub: string },
-    life: { readonly validFrom: Millis; readonly seconds: number },
+    { issuedAt, seconds }: { readonly issuedAt: Millis; readonly seconds: number },
   ): Promise<IssuedToken> {
-    const issuedAt = Millis(Math.max(clock.now(), life.validFrom))
-    const expires = Math.floor(issuedAt / 1000) + life.seconds
+    const expires = Math.floor(issuedAt / 1000) + seconds
     const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: key.alg, typ: sort.typ })
+      .setProtectedHeader({ alg: signing.alg, typ: sort.typ, kid: signing.id })
       .setAudience(sort.audience)
       .setIssuedAt(Math.floor(issuedAt / 1000))
       .setExpirationTime(expires)
       .setJti(ids.next(sort.prefix, issuedAt))
-      .sign(key.sign)
+      .sign(signing.sign)
     return { token, expiresAt: Millis(expires * 1000) }
   }
 
   async function verify(sort: Sort, token: string): Promise<Verified<Signed>> {
     if (token.length > LIMITS.tokenCharsMax) return INVALID
-    try {
-      const { payload, protectedHeader } = await jwtVerify(token, key.verify, {
-        algorithms: [key.alg],
-        requiredClaims: ['sub', 'exp', 'iat', ...sort.claims],
-        currentDate: new Date(clock.now()),
-      })
-      return isOf(sort, payload.aud, protectedHeader.typ) ? toSigned(payload, sort) : INVALID
-    } catch (error) {
-      if (error instanceof joseErrors.JWTExpired) return EXPIRED
-      // A token is judged, not trusted: whatever is wrong with it, it is not valid.
-      return INVALID
+    let result: Verified<Signed> = INVALID
+    for (const key of candidates(believed, token)) {
+      result = await verifyBy(key, token, { sort, now: clock.now() })
+      if (result !== INVALID) break
     }
+    return result
   }
 
   return {
-    issueAccess: ({ userId, validFrom }) =>
-      issue(ACCESS, { sub: userId }, { validFrom, seconds: LIMITS.accessTokenSec }),
+    publicKeys: believed.flatMap(({ jwk }) => jwk ?? []),
+
+    issueAccess: ({ userId, at, login }) =>
+      issue(
+        ACCESS,
+        { sub: userId, ...(login === undefined ? {} : { sid: login }) },
+        {
+          issuedAt: at,
+          seconds: LIMITS.accessTokenSec,
+        },
+      ),
 
     async verifyAccess(token) {
       const known = verified.get(token)
       if (known !== undefined) return known
       const result = await verify(ACCESS, token)
       if (result.kind === 'void') return result
-      const { subject, issuedAt, expiresAt } = result.claims
-      const claims = { userId: UserId(subject), issuedAt, expiresAt }
-      verified.add(token, claims)
-      return { kind: 'valid', claims }
+      const access = toAccessClaims(result.claims)
+      if (access.kind === 'valid') verified.add(token, access.claims)
+      return access
     },
 
     issueDevice({ deviceId, validFrom, ttlHours, scopes = TOKEN_SCOPES }) {
       const filters = (scope: TokenScope) => (scopes.includes(scope) ? [ownFilter(deviceId)] : [])
       const topics = { publish: filters('publish'), subscribe: filters('subscribe') }
-      return issue(
-        DEVICE,
-        { sub: deviceId, scope: 'device', topics },
-        { validFrom, seconds: ttlHours * 3600 },
-      )
+      const claims = { sub: deviceId, scope: 'device', topics, acl: aclOf(topics) }
+      const issuedAt = Millis(Math.max(clock.now(), validFrom))
+      return issue(DEVICE, claims, { issuedAt, seconds: ttlHours * 3600 })
     },
 
     async verifyDevice(token) {
@@ -125,6 +143,21 @@ export function openTokens({ key, clock }: { readonly key: SigningKey; readonly 
 /** The topic filter of a device's whole namespace. */
 export const ownFilter = (deviceId: DeviceId): string => `${TOPIC_ROOT}/${deviceId}/#`
 
+interface Topics {
+  readonly publish: readonly string[]
+  readonly subscribe: readonly string[]
+}
+
+/** The same rights for EMQX. It goes on to its own rules after a list without a match: the last entry stops it. */
+function aclOf({ publish, subscribe }: Topics) {
+  const allowed = (action: string) => (topic: string) => ({ permission: 'allow', action, topic })
+  return [
+    ...publish.map(allowed('publish')),
+    ...subscribe.map(allowed('subscribe')),
+    { permission: 'deny', action: 'all', topic: '#' },
+  ]
+}
+
 interface Signed {
   readonly subject: string
   readonly issuedAt: Millis
@@ -133,6 +166,36 @@ interface Signed {
 }
 const INVALID = { kind: 'void', why: 'invalid' } as const
 const EXPIRED = { kind: 'void', why: 'expired' } as const
+
+/** Those the token may be signed with. A broker's or another maker's need not say which. */
+function candidates(keys: readonly TokenKey[], token: string): readonly TokenKey[] {
+  try {
+    const { kid } = decodeProtectedHeader(token)
+    return kid === undefined ? keys : keys.filter(({ id }) => id === kid)
+  } catch {
+    // No token at all.
+    return []
+  }
+}
+
+async function verifyBy(
+  key: TokenKey,
+  token: string,
+  { sort, now }: { readonly sort: Sort; readonly now: Millis },
+): Promise<Verified<Signed>> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, key.verify, {
+      algorithms: [key.alg],
+      requiredClaims: ['sub', 'exp', 'iat', ...sort.claims],
+      currentDate: new Date(now),
+    })
+    return isOf(sort, payload.aud, protectedHeader.typ) ? toSigned(payload, sort) : INVALID
+  } catch (error) {
+    if (error instanceof joseErrors.JWTExpired) return EXPIRED
+    // A token is judged, not trusted: whatever is wrong with it, it is not valid.
+    return INVALID
+  }
+}
 
 /** By T1 and T3. */
 function isOf(sort: Sort, audience: JWTPayload['aud'], type: string | undefined): boolean {
@@ -151,6 +214,15 @@ function toSigned(payload: JWTPayload, sort: Sort): Verified<Signed> {
   const issuedAt = made ?? (sort === DEVICE ? Millis(iat * 1000 + 999) : undefined)
   if (issuedAt === undefined) return INVALID
   return { kind: 'valid', claims: { subject: sub, issuedAt, expiresAt: Millis(exp * 1000), payload } }
+}
+
+function toAccessClaims({ subject, issuedAt, expiresAt, payload }: Signed): Verified<AccessClaims> {
+  const { sid: login } = payload
+  // Ours never live longer, and the whole seconds of `iat` are the earlier ones.
+  const lives = expiresAt - Math.floor(issuedAt / 1000) * 1000
+  const isOurs = login === undefined || typeof login === 'string'
+  if (subject === '' || !isOurs || lives > LIMITS.accessTokenSec * 1000) return INVALID
+  return { kind: 'valid', claims: { userId: UserId(subject), login, issuedAt, expiresAt } }
 }
 
 function toDeviceClaims({ subject, issuedAt, expiresAt, payload }: Signed): Verified<DeviceClaims> {

@@ -10,10 +10,10 @@ import Fastify, {
 } from 'fastify'
 import { Type } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
-import type { User } from '../../engine/ports/users.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { API } from '../../schemas/operation.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
 import { type Answer, refused } from './answer.ts'
@@ -46,7 +46,7 @@ export interface AppOptions {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    caller: User | undefined
+    caller: Caller | undefined
     /** Of the problem that is the answer. */
     refusal: RefusalCode | undefined
     noted: JsonObject | undefined

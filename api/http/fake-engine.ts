@@ -1,4 +1,6 @@
 // An engine in memory for tests of the API: the real device actor, no log, no shards, no time of its own.
+import { Directory } from '../../engine/adapters/users/directory.ts'
+import { MemoryUsers } from '../../engine/adapters/users/memory.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceEvent, DeviceRequest, Effect } from '../../engine/domain/device/events.ts'
 import type { Device } from '../../engine/domain/device/record.ts'
@@ -11,7 +13,7 @@ import { Fault } from '../../engine/ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
 import type { DeadLetter, DeviceFilter, Store } from '../../engine/ports/store.ts'
 import type { Bucket, BucketQuery } from '../../engine/ports/telemetry.ts'
-import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
+import type { User } from '../../engine/ports/users.ts'
 import type { CommandId, DeviceId, UserId } from '../../schemas/ids.ts'
 import { Millis } from '../../schemas/ids.ts'
 import { FakeOrders } from './fake-orders.ts'
@@ -198,51 +200,25 @@ export class FakeEngine implements Engine {
   }
 }
 
-class FakeUsers implements Users {
-  readonly #users = new Map<UserId, User>()
-  readonly #grants = new Map<string, RefreshGrant>()
-  readonly #fault: () => Fault | undefined
+class FakeUsers extends MemoryUsers {
+  readonly #people: Directory
 
-  constructor(fault: () => Fault | undefined) {
-    this.#fault = fault
+  constructor(fault: () => Fault | undefined, people = new Directory()) {
+    super(people, async () => {
+      const failure = fault()
+      if (failure !== undefined) throw failure
+    })
+    this.#people = people
   }
 
-  get = (id: UserId) => this.#users.get(id)
-  getByEmail = (email: string) => this.list().find((user) => user.email === email)
-  count = () => this.#users.size
-  list = () => [...this.#users.values()]
-
-  async put(user: User, { onlyIfNone = false } = {}): Promise<boolean> {
-    this.#failIfBroken()
-    const holder = this.getByEmail(user.email)
-    if ((holder !== undefined && holder.id !== user.id) || (onlyIfNone && this.count() > 0)) return false
-    this.#users.set(user.id, user)
-    return true
+  /** As it is, whatever is true of it. */
+  async put(user: User): Promise<void> {
+    this.#people.put(user)
   }
 
-  /** Only tests delete people. */
-  remove(id: UserId): void {
-    this.#users.delete(id)
-  }
-
-  async putGrant(grant: RefreshGrant): Promise<void> {
-    this.#failIfBroken()
-    this.#grants.set(grant.tokenHash, grant)
-  }
-
-  getGrant = (tokenHash: string) => this.#grants.get(tokenHash)
-
-  async dropGrants(which: { readonly userId: UserId } | { readonly family: string }): Promise<void> {
-    this.#failIfBroken()
-    for (const [hash, grant] of this.#grants) {
-      const isMeant = 'userId' in which ? grant.userId === which.userId : grant.family === which.family
-      if (isMeant) this.#grants.delete(hash)
-    }
-  }
-
-  #failIfBroken(): void {
-    const fault = this.#fault()
-    if (fault !== undefined) throw fault
+  /** Whoever it is, the last admin too. */
+  forget(id: UserId): void {
+    this.#people.remove(id)
   }
 }
 

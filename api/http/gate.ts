@@ -1,7 +1,7 @@
 // Who gets through to a handler: the caller, their role and their groups, by what the operation says of itself.
 import type { FastifyRequest } from 'fastify'
-import type { User } from '../../engine/ports/users.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
+import type { Caller } from '../auth/caller.ts'
 import { noSuchDevice, visibleId } from '../routes/device-answers.ts'
 import { type Refusal, refused } from './answer.ts'
 import type { Route } from './route.ts'
@@ -45,7 +45,7 @@ export function bearerOf(authorization: string | undefined): string | undefined 
   return scheme.toLowerCase() === 'bearer' && token !== '' && more === undefined ? token : undefined
 }
 
-function isInSight({ params }: FastifyRequest, user: User, { engine }: Services): boolean {
+function isInSight({ params }: FastifyRequest, user: Caller, { engine }: Services): boolean {
   // Operations of this scope have the parameter in their path; a test holds them to it.
   const { device_id: text } = params as { readonly device_id: string }
   return visibleId(engine, text, user) !== undefined

@@ -1,4 +1,4 @@
-// Reads an ISO 8601 instant from a query. Without a zone it is UTC; a date alone is its midnight.
+// Reads an ISO 8601 instant from a query or body. Without a zone it is UTC; a date alone is its midnight.
 import { Millis } from '../../schemas/ids.ts'
 import { invalid, type Refusal } from './answer.ts'
 
@@ -6,7 +6,7 @@ const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?)?$/
 
 /** Undefined for text that is no such instant, 30 February included. */
-function parseInstant(text: string): Millis | undefined {
+export function parseInstant(text: string): Millis | undefined {
   // A `+` of the zone that was not percent-encoded arrives as a blank.
   const found = ISO.exec(text.trim().replace(/ (?=\d{2}:?\d{2}$)(?<=:\d{2}.* )/, '+'))
   if (found === null) return undefined

@@ -21,9 +21,18 @@ async function start(httpPort = 0) {
   const http = await openHttp({
     engine,
     clock,
-    tokens: openTokens({ key: { alg: 'HS256', sign: key, verify: key }, clock }),
+    tokens: openTokens({
+      keys: { signing: { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined }, previous: [] },
+      clock,
+    }),
     passwords: openPasswords(),
-    settings: { host: '127.0.0.1', httpPort, registration: 'open', heartbeatTimeoutMs: 60_000 },
+    settings: {
+      host: '127.0.0.1',
+      httpPort,
+      registration: 'open',
+      refreshRotation: false,
+      heartbeatTimeoutMs: 60_000,
+    },
     logger: silentLogger,
     version: '1.2.3',
   })

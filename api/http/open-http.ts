@@ -8,8 +8,10 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
 import { createAccounts } from '../auth/accounts.ts'
+import { createApiKeys } from '../auth/api-keys.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import type { Passwords } from '../auth/passwords.ts'
+import { Revocations } from '../auth/revocations.ts'
 import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { createIds } from '../ids.ts'
@@ -22,7 +24,10 @@ import type { Services } from './services.ts'
 
 export interface HttpOptions {
   readonly engine: Engine
-  readonly settings: Pick<Settings, 'host' | 'httpPort' | 'registration' | 'heartbeatTimeoutMs'>
+  readonly settings: Pick<
+    Settings,
+    'host' | 'httpPort' | 'registration' | 'refreshRotation' | 'heartbeatTimeoutMs'
+  >
   readonly tokens: Tokens
   readonly passwords: Passwords
   readonly logger: Logger
@@ -43,6 +48,7 @@ export interface HttpServer {
   readonly authenticate: Authenticate
   /** For `/ws?ticket=`. */
   readonly redeemTicket: Tickets['redeem']
+  readonly revocations: Revocations
   /** Until then `/readyz` says 503. */
   setReady(): void
   /** From now on `/readyz` says 503 and connections are closed after their answer. */
@@ -53,15 +59,19 @@ export interface HttpServer {
 
 /** Everything but listening: what tests inject requests into. */
 export function createHttp(options: HttpOptions) {
-  const { engine, settings, tokens, passwords, clock, version } = options
+  const { engine, settings, tokens, clock, version } = options
   const ids = createIds(clock)
-  const authenticate = createAuthenticate({ tokens, users: engine.users })
-  const { registration, heartbeatTimeoutMs } = settings
+  const { users } = engine
+  const { heartbeatTimeoutMs } = settings
+  const revocations = new Revocations()
+  const apiKeys = createApiKeys({ users, ids, clock, revocations })
+  const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
   const defined: DeviceTypes = options.customTypes ?? new Map()
   const tickets = new Tickets(authenticate, clock)
   const services: Services = {
     engine,
-    accounts: createAccounts({ users: engine.users, passwords, tokens, ids, clock, registration }),
+    accounts: createAccounts({ ...options, ...settings, users, ids, revocations }),
+    apiKeys,
     authenticate,
     tokens,
     tickets,
@@ -84,6 +94,7 @@ export function createHttp(options: HttpOptions) {
     routes,
     authenticate,
     tickets,
+    revocations,
     move(next: Partial<Phase>) {
       phase = { ...phase, ...next }
     },
@@ -91,7 +102,7 @@ export function createHttp(options: HttpOptions) {
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { app, authenticate, tickets, move } = createHttp(options)
+  const { app, authenticate, tickets, revocations, move } = createHttp(options)
   const { host, httpPort } = options.settings
   try {
     await app.listen({ host, port: httpPort })
@@ -107,6 +118,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     url,
     authenticate,
     redeemTicket: (ticket) => tickets.redeem(ticket),
+    revocations,
     setReady: () => move({ state: 'serving' }),
     drain: () => move({ state: 'draining' }),
     async close() {

@@ -9,6 +9,7 @@ import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.
 import { Problem } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
+import type { KeyRing } from '../auth/key-ring.ts'
 import type { Passwords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
 import { type Logger, silentLogger } from '../logging.ts'
@@ -30,6 +31,8 @@ const plainPasswords: Passwords = {
 
 export interface HarnessOptions {
   readonly registration?: Registration
+  readonly refreshRotation?: boolean
+  readonly keys?: KeyRing
   readonly passwords?: Passwords
   readonly logger?: Logger
   readonly customTypes?: DeviceTypes
@@ -54,7 +57,8 @@ export function openHarness(options: HarnessOptions = {}) {
   const clock = new FakeClock(NOW)
   const engine = new FakeEngine(clock)
   const key = createSecretKey(Buffer.from(SECRET))
-  const tokens = openTokens({ key: { alg: 'HS256', sign: key, verify: key }, clock })
+  const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
+  const tokens = openTokens({ keys: options.keys ?? { signing, previous: [] }, clock })
   const done: RequestDone[] = []
   const { app, routes, tickets, move } = createHttp({
     engine,
@@ -65,6 +69,7 @@ export function openHarness(options: HarnessOptions = {}) {
       host: '127.0.0.1',
       httpPort: 0,
       registration: options.registration ?? 'open',
+      refreshRotation: options.refreshRotation ?? false,
       heartbeatTimeoutMs: 60_000,
     },
     logger: options.logger ?? silentLogger,
@@ -111,7 +116,7 @@ export function openHarness(options: HarnessOptions = {}) {
       ...about,
     }
     await engine.users.put(user)
-    const { token } = await tokens.issueAccess({ userId: user.id, validFrom: Millis(0) })
+    const { token } = await tokens.issueAccess({ userId: user.id, at: clock.now() })
     return { user, token }
   }
 

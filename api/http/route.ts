@@ -1,16 +1,16 @@
 // An operation with its handler.
 import type { Static, TSchema } from 'typebox'
-import type { User } from '../../engine/ports/users.ts'
 import type { Access, Operation } from '../../schemas/operation.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { Answer, Refusal } from './answer.ts'
 
 /** What a handler sees of a request: everything in it is authenticated and validated. */
-export interface Call<Params, Query, Body, Caller> {
+export interface Call<Params, Query, Body, User> {
   readonly params: Params
   readonly query: Query
   readonly body: Body
-  readonly user: Caller
+  readonly user: User
   readonly requestId: string
   readonly ip: string
   /** Path and query as sent. */
@@ -31,7 +31,7 @@ type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined
 type BodyOf<O extends Operation> =
   | StaticOf<O['body']>
   | (O extends { readonly bodyOptional: true } ? undefined : never)
-type CallerOf<A extends Access> = A extends 'public' ? undefined : User
+type CallerOf<A extends Access> = A extends 'public' ? undefined : Caller
 type CallOf<O extends Operation> = Call<
   StaticOf<O['params']>,
   StaticOf<O['query']>,

@@ -3,6 +3,7 @@ import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Accounts } from '../auth/accounts.ts'
+import type { ApiKeys } from '../auth/api-keys.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
@@ -18,6 +19,7 @@ export interface KnownTypes {
 export interface Services {
   readonly engine: Engine
   readonly accounts: Accounts
+  readonly apiKeys: ApiKeys
   readonly authenticate: Authenticate
   readonly tokens: Tokens
   readonly tickets: Tickets

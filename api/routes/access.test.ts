@@ -1,6 +1,6 @@
 // Who may call what, for every route of the table: a route without a row here fails.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { BroadcastId, CommandId, type DeviceId, Millis } from '../../schemas/ids.ts'
+import { BroadcastId, CommandId, type DeviceId, Millis, UserId } from '../../schemas/ids.ts'
 import type { FakeEngine } from '../http/fake-engine.ts'
 import { openHarness } from '../http/rest-harness.ts'
 
@@ -13,6 +13,16 @@ const TABLE: Readonly<Record<string, Row>> = {
   refresh: [401, 401, 401, 401],
   logout: [204, 204, 204, 204],
   me: OPEN,
+  editMe: OPEN,
+  listPublicKeys: OPEN,
+  listUsers: [200, 403, 403, 403],
+  getUser: [200, 403, 403, 403],
+  editUser: [200, 403, 403, 403],
+  deleteUser: [204, 403, 403, 403],
+  createApiKey: [201, 403, 403, 403],
+  listApiKeys: [200, 403, 403, 403],
+  getApiKey: [200, 403, 403, 403],
+  deleteApiKey: [204, 403, 403, 403],
   issueDeviceToken: [200, 200, 404, 403],
   issueSocketTicket: OPEN,
   listDevices: OPEN,
@@ -53,6 +63,9 @@ const BODIES: Readonly<Record<string, object>> = {
   login: { email: 'nobody@example.com', password: 'x' },
   refresh: { refresh_token: 'x' },
   issueDeviceToken: { device_id: 'r' },
+  editMe: { name: 'x' },
+  editUser: { name: 'x' },
+  createApiKey: { name: 'x', role: 'viewer' },
   registerDevice: { name: 'x', type: 'simulator' },
   replaceDevice: { name: 'x', group: 'a/b' },
   editDevice: { name: 'x' },
@@ -60,23 +73,33 @@ const BODIES: Readonly<Record<string, object>> = {
   sendCommand: { command: 'go' },
   broadcastCommand: { group: 'a', command: 'go' },
 }
+const IDS = {
+  device_id: 'r',
+  cmd_id: 'cmd_1',
+  broadcast_id: 'bc_1',
+  user_id: 'usr_else',
+  key_id: 'key_1',
+  code: 'not-found',
+}
 const { routes } = openHarness()
 
 function lineOf({ method, path, operationId }: (typeof routes)[number]): string {
-  const one = path
-    .replace('{device_id}', 'r')
-    .replace('{cmd_id}', 'cmd_1')
-    .replace('{broadcast_id}', 'bc_1')
-    .replace('{code}', 'not-found')
+  const one = Object.entries(IDS).reduce((text, [name, id]) => text.replace(`{${name}}`, id), path)
   return `${method} ${one}${operationId === 'getTelemetryHistory' ? '?metric=m' : ''}`
 }
 
-/** A command and a broadcast of somebody else's. */
+/** A command, a broadcast, an account and an API key of somebody else's. */
 async function fill(engine: FakeEngine, deviceId: DeviceId): Promise<void> {
   const wish = { name: 'go' }
   await engine.submit(deviceId, { kind: 'command', id: CommandId('cmd_1'), wish }, 'usr_else')
   const broadcastId = BroadcastId('bc_1')
   await engine.broadcast({ broadcastId, group: 'a/b', command: 'go', by: 'usr_else' })
+  const about = { name: 'x', role: 'viewer', groups: [], createdAt: Millis(0) } as const
+  const id = UserId('usr_else')
+  const rest = { disabled: false, lastLoginAt: undefined, tokensValidFrom: Millis(0), passwordHash: '' }
+  await engine.users.put({ ...about, ...rest, id, email: 'else@example.com' })
+  const life = { expiresAt: undefined, lastUsedAt: undefined }
+  await engine.users.addKey({ ...about, ...life, id: UserId('key_1'), secretHash: '', createdBy: id })
 }
 
 /** The table, said by the operation itself: what the two say apart is a mistake of one of them. */
@@ -140,7 +163,7 @@ async function openFor(caller: (typeof CALLERS)[number]) {
     },
     async 'a deleted user'() {
       const { user, token } = await login('admin')
-      engine.users.remove(user.id)
+      engine.users.forget(user.id)
       return token
     },
     async 'a disabled user'() {
@@ -154,7 +177,8 @@ async function openFor(caller: (typeof CALLERS)[number]) {
       return token
     },
   }
-  return { ...harness, token: await bearer[caller]() }
+  const token = await bearer[caller]()
+  return { ...harness, token, people: engine.users.list() }
 }
 
 function expected(caller: (typeof CALLERS)[number], route: (typeof routes)[number], row: Row): number {
@@ -214,9 +238,10 @@ describe.each(CALLERS)('%s', (caller) => {
 
   test.each(routes.map((route) => [route.operationId, route] as const))('%s', async (name, route) => {
     const row = TABLE[name] ?? expect.fail('no row')
-    const { request, token, engine, device } = open
+    const { request, token, people, engine, device } = open
     // Whatever an earlier route made of it.
     engine.devices.clear()
+    for (const user of people) await engine.users.put(user)
     await fill(engine, await device('r', { group: 'a/b' }))
     const { status, text } = await request(lineOf(route), { token, body: BODIES[name] })
     expect(status).toBe(expected(caller, route, row))

@@ -7,8 +7,10 @@ import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { parseDeviceId, toIso } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
 import {
+  editMe,
   issueDeviceToken,
   issueSocketTicket,
+  listPublicKeys,
   login,
   logout,
   me,
@@ -16,6 +18,7 @@ import {
   register,
 } from '../../schemas/operations/auth.ts'
 import type { LoggedIn } from '../auth/accounts.ts'
+import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer, refused } from '../http/answer.ts'
 import { bearerOf } from '../http/gate.ts'
@@ -23,6 +26,8 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
+/** A new key signs at once: nobody may go without it for long. */
+const PUBLIC = { 'cache-control': 'public, max-age=300' }
 
 export function authRoutes({ accounts, engine, tokens, tickets }: Services): readonly Route[] {
   return [
@@ -44,10 +49,17 @@ export function authRoutes({ accounts, engine, tokens, tickets }: Services): rea
       return result.kind === 'refused' ? result : loginAnswer(result)
     }),
     route(logout, async ({ user, body }) => {
-      await accounts.logout(user, body?.refresh_token)
+      if (user.email === undefined) return noLogin()
+      await accounts.logout(user.id, body?.refresh_token)
       return answer(204, undefined)
     }),
     route(me, ({ user }) => answer(200, meBody(user), NO_STORE)),
+    route(editMe, async ({ user, body }) => {
+      if (user.email === undefined) return noLogin()
+      const edited = await accounts.editOwn(user.id, body)
+      return edited.kind === 'refused' ? edited : answer(200, meBody(edited.user), NO_STORE)
+    }),
+    route(listPublicKeys, () => answer(200, { keys: tokens.publicKeys }, PUBLIC)),
     route(issueDeviceToken, async ({ body, user }) => {
       const { scopes, ttl_hours: ttlHours = BODY_LIMITS.deviceTokenHoursDefault } = body
       const deviceId = parseDeviceId(body.device_id)
@@ -83,15 +95,17 @@ function registeredBody({ id, email, name, role, createdAt }: User): RegisteredU
   return { id, email, name, role, created_at: toIso(createdAt) }
 }
 
-function meBody({ id, email, name, role, groups, createdAt, lastLoginAt }: User): Me {
-  const lastLogin = lastLoginAt === undefined ? null : toIso(lastLoginAt)
+function meBody({ id, email, name, role, groups, createdAt, lastLoginAt }: Caller): Me {
   return {
     id,
-    email,
+    email: email ?? null,
     name,
     role,
     groups: [...groups],
     created_at: toIso(createdAt),
-    last_login_at: lastLogin,
+    last_login_at: lastLoginAt === undefined ? null : toIso(lastLoginAt),
   }
 }
+
+const noLogin = () =>
+  refused('FORBIDDEN', { message: 'an API key has no login; an admin changes or deletes it' })

@@ -2,10 +2,10 @@
 import type { Broadcast } from '../../engine/domain/command/broadcast.ts'
 import { isEqual } from '../../engine/domain/shadow/json-object.ts'
 import type { BroadcastState } from '../../engine/ports/engine.ts'
-import type { User } from '../../engine/ports/users.ts'
 import type { BroadcastWishBody } from '../../schemas/command.ts'
 import { BroadcastId, type DeviceId } from '../../schemas/ids.ts'
 import { broadcastCommand, cancelBroadcast, getBroadcast } from '../../schemas/operations/broadcasts.ts'
+import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { broadcastBody } from '../bodies/broadcast-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
@@ -39,7 +39,7 @@ export function broadcastRoutes(services: Services): readonly Route[] {
 
 interface BroadcastCall {
   readonly body: BroadcastWishBody
-  readonly user: User
+  readonly user: Caller
   readonly keyHeader: string | undefined
 }
 
@@ -95,7 +95,7 @@ function isSame(made: Broadcast, body: BroadcastWishBody): boolean {
 
 interface StateCall {
   readonly id: BroadcastId
-  readonly user: User
+  readonly user: Caller
   readonly window: Window
 }
 

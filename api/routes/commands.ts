@@ -2,11 +2,11 @@
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
-import type { User } from '../../engine/ports/users.ts'
 import type { CommandWishBody } from '../../schemas/command.ts'
 import { CommandId } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
 import { cancelCommand, getCommand, listCommands, sendCommand } from '../../schemas/operations/commands.ts'
+import type { Caller } from '../auth/caller.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
@@ -79,7 +79,7 @@ function oneRoutes(services: Services): readonly Route[] {
 interface SendCall {
   readonly text: string
   readonly body: CommandWishBody
-  readonly user: User
+  readonly user: Caller
   readonly waitSec: number | undefined
   header(name: string): string | undefined
 }
@@ -126,7 +126,7 @@ function withoutKey(refusal: Refusal): Refusal {
   return refused(refusal.code, { message: 'this Idempotency-Key came with another command before' })
 }
 
-function summaryOf({ engine }: Services, text: string, user: User): DeviceSummary | undefined {
+function summaryOf({ engine }: Services, text: string, user: Caller): DeviceSummary | undefined {
   const id = visibleId(engine, text, user)
   return id === undefined ? undefined : engine.store.summary(id)
 }

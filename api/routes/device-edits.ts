@@ -1,9 +1,9 @@
 // Changes of one device: replaced, edited, decommissioned. They are an admin's.
 import type { Static } from 'typebox'
 import type { DeviceView } from '../../engine/index.ts'
-import type { User } from '../../engine/ports/users.ts'
 import type { EditDeviceBody } from '../../schemas/device.ts'
 import { decommissionDevice, editDevice, replaceDevice } from '../../schemas/operations/devices.ts'
+import type { Caller } from '../auth/caller.ts'
 import { deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, type Refusal, refused } from '../http/answer.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
@@ -36,7 +36,7 @@ interface EditCall {
   readonly text: string
   readonly body: Static<typeof EditDeviceBody>
   readonly replace: boolean
-  readonly user: User
+  readonly user: Caller
   readonly ifMatch: string | undefined
 }
 

@@ -1,8 +1,8 @@
 // /devices/{id}/logs and /devices/{id}/events: what a device said of itself, and what happened to it. Newest first.
 import type { HistoryFilter, HistoryKind, HistoryRow } from '../../engine/ports/history.ts'
-import type { User } from '../../engine/ports/users.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { listDeviceEvents, listDeviceLogs } from '../../schemas/operations/history.ts'
+import type { Caller } from '../auth/caller.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
@@ -29,7 +29,7 @@ export function historyRoutes({ engine }: Services): readonly Route[] {
 interface Call {
   readonly engine: Services['engine']
   readonly deviceId: string
-  readonly user: User
+  readonly user: Caller
   readonly url: string
 }
 

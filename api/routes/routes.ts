@@ -3,6 +3,7 @@ import { docsPage } from '../http/docs-page.ts'
 import { toOpenApi } from '../http/openapi.ts'
 import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { apiKeyRoutes } from './api-keys.ts'
 import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
 import { commandRoutes } from './commands.ts'
@@ -14,6 +15,7 @@ import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
 import { shadowRoutes } from './shadows.ts'
 import { telemetryRoutes } from './telemetry.ts'
+import { userRoutes } from './users.ts'
 
 export function toRoutes(
   services: Services,
@@ -24,6 +26,8 @@ export function toRoutes(
   let docs: string | undefined
   const routes: readonly Route[] = [
     ...authRoutes(services),
+    ...userRoutes(services),
+    ...apiKeyRoutes(services),
     ...deviceRoutes(services),
     ...deviceTypeRoutes(services),
     ...telemetryRoutes(services),

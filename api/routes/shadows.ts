@@ -4,7 +4,6 @@ import { toDocument } from '../../engine/domain/shadow/messages.ts'
 import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'
 import type { Engine } from '../../engine/index.ts'
-import type { User } from '../../engine/ports/users.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import {
   getShadow,
@@ -12,6 +11,7 @@ import {
   getShadowHistory,
   setDesiredState,
 } from '../../schemas/operations/shadows.ts'
+import type { Caller } from '../auth/caller.ts'
 import { type Answer, answer, refused } from '../http/answer.ts'
 import { isFresh, parseVersionMatch, quoted } from '../http/etag.ts'
 import { parseSpan } from '../http/instant.ts'
@@ -91,7 +91,7 @@ function historyRoute({ engine }: Services): Route {
 async function shadowOf(
   engine: Engine,
   text: string,
-  user: User,
+  user: Caller,
 ): Promise<{ readonly id: DeviceId; readonly shadow: Shadow } | undefined> {
   const id = visibleId(engine, text, user)
   const shadow = id === undefined ? undefined : await engine.shadow(id)

@@ -8,7 +8,6 @@ import type { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Store } from '../../engine/ports/store.ts'
-import type { User, Users } from '../../engine/ports/users.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import type { RefusalAbout } from '../../schemas/problem.ts'
 import {
@@ -19,6 +18,7 @@ import {
   type Subscribe,
 } from '../../schemas/ws.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
+import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { Budget } from './budget.ts'
 import { CHANNEL_ROLES, FEED_CHANNELS } from './channels.ts'
@@ -37,7 +37,6 @@ import type { Hello, Wire, WireEvents } from './wire.ts'
 export interface SocketEngine
   extends Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'history' | 'feed'> {
   readonly store: Pick<Store, 'get' | 'summary' | 'list'>
-  readonly users: Pick<Users, 'get'>
 }
 
 export interface SocketLogger {
@@ -89,7 +88,7 @@ export class Connection implements WireEvents, Subscriber {
   #seen: { readonly round: number; readonly scope: Scope | undefined } = { round: -1, scope: undefined }
 
   constructor(wire: Wire, hello: Hello, deps: ConnectionDeps) {
-    const { engine, limits } = deps
+    const { limits } = deps
     this.#wire = wire
     this.#deps = deps
     this.#ip = hello.ip
@@ -98,7 +97,6 @@ export class Connection implements WireEvents, Subscriber {
     this.outbox = new Outbox({ ...deps, wire, budget: this.#budget, onFrozen })
     this.#login = new Login({
       ...deps,
-      users: engine.users,
       say: (frame) => this.outbox.answer(frame),
       end: (why, about) => this.#refuseAndEnd(why, about),
     })
@@ -136,6 +134,10 @@ export class Connection implements WireEvents, Subscriber {
   end(why: CloseReason, text: string): void {
     this.#wire.end(why, text)
     this.closed()
+  }
+
+  review(id: Caller['id']): void {
+    this.#login.review(id)
   }
 
   scopeAt(round: number): Scope | undefined {
@@ -231,7 +233,7 @@ export class Connection implements WireEvents, Subscriber {
 
   #refusalOf(
     { id, channel, filter, throttle_ms: throttleMs = 0, snapshot }: Subscribe,
-    user: User,
+    user: Caller,
   ): Refused | undefined {
     if (this.#subscriptions.has(id)) return refusal('ALREADY_EXISTS', 'this id is in use', id)
     if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)

@@ -16,6 +16,7 @@ import type { User } from '../../engine/ports/users.ts'
 import { CommandId, type DeviceId, Micros, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
+import { Revocations } from '../auth/revocations.ts'
 import { isInScope } from '../auth/scope.ts'
 import { type Dial, dial, type RawClient } from './raw-client.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -62,6 +63,7 @@ export function id(text: string): DeviceId {
 
 export class FakeFleet {
   readonly time = new FakeTime()
+  readonly revocations = new Revocations()
   readonly views = new Map<DeviceId, DeviceView>()
   readonly snapshots = new Map<DeviceId, Snapshot>()
   readonly shadows = new Map<DeviceId, Shadow>()
@@ -189,12 +191,18 @@ export class FakeFleet {
     for (const listener of this.#listeners) listener(events)
   }
 
-  /** A token is `<user>` or `<user>:<seconds to live>`. */
+  /** A token is `<user>`, `<user>:<seconds to live>` or `<user>:never`. */
   authenticate = async (token: string): Promise<Authenticated> => {
     const [name, seconds = '3600'] = token.split(':')
     const user = this.people.get(`usr_${name}`)
     if (user === undefined) return { kind: 'refused', code: 'UNAUTHENTICATED', detail: {} }
-    return { kind: 'user', user, expiresAt: Millis(this.time.now() + Number(seconds) * 1000) }
+    const current = () => {
+      const now = this.people.get(user.id)
+      const isValid = now !== undefined && !now.disabled && now.tokensValidFrom <= user.tokensValidFrom
+      return isValid ? now : undefined
+    }
+    const expiresAt = seconds === 'never' ? undefined : Millis(this.time.now() + Number(seconds) * 1000)
+    return { kind: 'user', user, expiresAt, current }
   }
 
   redeemTicket = async (ticket: string): Promise<Authenticated> => {
@@ -243,7 +251,6 @@ export class FakeFleet {
         this.afterAnswer()
         return rows.slice(0, limit)
       },
-      users: { get: (user) => this.people.get(user) },
       store: {
         get: (device) => view(device)?.device,
         summary: (device) => view(device)?.device,
@@ -277,6 +284,7 @@ export async function openFakeService(
     engine: fleet.engine,
     authenticate: fleet.authenticate,
     redeemTicket: fleet.redeemTicket,
+    revocations: fleet.revocations,
     clock: fleet.time,
     scheduler: fleet.time,
     limits: { ...LIMITS, ...limits },

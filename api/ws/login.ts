@@ -3,15 +3,14 @@
 // L2. A socket stays with its first user; a new token of the same one prolongs it.
 import type { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
-import type { User, Users } from '../../engine/ports/users.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import { type CloseReason, frameText } from '../../schemas/ws.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
+import type { Caller } from '../auth/caller.ts'
 import { type Refused, refusal } from './refusal-frame.ts'
 import type { Scheduler } from './scheduler.ts'
 
 export interface LoginDeps {
-  readonly users: Pick<Users, 'get'>
   readonly clock: Pick<Clock, 'now'>
   readonly scheduler: Scheduler
   readonly limits: {
@@ -21,11 +20,10 @@ export interface LoginDeps {
   readonly end: (why: CloseReason, about: Refused) => void
 }
 
-interface Admitted {
-  readonly userId: User['id']
-  readonly tokensValidFrom: Millis
-  readonly expiresAt: Millis
-}
+type Admitted = Extract<Authenticated, { readonly kind: 'user' }>
+
+/** Longer ones would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
 
 export class Login {
   readonly #deps: LoginDeps
@@ -49,27 +47,31 @@ export class Login {
       return
     }
     const { user, expiresAt } = answer
-    if (this.#admitted !== undefined && this.#admitted.userId !== user.id) {
+    if (this.#admitted !== undefined && this.#admitted.user.id !== user.id) {
       this.#deps.end('forbidden', refusal('FORBIDDEN', 'this socket belongs to another user'))
       return
     }
-    this.#admitted = { userId: user.id, tokensValidFrom: user.tokensValidFrom, expiresAt }
-    const { id, email, name, role } = user
-    this.#deps.say(
-      frameText({ type: 'auth_ok', user: { id, email, name, role }, expires_at: toIso(expiresAt) }),
-    )
-    this.#awaitExpiry(expiresAt)
+    this.#admitted = answer
+    const { id, email = null, name, role } = user
+    const expires = expiresAt === undefined ? null : toIso(expiresAt)
+    this.#deps.say(frameText({ type: 'auth_ok', user: { id, email, name, role }, expires_at: expires }))
+    this.#stopTimer()
+    if (expiresAt !== undefined) this.#awaitExpiry(expiresAt)
   }
 
-  /** The user as of now; undefined ends the socket, unless nobody has logged in yet. */
-  user(): User | undefined {
+  /** The caller as of now; undefined ends the socket, unless nobody has logged in yet. */
+  user(): Caller | undefined {
     if (this.#admitted === undefined) return undefined
-    const { userId, tokensValidFrom, expiresAt } = this.#admitted
-    const user = this.#deps.users.get(userId)
-    const isValid = user !== undefined && !user.disabled && user.tokensValidFrom <= tokensValidFrom
-    if (isValid && this.#deps.clock.now() < expiresAt) return user
-    this.#deps.end('unauthenticated', refusal(isValid ? 'TOKEN_EXPIRED' : 'UNAUTHENTICATED'))
+    const { current, expiresAt = Number.POSITIVE_INFINITY } = this.#admitted
+    const user = current()
+    if (user !== undefined && this.#deps.clock.now() < expiresAt) return user
+    this.#deps.end('unauthenticated', refusal(user === undefined ? 'UNAUTHENTICATED' : 'TOKEN_EXPIRED'))
     return undefined
+  }
+
+  /** Ends the socket at once if it is the caller's whose tokens may be void now, and its own is. */
+  review(id: Caller['id']): void {
+    if (this.#admitted?.user.id === id) this.user()
   }
 
   close(): void {
@@ -79,8 +81,12 @@ export class Login {
 
   #awaitExpiry(expiresAt: Millis): void {
     const { clock, scheduler, limits, say, end } = this.#deps
-    this.#stopTimer()
-    this.#stopTimer = scheduler.after(expiresAt - clock.now() - limits.tokenWarningMs, () => {
+    const untilWarningMs = expiresAt - clock.now() - limits.tokenWarningMs
+    if (untilWarningMs > TIMER_MS_MAX) {
+      this.#stopTimer = scheduler.after(TIMER_MS_MAX, () => this.#awaitExpiry(expiresAt))
+      return
+    }
+    this.#stopTimer = scheduler.after(untilWarningMs, () => {
       const leftMs = Math.max(0, expiresAt - clock.now())
       if (leftMs > 0) say(frameText({ type: 'token_expiring', in: Math.ceil(leftMs / 1000) }))
       this.#stopTimer = scheduler.after(leftMs, () => end('unauthenticated', refusal('TOKEN_EXPIRED')))

@@ -1,6 +1,7 @@
 // The live stream /ws, put together: the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
+import type { Revocations } from '../auth/revocations.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionDeps, type SocketEngine, type SocketLogger } from './connection.ts'
 import { Hub } from './hub.ts'
@@ -16,6 +17,8 @@ export interface SocketsOptions
   extends Pick<ConnectionDeps, 'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
   readonly engine: SocketEngine
   readonly scheduler: Scheduler
+  /** Sockets of those it names end at once if their token is void. */
+  readonly revocations: Pick<Revocations, 'listen'>
   readonly logger?: SocketLogger | undefined
   /** Takes clients on the loopback port too: for a reverse proxy on the same machine. */
   readonly allowDirect?: boolean | undefined
@@ -48,6 +51,9 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   const hub = new Hub(engine.feed, { store: engine.store, heartbeatTimeoutMs })
   const connections = new Set<Connection>()
   const secret = randomBytes(24).toString('base64url')
+  const stopListening = options.revocations.listen((id) => {
+    for (const connection of [...connections]) connection.review(id)
+  })
   let opened = 0
 
   function accept(wire: Wire, hello: Hello): WireEvents {
@@ -98,6 +104,7 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
     }),
     close: async () => {
       hub.close()
+      stopListening()
       for (const connection of [...connections]) connection.end('restart', 'restarting')
       await tunnels.close()
       server.close()

@@ -1,4 +1,8 @@
-// People who use the REST API. Their passwords are kept as argon2id hashes only.
+// Who may use the API: people, their logins, and the keys of services. Of passwords, refresh tokens and keys only
+// hashes are kept.
+//
+// A change gets the record as it is when its turn comes, with nothing written in between: what it checks still holds
+// when it is durable. It is synchronous; the record it was given, handed back, means that nothing is written.
 import type { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 
@@ -8,35 +12,79 @@ export interface User {
   readonly email: string
   readonly name: string
   readonly role: Role
-  /** Group subtrees of an operator; empty is everything. */
+  /** Group subtrees the user is limited to; empty is everything. */
   readonly groups: readonly string[]
   readonly passwordHash: string
   readonly disabled: boolean
   readonly createdAt: Millis
   readonly lastLoginAt: Millis | undefined
-  /** Access tokens issued before this instant are void. */
+  /** Access tokens and logins from before this instant are void. */
   readonly tokensValidFrom: Millis
 }
 
-/** A login that may be renewed. Only the SHA-256 of the refresh token is kept. */
+/** A refresh token of a login. All tokens that follow from one login are a family. */
 export interface RefreshGrant {
+  /** SHA-256. */
   readonly tokenHash: string
   readonly userId: UserId
   readonly family: string
+  /** Of the login, also for the tokens that follow. */
   readonly createdAt: Millis
   readonly usedAt: Millis
   readonly expiresAt: Millis
+  /** Set once another token took its place; the seed makes that token from this one. */
+  readonly replaced?: { readonly at: Millis; readonly seed: string } | undefined
 }
 
+/** What a service presents instead of a login. */
+export interface ApiKey {
+  readonly id: UserId
+  readonly name: string
+  readonly role: Role
+  readonly groups: readonly string[]
+  /** SHA-256. */
+  readonly secretHash: string
+  readonly createdAt: Millis
+  readonly createdBy: UserId
+  /** Undefined: never. */
+  readonly expiresAt: Millis | undefined
+  readonly lastUsedAt: Millis | undefined
+}
+
+/** `full`: there are as many as there may be. */
+export type Added = 'added' | 'email_taken' | 'not_the_first' | 'full'
+export type Edited =
+  | { readonly kind: 'edited'; readonly user: User }
+  /** `last_admin`: afterwards no enabled admin would be left. */
+  | { readonly kind: 'kept'; readonly why: 'unknown' | 'email_taken' | 'last_admin' }
+
+/** Durable when resolved. */
 export interface Users {
   get(id: UserId): User | undefined
   getByEmail(email: string): User | undefined
   count(): number
   list(): readonly User[]
-  /** Refuses (false) when the e-mail is taken by another user, or `onlyIfNone` is set and there is a user.
-   *  The check and the write are one step. Durable when resolved. */
-  put(user: User, options?: { readonly onlyIfNone?: boolean }): Promise<boolean>
-  putGrant(grant: RefreshGrant): Promise<void>
+  add(user: User, options?: { readonly onlyIfNone?: boolean }): Promise<Added>
+  edit(id: UserId, change: (user: User) => User): Promise<Edited>
+  /** With all logins of the user. */
+  remove(id: UserId): Promise<Edited>
+
   getGrant(tokenHash: string): RefreshGrant | undefined
-  dropGrants(which: { readonly userId: UserId } | { readonly family: string }): Promise<void>
+  /** Whether anything is left of a login. */
+  hasFamily(family: string): boolean
+  /** The user's expired grants go, and the longest unused ones beyond the bound. */
+  putGrant(grant: RefreshGrant): Promise<void>
+  /** Hands back what the grant is now; undefined if there is none. A successor is written with it. */
+  editGrant(
+    tokenHash: string,
+    change: (grant: RefreshGrant) => { readonly grant: RefreshGrant; readonly successor?: RefreshGrant },
+  ): Promise<RefreshGrant | undefined>
+  dropFamily(family: string): Promise<void>
+
+  getKey(id: UserId): ApiKey | undefined
+  listKeys(): readonly ApiKey[]
+  addKey(key: ApiKey): Promise<'added' | 'full'>
+  editKey(id: UserId, change: (key: ApiKey) => ApiKey): Promise<void>
+  /** Whether there was one. */
+  removeKey(id: UserId): Promise<boolean>
 }

@@ -1,5 +1,6 @@
 // Every operation by its operationId: an area's file exports operations and nothing else.
 import type { Operation } from '../operation.ts'
+import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
 import * as auth from './auth.ts'
 import * as broadcasts from './broadcasts.ts'
@@ -10,9 +11,12 @@ import * as history from './history.ts'
 import * as service from './service.ts'
 import * as shadows from './shadows.ts'
 import * as telemetry from './telemetry.ts'
+import * as users from './users.ts'
 
 export const OPERATIONS = {
   ...auth,
+  ...users,
+  ...apiKeys,
   ...devices,
   ...telemetry,
   ...history,

@@ -2,6 +2,7 @@
 import {
   DeviceToken,
   DeviceTokenBody,
+  JsonWebKeys,
   Login,
   LoginBody,
   LogoutBody,
@@ -11,7 +12,8 @@ import {
   RegisteredUser,
   SocketTicket,
 } from '../auth.ts'
-import { API, type Operation } from '../operation.ts'
+import { API, JSON_TYPES, type Operation } from '../operation.ts'
+import { EditOwnBody } from '../users.ts'
 import { ROLES } from '../vocabulary.ts'
 
 const tag = 'auth'
@@ -31,6 +33,7 @@ export const register = {
     'TOKEN_EXPIRED',
     'REGISTRATION_LOCKED',
     'ALREADY_EXISTS',
+    'LIMIT_REACHED',
     'RATE_LIMIT_EXCEEDED',
   ],
 } as const satisfies Operation
@@ -72,6 +75,7 @@ export const logout = {
   body: LogoutBody,
   bodyOptional: true,
   replies: { 204: 'empty' },
+  refusals: ['FORBIDDEN'],
 } as const satisfies Operation
 
 export const me = {
@@ -83,6 +87,31 @@ export const me = {
   access: ROLES,
   scope: 'self',
   replies: { 200: Me },
+} as const satisfies Operation
+
+export const editMe = {
+  method: 'PATCH',
+  path: `${API}/auth/me`,
+  operationId: 'editMe',
+  summary: 'Change the caller’s own name, e-mail or password',
+  tag,
+  access: ROLES,
+  scope: 'self',
+  body: EditOwnBody,
+  bodyTypes: JSON_TYPES,
+  replies: { 200: Me },
+  refusals: ['FORBIDDEN', 'ALREADY_EXISTS', 'RATE_LIMIT_EXCEEDED'],
+} as const satisfies Operation
+
+export const listPublicKeys = {
+  method: 'GET',
+  path: '/.well-known/jwks.json',
+  operationId: 'listPublicKeys',
+  summary: 'Public keys that tokens may be verified by; none if a secret signs',
+  tag,
+  access: 'public',
+  scope: 'none',
+  replies: { 200: JsonWebKeys },
 } as const satisfies Operation
 
 export const issueDeviceToken = {

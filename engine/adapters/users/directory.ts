@@ -1,15 +1,15 @@
-// Users and their logins in memory, found by id, e-mail, user and family. Few enough to be held whole.
+// Users and the keys of services in memory, found by id and e-mail, and what must be true of them. Few enough to be
+// held whole.
 import type { UserId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { RefreshGrant, User } from '../../ports/users.ts'
-
-export type GrantsOf = { readonly userId: UserId } | { readonly family: string }
+import type { Added, ApiKey, Edited, User } from '../../ports/users.ts'
+import { Grants } from './grants.ts'
 
 export class Directory {
+  readonly grants = new Grants()
+  readonly keys = new Map<UserId, ApiKey>()
   readonly #users = new Map<UserId, User>()
   readonly #byEmail = new Map<string, UserId>()
-  readonly #grants = new Map<string, RefreshGrant>()
-  readonly #hashesOf = new Map<UserId, Set<string>>()
 
   get size(): number {
     return this.#users.size
@@ -28,58 +28,39 @@ export class Directory {
     return [...this.#users.values()]
   }
 
-  /** Whether this user may be written as it is. */
-  admits(user: User, onlyIfNone: boolean): boolean {
-    if (onlyIfNone && this.#users.size > 0) return false
-    const owner = this.#byEmail.get(user.email.toLowerCase())
-    return owner === undefined || owner === user.id
+  mayAdd(user: User, onlyIfNone: boolean): Added {
+    if (onlyIfNone && this.#users.size > 0) return 'not_the_first'
+    if (this.getByEmail(user.email) !== undefined) return 'email_taken'
+    return this.#users.size >= LIMITS.usersMax ? 'full' : 'added'
   }
 
-  putUser(user: User): void {
+  /** `after` is undefined for a removal. */
+  mayEdit(before: User, after: User | undefined): Edited {
+    const owner = after && this.getByEmail(after.email)
+    if (owner !== undefined && owner.id !== before.id) return { kind: 'kept', why: 'email_taken' }
+    if (isEnabledAdmin(before) && !(after && isEnabledAdmin(after)) && !this.#hasAdminBeside(before))
+      return { kind: 'kept', why: 'last_admin' }
+    return { kind: 'edited', user: after ?? before }
+  }
+
+  put(user: User): void {
     const before = this.#users.get(user.id)
     if (before !== undefined) this.#byEmail.delete(before.email.toLowerCase())
     this.#users.set(user.id, user)
     this.#byEmail.set(user.email.toLowerCase(), user.id)
   }
 
-  getGrant(tokenHash: string): RefreshGrant | undefined {
-    return this.#grants.get(tokenHash)
+  remove(id: UserId): void {
+    const before = this.#users.get(id)
+    if (before === undefined) return
+    this.#users.delete(id)
+    this.#byEmail.delete(before.email.toLowerCase())
   }
 
-  putGrant(grant: RefreshGrant): void {
-    this.#grants.set(grant.tokenHash, grant)
-    const hashes = this.#hashesOf.get(grant.userId) ?? new Set()
-    hashes.add(grant.tokenHash)
-    this.#hashesOf.set(grant.userId, hashes)
-  }
-
-  /** The user's grants that have no use any more once `grant` is there: expired by then, or too many. */
-  obsolete(grant: RefreshGrant): readonly string[] {
-    const grants = this.#grantsOf(grant.userId).filter(({ tokenHash }) => tokenHash !== grant.tokenHash)
-    const live = grants
-      .filter(({ expiresAt }) => expiresAt > grant.usedAt)
-      .sort((a, b) => b.usedAt - a.usedAt)
-    const kept = new Set(live.slice(0, LIMITS.grantsPerUserMax - 1))
-    return grants.filter((each) => !kept.has(each)).map(({ tokenHash }) => tokenHash)
-  }
-
-  hashesOf(which: GrantsOf): readonly string[] {
-    if ('userId' in which) return [...(this.#hashesOf.get(which.userId) ?? [])]
-    return [...this.#grants.values()].filter(({ family }) => family === which.family).map((g) => g.tokenHash)
-  }
-
-  dropGrants(hashes: readonly string[]): void {
-    for (const hash of hashes) {
-      const grant = this.#grants.get(hash)
-      if (grant === undefined) continue
-      this.#grants.delete(hash)
-      const left = this.#hashesOf.get(grant.userId)
-      left?.delete(hash)
-      if (left?.size === 0) this.#hashesOf.delete(grant.userId)
-    }
-  }
-
-  #grantsOf(userId: UserId): readonly RefreshGrant[] {
-    return [...(this.#hashesOf.get(userId) ?? [])].flatMap((hash) => this.#grants.get(hash) ?? [])
+  #hasAdminBeside({ id }: User): boolean {
+    for (const user of this.#users.values()) if (user.id !== id && isEnabledAdmin(user)) return true
+    return false
   }
 }
+
+const isEnabledAdmin = ({ role, disabled }: User) => role === 'admin' && !disabled

@@ -37,7 +37,7 @@ test('one file serves store and users', async () => {
   const tables = [...STORE_TABLES, ...USER_TABLES]
   const env = new LmdbEnv({ path, durability: 'power', tables })
   await Promise.all([
-    openLmdbUsers(env).put(user('u1')),
+    openLmdbUsers(env).add(user('u1')),
     openLmdbStore(env, { partitionOf }).save(save([device('d1')])),
   ])
   await env.close()

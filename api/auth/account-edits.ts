@@ -1,0 +1,144 @@
+// What changes an account once it is there: by an admin, by the user, by a logout.
+//
+// A1. A new password, role or lock voids every token and login from before it, in the write that changes it.
+import type { Edited, User } from '../../engine/ports/users.ts'
+import { Millis, type UserId } from '../../schemas/ids.ts'
+import type { EditOwnBody, EditUserBody } from '../../schemas/users.ts'
+import { invalid, type Refusal, refused } from '../http/answer.ts'
+import type { LoginLimiter } from './login-limiter.ts'
+import type { LoginsOptions } from './logins.ts'
+import { normalEmail } from './normal-email.ts'
+import { hashingBusy, type Passwords } from './passwords.ts'
+
+export type EditedUser = { readonly kind: 'edited'; readonly user: User } | Refusal
+
+export interface AccountEdits {
+  edit(id: UserId, wish: EditUserBody): Promise<EditedUser>
+  /** The user shows the password again for what a thief would change. */
+  editOwn(id: UserId, wish: EditOwnBody): Promise<EditedUser>
+  remove(id: UserId): Promise<EditedUser>
+  /** Voids every token and login of the user. */
+  revoke(id: UserId): Promise<void>
+}
+
+export interface AccountEditsOptions extends Pick<LoginsOptions, 'users' | 'clock' | 'revocations'> {
+  readonly passwords: Passwords
+  readonly limiter: LoginLimiter
+}
+
+export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
+  const { users, clock, passwords, revocations } = options
+
+  async function change(id: UserId, toUser: (user: User) => User): Promise<EditedUser> {
+    let isVoided = false
+    const edited = await users.edit(id, (before) => {
+      const after = toUser(before)
+      isVoided = isRevoking(before, after)
+      return isVoided ? revoked(after, clock.now()) : after
+    })
+    if (isVoided && edited.kind === 'edited') revocations.tell(id)
+    return answerOf(edited)
+  }
+
+  async function withHash({ password, ...wish }: EditUserBody): Promise<Change | 'busy'> {
+    if (password === undefined) return wish
+    const passwordHash = await passwords.hash(password)
+    return passwordHash === 'busy' ? 'busy' : { ...wish, passwordHash }
+  }
+
+  return {
+    async edit(id, wish) {
+      if (users.get(id) === undefined) return noSuchUser()
+      const wanted = await withHash(wish)
+      return wanted === 'busy' ? hashingBusy() : await change(id, (user) => changed(user, wanted))
+    },
+
+    async editOwn(id, { current_password: shown, ...wish }) {
+      const user = users.get(id)
+      if (user === undefined) return noSuchUser()
+      const isSensitive = wish.password !== undefined || wish.email !== undefined
+      const refusal = isSensitive ? await refuseUnproven(options, user, shown) : undefined
+      if (refusal !== undefined) return refusal
+      const wanted = await withHash(wish)
+      if (wanted === 'busy') return hashingBusy()
+      const isSame = (now: User) => !isSensitive || now.passwordHash === user.passwordHash
+      let isProven = true
+      const edited = await change(id, (now) => {
+        isProven = isSame(now)
+        return isProven ? changed(now, wanted) : now
+      })
+      return isProven ? edited : wrongPassword()
+    },
+
+    async remove(id) {
+      const removed = await users.remove(id)
+      if (removed.kind === 'edited') revocations.tell(id)
+      return answerOf(removed)
+    },
+
+    async revoke(id) {
+      await users.edit(id, (user) => revoked(user, clock.now()))
+      revocations.tell(id)
+    },
+  }
+}
+
+type Change = Partial<Pick<User, 'role' | 'name' | 'email' | 'groups' | 'disabled' | 'passwordHash'>>
+
+/** The same record if nothing is different. */
+function changed(user: User, { name, email, ...rest }: Change): User {
+  const wanted: Change = {
+    ...rest,
+    ...(name === undefined ? {} : { name: name.trim() }),
+    ...(email === undefined ? {} : { email: normalEmail(email) }),
+  }
+  const isSame = Object.entries(wanted).every(
+    ([field, value]) => JSON.stringify(value) === JSON.stringify(user[field as keyof User]),
+  )
+  return isSame ? user : { ...user, ...wanted }
+}
+
+/** By A1. */
+function isRevoking(before: User, after: User): boolean {
+  return (
+    before.passwordHash !== after.passwordHash ||
+    before.role !== after.role ||
+    (after.disabled && !before.disabled)
+  )
+}
+
+/** Later than any token that was issued before, also within this millisecond. */
+function revoked(user: User, now: Millis): User {
+  return { ...user, tokensValidFrom: Millis(Math.max(now, user.tokensValidFrom) + 1) }
+}
+
+async function refuseUnproven(
+  { passwords, limiter }: AccountEditsOptions,
+  user: User,
+  shown: string | undefined,
+): Promise<Refusal | undefined> {
+  if (shown === undefined)
+    return invalid('/current_password', {
+      code: 'REQUIRED',
+      message: 'is needed to change password or e-mail',
+    })
+  const limited = limiter.refuse(`own ${user.id}`)
+  if (limited !== undefined) return limited
+  const isRight = await passwords.verify(shown, user.passwordHash)
+  if (isRight === 'busy') return hashingBusy()
+  if (!isRight) return wrongPassword()
+  limiter.giveBack(`own ${user.id}`)
+  return undefined
+}
+
+function answerOf(edited: Edited): EditedUser {
+  if (edited.kind === 'edited') return edited
+  if (edited.why === 'unknown') return noSuchUser()
+  if (edited.why === 'email_taken')
+    return refused('ALREADY_EXISTS', { message: 'there is a user with this e-mail' })
+  return refused('LAST_ADMIN', { message: 'make another user an admin first' })
+}
+
+const noSuchUser = () => refused('NOT_FOUND', { message: 'no such user' })
+const wrongPassword = () =>
+  invalid('/current_password', { code: 'WRONG_PASSWORD', message: 'is not the password of this account' })

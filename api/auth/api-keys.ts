@@ -1,0 +1,98 @@
+// Keys of services: `flk_<id>_<secret>`, of which only the SHA-256 is kept. A key has a role and groups, as a user has.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import type { ApiKey, Users } from '../../engine/ports/users.ts'
+import { type Millis, UserId } from '../../schemas/ids.ts'
+import type { Role } from '../../schemas/vocabulary.ts'
+import { type Refusal, refused } from '../http/answer.ts'
+import type { Ids } from '../ids.ts'
+import type { Caller } from './caller.ts'
+import type { Revocations } from './revocations.ts'
+
+export interface ApiKeys {
+  create(
+    about: {
+      readonly name: string
+      readonly role: Role
+      readonly groups: readonly string[]
+      readonly expiresAt: Millis | undefined
+    },
+    by: UserId,
+  ): Promise<{ readonly kind: 'created'; readonly key: ApiKey; readonly token: string } | Refusal>
+  /** Whether there was one. Its open sockets end at once. */
+  remove(id: UserId): Promise<boolean>
+  /** The service behind a token, expired or not; notes that the key was used. */
+  find(
+    token: string,
+  ): { readonly expiresAt: Millis | undefined; readonly current: () => Caller | undefined } | undefined
+}
+
+const API_KEY_PREFIX = 'key_'
+const TOKEN = /^flk_([0-9a-z]{26})_([A-Za-z0-9_-]{43})$/
+const SECRET_BYTES = 32
+
+export const isApiKey = (token: string): boolean => token.startsWith('flk_')
+
+export function createApiKeys({
+  users,
+  ids,
+  clock,
+  revocations,
+}: {
+  readonly users: Pick<Users, 'getKey' | 'addKey' | 'editKey' | 'removeKey'>
+  readonly ids: Ids
+  readonly clock: Clock
+  readonly revocations: Revocations
+}): ApiKeys {
+  return {
+    async create(about, by) {
+      const id = ids.next(API_KEY_PREFIX)
+      const secret = randomBytes(SECRET_BYTES).toString('base64url')
+      const key: ApiKey = {
+        ...about,
+        id: UserId(id),
+        secretHash: hashOf(secret),
+        createdAt: clock.now(),
+        createdBy: by,
+        lastUsedAt: undefined,
+      }
+      if ((await users.addKey(key)) === 'full')
+        return refused('LIMIT_REACHED', {
+          message: `there are ${LIMITS.apiKeysMax} API keys; delete those that are not used`,
+          limit: LIMITS.apiKeysMax,
+        })
+      return { kind: 'created', key, token: `flk_${id.slice(API_KEY_PREFIX.length)}_${secret}` }
+    },
+
+    async remove(id) {
+      const isRemoved = await users.removeKey(id)
+      if (isRemoved) revocations.tell(id)
+      return isRemoved
+    },
+
+    find(token) {
+      const [, name = '', secret = ''] = TOKEN.exec(token) ?? []
+      const id = UserId(`${API_KEY_PREFIX}${name}`)
+      const key = users.getKey(id)
+      if (key === undefined || !isSame(key.secretHash, hashOf(secret))) return undefined
+      noteUse(users, key, clock.now())
+      return { expiresAt: key.expiresAt, current: () => toCaller(users.getKey(id)) }
+    },
+  }
+}
+
+function toCaller(key: ApiKey | undefined): Caller | undefined {
+  if (key === undefined) return undefined
+  const { id, name, role, groups, createdAt } = key
+  return { id, name, role, groups, createdAt, email: undefined, lastLoginAt: undefined }
+}
+
+/** Nobody waits for it, and a store that cannot be written keeps no service out: the next use tries again. */
+function noteUse(users: Pick<Users, 'editKey'>, { id, lastUsedAt }: ApiKey, now: Millis): void {
+  if (now - (lastUsedAt ?? 0) < LIMITS.apiKeyTouchMs) return
+  users.editKey(id, (key) => ({ ...key, lastUsedAt: now })).catch(() => undefined)
+}
+
+const hashOf = (secret: string) => createHash('sha256').update(secret).digest('base64url')
+const isSame = (a: string, b: string) => timingSafeEqual(Buffer.from(a), Buffer.from(b))

@@ -1,0 +1,88 @@
+// The keys of tokens: one that signs, by the settings, and former ones that are still believed.
+//
+// K1. A key has its algorithm and its id from us: a token's header chooses among our keys, and nothing else.
+import { createHmac, createPublicKey, type KeyObject, randomBytes, webcrypto } from 'node:crypto'
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, importPKCS8, importSPKI, type JWK } from 'jose'
+import type { Store } from '../../engine/ports/store.ts'
+import type { PreviousKey, Signing } from '../settings.ts'
+import { type PemKey, parsePrivateKey, parsePublicKey } from './pem-key.ts'
+
+export interface TokenKey {
+  /** `kid` in a token's header. */
+  readonly id: string
+  readonly alg: 'HS256' | 'RS256' | 'EdDSA'
+  /** Imported once: a `KeyObject` would be converted at every token, for a third of its cost. */
+  readonly verify: CryptoKey | KeyObject
+  /** What others may verify by; undefined for a secret. */
+  readonly jwk: JWK | undefined
+}
+
+export interface KeyRing {
+  readonly signing: TokenKey & { readonly sign: CryptoKey | KeyObject }
+  readonly previous: readonly TokenKey[]
+}
+
+const FACT = 'jwt_secret'
+const SECRET_BYTES = 32
+const KEY_ID_CHARS = 16
+
+export async function openKeyRing(
+  settings: { readonly signing: Signing; readonly previousKeys: readonly PreviousKey[] },
+  store: Pick<Store, 'getFact' | 'putFact'>,
+): Promise<KeyRing> {
+  const signing = await signingKey(settings.signing, store)
+  const previous = await Promise.all(settings.previousKeys.map(verifyingKey))
+  // Named twice, a key would be published twice, and then it is no answer to the question which one.
+  const named = new Map(previous.filter(({ id }) => id !== signing.id).map((key) => [key.id, key]))
+  return { signing, previous: [...named.values()] }
+}
+
+async function signingKey(
+  signing: Signing,
+  store: Pick<Store, 'getFact' | 'putFact'>,
+): Promise<KeyRing['signing']> {
+  if (signing.kind === 'private_key') {
+    const { alg, key } = readOf(parsePrivateKey(signing.pem))
+    // The settings take any PEM a key may come in; jose takes these two.
+    const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
+    return { ...(await asymmetricKey({ alg, key: createPublicKey(key) })), sign: await importPKCS8(pem, alg) }
+  }
+  const key = await secretKey(signing.kind === 'secret' ? signing.secret : await keptSecret(store))
+  return { ...key, sign: key.verify }
+}
+
+function verifyingKey(previous: PreviousKey): Promise<TokenKey> {
+  return previous.kind === 'secret'
+    ? secretKey(previous.secret)
+    : asymmetricKey(readOf(parsePublicKey(previous.pem)))
+}
+
+async function secretKey(secret: string): Promise<TokenKey> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const verify = await webcrypto.subtle.importKey('raw', Buffer.from(secret), algorithm, false, [
+    'sign',
+    'verify',
+  ])
+  const id = createHmac('sha256', secret).update('kid').digest('base64url').slice(0, KEY_ID_CHARS)
+  return { id, alg: 'HS256', verify, jwk: undefined }
+}
+
+async function asymmetricKey({ alg, key }: PemKey): Promise<TokenKey> {
+  const pem = key.export({ type: 'spki', format: 'pem' }).toString()
+  const jwk = await exportJWK(key)
+  const id = await calculateJwkThumbprint(jwk)
+  return { id, alg, verify: await importSPKI(pem, alg), jwk: { ...jwk, use: 'sig', alg, kid: id } }
+}
+
+function readOf(parsed: PemKey | undefined): PemKey {
+  if (parsed === undefined) throw new Error('a key was accepted and cannot be read')
+  return parsed
+}
+
+async function keptSecret(store: Pick<Store, 'getFact' | 'putFact'>): Promise<string> {
+  const kept = store.getFact(FACT)
+  if (kept !== undefined) return kept
+  const made = randomBytes(SECRET_BYTES).toString('base64url')
+  await store.putFact(FACT, made)
+  return made
+}

@@ -1,0 +1,59 @@
+// /api-keys: an admin gives services their access.
+import type { ApiKey } from '../../engine/ports/users.ts'
+import type { ApiKeyBody } from '../../schemas/api-keys.ts'
+import { type Millis, toIso, UserId } from '../../schemas/ids.ts'
+import { API } from '../../schemas/operation.ts'
+import { createApiKey, deleteApiKey, getApiKey, listApiKeys } from '../../schemas/operations/api-keys.ts'
+import { answer, invalid, refused } from '../http/answer.ts'
+import { parseInstant } from '../http/instant.ts'
+import { pageAnswer, toWindow } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+
+export function apiKeyRoutes({ apiKeys, clock, engine: { users } }: Services): readonly Route[] {
+  return [
+    route(createApiKey, async ({ body, user }) => {
+      const expiresAt = body.expires_at == null ? undefined : parseInstant(body.expires_at)
+      if (body.expires_at != null && (expiresAt === undefined || expiresAt <= clock.now()))
+        return invalid('/expires_at', {
+          code: 'OUT_OF_RANGE',
+          message: 'must be an instant to come, as ISO 8601',
+        })
+      const { name, role, groups = [] } = body
+      const created = await apiKeys.create({ name: name.trim(), role, groups, expiresAt }, user.id)
+      if (created.kind === 'refused') return created
+      const headers = { 'cache-control': 'no-store', location: `${API}/api-keys/${created.key.id}` }
+      return answer(201, { ...apiKeyBody(created.key), api_key: created.token }, headers)
+    }),
+    route(listApiKeys, ({ query, url }) => {
+      const found = users.listKeys().toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+      const window = toWindow(query)
+      const page = found.slice(window.offset, window.offset + window.perPage).map(apiKeyBody)
+      return pageAnswer(page, found.length, window, url)
+    }),
+    route(getApiKey, ({ params }) => {
+      const key = users.getKey(UserId(params.key_id))
+      return key === undefined ? noSuchKey() : answer(200, apiKeyBody(key))
+    }),
+    route(deleteApiKey, async ({ params }) => {
+      const isRemoved = await apiKeys.remove(UserId(params.key_id))
+      return isRemoved ? answer(204, undefined) : noSuchKey()
+    }),
+  ]
+}
+
+function apiKeyBody(key: ApiKey): ApiKeyBody {
+  return {
+    id: key.id,
+    name: key.name,
+    role: key.role,
+    groups: [...key.groups],
+    created_at: toIso(key.createdAt),
+    created_by: key.createdBy,
+    expires_at: isoOrNull(key.expiresAt),
+    last_used_at: isoOrNull(key.lastUsedAt),
+  }
+}
+
+const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))
+const noSuchKey = () => refused('NOT_FOUND', { message: 'no such API key' })

@@ -1,0 +1,75 @@
+// /users: an admin manages people.
+import type { User } from '../../engine/ports/users.ts'
+import { toIso, UserId } from '../../schemas/ids.ts'
+import { deleteUser, editUser, getUser, listUsers } from '../../schemas/operations/users.ts'
+import type { UserBody, UserSort } from '../../schemas/users.ts'
+import { answer, refused } from '../http/answer.ts'
+import { pageAnswer, toWindow } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+
+export function userRoutes({ accounts, engine: { users } }: Services): readonly Route[] {
+  return [
+    route(listUsers, ({ query, url }) => {
+      const { role, disabled, q = '', sort = 'created_at:DESC' } = query
+      const found = users
+        .list()
+        .filter((user) => role === undefined || user.role === role)
+        .filter((user) => disabled === undefined || user.disabled === disabled)
+        .filter(({ name, email }) => isPrefix(q, name) || isPrefix(q, email))
+        .sort(orderOf(sort))
+      const window = toWindow(query)
+      const page = found.slice(window.offset, window.offset + window.perPage).map(userBody)
+      return pageAnswer(page, found.length, window, url)
+    }),
+    route(getUser, ({ params }) => {
+      const user = users.get(UserId(params.user_id))
+      return user === undefined
+        ? refused('NOT_FOUND', { message: 'no such user' })
+        : answer(200, userBody(user))
+    }),
+    route(editUser, async ({ params, body }) => {
+      const edited = await accounts.edit(UserId(params.user_id), body)
+      return edited.kind === 'refused' ? edited : answer(200, userBody(edited.user))
+    }),
+    route(deleteUser, async ({ params }) => {
+      const removed = await accounts.remove(UserId(params.user_id))
+      return removed.kind === 'refused' ? removed : answer(204, undefined)
+    }),
+  ]
+}
+
+/** Field by field: what is new in the record stays inside until it is named here. */
+function userBody(user: User): UserBody {
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    groups: [...user.groups],
+    disabled: user.disabled,
+    created_at: toIso(user.createdAt),
+    last_login_at: user.lastLoginAt === undefined ? null : toIso(user.lastLoginAt),
+  }
+}
+
+const isPrefix = (prefix: string, text: string) => text.toLowerCase().startsWith(prefix.toLowerCase())
+
+const KEYS: Readonly<Record<UserSort, (user: User) => string | number>> = {
+  created_at: ({ createdAt }) => createdAt,
+  email: ({ email }) => email,
+  name: ({ name }) => name.toLowerCase(),
+  role: ({ role }) => role,
+  last_login_at: ({ lastLoginAt }) => lastLoginAt ?? 0,
+}
+
+/** `name:ASC`; a field alone sorts upwards. Equal ones by id, so that pages do not overlap. */
+function orderOf(sort: string): (a: User, b: User) => number {
+  const [field, direction = 'asc'] = sort.split(':')
+  // The query's schema lets only the names of fields through.
+  const key = KEYS[field as UserSort]
+  const sign = direction.toLowerCase() === 'desc' ? -1 : 1
+  return (a, b) => (compare(key(a), key(b)) || compare(a.id, b.id)) * sign
+}
+
+const compare = <T extends string | number>(a: T, b: T) => (a < b ? -1 : a > b ? 1 : 0)

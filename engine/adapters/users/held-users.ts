@@ -1,0 +1,173 @@
+// Users held in memory whole, above any place that keeps them.
+//
+// U1. Memory changes after the write only. Steps go one after another, so that what a step checks still holds when
+//     its write is durable.
+import type { UserId } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Added, ApiKey, Edited, RefreshGrant, User, Users } from '../../ports/users.ts'
+import type { Directory } from './directory.ts'
+
+/** Without a value: a removal. */
+export type UserChange =
+  | { readonly kind: 'user'; readonly key: string; readonly value?: User }
+  | { readonly kind: 'grant'; readonly key: string; readonly value?: RefreshGrant }
+  | { readonly kind: 'api_key'; readonly key: string; readonly value?: ApiKey }
+
+/** All or nothing, durable when resolved. */
+export type WriteUsers = (changes: readonly UserChange[]) => Promise<void>
+
+export class HeldUsers implements Users {
+  readonly #directory: Directory
+  readonly #write: WriteUsers
+  #lastTurn: Promise<unknown> = Promise.resolve()
+
+  constructor(directory: Directory, write: WriteUsers) {
+    this.#directory = directory
+    this.#write = write
+  }
+
+  get(id: UserId): User | undefined {
+    return this.#directory.get(id)
+  }
+
+  getByEmail(email: string): User | undefined {
+    return this.#directory.getByEmail(email)
+  }
+
+  count(): number {
+    return this.#directory.size
+  }
+
+  list(): readonly User[] {
+    return this.#directory.list()
+  }
+
+  add(user: User, { onlyIfNone = false } = {}): Promise<Added> {
+    return this.#inTurn(async () => {
+      const added = this.#directory.mayAdd(user, onlyIfNone)
+      if (added !== 'added') return added
+      await this.#write([{ kind: 'user', key: user.id, value: user }])
+      this.#directory.put(user)
+      return added
+    })
+  }
+
+  edit(id: UserId, change: (user: User) => User): Promise<Edited> {
+    return this.#inTurn(async () => {
+      const before = this.get(id)
+      if (before === undefined) return UNKNOWN
+      const edited = this.#directory.mayEdit(before, change(before))
+      if (edited.kind === 'kept' || edited.user === before) return edited
+      await this.#write([{ kind: 'user', key: id, value: edited.user }])
+      this.#directory.put(edited.user)
+      return edited
+    })
+  }
+
+  remove(id: UserId): Promise<Edited> {
+    return this.#inTurn(async () => {
+      const before = this.get(id)
+      if (before === undefined) return UNKNOWN
+      const edited = this.#directory.mayEdit(before, undefined)
+      if (edited.kind === 'kept') return edited
+      const hashes = this.#directory.grants.hashesOf({ userId: id })
+      await this.#write([{ kind: 'user', key: id }, ...grantRemovals(hashes)])
+      this.#directory.remove(id)
+      this.#directory.grants.drop(hashes)
+      return edited
+    })
+  }
+
+  getGrant(tokenHash: string): RefreshGrant | undefined {
+    return this.#directory.grants.get(tokenHash)
+  }
+
+  hasFamily(family: string): boolean {
+    return this.#directory.grants.hasFamily(family)
+  }
+
+  putGrant(grant: RefreshGrant): Promise<void> {
+    return this.#inTurn(() => this.#putGrants([grant], grant))
+  }
+
+  editGrant(
+    tokenHash: string,
+    change: (grant: RefreshGrant) => { readonly grant: RefreshGrant; readonly successor?: RefreshGrant },
+  ): Promise<RefreshGrant | undefined> {
+    return this.#inTurn(async () => {
+      const before = this.getGrant(tokenHash)
+      if (before === undefined) return undefined
+      const { grant, successor } = change(before)
+      if (successor !== undefined) await this.#putGrants([grant, successor], successor)
+      else if (grant !== before) await this.#putGrants([grant], grant)
+      return grant
+    })
+  }
+
+  dropFamily(family: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const hashes = this.#directory.grants.hashesOf({ family })
+      await this.#write(grantRemovals(hashes))
+      this.#directory.grants.drop(hashes)
+    })
+  }
+
+  getKey(id: UserId): ApiKey | undefined {
+    return this.#directory.keys.get(id)
+  }
+
+  listKeys(): readonly ApiKey[] {
+    return [...this.#directory.keys.values()]
+  }
+
+  addKey(key: ApiKey): Promise<'added' | 'full'> {
+    return this.#inTurn(async () => {
+      if (this.#directory.keys.size >= LIMITS.apiKeysMax) return 'full'
+      await this.#putKey(key)
+      return 'added'
+    })
+  }
+
+  editKey(id: UserId, change: (key: ApiKey) => ApiKey): Promise<void> {
+    return this.#inTurn(async () => {
+      const before = this.getKey(id)
+      const after = before && change(before)
+      if (after !== undefined && after !== before) await this.#putKey(after)
+    })
+  }
+
+  removeKey(id: UserId): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (this.getKey(id) === undefined) return false
+      await this.#write([{ kind: 'api_key', key: id }])
+      return this.#directory.keys.delete(id)
+    })
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    // A step that failed told its caller; the next one is no part of that.
+    const turn = this.#lastTurn.then(step, step)
+    this.#lastTurn = turn
+    return turn
+  }
+
+  async #putGrants(grants: readonly RefreshGrant[], newest: RefreshGrant): Promise<void> {
+    const written = new Set(grants.map(({ tokenHash }) => tokenHash))
+    const obsolete = this.#directory.grants.obsolete(newest).filter((hash) => !written.has(hash))
+    const puts = grants.map((value) => ({ kind: 'grant', key: value.tokenHash, value }) as const)
+    await this.#write([...puts, ...grantRemovals(obsolete)])
+    this.#directory.grants.drop(obsolete)
+    for (const grant of grants) this.#directory.grants.put(grant)
+  }
+
+  async #putKey(key: ApiKey): Promise<void> {
+    await this.#write([{ kind: 'api_key', key: key.id, value: key }])
+    this.#directory.keys.set(key.id, key)
+  }
+}
+
+const UNKNOWN = { kind: 'kept', why: 'unknown' } as const
+
+function grantRemovals(hashes: readonly string[]): readonly UserChange[] {
+  return hashes.map((key) => ({ kind: 'grant', key }))
+}

@@ -1,0 +1,45 @@
+// Bodies of /api-keys: what services present instead of a login.
+import { type Static, Type } from 'typebox'
+import { PersonName } from './auth.ts'
+import { choice, Instant, orNull } from './json-schema.ts'
+import { PAGE_QUERY, pageOf } from './page.ts'
+import { Groups } from './users.ts'
+import { ROLES } from './vocabulary.ts'
+
+export const ApiKeyParams = Type.Object({
+  key_id: Type.String({ examples: ['key_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+})
+
+export const NewApiKeyBody = Type.Object(
+  {
+    name: PersonName,
+    role: choice(ROLES),
+    groups: Type.Optional(Groups),
+    expires_at: Type.Optional(orNull(Instant)),
+  },
+  { title: 'NewApiKeyBody', description: 'Without `expires_at`, the key is good until it is deleted.' },
+)
+
+const API_KEY_FIELDS = {
+  id: Type.String({ examples: ['key_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  name: Type.String(),
+  role: choice(ROLES),
+  groups: Groups,
+  created_at: Instant,
+  created_by: Type.String(),
+  expires_at: orNull(Instant),
+  last_used_at: orNull(Instant),
+}
+export const ApiKeyBody = Type.Object(API_KEY_FIELDS, { title: 'ApiKey' })
+export type ApiKeyBody = Static<typeof ApiKeyBody>
+
+export const NewApiKey = Type.Object(
+  {
+    ...API_KEY_FIELDS,
+    api_key: Type.String({ description: 'The bearer token; shown only here', examples: ['flk_…'] }),
+  },
+  { title: 'NewApiKey' },
+)
+
+export const ApiKeyListQuery = Type.Object(PAGE_QUERY, { additionalProperties: false })
+export const ApiKeyPage = pageOf(ApiKeyBody, 'ApiKeyPage')

@@ -1,0 +1,87 @@
+// Bodies of /users, and of what a user changes of their own account.
+import { type Static, Type } from 'typebox'
+import { Email, Password, PersonName } from './auth.ts'
+import { BODY_LIMITS } from './body-limits.ts'
+import { Group } from './device.ts'
+import { choice, Instant, orNull } from './json-schema.ts'
+import { PAGE_QUERY, pageOf } from './page.ts'
+import { ROLES } from './vocabulary.ts'
+
+export const Groups = Type.Array(Group, {
+  maxItems: BODY_LIMITS.groupsPerUserMax,
+  uniqueItems: true,
+  description: 'Group subtrees; empty is everything',
+  examples: [['warehouse/a']],
+})
+
+export const UserParams = Type.Object({
+  user_id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+})
+
+export const UserBody = Type.Object(
+  {
+    id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    email: Type.String(),
+    name: Type.String(),
+    role: choice(ROLES),
+    groups: Groups,
+    disabled: Type.Boolean(),
+    created_at: Instant,
+    last_login_at: orNull(Instant),
+  },
+  { title: 'User' },
+)
+export type UserBody = Static<typeof UserBody>
+
+export const EditUserBody = Type.Object(
+  {
+    role: Type.Optional(choice(ROLES)),
+    name: Type.Optional(PersonName),
+    email: Type.Optional(Email),
+    password: Type.Optional(Password),
+    groups: Type.Optional(Groups),
+    disabled: Type.Optional(Type.Boolean()),
+  },
+  {
+    title: 'EditUserBody',
+    description: 'A new password or role, and disabling, end all logins of the user.',
+  },
+)
+export type EditUserBody = Static<typeof EditUserBody>
+
+export const EditOwnBody = Type.Object(
+  {
+    name: Type.Optional(PersonName),
+    email: Type.Optional(Email),
+    password: Type.Optional(Password),
+    current_password: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.passwordCharsMax })),
+  },
+  {
+    title: 'EditOwnBody',
+    description: 'E-mail and password need `current_password`. A new password ends all logins, this one too.',
+  },
+)
+export type EditOwnBody = Static<typeof EditOwnBody>
+
+const SORTS = ['created_at', 'email', 'name', 'role', 'last_login_at'] as const
+export type UserSort = (typeof SORTS)[number]
+
+export const UserListQuery = Type.Object(
+  {
+    ...PAGE_QUERY,
+    role: Type.Optional(choice(ROLES)),
+    disabled: Type.Optional(Type.Boolean()),
+    q: Type.Optional(
+      Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'A prefix of name or e-mail' }),
+    ),
+    sort: Type.Optional(
+      Type.String({
+        pattern: `^(${SORTS.join('|')})(:(ASC|DESC|asc|desc))?$`,
+        default: 'created_at:DESC',
+        examples: ['name:ASC'],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export const UserPage = pageOf(UserBody, 'UserPage')
