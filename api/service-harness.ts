@@ -146,6 +146,10 @@ export class ServiceHarness {
       FLEET_HTTP_PORT: '0',
       FLEET_MQTT_PORT: '0',
       FLEET_LOG_LEVEL: 'warn',
+      // Tests are one user who asks often; the limits have tests of their own.
+      FLEET_USER_REQUEST_RATE: '0',
+      FLEET_DEVICE_REQUEST_RATE: '0',
+      FLEET_ANONYMOUS_REQUEST_RATE: '0',
       ...settings,
     }
     // A group of its own, which signals reach as a whole.

@@ -1,4 +1,6 @@
 // The settings: read once at start from the environment into a frozen, normalised object. Nothing else reads it.
+
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { LIMITS } from '../engine/limits.ts'
 import { parsePrivateKey, parsePublicKey } from './auth/pem-key.ts'
@@ -36,6 +38,16 @@ export interface Settings {
   readonly heartbeatTimeoutMs: number
   /** Messages per second; 0 is no limit. */
   readonly devicePublishRate: number
+  /** Requests per second; 0 is no limit. */
+  readonly requestRates: {
+    readonly perUser: number
+    readonly perDevice: number
+    readonly perAddress: number
+  }
+  /** Of pages that may use the API from a browser; `*` is any. */
+  readonly corsOrigins: readonly string[]
+  /** Addresses and networks. */
+  readonly trustedProxies: readonly string[]
   readonly deviceTypesPath: string | undefined
   readonly retentionDays: number | undefined
   readonly auditRetentionDays: number
@@ -53,7 +65,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const SECRET_BYTES_MIN = 32
 const HEARTBEAT_SEC_MAX = 86_400
 const SHARDS_MAX = 64
-const RATE_MAX = 1_000_000
+const RATE = { min: 0, max: 1_000_000 }
 
 const NAMES = [
   'FLEET_PROFILE',
@@ -70,7 +82,12 @@ const NAMES = [
   'FLEET_JWT_PREVIOUS_KEYS',
   'FLEET_REFRESH_ROTATION',
   'FLEET_HEARTBEAT_TIMEOUT_SEC',
+  'FLEET_USER_REQUEST_RATE',
+  'FLEET_DEVICE_REQUEST_RATE',
+  'FLEET_ANONYMOUS_REQUEST_RATE',
   'FLEET_DEVICE_PUBLISH_RATE',
+  'FLEET_CORS_ORIGINS',
+  'FLEET_TRUSTED_PROXIES',
   'FLEET_DEVICE_TYPES',
   'FLEET_RETENTION_DAYS',
   'FLEET_AUDIT_RETENTION_DAYS',
@@ -107,7 +124,14 @@ export function readSettings(
     refreshRotation: read.word('FLEET_REFRESH_ROTATION', ['on', 'off'], 'off') === 'on',
     heartbeatTimeoutMs:
       1000 * read.number('FLEET_HEARTBEAT_TIMEOUT_SEC', { min: 1, max: HEARTBEAT_SEC_MAX, default: 60 }),
-    devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { min: 0, max: RATE_MAX, default: 0 }),
+    devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { ...RATE, default: 0 }),
+    requestRates: {
+      perUser: read.number('FLEET_USER_REQUEST_RATE', { ...RATE, default: 1_000 }),
+      perDevice: read.number('FLEET_DEVICE_REQUEST_RATE', { ...RATE, default: 100 }),
+      perAddress: read.number('FLEET_ANONYMOUS_REQUEST_RATE', { ...RATE, default: 100 }),
+    },
+    corsOrigins: read.list('FLEET_CORS_ORIGINS', isOrigin, 'origins such as https://fleet.example.com, or *'),
+    trustedProxies: read.list('FLEET_TRUSTED_PROXIES', isNetwork, 'addresses or networks such as 10.0.0.0/8'),
     deviceTypesPath: read.text('FLEET_DEVICE_TYPES'),
     retentionDays: read.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
     auditRetentionDays: read.number('FLEET_AUDIT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
@@ -190,6 +214,18 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
+/** As browsers send it: without a path, and without a port that goes without saying. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text)
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more !== undefined) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
 interface Range {
   readonly min: number
   readonly max: number
@@ -224,6 +260,15 @@ class Reader {
     const word = words.find((candidate) => candidate === text)
     if (word === undefined) this.refuse(name, `is "${text}"; expected one of ${words.join(', ')}`)
     return word ?? otherwise
+  }
+
+  /** With commas between its items. */
+  list(name: Name, isRight: (item: string) => boolean, expected: string): readonly string[] {
+    const items = (this.text(name) ?? '').split(',').flatMap((item) => item.trim() || [])
+    const wrong = items.find((item) => !isRight(item))
+    if (wrong !== undefined)
+      this.refuse(name, `has "${wrong}"; expected ${expected}, with commas between them`)
+    return items
   }
 
   /** The value is not shown: it may be a secret. */

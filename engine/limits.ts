@@ -239,6 +239,8 @@ export const LIMITS = {
   /** Requests under way when the service stops are given this long. */
   drainTimeoutMs: 2_500,
   retryAfterSec: 2,
+  /** Callers whose rate is kept in mind. */
+  rateKeysMax: 100_000,
   validationErrorsMax: 20,
   /** Bodies above this are told their first mistake only. */
   explainBytesMax: 16 * KIB,

@@ -18,9 +18,11 @@ import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
 import { type Answer, refused } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
+import { type Cors, createCors } from './cors.ts'
 import { admit, authenticate } from './gate.ts'
 import { acceptJson } from './json-body.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
+import { createRates, type Rates, type RequestRates } from './rates.ts'
 import type { Call, Route } from './route.ts'
 import { allowedMethods, plainUrl } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -42,6 +44,10 @@ export interface AppOptions {
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
   /** Answers carry `connection: close` then, so that clients go elsewhere. */
   readonly isDraining: () => boolean
+  readonly requestRates: RequestRates
+  readonly corsOrigins: readonly string[]
+  /** Addresses and networks whose word on where a request comes from is taken. */
+  readonly trustedProxies: readonly string[]
 }
 
 declare module 'fastify' {
@@ -66,6 +72,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     bodyLimit: LIMITS.bodyBytesMax,
     requestTimeout: LIMITS.requestTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     rewriteUrl: ({ url = '/' }) => plainUrl(url),
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id'], services.ids),
@@ -76,6 +83,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
       sendProblem(request, reply, toRefusal(error, request, logger))
     },
   })
+  const cors = createCors(options.corsOrigins)
   acceptJson(app)
   app.decorateRequest('caller', undefined)
   app.decorateRequest('refusal', undefined)
@@ -83,17 +91,19 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
+    cors.mark(request, reply)
     if (options.isDraining()) reply.header('connection', 'close')
     done()
   })
   app.setErrorHandler((error, request, reply) =>
     sendProblem(request, reply, toRefusal(error, request, logger)),
   )
-  app.setNotFoundHandler((request, reply) => notFound(routes, request, reply))
+  app.setNotFoundHandler((request, reply) => notFound({ routes, cors }, request, reply))
   observe(app, options)
   const validation = createValidation()
   const audit = createAudit({ engine: services.engine, logger })
-  for (const route of routes) addRoute(app, route, { services, validation, audit: audit(route) })
+  const rates = createRates(options.requestRates, services.clock)
+  for (const route of routes) addRoute(app, route, { services, validation, rates, audit: audit(route) })
   return app
 }
 
@@ -102,12 +112,19 @@ function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
   return typeof header === 'string' && REQUEST_ID.test(header) ? header : ids.next('req_')
 }
 
-function notFound(routes: readonly Route[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function notFound(
+  { routes, cors }: { readonly routes: readonly Route[]; readonly cors: Cors },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const methods = allowedMethods(routes, pathOf(request.url))
   if (methods.length === 0)
     return sendProblem(request, reply, refused('NOT_FOUND', { message: 'no such path' }))
   reply.header('allow', methods.join(', '))
-  if (request.method === 'OPTIONS') return reply.code(204).send()
+  if (request.method === 'OPTIONS') {
+    cors.preflight(request, reply, methods)
+    return reply.code(204).send()
+  }
   return sendProblem(
     request,
     reply,
@@ -144,11 +161,13 @@ function patternOf({ routeOptions }: FastifyRequest): string {
 
 interface RouteTools {
   readonly services: Services
+  readonly rates: Rates
   readonly validation: ReturnType<typeof createValidation>
   readonly audit: Audit | undefined
 }
 
-function addRoute(app: FastifyInstance, route: Route, { services, validation, audit }: RouteTools): void {
+function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
+  const { services, validation, audit } = tools
   const check = (source: Source, schema: Route['body']): Check =>
     schema === undefined ? () => undefined : validation.check(schema, source)
   const [params, query, body] = [
@@ -163,7 +182,7 @@ function addRoute(app: FastifyInstance, route: Route, { services, validation, au
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     async onRequest(request, reply) {
       // H1
-      const refusal = await admit(route, request, services)
+      const refusal = await admit(route, { request, reply }, tools)
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       return undefined
     },
@@ -203,6 +222,9 @@ const headerOf = (value: string | string[] | undefined) => (Array.isArray(value)
 function sendAnswer(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
   reply.code(status)
   if (typeof body !== 'string' && body !== undefined) reply.type('application/json; charset=utf-8')
+  const vary = reply.getHeader('vary')
   if (headers !== undefined) reply.headers(headers)
+  if (vary !== undefined && headers?.['vary'] !== undefined)
+    reply.header('vary', `${String(vary)}, ${headers['vary']}`)
   return reply.send(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
 }

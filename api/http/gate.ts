@@ -1,28 +1,43 @@
 // Who gets through to a handler: the caller, their role and their groups, by what the operation says of itself.
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { DeviceId } from '../../schemas/ids.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { noSuchDevice, visibleId } from '../routes/device-answers.ts'
 import { type Refusal, refused } from './answer.ts'
+import type { Rates } from './rates.ts'
 import type { Route } from './route.ts'
 import type { Services } from './services.ts'
 
+/** Probes and scrapes must not fail because somebody else asks too much from the same address. */
+const UNLIMITED = new Set(['livez', 'healthz', 'readyz', 'metrics'])
+
+export interface Asked {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
 /** Undefined if the caller may go on. */
 export async function admit(
-  { access, scope }: Route,
-  request: FastifyRequest,
-  services: Services,
+  { access, scope, operationId }: Route,
+  { request, reply }: Asked,
+  { services, rates }: { readonly services: Services; readonly rates: Rates },
 ): Promise<Refusal | undefined> {
-  if (access === 'public') return undefined
+  if (access === 'public') return UNLIMITED.has(operationId) ? undefined : rates.address(request.ip, reply)
   const authenticated = await authenticate(request, services)
-  if (authenticated === undefined)
-    return refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
-  if (authenticated.kind === 'refused') return authenticated
+  if (authenticated === undefined || authenticated.kind === 'refused')
+    return rates.address(request.ip, reply) ?? authenticated ?? noToken()
   const { user } = authenticated
+  const tooMany = rates.user(user.id, reply)
+  if (tooMany !== undefined) return tooMany
   if (!access.includes(user.role))
     return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${user.role}` })
-  return scope === 'device' && !isInSight(request, user, services) ? noSuchDevice() : undefined
+  if (scope !== 'device') return undefined
+  const deviceId = deviceInSight(request, user, services)
+  return deviceId === undefined ? noSuchDevice() : rates.device(deviceId, reply)
 }
+
+const noToken = () => refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
 
 /** From then on the request has its caller, if the token is good: also one that may not call. */
 export async function authenticate(
@@ -32,8 +47,7 @@ export async function authenticate(
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
   const token = bearerOf(authorization)
-  if (token === undefined)
-    return refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
+  if (token === undefined) return noToken()
   const authenticated = await services.authenticate(token)
   if (authenticated.kind === 'user') request.caller = authenticated.user
   return authenticated
@@ -45,8 +59,8 @@ export function bearerOf(authorization: string | undefined): string | undefined 
   return scheme.toLowerCase() === 'bearer' && token !== '' && more === undefined ? token : undefined
 }
 
-function isInSight({ params }: FastifyRequest, user: Caller, { engine }: Services): boolean {
+function deviceInSight({ params }: FastifyRequest, user: Caller, { engine }: Services): DeviceId | undefined {
   // Operations of this scope have the parameter in their path; a test holds them to it.
   const { device_id: text } = params as { readonly device_id: string }
-  return visibleId(engine, text, user) !== undefined
+  return visibleId(engine, text, user)
 }

@@ -26,7 +26,14 @@ export interface HttpOptions {
   readonly engine: Engine
   readonly settings: Pick<
     Settings,
-    'host' | 'httpPort' | 'registration' | 'refreshRotation' | 'heartbeatTimeoutMs'
+    | 'refreshRotation'
+    | 'host'
+    | 'httpPort'
+    | 'registration'
+    | 'heartbeatTimeoutMs'
+    | 'requestRates'
+    | 'corsOrigins'
+    | 'trustedProxies'
   >
   readonly tokens: Tokens
   readonly passwords: Passwords
@@ -87,6 +94,9 @@ export function createHttp(options: HttpOptions) {
     routes,
     logger: options.logger,
     onRequestDone: options.onRequestDone,
+    requestRates: settings.requestRates,
+    corsOrigins: settings.corsOrigins,
+    trustedProxies: settings.trustedProxies,
     isDraining: () => phase.state === 'draining',
   })
   return {

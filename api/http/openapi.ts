@@ -39,6 +39,7 @@ export function refusalsOf(route: Operation): readonly RefusalCode[] {
     if (route.access.length < 3) codes.add('FORBIDDEN')
   }
   if (route.scope === 'device') codes.add('NOT_FOUND')
+  codes.add('RATE_LIMIT_EXCEEDED')
   // Parameters that are not known; probes are lenient.
   if (route.query !== undefined || route.path.startsWith(API)) codes.add('VALIDATION_FAILED')
   // A parameter that cannot be decoded.

@@ -18,6 +18,7 @@ import type { RequestDone } from './app.ts'
 import { FakeClock, FakeEngine } from './fake-engine.ts'
 import { createHttp } from './open-http.ts'
 import { refusalsOf } from './openapi.ts'
+import type { RequestRates } from './rates.ts'
 import type { Route } from './route.ts'
 
 export const NOW = Date.UTC(2026, 2, 1, 12, 0, 0, 500)
@@ -36,6 +37,10 @@ export interface HarnessOptions {
   readonly passwords?: Passwords
   readonly logger?: Logger
   readonly customTypes?: DeviceTypes
+  /** No limits if left out: tests ask often, and their clock stands still. */
+  readonly requestRates?: Partial<RequestRates>
+  readonly corsOrigins?: readonly string[]
+  readonly trustedProxies?: readonly string[]
 }
 
 export interface Sent {
@@ -71,6 +76,9 @@ export function openHarness(options: HarnessOptions = {}) {
       registration: options.registration ?? 'open',
       refreshRotation: options.refreshRotation ?? false,
       heartbeatTimeoutMs: 60_000,
+      requestRates: { perUser: 0, perDevice: 0, perAddress: 0, ...options.requestRates },
+      corsOrigins: options.corsOrigins ?? [],
+      trustedProxies: options.trustedProxies ?? [],
     },
     logger: options.logger ?? silentLogger,
     version: '0.0.0-test',

@@ -1,0 +1,60 @@
+// Which pages of other origins may use the API from a browser. Tokens travel in a header, never in a cookie, so nothing
+// is ever allowed "with credentials".
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+const ANY = '*'
+const EXPOSED = [
+  'ETag',
+  'Idempotency-Replayed',
+  'Link',
+  'Location',
+  'Preference-Applied',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Request-Id',
+  'X-Total-Count',
+].join(', ')
+const ACCEPTED = [
+  'Accept',
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+  'Prefer',
+  'X-Request-Id',
+].join(', ')
+const PREFLIGHT_SEC = 600
+
+export interface Cors {
+  /** Sets what every answer carries. */
+  mark(request: FastifyRequest, reply: FastifyReply): void
+  /** Sets what an answer to OPTIONS carries besides, if it is a browser that asks. */
+  preflight(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): void
+}
+
+/** Origins as browsers send them, or `*` for all. */
+export function createCors(origins: readonly string[]): Cors {
+  const allowed = new Set(origins)
+  const isAny = allowed.has(ANY)
+  const isAllowed = (origin: string | undefined): origin is string =>
+    origin !== undefined && (isAny || allowed.has(origin))
+  return {
+    mark({ headers: { origin } }, reply) {
+      if (allowed.size === 0) return
+      // Also without an origin: a cache must not give that answer to a page.
+      if (!isAny) reply.header('vary', 'Origin')
+      if (!isAllowed(origin)) return
+      reply.header('access-control-allow-origin', isAny ? ANY : origin)
+      reply.header('access-control-expose-headers', EXPOSED)
+    },
+
+    preflight({ headers }, reply, methods) {
+      if (!isAllowed(headers.origin) || headers['access-control-request-method'] === undefined) return
+      reply.header('access-control-allow-methods', methods.join(', '))
+      reply.header('access-control-allow-headers', ACCEPTED)
+      reply.header('access-control-max-age', String(PREFLIGHT_SEC))
+    },
+  }
+}
