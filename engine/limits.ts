@@ -141,6 +141,9 @@ export const LIMITS = {
   deadLettersMax: 10_000,
   deadLetterPayloadBytesMax: 4 * KIB,
 
+  /** Of one gateway: each is told of its connections, and it of each one's shadow. */
+  subDevicesMax: 1_000,
+
   // --- commands, of one device
   commandsOpenMax: 1_000,
   commandsOpenBytesMax: 4 * MIB,

@@ -125,6 +125,7 @@ export const DeviceListQuery = Type.Object(
     tag: Type.Optional(
       Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, description: 'Repeated: all of them' }),
     ),
+    parent_id: Type.Optional(Id),
     q: Type.Optional(
       Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'A prefix of name or id' }),
     ),

@@ -1,5 +1,6 @@
-// The grammar of device topics: `fleet/{device_id}/…`. The part after the device id is called the suffix.
-import type { DeviceId } from './ids.ts'
+// The grammar of device topics: `fleet/{device_id}/…`. The part after the device id is called the suffix. A gateway
+// has a place for each of its sub-devices: `fleet/{gateway}/sub/{device_id}/…`, followed by that device's own suffix.
+import { type DeviceId, parseDeviceId } from './ids.ts'
 
 export const TOPIC_ROOT = 'fleet'
 
@@ -12,6 +13,8 @@ export type Uplink =
   | { readonly kind: 'ack' }
   | { readonly kind: 'ota_status' }
   | { readonly kind: 'log' }
+  /** For a sub-device: only a gateway may. */
+  | { readonly kind: 'sub' }
   /** A cloud-to-device topic: a device may publish there, and is not believed. */
   | { readonly kind: 'cloud_only' }
   | { readonly kind: 'other' }
@@ -34,7 +37,30 @@ export function parseSuffix(suffix: string): Uplink {
   if (fixed !== undefined) return fixed
   if (suffix.startsWith('telemetry/') && suffix.length > 10)
     return { kind: 'telemetry', name: suffix.slice(10) }
+  if (isSubSuffix(suffix)) return { kind: 'sub' }
   return { kind: 'other' }
+}
+
+const SUB = 'sub/'
+
+export function isSubSuffix(suffix: string): boolean {
+  return suffix.startsWith(SUB)
+}
+
+/** A gateway's suffix for one of its sub-devices. */
+export function toSubSuffix(deviceId: DeviceId, suffix: string): string {
+  return `${SUB}${deviceId}/${suffix}`
+}
+
+/** Whose place in a gateway's namespace it is, and that device's own suffix. */
+export function parseSubSuffix(
+  suffix: string,
+): { readonly deviceId: DeviceId; readonly suffix: string } | undefined {
+  const end = isSubSuffix(suffix) ? suffix.indexOf('/', SUB.length) : -1
+  const deviceId = end < 0 ? undefined : parseDeviceId(suffix.slice(SUB.length, end))
+  return deviceId === undefined || end + 1 === suffix.length
+    ? undefined
+    : { deviceId, suffix: suffix.slice(end + 1) }
 }
 
 /** The only device topics on which the specification retains a message. */

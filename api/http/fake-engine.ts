@@ -243,6 +243,7 @@ function fakeStore(engine: FakeEngine): Store {
     outboxCounts: unused,
     get,
     summary: get,
+    subDevices: (id) => [...engine.devices.values()].flatMap((d) => (d.parentId === id ? [d.id] : [])),
     list(filter, { offset, limit, sort = 'created_at', descending = sort === 'created_at' }) {
       const found = [...engine.devices.values()].filter((device) => isMatch(device, filter))
       const key = (device: Device) => (sort === 'name' ? device.name : device.createdAt)
@@ -265,13 +266,14 @@ function fakeStore(engine: FakeEngine): Store {
 
 function isMatch(
   device: Device,
-  { status, type, group, groupExact, tags, q, within }: DeviceFilter,
+  { status, type, group, groupExact, tags, q, within, parentId }: DeviceFilter,
 ): boolean {
   const isUnder = (root: string) =>
     device.group === root || (groupExact !== true && device.group?.startsWith(`${root}/`) === true)
   const isPrefix = (text: string) => text.toLowerCase().startsWith(q?.toLowerCase() ?? '')
   return (
     (status === undefined || device.status === status) &&
+    (parentId === undefined || device.parentId === parentId) &&
     (type === undefined || device.type === type) &&
     (group === undefined || isUnder(group)) &&
     (tags ?? []).every((tag) => device.tags.includes(tag)) &&

@@ -130,7 +130,7 @@ export function openHarness(options: HarnessOptions = {}) {
 
   async function device(
     id: string,
-    about: { group?: string; tags?: string[]; name?: string; type?: string } = {},
+    about: { group?: string; tags?: string[]; name?: string; type?: string; parentId?: string } = {},
   ) {
     const deviceId = parsed(id)
     const { name = id, type = 'mqtt_device' } = about

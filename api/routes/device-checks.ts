@@ -1,7 +1,11 @@
 // What a schema cannot say about a device's fields.
 import { metadataTooLarge } from '../../engine/domain/device/metadata-bound.ts'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Store } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
+import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { invalid, type Refusal, refused } from '../http/answer.ts'
 
@@ -35,6 +39,37 @@ function isDeeper(value: Json, depthMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (depthMax === 0) return true
   return Object.values(value).some((inner: Json) => isDeeper(inner, depthMax - 1))
+}
+
+/** A sub-device's parent is a gateway that is in service, and nobody's sub-device itself: there is one level. */
+export function unfitParent(
+  store: Pick<Store, 'get' | 'subDevices'>,
+  deviceId: DeviceId,
+  parent: string | null | undefined,
+): Refusal | undefined {
+  if (parent === null || parent === undefined) return undefined
+  const parentId = parseDeviceId(parent)
+  const gateway = parentId && store.get(parentId)
+  const why = parentId === deviceId ? 'is the device itself' : unfitGateway(store, gateway)
+  return why === undefined
+    ? undefined
+    : invalid('/parent_id', {
+        code: 'NOT_ALLOWED',
+        message: `must be a gateway in service; ${parent} ${why}`,
+      })
+}
+
+function unfitGateway(
+  store: Pick<Store, 'subDevices'>,
+  gateway: DeviceRecord | undefined,
+): string | undefined {
+  if (gateway === undefined) return 'is not registered'
+  if (gateway.type !== 'gateway') return `is of type ${gateway.type}`
+  if (gateway.status === 'decommissioned') return 'is decommissioned'
+  if (gateway.parentId !== undefined) return `is a sub-device of ${gateway.parentId}`
+  return store.subDevices(gateway.id).length >= LIMITS.subDevicesMax
+    ? `has ${LIMITS.subDevicesMax} sub-devices already`
+    : undefined
 }
 
 /** Tags are a set. */

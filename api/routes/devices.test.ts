@@ -4,6 +4,7 @@ import { Millis } from '../../schemas/ids.ts'
 import { openHarness } from '../http/rest-harness.ts'
 
 const DEVICES = '/api/v1/devices'
+const SENSOR = { name: 'Sensor', type: 'simulator' }
 const GREENHOUSE = {
   name: 'greenhouse',
   displayName: 'Greenhouse',
@@ -97,6 +98,42 @@ describe('registering a device', () => {
     expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED'])
     expect(body.errors).toContainEqual(expect.objectContaining({ path, code }))
     expect(engine.devices.size).toBe(0)
+  })
+
+  test('takes a gateway as parent, and names what is wrong with any other', async () => {
+    const { send, device } = await asAdmin()
+    await device('gw-1', { type: 'gateway' })
+    await device('plain')
+    await device('below', { type: 'gateway', parentId: 'gw-1' })
+    await device('old', { type: 'gateway' })
+    await send(`DELETE ${DEVICES}/old`)
+    const registered = await send(`POST ${DEVICES}`, { ...SENSOR, parent_id: 'gw-1' })
+    expect([registered.status, registered.body.parent_id]).toEqual([201, 'gw-1'])
+    for (const [parent, why] of [
+      ['nobody', 'is not registered'],
+      ['plain', 'is of type mqtt_device'],
+      ['old', 'is decommissioned'],
+      ['below', 'is a sub-device of gw-1'],
+      ['self', 'is the device itself'],
+    ]) {
+      const { status, body } = await send(`POST ${DEVICES}`, {
+        ...SENSOR,
+        device_id: 'self',
+        parent_id: parent,
+      })
+      expect([status, body.errors]).toEqual([
+        422,
+        [
+          expect.objectContaining({
+            path: '/parent_id',
+            code: 'NOT_ALLOWED',
+            message: `must be a gateway in service; ${parent} ${why}`,
+          }),
+        ],
+      ])
+    }
+    const { body } = await send(`GET ${DEVICES}?parent_id=gw-1&type=simulator`)
+    expect(body.data.map((one: { device_id: string }) => one.device_id)).toEqual([registered.body.device_id])
   })
 
   test('tells all mistakes at once', async () => {

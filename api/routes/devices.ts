@@ -14,7 +14,7 @@ import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
-import { unfitMetadata, unique } from './device-checks.ts'
+import { unfitMetadata, unfitParent, unique } from './device-checks.ts'
 import { deviceEditRoutes } from './device-edits.ts'
 
 export function deviceRoutes(services: Services): readonly Route[] {
@@ -34,6 +34,7 @@ function collectionRoutes(services: Services): readonly Route[] {
         group: query.group,
         groupExact: query.group_exact,
         tags: query.tag,
+        parentId: query.parent_id === undefined ? undefined : parseDeviceId(query.parent_id),
         q: query.q,
         within: scopeOf(user),
       }
@@ -54,6 +55,8 @@ function collectionRoutes(services: Services): readonly Route[] {
       if (tooLarge !== undefined) return tooLarge
       const deviceId = parseDeviceId(body.device_id ?? ids.next('dev_'))
       if (deviceId === undefined) return refused('VALIDATION_FAILED')
+      const unfit = unfitParent(engine.store, deviceId, body.parent_id)
+      if (unfit !== undefined) return unfit
       const submitted = await engine.submit(
         deviceId,
         {

@@ -31,7 +31,12 @@ class Past {
     )
     if (outcome.kind !== 'created') throw new Error('not created')
     this.#keep(outcome.commands, 0)
-    this.#commands = sendDue(outcome.commands, { session: Micros(1), status: 'online', now: at(1) }).commands
+    this.#commands = sendDue(outcome.commands, {
+      session: Micros(1),
+      isRelayed: false,
+      status: 'online',
+      now: at(1),
+    }).commands
   }
 
   get command(): Command {

@@ -1,11 +1,12 @@
 // How device messages and requests lie in a bundle: one log entry, read front to back without decoding.
 //
-//   kind u8 | flags u8 | receivedAt f64 | idLength u8 | suffixLength u16 | payloadLength u32 | id | suffix | payload
+//   kind u8 | flags u8 | receivedAt f64 | idLength u8 | suffixLength u16 | payloadLength u32 | id | via | suffix | payload
 //
-// Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3). A request's payload is msgpack.
+// Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3), via (4). `via` is there only if its flag is:
+// viaLength u8 and the id of the gateway that said it for the device. A request's payload is msgpack.
 
 /** `parked` is never written to the log: it stands where a message was taken out, see `withoutFrames`. `listening`: a
- *  session subscribed to commands. `delivered`: the device has one. */
+ *  session subscribed to commands. `delivered`: the device has one. `heard`: a gateway spoke for a sub-device. */
 export const FRAME = {
   message: 0,
   opened: 1,
@@ -14,11 +15,14 @@ export const FRAME = {
   parked: 4,
   listening: 5,
   delivered: 6,
+  heard: 7,
 } as const
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
 const FRAME_HEADER_BYTES = 17
 export const FLAG_RETAIN = 4
 export const FLAG_WILL = 8
+const FLAG_VIA = 16
+const NO_BYTES = new Uint8Array(0)
 
 export interface Frame {
   readonly kind: FrameKind
@@ -26,6 +30,8 @@ export interface Frame {
   /** Microseconds; for session frames the session's number travels in the payload. */
   readonly receivedAt: number
   readonly id: Uint8Array
+  /** The gateway that the device's message came through; empty if it came from the device itself. */
+  readonly via: Uint8Array
   readonly suffix: Uint8Array
   readonly payload: Uint8Array
 }
@@ -49,21 +55,27 @@ export class BundleWriter {
   }
 
   add(frame: Frame): void {
-    const { id, suffix, payload } = frame
+    const { id, via, suffix, payload } = frame
     const start = this.#length
-    const size = FRAME_HEADER_BYTES + id.length + suffix.length + payload.length
+    const size = sizeOf(frame)
     if (start + size > this.#bytes.length) this.#grow(start + size)
     const bytes = this.#bytes
     bytes[start] = frame.kind
-    bytes[start + 1] = frame.flags
+    bytes[start + 1] = via.length === 0 ? frame.flags & ~FLAG_VIA : frame.flags | FLAG_VIA
     bytes.writeDoubleLE(frame.receivedAt, start + 2)
     bytes[start + 10] = id.length
     bytes[start + 11] = suffix.length & 0xff
     bytes[start + 12] = suffix.length >>> 8
     bytes.writeUInt32LE(payload.length, start + 13)
     bytes.set(id, start + FRAME_HEADER_BYTES)
-    bytes.set(suffix, start + FRAME_HEADER_BYTES + id.length)
-    bytes.set(payload, start + FRAME_HEADER_BYTES + id.length + suffix.length)
+    let at = start + FRAME_HEADER_BYTES + id.length
+    if (via.length > 0) {
+      bytes[at] = via.length
+      bytes.set(via, at + 1)
+      at += 1 + via.length
+    }
+    bytes.set(suffix, at)
+    bytes.set(payload, at + suffix.length)
     this.#length = start + size
     this.#count++
   }
@@ -88,14 +100,19 @@ export class BundleWriter {
   }
 }
 
+function sizeOf({ id, via, suffix, payload }: Frame): number {
+  const viaBytes = via.length === 0 ? 0 : 1 + via.length
+  return FRAME_HEADER_BYTES + id.length + viaBytes + suffix.length + payload.length
+}
+
 /** The same bundle with these frames parked: the others keep their places. */
 export function withoutFrames(body: Uint8Array, indexes: ReadonlySet<number>): Uint8Array {
   const copy = Uint8Array.from(body)
   let at = 0
   let index = 0
-  for (const { id, suffix, payload } of readFrames(body)) {
+  for (const frame of readFrames(body)) {
     if (indexes.has(index++)) copy[at] = FRAME.parked
-    at += FRAME_HEADER_BYTES + id.length + suffix.length + payload.length
+    at += sizeOf(frame)
   }
   return copy
 }
@@ -106,16 +123,20 @@ export function* readFrames(body: Uint8Array): Generator<Frame> {
   let at = 0
   while (at < bytes.length) {
     const idStart = at + FRAME_HEADER_BYTES
-    const suffixStart = idStart + bytes.readUInt8(at + 10)
+    const idEnd = idStart + bytes.readUInt8(at + 10)
+    const flags = bytes.readUInt8(at + 1)
+    const isVia = (flags & FLAG_VIA) !== 0
+    const suffixStart = isVia ? idEnd + 1 + bytes.readUInt8(idEnd) : idEnd
     const payloadStart = suffixStart + bytes.readUInt16LE(at + 11)
     const end = payloadStart + bytes.readUInt32LE(at + 13)
     if (end > bytes.length) throw new RangeError(`bundle cut short at ${at} of ${bytes.length} bytes`)
     yield {
       // Written by BundleWriter, which takes nothing else.
       kind: bytes.readUInt8(at) as FrameKind,
-      flags: bytes.readUInt8(at + 1),
+      flags,
       receivedAt: bytes.readDoubleLE(at + 2),
-      id: bytes.subarray(idStart, suffixStart),
+      id: bytes.subarray(idStart, idEnd),
+      via: isVia ? bytes.subarray(idEnd + 1, suffixStart) : NO_BYTES,
       suffix: bytes.subarray(suffixStart, payloadStart),
       payload: bytes.subarray(payloadStart, end),
     }

@@ -1,5 +1,6 @@
 // The broker: devices' MQTT connections. It acknowledges what the host says is durable, and nothing else (R1).
 import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
+import { parseSubSuffix } from '../../schemas/topics.ts'
 
 /** MQTT 3.1.1 CONNACK return codes. */
 export const CONNACK = {
@@ -51,6 +52,8 @@ export interface DeviceSession {
   readonly ip: string
   /** The device id as bytes, ready to be copied into a bundle. */
   readonly idBytes: Uint8Array
+  /** True while it is subscribed to this of its own topics. */
+  takes(suffix: string): boolean
   /** The oldest `count` messages handed to `uplink` are durable: acknowledge them, in order. */
   durable(count: number): void
 }
@@ -73,9 +76,8 @@ export interface UplinkHost {
   sessionNumber(): Micros
   /** Before CONNACK. The session's messages follow. */
   opened(session: DeviceSession): void
-  /** The session has a subscription that takes commands: at once if it had one from before, after `opened` in any case.
-   *  Once per session. */
-  listening(session: DeviceSession): void
+  /** What the session takes may have grown: at once if it has subscriptions from before, after `opened` in any case. */
+  subscribed(session: DeviceSession): void
   /** One message of an open session, in the order sent; every call is answered by `session.durable` one day,
    *  in order and counted over calls of any QoS. The bytes are copied before it returns. */
   uplink(session: DeviceSession, message: UplinkMessage): void
@@ -95,9 +97,14 @@ export interface Downlink {
   readonly retain: boolean
 }
 
-/** Commands expire: what is sent on this topic reaches the session that is live now, or nobody. It is neither kept for
- *  a device that is away nor sent again by the broker. */
-export const LIVE_SUFFIX = 'command'
+/** The topic of commands. */
+export const COMMAND_SUFFIX = 'command'
+
+/** Commands expire: what is sent there reaches the session that is live now, or nobody. It is neither kept for a device
+ *  that is away nor sent again by the broker. So it is for a gateway's sub-devices. */
+export function isLive(suffix: string): boolean {
+  return suffix === COMMAND_SUFFIX || parseSubSuffix(suffix)?.suffix === COMMAND_SUFFIX
+}
 
 export interface BrokerCounts {
   readonly connected: number
@@ -116,7 +123,7 @@ export interface Broker {
   listen(host: UplinkHost): Promise<{ readonly host: string; readonly port: number }>
   /** Resolves `true` once the device itself acknowledged it (QoS 1 and 2) or it was written (QoS 0);
    *  `false` when no live session takes it. A retained message is kept in either case, and one for a persistent
-   *  session that is away, unless it is on `LIVE_SUFFIX`. */
+   *  session that is away, unless it `isLive`. */
   publish(downlink: Downlink): Promise<boolean>
   /** On `fleet/$group/<group>/<suffix>`, for observers on the cloud's side: no device may subscribe there, and nobody
    *  has to. A broker without such observers does nothing. */

@@ -95,6 +95,8 @@ export interface DeviceFilter {
   readonly groupExact?: boolean | undefined
   /** All of them. */
   readonly tags?: readonly string[] | undefined
+  /** Its sub-devices. */
+  readonly parentId?: DeviceId | undefined
   /** A prefix of the name or the id, in any letter case. */
   readonly q?: string | undefined
   /** Only devices in these group subtrees: an operator's scope. Undefined is everything. */
@@ -137,6 +139,8 @@ export interface Store {
   get(id: DeviceId): DeviceRecord | undefined
   /** What filters and scopes need of a saved device, from memory: cheap enough for every feed event. */
   summary(id: DeviceId): DeviceSummary | undefined
+  /** The devices registered as this one's sub-devices, whatever became of them. */
+  subDevices(id: DeviceId): readonly DeviceId[]
   /** Default order: newest first, then id. `total` counts the whole filtered set. */
   list(
     filter: DeviceFilter,

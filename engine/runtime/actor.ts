@@ -2,7 +2,7 @@
 // volatile facts that a replay of the log brings back (R7).
 import { Packr } from 'msgpackr'
 import { type DeviceId, Micros, Millis, toMillis } from '../../schemas/ids.ts'
-import { type Device, type Session, toRecord } from '../domain/device/record.ts'
+import { type Device, type Session, toRecord, type Way } from '../domain/device/record.ts'
 import { Latest } from '../domain/telemetry/latest.ts'
 import type { DeviceView, Snapshot } from '../ports/engine.ts'
 
@@ -14,7 +14,10 @@ export interface Actor {
   telemetryAt: number
   /** When an `error` ends: some time after the diagnostics turned good; infinity while they are bad or unknown. */
   recoverAt: number
+  /** Its own connection. */
   session: Session | undefined
+  /** Its gateway's connection, which may speak for it. */
+  relay: Session | undefined
   connectionSince: Millis | undefined
   connectionReason: string | undefined
   /** The session id that the device itself last announced in its `status`. */
@@ -32,6 +35,7 @@ export function newActor(device: Device, slot: number): Actor {
     telemetryAt: 0,
     recoverAt: Number.POSITIVE_INFINITY,
     session: undefined,
+    relay: undefined,
     connectionSince: undefined,
     connectionReason: undefined,
     statusSessionId: undefined,
@@ -43,28 +47,32 @@ export function newActor(device: Device, slot: number): Actor {
 // Persisted: plain arrays, no shared structures that a later reader would lack.
 const packr = new Packr({ useRecords: false })
 
+type PackedSession = readonly [number: number, ip: string, since: number, listens: boolean]
+
 type PackedVitals = readonly [
   heardAt: number,
   telemetryAt: number,
-  session: readonly [number: number, ip: string, since: number, listens: boolean] | null,
+  session: PackedSession | null,
   connectionSince: number | null,
   connectionReason: string | null,
   statusSessionId: string | null,
   latest: Uint8Array | null,
   recoverAt: number,
+  /** Missing in what was written before there were gateways. */
+  relay?: PackedSession | null,
 ]
 
 export function encodeVitals(actor: Actor): Uint8Array {
-  const { session } = actor
   const packed: PackedVitals = [
     actor.heardAt,
     actor.telemetryAt,
-    session === undefined ? null : [session.number, session.ip, session.since, session.listens],
+    packSession(actor.session),
     actor.connectionSince ?? null,
     actor.connectionReason ?? null,
     actor.statusSessionId ?? null,
     actor.latest?.encode() ?? null,
     actor.recoverAt,
+    packSession(actor.relay),
   ]
   return packr.pack(packed)
 }
@@ -73,7 +81,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
 export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): void {
   // Written by encodeVitals, in this format or the data directory is refused.
   const packed = packr.unpack(bytes) as PackedVitals
-  const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt] = packed
+  const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt, relay] = packed
   actor.heardAt = Math.max(actor.heardAt, heardAt)
   actor.telemetryAt = telemetryAt
   actor.connectionSince = since === null ? undefined : Millis(since)
@@ -81,29 +89,46 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   actor.statusSessionId = statusSessionId ?? undefined
   actor.latest = latest === null ? undefined : Latest.decode(latest)
   actor.recoverAt = recoverAt
-  if (session === null) return
-  const [number, ip, connectedAt, listens] = session
-  if (number >= bootAt) actor.session = { number: Micros(number), ip, since: Millis(connectedAt), listens }
-  else {
-    actor.connectionSince = toMillis(bootAt)
-    actor.connectionReason = 'restart'
-  }
+  actor.session = liveSession(session, bootAt)
+  actor.relay = liveSession(relay ?? null, bootAt)
+  const wasConnected = session !== null || (relay ?? null) !== null
+  if (!wasConnected || connectionOf(actor) !== undefined) return
+  actor.connectionSince = toMillis(bootAt)
+  actor.connectionReason = 'restart'
 }
 
-/** The session that commands go to. */
-export function listeningSession({ session }: Actor): Micros | undefined {
-  return session?.listens === true ? session.number : undefined
+function packSession(session: Session | undefined): PackedSession | null {
+  return session === undefined ? null : [session.number, session.ip, session.since, session.listens]
+}
+
+function liveSession(packed: PackedSession | null, bootAt: Micros): Session | undefined {
+  if (packed === null || packed[0] < bootAt) return undefined
+  const [number, ip, since, listens] = packed
+  return { number: Micros(number), ip, since: Millis(since), listens }
+}
+
+/** What a device is connected by: itself if it is, else its gateway. */
+function connectionOf({ session, relay }: Actor): Session | undefined {
+  return session ?? relay
+}
+
+/** The way commands go; undefined while nobody listens to them. */
+export function wayOf(actor: Actor): Way | undefined {
+  const connection = connectionOf(actor)
+  if (connection?.listens !== true) return undefined
+  const via = actor.session === undefined ? actor.device.parentId : undefined
+  return { session: connection.number, via }
 }
 
 export function toView(actor: Actor, device: Device = actor.device): DeviceView {
+  const connection = connectionOf(actor)
   return {
     device: toRecord(device),
-    connected: actor.session !== undefined,
+    connected: connection !== undefined,
     connectedSince: actor.connectionSince,
     connectionReason: actor.connectionReason,
-    sessionId:
-      actor.session === undefined ? undefined : (actor.statusSessionId ?? `s${actor.session.number}`),
-    ip: actor.session?.ip,
+    sessionId: connection === undefined ? undefined : (actor.statusSessionId ?? `s${connection.number}`),
+    ip: connection?.ip,
     lastSeenAt: actor.heardAt === 0 ? undefined : Millis(actor.heardAt),
     lastTelemetryAt: actor.telemetryAt === 0 ? undefined : Millis(actor.telemetryAt),
   }

@@ -5,7 +5,7 @@ import { sendCommands } from '../domain/device/command-events.ts'
 import type { DeviceEvent, Outcome } from '../domain/device/events.ts'
 import type { Device } from '../domain/device/record.ts'
 import { transition } from '../domain/device/transition.ts'
-import { type Actor, listeningSession, toView } from './actor.ts'
+import { type Actor, toView, wayOf } from './actor.ts'
 import type { Open, Told } from './proposal.ts'
 
 export class Decisions {
@@ -40,14 +40,15 @@ export class Decisions {
    *  reason to send what is over. */
   send(actor: Actor, at: Millis): void {
     const before = this.deviceOf(actor)
-    const session = listeningSession(actor)
-    if (before.commands.length === 0 || session === undefined) return
+    const way = wayOf(actor)
+    if (before.commands.length === 0 || way === undefined) return
     const now = Millis(Math.max(at, this.#now))
-    this.#keep(actor, before, sendCommands(before, { session, now }), now)
+    this.#keep(actor, before, sendCommands(before, { way, now }), now)
   }
 
   #keep(actor: Actor, before: Device | undefined, { device, effects }: Outcome, now: Millis): Told {
-    const changed = { before, device, view: () => toView(actor, device) }
+    const relay = actor.relay === undefined ? undefined : device.parentId
+    const changed = { before, device, view: () => toView(actor, device), via: wayOf(actor)?.via, relay }
     const told = this.#open.perform(effects, changed, now)
     if (device !== before && told.refusal === undefined) this.#open.devices.set(device.id, device)
     return told

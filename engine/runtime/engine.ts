@@ -28,6 +28,7 @@ import type { AuditBook } from './audit-book.ts'
 import { type BroadcastAnswer, Broadcasts } from './broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
 import { LocalFeed } from './feed.ts'
+import { Gateways } from './gateways.ts'
 import type { HistoryWriter } from './history-writer.ts'
 import { Ingest } from './ingest.ts'
 import type { Inserter } from './inserter.ts'
@@ -74,6 +75,7 @@ export class LocalEngine implements Engine {
   readonly #ports: Ports
   readonly #means: EngineMeans
   readonly #ingest: Ingest
+  readonly #gateways: Gateways
   readonly #inserters: Inserter[] = []
   readonly #runners: Runner[] = []
   readonly #questions: Questions
@@ -99,6 +101,7 @@ export class LocalEngine implements Engine {
     this.#replies = new Replies(() => ports.clock.ticks())
     const { schedule, fatal } = means
     this.#ingest = new Ingest({ log: ports.log, clock: ports.clock, schedule, fatal })
+    this.#gateways = new Gateways(this.#ingest, ports.store)
     this.#feed = new LocalFeed(
       (wants) => {
         for (const runner of this.#runners) runner.want(wants)
@@ -146,7 +149,10 @@ export class LocalEngine implements Engine {
   async open(): Promise<void> {
     const { schedule } = this.#means
     const address = await this.#ports.broker.listen(
-      uplinkHost(this.#ingest, this.#means.admit, (entry) => this.recordRefusal(entry)),
+      uplinkHost(this.#ingest, this.#gateways, {
+        admit: this.#means.admit,
+        recordRefusal: (entry) => this.recordRefusal(entry),
+      }),
     )
     this.#mqttUrl = `mqtt://${address.host}:${address.port}`
     for (const runner of this.#runners) runner.start()
@@ -337,7 +343,10 @@ export class LocalEngine implements Engine {
     this.#settler.mark(proposal.late)
     if (proposal.history.length > 0) this.#history.poke()
     for (const letter of proposal.deadLetters) this.recordRefusal(messageRefused(letter))
-    for (const deviceId of proposal.cuts) this.#ports.broker.cut(deviceId, 'revoked')
+    for (const deviceId of proposal.cuts) {
+      this.#ports.broker.cut(deviceId, 'revoked')
+      this.#gateways.forget(deviceId)
+    }
     this.#sender.send(proposal)
     this.#feed.tell(proposal.feed)
     this.#waits.hear(proposal.feed)

@@ -23,6 +23,8 @@ export interface TestFrame {
   readonly at: number
   readonly suffix?: string
   readonly payload: Uint8Array
+  /** The gateway it came through. */
+  readonly via?: string
   readonly flags?: number
 }
 
@@ -72,12 +74,13 @@ export const registration = (id: string, at: number): TestFrame =>
 
 export function bundle(frames: readonly TestFrame[]): Uint8Array {
   const writer = new BundleWriter()
-  for (const { kind, id, at, suffix = '', payload, flags = 0 } of frames)
+  for (const { kind, id, at, via = '', suffix = '', payload, flags = 0 } of frames)
     writer.add({
       kind,
       flags,
       receivedAt: micros(at),
       id: Buffer.from(id),
+      via: Buffer.from(via),
       suffix: Buffer.from(suffix),
       payload,
     })

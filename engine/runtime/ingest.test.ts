@@ -33,6 +33,7 @@ function session(name: string): DeviceSession & { readonly acknowledged: number[
     partition: partitionOf(deviceId),
     number: Micros(1),
     ip: '127.0.0.1',
+    takes: () => false,
     idBytes: Buffer.from(name),
     acknowledged,
     durable: (count) => acknowledged.push(count),

@@ -27,6 +27,12 @@ export interface IngestCounts {
   readonly pendingBytes: number
 }
 
+/** Where messages of a sub-device go. */
+export interface SubDevice {
+  readonly partition: Partition
+  readonly idBytes: Uint8Array
+}
+
 interface Append {
   readonly bundles: readonly Bundle[]
   readonly bytes: number
@@ -60,6 +66,8 @@ export class Ingest {
   #firstAt = 0
   #sessions: DeviceSession[] = []
   #counts: number[] = []
+  /** Gateways that spoke for a sub-device in what is collected. */
+  readonly #heard = new Set<DeviceSession>()
   #settled: ((fault: Fault | undefined) => void)[] = []
   #collectedBytes = 0
   #latestAt: number
@@ -115,15 +123,30 @@ export class Ingest {
   }
 
   message(session: DeviceSession, message: UplinkMessage): void {
-    const flags = message.qos | (message.retain ? FLAG_RETAIN : 0) | (message.will ? FLAG_WILL : 0)
     this.#add(
       FRAME.message,
-      flags,
+      flagsOf(message),
       session.partition,
       session.idBytes,
+      NO_BYTES,
       this.#suffix(message.suffix),
       message.payload,
     )
+    this.#count(session)
+  }
+
+  /** A gateway's message for a sub-device, with that device's own suffix. */
+  relayed(session: DeviceSession, { partition, idBytes }: SubDevice, message: UplinkMessage): void {
+    const suffix = this.#suffix(message.suffix)
+    this.#add(FRAME.message, flagsOf(message), partition, idBytes, session.idBytes, suffix, message.payload)
+    this.#count(session)
+    if (message.will || this.#heard.has(session)) return
+    // Once per append: the sign of life is in another partition than the message.
+    this.#heard.add(session)
+    this.#add(FRAME.heard, 0, session.partition, session.idBytes, NO_BYTES, NO_BYTES, NO_BYTES)
+  }
+
+  #count(session: DeviceSession): void {
     // A socket's read holds many messages of one session: they are counted as one run.
     const last = this.#sessions.length - 1
     if (last >= 0 && this.#sessions[last] === session) this.#counts[last] = (this.#counts[last] ?? 0) + 1
@@ -139,13 +162,23 @@ export class Ingest {
     session: DeviceSession,
     payload: Uint8Array,
   ): void {
-    this.#add(kind, 0, session.partition, session.idBytes, NO_BYTES, payload)
+    this.#add(kind, 0, session.partition, session.idBytes, NO_BYTES, NO_BYTES, payload)
+  }
+
+  /** The same for a sub-device of the gateway whose session it is. */
+  relay(
+    kind: typeof FRAME.opened | typeof FRAME.listening | typeof FRAME.closed,
+    session: DeviceSession,
+    payload: Uint8Array,
+    { partition, idBytes }: SubDevice,
+  ): void {
+    this.#add(kind, 0, partition, idBytes, session.idBytes, NO_BYTES, payload)
   }
 
   /** The device has what it was sent. Nobody waits for it: unless it gets into the log, it is sent again. */
   delivered(deviceId: DeviceId, partition: Partition, payload: Uint8Array): void {
     if (this.#isClosed || this.isCongested()) return
-    this.#add(FRAME.delivered, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, payload)
+    this.#add(FRAME.delivered, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
   }
 
   /** Resolves once the request is durable, with its receive time. Rejects when it did not get into the log. */
@@ -157,7 +190,7 @@ export class Ingest {
     if (this.isCongested()) return Promise.reject(new Fault('OVERLOADED', { retryable: true }))
     return new Promise((resolve, reject) => {
       this.#settled.push((fault) => (fault === undefined ? resolve() : reject(fault)))
-      this.#add(FRAME.request, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, payload)
+      this.#add(FRAME.request, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
     })
   }
 
@@ -209,6 +242,7 @@ export class Ingest {
     flags: number,
     partition: Partition,
     id: Uint8Array,
+    via: Uint8Array,
     suffix: Uint8Array,
     payload: Uint8Array,
   ): void {
@@ -219,7 +253,7 @@ export class Ingest {
     const before = writer.length
     const receivedAt = this.nextAt()
     if (this.#firstAt === 0) this.#firstAt = receivedAt
-    writer.add({ kind, flags, receivedAt, id, suffix, payload })
+    writer.add({ kind, flags, receivedAt, id, via, suffix, payload })
     this.#collectedBytes += writer.length - before
     if (writer.length >= LIMITS.bundleBytesMax - LIMITS.packetBytesMax) {
       this.#full.push({ partition, body: writer.take() })
@@ -282,6 +316,7 @@ export class Ingest {
     this.#sessions = []
     this.#counts = []
     this.#settled = []
+    this.#heard.clear()
     this.#collectedBytes = 0
     return append
   }
@@ -327,6 +362,10 @@ export class Ingest {
     }
     return withoutRequests(append, fault)
   }
+}
+
+function flagsOf({ qos, retain, will }: UplinkMessage): number {
+  return qos | (retain ? FLAG_RETAIN : 0) | (will ? FLAG_WILL : 0)
 }
 
 /** The same append without its requests, which are told of the fault. */

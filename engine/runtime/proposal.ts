@@ -1,11 +1,12 @@
 // A batch in the making: everything it would change or ask for, kept apart from what is settled (S2).
 import { Buffer } from 'node:buffer'
 import { type DeviceId, type Micros, type Millis, type Partition, toMillis } from '../../schemas/ids.ts'
-import { topicOf } from '../../schemas/topics.ts'
+import { topicOf, toSubSuffix } from '../../schemas/topics.ts'
 import { FRAME, type Frame } from '../domain/bundle.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { Effect } from '../domain/device/events.ts'
 import { type Device, type DeviceRecord, toRecord } from '../domain/device/record.ts'
+import type { SenderRefusal } from '../domain/device/sub-device.ts'
 import type { HistoryMark } from '../domain/history/columns.ts'
 import { type HistoryRow, type WrittenRow, writtenRow } from '../domain/history/row.ts'
 import type { Mark as ColumnsMark } from '../domain/telemetry/columns.ts'
@@ -48,6 +49,10 @@ export interface Changed {
   readonly device: Device
   /** Made only when somebody is to see it. */
   readonly view: () => DeviceView
+  /** The gateway that its commands go through. */
+  readonly via: DeviceId | undefined
+  /** The gateway that is connected and speaks for it. */
+  readonly relay: DeviceId | undefined
 }
 
 /** What the caller of a request is told. */
@@ -62,6 +67,8 @@ interface Moment {
   place: number
   /** Rows of this moment. */
   rows: number
+  /** The gateway that what happens came through. */
+  via: DeviceId | undefined
 }
 
 export interface Open {
@@ -73,11 +80,13 @@ export interface Open {
   rows: boolean
   /** Set by a message that is no sign of life, until it has been looked at. */
   wasSilent: boolean
-  /** When and where in the log what follows happens. */
-  enter(at: number, place: number): void
+  /** When and where in the log what follows happens, and through which gateway. */
+  enter(at: number, place: number, via: DeviceId | undefined): void
   reach(entry: Entry, isNew: boolean): void
   reached(): readonly Mark[]
   park(frame: Frame, place: Place, reason: string, detail: string): void
+  /** A gateway's message for a device it may not speak for: the dead letter is the gateway's. */
+  parkSender(frame: Frame, place: Place, sender: DeviceId, refusal: SenderRefusal): void
   /** From this message on the entry cannot be read. */
   parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
@@ -93,6 +102,7 @@ const NO_FRAME: Frame = {
   flags: 0,
   receivedAt: 0,
   id: NO_BYTES,
+  via: NO_BYTES,
   suffix: NO_BYTES,
   payload: NO_BYTES,
 }
@@ -108,7 +118,7 @@ export function openProposal(
   const late = new Map<string, LateHour>()
   const cuts: DeviceId[] = []
   const outbound: Outbound[] = []
-  const moment: Moment = { at: 0, place: 0, rows: 0 }
+  const moment: Moment = { at: 0, place: 0, rows: 0, via: undefined }
   const history: WrittenRow[] = []
   const open: Open = {
     devices: new Map(),
@@ -117,10 +127,11 @@ export function openProposal(
     mark: undefined,
     rows: true,
     wasSilent: false,
-    enter(at, place) {
+    enter(at, place, via) {
       moment.at = at
       moment.place = place
       moment.rows = 0
+      moment.via = via
     },
     reach(entry, isNew) {
       reached.set(entry.partition, entry.seq)
@@ -130,6 +141,10 @@ export function openProposal(
     park(frame, place, reason, detail) {
       // Read again only for its rows (S1): it was parked the first time.
       if (place.isNew) deadLetters.push(toDeadLetter(frame, { ...place, reason, detail }))
+    },
+    parkSender(frame, place, sender, refusal) {
+      if (place.isNew)
+        deadLetters.push({ ...toDeadLetter(frame, { ...place, ...refusal }), deviceId: sender })
     },
     parkRest(entry, index, detail) {
       deadLetters.push(toDeadLetter(NO_FRAME, { entry, index, reason: 'UNREADABLE', detail }))
@@ -181,6 +196,7 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
   switch (effect.kind) {
     case 'cut':
       cuts.push(deviceId)
+      if (device.parentId !== undefined) outbound.push(clearDesired(deviceId, device.parentId))
       return
     case 'announce':
       open.feed.push({ kind: 'device', event: effect.event, at: now, view: changed.view() })
@@ -188,7 +204,7 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
         open.remember(statusRow(before, device, { ...effect, now }), effect.event)
       return
     case 'publish':
-      outbound.push({ deviceId, message: effect.message, confirms: effect.confirms })
+      outbound.push(...toOutbound(effect, changed, moment.via))
       return
     case 'shadow_changed':
       open.feed.push({ kind: 'shadow', event: 'shadow.updated', deviceId, at: now, change: effect.change })
@@ -209,6 +225,26 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
     default:
       unreachable(effect)
   }
+}
+
+/** A command goes the way the device is reached, an answer the way of its question, and what is retained is kept true
+ *  for the gateway as well: both may subscribe at any time. */
+function toOutbound(
+  { message, confirms }: Extract<Effect, { kind: 'publish' }>,
+  { device, via, relay }: Changed,
+  asked: DeviceId | undefined,
+): readonly Outbound[] {
+  const to = (gateway: DeviceId | undefined) => ({ deviceId: device.id, via: gateway, message, confirms })
+  if (confirms !== undefined) return [to(via)]
+  if (!message.retain) return [to(asked)]
+  return relay === undefined ? [to(undefined)] : [to(undefined), to(relay)]
+}
+
+/** The gateway's own message: to the device itself nothing is said any more. */
+function clearDesired(deviceId: DeviceId, gateway: DeviceId): Outbound {
+  const suffix = toSubSuffix(deviceId, 'shadow/desired')
+  const message = { suffix, payload: NO_BYTES, qos: 1, retain: true } as const
+  return { deviceId: gateway, via: undefined, message, confirms: undefined }
 }
 
 /** A command that was answered, cancelled or over before its batch was: it need not, or must not, be sent any more. */
@@ -257,10 +293,13 @@ export function toDeadLetter(
   const { entry, index, reason, detail } = about
   // Written by the ingress from a valid device id.
   const deviceId = Buffer.from(frame.id).toString('latin1') as DeviceId
+  const suffix = Buffer.from(frame.suffix).toString('utf8')
+  const gateway = viaOf(frame)
   return {
     id: `dl_${entry.partition}_${entry.seq}_${index}`,
     deviceId,
-    topic: topicOf(deviceId, Buffer.from(frame.suffix).toString('utf8')),
+    topic:
+      gateway === undefined ? topicOf(deviceId, suffix) : topicOf(gateway, toSubSuffix(deviceId, suffix)),
     reason,
     detail,
     // A copy: the frame is a view of its whole commit.
@@ -269,4 +308,10 @@ export function toDeadLetter(
     // Written by the ingress.
     receivedAt: frame.receivedAt as Micros,
   }
+}
+
+/** The gateway that a message came through. */
+export function viaOf({ via }: Frame): DeviceId | undefined {
+  // Written by the ingress from a valid device id.
+  return via.length === 0 ? undefined : (Buffer.from(via).toString('latin1') as DeviceId)
 }

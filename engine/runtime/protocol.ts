@@ -99,6 +99,8 @@ export type Reply =
 /** A message for a device. */
 export interface Outbound {
   readonly deviceId: DeviceId
+  /** The gateway it goes through. */
+  readonly via: DeviceId | undefined
   readonly message: DownlinkMessage
   /** A command: the device's PUBACK comes back as an event. */
   readonly confirms: Confirmation | undefined

@@ -1,5 +1,6 @@
 // Messages to devices, once the records they follow from are saved (R4). At most once: what is lost here is still
 // visible in the record, which sends it again (R5).
+import { toSubSuffix } from '../../schemas/topics.ts'
 import type { Broker } from '../ports/broker.ts'
 import { packDelivered } from './control-uplinks.ts'
 import type { Ingest } from './ingest.ts'
@@ -21,13 +22,18 @@ export class Sender {
     // To a device that is decommissioned by the same batch nothing is said any more.
     const gone = new Set(cuts)
     for (const each of outbound)
-      if (!gone.has(each.deviceId)) void this.#publish(each).catch((error) => this.#failed(error))
+      if (!gone.has(each.via ?? each.deviceId) && !gone.has(each.deviceId))
+        void this.#publish(each).catch((error) => this.#failed(error))
   }
 
-  async #publish({ deviceId, message, confirms }: Outbound): Promise<void> {
+  async #publish({ deviceId, via, message, confirms }: Outbound): Promise<void> {
     // Saving may have taken its time: what is over is not sent, whatever was decided before.
     if (confirms !== undefined && this.#ingest.now() >= confirms.expiresAt) return
-    const isTaken = await this.#broker.publish({ deviceId, ...message })
+    const isTaken = await this.#broker.publish(
+      via === undefined
+        ? { ...message, deviceId }
+        : { ...message, deviceId: via, suffix: toSubSuffix(deviceId, message.suffix) },
+    )
     if (!isTaken || confirms === undefined) return
     const { commandId, message: kind } = confirms
     // Through the log, like everything a device does: a replay sees it, too.

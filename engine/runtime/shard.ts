@@ -21,7 +21,7 @@ import type { Wants } from '../ports/feed.ts'
 import type { Entry } from '../ports/log.ts'
 import type { StoredDevice } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
-import { type Actor, type Actors, encodeVitals, listeningSession, newActor, restoreVitals } from './actor.ts'
+import { type Actor, type Actors, encodeVitals, newActor, restoreVitals, wayOf } from './actor.ts'
 import { answer } from './answers.ts'
 import { Compactor } from './compact.ts'
 import { applyDelivered } from './control-uplinks.ts'
@@ -30,10 +30,11 @@ import { Decisions } from './decisions.ts'
 import { NO_WANTS } from './feed.ts'
 import { decodeCommands, decodeShadow } from './kept.ts'
 import { begin, enter, leave } from './progress.ts'
-import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark } from './proposal.ts'
+import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark, viaOf } from './proposal.ts'
 import type { Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { applyRequest } from './requests.ts'
 import { sessionClosed, sessionListens, sessionOpened } from './sessions.ts'
+import { mayBeSaid } from './sub-devices.ts'
 import { applyMessage, placeOf } from './uplinks.ts'
 
 /** What the steps of a batch work on. */
@@ -207,7 +208,7 @@ export class Shard {
     const mark = this.#mark()
     const { open } = batch
     open.wasSilent = false
-    open.enter(frame.receivedAt, placeOf(place))
+    open.enter(frame.receivedAt, placeOf(place), viaOf(frame))
     try {
       this.#dispatch(frame, place, batch)
     } catch (error) {
@@ -229,6 +230,7 @@ export class Shard {
       'latin1',
     ) as DeviceId
     const actor = this.#actors.get(deviceId)
+    if (!mayBeSaid(actor, frame, place, batch)) return
     if (actor === undefined) {
       batch.open.park(frame, place, 'UNKNOWN_DEVICE', 'no such device is registered')
       return
@@ -237,7 +239,8 @@ export class Shard {
     else if (frame.kind === FRAME.closed) sessionClosed(actor, frame, place, batch)
     else if (frame.kind === FRAME.listening) sessionListens(actor, frame, place, batch)
     else if (frame.kind === FRAME.delivered) applyDelivered(actor, frame, place, batch)
-    else applyMessage(actor, frame, place, batch)
+    // A gateway spoke for a sub-device, whose own actor has the message: here it is a sign of life.
+    else if (frame.kind !== FRAME.heard) applyMessage(actor, frame, place, batch)
     if (place.isFirst) this.#touch(actor, frame.receivedAt as Micros, place, batch)
   }
 
@@ -259,7 +262,7 @@ export class Shard {
 
   #sweep(now: Millis, batch: Batch): void {
     const { open, decisions } = batch
-    open.enter(now * 1000, 0)
+    open.enter(now * 1000, 0, undefined)
     for (const slot of this.#deadlines.due(now)) {
       const actor = this.#bySlot[slot]
       if (actor === undefined) continue
@@ -364,7 +367,7 @@ export class Shard {
     const { device, slot } = actor
     this.#deadlines.setPresence(slot, this.#presenceDeadline(actor, device))
     const isIdle = device.commands.length === 0
-    const at = isIdle ? Number.POSITIVE_INFINITY : commandDeadline(device, listeningSession(actor), this.#now)
+    const at = isIdle ? Number.POSITIVE_INFINITY : commandDeadline(device, wayOf(actor), this.#now)
     this.#deadlines.setCommands(slot, at)
   }
 

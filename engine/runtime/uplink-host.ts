@@ -1,17 +1,30 @@
 // What the broker needs of the engine: everything it hears goes into the log.
+import { isSubSuffix } from '../../schemas/topics.ts'
 import { accessRefused, connectRefused } from '../domain/audit/device-refusals.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import { FRAME } from '../domain/bundle.ts'
-import type { Admission, ConnectAttempt, DeviceSession, EndCause, UplinkHost } from '../ports/broker.ts'
+import {
+  type Admission,
+  COMMAND_SUFFIX,
+  type ConnectAttempt,
+  type DeviceSession,
+  type UplinkHost,
+} from '../ports/broker.ts'
+import type { Gateways } from './gateways.ts'
 import type { Ingest } from './ingest.ts'
-import { packSession } from './sessions.ts'
+import { sessionPayload } from './sessions.ts'
+
+interface UplinkMeans {
+  readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
+  readonly recordRefusal: (entry: AuditEntry) => void
+}
 
 export function uplinkHost(
   ingest: Ingest,
-  admit: (attempt: ConnectAttempt) => Promise<Admission>,
-  recordRefusal: (entry: AuditEntry) => void,
+  gateways: Gateways,
+  { admit, recordRefusal }: UplinkMeans,
 ): UplinkHost {
-  const payloadOf = ({ number, ip }: DeviceSession, cause?: EndCause) => packSession({ number, ip, cause })
+  const listening = new WeakSet<DeviceSession>()
   return {
     async admit(attempt) {
       const admission = await admit(attempt)
@@ -19,10 +32,25 @@ export function uplinkHost(
       return admission
     },
     sessionNumber: () => ingest.nextAt(),
-    opened: (session) => ingest.session(FRAME.opened, session, payloadOf(session)),
-    listening: (session) => ingest.session(FRAME.listening, session, payloadOf(session)),
-    uplink: (session, message) => ingest.message(session, message),
-    closed: (session, cause) => ingest.session(FRAME.closed, session, payloadOf(session, cause)),
+    opened(session) {
+      ingest.session(FRAME.opened, session, sessionPayload(session))
+      gateways.opened(session)
+    },
+    subscribed(session) {
+      if (!listening.has(session) && session.takes(COMMAND_SUFFIX)) {
+        listening.add(session)
+        ingest.session(FRAME.listening, session, sessionPayload(session))
+      }
+      gateways.subscribed(session)
+    },
+    uplink(session, message) {
+      if (isSubSuffix(message.suffix)) gateways.uplink(session, message)
+      else ingest.message(session, message)
+    },
+    closed(session, cause) {
+      ingest.session(FRAME.closed, session, sessionPayload(session, cause))
+      gateways.closed(session, cause)
+    },
     refused: (session, wanted) => recordRefusal(accessRefused(session, wanted)),
     isCongested: () => ingest.isCongested(),
   }

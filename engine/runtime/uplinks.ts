@@ -4,6 +4,7 @@ import { Micros, Millis, toMillis } from '../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../schemas/topics.ts'
 import { FLAG_WILL, type Frame } from '../domain/bundle.ts'
 import { toAck } from '../domain/command/ack-message.ts'
+import type { Device } from '../domain/device/record.ts'
 import { readStatus } from '../domain/device/status-message.ts'
 import { readLog } from '../domain/history/read-log.ts'
 import { worstDiagnostic } from '../domain/telemetry/diagnostics.ts'
@@ -55,6 +56,9 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
     case 'cloud_only':
       applyForged(actor, frame, place, batch)
       return
+    case 'sub':
+      applyStray(device, frame, place, batch)
+      return
     case 'ota_status':
     case 'other':
       // A sign of life, and no more than that yet.
@@ -63,6 +67,13 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
     default:
       unreachable(uplink)
   }
+}
+
+/** What was meant for a sub-device and cannot be handed to any: see `Gateways`. */
+function applyStray({ type }: Device, frame: Frame, place: Place, batch: Batch): void {
+  batch.counts.refused++
+  if (type !== 'gateway') batch.open.park(frame, place, 'NOT_A_GATEWAY', `the device is of type ${type}`)
+  else batch.open.park(frame, place, 'BAD_TOPIC', 'a sub-device’s topic is sub/{device_id}/{topic}')
 }
 
 function toUplink(suffix: Uint8Array): Uplink {

@@ -208,6 +208,7 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
       }),
     get: (id) => store.get(id),
     summary: (id) => store.summary(id),
+    subDevices: (id) => store.subDevices(id),
     list: (filter, page) => store.list(filter, page),
     countByStatus: () => store.countByStatus(),
     deadLetters: (page) => store.deadLetters(page),

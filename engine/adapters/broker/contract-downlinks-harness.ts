@@ -218,6 +218,31 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(later.received().map(({ text }) => text)).toEqual(['kept', 'now'])
       })
 
+      test('for a gateway’s sub-devices it is alike: their desired shadows are retained, their commands are live', async () => {
+        const gateway = await connect('a', { clean: false })
+        await gateway.subscribe('fleet/a/sub/+/command')
+        expect(host.sessions(a)[0]?.takes('sub/c/command')).toBe(true)
+        expect(host.sessions(a)[0]?.takes('sub/c/ota')).toBe(false)
+        expect(await under.broker.publish(downlink({ suffix: 'sub/c/command' }))).toBe(true)
+        gateway.drop()
+        await until(() => host.causes(a).length === 1, 'closed')
+        await under.broker.publish(downlink({ suffix: 'sub/c/command' }, 'over'))
+        for (const [suffix, text] of [
+          ['sub/c/shadow/desired', 'c'],
+          ['sub/d/shadow/desired', 'd'],
+          ['sub/c/other', 'no'],
+        ] as const)
+          await under.broker.publish(downlink({ suffix, retain: true }, text))
+        const later = await connect('a', { clean: false })
+        expect(host.sessions(a)[1]?.takes('sub/c/command')).toBe(true)
+        await later.subscribe('fleet/a/sub/#')
+        await until(() => later.received().length === 2, 'what is retained')
+        expect(later.received().map(({ topic, text, retain }) => [topic, text, retain])).toEqual([
+          ['fleet/a/sub/c/shadow/desired', 'c', true],
+          ['fleet/a/sub/d/shadow/desired', 'd', true],
+        ])
+      })
+
       test('a clean session forgets them', async () => {
         const device = await connect('a', { clean: false })
         await device.subscribe('fleet/a/command')

@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Millis, Partition, parseDeviceId } from '../../../schemas/ids.ts'
 import {
   type Admission,
+  COMMAND_SUFFIX,
   CONNACK,
   type ConnectAttempt,
   type DeviceSession,
@@ -25,6 +26,7 @@ export type HostEvent =
 type Admitted = Extract<Admission, { kind: 'admitted' }>
 
 export class FakeHost implements UplinkHost {
+  /** Those that take commands. */
   readonly listeners: DeviceSession[] = []
   readonly events: HostEvent[] = []
   /** What differs from the usual admission, by client id. */
@@ -63,8 +65,8 @@ export class FakeHost implements UplinkHost {
     this.events.push({ kind: 'opened', session })
   }
 
-  listening(session: DeviceSession): void {
-    this.listeners.push(session)
+  subscribed(session: DeviceSession): void {
+    if (session.takes(COMMAND_SUFFIX) && !this.listeners.includes(session)) this.listeners.push(session)
   }
 
   uplink(session: DeviceSession, { suffix, payload, qos, retain, will }: UplinkMessage): void {

@@ -3,14 +3,7 @@ import { Buffer } from 'node:buffer'
 import type { DeviceId, Micros, Partition } from '../../../schemas/ids.ts'
 import { isOwnFilter, isRetainable, suffixOf } from '../../../schemas/topics.ts'
 import { LIMITS } from '../../limits.ts'
-import {
-  type Admission,
-  type DeviceSession,
-  type Downlink,
-  type EndCause,
-  LIVE_SUFFIX,
-  type UplinkHost,
-} from '../../ports/broker.ts'
+import type { Admission, DeviceSession, Downlink, EndCause, UplinkHost } from '../../ports/broker.ts'
 import { isWillSpoken, type Will } from './connect.ts'
 import { isFilter, type Qos } from './filters.ts'
 import { isTopicName } from './packets.ts'
@@ -64,7 +57,6 @@ export class MemoryDevice implements DeviceSession {
   /** Published, and held back by the device's rate. */
   readonly #waiting: Pending[] = []
   #isForgotten = false
-  #isListening = false
   readonly #unacked: ((isAcked: boolean) => void)[] = []
 
   constructor(
@@ -146,16 +138,13 @@ export class MemoryDevice implements DeviceSession {
       return false
     }
     filters.set(suffix, qos)
-    this.listen()
+    this.#broker.host.subscribed(this)
     this.#broker.sendRetained(this, filter)
     return true
   }
 
-  /** Tells the host once that commands are subscribed to. */
-  listen(): void {
-    if (this.#isListening || this.state.filters.qosFor(LIVE_SUFFIX) < 0) return
-    this.#isListening = true
-    this.#broker.host.listening(this)
+  takes(suffix: string): boolean {
+    return !this.isEnded && this.state.filters.qosFor(suffix) >= 0
   }
 
   durable(count: number): void {

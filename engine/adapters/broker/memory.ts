@@ -10,7 +10,7 @@ import {
   type ConnackCode,
   type Downlink,
   type EndCause,
-  LIVE_SUFFIX,
+  isLive,
   type UplinkHost,
 } from '../../ports/broker.ts'
 import { allowWill, type RawWill } from './connect.ts'
@@ -86,7 +86,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     host.opened(device)
     this.#live.set(deviceId, device)
     earlier?.end('takeover')
-    device.listen()
+    if (state.filters.size > 0) host.subscribed(device)
     this.#replay(device)
     return device
   }
@@ -172,7 +172,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     else if (live !== undefined)
       live.deliver({ suffix, payload, qos: this.#grantedQos(live, suffix, qos), retain: false }, acked)
     else {
-      if (granted > 0 && qos > 0 && suffix !== LIVE_SUFFIX) state.queue.add(packet)
+      if (granted > 0 && qos > 0 && !isLive(suffix)) state.queue.add(packet)
       acked(false)
     }
   }

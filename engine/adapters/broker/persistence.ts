@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import { parseDeviceId } from '../../../schemas/ids.ts'
 import { TOPIC_ROOT } from '../../../schemas/topics.ts'
-import { LIVE_SUFFIX } from '../../ports/broker.ts'
+import { isLive } from '../../ports/broker.ts'
 import type { Qos } from './filters.ts'
 import { placeOf, type Retained } from './retained.ts'
 import type { SessionStates, StoredPacket, Waiting } from './session-state.ts'
@@ -53,9 +53,9 @@ export class Persistence {
     topic: string,
   ): Promise<readonly { clientId: string; topic: string; qos: Qos }[]> {
     const place = placeOf(topic)
-    if (place?.suffix === LIVE_SUFFIX) return []
-    const granted = place && this.#states.get(place.deviceId)?.filters.qosFor(place.suffix)
-    return place === undefined || granted === undefined || granted < 1
+    if (place === undefined || isLive(place.suffix)) return []
+    const granted = this.#states.get(place.deviceId)?.filters.qosFor(place.suffix)
+    return granted === undefined || granted < 1
       ? []
       : [{ clientId: place.deviceId, topic, qos: granted as Qos }]
   }

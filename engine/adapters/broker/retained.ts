@@ -1,13 +1,17 @@
-// Retained messages: three topics per device, whoever asks for more.
+// Retained messages: three topics per device, and one of each sub-device of a gateway, whoever asks for more.
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
-import { isRetainable, suffixOf, TOPIC_ROOT } from '../../../schemas/topics.ts'
+import { isRetainable, parseSubSuffix, suffixOf, TOPIC_ROOT } from '../../../schemas/topics.ts'
 import { isMatch } from './filters.ts'
 import type { StoredPacket } from './session-state.ts'
 
 export type RetainedPacket = StoredPacket & { readonly cmd: 'publish'; readonly retain: true }
 
-/** The one topic the service itself retains on. */
+/** The one topic the service itself retains on, also for a gateway's sub-devices. */
 const DESIRED = 'shadow/desired'
+
+function isKept(suffix: string): boolean {
+  return isRetainable(suffix) || (parseSubSuffix(suffix)?.suffix ?? suffix) === DESIRED
+}
 
 export class Retained {
   readonly #devices = new Map<DeviceId, Map<string, RetainedPacket>>()
@@ -15,7 +19,7 @@ export class Retained {
   /** An empty payload clears. Other topics are not retained. */
   store(packet: StoredPacket): void {
     const place = placeOf(packet.topic)
-    if (place === undefined || !(isRetainable(place.suffix) || place.suffix === DESIRED)) return
+    if (place === undefined || !isKept(place.suffix)) return
     const topics = this.#devices.get(place.deviceId) ?? new Map<string, RetainedPacket>()
     if (packet.payload.length === 0) topics.delete(place.suffix)
     else topics.set(place.suffix, { ...packet, cmd: 'publish', retain: true })

@@ -10,7 +10,7 @@ import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import type { DeviceId, Micros, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import { type DeviceSession, type EndCause, LIVE_SUFFIX } from '../../ports/broker.ts'
+import type { DeviceSession, EndCause } from '../../ports/broker.ts'
 import { AckRing, FOLLOWED, OWES } from './ack-ring.ts'
 import { Carry } from './carry.ts'
 import { isWillSpoken, type Will } from './connect.ts'
@@ -57,7 +57,6 @@ export class Session implements DeviceSession, Subscriber {
   #isSlowed = false
   #isWireStalled = false
   #isPeerGone = false
-  #isListening = false
   #burstBytes = 0
 
   constructor(hub: SessionHub, socket: Socket, facts: SessionFacts) {
@@ -96,7 +95,7 @@ export class Session implements DeviceSession, Subscriber {
     socket.on('close', this.#lost)
     this.send(connack)
     if (this.state.isPersistent && this.state.filters.size > 0) this.wire = this.#hub.attach(this)
-    this.subscribed()
+    if (this.state.filters.size > 0) this.subscribed()
     if (rest.length > 0) this.#read(rest)
     if (!this.isPaused) socket.resume()
   }
@@ -148,9 +147,11 @@ export class Session implements DeviceSession, Subscriber {
   }
 
   subscribed(): void {
-    if (this.isEnded || this.#isListening || this.state.filters.qosFor(LIVE_SUFFIX) < 0) return
-    this.#isListening = true
-    this.#hub.host.listening(this)
+    if (!this.isEnded) this.#hub.host.subscribed(this)
+  }
+
+  takes(suffix: string): boolean {
+    return !this.isEnded && this.state.filters.qosFor(suffix) >= 0
   }
 
   /** Ends it for what the clock says. `asleepMs`: the time in which the whole process read nothing. */

@@ -117,6 +117,20 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       })
     })
 
+    test('sub-devices are found by their gateway, at once and after a restart', async () => {
+      const gateway = DeviceIdOf('gw')
+      await store.save(save([device('gw', { type: 'gateway' }), device('c1', { parentId: gateway })]))
+      await store.save(save([device('c1', { parentId: gateway, name: 'New', revision: 2 })]))
+      await store.save(save([device('c2', { parentId: gateway }), device('other')]))
+      for (const isAgain of [false, true]) {
+        if (isAgain) store = await restart(store)
+        expect([...store.subDevices(gateway)].sort()).toEqual(['c1', 'c2'])
+        expect(store.subDevices(DeviceIdOf('other'))).toEqual([])
+        expect(store.list({ parentId: gateway, q: 'c2' }, { offset: 0, limit: 10 }).total).toBe(1)
+        expect(store.list({ parentId: DeviceIdOf('c1') }, { offset: 0, limit: 10 }).total).toBe(0)
+      }
+    })
+
     test('positions move with the records they belong to', async () => {
       await store.save(
         save([device('d1')], {

@@ -4,11 +4,12 @@ import { Millis } from '../../../schemas/ids.ts'
 import { DEVICE_STATUSES } from '../../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import { DEVICE_SORTS, type DeviceFilter, type DeviceSort } from '../../ports/store.ts'
-import { device, partitionOf } from './contract.ts'
+import { DeviceIdOf, device, partitionOf } from './contract.ts'
 import { DeviceIndex, type PageRequest } from './device-index.ts'
 import { sortByKey } from './radix-sort.ts'
 
 const GROUPS = ['eu', 'eu/berlin', 'eu/berlin/hall', 'europe', 'us', undefined]
+const GATEWAY = DeviceIdOf('gw')
 const anyGroup = fc.constantFrom(...GROUPS)
 const anyName = fc.constantFrom('Pump', 'pump 2', 'PUMP', 'Straße', 'İ', 'arm', '')
 const anyTags = fc.subarray(['a', 'b', 'c'])
@@ -24,7 +25,8 @@ const anyDevice: fc.Arbitrary<DeviceRecord> = fc
     createdAt: fc.integer({ min: 0, max: 3 }).map((n) => Millis(1_700_000_000_000 + n * 70_000)),
     updatedAt: fc.integer({ min: 0, max: 2 ** 41 }).map(Millis),
   })
-  .map(({ id, ...over }) => device(id, over))
+  // Decided by the id: a device never changes its parent.
+  .map(({ id, ...over }) => device(id, { ...over, parentId: id.endsWith('1') ? GATEWAY : undefined }))
 
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
 const anyFilter: fc.Arbitrary<DeviceFilter> = fc.record({
@@ -33,6 +35,7 @@ const anyFilter: fc.Arbitrary<DeviceFilter> = fc.record({
   group: optional(fc.constantFrom('eu', 'eu/berlin', 'e', 'us')),
   groupExact: optional(fc.boolean()),
   tags: optional(anyTags),
+  parentId: optional(fc.constantFrom(GATEWAY, DeviceIdOf('nobody'))),
   q: optional(fc.constantFrom('p', 'PUM', 'dev-1', 'strasse', 'STRASSE', 'i', '')),
   within: optional(fc.subarray(['eu', 'europe', 'us/x'])),
 })
@@ -52,6 +55,7 @@ function passes(d: DeviceRecord, f: DeviceFilter): boolean {
   return (
     (f.status === undefined || d.status === f.status) &&
     (f.type === undefined || d.type === f.type) &&
+    (f.parentId === undefined || d.parentId === f.parentId) &&
     (f.group === undefined || (f.groupExact ? d.group === f.group : below(d.group, f.group))) &&
     (f.tags ?? []).every((tag) => d.tags.includes(tag)) &&
     (q === undefined || d.name.toLowerCase().startsWith(q) || d.id.toLowerCase().startsWith(q)) &&

@@ -8,6 +8,7 @@ import type { DeviceFilter, DeviceSort, DeviceSummary } from '../../ports/store.
 import { DeviceColumns } from './device-columns.ts'
 import { OrderedSlots } from './ordered-slots.ts'
 import { sortByKey } from './radix-sort.ts'
+import { SubDevices } from './sub-devices.ts'
 
 export interface PageRequest {
   readonly offset: number
@@ -25,6 +26,7 @@ export class DeviceIndex {
   readonly #columns = new DeviceColumns()
   readonly #byId: OrderedSlots
   readonly #byName: OrderedSlots
+  readonly #subDevices = new SubDevices()
 
   constructor() {
     const { ids, names } = this.#columns
@@ -39,6 +41,7 @@ export class DeviceIndex {
   put(device: DeviceRecord, partition: Partition): void {
     const { slot, isNew, isRenamed } = this.#columns.put(device, partition)
     if (isNew) this.#byId.note(slot)
+    if (isNew) this.#subDevices.add(device, slot)
     if (isRenamed) this.#byName.note(slot)
   }
 
@@ -49,6 +52,11 @@ export class DeviceIndex {
   partitionOf(id: DeviceId): Partition | undefined {
     const slot = this.#columns.slots.get(id)
     return slot === undefined ? undefined : Partition(this.#columns.partition[slot] ?? 0)
+  }
+
+  subDevices(id: DeviceId): readonly DeviceId[] {
+    const { ids } = this.#columns
+    return [...this.#subDevices.slotsOf(id)].flatMap((slot) => ids[slot] ?? [])
   }
 
   /** The devices of these partitions, by id. */
@@ -96,7 +104,8 @@ export class DeviceIndex {
     const columns = this.#columns
     const order = this.#byId.order()
     const status = filter.status === undefined ? -1 : DEVICE_STATUSES.indexOf(filter.status)
-    const { type, tags, q } = filter
+    const { type, tags, q, parentId } = filter
+    const children = parentId === undefined ? undefined : this.#subDevices.slotsOf(parentId)
     const typeOk = type === undefined ? undefined : columns.types.table((value) => value === type)
     const groupOk = groupTable(columns, filter)
     const tagsOk = tags?.length
@@ -106,6 +115,7 @@ export class DeviceIndex {
     const found = new Uint32Array(order.length)
     let count = 0
     for (const slot of order) {
+      if (children !== undefined && !children.has(slot)) continue
       if (status >= 0 && columns.status[slot] !== status) continue
       if (typeOk !== undefined && typeOk[columns.type[slot] ?? 0] !== 1) continue
       if (groupOk !== undefined && groupOk[columns.group[slot] ?? 0] !== 1) continue

@@ -139,6 +139,10 @@ class LmdbStore implements Store {
     return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)
   }
 
+  subDevices(id: DeviceId): readonly DeviceId[] {
+    return this.#state.index.subDevices(id)
+  }
+
   summary(id: DeviceId) {
     return this.#state.index.summary(id)
   }

@@ -95,6 +95,10 @@ export class MemoryStore implements Store {
     return this.#durable.devices.get(id)
   }
 
+  subDevices(id: DeviceId): readonly DeviceId[] {
+    return this.#durable.state.index.subDevices(id)
+  }
+
   summary(id: DeviceId) {
     return this.#durable.state.index.summary(id)
   }

@@ -8,6 +8,7 @@ import type { Command, Commands } from './record.ts'
 export const at = (ms: number): Millis => Millis(ms)
 export const live = (now: number, session = 1): LaneState => ({
   session: Micros(session),
+  isRelayed: false,
   status: 'online',
   now: at(now),
 })

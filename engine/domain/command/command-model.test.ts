@@ -81,6 +81,7 @@ class World {
   get lanes(): LaneState {
     return {
       session: this.isConnected ? Micros(this.session) : undefined,
+      isRelayed: false,
       status: this.isHeld ? 'maintenance' : 'online',
       now: at(this.now),
     }

@@ -63,6 +63,19 @@ describe('sending', () => {
       expect(sendDue(create([]), { ...live(1), status }).sends).toHaveLength(1)
   })
 
+  test('leaves out what is not urgent while the device is silent behind its gateway', () => {
+    const priorities = ['low', 'normal', 'critical', 'high'] as const
+    const commands = priorities.reduce<Commands>((all, priority) => create(all, { priority }), [])
+    const sentTo = (status: LaneState['status']) =>
+      ids(sendDue(commands, { ...live(1), isRelayed: true, status }).sends)
+    expect(sentTo('offline')).toEqual(['command c2'])
+    expect(sentTo('provisioning')).toEqual(['command c2'])
+    expect(sentTo('online')).toHaveLength(4)
+    const rest = sendDue(commands, { ...live(1), isRelayed: true, status: 'offline' }).commands
+    // Nothing to look at before the first retry.
+    expect(commandsDeadline(rest, { ...live(1), isRelayed: true, status: 'offline' })).toBe(10_000)
+  })
+
   test('is counted before it happens, and not repeated while the PUBACK may come', () => {
     const { commands } = sendDue(create([]), live(1))
     expect(find(commands, 0).delivery).toEqual({ attempts: 1, sentAt: 1, sentIn: 1, deliveredAt: undefined })

@@ -6,6 +6,7 @@
 //     their own: no other lane holds them up. A lost PUBACK holds its place for `commandRetryMs`, no longer.
 // L3. The same `request_id` again in every new session, and when its PUBACK does not come; `commandAttemptsMax` times
 //     in all.
+// L4. A device that is silent behind its gateway is sent the urgent ones only: the others wait until it is heard.
 //
 // Wiring: after each event of a device call `sendDue`, save what it returns, then publish (R4). The broker's promise of
 // a PUBACK becomes an event for `delivered`. `commandsDeadline` goes into the device's next deadline (R6).
@@ -20,6 +21,8 @@ import { type Command, type Commands, type Delivery, replace } from './record.ts
 export interface LaneState {
   /** The device's live session; undefined while it has none. */
   readonly session: Micros | undefined
+  /** The session is that of its gateway, which is there although the device may not be. */
+  readonly isRelayed: boolean
   readonly status: DeviceStatus
   readonly now: Millis
 }
@@ -82,7 +85,10 @@ export function heldReason({ status }: Command, deviceStatus: DeviceStatus): 'ma
 function dueSends(commands: Commands, state: LaneState): readonly Due[] {
   if (commands.length === 0 || !canSend(state)) return []
   const lanes: Due[][] = Array.from({ length: LANE_COUNT }, () => [])
-  const room = { urgent: LIMITS.commandsInFlightMax, paced: LIMITS.commandsInFlightMax }
+  const room = {
+    urgent: LIMITS.commandsInFlightMax,
+    paced: isSilent(state) ? 0 : LIMITS.commandsInFlightMax,
+  }
   for (const command of commands) {
     const way = underWay(command, state.now)
     if (way === undefined) continue
@@ -99,6 +105,11 @@ function dueSends(commands: Commands, state: LaneState): readonly Due[] {
 /** A connected device is sent to whatever its status, but for these: an emergency stop reaches one that is silent. */
 function canSend({ session, status }: LaneState): boolean {
   return session !== undefined && status !== 'maintenance' && status !== 'decommissioned'
+}
+
+/** By L4. */
+function isSilent({ isRelayed, status }: LaneState): boolean {
+  return isRelayed && (status === 'offline' || status === 'provisioning')
 }
 
 /** The message of a command that the device has not confirmed and may still get (L1). */

@@ -1,7 +1,7 @@
 // What happens to a device's commands, as outcomes of its actor.
-import type { Micros, Millis } from '../../../schemas/ids.ts'
+import type { Millis } from '../../../schemas/ids.ts'
 import { createCommand } from '../command/create.ts'
-import { commandsDeadline, sendDue } from '../command/lanes.ts'
+import { commandsDeadline, type LaneState, sendDue } from '../command/lanes.ts'
 import {
   abandonCommands,
   acknowledge,
@@ -12,7 +12,7 @@ import {
 } from '../command/lifecycle.ts'
 import type { CommandsChange } from '../command/record.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
-import type { Device } from './record.ts'
+import type { Device, Way } from './record.ts'
 
 export function command(
   device: Device,
@@ -61,12 +61,12 @@ export function abandon(device: Device, options: { readonly now: Millis; readonl
   return apply(device, abandonCommands(device.commands, options), options.now)
 }
 
-/** After every event: the session is a vital, so the shard passes it if it listens. */
+/** After every event: how the device is reached is a vital, so the shard passes it if commands are listened to. */
 export function sendCommands(
   device: Device,
-  { session, now }: { readonly session: Micros | undefined; readonly now: Millis },
+  { way, now }: { readonly way: Way | undefined; readonly now: Millis },
 ): Outcome {
-  const { commands, sends } = sendDue(device.commands, { session, status: device.status, now })
+  const { commands, sends } = sendDue(device.commands, laneState(device, way, now))
   if (sends.length === 0) return { device, effects: [] }
   return {
     device: { ...device, commands },
@@ -82,8 +82,12 @@ export function sendCommands(
   }
 }
 
-export function commandDeadline(device: Device, session: Micros | undefined, now: Millis): number {
-  return commandsDeadline(device.commands, { session, status: device.status, now })
+export function commandDeadline(device: Device, way: Way | undefined, now: Millis): number {
+  return commandsDeadline(device.commands, laneState(device, way, now))
+}
+
+function laneState({ status }: Device, way: Way | undefined, now: Millis): LaneState {
+  return { session: way?.session, isRelayed: way?.via !== undefined, status, now }
 }
 
 function apply(

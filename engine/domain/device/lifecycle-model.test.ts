@@ -7,7 +7,7 @@ import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.
 import { toAck } from '../command/ack-message.ts'
 import { commandDeadline, sendCommands } from './command-events.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
-import { type Device, toRecord } from './record.ts'
+import { type Device, toRecord, type Way } from './record.ts'
 import { nextDeadline, register, transition } from './transition.ts'
 
 const TIMEOUT_MS = 60_000
@@ -151,7 +151,7 @@ class World {
       )
     this.decide({ kind: 'overdue' })
     if (isMoved) this.comeTo(this.status === 'error' ? 'recovery' : 'silence')
-    expect(commandDeadline(this.device, this.session, Millis(this.now))).toBeGreaterThan(this.now)
+    expect(commandDeadline(this.device, this.way, Millis(this.now))).toBeGreaterThan(this.now)
   }
 
   deadline(): number {
@@ -181,15 +181,15 @@ class World {
   }
 
   send(): void {
-    const { session } = this
-    const outcome = sendCommands(this.device, { session, now: Millis(this.now) })
+    const { way } = this
+    const outcome = sendCommands(this.device, { way, now: Millis(this.now) })
     const isPaused = ['maintenance', 'decommissioned'].includes(this.device.status)
     if (isPaused || !this.isConnected) expect(outcome.effects).toEqual([])
     this.keep(outcome)
   }
 
-  get session(): Micros | undefined {
-    return this.isConnected ? Micros(this.#sessions) : undefined
+  get way(): Way | undefined {
+    return this.isConnected ? { session: Micros(this.#sessions), via: undefined } : undefined
   }
 
   keep({ device, effects }: Outcome): void {

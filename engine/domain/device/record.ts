@@ -51,3 +51,9 @@ export interface Session {
   /** It has subscribed to commands: only then is it sent any. */
   readonly listens: boolean
 }
+
+/** How a device is reached just now: by its own session, or by that of its gateway. */
+export interface Way {
+  readonly session: Micros
+  readonly via: DeviceId | undefined
+}

@@ -3,7 +3,7 @@
 import { Micros, Millis, parseDeviceId } from '../../../schemas/ids.ts'
 import { commandDeadline, sendCommands } from './command-events.ts'
 import type { DeviceEvent, Outcome } from './events.ts'
-import type { Device } from './record.ts'
+import type { Device, Way } from './record.ts'
 import { parseLine, type Step } from './story-language-harness.ts'
 import { changeLines, deadlineLine, effectLines } from './story-outcome-harness.ts'
 import { nextDeadline, register, transition } from './transition.ts'
@@ -28,7 +28,7 @@ class Teller {
   #now = Millis(0)
   #heardAt = 0
   #recoverAt = NEVER
-  #session: Micros | undefined
+  #way: Way | undefined
   #sessions = 0
   #deadline = NEVER
   readonly #lines: string[] = []
@@ -55,7 +55,7 @@ class Teller {
       this.#decide(step.event)
       if (step.isHeard) this.#hear()
     } else if (step.kind === 'connects') this.#connect(this.#device)
-    else if (step.kind === 'disconnects') this.#session = undefined
+    else if (step.kind === 'disconnects') this.#way = undefined
     else if (step.kind === 'turns_well') {
       this.#recoverAt = this.#now + RECOVERY_MS
       this.#hear()
@@ -74,7 +74,7 @@ class Teller {
 
   /** A new session is told what is desired, and listens to commands. */
   #connect({ shadow }: Device): void {
-    this.#session = Micros(++this.#sessions)
+    this.#way = { session: Micros(++this.#sessions), via: undefined }
     if (shadow.version > 0) this.#decide({ kind: 'shadow_wanted', what: 'desired' })
     this.#send()
     this.#hear()
@@ -103,8 +103,8 @@ class Teller {
 
   /** After each event. */
   #send(): void {
-    if (this.#device === undefined || this.#session === undefined) return
-    this.#keep(sendCommands(this.#device, { session: this.#session, now: this.#now }))
+    if (this.#device === undefined || this.#way === undefined) return
+    this.#keep(sendCommands(this.#device, { way: this.#way, now: this.#now }))
   }
 
   #keep({ device, effects }: Outcome): void {
@@ -116,7 +116,7 @@ class Teller {
   #look(): readonly string[] {
     const device = this.#device
     if (device === undefined) return []
-    const commandsAt = commandDeadline(device, this.#session, this.#now)
+    const commandsAt = commandDeadline(device, this.#way, this.#now)
     const before = this.#deadline
     this.#deadline = Math.min(this.#presenceDeadline(device), commandsAt)
     return this.#deadline === before ? [] : [deadlineLine(this.#deadline)]

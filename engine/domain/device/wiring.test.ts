@@ -21,7 +21,7 @@ test('a command, a shadow and the end of a device', () => {
     'command_moved',
   ])
   expect(commandDeadline(device, undefined, at(1))).toBe(30_001)
-  const sent = sendCommands(device, { session: Micros(7), now: at(2) })
+  const sent = sendCommands(device, { way: { session: Micros(7), via: undefined }, now: at(2) })
   device = sent.device
   expect(sent.effects).toMatchObject([{ kind: 'publish', confirms: { commandId: 'c1', message: 'command' } }])
   expect(take({ kind: 'delivered', commandId: CommandId('c1'), message: 'command' }, 3)).toEqual([

@@ -1,0 +1,26 @@
+// Which gateway may speak for a device: judged by the device's own record, where the message lies in the log.
+import type { DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { Device } from './record.ts'
+
+export interface SenderRefusal {
+  readonly reason: 'UNKNOWN_DEVICE' | 'NOT_ITS_GATEWAY' | 'DEVICE_DECOMMISSIONED'
+  readonly detail: string
+}
+
+/** By time, not by order of work: a replay must decide alike although the record is a later one. */
+export function refuseGateway(
+  device: Device | undefined,
+  gateway: DeviceId,
+  at: Millis,
+): SenderRefusal | undefined {
+  if (device === undefined || at <= device.createdAt)
+    return { reason: 'UNKNOWN_DEVICE', detail: 'no such sub-device is registered' }
+  if (device.parentId !== gateway)
+    return {
+      reason: 'NOT_ITS_GATEWAY',
+      detail: `${device.id} is registered without this gateway as parent_id`,
+    }
+  if (device.status === 'decommissioned' && at > device.statusSince)
+    return { reason: 'DEVICE_DECOMMISSIONED', detail: `${device.id} is decommissioned` }
+  return undefined
+}
