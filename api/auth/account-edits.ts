@@ -1,6 +1,7 @@
 // What changes an account once it is there: by an admin, by the user, by a logout.
 //
 // A1. A new password, role or lock voids every token and login from before it, in the write that changes it.
+// A2. A body may hold more than its schema names: only what is picked here by name gets into a record.
 import type { Edited, User } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
 import type { EditOwnBody, EditUserBody } from '../../schemas/users.ts'
@@ -40,31 +41,31 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
     return answerOf(edited)
   }
 
-  async function withHash({ password, ...wish }: EditUserBody): Promise<Change | 'busy'> {
-    if (password === undefined) return wish
+  async function withHash(wanted: Change, password: string | undefined): Promise<Change | 'busy'> {
+    if (password === undefined) return wanted
     const passwordHash = await passwords.hash(password)
-    return passwordHash === 'busy' ? 'busy' : { ...wish, passwordHash }
+    return passwordHash === 'busy' ? 'busy' : { ...wanted, passwordHash }
   }
 
   return {
-    async edit(id, wish) {
+    async edit(id, { role, groups, disabled, ...body }) {
       if (users.get(id) === undefined) return noSuchUser()
-      const wanted = await withHash(wish)
+      const wanted = await withHash({ ...profileOf(body), role, groups, disabled }, body.password)
       return wanted === 'busy' ? hashingBusy() : await change(id, (user) => changed(user, wanted))
     },
 
-    async editOwn(id, { current_password: shown, ...wish }) {
+    async editOwn(id, { current_password: shown, ...body }) {
       const user = users.get(id)
       if (user === undefined) return noSuchUser()
-      const isSensitive = wish.password !== undefined || wish.email !== undefined
+      const isSensitive = body.password !== undefined || body.email !== undefined
       const refusal = isSensitive ? await refuseUnproven(options, user, shown) : undefined
       if (refusal !== undefined) return refusal
-      const wanted = await withHash(wish)
+      const wanted = await withHash(profileOf(body), body.password)
       if (wanted === 'busy') return hashingBusy()
-      const isSame = (now: User) => !isSensitive || now.passwordHash === user.passwordHash
       let isProven = true
       const edited = await change(id, (now) => {
-        isProven = isSame(now)
+        // The password may have changed while it was verified.
+        isProven = !isSensitive || now.passwordHash === user.passwordHash
         return isProven ? changed(now, wanted) : now
       })
       return isProven ? edited : wrongPassword()
@@ -83,19 +84,27 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
   }
 }
 
-type Change = Partial<Pick<User, 'role' | 'name' | 'email' | 'groups' | 'disabled' | 'passwordHash'>>
+type Changeable = Pick<User, 'role' | 'name' | 'email' | 'groups' | 'disabled' | 'passwordHash'>
+/** Undefined: as it is. */
+type Change = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
+
+/** By A2. */
+function profileOf({ name, email }: Pick<EditOwnBody, 'name' | 'email'>): Change {
+  return { name: name?.trim(), email: email === undefined ? undefined : normalEmail(email) }
+}
 
 /** The same record if nothing is different. */
-function changed(user: User, { name, email, ...rest }: Change): User {
-  const wanted: Change = {
-    ...rest,
-    ...(name === undefined ? {} : { name: name.trim() }),
-    ...(email === undefined ? {} : { email: normalEmail(email) }),
+function changed(user: User, wanted: Change): User {
+  const after: User = {
+    ...user,
+    role: wanted.role ?? user.role,
+    name: wanted.name ?? user.name,
+    email: wanted.email ?? user.email,
+    groups: wanted.groups ?? user.groups,
+    disabled: wanted.disabled ?? user.disabled,
+    passwordHash: wanted.passwordHash ?? user.passwordHash,
   }
-  const isSame = Object.entries(wanted).every(
-    ([field, value]) => JSON.stringify(value) === JSON.stringify(user[field as keyof User]),
-  )
-  return isSame ? user : { ...user, ...wanted }
+  return JSON.stringify(after) === JSON.stringify(user) ? user : after
 }
 
 /** By A1. */

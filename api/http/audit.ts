@@ -67,7 +67,8 @@ function actorOf({ caller, body }: FastifyRequest): AuditActor {
     const email = textAt(body, 'email')
     return { type: 'anonymous', name: email?.includes('@') === true ? email.toLowerCase() : undefined }
   }
-  return { type: 'user', id: caller.id, name: caller.email }
+  const { id, name, email } = caller
+  return email === undefined ? { type: 'api_key', id, name } : { type: 'user', id, name: email }
 }
 
 /** What was made, or else what was called. */
