@@ -47,6 +47,9 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
 /** Where a package may be imported; a new dependency needs a line here. Benches and tests may import any. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@clickhouse/client': ['engine/adapters/telemetry/'],
+  '@nats-io/jetstream': ['engine/adapters/'],
+  '@nats-io/kv': ['engine/adapters/'],
+  '@nats-io/transport-node': ['engine/adapters/'],
   '@node-rs/argon2': ['api/auth/'],
   aedes: ['engine/adapters/broker/'],
   ajv: ['schemas/', 'api/'],
@@ -54,6 +57,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   chdb: ['engine/adapters/telemetry/'],
   commander: ['api/cli/'],
   fastify: ['api/'],
+  ioredis: ['engine/adapters/'],
   jose: ['api/auth/'],
   lmdb: ['engine/adapters/'],
   mqtt: [],
@@ -75,6 +79,10 @@ const TECHNOLOGIES: Readonly<Record<string, string>> = {
   lmdb: 'lmdb',
   chdb: 'ClickHouse',
   '@clickhouse/client': 'ClickHouse',
+  '@nats-io/jetstream': 'NATS',
+  '@nats-io/kv': 'NATS',
+  '@nats-io/transport-node': 'NATS',
+  ioredis: 'Redis',
 }
 
 /** Run or imported by people and tools rather than by other sources. */

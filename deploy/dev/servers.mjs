@@ -11,6 +11,7 @@ import { run } from './run-child.mjs'
  */
 export const SERVERS = {
   mosquitto: { fetch: { apt: 'mosquitto' }, required: false },
+  k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
 }
 
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'fleet', 'bin')
