@@ -45,6 +45,10 @@ describe('settings', () => {
     expect([settingsOf({}, 1).shards, settingsOf({}, 200).shards]).toEqual([1, 64])
   })
 
+  test('leave the variables of the command line alone', () => {
+    expect(settingsOf({ FLEET_CLI_TOKEN: 'x', FLEET_CLI_URL: 'y' })).toEqual(settingsOf({}))
+  })
+
   test('of the cluster profile listen everywhere, lock registration, and need a key', () => {
     expect(settingsOf({ FLEET_PROFILE: 'cluster', FLEET_JWT_SECRET: SECRET })).toMatchObject({
       host: '0.0.0.0',

@@ -104,7 +104,7 @@ export function readSettings(
   const wrong: string[] = []
   const known: ReadonlySet<string> = new Set(NAMES)
   for (const name of Object.keys(environment))
-    if (name.startsWith('FLEET_') && !known.has(name))
+    if (name.startsWith('FLEET_') && !name.startsWith('FLEET_CLI_') && !known.has(name))
       wrong.push(`${name} is not a setting; known are ${NAMES.join(', ')}`)
   const read = new Reader(environment, wrong)
   const profile = read.word('FLEET_PROFILE', ['embedded', 'cluster'], 'embedded')

@@ -22,6 +22,7 @@ const LAYERS = [
   ['engine/', 'engine'],
   ['api/profiles', 'profiles'],
   ['api/main.ts', 'main'],
+  ['api/cli/', 'cli'],
   ['api/', 'api'],
   ['bench/', 'tools'],
   ['deploy/', 'tools'],
@@ -42,6 +43,8 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   api: ['schemas', 'limits', 'domain', 'ports', 'engine'],
   profiles: ['schemas', 'limits', 'domain', 'ports', 'engine', 'adapters', 'api'],
   main: ['schemas', 'limits', 'domain', 'ports', 'engine', 'api', 'profiles', 'tools'],
+  /** A client like any other, with the simulated devices beside it. */
+  cli: ['schemas', 'tools'],
 }
 
 /** Where a package may be imported; a new dependency needs a line here. Benches and tests may import any. */
@@ -183,8 +186,9 @@ describe('files', () => {
     expect(left).toEqual([])
   })
 
-  test('read the environment in one place', () => {
-    const readers = PROGRAM.filter(({ path }) => layerOf(path) !== 'tools' && path !== 'api/settings.ts')
+  test('read the environment in one place of the service, and one of the command line', () => {
+    const places = ['api/settings.ts', 'api/cli/environment.ts']
+    const readers = PROGRAM.filter(({ path }) => layerOf(path) !== 'tools' && !places.includes(path))
     expect(readers.flatMap(({ path, bare }) => matches(path, bare, /\bprocess\.env\b/g))).toEqual([])
   })
 

@@ -8,7 +8,7 @@ import type { Login } from './auth.ts'
 import type { Methods, Pagers } from './client/calls.ts'
 import { ConnectionError, RefusalError } from './client/errors.ts'
 import { pagesOf } from './client/pages.ts'
-import { type Call, toRequest } from './client/request.ts'
+import { type Call, toRequest, type Where } from './client/request.ts'
 import { createTokenSource, type Identity, type Session, type TokenSource } from './client/session.ts'
 import { createTransport, type Send } from './client/transport.ts'
 import type { Operation } from './operation.ts'
@@ -26,6 +26,8 @@ export interface ClientOptions extends Identity {
   readonly triesMax?: number
   /** Told of every new login and renewal, for those who keep them. */
   readonly onSession?: (session: Session) => void
+  /** For calls that bring none of their own. */
+  readonly signal?: AbortSignal
   readonly fetch?: typeof fetch
   /** How the time between two tries passes. */
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
@@ -44,7 +46,7 @@ export function createClient(options: ClientOptions): Client {
   // Called without its object, a browser's `fetch` would complain.
   const { fetch = (...given: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...given) } = options
   const send = createTransport({ fetch, wait, triesMax: options.triesMax ?? TRIES_MAX })
-  const base = { baseUrl: baseUrl.replace(/\/+$/, ''), timeoutMs, send }
+  const base = { baseUrl: baseUrl.replace(/\/+$/, ''), timeoutMs, signal: options.signal, send }
   const anyone: Invoke = (operation, call) => perform(base, operation, call)
   const tokens = createTokenSource(
     options,
@@ -68,9 +70,7 @@ export function createClient(options: ClientOptions): Client {
 
 type Invoke = (operation: Operation, call?: Call) => Promise<unknown>
 
-interface Base {
-  readonly baseUrl: string
-  readonly timeoutMs: number
+interface Base extends Where {
   readonly send: Send
 }
 

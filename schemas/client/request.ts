@@ -6,15 +6,16 @@ import type { Outgoing } from './transport.ts'
 /** Params, query, body and options in one object; which of them there are is the operation's concern. */
 export type Call = CallOptions & Readonly<Record<string, unknown>>
 
-interface Where {
+export interface Where {
   readonly baseUrl: string
   readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
 }
 
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'PUT', 'DELETE'])
 
 export function toRequest(
-  { baseUrl, timeoutMs }: Where,
+  { baseUrl, timeoutMs, signal }: Where,
   operation: Operation,
   call: Call,
   token: string | undefined,
@@ -30,7 +31,7 @@ export function toRequest(
     body: call['body'] === undefined ? undefined : JSON.stringify(call['body']),
     timeoutMs: (call.timeoutMs ?? timeoutMs) + waitSec * 1000,
     isRepeatable: REPEATABLE.has(operation.method) || call.idempotencyKey !== undefined,
-    signal: call.signal,
+    signal: call.signal ?? signal,
     expected: new Set(Object.keys(operation.replies).map(Number)),
   }
 }

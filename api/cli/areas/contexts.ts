@@ -1,0 +1,55 @@
+// `fleet contexts`: the services one has logged in to. Tokens are never shown.
+import type { Cli } from '../cli.ts'
+import { EXIT, Failure } from '../failure.ts'
+import type { Area } from '../program.ts'
+
+export const contexts: Area = (command, cli) => {
+  command
+    .command('list')
+    .description('list them')
+    .action(() => list(cli))
+  command
+    .command('use <name>')
+    .description('use this one from now on')
+    .action((name: string) => {
+      known(cli, name)
+      cli.contexts.change((before) => ({ ...before, current: name }))
+      cli.output.note(`${name} is in use`)
+    })
+  command
+    .command('remove <name>')
+    .description('forget one; `fleet logout` also ends it at the service')
+    .action((name: string) => {
+      known(cli, name)
+      cli.contexts.change((before) => {
+        const { [name]: _, ...rest } = before.contexts
+        return { current: before.current === name ? undefined : before.current, contexts: rest }
+      })
+      cli.output.note(`${name} is forgotten`)
+    })
+}
+
+function list(cli: Cli): void {
+  const { current, contexts: all } = cli.contexts.read()
+  const rows = Object.entries(all).map(([name, { url, email, apiKey }]) => ({
+    name,
+    url,
+    email: email ?? null,
+    kind: apiKey === undefined ? 'login' : 'api_key',
+    in_use: name === current,
+  }))
+  cli.output.list(rows, [
+    ['IN USE', ({ in_use }) => (in_use ? '*' : '')],
+    ['NAME', ({ name }) => name],
+    ['URL', ({ url }) => url],
+    ['WHO', ({ email, kind }) => email ?? kind],
+  ])
+}
+
+function known(cli: Cli, name: string): void {
+  if (!Object.hasOwn(cli.contexts.read().contexts, name))
+    throw new Failure(
+      EXIT.notFound,
+      `there is no context ${name}; \`fleet contexts list\` shows those there are`,
+    )
+}

@@ -1,0 +1,248 @@
+// `fleet devices`.
+import type { Command } from 'commander'
+import type { DeviceBody } from '../../../schemas/device.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import {
+  DEVICE_STATUSES,
+  type DeviceStatus,
+  TOKEN_SCOPES,
+  type TokenScope,
+} from '../../../schemas/vocabulary.ts'
+import type { Cli } from '../cli.ts'
+import type { Column } from '../output.ts'
+import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import type { Area } from '../program.ts'
+import { confirm } from '../prompt.ts'
+import { collect, jsonObject, wholeNumber } from '../readings.ts'
+
+const COLUMNS: readonly Column<DeviceBody>[] = [
+  ['ID', ({ device_id }) => device_id],
+  ['NAME', ({ name }) => name],
+  ['TYPE', ({ type }) => type],
+  ['STATUS', ({ status }) => status],
+  ['GROUP', ({ group }) => group],
+  ['TAGS', ({ tags }) => tags],
+  ['LAST SEEN', ({ last_seen_at }) => last_seen_at],
+]
+
+export const devices: Area = (command, cli) => {
+  command.addHelpText(
+    'after',
+    '\nExamples:\n  fleet devices create robot-7 --name "Picker 7" --type ros2_robot --group warehouse/a --tag picker\n' +
+      '  fleet devices list --group warehouse --status offline\n' +
+      '  fleet devices edit robot-7 --status maintenance --reason "new wheels"\n' +
+      '  fleet devices token robot-7 --ttl-hours 720\n',
+  )
+  list(command, cli)
+  get(command, cli)
+  create(command, cli)
+  edit(command, cli)
+  decommission(command, cli)
+  token(command, cli)
+  types(command, cli)
+}
+
+interface ListOptions {
+  readonly group?: string
+  readonly exact?: boolean
+  readonly status?: DeviceStatus
+  readonly type?: string
+  readonly tag?: readonly string[]
+  readonly query?: string
+  readonly sort?: string
+  readonly limit: number
+}
+
+function list(devicesCommand: Command, cli: Cli): void {
+  const command = devicesCommand
+    .command('list')
+    .description('list devices')
+    .option('--group <group>', 'of this group and the groups below it')
+    .option('--exact', 'of this very group')
+    .option('--type <type>', 'of this type')
+    .option('--tag <tag>', 'with this tag; several: with all of them', collect)
+    .option('-q, --query <prefix>', 'whose name or id begins so')
+    .option('--sort <field>', 'name, status, created_at …; name:DESC is downwards')
+    .option(...LIMIT_OPTION)
+  command.addOption(command.createOption('--status <status>', 'in this status').choices(DEVICE_STATUSES))
+  command.action(async ({ group, exact, status, type, tag, query, sort, limit }: ListOptions) => {
+    const { client } = await cli.connect()
+    const asked = {
+      per_page: pageSize(limit),
+      ...(group === undefined ? {} : { group }),
+      ...(exact === undefined ? {} : { group_exact: exact }),
+      ...(status === undefined ? {} : { status }),
+      ...(type === undefined ? {} : { type }),
+      ...(tag === undefined ? {} : { tag: [...tag] }),
+      ...(query === undefined ? {} : { q: query }),
+      ...(sort === undefined ? {} : { sort }),
+    }
+    const { items, hasMore } = await take(client.pages.listDevices({ query: asked }), limit, (count) =>
+      cli.output.progress(`${count} devices`),
+    )
+    cli.output.progress(undefined)
+    cli.output.list(items, COLUMNS)
+    if (hasMore) cli.output.note(`the first ${limit}; --limit shows more`)
+  })
+}
+
+const DEVICE_ID = 'the id of the device'
+
+function get(command: Command, cli: Cli): void {
+  command
+    .command('get')
+    .description('show a device')
+    .argument('<device_id>', DEVICE_ID)
+    .action(async (deviceId: string) => {
+      const { client } = await cli.connect()
+      cli.output.item(await client.getDevice({ device_id: deviceId }))
+    })
+}
+
+interface FieldOptions {
+  readonly name?: string
+  readonly description?: string
+  readonly group?: string
+  readonly tag?: readonly string[]
+  readonly metadata?: JsonObject
+}
+
+function withFields(command: Command): Command {
+  return command
+    .option('--description <text>', 'more about it')
+    .option('--group <group>', 'the group it is in, such as warehouse/a')
+    .option('--tag <tag>', 'a tag; several make a list', collect)
+    .option('--metadata <json>', 'a JSON object of your own, @file or -', jsonObject)
+}
+
+function fieldsOf({ description, group, tag, metadata }: FieldOptions) {
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(group === undefined ? {} : { group }),
+    ...(tag === undefined ? {} : { tags: [...tag] }),
+    ...(metadata === undefined ? {} : { metadata }),
+  }
+}
+
+function create(command: Command, cli: Cli): void {
+  withFields(
+    command
+      .command('create')
+      .description('register a device; the answer has the token it connects with, which is shown only here')
+      .argument('[device_id]', 'its id; made up by the service if left out')
+      .requiredOption('--name <name>', 'what people call it')
+      .requiredOption('--type <type>', 'one of `fleet devices types`'),
+  )
+    .option('--parent <device_id>', 'the gateway that speaks for it')
+    .action(
+      async (
+        deviceId: string | undefined,
+        options: FieldOptions & { name: string; type: string; parent?: string },
+      ) => {
+        const { name, type, parent } = options
+        const { client } = await cli.connect()
+        const registered = await client.registerDevice({
+          body: {
+            name,
+            type,
+            ...fieldsOf(options),
+            ...(deviceId === undefined ? {} : { device_id: deviceId }),
+            ...(parent === undefined ? {} : { parent_id: parent }),
+          },
+        })
+        cli.output.item(registered, [
+          ['device_id', (device) => device.device_id],
+          ['access_token', (device) => device.access_token],
+          ['mqtt_endpoint', (device) => device.mqtt_endpoint],
+          ['publish', (device) => device.mqtt_topics.publish],
+          ['subscribe', (device) => device.mqtt_topics.subscribe],
+        ])
+      },
+    )
+}
+
+interface EditOptions extends FieldOptions {
+  readonly status?: DeviceStatus
+  readonly reason?: string
+  readonly ifMatch?: string
+}
+
+function edit(devicesCommand: Command, cli: Cli): void {
+  const command = withFields(
+    devicesCommand
+      .command('edit')
+      .description('change some of a device; --metadata is merged, null removes')
+      .argument('<device_id>', DEVICE_ID)
+      .option('--name <name>', 'what people call it'),
+  )
+    .option('--reason <text>', 'why its status is moved')
+    .option('--if-match <etag>', 'only if this is still its etag')
+  command.addOption(
+    command.createOption('--status <status>', 'move its status by hand').choices(['online', 'maintenance']),
+  )
+  command.action(async (deviceId: string, options: EditOptions) => {
+    const { name, status, reason, ifMatch } = options
+    const body = {
+      ...fieldsOf(options),
+      ...(name === undefined ? {} : { name }),
+      ...(status === undefined ? {} : { status }),
+      ...(reason === undefined ? {} : { status_reason: reason }),
+    }
+    if (Object.keys(body).length === 0) command.error('error: nothing to change; --help lists what can be')
+    const { client } = await cli.connect()
+    cli.output.item(await client.editDevice({ device_id: deviceId, body, ifMatch }))
+  })
+}
+
+function decommission(command: Command, cli: Cli): void {
+  command
+    .command('decommission')
+    .description('end the life of a device; this cannot be taken back')
+    .argument('<device_id>', DEVICE_ID)
+    .option('--yes', 'do not ask')
+    .action(async (deviceId: string, { yes }: { yes?: boolean }) => {
+      const { client } = await cli.connect()
+      await confirm(`decommission ${deviceId}? It can never connect again`, yes)
+      cli.output.item(await client.decommissionDevice({ device_id: deviceId }), [
+        ['device_id', (device) => device.device_id],
+        ['status', (device) => device.status],
+      ])
+    })
+}
+
+const HOURS_MAX = 8_760
+
+function token(devicesCommand: Command, cli: Cli): void {
+  const command = devicesCommand
+    .command('token')
+    .description('issue a token that the device connects with, its MQTT password')
+    .argument('<device_id>', DEVICE_ID)
+    .option('--ttl-hours <hours>', 'how long it is good for', wholeNumber(1, HOURS_MAX))
+  command.addOption(command.createOption('--scope <scopes...>', 'what it may do').choices(TOKEN_SCOPES))
+  command.action(
+    async (deviceId: string, { ttlHours, scope }: { ttlHours?: number; scope?: TokenScope[] }) => {
+      const { client } = await cli.connect()
+      const body = {
+        device_id: deviceId,
+        ...(ttlHours === undefined ? {} : { ttl_hours: ttlHours }),
+        ...(scope === undefined ? {} : { scopes: scope }),
+      }
+      cli.output.item(await client.issueDeviceToken({ body }))
+    },
+  )
+}
+
+function types(command: Command, cli: Cli): void {
+  command
+    .command('types')
+    .description('the types a device may have, and the commands of each')
+    .action(async () => {
+      const { client } = await cli.connect()
+      const { data } = await client.listDeviceTypes()
+      cli.output.list(data, [
+        ['NAME', ({ name }) => name],
+        ['SHOWN AS', ({ display_name }) => display_name],
+        ['COMMANDS', ({ commands }) => commands?.map(({ name }) => name) ?? 'any'],
+      ])
+    })
+}

@@ -1,0 +1,143 @@
+// `fleet logs` and `fleet events`: what a device says of itself and what happens to it, past and live.
+import { EVENT_KINDS } from '../../../schemas/history.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
+import type { Cli } from '../cli.ts'
+import type { Column } from '../output.ts'
+import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import type { Area } from '../program.ts'
+import { instant } from '../readings.ts'
+import { watch } from '../watch.ts'
+
+interface Options {
+  readonly from?: string
+  readonly to?: string
+  readonly limit: number
+  readonly follow?: boolean
+}
+
+const at = (text: string) => instant(text)
+const FROM = ['--from <when>', 'an instant, or how long ago: 15m, 2h, 7d', at] as const
+const TO = ['--to <when>', 'up to then', at] as const
+const FOLLOW = ['-f, --follow', 'what comes from now on, instead of what was, until Ctrl-C'] as const
+
+function toQuery({ from, to, limit }: Options) {
+  return {
+    limit: pageSize(limit),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  }
+}
+
+interface Line {
+  readonly timestamp: string
+  readonly level: string
+  readonly message: string
+  readonly logger: string | null
+}
+
+const LINE: readonly Column<Line>[] = [
+  ['TIME', ({ timestamp }) => timestamp],
+  ['LEVEL', ({ level }) => level],
+  ['LOGGER', ({ logger }) => logger],
+  ['MESSAGE', ({ message }) => message],
+]
+
+export const logs: Area = (command, cli) => {
+  command
+    .argument('<device_id>', 'the id of the device')
+    .option(...FROM)
+    .option(...TO)
+    .option(...FOLLOW)
+    .option(...LIMIT_OPTION)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  fleet logs robot-7 --from 1h --level error fatal\n  fleet logs robot-7 -f\n',
+    )
+  command.addOption(command.createOption('--level <levels...>', 'of these levels').choices(LOG_LEVELS))
+  command.action(async (deviceId: string, options: Options & { level?: LogLevel[] }) => {
+    const { level, limit } = options
+    if (options.follow === true)
+      return await follow<Line>({ cli, deviceId, channel: 'logs' }, LINE, (line) =>
+        level === undefined ? true : level.some((wanted) => wanted === line.level),
+      )
+    const { client } = await cli.connect()
+    const query = { ...toQuery(options), ...(level === undefined ? {} : { level: level.join(',') }) }
+    const { items } = await take(client.pages.listDeviceLogs({ device_id: deviceId, query }), limit)
+    cli.output.list(items, LINE)
+  })
+}
+
+interface Happening {
+  readonly timestamp: string
+  readonly kind: string
+  readonly data: JsonObject
+}
+
+const HAPPENING: readonly Column<Happening>[] = [
+  ['TIME', ({ timestamp }) => timestamp],
+  ['KIND', ({ kind }) => kind],
+  ['WHAT', whatHappened],
+]
+
+export const events: Area = (command, cli) => {
+  command
+    .argument('<device_id>', 'the id of the device')
+    .option(...FROM)
+    .option(...TO)
+    .option(...FOLLOW)
+    .option(...LIMIT_OPTION)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  fleet events robot-7 --from 7d --kind status command\n  fleet events robot-7 -f\n',
+    )
+  command.addOption(command.createOption('--kind <kinds...>', 'of these kinds').choices(EVENT_KINDS))
+  command.action(async (deviceId: string, options: Options & { kind?: string[] }) => {
+    const { kind, limit } = options
+    if (options.follow === true)
+      return await follow<Happening>({ cli, deviceId, channel: 'events' }, HAPPENING, (event) =>
+        kind === undefined ? true : kind.includes(event.kind),
+      )
+    const { client } = await cli.connect()
+    const query = { ...toQuery(options), ...(kind === undefined ? {} : { kind: kind.join(',') }) }
+    const { items } = await take(client.pages.listDeviceEvents({ device_id: deviceId, query }), limit)
+    cli.output.list(items, HAPPENING)
+  })
+}
+
+/** In a few words; `--json` has all of it. */
+function whatHappened({ kind, data }: Happening): string {
+  const text = (name: string) => plain(data[name])
+  switch (kind) {
+    case 'status':
+      return `${data['from'] === null ? '' : `${text('from')} → `}${text('to')} (${text('cause')})`
+    case 'command':
+      return `${data['command'] === undefined ? '' : `${text('command')} `}${text('status')} ${text('command_id')}`
+    case 'shadow':
+      return `${text('section')} version ${text('version')} ${text('patch')}`
+    default:
+      return plain(data)
+  }
+}
+
+const plain = (value: Json | undefined) =>
+  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+
+interface Followed {
+  readonly cli: Cli
+  readonly deviceId: string
+  readonly channel: 'logs' | 'events'
+}
+
+async function follow<Item>(
+  { cli, deviceId, channel }: Followed,
+  columns: readonly Column<Item>[],
+  isWanted: (item: Item) => boolean,
+): Promise<void> {
+  await watch(cli, { channel, filter: { device_id: deviceId } }, ({ type, data }) => {
+    // The channel's events are what its list has.
+    const item = data as Item
+    if (type === 'event' && isWanted(item))
+      cli.output.event(item, () => columns.map(([, read]) => read(item)))
+  })
+}

@@ -1,0 +1,98 @@
+// `fleet login` and `fleet logout`.
+import type { Session } from '../../../schemas/client.ts'
+import { type Cli, CONTEXT_DEFAULT } from '../cli.ts'
+import type { Context } from '../contexts-file.ts'
+import { EXIT, Failure } from '../failure.ts'
+import type { Area } from '../program.ts'
+import { ask, askSecret, readSecret } from '../prompt.ts'
+
+interface LoginOptions {
+  readonly email?: string
+  readonly passwordStdin?: boolean
+  readonly apiKeyStdin?: boolean
+  readonly as?: string
+}
+
+export const login: Area = (command, cli) => {
+  command
+    .option('--email <email>', 'who you are; asked for if left out')
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--api-key-stdin', 'read an API key from standard input, instead of e-mail and password')
+    .option('--as <name>', 'the name of this login, if you have several', CONTEXT_DEFAULT)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  fleet login --url https://fleet.example.com --email me@example.com --as work\n' +
+        '  fleet login --email me@example.com --password-stdin < password.txt\n',
+    )
+    .action(async (options: LoginOptions) => {
+      const { as: name = CONTEXT_DEFAULT } = options
+      const url = checkedUrl(cli.url())
+      if (isReadable(url))
+        cli.output.note(
+          `warning: ${url.host} is asked without encryption; use https:// outside of your own network`,
+        )
+      const { context, who } = await logIn(cli, url.href.replace(/\/+$/, ''), options)
+      cli.contexts.change(({ contexts }) => ({ current: name, contexts: { ...contexts, [name]: context } }))
+      const { email, name: calledBy, role } = who
+      cli.output.note(`logged in at ${context.url} as ${email ?? calledBy} (${role})`)
+      if (cli.output.isJson) cli.output.item({ context: name, url: context.url, email, role })
+    })
+}
+
+interface LoggedIn {
+  readonly context: Context
+  /** A service's key has no e-mail. */
+  readonly who: { readonly email: string | null; readonly name: string; readonly role: string }
+}
+
+async function logIn(cli: Cli, url: string, options: LoginOptions): Promise<LoggedIn> {
+  const { createClient } = await import('../../../schemas/client.ts')
+  const base = { baseUrl: url, signal: cli.signal }
+  if (options.apiKeyStdin === true) {
+    const apiKey = await readSecret()
+    return { context: { url, apiKey }, who: await createClient({ ...base, apiKey }).me() }
+  }
+  const email = options.email ?? (await ask('E-mail: '))
+  const password = options.passwordStdin === true ? await readSecret() : await askSecret('Password: ')
+  let session: Session | undefined
+  const onSession = (next: Session) => {
+    session = next
+  }
+  const who = await createClient({ ...base, credentials: { email, password }, onSession }).me()
+  return { context: { url, email: who.email ?? email, session }, who }
+}
+
+function checkedUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
+  throw new Failure(
+    EXIT.usage,
+    `${text} is no address of a service; expected something like http://localhost:8000`,
+  )
+}
+
+/** Whether a password would go over the network as it is. */
+function isReadable({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+}
+
+export const logout: Area = (command, cli) => {
+  command.action(async () => {
+    const { current } = cli.contexts.read()
+    const name = cli.options.context ?? current
+    const context = name === undefined ? undefined : cli.contexts.read().contexts[name]
+    if (name === undefined || context === undefined) return cli.output.note('you are not logged in')
+    const { client } = await cli.connect()
+    const { session } = context
+    try {
+      if (session !== undefined) await client.logout({ body: { refresh_token: session.refresh_token } })
+    } finally {
+      // Forgotten here in any case; what the service still keeps of it ends by itself.
+      cli.contexts.change((before) => {
+        const { [name]: _, ...contexts } = before.contexts
+        return { current: before.current === name ? undefined : before.current, contexts }
+      })
+    }
+    cli.output.note(`logged out of ${context.url}`)
+  })
+}

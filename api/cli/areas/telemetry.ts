@@ -1,0 +1,144 @@
+// `fleet telemetry`.
+import type { Command } from 'commander'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
+import type { Cli } from '../cli.ts'
+import type { Area } from '../program.ts'
+import { collect, instant, wholeNumber } from '../readings.ts'
+import { type WatchFrame, watch } from '../watch.ts'
+
+export const telemetry: Area = (command, cli) => {
+  command.addHelpText(
+    'after',
+    '\nExamples:\n  fleet telemetry get robot-7\n  fleet telemetry get robot-7 --watch\n' +
+      '  fleet telemetry history robot-7 battery.percent --from 2h --interval 5m\n' +
+      '  fleet telemetry watch --group warehouse --metric battery --json\n',
+  )
+  get(command, cli)
+  history(command, cli)
+  watchCommand(command, cli)
+}
+
+function get(command: Command, cli: Cli): void {
+  command
+    .command('get')
+    .description('the latest of a device')
+    .argument('<device_id>', 'the id of the device')
+    .option('-w, --watch', 'and whatever comes after it, until Ctrl-C')
+    .action(async (deviceId: string, options: { watch?: boolean }) => {
+      if (options.watch === true) return await follow(cli, { device_id: deviceId }, {})
+      const { client } = await cli.connect()
+      const snapshot = await client.getTelemetry({ device_id: deviceId })
+      cli.output.item(snapshot, [
+        ['device_id', ({ device_id }) => device_id],
+        ['timestamp', ({ timestamp }) => timestamp],
+        ...leaves(snapshot.data).map(([name, value]) => [name, () => value] as const),
+      ])
+    })
+}
+
+interface HistoryOptions {
+  readonly from?: string
+  readonly to?: string
+  readonly interval?: Interval
+}
+
+function history(telemetryCommand: Command, cli: Cli): void {
+  const command = telemetryCommand
+    .command('history')
+    .description('the past of a metric')
+    .argument('<device_id>', 'the id of the device')
+    .argument('<metric>', 'its name, such as battery.percent')
+    .option('--from <when>', 'an instant, or how long ago: 15m, 2h, 7d; an hour ago if left out', at)
+    .option('--to <when>', 'now if left out', at)
+  command.addOption(command.createOption('--interval <interval>', 'width of a bucket').choices(INTERVALS))
+  command.action(async (deviceId: string, metric: string, { from, to, interval }: HistoryOptions) => {
+    const { client } = await cli.connect()
+    const query = {
+      metric,
+      ...(from === undefined ? {} : { from }),
+      ...(to === undefined ? {} : { to }),
+      ...(interval === undefined ? {} : { interval }),
+    }
+    const { data } = await client.getTelemetryHistory({ device_id: deviceId, query })
+    cli.output.list(data, [
+      ['TIME', ({ time }) => time],
+      ['AVG', ({ avg }) => avg],
+      ['MIN', ({ min }) => min],
+      ['MAX', ({ max }) => max],
+      ['LAST', ({ last }) => last],
+      ['COUNT', ({ count }) => count],
+    ])
+  })
+}
+
+/** Commander hands a reader the value before as well. */
+const at = (text: string) => instant(text)
+
+const THROTTLE_MAX_MS = 3_600_000
+
+interface WatchOptions {
+  readonly group?: string
+  readonly tag?: string
+  readonly metric?: readonly string[]
+  readonly throttleMs?: number
+}
+
+function watchCommand(command: Command, cli: Cli): void {
+  command
+    .command('watch')
+    .description('what devices report, as it comes, until Ctrl-C')
+    .argument('[device_id]', 'one device; all you may see if left out')
+    .option('--group <group>', 'of this group and the groups below it')
+    .option('--tag <tag>', 'with this tag')
+    .option('--metric <name>', 'these alone: a name, or the start of some at a dot', collect)
+    .option(
+      '--throttle-ms <ms>',
+      'at most one per device in so many milliseconds',
+      wholeNumber(0, THROTTLE_MAX_MS),
+    )
+    .action(async (deviceId: string | undefined, { group, tag, metric, throttleMs }: WatchOptions) => {
+      const filter = {
+        ...(deviceId === undefined ? {} : { device_id: deviceId }),
+        ...(group === undefined ? {} : { group }),
+        ...(tag === undefined ? {} : { tag }),
+        ...(metric === undefined ? {} : { metrics: metric }),
+      }
+      await follow(cli, filter, { throttleMs })
+    })
+}
+
+async function follow(
+  cli: Cli,
+  filter: JsonObject,
+  { throttleMs }: { throttleMs?: number | undefined },
+): Promise<void> {
+  const show = (deviceId: Json | undefined, report: JsonObject) => {
+    const { timestamp, data } = report
+    cli.output.event({ device_id: deviceId, timestamp, data }, () => [
+      timestamp,
+      deviceId,
+      leaves(data)
+        .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+        .join(' '),
+    ])
+  }
+  await watch(cli, { channel: 'telemetry', filter, throttleMs, snapshot: true }, (frame: WatchFrame) => {
+    const { data, device_id: deviceId } = frame
+    if (frame['type'] === 'event') return show(deviceId, toObject(data))
+    // Devices that have never reported have nothing to show.
+    for (const item of Array.isArray(data) ? data : [])
+      if (toObject(item)['timestamp'] !== null) show(toObject(item)['device_id'], toObject(item))
+  })
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const toObject = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
+
+/** By the dotted names that metrics have. */
+function leaves(value: Json | undefined, prefix = ''): readonly (readonly [string, Json])[] {
+  return Object.entries(toObject(value)).flatMap(([name, inner]) =>
+    isObject(inner) ? leaves(inner, `${prefix}${name}.`) : [[`${prefix}${name}`, inner] as const],
+  )
+}

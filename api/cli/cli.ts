@@ -1,0 +1,129 @@
+// What every command works with: the output, the service it talks to, and who it is there.
+import type { Client, ClientOptions, Session } from '../../schemas/client.ts'
+import { type Context, type ContextsFile, openContextsFile } from './contexts-file.ts'
+import type { Environment } from './environment.ts'
+import { EXIT, Failure } from './failure.ts'
+import { createOutput, type Output, type Writer } from './output.ts'
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  readonly json?: boolean
+  readonly context?: string
+  readonly url?: string
+}
+
+export interface Connection {
+  readonly client: Client
+  readonly url: string
+  /** An access token that is valid now, or an API key. */
+  token(): Promise<string>
+}
+
+export interface Cli {
+  readonly environment: Environment
+  readonly contexts: ContextsFile
+  readonly output: Output
+  readonly options: GlobalOptions
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal
+  /** Where the service is, logged in or not. */
+  url(): string
+  connect(options?: Pick<ClientOptions, 'triesMax' | 'timeoutMs'>): Promise<Connection>
+}
+
+const URL_DEFAULT = 'http://localhost:8000'
+export const CONTEXT_DEFAULT = 'default'
+
+export interface CliOptions {
+  readonly environment: Environment
+  readonly stdout: Writer
+  readonly stderr: Writer
+  readonly signal: AbortSignal
+  /** Known once the command line is read. */
+  readonly options: () => GlobalOptions
+}
+
+export function createCli({ environment, stdout, stderr, signal, options }: CliOptions): Cli {
+  const contexts = openContextsFile(environment.configDir)
+  let output: Output | undefined
+  return {
+    environment,
+    contexts,
+    signal,
+    get options() {
+      return options()
+    },
+    get output() {
+      output ??= createOutput(
+        { stdout, stderr },
+        { isJson: options().json === true, isPlain: environment.isPlain },
+      )
+      return output
+    },
+    url: () => chosen(contexts, environment, options()).context.url,
+    connect: (more) => connect(contexts, chosen(contexts, environment, options()), { signal, ...more }),
+  }
+}
+
+interface Chosen {
+  /** Undefined for one that is not kept. */
+  readonly name: string | undefined
+  readonly context: Context
+  readonly token: string | undefined
+}
+
+/** The flags come first, then the environment, then the context in use. */
+function chosen(
+  file: ContextsFile,
+  environment: Environment,
+  { context: wanted, url }: GlobalOptions,
+): Chosen {
+  const { current, contexts } = file.read()
+  const name = wanted ?? (environment.url === undefined ? current : undefined)
+  const kept = name === undefined || !Object.hasOwn(contexts, name) ? undefined : contexts[name]
+  if (wanted !== undefined && kept === undefined)
+    throw new Failure(
+      EXIT.usage,
+      `there is no context ${wanted}; \`fleet contexts list\` shows those there are`,
+    )
+  const address = url ?? kept?.url ?? environment.url ?? URL_DEFAULT
+  const token = wanted === undefined ? environment.token : undefined
+  // A login goes to the service it was made at and to no other.
+  if (kept === undefined || kept.url !== address) return { name: undefined, context: { url: address }, token }
+  return { name, context: kept, token }
+}
+
+async function connect(
+  file: ContextsFile,
+  { name, context, token }: Chosen,
+  more: Pick<ClientOptions, 'triesMax' | 'timeoutMs' | 'signal'>,
+): Promise<Connection> {
+  const { url, apiKey } = context
+  let session = context.session
+  const { createClient } = await import('../../schemas/client.ts')
+  const onSession = (next: Session) => {
+    session = next
+    if (name !== undefined) file.change((before) => withSession(before, name, next))
+  }
+  const identity = token === undefined ? { session, apiKey } : { token }
+  const client = createClient({ baseUrl: url, onSession, ...identity, ...more })
+  return {
+    client,
+    url,
+    async token() {
+      const fixed = token ?? apiKey
+      if (fixed !== undefined) return fixed
+      // Any call renews a token that has expired.
+      await client.me()
+      if (session === undefined) throw new Failure(EXIT.notAllowed, 'log in with `fleet login`')
+      return session.access_token
+    },
+  }
+}
+
+function withSession(before: ReturnType<ContextsFile['read']>, name: string, session: Session) {
+  const context = before.contexts[name]
+  // Removed meanwhile: it stays removed.
+  if (context === undefined) return before
+  return { ...before, contexts: { ...before.contexts, [name]: { ...context, session } } }
+}

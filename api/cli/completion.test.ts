@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { createCli } from './cli.ts'
+import { complete } from './completion.ts'
+import { createProgram, type Program } from './program.ts'
+
+function open(): Program {
+  const writer = { write: () => undefined }
+  const program = createProgram('1.2.3', () => cli)
+  const cli = createCli({
+    environment: {
+      configDir: '/nowhere',
+      isPlain: true,
+      url: undefined,
+      token: undefined,
+      service: { httpPort: 1, mqttPort: 1, dataDir: '.' },
+    },
+    stdout: writer,
+    stderr: writer,
+    signal: new AbortController().signal,
+    options: program.options,
+  })
+  return program
+}
+
+test.each([
+  [['te'], ['telemetry']],
+  [['cmd', 's'], ['send']],
+  [['--json', '--url', 'http://x', 'devices', 'de'], ['decommission']],
+  [['devices', 'list', '--sta'], ['--status']],
+  [['devices', 'list', '--js'], ['--json']],
+  [
+    ['devices', 'list', '--status', 'o'],
+    ['online', 'offline'],
+  ],
+  [['devices', 'get', 'x'], []],
+  [['completion', 'f'], ['fish']],
+  [['nonsense', ''], expect.arrayContaining(['login', 'devices'])],
+])('after %j comes %j', async (words, candidates) => {
+  expect(await complete(open(), words)).toEqual(candidates)
+})
+
+test('every area has a description, examples where it takes arguments, and commands that say what they do', async () => {
+  const program = open()
+  for (const area of program.command.commands) {
+    await program.load(area.name())
+    expect(area.description()).not.toBe('')
+    for (const command of area.commands) expect([command.name(), command.description()]).not.toContain('')
+    for (const command of [area, ...area.commands])
+      for (const option of command.options) expect([option.flags, option.description]).not.toContain('')
+  }
+})
+
+test('options of a command never take the names that every command has', async () => {
+  const program = open()
+  const everywhere = program.command.options.flatMap(({ short, long }) => [short, long])
+  for (const area of program.command.commands) {
+    await program.load(area.name())
+    for (const command of [area, ...area.commands])
+      for (const { short, long } of command.options)
+        for (const flag of [short, long])
+          if (flag !== undefined) expect(everywhere, `${area.name()} ${command.name()}`).not.toContain(flag)
+  }
+})

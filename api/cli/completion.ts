@@ -1,0 +1,65 @@
+// What may come next on a command line, and the scripts that ask for it.
+import type { Command, Option } from 'commander'
+import type { Program } from './program.ts'
+
+/** The last word is the one being typed. */
+export async function complete(
+  { command: root, load }: Program,
+  words: readonly string[],
+): Promise<readonly string[]> {
+  let command = root
+  let awaited: Option | undefined
+  for (const word of words.slice(0, -1)) {
+    const isValue = awaited !== undefined
+    awaited = isValue ? undefined : optionOf(command, root, word)
+    if (isValue || word.startsWith('-')) continue
+    if (command === root) await load(word)
+    command = command.commands.find((below) => below.name() === word) ?? command
+  }
+  const typed = words.at(-1) ?? ''
+  return candidates(command, root, { typed, awaited }).filter((text) => text.startsWith(typed))
+}
+
+/** An option that takes a value, which is the next word. */
+function optionOf(command: Command, root: Command, word: string): Option | undefined {
+  const option = [...command.options, ...root.options].find(
+    ({ short, long }) => word === short || word === long,
+  )
+  return option !== undefined && (option.required || option.optional) ? option : undefined
+}
+
+function candidates(
+  command: Command,
+  root: Command,
+  { typed, awaited }: { readonly typed: string; readonly awaited: Option | undefined },
+): readonly string[] {
+  if (awaited !== undefined) return awaited.argChoices ?? []
+  if (typed.startsWith('-'))
+    return [...command.options, ...root.options].flatMap(({ long }) => long ?? []).concat('--help')
+  return [
+    ...command.commands.map((below) => below.name()),
+    ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+  ]
+}
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
+
+export const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `_fleet() {
+  local IFS=$'\\n'
+  COMPREPLY=($("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _fleet fleet
+`,
+  zsh: `#compdef fleet
+_fleet() {
+  local -a found
+  found=("\${(@f)$("$words[1]" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  compadd -- $found
+}
+compdef _fleet fleet
+`,
+  fish: `complete -c fleet -f -a '(fleet __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+`,
+}

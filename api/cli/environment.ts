@@ -1,0 +1,36 @@
+// What the command line takes from the environment: the one place beside the service's settings that reads it.
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Environment {
+  readonly configDir: string
+  readonly isPlain: boolean
+  /** Instead of a context: where the service is, and an access token or API key. */
+  readonly url: string | undefined
+  readonly token: string | undefined
+  /** Of a service on this machine, for `doctor`: as the service itself reads them. */
+  readonly service: {
+    readonly httpPort: number
+    readonly mqttPort: number
+    readonly dataDir: string
+  }
+}
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+export function readEnvironment(variables: Variables = process.env): Environment {
+  // An empty variable is none, by the convention of both standards.
+  const read = (name: string) => (variables[name] === '' ? undefined : variables[name])
+  const configHome = read('XDG_CONFIG_HOME') ?? join(read('HOME') ?? homedir(), '.config')
+  return {
+    configDir: join(configHome, 'fleet'),
+    isPlain: read('NO_COLOR') !== undefined || read('TERM') === 'dumb',
+    url: read('FLEET_CLI_URL'),
+    token: read('FLEET_CLI_TOKEN'),
+    service: {
+      httpPort: Number(read('FLEET_HTTP_PORT') ?? 8000),
+      mqttPort: Number(read('FLEET_MQTT_PORT') ?? 1883),
+      dataDir: read('FLEET_DATA_DIR') ?? './data',
+    },
+  }
+}

@@ -1,0 +1,143 @@
+// What `fleet doctor` looks at. Each look finds one thing and never fails itself.
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, resolve } from 'node:path'
+import type { Client } from '../../schemas/client.ts'
+import type { Cli } from './cli.ts'
+import type { Environment } from './environment.ts'
+import { toTold } from './failure.ts'
+
+export interface Finding {
+  readonly name: string
+  readonly verdict: 'ok' | 'warn' | 'bad'
+  readonly detail: string
+  /** What to do; null if nothing. */
+  readonly advice: string | null
+}
+
+const ANSWER_MS = 3_000
+const SKEW_MAX_MS = 5_000
+const DISK_WARN_BYTES = 5 * 2 ** 30
+const DISK_BAD_BYTES = 2 ** 30
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+const ok = (name: string, detail: string): Finding => ({ name, verdict: 'ok', detail, advice: null })
+const warn = (name: string, detail: string, advice: string): Finding => ({
+  name,
+  verdict: 'warn',
+  detail,
+  advice,
+})
+const bad = (name: string, detail: string, advice: string): Finding => ({
+  name,
+  verdict: 'bad',
+  detail,
+  advice,
+})
+
+export async function examine(cli: Cli): Promise<readonly Finding[]> {
+  const url = cli.url()
+  const { client } = await cli.connect({ triesMax: 1, timeoutMs: ANSWER_MS })
+  const service = await lookAtService(client, url)
+  const isThere = service[0]?.verdict === 'ok'
+  const remote = isThere ? [await lookAtClock(url), await lookAtLogin(client)] : []
+  const isHere = URL.canParse(url) && LOOPBACK.has(new URL(url).hostname)
+  return [
+    lookAtNode(),
+    ...service,
+    ...remote,
+    ...(isHere ? await lookAtMachine(cli.environment, isThere) : []),
+  ]
+}
+
+function lookAtNode(): Finding {
+  const { node } = process.versions
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  const isFit = major > 20 || (major === 20 && minor >= 19)
+  return isFit ? ok('node', node) : bad('node', node, 'install Node.js 20.19 or newer')
+}
+
+async function lookAtService(client: Client, url: string): Promise<readonly Finding[]> {
+  try {
+    const { status, dependencies = [] } = await client.readyz({ query: { verbose: '' } })
+    const there = ok('service', `${url} is ${status}`)
+    const parts = dependencies.map(({ name, ok: isWell, detail }) =>
+      isWell
+        ? ok(name, detail || 'well')
+        : bad(name, detail || 'not well', 'it is tried again by itself; the log of the service says more'),
+    )
+    return status === 'ready' ? [there, ...parts] : [{ ...there, verdict: 'warn' }, ...parts]
+  } catch (error) {
+    const { message } = toTold(error)
+    return [
+      bad('service', message, `start it with \`fleet start\`, or name another with --url; asked was ${url}`),
+    ]
+  }
+}
+
+/** Tokens and telemetry without times of their own go by the service's clock. */
+async function lookAtClock(url: string): Promise<Finding> {
+  const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
+    () => undefined,
+  )
+  const date = Date.parse(response?.headers.get('date') ?? '')
+  if (Number.isNaN(date))
+    return warn('clock', 'the service does not tell its time', 'is there a proxy in between?')
+  const skewMs = Date.now() - date
+  if (Math.abs(skewMs) <= SKEW_MAX_MS) return ok('clock', 'agrees with the service')
+  const detail = `${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`
+  return warn('clock', detail, 'set both by NTP')
+}
+
+async function lookAtLogin(client: Client): Promise<Finding> {
+  try {
+    const { email, name, role } = await client.me()
+    return ok('login', `${email ?? name} (${role})`)
+  } catch (error) {
+    return warn('login', toTold(error).message, 'log in with `fleet login`')
+  }
+}
+
+async function lookAtMachine({ service }: Environment, isRunning: boolean): Promise<readonly Finding[]> {
+  const { httpPort, mqttPort, dataDir } = service
+  const ports = isRunning ? [] : [await lookAtPort(httpPort, 'HTTP'), await lookAtPort(mqttPort, 'MQTT')]
+  return [...ports, lookAtData(resolve(dataDir)), lookAtDisk(resolve(dataDir))]
+}
+
+async function lookAtPort(port: number, use: 'HTTP' | 'MQTT'): Promise<Finding> {
+  const name = `port ${port}`
+  const server = createServer()
+  const error = await new Promise<Error | undefined>((done) => {
+    server.once('error', done)
+    server.listen(port, '127.0.0.1', () => done(undefined))
+  })
+  if (error !== undefined)
+    return bad(name, `taken (${error.message})`, `end what has it, or choose another by FLEET_${use}_PORT`)
+  await new Promise((closed) => server.close(closed))
+  return ok(name, `free for ${use}`)
+}
+
+function lookAtData(path: string): Finding {
+  try {
+    accessSync(existing(path), constants.R_OK | constants.W_OK)
+    return ok('data', `${path} ${existsSync(path) ? 'can be written' : 'can be made'}`)
+  } catch {
+    return bad('data', `${path} cannot be written`, 'change its owner, or choose another by FLEET_DATA_DIR')
+  }
+}
+
+function lookAtDisk(path: string): Finding {
+  const { bavail, bsize } = statfsSync(existing(path))
+  const free = bavail * bsize
+  const detail = `${(free / 2 ** 30).toFixed(1)} GiB free`
+  if (free < DISK_BAD_BYTES)
+    return bad('disk', detail, 'make room: without it the service takes no more messages')
+  return free < DISK_WARN_BYTES
+    ? warn('disk', detail, 'make room soon, or set FLEET_RETENTION_DAYS')
+    : ok('disk', detail)
+}
+
+/** The directory, or the nearest above it that is there. */
+function existing(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : existing(dirname(path))
+}

@@ -1,0 +1,91 @@
+// How a command ends: its exit code, and the line that says what to do.
+import type { ConnectionError, RefusalError } from '../../schemas/client.ts'
+import type { Problem } from '../../schemas/problem.ts'
+
+/** Part of the interface, documented in `fleet --help`. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  notAllowed: 4,
+  conflict: 5,
+  unreachable: 6,
+  unfinished: 7,
+  interrupted: 130,
+} as const
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly exitCode: ExitCode
+
+  constructor(exitCode: ExitCode, message: string) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+export interface Told {
+  readonly exitCode: ExitCode
+  readonly message: string
+  /** What to do about it. */
+  readonly advice: string | undefined
+  /** Of a refusal. */
+  readonly code: string | undefined
+  readonly requestId: string | undefined
+}
+
+export function toTold(error: unknown): Told {
+  const base = { advice: undefined, code: undefined, requestId: undefined }
+  if (error instanceof Failure) return { ...base, exitCode: error.exitCode, message: error.message }
+  if (isRefusal(error)) return refusalTold(error)
+  if (isConnection(error)) {
+    const advice =
+      'is the service running there? `fleet doctor` looks closer; --url or --context names another'
+    return { ...base, exitCode: EXIT.unreachable, message: error.message, advice }
+  }
+  return { ...base, exitCode: EXIT.failed, message: error instanceof Error ? error.message : String(error) }
+}
+
+// By name: the classes come with the client, which is not loaded before it is needed.
+const isRefusal = (error: unknown): error is RefusalError =>
+  error instanceof Error && error.name === 'RefusalError'
+const isConnection = (error: unknown): error is ConnectionError =>
+  error instanceof Error && error.name === 'ConnectionError'
+
+function refusalTold({ code, status, message, requestId, problem }: RefusalError): Told {
+  const fields = problem.errors?.map((error) => `${error.path || '/'} ${error.message}`) ?? []
+  return {
+    exitCode: refusalExit(status),
+    message: fields.length > 1 ? `${problem.title}: ${fields.join('; ')}` : message,
+    advice: adviceOf(problem),
+    code,
+    requestId,
+  }
+}
+
+export function refusalExit(status: number): ExitCode {
+  if (status === 404) return EXIT.notFound
+  if (status === 401 || status === 403) return EXIT.notAllowed
+  if (status === 409 || status === 412) return EXIT.conflict
+  if (status === 400 || status === 413 || status === 422) return EXIT.usage
+  return status === 503 ? EXIT.unreachable : EXIT.failed
+}
+
+function adviceOf({ code, allowed }: Problem): string | undefined {
+  if (Array.isArray(allowed)) return `allowed now: ${allowed.join(', ') || 'nothing'}`
+  return ADVICE[code]
+}
+
+const ADVICE: Readonly<Partial<Record<string, string>>> = {
+  UNAUTHENTICATED: 'log in with `fleet login`',
+  TOKEN_EXPIRED: 'log in again with `fleet login`',
+  FORBIDDEN: 'ask an admin, or use another login: `fleet contexts` lists yours',
+  DEVICE_SHADOW_CONFLICT: 'look at it with `fleet shadow get`, then try again with its version',
+  PRECONDITION_FAILED: 'look at it with `fleet devices get`, then try again with its etag',
+  EMPTY_TARGET: '`fleet devices list --group <group>` shows who is in a group',
+  UNKNOWN_COMMAND: '`fleet devices types` names the commands of each type',
+  RATE_LIMIT_EXCEEDED: 'wait a moment, then try again',
+  REGISTRATION_LOCKED: 'an admin can register you',
+}

@@ -1,0 +1,47 @@
+// The entry of the command line: reads it, runs the command, and says how it went by the exit code.
+import { readFileSync } from 'node:fs'
+import { createCli } from './cli.ts'
+import { readEnvironment } from './environment.ts'
+import { EXIT, toTold } from './failure.ts'
+import { createProgram, exitOfCommander, type Program } from './program.ts'
+import { ROOT } from './root.ts'
+
+function versionOf(): string {
+  // Our own package.json.
+  const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string }
+  return version
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const interrupt = new AbortController()
+  const program: Program = createProgram(versionOf(), () => cli)
+  const cli = createCli({
+    environment: readEnvironment(),
+    stdout: process.stdout,
+    stderr: process.stderr,
+    signal: interrupt.signal,
+    options: program.options,
+  })
+  if (args[0] === '__complete') {
+    const { complete } = await import('./completion.ts')
+    const found = await complete(program, args.slice(1))
+    cli.output.text(found.map((text) => `${text}\n`).join(''))
+    return EXIT.ok
+  }
+  process.once('SIGINT', () => interrupt.abort())
+  try {
+    await program.run(args)
+    return interrupt.signal.aborted ? EXIT.interrupted : EXIT.ok
+  } catch (error) {
+    const exitCode = interrupt.signal.aborted ? EXIT.interrupted : exitOfCommander(error)
+    if (exitCode !== undefined) return exitCode
+    const told = toTold(error)
+    cli.output.failure(told)
+    return told.exitCode
+  }
+}
+
+// A reader that has seen enough, `head` for one, is no failure.
+process.stdout.on('error', () => process.exit(EXIT.ok))
+// Not `process.exit`: what is still to be written would be lost.
+process.exitCode = await main(process.argv.slice(2))

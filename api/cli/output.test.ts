@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { ConnectionError, RefusalError } from '../../schemas/client.ts'
+import { toProblem } from '../../schemas/problem.ts'
+import type { RefusalCode } from '../../schemas/refusals.ts'
+import { Failure, toTold } from './failure.ts'
+import { createOutput } from './output.ts'
+
+function open({ isJson = false, isTTY = false } = {}) {
+  const [stdout, stderr]: [string[], string[]] = [[], []]
+  const writer = (lines: string[]) => ({ isTTY, columns: 80, write: (text: string) => lines.push(text) })
+  const streams = { stdout: writer(stdout), stderr: writer(stderr) }
+  const output = createOutput(streams, { isJson, isPlain: false })
+  return { output, said: () => ({ stdout: stdout.join(''), stderr: stderr.join('') }) }
+}
+
+const refusal = (code: RefusalCode, detail: Record<string, unknown> = {}) =>
+  new RefusalError(toProblem({ code, detail }, { instance: '/', requestId: 'req_1' }), undefined)
+
+test('JSON is one document, of all there is, whatever the columns', () => {
+  const { output, said } = open({ isJson: true })
+  output.list([{ a: 1, b: 'x\u009b' }], [['A', ({ a }) => a]])
+  expect(said()).toEqual({ stdout: '[{"a":1,"b":"x\\u009b"}]\n', stderr: '' })
+})
+
+test('remarks and progress never reach stdout, and progress only a terminal', () => {
+  const pipe = open()
+  pipe.output.progress('working')
+  pipe.output.note('done')
+  expect(pipe.said()).toEqual({ stdout: '', stderr: 'done\n' })
+  const terminal = open({ isTTY: true })
+  terminal.output.progress('working')
+  terminal.output.event({}, () => ['a', 1])
+  expect(terminal.said()).toEqual({ stdout: 'a  1\n', stderr: '\r\u001b[Kworking\r\u001b[K' })
+})
+
+test('a failure says what to do, and to a program its code', () => {
+  const told = toTold(refusal('DEVICE_SHADOW_CONFLICT', { expected: 2, got: 1 }))
+  const plain = open()
+  plain.output.failure(told)
+  expect(plain.said().stderr).toBe(
+    'fleet: Shadow version conflict: expected version 2, got 1 (req_1)\n' +
+      '       look at it with `fleet shadow get`, then try again with its version\n',
+  )
+  const json = open({ isJson: true })
+  json.output.failure(told)
+  expect(JSON.parse(json.said().stderr)).toEqual({
+    error: expect.objectContaining({ code: 'DEVICE_SHADOW_CONFLICT', request_id: 'req_1', exit_code: 5 }),
+  })
+})
+
+test.each([
+  [refusal('NOT_FOUND'), 3],
+  [refusal('TOKEN_EXPIRED'), 4],
+  [refusal('FORBIDDEN'), 4],
+  [refusal('ALREADY_EXISTS'), 5],
+  [refusal('PRECONDITION_FAILED'), 5],
+  [refusal('VALIDATION_FAILED'), 2],
+  [refusal('DEPENDENCY_UNAVAILABLE'), 6],
+  [refusal('INTERNAL'), 1],
+  [new ConnectionError('timeout', 'x'), 6],
+  [new Failure(7, 'x'), 7],
+  [new Error('x'), 1],
+])('the exit code of %s', (error, exitCode) => expect(toTold(error).exitCode).toBe(exitCode))
+
+test('all wrong fields are named, and the moves that are allowed', () => {
+  const errors = [
+    { path: '/name', code: 'REQUIRED', message: 'is required' },
+    { path: '/type', code: 'REQUIRED', message: 'is required' },
+  ]
+  expect(toTold(refusal('VALIDATION_FAILED', { message: 'x', errors })).message).toBe(
+    'The request is not valid: /name is required; /type is required',
+  )
+  expect(toTold(refusal('INVALID_STATE_TRANSITION', { allowed: ['online'] })).advice).toBe(
+    'allowed now: online',
+  )
+})

@@ -1,0 +1,123 @@
+// Where results and remarks go: results alone on stdout, so that they can be piped, everything else on stderr.
+import type { Told } from './failure.ts'
+import { cellText, clean, fieldsText, type Look, tableText } from './table.ts'
+
+export interface Writer {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  write(text: string): unknown
+}
+
+/** A heading and what stands below it. */
+export type Column<Item> = readonly [string, (item: Item) => unknown]
+
+export interface Output {
+  readonly isJson: boolean
+  /** One thing: its fields, or those that are named. */
+  item<Item extends object>(item: Item, fields?: readonly Column<Item>[]): void
+  /** Many of a kind. */
+  list<Item>(items: readonly Item[], columns: readonly Column<Item>[]): void
+  /** One of a stream that goes on: a line of JSON, or of text. */
+  event(value: unknown, cells: () => readonly unknown[]): void
+  /** As it is. */
+  text(text: string): void
+  /** For the person at the terminal. */
+  note(text: string): void
+  /** What is going on; replaces what was said before, and is gone at the end. */
+  progress(text: string | undefined): void
+  failure(told: Told): void
+}
+
+interface Streams {
+  readonly stdout: Writer
+  readonly stderr: Writer
+}
+
+const WIDTH_DEFAULT = 80
+
+export function createOutput(
+  { stdout, stderr }: Streams,
+  { isJson, isPlain }: { readonly isJson: boolean; readonly isPlain: boolean },
+): Output {
+  const look: Look = {
+    isTerminal: stdout.isTTY === true,
+    isColoured: stdout.isTTY === true && !isPlain,
+    // Some terminals say 0.
+    width: stdout.columns || WIDTH_DEFAULT,
+  }
+  const json = (value: unknown) => stdout.write(`${jsonText(value, look.isTerminal ? 2 : undefined)}\n`)
+  const progress = progressOn(stderr)
+  return {
+    isJson,
+    item(item, fields) {
+      if (isJson) return void json(item)
+      const shown =
+        fields ?? Object.keys(item).map((name) => [name, (of: object) => Reflect.get(of, name)] as const)
+      stdout.write(
+        fieldsText(
+          shown.map(([name, read]) => [name, cellText(read(item), look)]),
+          look,
+        ),
+      )
+    },
+    list(items, columns) {
+      if (isJson) return void json(items)
+      const rows = items.map((item) => columns.map(([, read]) => cellText(read(item), look)))
+      const head = columns.map(([title]) => title)
+      stdout.write(tableText(head, rows, look))
+    },
+    event(value, cells) {
+      progress(undefined)
+      const line = () =>
+        cells()
+          .map((cell) => cellText(cell, look))
+          .join(look.isTerminal ? '  ' : '\t')
+      stdout.write(`${isJson ? jsonText(value) : line()}\n`)
+    },
+    text: (text) => void stdout.write(text),
+    note(text) {
+      progress(undefined)
+      stderr.write(`${clean(text)}\n`)
+    },
+    progress,
+    failure(told) {
+      progress(undefined)
+      stderr.write(isJson ? `${jsonText(toFailureJson(told))}\n` : failureText(told))
+    },
+  }
+}
+
+/** Control characters that JSON leaves as they are would still reach a terminal. */
+function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value ?? null, null, indent).replace(
+    /[\u007f-\u009f]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function progressOn(stderr: Writer): Output['progress'] {
+  let shown = false
+  return (text) => {
+    if (stderr.isTTY !== true || (text === undefined && !shown)) return
+    shown = text !== undefined
+    stderr.write(`\r\u001b[K${clean(text ?? '')}`)
+  }
+}
+
+function toFailureJson({ exitCode, message, code, advice, requestId }: Told) {
+  return {
+    error: {
+      code: code ?? null,
+      message,
+      advice: advice ?? null,
+      request_id: requestId ?? null,
+      exit_code: exitCode,
+    },
+  }
+}
+
+function failureText({ message, advice, requestId }: Told): string {
+  const request = requestId === undefined ? '' : ` (${requestId})`
+  const lines = [`fleet: ${message}${request}`, ...(advice === undefined ? [] : [`       ${advice}`])]
+  return `${lines.map(clean).join('\n')}\n`
+}

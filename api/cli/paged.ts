@@ -1,0 +1,45 @@
+// Lists that may be longer than what is asked for.
+import { wholeNumber } from './readings.ts'
+
+const LIMIT_DEFAULT = 50
+const LIMIT_MAX = 1_000_000
+const PAGE_MAX = 200
+
+export const LIMIT_OPTION = [
+  '--limit <count>',
+  'at most so many',
+  wholeNumber(1, LIMIT_MAX),
+  LIMIT_DEFAULT,
+] as const
+
+/** How many to ask for at a time. */
+export const pageSize = (limit: number): number => Math.min(limit, PAGE_MAX)
+
+export interface Taken<Item> {
+  readonly items: readonly Item[]
+  /** There are others. */
+  readonly hasMore: boolean
+}
+
+/** Either envelope of a list. */
+interface Page<Item> {
+  readonly data: readonly Item[]
+  readonly total?: number
+  readonly next_cursor?: string | null
+}
+
+export async function take<Item>(
+  pages: AsyncIterable<Page<Item>>,
+  limit: number,
+  onPage: (count: number) => void = () => undefined,
+): Promise<Taken<Item>> {
+  const items: Item[] = []
+  for await (const { data, total, next_cursor: next = null } of pages) {
+    items.push(...data)
+    onPage(items.length)
+    if (items.length < limit) continue
+    const hasMore = items.length > limit || next !== null || (total ?? 0) > items.length
+    return { items: items.slice(0, limit), hasMore }
+  }
+  return { items, hasMore: false }
+}

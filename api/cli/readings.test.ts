@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { collect, instant, jsonObject, parameter, wholeNumber } from './readings.ts'
+
+const NOW = Date.UTC(2026, 2, 1, 12)
+
+describe('an instant', () => {
+  test.each([
+    ['90s', '2026-03-01T11:58:30.000Z'],
+    ['15m', '2026-03-01T11:45:00.000Z'],
+    ['2h', '2026-03-01T10:00:00.000Z'],
+    ['7d', '2026-02-22T12:00:00.000Z'],
+    ['2026-02-01', '2026-02-01'],
+    ['2026-02-01T08:00:00+01:00', '2026-02-01T08:00:00+01:00'],
+  ])('%s', (text, iso) => expect(instant(text, NOW)).toBe(iso))
+
+  test.each(['', 'soon', '2', 'h', '-1h', '2w', '2h30m'])('is not "%s"', (text) =>
+    expect(() => instant(text, NOW)).toThrow(/how long ago/),
+  )
+})
+
+describe('a whole number', () => {
+  test.each(['0', '11', '1.5', '-1', '1e1', '', ' 1', '0x1'])('from 1 to 10 is not "%s"', (text) =>
+    expect(() => wholeNumber(1, 10)(text)).toThrow('from 1 to 10'),
+  )
+  test('is read', () => expect(wholeNumber(1, 10)('7')).toBe(7))
+})
+
+describe('a JSON object', () => {
+  test('is read as it stands, or from a file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleet-cli-'))
+    const path = join(folder, 'wanted.json')
+    writeFileSync(path, '{"b": [1]}')
+    expect([jsonObject('{"a": null}'), jsonObject(`@${path}`)]).toEqual([{ a: null }, { b: [1] }])
+    rmSync(folder, { recursive: true })
+    expect(() => jsonObject(`@${path}`)).toThrow(/cannot be read/)
+  })
+
+  test.each(['{"a"', '[]', 'null', '1', '"a"', ''])('is not %j', (text) =>
+    expect(() => jsonObject(text)).toThrow(/expected a JSON object/),
+  )
+})
+
+test('parameters add up; a value is JSON where it reads as such', () => {
+  const all = ['x=3', 'text=hello', 'on=true', 'eq=a=b', 'at={"y":1}', 'none='].reduce(
+    (before, text) => parameter(text, before),
+    {},
+  )
+  expect(all).toEqual({ x: 3, text: 'hello', on: true, eq: 'a=b', at: { y: 1 }, none: '' })
+  expect(() => parameter('=3', undefined)).toThrow('name=value')
+  expect(() => parameter('x', undefined)).toThrow('name=value')
+})
+
+test('what is given several times is a list', () => {
+  expect(collect('b', collect('a', undefined))).toEqual(['a', 'b'])
+})

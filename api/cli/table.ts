@@ -1,0 +1,79 @@
+// Text for people: aligned where a terminal shows it, tab-separated where another program reads it.
+
+export interface Look {
+  /** Columns and colours are for a terminal. */
+  readonly isTerminal: boolean
+  readonly isColoured: boolean
+  /** Characters of a line. */
+  readonly width: number
+}
+
+/** What a value looks like in a cell; nothing is a dash on a terminal, and empty elsewhere. */
+export function cellText(value: unknown, { isTerminal }: Pick<Look, 'isTerminal'>): string {
+  if (value === undefined || value === null || value === '') return isTerminal ? '-' : ''
+  if (Array.isArray(value)) return value.map((one) => cellText(one, { isTerminal })).join(',')
+  return clean(typeof value === 'object' ? JSON.stringify(value) : String(value))
+}
+
+/** Devices write some of what is shown: a terminal must take none of it for an order, nor a reader for a column. */
+export function clean(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => (/\s/.test(char) ? ' ' : '\ufffd'))
+}
+
+const BOLD = '1'
+const GREEN = '32'
+const YELLOW = '33'
+const RED = '31'
+const COLOURS: Readonly<Record<string, string>> = {
+  online: GREEN,
+  completed: GREEN,
+  ok: GREEN,
+  ready: GREEN,
+  maintenance: YELLOW,
+  pending: YELLOW,
+  warn: YELLOW,
+  expired: YELLOW,
+  error: RED,
+  fatal: RED,
+  failed: RED,
+  rejected: RED,
+  bad: RED,
+}
+
+export function tableText(head: readonly string[], rows: readonly (readonly string[])[], look: Look): string {
+  if (!look.isTerminal) return rows.map((row) => `${row.join('\t')}\n`).join('')
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
+  const line = (cells: readonly string[], paint: (text: string, cell: string) => string) => {
+    let left = look.width
+    const shown = cells.map((cell, i) => {
+      const width = widths[i] ?? 0
+      const text = cut(i === cells.length - 1 ? cell : cell.padEnd(width), left)
+      left -= width + 2
+      return paint(text, cell)
+    })
+    return `${shown.join('  ').trimEnd()}\n`
+  }
+  const heading = line(head, (text) => painted(text, BOLD, look))
+  return heading + rows.map((row) => line(row, (text, cell) => painted(text, COLOURS[cell], look))).join('')
+}
+
+export function fieldsText(fields: readonly (readonly [string, string])[], look: Look): string {
+  if (!look.isTerminal) return fields.map(([name, value]) => `${name}\t${value}\n`).join('')
+  const width = Math.max(0, ...fields.map(([name]) => name.length))
+  return fields
+    .map(
+      ([name, value]) =>
+        `${painted(name.padEnd(width), BOLD, look)}  ${painted(value, COLOURS[value], look)}\n`,
+    )
+    .join('')
+}
+
+function painted(text: string, colour: string | undefined, { isColoured }: Look): string {
+  return colour === undefined || !isColoured ? text : `\u001b[${colour}m${text}\u001b[0m`
+}
+
+function cut(text: string, width: number): string {
+  if (text.length <= width) return text
+  return width < 2 ? '' : `${text.slice(0, width - 1)}…`
+}
