@@ -138,6 +138,11 @@ export const LIMITS = {
   chdbRestartDelayMaxMs: 5_000,
 
   // --- devices
+  /** A device flaps with so many connects in mind; each is forgotten a while after the one before it. */
+  flappingConnectsMin: 5,
+  connectCountedMs: 60_000,
+  /** Beyond, more of them make no difference: it ends soon after the last one. */
+  connectsCountedMax: 10,
   deadLettersMax: 10_000,
   deadLetterPayloadBytesMax: 4 * KIB,
 
@@ -280,6 +285,7 @@ assert(LIMITS.historyBatchRowsMax < LIMITS.outboxRowsMax, 'the outbox is emptied
 assert(LIMITS.chdbPingEveryMs * 5 < LIMITS.chdbSilenceMaxMs, 'one lost ping does not count as dead')
 assert(LIMITS.chdbLockWaitMs < LIMITS.chdbStartTimeoutMs, 'a locked directory is told from a slow start')
 assert(LIMITS.telemetrySpillBytes < LIMITS.telemetryQueryMemoryBytesMax, 'an aggregation can go on on disk')
+assert(LIMITS.flappingConnectsMin < LIMITS.connectsCountedMax, 'a device can flap')
 assert(LIMITS.refreshTouchMs < LIMITS.refreshIdleMs, 'a used refresh token never counts as idle')
 assert(
   LIMITS.socketLingerMs + LIMITS.drainTimeoutMs + LIMITS.shardStopTimeoutMs + LIMITS.chdbStopTimeoutMs <=

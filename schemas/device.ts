@@ -90,7 +90,9 @@ const DEVICE_FIELDS = {
       reason: orNull(Type.String()),
       session_id: orNull(Type.String()),
       ip: orNull(Type.String()),
-      flapping: Type.Boolean(),
+      flapping: Type.Boolean({
+        description: 'Five connects in mind, or more; one is forgotten each minute',
+      }),
     },
     { title: 'Connectivity' },
   ),

@@ -31,7 +31,7 @@ export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodyS
       reason: view.connectionReason ?? null,
       session_id: view.sessionId ?? null,
       ip: view.ip ?? null,
-      flapping: false,
+      flapping: view.flapping,
     },
     last_seen_at: isoOrNull(view.lastSeenAt),
     last_telemetry_at: isoOrNull(view.lastTelemetryAt),
@@ -44,8 +44,10 @@ export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodyS
 /** `<revision>-<live>`: an edit is checked against the revision alone, a cached copy against both, so that a
  *  device that merely spoke is shown afresh and can still be edited. Without quotes. */
 export function deviceEtag(view: DeviceView): string {
-  const { connected, connectedSince, connectionReason, sessionId, ip, lastSeenAt, lastTelemetryAt } = view
-  const live = [connected, connectedSince, connectionReason, sessionId, ip, lastSeenAt, lastTelemetryAt]
+  const { connected, connectedSince, connectionReason, sessionId, ip } = view
+  const { flapping, lastSeenAt, lastTelemetryAt } = view
+  const session = [connected, connectedSince, connectionReason, sessionId, ip, flapping]
+  const live = [...session, lastSeenAt, lastTelemetryAt]
   return `${view.device.revision}-${hash32(live.join(' ')).toString(36)}`
 }
 

@@ -193,6 +193,7 @@ export class FakeEngine implements Engine {
       connectionReason: undefined,
       sessionId: undefined,
       ip: undefined,
+      flapping: false,
       lastSeenAt: device.seenAt,
       lastTelemetryAt: undefined,
       ...this.lives.get(device.id),

@@ -209,6 +209,7 @@ describe('reading a device', () => {
       connected: true,
       ip: '10.0.0.9',
       connectionReason: 'connect',
+      flapping: true,
       lastSeenAt: Millis(5000),
     })
     const { body } = await send(`GET ${DEVICES}/robot-7`)
@@ -219,7 +220,7 @@ describe('reading a device', () => {
       heartbeat_timeout_sec: 60,
       last_seen_at: '1970-01-01T00:00:05.000Z',
       last_telemetry_at: null,
-      connectivity: { connected: true, since: null, reason: 'connect', ip: '10.0.0.9', flapping: false },
+      connectivity: { connected: true, since: null, reason: 'connect', ip: '10.0.0.9', flapping: true },
       issues: [],
     })
     expect(body).not.toHaveProperty('access_token')

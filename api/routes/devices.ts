@@ -102,6 +102,7 @@ function recordView(device: DeviceRecord): DeviceView {
     connectionReason: undefined,
     sessionId: undefined,
     ip: undefined,
+    flapping: false,
     lastSeenAt: device.seenAt,
     lastTelemetryAt: undefined,
   }

@@ -109,6 +109,7 @@ export class FakeFleet {
       connectionReason: undefined,
       sessionId: undefined,
       ip: undefined,
+      flapping: false,
       lastSeenAt: undefined,
       lastTelemetryAt: undefined,
     }

@@ -28,6 +28,8 @@ export interface DeviceView {
   readonly connectionReason: string | undefined
   readonly sessionId: string | undefined
   readonly ip: string | undefined
+  /** It has connected many times in a short while. */
+  readonly flapping: boolean
   readonly lastSeenAt: Millis | undefined
   readonly lastTelemetryAt: Millis | undefined
 }

@@ -2,6 +2,7 @@
 // volatile facts that a replay of the log brings back (R7).
 import { Packr } from 'msgpackr'
 import { type DeviceId, Micros, Millis, toMillis } from '../../schemas/ids.ts'
+import { type Connects, isFlapping } from '../domain/device/flapping.ts'
 import { type Device, type Session, toRecord, type Way } from '../domain/device/record.ts'
 import { Latest } from '../domain/telemetry/latest.ts'
 import type { DeviceView, Snapshot } from '../ports/engine.ts'
@@ -18,6 +19,8 @@ export interface Actor {
   session: Session | undefined
   /** Its gateway's connection, which may speak for it. */
   relay: Session | undefined
+  /** Of all its own connections. */
+  connects: Connects | undefined
   connectionSince: Millis | undefined
   connectionReason: string | undefined
   /** The session id that the device itself last announced in its `status`. */
@@ -36,6 +39,7 @@ export function newActor(device: Device, slot: number): Actor {
     recoverAt: Number.POSITIVE_INFINITY,
     session: undefined,
     relay: undefined,
+    connects: undefined,
     connectionSince: undefined,
     connectionReason: undefined,
     statusSessionId: undefined,
@@ -60,9 +64,11 @@ type PackedVitals = readonly [
   recoverAt: number,
   /** Missing in what was written before there were gateways. */
   relay?: PackedSession | null,
+  connects?: readonly [lastAt: number, countedUntil: number] | null,
 ]
 
 export function encodeVitals(actor: Actor): Uint8Array {
+  const { connects } = actor
   const packed: PackedVitals = [
     actor.heardAt,
     actor.telemetryAt,
@@ -73,6 +79,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     actor.latest?.encode() ?? null,
     actor.recoverAt,
     packSession(actor.relay),
+    connects === undefined ? null : [connects.lastAt, connects.countedUntil],
   ]
   return packr.pack(packed)
 }
@@ -81,7 +88,8 @@ export function encodeVitals(actor: Actor): Uint8Array {
 export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): void {
   // Written by encodeVitals, in this format or the data directory is refused.
   const packed = packr.unpack(bytes) as PackedVitals
-  const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt, relay] = packed
+  const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt] = packed
+  const { 8: relay = null, 9: connects = null } = packed
   actor.heardAt = Math.max(actor.heardAt, heardAt)
   actor.telemetryAt = telemetryAt
   actor.connectionSince = since === null ? undefined : Millis(since)
@@ -90,8 +98,9 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   actor.latest = latest === null ? undefined : Latest.decode(latest)
   actor.recoverAt = recoverAt
   actor.session = liveSession(session, bootAt)
-  actor.relay = liveSession(relay ?? null, bootAt)
-  const wasConnected = session !== null || (relay ?? null) !== null
+  actor.relay = liveSession(relay, bootAt)
+  if (connects !== null) actor.connects = { lastAt: Micros(connects[0]), countedUntil: Millis(connects[1]) }
+  const wasConnected = session !== null || relay !== null
   if (!wasConnected || connectionOf(actor) !== undefined) return
   actor.connectionSince = toMillis(bootAt)
   actor.connectionReason = 'restart'
@@ -120,7 +129,7 @@ export function wayOf(actor: Actor): Way | undefined {
   return { session: connection.number, via }
 }
 
-export function toView(actor: Actor, device: Device = actor.device): DeviceView {
+export function toView(actor: Actor, now: Millis, device: Device = actor.device): DeviceView {
   const connection = connectionOf(actor)
   return {
     device: toRecord(device),
@@ -129,6 +138,7 @@ export function toView(actor: Actor, device: Device = actor.device): DeviceView 
     connectionReason: actor.connectionReason,
     sessionId: connection === undefined ? undefined : (actor.statusSessionId ?? `s${connection.number}`),
     ip: connection?.ip,
+    flapping: isFlapping(actor.connects, now),
     lastSeenAt: actor.heardAt === 0 ? undefined : Millis(actor.heardAt),
     lastTelemetryAt: actor.telemetryAt === 0 ? undefined : Millis(actor.telemetryAt),
   }

@@ -1,14 +1,14 @@
 // What a shard answers from memory.
-import type { BroadcastId } from '../../schemas/ids.ts'
+import type { BroadcastId, Millis } from '../../schemas/ids.ts'
 import { unreachable } from '../domain/unreachable.ts'
 import { type Actors, toSnapshot, toView } from './actor.ts'
 import type { Answer, Ask, Child } from './protocol.ts'
 
-export function answer(actors: Actors, ask: Ask): Answer {
+export function answer(actors: Actors, ask: Ask, now: Millis): Answer {
   switch (ask.kind) {
     case 'views': {
       const views = ask.deviceIds.map((id) => actors.get(id))
-      return { kind: 'views', views: views.map((actor) => actor && toView(actor)) }
+      return { kind: 'views', views: views.map((actor) => actor && toView(actor, now)) }
     }
     case 'snapshot': {
       const actor = actors.get(ask.deviceId)

@@ -16,7 +16,7 @@ test('a slot is due for whichever of its deadlines comes first, once', () => {
   const deadlines = new Deadlines()
   const slot = deadlines.claim()
   deadlines.setPresence(slot, 10)
-  deadlines.setCommands(slot, 5)
+  deadlines.setOther(slot, 5)
   expect([deadlines.due(4), deadlines.due(5), deadlines.due(10)]).toEqual([[], [slot], [slot]])
   deadlines.clear(slot)
   expect(deadlines.due(10)).toEqual([])

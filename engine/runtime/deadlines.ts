@@ -1,18 +1,18 @@
 // The next deadlines of each device of a shard, swept together (R6): typed arrays beat 50 000 timers. Two of them,
-// because presence moves with every message and commands do not.
+// because presence moves with every message and the others do not.
 
 const NONE = Number.POSITIVE_INFINITY
 
 export class Deadlines {
   #presence = new Float64Array(1024).fill(NONE)
-  #commands = new Float64Array(1024).fill(NONE)
+  #other = new Float64Array(1024).fill(NONE)
   #used = 0
 
   /** A slot for one device, for as long as the shard lives. */
   claim(): number {
     if (this.#used === this.#presence.length) {
       this.#presence = grown(this.#presence)
-      this.#commands = grown(this.#commands)
+      this.#other = grown(this.#other)
     }
     return this.#used++
   }
@@ -21,22 +21,22 @@ export class Deadlines {
     this.#presence[slot] = at
   }
 
-  setCommands(slot: number, at: number): void {
-    this.#commands[slot] = at
+  setOther(slot: number, at: number): void {
+    this.#other[slot] = at
   }
 
   clear(slot: number): void {
     this.#presence[slot] = NONE
-    this.#commands[slot] = NONE
+    this.#other[slot] = NONE
   }
 
   /** The slots with a deadline at or before `now`. */
   due(now: number): readonly number[] {
     const presence = this.#presence
-    const commands = this.#commands
+    const other = this.#other
     const due: number[] = []
     for (let slot = 0; slot < this.#used; slot++) {
-      if ((presence[slot] ?? NONE) <= now || (commands[slot] ?? NONE) <= now) due.push(slot)
+      if ((presence[slot] ?? NONE) <= now || (other[slot] ?? NONE) <= now) due.push(slot)
     }
     return due
   }

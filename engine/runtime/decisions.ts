@@ -48,7 +48,8 @@ export class Decisions {
 
   #keep(actor: Actor, before: Device | undefined, { device, effects }: Outcome, now: Millis): Told {
     const relay = actor.relay === undefined ? undefined : device.parentId
-    const changed = { before, device, view: () => toView(actor, device), via: wayOf(actor)?.via, relay }
+    const view = () => toView(actor, now, device)
+    const changed = { before, device, view, via: wayOf(actor)?.via, relay }
     const told = this.#open.perform(effects, changed, now)
     if (device !== before && told.refusal === undefined) this.#open.devices.set(device.id, device)
     return told

@@ -72,7 +72,7 @@ export function applyRequest(frame: Frame, batch: Batch): void {
       ? {
           requestId,
           kind: 'done',
-          view: toView(actor ?? newActor(after, 0), after),
+          view: toView(actor ?? newActor(after, 0), now, after),
           command: told.command,
           shadow: wish.request.kind === 'desire' ? after.shadow : undefined,
         }

@@ -2,6 +2,7 @@
 import { Packr } from 'msgpackr'
 import { Micros, type Millis, toMillis } from '../../schemas/ids.ts'
 import type { Frame } from '../domain/bundle.ts'
+import { countConnect, flapsUntil } from '../domain/device/flapping.ts'
 import type { DeviceSession, EndCause } from '../ports/broker.ts'
 import { type Actor, toView } from './actor.ts'
 import type { Batch, Place } from './shard.ts'
@@ -23,12 +24,18 @@ export function sessionPayload({ number, ip }: DeviceSession, cause?: EndCause):
   return packSession({ number, ip, cause })
 }
 
-export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+export function readSession(payload: Uint8Array): SessionPayload {
   // Written by packSession.
-  const { number, ip } = packr.unpack(frame.payload) as SessionPayload
+  return packr.unpack(payload) as SessionPayload
+}
+
+export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  const { number, ip } = readSession(frame.payload)
   const slot = slotOf(frame)
   // That its gateway has connected is no sign of life of the device.
   if (slot === 'relay') batch.open.wasSilent = true
+  // Also one of an earlier run: a restart of ours does not calm a device.
+  else actor.connects = countConnect(actor.connects, Micros(number))
   const isOver = number < batch.shard.bootAt
   const isOld = (actor[slot]?.number ?? 0) >= number
   if (isOver || isOld) return
@@ -46,8 +53,7 @@ export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: B
 export function sessionClosed(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
   // The end of a connection is no sign of life.
   batch.open.wasSilent = true
-  // Written by packSession.
-  const { number, cause } = packr.unpack(frame.payload) as SessionPayload
+  const { number, cause } = readSession(frame.payload)
   const slot = slotOf(frame)
   if (actor[slot]?.number !== number) return
   actor[slot] = undefined
@@ -64,14 +70,25 @@ export function sessionClosed(actor: Actor, frame: Frame, place: Place, batch: B
 /** The session takes commands from now on: what waits is sent. */
 export function sessionListens(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
   batch.open.wasSilent = true
-  // Written by packSession.
-  const { number } = packr.unpack(frame.payload) as SessionPayload
+  const { number } = readSession(frame.payload)
   const slot = slotOf(frame)
   const session = actor[slot]
   if (session?.number !== number) return
   actor[slot] = { ...session, listens: true }
   batch.reschedule(actor)
   if (place.isNew) batch.decisions.send(actor, toMillis(Micros(frame.receivedAt)))
+}
+
+/** When the actor stops flapping, if that is after `since`; else never (R6). */
+export function calmsAt({ connects }: Actor, since: number): number {
+  const at = connects === undefined ? 0 : flapsUntil(connects)
+  return at > since ? at : Number.POSITIVE_INFINITY
+}
+
+/** It stopped flapping: nothing else would tell of it. */
+export function tellCalm(actor: Actor, now: Millis, batch: Batch): void {
+  const view = toView(actor, now, batch.decisions.deviceOf(actor))
+  batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at: now, view })
 }
 
 /** Which of a device's connections it is about: its own, or its gateway's. */
@@ -89,5 +106,5 @@ function note(
   actor.connectionReason = reason
   if (!place.isNew) return
   const device = batch.decisions.deviceOf(actor)
-  batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at, view: toView(actor, device) })
+  batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at, view: toView(actor, at, device) })
 }

@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { closed, deviceOf, opened, registration, request, status, telemetry, will } from './frames-harness.ts'
+import {
+  closed,
+  deviceOf,
+  idOf,
+  opened,
+  registration,
+  request,
+  status,
+  telemetry,
+  will,
+} from './frames-harness.ts'
+import type { WorkResult } from './protocol.ts'
 import { at, online, ShardBench, statuses, TIMEOUT_MS } from './shard-harness.ts'
 
 describe('presence', () => {
@@ -45,6 +56,53 @@ describe('presence', () => {
     const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
     const behind = (ms: number) => statuses(bench.apply([telemetry('b', ms, { x: 1 })], { sweep: 'behind' }))
     expect([behind(TIMEOUT_MS + 4_000), behind(TIMEOUT_MS + 5_000)]).toEqual([[], ['a offline']])
+  })
+})
+
+describe('flapping', () => {
+  const connects = [1, 2, 3, 4, 5].flatMap((ms) => [opened('a', ms * 10), closed('a', ms * 10 + 5, ms * 10)])
+  /** The fifth of them. */
+  const LAST_MS = 50
+  const isFlapping = (bench: ShardBench, ms: number) => {
+    const asks = [{ kind: 'views', deviceIds: [idOf('a')] }] as const
+    const [answer] = bench.work({ asks, now: at(ms) }).answers
+    return answer?.kind === 'views' && answer.views[0]?.flapping
+  }
+  const told = ({ proposal }: WorkResult) =>
+    proposal.feed.flatMap((event) => (event.kind === 'device' ? [[event.event, event.view.flapping]] : []))
+
+  test('shows from the fifth connect on, for a while, and its end is told once', () => {
+    const bench = new ShardBench([online])
+    const connectivity = told(bench.apply(connects))
+    expect(connectivity.map(([, flapping]) => flapping)).toEqual([...Array(8).fill(false), true, true])
+    const first = 10 + 5 * 60_000 - 4 * 60_000
+    expect([isFlapping(bench, LAST_MS), isFlapping(bench, first - 1), isFlapping(bench, first)]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    const sweeps = [first - 1, first, first + 250].map((ms) =>
+      told(bench.work({ sweep: at(ms), now: at(ms) })),
+    )
+    const moved = (all: unknown[][]) => all.filter(([event]) => event === 'device.connectivity')
+    expect(sweeps.map(moved)).toEqual([[], [['device.connectivity', false]], []])
+  })
+
+  test('outlives the shard, out of vitals or out of the log, and no connect counts twice (R6)', () => {
+    const before = new ShardBench([online])
+    before.apply(connects.slice(0, 8))
+    const [vitals] = before.work({ vitals: true }).vitals
+    const options = { bootAt: at(LAST_MS), ...(vitals && { vitals: vitals.bytes }) }
+    const restored = new ShardBench([online], options)
+    // Rows were not yet stored: some of it is read again.
+    restored.apply(connects.slice(4, 8))
+    expect(isFlapping(restored, LAST_MS)).toBe(false)
+    restored.apply(connects.slice(8))
+    const replayed = new ShardBench([online], { applied: 1, bootAt: at(LAST_MS + 1) })
+    replayed.apply(connects)
+    const times = [LAST_MS, 60_009, 60_010, 60_100]
+    expect(times.map((ms) => isFlapping(restored, ms))).toEqual([true, true, false, false])
+    expect(times.map((ms) => isFlapping(replayed, ms))).toEqual([true, true, false, false])
   })
 })
 

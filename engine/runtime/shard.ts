@@ -33,7 +33,7 @@ import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark, viaOf } from './proposal.ts'
 import type { Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { applyRequest } from './requests.ts'
-import { sessionClosed, sessionListens, sessionOpened } from './sessions.ts'
+import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellCalm } from './sessions.ts'
 import { mayBeSaid } from './sub-devices.ts'
 import { applyMessage, placeOf } from './uplinks.ts'
 
@@ -85,6 +85,8 @@ export class Shard {
   #reachedAt = 0
   #blocksCut = 0
   #forgivenAt = 0
+  /** The time of the last sweep. */
+  #sweptAt = 0
   /** The time of the last task. */
   #now = Millis(0)
   #open: Open | undefined
@@ -110,6 +112,7 @@ export class Shard {
     this.#isLoaded = true
     this.#forgivenAt = now
     this.#now = now
+    this.#sweptAt = now
     for (const { partition, seq } of applied) this.#applied[partition] = seq
     for (const { device, vitals, shadow, commands } of devices) {
       const kept = { shadow: decodeShadow(shadow), commands: decodeCommands(commands) }
@@ -133,7 +136,7 @@ export class Shard {
     const isAllOut = this.#rows() === 0 && this.#open === undefined
     // As of `covered` too, not of what is being decided.
     const vitals = task.vitals ? this.#takeVitals() : []
-    const answers = task.asks.map((ask) => answer(this.#actors, ask))
+    const answers = task.asks.map((ask) => answer(this.#actors, ask, task.now))
     const open = openProposal((id) => this.#actors.get(id)?.device, this.#wants.timeline)
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
@@ -263,6 +266,8 @@ export class Shard {
   #sweep(now: Millis, batch: Batch): void {
     const { open, decisions } = batch
     open.enter(now * 1000, 0, undefined)
+    const since = this.#sweptAt
+    this.#sweptAt = Math.max(since, now)
     for (const slot of this.#deadlines.due(now)) {
       const actor = this.#bySlot[slot]
       if (actor === undefined) continue
@@ -277,6 +282,7 @@ export class Shard {
         decisions.decide(actor, event, now)
       }
       if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
+      if (calmsAt(actor, since) <= now) tellCalm(actor, now, batch)
       if (!open.devices.has(actor.device.id)) this.#schedule(actor)
     }
   }
@@ -368,7 +374,7 @@ export class Shard {
     this.#deadlines.setPresence(slot, this.#presenceDeadline(actor, device))
     const isIdle = device.commands.length === 0
     const at = isIdle ? Number.POSITIVE_INFINITY : commandDeadline(device, wayOf(actor), this.#now)
-    this.#deadlines.setCommands(slot, at)
+    this.#deadlines.setOther(slot, Math.min(at, calmsAt(actor, this.#sweptAt)))
   }
 
   #presenceDeadline({ heardAt, recoverAt }: Actor, device: Device): number {

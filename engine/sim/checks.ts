@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Millis } from '../../schemas/ids.ts'
 import { INTERVAL_SECONDS, type Interval } from '../../schemas/vocabulary.ts'
+import { isFlapping } from '../domain/device/flapping.ts'
 import { byAge, HISTORY_KINDS, writtenRow } from '../domain/history/row.ts'
 import { checkBroadcasts, checkControl } from './control-checks.ts'
 import { HEARTBEAT_MS, type SimulatedDevice, type Tally } from './simulated-device.ts'
@@ -85,7 +86,9 @@ function checkParked(world: World, device: SimulatedDevice): void {
 }
 
 async function checkRecord(world: World, device: SimulatedDevice): Promise<void> {
+  const asked = world.time.now()
   const view = await answered(world, world.process?.engine.view(device.id))
+  checkFlapping(world, device, { asked, flapping: view?.flapping })
   const saved = world.store.get(device.id)
   if (!isDeepStrictEqual(view?.device, saved)) world.violate(`${device.id} lives other than it is saved`)
   const promised = world.promised.get(device.id)
@@ -94,6 +97,19 @@ async function checkRecord(world: World, device: SimulatedDevice): Promise<void>
     world.violate(`${device.id} lost an edit: ${edits} of ${promised.edits}`)
   if (promised?.isDecommissioned === true && (saved?.status !== 'decommissioned' || device.isConnected()))
     world.violate(`${device.id} is decommissioned and ${saved?.status}, connected ${device.isConnected()}`)
+}
+
+/** Flapping is what the log's connects make of it, over all lives of the process. */
+function checkFlapping(
+  world: World,
+  { id }: SimulatedDevice,
+  { asked, flapping }: { readonly asked: Millis; readonly flapping: boolean | undefined },
+): void {
+  const connects = world.ledger.connectsOf(id)
+  const answered = [asked, world.time.now()].map((now) => isFlapping(connects, now))
+  // It may have ended between the question and its answer.
+  if (flapping !== undefined && !answered.includes(flapping))
+    world.violate(`${id} flaps: ${flapping}, by its connects ${JSON.stringify(connects)}`)
 }
 
 /** What was saved of a device's history is in ClickHouse, once, and its moves lead from one status to the next. */

@@ -2,14 +2,17 @@
 // and against what is stored.
 import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
+import { Micros } from '../../schemas/ids.ts'
 import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
 import type { Command } from '../domain/command/record.ts'
+import { type Connects, countConnect } from '../domain/device/flapping.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
 import type { HistoryKey, WrittenRow } from '../ports/history.ts'
 import type { Bundle } from '../ports/log.ts'
 import type { Checkpoint, Save, Store } from '../ports/store.ts'
 import { decodeCommand, decodeShadow } from '../runtime/kept.ts'
+import { readSession } from '../runtime/sessions.ts'
 import type { Rows } from './rows.ts'
 
 interface Point {
@@ -27,18 +30,33 @@ export class Ledger {
   readonly #shadows = new Map<string, Shadow>()
   readonly #commands = new Map<string, Command>()
   readonly #history = new Map<string, WrittenRow>()
+  readonly #connects = new Map<string, Connects>()
 
   constructor(rows: Rows, violate: (what: string) => void) {
     this.#rows = rows
     this.#violate = violate
   }
 
+  /** What the connects of a device in the log come to. */
+  connectsOf(deviceId: string): Connects | undefined {
+    return this.#connects.get(deviceId)
+  }
+
   appended(bundles: readonly Bundle[]): void {
     for (const { partition, body } of bundles) {
       const points: Point[] = []
-      for (const frame of readFrames(body)) if (isNumbered(frame)) points.push(pointOf(frame))
+      for (const frame of readFrames(body)) {
+        if (isNumbered(frame)) points.push(pointOf(frame))
+        if (frame.kind === FRAME.opened && frame.via.length === 0) this.#connected(frame)
+      }
       this.#entries[partition]?.push(points)
     }
+  }
+
+  #connected({ id, payload }: Frame): void {
+    const deviceId = Buffer.from(id).toString('latin1')
+    const { number } = readSession(payload)
+    this.#connects.set(deviceId, countConnect(this.#connects.get(deviceId), Micros(number)))
   }
 
   saved({ history, shadows, commands }: Save): void {

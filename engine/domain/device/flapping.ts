@@ -1,0 +1,27 @@
+// Whether a device connects over and over. Each connect counts for a minute, one after the other, so that all of them
+// are two numbers: a function of the log's times alone, and a connect that is read again counts once (R6).
+import { type Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+
+export interface Connects {
+  readonly lastAt: Micros
+  /** When the last of them will be forgotten. */
+  readonly countedUntil: Millis
+}
+
+export function countConnect(before: Connects | undefined, at: Micros): Connects {
+  if (before !== undefined && at <= before.lastAt) return before
+  const now = toMillis(at)
+  const until = Math.max(before?.countedUntil ?? now, now) + LIMITS.connectCountedMs
+  const latest = now + LIMITS.connectsCountedMax * LIMITS.connectCountedMs
+  return { lastAt: at, countedUntil: Millis(Math.min(until, latest)) }
+}
+
+/** When it no longer flaps; in the past if it does not. */
+export function flapsUntil({ countedUntil }: Connects): Millis {
+  return Millis(countedUntil - (LIMITS.flappingConnectsMin - 1) * LIMITS.connectCountedMs)
+}
+
+export function isFlapping(connects: Connects | undefined, now: Millis): boolean {
+  return connects !== undefined && now < flapsUntil(connects)
+}
