@@ -182,6 +182,12 @@ export const LIMITS = {
   // --- REST and /ws
   bodyBytesMax: 1 * MIB,
   bodyDepthMax: 32,
+  bulkBytesMax: 16 * MIB,
+  bulkRowCharsMax: 64 * KIB,
+  bulkRowsMax: BODY_LIMITS.bulkRowsMax,
+  /** Bulk registrations at the same time, and registrations of one of them. */
+  bulksAtOnceMax: 2,
+  bulkRegistrationsAtOnceMax: 64,
   socketsMax: 1_000,
   subscriptionsPerSocketMax: 100,
   frameInBytesMax: 32 * KIB,

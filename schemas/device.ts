@@ -41,6 +41,7 @@ export const RegisterDeviceBody = Type.Object(
   },
   { title: 'RegisterDeviceBody' },
 )
+export type RegisterDeviceBody = Static<typeof RegisterDeviceBody>
 
 export const ReplaceDeviceBody = Type.Object(
   {

@@ -40,6 +40,8 @@ export interface Operation {
   readonly bodyTypes?: readonly string[]
   /** Whether a call leaves an entry in the audit; what is no GET does if left out. */
   readonly isAudited?: boolean
+  /** The body goes to the handler as it arrives, unchecked and without the usual bound. */
+  readonly streamsBody?: boolean
   /** A body may be left out. */
   readonly bodyOptional?: boolean
   /** By status. */

@@ -20,7 +20,7 @@ import { type Answer, refused } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { type Cors, createCors } from './cors.ts'
 import { admit, authenticate } from './gate.ts'
-import { acceptJson } from './json-body.ts'
+import { acceptJson, acceptStream } from './json-body.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import { createRates, type Rates, type RequestRates } from './rates.ts'
 import type { Call, Route } from './route.ts'
@@ -51,6 +51,9 @@ export interface AppOptions {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    bodyTypes?: readonly string[] | undefined
+  }
   interface FastifyRequest {
     caller: Caller | undefined
     /** Of the problem that is the answer. */
@@ -103,7 +106,17 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const validation = createValidation()
   const audit = createAudit({ engine: services.engine, logger })
   const rates = createRates(options.requestRates, services.clock)
-  for (const route of routes) addRoute(app, route, { services, validation, rates, audit: audit(route) })
+  for (const route of routes) {
+    const tools = { services, validation, rates, audit: audit(route) }
+    if (route.streamsBody !== true) addRoute(app, route, tools)
+    // In a scope of its own: other routes go on refusing such bodies.
+    else
+      void app.register((scope, _options, done) => {
+        acceptStream(scope, route.bodyTypes ?? [])
+        addRoute(scope, route, tools)
+        done()
+      })
+  }
   return app
 }
 
@@ -173,12 +186,13 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
   const [params, query, body] = [
     check('path', route.params),
     check('query', route.query ?? (route.path.startsWith(API) ? NO_QUERY : undefined)),
-    check('body', route.body),
+    route.streamsBody === true ? isThere : check('body', route.body),
   ]
   const mayLackBody = route.bodyOptional === true || route.body === undefined
   app.route({
     // The table's methods are Fastify's.
     method: route.method as HTTPMethods,
+    config: { bodyTypes: route.bodyTypes },
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     async onRequest(request, reply) {
       // H1
@@ -202,6 +216,9 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
     },
   })
 }
+
+const isThere: Check = (body) =>
+  body === undefined ? refused('VALIDATION_FAILED', { message: 'a body is required' }) : undefined
 
 function toCall(request: FastifyRequest, services: Services): Call<unknown, unknown, unknown, unknown> {
   return {

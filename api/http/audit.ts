@@ -11,6 +11,7 @@ import type { AuditActor, AuditEntry } from '../../engine/ports/audit.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { API } from '../../schemas/operation.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { Logger } from '../logging.ts'
 import { pathOf } from './problems.ts'
 import type { Route } from './route.ts'
@@ -67,7 +68,11 @@ function actorOf({ caller, body }: FastifyRequest): AuditActor {
     const email = textAt(body, 'email')
     return { type: 'anonymous', name: email?.includes('@') === true ? email.toLowerCase() : undefined }
   }
-  const { id, name, email } = caller
+  return knownActor(caller)
+}
+
+/** A person with a login, or a service with a key. */
+export function knownActor({ id, email, name }: Caller): AuditActor {
   return email === undefined ? { type: 'api_key', id, name } : { type: 'user', id, name: email }
 }
 
@@ -83,8 +88,8 @@ function deviceOf({ params, body }: FastifyRequest): DeviceId | undefined {
 }
 
 /** Unknown names are ignored by the service, and so they are here; where any are allowed, so many of them. */
-function fieldsOf({ body: schema }: Route, body: unknown): JsonObject {
-  if (!isPlain(body)) return {}
+function fieldsOf({ body: schema, streamsBody }: Route, body: unknown): JsonObject {
+  if (streamsBody === true || !isPlain(body)) return {}
   const known = schema !== undefined && 'properties' in schema ? Object(schema.properties) : undefined
   const names = Object.keys(body).filter((name) => known === undefined || Object.hasOwn(known, name))
   return { fields: names.slice(0, LIMITS.auditFieldsMax).map((name) => name.slice(0, FIELD_CHARS_MAX)) }

@@ -33,6 +33,27 @@ export function acceptJson(app: FastifyInstance): void {
   })
 }
 
+/** A body of these types is for the handler to read. */
+export function acceptStream(scope: FastifyInstance, types: readonly string[]): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser([...types], (_request, payload, done) => done(null, payload))
+}
+
+/** A text inside of another body, by the same rules; undefined if it is none. */
+export function parseJsonText(text: string): unknown {
+  if (isDeeperThan(Buffer.from(text), LIMITS.bodyDepthMax)) return undefined
+  try {
+    return JSON.parse(text, (key, value: unknown) => {
+      if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(value), 'prototype')))
+        throw new UnreadableBody('a key is not allowed')
+      return value
+    })
+  } catch {
+    // Anything at all may arrive here; the caller says what it should be.
+    return undefined
+  }
+}
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 

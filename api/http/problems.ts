@@ -49,7 +49,11 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
 }
 
 /** What an error thrown on the way means to the caller. Logged only where someone must act. */
-export function toRefusal(error: unknown, { url, headers, id }: FastifyRequest, logger: Logger): Refusal {
+export function toRefusal(
+  error: unknown,
+  { url, headers, id, routeOptions }: FastifyRequest,
+  logger: Logger,
+): Refusal {
   if (error instanceof Fault) {
     logger.warn(
       { request_id: id, fault: error.code, path: pathOf(url) },
@@ -64,9 +68,12 @@ export function toRefusal(error: unknown, { url, headers, id }: FastifyRequest, 
   if (error instanceof UnreadableBody) return refused('BAD_REQUEST', { message: error.message })
   const code = codeOf(error)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(headers['content-length'])
+  const { bodyTypes = ['application/json'] } = routeOptions.config
   const status = statusOf(error)
   if (status === 415)
-    return refused('UNSUPPORTED_MEDIA_TYPE', { message: 'send the body as content-type application/json' })
+    return refused('UNSUPPORTED_MEDIA_TYPE', {
+      message: `send the body as content-type ${bodyTypes.join(' or ')}`,
+    })
   if (status === 503) return refused('DEPENDENCY_UNAVAILABLE', { retry_after_sec: LIMITS.retryAfterSec })
   if (status >= 400 && status < 500) return refused('BAD_REQUEST', { message: 'the request cannot be read' })
   logger.error({ request_id: id, err: error, path: pathOf(url) }, 'request failed: a mistake of the service')

@@ -27,6 +27,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   issueSocketTicket: OPEN,
   listDevices: OPEN,
   registerDevice: [201, 403, 403, 403],
+  bulkRegisterDevices: [200, 403, 403, 403],
   getDevice: [200, 200, 404, 200],
   replaceDevice: [200, 403, 403, 403],
   editDevice: [200, 403, 403, 403],
@@ -67,6 +68,7 @@ const BODIES: Readonly<Record<string, object>> = {
   editUser: { name: 'x' },
   createApiKey: { name: 'x', role: 'viewer' },
   registerDevice: { name: 'x', type: 'simulator' },
+  bulkRegisterDevices: { name: 'x', type: 'simulator' },
   replaceDevice: { name: 'x', group: 'a/b' },
   editDevice: { name: 'x' },
   setDesiredState: { a: 1 },
@@ -243,7 +245,9 @@ describe.each(CALLERS)('%s', (caller) => {
     engine.devices.clear()
     for (const user of people) await engine.users.put(user)
     await fill(engine, await device('r', { group: 'a/b' }))
-    const { status, text } = await request(lineOf(route), { token, body: BODIES[name] })
+    const headers = route.streamsBody === true ? { 'content-type': String(route.bodyTypes?.[0]) } : {}
+    const body = route.streamsBody === true ? JSON.stringify(BODIES[name]) : BODIES[name]
+    const { status, text } = await request(lineOf(route), { token, headers, body })
     expect(status).toBe(expected(caller, route, row))
     const isOutside = caller.includes('another group') || caller.includes('goes on')
     if (isOutside && route.scope === 'list') expect(text).not.toMatch(/"r"|a\/b/)

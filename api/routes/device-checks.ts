@@ -8,6 +8,7 @@ import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { invalid, type Refusal, refused } from '../http/answer.ts'
+import type { Services } from '../http/services.ts'
 
 /** [contract 2.5] These are refused rather than ignored: a caller who sends them expects them to change. */
 export function immutableFields(body: object): Refusal | undefined {
@@ -76,3 +77,10 @@ function unfitGateway(
 export function unique<T extends readonly string[] | null | undefined>(tags: T) {
   return Array.isArray(tags) ? [...new Set(tags)] : tags
 }
+
+export const unknownType = ({ deviceTypes }: Pick<Services, 'deviceTypes'>, place: 'body' | 'query') =>
+  invalid('/type', {
+    code: 'NOT_ALLOWED',
+    message: `must be one of ${deviceTypes.names.join(', ')}`,
+    in: place,
+  })

@@ -2,27 +2,27 @@
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { DeviceView, Engine } from '../../engine/index.ts'
 import type { DeviceFilter, DeviceSort } from '../../engine/ports/store.ts'
-import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import { getDevice, listDevices, registerDevice } from '../../schemas/operations/devices.ts'
 import { scopeOf } from '../auth/scope.ts'
 import { ownFilter } from '../auth/tokens.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
-import { type Answer, answer, invalid, refused } from '../http/answer.ts'
+import { type Answer, answer } from '../http/answer.ts'
 import { isFresh, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
-import { unfitMetadata, unfitParent, unique } from './device-checks.ts'
+import { unfitParent, unknownType } from './device-checks.ts'
 import { deviceEditRoutes } from './device-edits.ts'
+import { firstToken, toRegistration } from './registration.ts'
 
 export function deviceRoutes(services: Services): readonly Route[] {
   return [...collectionRoutes(services), ...readRoutes(services), ...deviceEditRoutes(services)]
 }
 
 function collectionRoutes(services: Services): readonly Route[] {
-  const { engine, ids } = services
+  const { engine } = services
   return [
     route(listDevices, async ({ query, user, url }) => {
       const { type } = query
@@ -50,27 +50,12 @@ function collectionRoutes(services: Services): readonly Route[] {
       )
     }),
     route(registerDevice, async ({ body, user }) => {
-      if (!services.deviceTypes.names.includes(body.type)) return unknownType(services, 'body')
-      const tooLarge = unfitMetadata(body.metadata)
-      if (tooLarge !== undefined) return tooLarge
-      const deviceId = parseDeviceId(body.device_id ?? ids.next('dev_'))
-      if (deviceId === undefined) return refused('VALIDATION_FAILED')
-      const unfit = unfitParent(engine.store, deviceId, body.parent_id)
+      const registration = toRegistration(services, body)
+      if (registration.kind === 'refused') return registration
+      const { deviceId, request } = registration
+      const unfit = unfitParent(engine.store, deviceId, request.parentId)
       if (unfit !== undefined) return unfit
-      const submitted = await engine.submit(
-        deviceId,
-        {
-          kind: 'register',
-          name: body.name,
-          type: body.type,
-          description: body.description ?? undefined,
-          group: body.group ?? undefined,
-          tags: unique(body.tags) ?? undefined,
-          metadata: body.metadata ?? undefined,
-          parentId: body.parent_id ?? undefined,
-        },
-        user.id,
-      )
+      const submitted = await engine.submit(deviceId, request, user.id)
       return submitted.kind === 'refused' ? submitted : await registeredAnswer(services, submitted.view)
     }),
   ]
@@ -109,12 +94,8 @@ function recordView(device: DeviceRecord): DeviceView {
 }
 
 async function registeredAnswer(services: Services, view: DeviceView): Promise<Answer> {
-  const { id, tokensValidFrom } = view.device
-  const { token } = await services.tokens.issueDevice({
-    deviceId: id,
-    validFrom: tokensValidFrom,
-    ttlHours: BODY_LIMITS.deviceTokenHoursMax,
-  })
+  const { id } = view.device
+  const token = await firstToken(services, view.device)
   const body = {
     ...deviceBody(view, services),
     id,
@@ -137,10 +118,3 @@ function parseSort(sort: string | undefined): { readonly sort?: DeviceSort; read
   // The query's schema lets only the names of fields through.
   return { sort: field as DeviceSort, descending: direction.toLowerCase() === 'desc' }
 }
-
-const unknownType = ({ deviceTypes }: Services, place: 'body' | 'query') =>
-  invalid('/type', {
-    code: 'NOT_ALLOWED',
-    message: `must be one of ${deviceTypes.names.join(', ')}`,
-    in: place,
-  })

@@ -6,6 +6,7 @@ import type { Services } from '../http/services.ts'
 import { apiKeyRoutes } from './api-keys.ts'
 import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
+import { bulkRoutes } from './bulk.ts'
 import { commandRoutes } from './commands.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { deviceTypeRoutes } from './device-types.ts'
@@ -29,6 +30,7 @@ export function toRoutes(
     ...userRoutes(services),
     ...apiKeyRoutes(services),
     ...deviceRoutes(services),
+    ...bulkRoutes(services),
     ...deviceTypeRoutes(services),
     ...telemetryRoutes(services),
     ...historyRoutes(services),

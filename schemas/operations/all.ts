@@ -4,6 +4,7 @@ import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
 import * as auth from './auth.ts'
 import * as broadcasts from './broadcasts.ts'
+import * as bulk from './bulk.ts'
 import * as commands from './commands.ts'
 import * as deadLetters from './dead-letters.ts'
 import * as devices from './devices.ts'
@@ -18,6 +19,7 @@ export const OPERATIONS = {
   ...users,
   ...apiKeys,
   ...devices,
+  ...bulk,
   ...telemetry,
   ...history,
   ...shadows,

@@ -1,0 +1,122 @@
+// Devices as rows of CSV, both ways: what is exported can be registered again.
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { DEVICE_COLUMNS, REPORT_COLUMNS } from '../../schemas/bulk.ts'
+import { toIso } from '../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { invalid, type Refusal, refused } from '../http/answer.ts'
+import { parseJsonText } from '../http/json-body.ts'
+import { csvLine, unguarded } from './csv.ts'
+
+const METADATA = 'metadata.'
+const KNOWN: ReadonlySet<string> = new Set([...DEVICE_COLUMNS, ...REPORT_COLUMNS])
+const UNSAFE: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** Undefined if a header of these columns can be read. */
+export function unfitColumns(columns: readonly string[]): Refusal | undefined {
+  const unknown = columns.filter((column) => !isKnown(column))
+  const twice = columns.filter((column, i) => columns.indexOf(column) !== i)
+  const missing = ['name', 'type'].filter((column) => !columns.includes(column))
+  const errors = [
+    ...unknown.map((column) => toError(column, 'UNKNOWN_COLUMN', 'is not known')),
+    ...twice.map((column) => toError(column, 'DUPLICATE', 'is there twice')),
+    ...missing.map((column) => toError(column, 'REQUIRED', 'is required')),
+  ].slice(0, 20)
+  const [first] = errors
+  if (first === undefined) return undefined
+  const message = `columns: ${errors.map(({ path, message: why }) => `${path.slice(1)} ${why}`).join('; ')}; known are ${DEVICE_COLUMNS.join(', ')} and metadata.<name>`
+  return refused('VALIDATION_FAILED', { message, errors })
+}
+
+const toError = (column: string, code: string, message: string) => ({
+  path: `/${column.slice(0, 64)}`,
+  in: 'body',
+  code,
+  message,
+})
+
+function isKnown(column: string): boolean {
+  if (!column.startsWith(METADATA)) return KNOWN.has(column)
+  return column
+    .slice(METADATA.length)
+    .split('.')
+    .every((name) => name !== '' && !UNSAFE.has(name))
+}
+
+/** A row as a body of POST /devices. An empty field is one left out. */
+export function toBody(
+  columns: readonly string[],
+  record: readonly string[],
+): { readonly kind: 'body'; readonly body: JsonObject } | Refusal {
+  if (record.length !== columns.length)
+    return refused('VALIDATION_FAILED', {
+      message: `there are ${record.length} fields for ${columns.length} columns`,
+    })
+  const body: Record<string, Json> = {}
+  const texts: (readonly [path: string, text: string])[] = []
+  for (const [i, column] of columns.entries()) {
+    const text = unguarded(record[i] ?? '')
+    if (text === '') continue
+    if (column.startsWith(METADATA)) texts.push([column.slice(METADATA.length), text])
+    else if (column === 'metadata') {
+      const metadata = parseJsonText(text)
+      if (!isObject(metadata))
+        return invalid('/metadata', { code: 'WRONG_TYPE', message: 'must be a JSON object' })
+      body[column] = metadata
+    } else body[column] = column === 'tags' ? parseTags(text) : text
+  }
+  if (texts.length > 0) {
+    // Of this row alone: parsed or made just now.
+    const metadata = (body['metadata'] ?? {}) as Record<string, Json>
+    for (const [path, text] of texts) {
+      if (!put(metadata, path.split('.'), text))
+        return invalid(`/metadata/${path}`, { code: 'DUPLICATE', message: 'is there twice' })
+    }
+    body['metadata'] = metadata
+  }
+  return { kind: 'body', body }
+}
+
+function put(
+  metadata: Record<string, Json>,
+  [name = '', ...deeper]: readonly string[],
+  text: string,
+): boolean {
+  if (deeper.length === 0) {
+    if (Object.hasOwn(metadata, name)) return false
+    metadata[name] = text
+    return true
+  }
+  if (!Object.hasOwn(metadata, name)) metadata[name] = {}
+  const inner = metadata[name]
+  // Of this row alone, like the object it is in.
+  return isObject(inner) && put(inner as Record<string, Json>, deeper, text)
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** `;` is between tags, and `\;` in one. */
+function parseTags(text: string): readonly string[] {
+  const tags = text.match(/(?:\\.|[^;\\])+/gs) ?? []
+  return tags.map((tag) => tag.replace(/\\(.)/gs, '$1').trim()).filter((tag) => tag !== '')
+}
+
+export const CSV_HEADER = csvLine([...DEVICE_COLUMNS, ...REPORT_COLUMNS])
+
+export function toCsv(device: DeviceRecord): string {
+  return csvLine([
+    device.id,
+    device.name,
+    device.type,
+    device.description ?? '',
+    device.group ?? '',
+    device.tags.map((tag) => tag.replace(/[\\;]/g, '\\$&')).join(';'),
+    Object.keys(device.metadata).length === 0 ? '' : JSON.stringify(device.metadata),
+    device.parentId ?? '',
+    device.status,
+    device.firmwareVersion ?? '',
+    toIso(device.createdAt),
+    toIso(device.updatedAt),
+  ])
+}

@@ -1,0 +1,93 @@
+// CSV as RFC 4180 has it, piece by piece: records come out as soon as their line is whole.
+import { LIMITS } from '../../engine/limits.ts'
+
+type State = 'start' | 'plain' | 'quoted' | 'closed'
+
+export class CsvReader {
+  #state: State = 'start'
+  #field = ''
+  #record: string[] = []
+  #chars = 0
+  #problem: string | undefined
+
+  /** What is wrong with the text so far; nothing more is read then. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** The records that are whole now. Empty lines are none. */
+  push(text: string): readonly (readonly string[])[] {
+    const records: string[][] = []
+    for (const char of text) {
+      if (this.#problem !== undefined) return records
+      const ended = this.#take(char)
+      if (ended !== undefined) records.push(ended)
+    }
+    return records
+  }
+
+  end(): readonly (readonly string[])[] {
+    if (this.#state === 'quoted') this.#problem ??= 'a quoted field does not end'
+    const last = this.#problem === undefined ? this.#endRecord() : undefined
+    return last === undefined ? [] : [last]
+  }
+
+  #take(char: string): string[] | undefined {
+    if (++this.#chars > LIMITS.bulkRowCharsMax)
+      this.#problem = `a row is longer than ${LIMITS.bulkRowCharsMax} characters`
+    if (this.#state === 'quoted') {
+      if (char === '"') this.#state = 'closed'
+      else this.#field += char
+      return undefined
+    }
+    if (char === ',') this.#endField()
+    // Either of them, or both: what is between them is an empty line.
+    else if (char === '\n' || char === '\r') return this.#endRecord()
+    else this.#takeText(char)
+    return undefined
+  }
+
+  #takeText(char: string): void {
+    if (char === '"' && this.#state === 'start') this.#state = 'quoted'
+    else if (char === '"' && this.#state === 'closed') {
+      this.#field += char
+      this.#state = 'quoted'
+    } else if (this.#state === 'closed') this.#problem = 'there is text after a closing quote'
+    else {
+      this.#field += char
+      this.#state = 'plain'
+    }
+  }
+
+  #endField(): void {
+    this.#record.push(this.#field)
+    this.#field = ''
+    this.#state = 'start'
+  }
+
+  #endRecord(): string[] | undefined {
+    const isEmpty = this.#record.length === 0 && this.#field === ''
+    this.#endField()
+    const record = this.#record
+    this.#record = []
+    this.#chars = 0
+    return isEmpty ? undefined : record
+  }
+}
+
+/** A spreadsheet takes a field that begins so for a formula. */
+const FORMULA = /^[=+\-@\t\r']/
+
+export function csvLine(fields: readonly string[]): string {
+  return `${fields.map(csvField).join(',')}\r\n`
+}
+
+function csvField(text: string): string {
+  const safe = FORMULA.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+/** The field as it was before `csvLine` made it safe. */
+export function unguarded(field: string): string {
+  return field.startsWith("'") && FORMULA.test(field.slice(1)) ? field.slice(1) : field
+}

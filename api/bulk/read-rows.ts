@@ -1,0 +1,126 @@
+// The body of a bulk registration, row by row as it arrives, into bodies of single registrations.
+//
+// W1. Nothing is registered before the whole body was read: what is wrong with it as a whole refuses all of it.
+// W2. A body that is refused is read to its end all the same: its sender hears of it then.
+import { LIMITS } from '../../engine/limits.ts'
+import { BULK_TYPES } from '../../schemas/bulk.ts'
+import { type Refusal, refused } from '../http/answer.ts'
+import { parseJsonText } from '../http/json-body.ts'
+import { CsvReader } from './csv.ts'
+import { toBody, unfitColumns } from './csv-devices.ts'
+
+/** What became of a row: a body to be checked, or why it is none. */
+export type Row =
+  | { readonly kind: 'row'; readonly row: number; readonly body: object }
+  | { readonly kind: 'unread'; readonly row: number; readonly refusal: Refusal }
+
+interface Rows {
+  readonly kind: 'rows'
+  readonly rows: readonly Row[]
+}
+
+interface RowReader {
+  /** A refusal if the body as a whole cannot be read. */
+  push(text: string): Refusal | undefined
+  end(): Refusal | undefined
+}
+
+/** `type` is as its header says it. */
+export async function readRows(bytes: AsyncIterable<Uint8Array>, type: string): Promise<Rows | Refusal> {
+  const rows: Row[] = []
+  const reader = isCsv(type) ? csvRows(rows) : jsonRows(rows)
+  // Leaves out a byte order mark.
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let size = 0
+  let refusal: Refusal | undefined
+  try {
+    for await (const chunk of bytes) {
+      size += chunk.length
+      if (size > LIMITS.bulkBytesMax) refusal ??= tooLarge({ limit: LIMITS.bulkBytesMax })
+      refusal ??= reader.push(decoder.decode(chunk, { stream: true }))
+      if (rows.length > LIMITS.bulkRowsMax)
+        refusal ??= tooLarge({
+          limit: LIMITS.bulkRowsMax,
+          message: `more than ${LIMITS.bulkRowsMax} devices`,
+        })
+    }
+    refusal ??= reader.push(decoder.decode()) ?? reader.end()
+  } catch (error) {
+    refusal ??= unreadable(error)
+  }
+  if (refusal !== undefined) return refusal
+  if (rows.length > LIMITS.bulkRowsMax)
+    return tooLarge({ limit: LIMITS.bulkRowsMax, message: `more than ${LIMITS.bulkRowsMax} devices` })
+  return rows.length === 0
+    ? refused('VALIDATION_FAILED', { message: 'there is no device in the body' })
+    : { kind: 'rows', rows }
+}
+
+/** Without its parameters. */
+const isCsv = (type: string) => type.split(';', 1)[0]?.trim().toLowerCase() === BULK_TYPES.csv
+
+const tooLarge = (detail: Refusal['detail']) => refused('PAYLOAD_TOO_LARGE', detail)
+
+/** The decoder's own error, or that of a sender who went away. */
+function unreadable(error: unknown): Refusal {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
+    return refused('BAD_REQUEST', { message: 'the body is not valid UTF-8' })
+  if (code === 'ECONNRESET') return refused('BAD_REQUEST', { message: 'the body ended early' })
+  throw error
+}
+
+function jsonRows(rows: Row[]): RowReader {
+  let rest = ''
+  const take = (line: string) => {
+    if (line.trim() === '') return
+    const row = rows.length + 1
+    const body = parseJsonText(line)
+    const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
+    const refusal = refused('BAD_REQUEST', { message: 'the line is not a JSON object' })
+    rows.push(isObject ? { kind: 'row', row, body } : { kind: 'unread', row, refusal })
+  }
+  return {
+    push(text) {
+      const [first = '', ...lines] = text.split('\n')
+      rest += first
+      for (const line of lines) {
+        take(rest)
+        rest = line
+      }
+      return rest.length > LIMITS.bulkRowCharsMax
+        ? tooLarge({ limit: LIMITS.bulkRowCharsMax, message: `line ${rows.length + 1} is too long` })
+        : undefined
+    },
+    end() {
+      take(rest)
+      return undefined
+    },
+  }
+}
+
+function csvRows(rows: Row[]): RowReader {
+  const csv = new CsvReader()
+  let columns: readonly string[] | undefined
+  const take = (records: readonly (readonly string[])[]): Refusal | undefined => {
+    for (const record of records) {
+      if (columns === undefined) {
+        columns = record.map((column) => column.trim())
+        const unfit = unfitColumns(columns)
+        if (unfit !== undefined) return unfit
+        continue
+      }
+      const row = rows.length + 1
+      const made = toBody(columns, record)
+      rows.push(
+        made.kind === 'refused'
+          ? { kind: 'unread', row, refusal: made }
+          : { kind: 'row', row, body: made.body },
+      )
+    }
+    return csv.problem === undefined
+      ? undefined
+      : refused('BAD_REQUEST', { message: `row ${rows.length + 1}: ${csv.problem}` })
+  }
+  return { push: (text) => take(csv.push(text)), end: () => take(csv.end()) }
+}

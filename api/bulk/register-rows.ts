@@ -1,0 +1,152 @@
+// Registers the rows of a bulk, each by itself, as POST /devices would: through the log, many at a time.
+//
+// Q1. Gateways come before the devices that name them as their parent: rows without a parent go first.
+// Q2. Once a row failed because the service could not, the rows that have not begun are not tried.
+
+import { LIMITS } from '../../engine/limits.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import type { BulkRow } from '../../schemas/bulk.ts'
+import type { RegisterDeviceBody } from '../../schemas/device.ts'
+import type { FieldError } from '../../schemas/problem.ts'
+import { REFUSALS } from '../../schemas/refusals.ts'
+import { type Refusal, refused } from '../http/answer.ts'
+import type { Services } from '../http/services.ts'
+import type { Check } from '../http/validation.ts'
+import { unfitParent } from '../routes/device-checks.ts'
+import { firstToken, toRegistration } from '../routes/registration.ts'
+import type { Row } from './read-rows.ts'
+
+interface RegisterOptions {
+  readonly services: Services
+  /** Of a body of POST /devices. */
+  readonly check: Check
+  readonly by: string
+  readonly isDryRun: boolean
+}
+
+type Planned = Extract<ReturnType<typeof toRegistration>, { kind: 'registration' }>
+
+export async function registerRows(
+  rows: readonly Row[],
+  options: RegisterOptions,
+): Promise<readonly BulkRow[]> {
+  const results: BulkRow[] = []
+  const planned: (readonly [index: number, Planned])[] = []
+  const seen = new Map<string, number>()
+  for (const [index, row] of rows.entries()) {
+    const plan = planOf(row, options, seen)
+    results[index] =
+      plan.kind === 'refused'
+        ? failed(row, plan)
+        : { row: row.row, device_id: plan.deviceId, status: 'valid' }
+    if (plan.kind === 'registration') planned.push([index, plan])
+  }
+  if (options.isDryRun) {
+    checkParents(planned, results, options)
+    return results
+  }
+  let isDown = false
+  const register = async ([index, plan]: (typeof planned)[number]) => {
+    const row = index + 1
+    try {
+      results[index] = isDown ? failed({ row }, UNTRIED, plan) : await registerOne(row, plan, options)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      isDown = true
+      results[index] = failed({ row }, UNKNOWN, plan)
+    }
+  }
+  const isChild = ([, { request }]: (typeof planned)[number]) => request.parentId !== undefined
+  await eachOf(
+    planned.filter((each) => !isChild(each)),
+    register,
+  )
+  await eachOf(planned.filter(isChild), register)
+  return results
+}
+
+/** A parent may be a gateway of the same rows. */
+function checkParents(
+  planned: readonly (readonly [index: number, Planned])[],
+  results: BulkRow[],
+  options: RegisterOptions,
+): void {
+  const gateways = planned.filter(([, { request }]) => request.type === 'gateway')
+  const ids = new Set<string | undefined>(gateways.map(([, { deviceId }]) => deviceId))
+  for (const [index, plan] of planned) {
+    const unfit = ids.has(plan.request.parentId) ? undefined : unfitParentOf(plan, options)
+    if (unfit !== undefined) results[index] = failed({ row: index + 1 }, unfit, plan)
+  }
+}
+
+const UNTRIED = refused('DEPENDENCY_UNAVAILABLE', {
+  message: 'not tried: the service could not; send it again',
+})
+const UNKNOWN = refused('DEPENDENCY_UNAVAILABLE', {
+  message: 'nothing is known to have happened; send it again',
+})
+
+/** What the row asks for, or why it cannot be. */
+function planOf(
+  row: Row,
+  { services, check }: RegisterOptions,
+  seen: Map<string, number>,
+): Planned | Refusal {
+  if (row.kind === 'unread') return row.refusal
+  const { body } = row
+  // Rows of 64 KiB have few mistakes worth telling all.
+  const unfit = check(body, 0)
+  if (unfit !== undefined) return unfit
+  // An export says what has been retired: it stays so.
+  if ('status' in body && body.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED')
+  // Just checked.
+  const plan = toRegistration(services, body as RegisterDeviceBody)
+  if (plan.kind === 'refused') return plan
+  const before = seen.get(plan.deviceId)
+  if (before !== undefined)
+    return refused('ALREADY_EXISTS', { message: `row ${before} has the same device_id` })
+  seen.set(plan.deviceId, row.row)
+  return services.engine.store.summary(plan.deviceId) === undefined ? plan : refused('ALREADY_EXISTS')
+}
+
+async function registerOne(row: number, plan: Planned, { services, by }: RegisterOptions): Promise<BulkRow> {
+  const unfit = unfitParentOf(plan, { services })
+  if (unfit !== undefined) return failed({ row }, unfit, plan)
+  const submitted = await services.engine.submit(plan.deviceId, plan.request, by)
+  if (submitted.kind === 'refused') return failed({ row }, submitted, plan)
+  const token = await firstToken(services, submitted.view.device)
+  return { row, device_id: plan.deviceId, status: 'created', access_token: token }
+}
+
+function unfitParentOf(
+  { deviceId, request }: Planned,
+  { services }: Pick<RegisterOptions, 'services'>,
+): Refusal | undefined {
+  return unfitParent(services.engine.store, deviceId, request.parentId)
+}
+
+function failed({ row, ...rest }: { row: number; body?: object }, refusal: Refusal, plan?: Planned): BulkRow {
+  const { code, detail } = refusal
+  const { message = REFUSALS[code].title, errors } = detail
+  const named = rest.body !== undefined && 'device_id' in rest.body ? rest.body.device_id : null
+  return {
+    row,
+    device_id:
+      plan?.deviceId ?? (typeof named === 'string' ? named.slice(0, LIMITS.auditTextCharsMax) : null),
+    status: 'failed',
+    error: {
+      code,
+      message: String(message),
+      // As `invalid` and the validation make them.
+      ...(errors === undefined ? {} : { errors: errors as FieldError[] }),
+    },
+  }
+}
+
+async function eachOf<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const queue = items.values()
+  const worker = async () => {
+    for (const item of queue) await work(item)
+  }
+  await Promise.all(Array.from({ length: LIMITS.bulkRegistrationsAtOnceMax }, worker))
+}

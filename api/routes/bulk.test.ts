@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../engine/limits.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import { openHarness } from '../http/rest-harness.ts'
+
+const BULK = 'POST /api/v1/devices/bulk'
+const NDJSON = { 'content-type': 'application/x-ndjson' }
+const CSV = { 'content-type': 'text/csv; charset=utf-8' }
+const HEADER = 'device_id,name,type,description,group,tags,metadata,parent_id'
+
+async function setUp() {
+  const harness = openHarness()
+  const { token, user } = await harness.login('admin')
+  const send = (body: string | Buffer, headers: Record<string, string> = NDJSON, query = '') =>
+    harness.request(`${BULK}${query}`, { token, body, headers })
+  const lines = (...rows: readonly unknown[]) => send(rows.map((row) => JSON.stringify(row)).join('\n'))
+  const csv = (...rows: readonly string[]) => send(rows.join('\r\n'), CSV)
+  const errors = (body: { results: { error?: { code: string; message: string } }[] }) =>
+    body.results.map(({ error }) => error && `${error.code} ${error.message}`)
+  return { ...harness, csv, errors, lines, send, token, user }
+}
+
+describe('lines of JSON', () => {
+  test('are registered as single devices would be, each with its token', async () => {
+    const { engine, lines, tokens } = await setUp()
+    const robot = { device_id: 'r1', name: 'R 1', type: 'mqtt_device', tags: ['a', 'a'], metadata: { n: 1 } }
+    const { status, body, headers } = await lines(robot, { name: 'R 2', type: 'simulator' })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ dry_run: false, total: 2, created: 2, valid: 0, failed: 0 })
+    expect(headers['cache-control']).toBe('no-store')
+    expect([...engine.devices.values()][0]).toMatchObject({ name: 'R 1', tags: ['a'], metadata: { n: 1 } })
+    expect(body.results[1].device_id).toMatch(/^dev_/)
+    expect(await tokens.verifyDevice(body.results[0].access_token)).toMatchObject({
+      kind: 'valid',
+      claims: { deviceId: 'r1' },
+    })
+  })
+
+  test('fail one by one, with what is wrong', async () => {
+    const { device, engine, errors, send } = await setUp()
+    await device('taken')
+    const rows = [
+      '{"device_id":"ok","name":"x","type":"simulator"}',
+      '',
+      '{"name":"x","type":"nonsense"}',
+      '{"device_id":"a/b","name":"","type":"simulator"}',
+      '[]',
+      '{"name"',
+      '{"device_id":"taken","name":"x","type":"simulator"}',
+      '{"device_id":"ok","name":"x","type":"simulator"}',
+      '{"device_id":"old","name":"x","type":"simulator","status":"decommissioned"}',
+      '{"name":"x","type":"simulator","metadata":{"__proto__":{"x":1}}}',
+      `{"name":"x","type":"simulator","metadata":${'['.repeat(99)}${']'.repeat(99)}}`,
+      `{"name":"x","type":"simulator","metadata":{"x":"${'x'.repeat(40_000)}"}}`,
+    ]
+    const { body } = await send(rows.join('\r\n'))
+    expect(errors(body).map((error) => error?.split(' ')[0])).toEqual([
+      undefined,
+      'VALIDATION_FAILED',
+      'VALIDATION_FAILED',
+      'BAD_REQUEST',
+      'BAD_REQUEST',
+      'ALREADY_EXISTS',
+      'ALREADY_EXISTS',
+      'DEVICE_DECOMMISSIONED',
+      'BAD_REQUEST',
+      'BAD_REQUEST',
+      'PAYLOAD_TOO_LARGE',
+    ])
+    expect(body).toMatchObject({ total: 11, created: 1, failed: 10 })
+    expect(body.results.map(({ row }: { row: number }) => row)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+    expect(body.results[2].error.errors.map(({ path }: { path: string }) => path)).toContain('/device_id')
+    expect(errors(body)[6]).toContain('row 1 has the same device_id')
+    expect([...engine.devices.keys()]).toEqual(['taken', 'ok'])
+  })
+
+  test('are only checked when asked so', async () => {
+    const { device, engine, send } = await setUp()
+    await device('taken')
+    const body =
+      '{"device_id":"new","name":"x","type":"simulator"}\n{"device_id":"taken","name":"x","type":"simulator"}'
+    const answered = await send(body, NDJSON, '?dry_run=true')
+    expect(answered.body).toMatchObject({ dry_run: true, total: 2, created: 0, valid: 1, failed: 1 })
+    expect(answered.text).not.toContain('access_token')
+    expect(engine.devices.size).toBe(1)
+    expect(engine.recorded.at(-1)).toMatchObject({ action: 'bulkRegisterDevices', detail: { valid: 1 } })
+  })
+
+  test('go on after a mark of their byte order, and with characters cut anywhere', async () => {
+    const { engine, send } = await setUp()
+    const bytes = Buffer.from('\ufeff{"device_id":"a","name":"é漢🙂","type":"simulator"}\n')
+    expect((await send(bytes)).body.created).toBe(1)
+    expect([...engine.devices.values()][0]?.name).toBe('é漢🙂')
+  })
+})
+
+describe('CSV', () => {
+  test('has a device per row, tags between semicolons, and metadata as JSON or by name', async () => {
+    const { csv, engine } = await setUp()
+    const { body } = await csv(
+      'name,type,device_id,tags,metadata,metadata.site.hall,metadata.serial',
+      '"Picker, 7",simulator,p7,"floor;a\\;b ; ","{""n"":1}",B,007',
+      "'=1+1,simulator,p8,,,,",
+    )
+    expect(body).toMatchObject({ created: 2, failed: 0 })
+    expect([...engine.devices.values()]).toMatchObject([
+      {
+        id: 'p7',
+        name: 'Picker, 7',
+        tags: ['floor', 'a;b'],
+        metadata: { n: 1, site: { hall: 'B' }, serial: '007' },
+      },
+      { id: 'p8', name: '=1+1', tags: [], metadata: {}, group: undefined },
+    ])
+  })
+
+  test.each([
+    [
+      ['device_id,name,typ,colour'],
+      'typ is not known; colour is not known; type is required; known are device_id',
+    ],
+    [['name,type,name'], 'name is there twice'],
+    [['name,type,metadata.__proto__.x'], 'metadata.__proto__.x is not known'],
+  ])('with columns %j is refused as a whole, and they are named', async (rows, why) => {
+    const { csv, engine } = await setUp()
+    const { status, body } = await csv(...rows, 'x,simulator,x')
+    expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED'])
+    expect(body.detail).toContain(why)
+    expect(engine.devices.size).toBe(0)
+  })
+
+  test('fails row by row', async () => {
+    const { csv, errors } = await setUp()
+    const { body } = await csv(
+      'name,type,metadata,metadata.a',
+      'x,simulator',
+      'x,simulator,[1],',
+      'x,simulator,"{""a"":1}",2',
+      'x,simulator,,',
+    )
+    expect(errors(body)).toEqual([
+      'VALIDATION_FAILED there are 2 fields for 4 columns',
+      'VALIDATION_FAILED /metadata: must be a JSON object',
+      'VALIDATION_FAILED /metadata/a: is there twice',
+      undefined,
+    ])
+  })
+
+  test('that is broken in itself registers nothing', async () => {
+    const { csv, engine } = await setUp()
+    const { status, body } = await csv(HEADER, 'r,x,simulator,,,,,', '"r')
+    expect([status, body.detail]).toEqual([400, 'row 2: a quoted field does not end'])
+    expect(engine.devices.size).toBe(0)
+  })
+})
+
+describe('a body as a whole', () => {
+  const row = '{"name":"x","type":"simulator"}\n'
+  test.each([
+    ['nothing', '', NDJSON, 422],
+    ['a header alone', HEADER, CSV, 422],
+    ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), NDJSON, 400],
+    ['JSON', row, { 'content-type': 'application/json' }, 415],
+    ['too many rows', row.repeat(LIMITS.bulkRowsMax + 1), NDJSON, 413],
+    ['too long a line', `"${'x'.repeat(LIMITS.bulkRowCharsMax)}`, NDJSON, 413],
+    ['too many bytes', Buffer.alloc(LIMITS.bulkBytesMax + 1, '\n'), NDJSON, 413],
+  ])('of %s is refused', async (_, body, headers, status) => {
+    const { engine, send } = await setUp()
+    expect((await send(body, headers)).status).toBe(status)
+    expect(engine.devices.size).toBe(0)
+  })
+
+  test('may have as many devices as is promised', async () => {
+    const { send } = await setUp()
+    const { body } = await send(row.repeat(LIMITS.bulkRowsMax), NDJSON, '?dry_run=true')
+    expect(body).toMatchObject({ total: LIMITS.bulkRowsMax, valid: LIMITS.bulkRowsMax })
+  })
+})
+
+test('after a failure of the service the rest is not tried, and says so', async () => {
+  const { engine, errors, lines } = await setUp()
+  const submit = engine.submit.bind(engine)
+  let tried = 0
+  engine.submit = (...args) => {
+    tried++
+    if (tried === 3) throw new Fault('LOG_UNAVAILABLE', { retryable: true })
+    return submit(...args)
+  }
+  const rows = Array.from({ length: 500 }, (_, i) => ({ device_id: `d${i}`, name: 'x', type: 'simulator' }))
+  const { status, body } = await lines(...rows)
+  expect(status).toBe(200)
+  expect(tried).toBeLessThanOrEqual(LIMITS.bulkRegistrationsAtOnceMax + 3)
+  expect(body.created + body.failed).toBe(500)
+  expect(body.created).toBe(engine.devices.size)
+  expect(new Set(errors(body).filter(Boolean)).size).toBe(2)
+})
+
+test('a device is registered after the gateway it names, wherever that stands', async () => {
+  const { engine, lines } = await setUp()
+  await lines(
+    { device_id: 'child', name: 'x', type: 'simulator', parent_id: 'gw' },
+    { device_id: 'gw', name: 'x', type: 'gateway' },
+  )
+  expect([...engine.devices.keys()]).toEqual(['gw', 'child'])
+})
+
+test('a parent must be a gateway, there or in the same rows, also when only checked', async () => {
+  const { device, errors, send } = await setUp()
+  await device('plain')
+  const rows = [
+    { name: 'x', type: 'simulator', parent_id: 'plain' },
+    { name: 'x', type: 'simulator', parent_id: 'nobody' },
+    { name: 'x', type: 'simulator', parent_id: 'gw' },
+    { device_id: 'gw', name: 'x', type: 'gateway' },
+  ]
+  const body = rows.map((row) => JSON.stringify(row)).join('\n')
+  for (const query of ['?dry_run=true', ''])
+    expect(errors((await send(body, NDJSON, query)).body)).toEqual([
+      'VALIDATION_FAILED /parent_id: must be a gateway in service; plain is of type mqtt_device',
+      'VALIDATION_FAILED /parent_id: must be a gateway in service; nobody is not registered',
+      undefined,
+      undefined,
+    ])
+})
+
+test('each device has an entry in the audit, and so has the call', async () => {
+  const { engine, lines, user } = await setUp()
+  await lines({ device_id: 'a', name: 'x', type: 'simulator' }, { name: 'x' })
+  const actor = { type: 'user', id: user.id, name: user.email }
+  expect(engine.recorded).toMatchObject([
+    { actor, action: 'bulkRegisterDevices', target: 'devices/a', deviceId: 'a', detail: { row: 1 } },
+    { actor, target: 'devices/bulk', detail: { dry_run: false, total: 2, created: 1, failed: 1 } },
+  ])
+})
+
+test('two may be under way, a third is asked to wait', async () => {
+  const { engine, lines } = await setUp()
+  const submit = engine.submit.bind(engine)
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  engine.submit = async (...args) => {
+    await gate
+    return submit(...args)
+  }
+  const device = (id: string) => ({ device_id: id, name: 'x', type: 'simulator' })
+  const first = lines(device('a'))
+  const second = lines(device('b'))
+  const third = await lines(device('c'))
+  expect([third.status, third.headers['retry-after']]).toEqual([429, '2'])
+  open()
+  expect([(await first).body.created, (await second).body.created]).toEqual([1, 1])
+  expect((await lines(device('c'))).body.created).toBe(1)
+})

@@ -1,0 +1,47 @@
+// What a registration asks of the engine, from the body of POST /devices or from a row of a bulk.
+import type { DeviceRequest } from '../../engine/domain/device/events.ts'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import type { RegisterDeviceBody } from '../../schemas/device.ts'
+import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import { type Refusal, refused } from '../http/answer.ts'
+import type { Services } from '../http/services.ts'
+import { unfitMetadata, unique, unknownType } from './device-checks.ts'
+
+interface Registration {
+  readonly kind: 'registration'
+  readonly deviceId: DeviceId
+  readonly request: Extract<DeviceRequest, { kind: 'register' }>
+}
+
+export function toRegistration(
+  services: Pick<Services, 'deviceTypes' | 'ids'>,
+  body: RegisterDeviceBody,
+): Registration | Refusal {
+  if (!services.deviceTypes.names.includes(body.type)) return unknownType(services, 'body')
+  const unfit = unfitMetadata(body.metadata)
+  if (unfit !== undefined) return unfit
+  const deviceId = parseDeviceId(body.device_id ?? services.ids.next('dev_'))
+  if (deviceId === undefined) return refused('VALIDATION_FAILED')
+  const request = {
+    kind: 'register',
+    name: body.name,
+    type: body.type,
+    description: body.description ?? undefined,
+    group: body.group ?? undefined,
+    tags: unique(body.tags) ?? undefined,
+    metadata: body.metadata ?? undefined,
+    parentId: body.parent_id ?? undefined,
+  } as const
+  return { kind: 'registration', deviceId, request }
+}
+
+/** The MQTT password a device is registered with. */
+export async function firstToken(
+  { tokens }: Pick<Services, 'tokens'>,
+  { id, tokensValidFrom }: Pick<DeviceRecord, 'id' | 'tokensValidFrom'>,
+): Promise<string> {
+  const ttlHours = BODY_LIMITS.deviceTokenHoursMax
+  const { token } = await tokens.issueDevice({ deviceId: id, validFrom: tokensValidFrom, ttlHours })
+  return token
+}

@@ -1,0 +1,72 @@
+// Bodies of POST /devices/bulk and GET /devices/export: devices as lines of JSON, or as rows of CSV.
+import { type Static, Type } from 'typebox'
+import { BODY_LIMITS } from './body-limits.ts'
+import { choice, orNull } from './json-schema.ts'
+
+export const BULK_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
+
+/** Columns of CSV; beside them `metadata.<name>` for a text of its own. */
+export const DEVICE_COLUMNS = [
+  'device_id',
+  'name',
+  'type',
+  'description',
+  'group',
+  'tags',
+  'metadata',
+  'parent_id',
+] as const
+/** What an export shows beside them. A registration leaves it out. */
+export const REPORT_COLUMNS = ['status', 'firmware_version', 'created_at', 'updated_at'] as const
+
+export const BulkQuery = Type.Object(
+  { dry_run: Type.Optional(Type.Boolean({ description: 'Check everything, register nothing' })) },
+  { additionalProperties: false },
+)
+
+/** Read by its handler as it arrives. */
+export const BulkBody = Type.Unsafe<AsyncIterable<Uint8Array>>({
+  type: 'string',
+  description: `One device per line, or a header of columns (${DEVICE_COLUMNS.join(', ')}, metadata.<name>) and a row per device; tags with ; between them. At most ${BODY_LIMITS.bulkRowsMax} devices.`,
+  examples: ['{"device_id":"robot-7","name":"Picker 7","type":"mqtt_device"}\n'],
+})
+
+const Count = Type.Integer({ minimum: 0 })
+
+const BulkRow = Type.Object(
+  {
+    row: Type.Integer({ minimum: 1, description: 'Counted from 1; a header and empty lines do not count' }),
+    device_id: orNull(Type.String()),
+    status: choice(['created', 'valid', 'failed']),
+    error: Type.Optional(
+      Type.Object(
+        {
+          code: Type.String(),
+          message: Type.String(),
+          errors: Type.Optional(
+            Type.Array(Type.Object({ path: Type.String(), code: Type.String(), message: Type.String() })),
+          ),
+        },
+        { title: 'BulkRowError' },
+      ),
+    ),
+    access_token: Type.Optional(
+      Type.String({ description: 'The MQTT password of the device; shown only here' }),
+    ),
+  },
+  { title: 'BulkRow' },
+)
+export type BulkRow = Static<typeof BulkRow>
+
+export const BulkResult = Type.Object(
+  {
+    dry_run: Type.Boolean(),
+    total: Count,
+    created: Count,
+    valid: Count,
+    failed: Count,
+    results: Type.Array(BulkRow),
+  },
+  { title: 'BulkResult', description: 'Each row by itself: some may be created and others not.' },
+)
+export type BulkResult = Static<typeof BulkResult>
