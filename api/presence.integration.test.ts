@@ -73,24 +73,60 @@ test('a connection makes a device online, and its last will makes it offline at 
   await again.endAsync()
 })
 
-test('fifty takeovers in a row show no false offline', async () => {
-  const token = await registerDevice(admin, 'p2')
-  const clients: MqttClient[] = []
-  for (let round = 0; round < 50; round++) {
-    const client = await connectDevice(service, 'p2', token, will('p2'))
-    const earlier = clients.at(-1)
-    clients.push(client)
-    if (earlier?.connected) await closedOf(earlier)
-    if (round % 10 === 9) await publish(client, 'p2', { round })
+/** Connects as the same device again and again, each time while the one before is still connected. */
+async function takeOver(id: string, times: number): Promise<void> {
+  const token = await registerDevice(admin, id)
+  const clients = [await connectDevice(service, id, token, will(id))]
+  for (let round = 1; round <= times; round++) {
+    const [earlier] = clients.slice(-1)
+    const closed = earlier?.connected === true ? closedOf(earlier) : undefined
+    expect(closed, `${id} is connected before takeover ${round}`).toBeDefined()
+    clients.push(await connectDevice(service, id, token, will(id)))
+    await closed
+    if (round % 10 === 9) await publish(last(clients), id, { round })
   }
-  const last = clients.at(-1)
-  expect(last?.connected).toBe(true)
-  expect(clients.filter(({ connected }) => connected)).toHaveLength(1)
-  expect(statuses('p2')).toEqual(['online'])
-  expect(await admin.get('/devices/p2')).toMatchObject({
+  expect(clients.filter(({ connected }) => connected)).toEqual([last(clients)])
+  expect(await admin.get(`/devices/${id}`)).toMatchObject({
     body: { status: 'online', connectivity: { connected: true } },
   })
-  await last?.endAsync()
+  await last(clients).endAsync()
+}
+
+function last(clients: readonly MqttClient[]): MqttClient {
+  const client = clients.at(-1)
+  if (client === undefined) throw new Error('there is a client')
+  return client
+}
+
+test('a thousand takeovers show no false offline, live or in the timeline', async () => {
+  const ids = Array.from({ length: 10 }, (_, i) => `taken-${i}`)
+  await Promise.all(ids.map((id) => takeOver(id, 100)))
+  for (const id of ids) {
+    expect(statuses(id), id).toEqual(['online'])
+    const moves = await until('the timeline', async () => {
+      const { body } = await admin.get(`/devices/${id}/events?kind=status&limit=200`)
+      const data = Array.isArray(body['data']) ? body['data'] : []
+      const all = data.map(({ data: { to } }) => String(to))
+      return all.includes('online') && all
+    })
+    expect(moves, id).not.toContain('offline')
+  }
+}, 60_000)
+
+test('a crowd that falls silent is offline, nobody before their own deadline', async () => {
+  const ids = Array.from({ length: 100 }, (_, i) => `hush-${i}`)
+  const clients = await Promise.all(
+    ids.map(async (id) => connectDevice(service, id, await registerDevice(admin, id))),
+  )
+  await Promise.all(clients.map((client, i) => publish(client, `hush-${i}`, { last: i })))
+  await until('all offline', () => ids.every((id) => statuses(id).at(-1) === 'offline'))
+  const early = watcher.frames.filter(({ event, device_id, ts, data }) => {
+    if (event !== 'device.status' || !device_id?.startsWith('hush-')) return false
+    const { status, last_seen_at: seenAt } = Object(data)
+    return status === 'offline' && Date.parse(String(ts)) - Date.parse(String(seenAt)) < TIMEOUT_MS
+  })
+  expect(early).toEqual([])
+  await Promise.all(clients.map((client) => client.endAsync()))
 })
 
 test('silence makes a device offline when its time is up, not before, whatever its keep-alive says', async () => {

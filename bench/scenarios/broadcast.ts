@@ -116,7 +116,7 @@ function addOthers(
       unit: 'ms',
       note:
         `p50 ${toDigits(p50 / 1000)}, max ${toDigits(max / 1000)} ms of ${toDigits(count)}, ${how}; ` +
-        `p99 before the broadcast ${toDigits(before.p99 / 1000)} ms`,
+        `p99 before the broadcast ${toDigits(before.p99 / 1000)} ms, so ${toDigits(p99 / before.p99)} times that`,
     })
   add('PUBACK p99 of others', calm.puback, felt.puback, `${MESSAGES_PER_SEC} messages/s of ${OTHERS} devices`)
   add('REST p99 of others', calm.rest, felt.rest, `${READS_PER_SEC} GET /devices/{id} a second`)

@@ -12,6 +12,8 @@ export interface ServiceOptions {
   readonly durability: Durability
   /** Fixed only where a restart must be found at the same place. */
   readonly mqttPort?: number
+  /** The service's default if left out. */
+  readonly heartbeatTimeoutSec?: number
 }
 
 export interface Service extends Program {
@@ -20,10 +22,10 @@ export interface Service extends Program {
   readonly mqtt: { readonly host: string; readonly port: number }
 }
 
-export async function startService({ dataDir, durability, mqttPort = 0 }: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions): Promise<Service> {
   const program = await startProgram({
     args: [MAIN],
-    env: serviceEnv(dataDir, durability, mqttPort),
+    env: serviceEnv(options),
     readyMs: READY_MS,
   })
   const httpUrl = program.ready.httpUrl.replace(/\/$/, '')
@@ -32,7 +34,8 @@ export async function startService({ dataDir, durability, mqttPort = 0 }: Servic
 }
 
 // The settings of whoever runs the bench must not leak into what is measured.
-function serviceEnv(dataDir: string, durability: Durability, mqttPort: number): NodeJS.ProcessEnv {
+function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
+  const { dataDir, durability, mqttPort = 0, heartbeatTimeoutSec } = options
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
   return {
     ...Object.fromEntries(inherited),
@@ -47,5 +50,8 @@ function serviceEnv(dataDir: string, durability: Durability, mqttPort: number): 
     FLEET_USER_REQUEST_RATE: '1000000',
     FLEET_DEVICE_REQUEST_RATE: '1000000',
     FLEET_ANONYMOUS_REQUEST_RATE: '1000000',
+    ...(heartbeatTimeoutSec === undefined
+      ? {}
+      : { FLEET_HEARTBEAT_TIMEOUT_SEC: String(heartbeatTimeoutSec) }),
   }
 }
