@@ -79,6 +79,7 @@ describe('settings', () => {
       FLEET_RETENTION_DAYS: '30',
       FLEET_AUDIT_RETENTION_DAYS: '500',
       FLEET_SHARDS: '2',
+      FLEET_REFRESH_ROTATION: 'on',
       FLEET_LOG_LEVEL: 'debug',
     }
     expect(settingsOf(environment)).toMatchObject({
@@ -93,6 +94,7 @@ describe('settings', () => {
       retentionDays: 30,
       auditRetentionDays: 500,
       shards: 2,
+      refreshRotation: true,
     })
   })
 
@@ -128,6 +130,14 @@ describe('settings', () => {
     ['FLEET_ADMIN_PASSWORD', '1234567', 'expected 8 to 256 characters'],
     ['FLEET_JWT_SECRET', 'short', 'is too short; expected at least 32 bytes'],
     ['FLEET_JWT_PRIVATE_KEY', 'nonsense', 'expected a PEM private key'],
+    ['FLEET_JWT_PREVIOUS_KEYS', 'short', 'secrets of at least 32 bytes on lines of their own'],
+    ['FLEET_JWT_PREVIOUS_KEYS', `${SECRET}\n`.repeat(9), 'has too many keys; expected at most 8'],
+    [
+      'FLEET_JWT_PREVIOUS_KEYS',
+      '-----BEGIN PUBLIC KEY-----\nAA\n-----END PUBLIC KEY-----',
+      'expected PEM keys',
+    ],
+    ['FLEET_REFRESH_ROTATION', 'yes', 'is "yes"; expected one of on, off'],
     ['FLEET_HEARTBEAT_TIMEOUT_SEC', '0', 'expected a whole number from 1'],
     ['FLEET_USER_REQUEST_RATE', 'fast', 'expected a whole number from 0'],
     ['FLEET_CORS_ORIGINS', 'https://a.example/', 'has "https://a.example/"; expected origins such as'],
@@ -148,6 +158,22 @@ describe('settings', () => {
   test('never repeat a secret', () => {
     expect(lineOf({ FLEET_ADMIN_PASSWORD: 'hunter2' })).not.toContain('hunter2')
     expect(lineOf({ FLEET_JWT_SECRET: 'hunter2' })).not.toContain('hunter2')
+    expect(lineOf({ FLEET_JWT_PREVIOUS_KEYS: 'hunter2' })).not.toContain('hunter2')
+  })
+
+  test('take former keys: PEM blocks and secrets, mixed, on one line or several', () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    const pems = [
+      String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+      String(publicKey.export({ type: 'spki', format: 'pem' })),
+    ].map((pem) => pem.trim())
+    const text = `${SECRET}\n${pems.join('\n')}\n\n  ${'y'.repeat(40)}\n`
+    for (const value of [text, text.replaceAll('\n', '\\n')])
+      expect(settingsOf({ FLEET_JWT_PREVIOUS_KEYS: value }).previousKeys).toEqual([
+        ...pems.map((pem) => ({ kind: 'pem', pem })),
+        { kind: 'secret', secret: SECRET },
+        { kind: 'secret', secret: 'y'.repeat(40) },
+      ])
   })
 
   test('take a private key of a kind that can sign, on one line or several', () => {

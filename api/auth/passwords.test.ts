@@ -1,3 +1,4 @@
+import { verify } from '@node-rs/argon2'
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
 import { UserId } from '../../schemas/ids.ts'
@@ -16,6 +17,24 @@ test('a password is hashed with argon2id at the cost OWASP names, and verifies',
   expect(await passwords.verify('correct horse', hashed)).toBe(true)
   expect(await passwords.verify('wrong horse', hashed)).toBe(false)
   expect(await passwords.verify('correct horse', undefined)).toBe(false)
+})
+
+test('an unknown e-mail costs what a wrong password costs: one verification of the same kind', async () => {
+  const verified: string[] = []
+  const passwords = openPasswords({
+    hash: () => expect.fail('nothing is hashed at a login'),
+    async verify(hashed, password) {
+      verified.push(hashed)
+      return await verify(hashed, password)
+    },
+  })
+  const known = await openPasswords().hash('correct horse')
+  expect(await passwords.verify('wrong horse', known === 'busy' ? '' : known)).toBe(false)
+  expect(await passwords.verify('wrong horse', undefined)).toBe(false)
+  expect(await passwords.verify('', undefined)).toBe(false)
+  const costs = verified.map((hashed) => hashed.split('$').slice(1, 4).join('$'))
+  expect(costs).toEqual(Array(3).fill('argon2id$v=19$m=19456,t=2,p=1'))
+  expect(new Set(verified.map(({ length }) => length)).size).toBe(1)
 })
 
 test('letters composed in another way are the same password', async () => {

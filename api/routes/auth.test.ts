@@ -1,6 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { openKeyRing } from '../auth/key-ring.ts'
 import { type HarnessOptions, NOW, openHarness } from '../http/rest-harness.ts'
 
 const ADA = { email: 'Ada@Example.com', password: 'correct horse', name: 'Ada', role: 'admin' }
@@ -227,6 +229,20 @@ describe('logging out', () => {
     expect([await renew(one), await renew(other)]).toEqual([200, 200])
     await request(`POST ${AUTH}/logout`, { token: one.access_token })
     expect([await renew(one), await renew(other)]).toEqual([401, 401])
+  })
+})
+
+test('the public keys are there for anyone: none while a secret signs', async () => {
+  const { request } = openHarness()
+  const { body, headers } = await request('GET /.well-known/jwks.json')
+  expect([body, headers['cache-control']]).toEqual([{ keys: [] }, 'public, max-age=300'])
+  const pem = String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const noStore = { getFact: () => undefined, putFact: async () => {} }
+  const keys = await openKeyRing({ signing: { kind: 'private_key', pem }, previousKeys: [] }, noStore)
+  const { body: published } = await openHarness({ keys }).request('GET /.well-known/jwks.json')
+  const { x, kid } = published.keys[0]
+  expect(published).toEqual({
+    keys: [{ kty: 'OKP', crv: 'Ed25519', x, use: 'sig', alg: 'EdDSA', kid }],
   })
 })
 

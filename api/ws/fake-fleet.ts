@@ -25,6 +25,8 @@ import { openSockets, type Sockets, type SocketsOptions } from './sockets.ts'
 export const START = Millis(Date.UTC(2026, 0, 1))
 
 export class FakeTime implements Scheduler {
+  /** The longest wait that was asked for: setTimeout takes only 31 bits. */
+  longest = 0
   #now = 0
   #next = 0
   readonly #tasks = new Map<number, { readonly at: number; readonly task: () => void }>()
@@ -34,6 +36,7 @@ export class FakeTime implements Scheduler {
 
   after(ms: number, task: () => void): () => void {
     const id = this.#next++
+    this.longest = Math.max(this.longest, ms)
     this.#tasks.set(id, { at: this.#now + Math.max(0, ms), task })
     return () => this.#tasks.delete(id)
   }

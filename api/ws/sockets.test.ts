@@ -119,6 +119,59 @@ describe('authentication', () => {
   })
 })
 
+describe('a revocation', () => {
+  test('ends the sockets of a caller whose token is void, at once, and no other', async () => {
+    service.fleet.addUser('bob')
+    const [idle, waiting, other] = [
+      await service.login('ada'),
+      await service.login('ada'),
+      await service.login('bob'),
+    ]
+    waiting.send({ type: 'subscribe', id: 's1', channel: 'telemetry' })
+    await waiting.next('subscribed')
+    const ada = service.fleet.addUser('ada', { tokensValidFrom: (START + 1) as typeof START })
+    service.fleet.revocations.tell(ada.id)
+    for (const client of [idle, waiting]) {
+      await client.until(() => client.closed !== undefined)
+      expect(client.closed?.code).toBe(4401)
+    }
+    other.send({ type: 'ping' })
+    await other.next('pong')
+  })
+
+  test('of another login of the same caller leaves a socket alone', async () => {
+    const client = await service.login('ada')
+    const ada = service.fleet.addUser('ada')
+    service.fleet.revocations.tell(ada.id)
+    client.send({ type: 'ping' })
+    await client.next('pong')
+    expect(client.closed).toBeUndefined()
+  })
+})
+
+describe('an API key', () => {
+  test('that never ends says so, and is not announced to end', async () => {
+    const client = await service.dial({ path: '/ws?token=ada:never' })
+    expect(await client.next('auth_ok')).toMatchObject({ expires_at: null })
+    service.fleet.time.pass(400 * 86_400_000)
+    client.send({ type: 'ping' })
+    await client.next('pong')
+    expect(client.frames.map(({ type }) => type)).toEqual(['auth_ok', 'pong'])
+  })
+
+  test('that ends in a year is no timer that fires at once', async () => {
+    const year = 365 * 86_400
+    const client = await service.dial({ path: `/ws?token=ada:${year}` })
+    await client.next('auth_ok')
+    expect(service.fleet.time.longest).toBeLessThan(2 ** 31)
+    service.fleet.time.pass((year - 60) * 1000)
+    expect(await client.next('token_expiring')).toEqual({ type: 'token_expiring', in: 60 })
+    service.fleet.time.pass(60_000)
+    await client.until(() => client.closed !== undefined)
+    expect(client.closed?.code).toBe(4401)
+  })
+})
+
 describe('frames', () => {
   test('that are bad are told what is wrong, and the socket lives on', async () => {
     const client = await service.login('ada')

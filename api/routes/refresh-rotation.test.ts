@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { openHarness } from '../http/rest-harness.ts'
+import type { Logger } from '../logging.ts'
+import { silentLogger } from '../logging.ts'
+
+const AUTH = '/api/v1/auth'
+const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada', role: 'admin' }
+const DAY_MS = 86_400_000
+
+async function openLogin(refreshRotation = true) {
+  const warnings: unknown[] = []
+  const logger: Logger = { ...silentLogger, warn: (fields, message) => warnings.push({ ...fields, message }) }
+  const harness = openHarness({ refreshRotation, logger })
+  const { request } = harness
+  await request(`POST ${AUTH}/register`, { body: ADA })
+  const enter = async () => (await request(`POST ${AUTH}/login`, { body: ADA })).body
+  const renew = async (refresh_token: string) => {
+    const { status, body } = await request(`POST ${AUTH}/refresh`, { body: { refresh_token } })
+    return { status, token: body.refresh_token, access: body.access_token, code: body.code }
+  }
+  const statusWith = async (token: string) => (await request(`GET ${AUTH}/me`, { token })).status
+  return { ...harness, enter, renew, statusWith, warnings, login: await enter() }
+}
+
+test('each renewal gives another refresh token, which goes on', async () => {
+  const { login, renew, clock } = await openLogin()
+  const seen = new Set([login.refresh_token])
+  let token = login.refresh_token
+  for (let i = 1; i <= 5; i++) {
+    clock.at += 3_600_000
+    const renewed = await renew(token)
+    expect(renewed.status).toBe(200)
+    token = renewed.token
+    expect(seen.size).toBe(i)
+    seen.add(token)
+  }
+})
+
+test('twenty renewals at once get the same successor, and so does a repetition within ten seconds', async () => {
+  const { login, renew, statusWith, clock, warnings } = await openLogin()
+  const all = await Promise.all(Array.from({ length: 20 }, () => renew(login.refresh_token)))
+  expect(new Set(all.map(({ token }) => token)).size).toBe(1)
+  clock.at += 10_000
+  const late = await renew(login.refresh_token)
+  expect(late.token).toBe(all[0]?.token)
+  expect(await statusWith(late.access)).toBe(200)
+  expect(warnings).toEqual([])
+})
+
+test('a token that comes back later ends its login, access tokens included, and no other', async () => {
+  const { login, enter, renew, statusWith, clock, warnings } = await openLogin()
+  const other = await enter()
+  const next = await renew(login.refresh_token)
+  clock.at += 10_001
+  expect(await renew(login.refresh_token)).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' })
+  expect((await renew(next.token)).status).toBe(401)
+  expect([await statusWith(login.access_token), await statusWith(next.access)]).toEqual([401, 401])
+  expect([await statusWith(other.access_token), (await renew(other.refresh_token)).status]).toEqual([
+    200, 200,
+  ])
+  expect(warnings).toEqual([
+    {
+      user_id: expect.stringMatching(/^usr_/),
+      login: expect.stringMatching(/^fam_/),
+      message: 'a refresh token came back after its successor: its login is ended',
+    },
+  ])
+  expect(JSON.stringify(warnings)).not.toContain('rt_')
+})
+
+test('a successor lives no longer than its login: thirty days in all, seven idle', async () => {
+  const { login, renew, clock } = await openLogin()
+  let token = login.refresh_token
+  for (let day = 6; day < 30; day += 6) {
+    clock.at += 6 * DAY_MS
+    token = (await renew(token)).token
+  }
+  clock.at += 6 * DAY_MS
+  expect((await renew(token)).code).toBe('TOKEN_EXPIRED')
+})
+
+test('an idle successor ends after seven days', async () => {
+  const { login, renew, clock } = await openLogin()
+  const { token } = await renew(login.refresh_token)
+  clock.at += 7 * DAY_MS
+  expect((await renew(token)).code).toBe('TOKEN_EXPIRED')
+})
+
+test('a logout with any token of a login ends all of it', async () => {
+  const { login, renew, request, statusWith } = await openLogin()
+  const next = await renew(login.refresh_token)
+  const body = { refresh_token: login.refresh_token }
+  await request(`POST ${AUTH}/logout`, { token: next.access, body })
+  expect([(await renew(next.token)).status, await statusWith(next.access)]).toEqual([401, 401])
+})
+
+test('switched off, a refresh token stays the same', async () => {
+  const { login, renew, clock } = await openLogin(false)
+  clock.at += 3_600_000
+  expect((await renew(login.refresh_token)).token).toBe(login.refresh_token)
+  clock.at += 60_000
+  expect((await renew(login.refresh_token)).token).toBe(login.refresh_token)
+})
+
+test('no login outlives a password that changes while it is under way', async () => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const passwords = {
+    hash: async (password: string) => `plain:${password}`,
+    async verify(password: string, hashed: string | undefined) {
+      await held
+      return hashed === `plain:${password}`
+    },
+  }
+  const { request, login } = openHarness({ passwords })
+  const { token } = await login('admin')
+  const { body: ada } = await request(`POST ${AUTH}/register`, { body: ADA })
+  const entering = request(`POST ${AUTH}/login`, { body: ADA })
+  const body = { password: 'battery staple' }
+  expect((await request(`PATCH /api/v1/users/${ada.id}`, { token, body })).status).toBe(200)
+  release()
+  expect((await entering).body.code).toBe('INVALID_CREDENTIALS')
+})
