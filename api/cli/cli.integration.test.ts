@@ -1,10 +1,13 @@
 // The command line against the whole service, both as processes.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connectDevice, publish } from '../service-clients-harness.ts'
 import { type Service, ServiceHarness, until } from '../service-harness.ts'
 import { type CliHarness, openCliHarness, type Ran } from './cli-harness.ts'
+
+/** Each command is a process of its own, and a test has up to ten. */
+vi.setConfig({ testTimeout: 60_000 })
 
 const harness = new ServiceHarness()
 let service: Service
@@ -211,6 +214,34 @@ test('logs and events are read, and followed', async () => {
     (await fleet('events l1 --kind status')).stdout.includes('provisioning → online'),
   )
   await client.endAsync(true)
+})
+
+test('users are registered, narrowed, locked out and deleted', async () => {
+  const line = 'users create --email eve@example.com --name Eve --role operator --password-stdin --json'
+  const made = await cli.run(line.split(' '), { stdin: 'correct horse battery' })
+  const { id } = JSON.parse(made.stdout)
+  expect(await json(`users edit ${id} --groups w/a w/b`)).toMatchObject({ groups: ['w/a', 'w/b'] })
+  expect(await json('users list -q eve')).toEqual([expect.objectContaining({ id, disabled: false })])
+  expect(await json(`users edit ${id} --disable`)).toMatchObject({ disabled: true })
+  expect(await fleet(`users edit ${id}`)).toMatchObject({ code: 2 })
+  expect(await fleet(`users delete ${id} --yes`)).toMatchObject({ code: 0 })
+  expect(await fleet(`users get ${id}`)).toMatchObject({ code: 3 })
+})
+
+test('an API key stands in for a login until it is deleted', async () => {
+  const key = (await json('api-keys create ci --role viewer --groups w/a')) as { id: string; api_key: string }
+  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: key.api_key }
+  const second = openCliHarness()
+  expect(await second.run(['devices', 'list', '--json'], { env })).toMatchObject({ code: 0 })
+  expect(await second.run(['users', 'list'], { env })).toMatchObject({ code: 4 })
+  const kept = ['login', '--url', service.httpUrl, '--api-key-stdin']
+  expect(await second.run(kept, { stdin: key.api_key })).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('as ci (viewer)'),
+  })
+  expect(await fleet(`api-keys delete ${key.id} --yes`)).toMatchObject({ code: 0 })
+  expect(await second.run(['devices', 'list'])).toMatchObject({ code: 4 })
+  await second.close()
 })
 
 test('the audit says who did what', async () => {

@@ -43,6 +43,14 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'what happened to a device',
     load: async () => (await import('./areas/history.ts')).events,
   },
+  users: {
+    summary: 'who may log in, and what they may do',
+    load: async () => (await import('./areas/users.ts')).users,
+  },
+  'api-keys': {
+    summary: 'keys that services present instead of a login',
+    load: async () => (await import('./areas/api-keys.ts')).apiKeys,
+  },
   audit: { summary: 'who did what', load: async () => (await import('./areas/audit.ts')).audit },
   start: { summary: 'run the service here', load: async () => (await import('./areas/start.ts')).start },
   simulate: {
