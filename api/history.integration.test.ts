@@ -73,7 +73,7 @@ test('lines of the log and status moves are there once each, though service and 
     return found !== undefined && found.length >= 2 * ROUNDS && found
   })
   const steps = moves.map(({ data }) => data as Row)
-  for (const [i, { from }] of steps.entries()) expect(from).toBe(steps[i - 1]?.['to'] ?? 'provisioning')
+  for (const [i, { from }] of steps.entries()) expect(from).toBe(steps[i - 1]?.['to'] ?? null)
   expect(steps.at(-1)).toMatchObject({ from: 'offline', to: 'online' })
   await client.endAsync(true)
 })
