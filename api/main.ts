@@ -49,7 +49,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   for (const warning of read.warnings)
     logger.warn({ path: settings.deviceTypesPath, warning }, 'the device-type file says more than is known')
   const build = buildFacts()
-  const { ports, openRest, release } = await openProfile(settings, logger)
+  const { ports, answers, openRest, release } = await openProfile(settings, logger)
   const tokens = openTokens({ keys: await openKeyRing(settings, ports.store), clock: systemClock })
   const engine = await createEngine(
     ports,
@@ -69,6 +69,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   const metrics = watchService(engine)
   const http = await openHttp({
     engine,
+    answers,
     settings,
     tokens,
     passwords,

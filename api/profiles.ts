@@ -1,5 +1,6 @@
 // A profile is a named choice of adapters; only here are they chosen (R13).
 
+import { ANSWER_TABLES, openLmdbAnswers } from '../engine/adapters/answers/lmdb.ts'
 import { EmbeddedBroker } from '../engine/adapters/broker/embedded.ts'
 import { openDataDir } from '../engine/adapters/data-dir.ts'
 import { LmdbEnv } from '../engine/adapters/lmdb-env.ts'
@@ -10,6 +11,7 @@ import { openEmbeddedTelemetry } from '../engine/adapters/telemetry/embedded.ts'
 import { openLmdbUsers, USER_TABLES } from '../engine/adapters/users/lmdb.ts'
 import type { Ports } from '../engine/index.ts'
 import { partitionOf } from '../engine/index.ts'
+import type { KeptAnswers } from '../engine/ports/answers.ts'
 import { Fault } from '../engine/ports/fault.ts'
 import { systemClock } from './clock.ts'
 import type { Logger } from './logging.ts'
@@ -17,6 +19,7 @@ import type { Settings } from './settings.ts'
 
 export interface OpenProfile {
   readonly ports: Ports
+  readonly answers: KeptAnswers
   /** Opens what devices need not wait for, once they are let in; resolves when all of it answers. */
   openRest(): Promise<void>
   /** After the engine is closed: what is left to let go of. */
@@ -36,7 +39,11 @@ async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenPro
   const dir = await openDataDir(settings.dataDir)
   const { durability, host, mqttPort: port, devicePublishRate: publishRateMax } = settings
   // Always fsynced: a power cut must not tear the file that holds users and devices, however fast the log is.
-  const env = new LmdbEnv({ path: dir.store, durability: 'power', tables: [...STORE_TABLES, ...USER_TABLES] })
+  const env = new LmdbEnv({
+    path: dir.store,
+    durability: 'power',
+    tables: [...STORE_TABLES, ...USER_TABLES, ...ANSWER_TABLES],
+  })
   const store = openLmdbStore(env, { partitionOf })
   const users = openLmdbUsers(env)
   const applied = store.applied()
@@ -50,6 +57,7 @@ async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenPro
   const broker = new EmbeddedBroker({ host, port, clock: systemClock, publishRateMax })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
+    answers: openLmdbAnswers(env),
     openRest: () => telemetry.begin(),
     release: () => dir.release(),
   }

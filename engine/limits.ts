@@ -156,8 +156,8 @@ export const LIMITS = {
   commandsKeptMax: 16,
   commandsLateMax: 128,
   commandLateMs: 86_400_000,
-  /** For so long a repeated idempotency key finds its command, if the record still holds it. */
-  commandKeptMs: 86_400_000,
+  /** For so long a repeated idempotency key finds what it did. */
+  idempotencyKeyMs: 86_400_000,
   commandAttemptsMax: 5,
   /** Without its PUBACK after this long, a command is sent again. */
   commandRetryMs: 10_000,
@@ -255,6 +255,10 @@ export const LIMITS = {
   retryAfterSec: 2,
   /** Callers whose rate is kept in mind. */
   rateKeysMax: 100_000,
+  /** Answers to requests with an idempotency key; beyond, such a key is not taken. */
+  keptAnswersMax: 100_000,
+  keptAnswersBytesMax: 256 * MIB,
+  keptAnswersRetrySec: 600,
   validationErrorsMax: 20,
   /** Bodies above this are told their first mistake only. */
   explainBytesMax: 16 * KIB,

@@ -42,6 +42,9 @@ export interface Operation {
   readonly isAudited?: boolean
   /** The body goes to the handler as it arrives, unchecked and without the usual bound. */
   readonly streamsBody?: boolean
+  /** An `Idempotency-Key` makes sending it again safe for a day: it is answered as the first time (`once`), or with what
+   *  has become of it (`live`). Not for public operations: a key is a user's. */
+  readonly repeats?: 'once' | 'live'
   /** A body may be left out. */
   readonly bodyOptional?: boolean
   /** By status. */

@@ -16,7 +16,7 @@ import type { RefusalCode } from '../../schemas/refusals.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
-import { type Answer, refused } from './answer.ts'
+import { type Answer, type Refusal, refused } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { type Cors, createCors } from './cors.ts'
 import { admit, authenticate } from './gate.ts'
@@ -208,7 +208,7 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
         query(request.query, 0) ??
         (mayLackBody && request.body === undefined ? undefined : body(request.body, bytes))
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
-      const result = await route.handle(toCall(request, services))
+      const result = await run(route, request, services)
       if (result.kind === 'refused') return sendProblem(request, reply, result)
       request.noted = result.noted
       if (result.by !== undefined) request.caller = services.engine.users.get(result.by)
@@ -220,13 +220,28 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
 const isThere: Check = (body) =>
   body === undefined ? refused('VALIDATION_FAILED', { message: 'a body is required' }) : undefined
 
-function toCall(request: FastifyRequest, services: Services): Call<unknown, unknown, unknown, unknown> {
+async function run(route: Route, request: FastifyRequest, services: Services): Promise<Answer | Refusal> {
+  const call = toCall(request, services)
+  const { user } = call
+  if (route.repeats === undefined || user === undefined) return await route.handle(call)
+  const key = services.repeats.keyOf({ ...call, user, method: request.method })
+  if (key === undefined) return await route.handle(call)
+  if ('kind' in key) return key
+  const handle = async () => await route.handle({ ...call, repeatKey: key })
+  return route.repeats === 'live' ? await handle() : await services.repeats.once(key, handle)
+}
+
+function toCall(
+  request: FastifyRequest,
+  services: Services,
+): Call<unknown, unknown, unknown, Caller | undefined> {
   return {
     params: request.params,
     query: request.query,
     body: request.body,
     user: request.caller,
     requestId: request.id,
+    repeatKey: undefined,
     ip: request.ip,
     url: request.url,
     header: (name) => headerOf(request.headers[name]),

@@ -1,7 +1,9 @@
 // The server on a real socket.
+
 import { createSecretKey } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { MemoryAnswers } from '../../engine/adapters/answers/memory.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
 import { silentLogger } from '../logging.ts'
@@ -20,6 +22,7 @@ async function start(httpPort = 0) {
   const key = createSecretKey(Buffer.from(SECRET))
   const http = await openHttp({
     engine,
+    answers: new MemoryAnswers(),
     clock,
     tokens: openTokens({
       keys: { signing: { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined }, previous: [] },

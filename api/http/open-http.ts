@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
+import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
@@ -20,6 +21,7 @@ import type { Phase } from '../routes/operations.ts'
 import { toRoutes } from '../routes/routes.ts'
 import type { Settings } from '../settings.ts'
 import { buildApp, type RequestDone } from './app.ts'
+import { createRepeats } from './repeats.ts'
 import type { Services } from './services.ts'
 
 export interface HttpOptions {
@@ -35,6 +37,7 @@ export interface HttpOptions {
     | 'corsOrigins'
     | 'trustedProxies'
   >
+  readonly answers: KeptAnswers
   readonly tokens: Tokens
   readonly passwords: Passwords
   readonly logger: Logger
@@ -81,6 +84,7 @@ export function createHttp(options: HttpOptions) {
     apiKeys,
     authenticate,
     tokens,
+    repeats: createRepeats({ answers: options.answers, clock }),
     tickets,
     ids,
     clock,

@@ -1,5 +1,6 @@
 // The OpenAPI document, written from the same data that the server routes and validates by.
 import type { TSchema } from 'typebox'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { API, type Operation } from '../../schemas/operation.ts'
 import { Problem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
@@ -38,6 +39,8 @@ export function refusalsOf(route: Operation): readonly RefusalCode[] {
     codes.add('UNAUTHENTICATED').add('TOKEN_EXPIRED').add('DEPENDENCY_UNAVAILABLE')
     if (route.access.length < 3) codes.add('FORBIDDEN')
   }
+  if (route.repeats !== undefined)
+    codes.add('BAD_REQUEST').add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_USE')
   if (route.scope === 'device') codes.add('NOT_FOUND')
   codes.add('RATE_LIMIT_EXCEEDED')
   // Parameters that are not known; probes are lenient.
@@ -58,6 +61,7 @@ function toOperation(route: Operation, components: Map<string, JsonSchema>): Rec
   const parameters = [
     ...toParameters(route.params, 'path', components),
     ...toParameters(route.query, 'query', components),
+    ...(route.repeats !== undefined ? [IDEMPOTENCY_KEY] : []),
   ]
   const roles = route.access === 'public' ? undefined : route.access
   return {
@@ -70,6 +74,15 @@ function toOperation(route: Operation, components: Map<string, JsonSchema>): Rec
     ...(route.body === undefined ? {} : { requestBody: toRequestBody(route, route.body, components) }),
     responses: { ...toReplies(route, components), ...toRefusals(route, components) },
   }
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Makes sending the request again safe for 24 hours: the same key, body and user get the same answer. Use a random one, such as a UUID.',
+  schema: { type: 'string', minLength: 1, maxLength: BODY_LIMITS.idempotencyKeyCharsMax },
 }
 
 function toRequestBody(

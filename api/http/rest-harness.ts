@@ -1,9 +1,12 @@
 // The REST layer on a fake engine, for tests. Every answer is checked against what its route declares.
+
 import { createSecretKey } from 'node:crypto'
 import { Ajv } from 'ajv'
 import type { TSchema } from 'typebox'
 import { expect } from 'vitest'
+import { MemoryAnswers } from '../../engine/adapters/answers/memory.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import { Problem } from '../../schemas/problem.ts'
@@ -40,6 +43,7 @@ export interface HarnessOptions {
   /** No limits if left out: tests ask often, and their clock stands still. */
   readonly requestRates?: Partial<RequestRates>
   readonly corsOrigins?: readonly string[]
+  readonly answers?: KeptAnswers
   readonly trustedProxies?: readonly string[]
 }
 
@@ -65,8 +69,10 @@ export function openHarness(options: HarnessOptions = {}) {
   const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
   const tokens = openTokens({ keys: options.keys ?? { signing, previous: [] }, clock })
   const done: RequestDone[] = []
+  const answers = options.answers ?? new MemoryAnswers()
   const { app, routes, tickets, move } = createHttp({
     engine,
+    answers,
     clock,
     tokens,
     passwords: options.passwords ?? plainPasswords,

@@ -4,6 +4,7 @@ import type { Access, Operation } from '../../schemas/operation.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Answer, Refusal } from './answer.ts'
+import type { RepeatKey } from './repeats.ts'
 
 /** What a handler sees of a request: everything in it is authenticated and validated. */
 export interface Call<Params, Query, Body, User> {
@@ -12,6 +13,8 @@ export interface Call<Params, Query, Body, User> {
   readonly body: Body
   readonly user: User
   readonly requestId: string
+  /** Of an operation that may be repeated, if its caller sent an Idempotency-Key. */
+  readonly repeatKey: RepeatKey | undefined
   readonly ip: string
   /** Path and query as sent. */
   readonly url: string

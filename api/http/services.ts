@@ -8,6 +8,7 @@ import type { Authenticate } from '../auth/authenticate.ts'
 import type { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Ids } from '../ids.ts'
+import type { Repeats } from './repeats.ts'
 
 /** The types a device may have. */
 export interface KnownTypes {
@@ -24,6 +25,7 @@ export interface Services {
   readonly tokens: Tokens
   readonly tickets: Tickets
   readonly ids: Ids
+  readonly repeats: Repeats
   readonly clock: Clock
   readonly heartbeatTimeoutMs: number
   readonly deviceTypes: KnownTypes

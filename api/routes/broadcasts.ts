@@ -1,6 +1,7 @@
 // /commands/$broadcast: one command to every device of a group.
 import type { Broadcast } from '../../engine/domain/command/broadcast.ts'
 import { isEqual } from '../../engine/domain/shadow/json-object.ts'
+import { LIMITS } from '../../engine/limits.ts'
 import type { BroadcastState } from '../../engine/ports/engine.ts'
 import type { BroadcastWishBody } from '../../schemas/command.ts'
 import { BroadcastId, type DeviceId } from '../../schemas/ids.ts'
@@ -10,8 +11,8 @@ import { isInScope, scopeOf } from '../auth/scope.ts'
 import { broadcastBody } from '../bodies/broadcast-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
-import { idOfKey, parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { pageBody, toWindow, type Window } from '../http/paging.ts'
+import { idFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { unfitness, wishRefusal } from './command-checks.ts'
@@ -19,9 +20,7 @@ import { unfitness, wishRefusal } from './command-checks.ts'
 export function broadcastRoutes(services: Services): readonly Route[] {
   const { engine } = services
   return [
-    route(broadcastCommand, ({ body, user, header }) =>
-      broadcast(services, { body, user, keyHeader: header('idempotency-key') }),
-    ),
+    route(broadcastCommand, ({ body, user, repeatKey }) => broadcast(services, { body, user, repeatKey })),
     route(getBroadcast, async ({ params, query, user }) => {
       const call = { id: BroadcastId(params.broadcast_id), user, window: toWindow(query) }
       const state = await visibleState(services, call)
@@ -40,22 +39,18 @@ export function broadcastRoutes(services: Services): readonly Route[] {
 interface BroadcastCall {
   readonly body: BroadcastWishBody
   readonly user: Caller
-  readonly keyHeader: string | undefined
+  readonly repeatKey: RepeatKey | undefined
 }
 
 async function broadcast(
   services: Services,
-  { body, user, keyHeader }: BroadcastCall,
+  { body, user, repeatKey }: BroadcastCall,
 ): Promise<Answer | Refusal> {
-  const { engine, ids, deviceTypes } = services
+  const { engine, ids, deviceTypes, clock } = services
   // Whether a device's type takes it differs from device to device: those that do not are skipped.
   const refusal = wishRefusal(body, undefined) ?? reservedName(body.command)
   if (refusal !== undefined) return refusal
-  const key = parseIdempotencyKey(keyHeader, user.id)
-  if (key.kind === 'unreadable') return key.refusal
-  const id = key.key === undefined ? ids.next('bc_') : idOfKey('bc_', key.key)
-  const outcome = await engine.broadcast({
-    broadcastId: BroadcastId(id),
+  const request = {
     group: body.group,
     command: body.command,
     data: body.data ?? undefined,
@@ -63,15 +58,20 @@ async function broadcast(
     timeoutSec: body.timeout_sec,
     by: user.id,
     within: scopeOf(user),
-    unfit: (type) => unfitness(body, deviceTypes.defined.get(type)),
-  })
+    unfit: (type: string) => unfitness(body, deviceTypes.defined.get(type)),
+  }
+  const send = (id: string) => engine.broadcast({ broadcastId: BroadcastId(id), ...request })
+  const first = await send(idFor(repeatKey, 'bc_', ids))
+  // The key made that id before, longer ago than it is remembered.
+  const isOld = first.kind === 'done' && first.broadcast.createdAt + LIMITS.idempotencyKeyMs <= clock.now()
+  const outcome = isOld ? await send(ids.next('bc_')) : first
   if (outcome.kind === 'refused') return outcome
   if (!isSame(outcome.broadcast, body))
     return refused('IDEMPOTENCY_KEY_REUSED', {
       message: 'this Idempotency-Key came with another broadcast before',
     })
   return answer(202, broadcastBody(outcome.broadcast, undefined), {
-    location: `${broadcastCommand.path}/${id}`,
+    location: `${broadcastCommand.path}/${outcome.broadcast.id}`,
   })
 }
 

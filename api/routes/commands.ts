@@ -1,16 +1,17 @@
 // /commands/{device_id}: requests to one device. Whoever may not send them may not see them either.
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
+import type { Engine } from '../../engine/index.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
-import type { CommandWishBody } from '../../schemas/command.ts'
+import type { CommandBody, CommandWishBody } from '../../schemas/command.ts'
 import { CommandId } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
 import { cancelCommand, getCommand, listCommands, sendCommand } from '../../schemas/operations/commands.ts'
 import type { Caller } from '../auth/caller.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
-import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
+import { REPLAYED, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { readWait } from '../http/wait.ts'
@@ -28,8 +29,8 @@ export function commandRoutes(services: Services): readonly Route[] {
 function collectionRoutes(services: Services): readonly Route[] {
   const { engine } = services
   return [
-    route(sendCommand, ({ params, query, body, user, header }) =>
-      send(services, { text: params.device_id, body, user, waitSec: query.wait, header }),
+    route(sendCommand, ({ params, query, ...call }) =>
+      send(services, { ...call, text: params.device_id, waitSec: query.wait }),
     ),
     route(listCommands, async ({ params, query, user, url }) => {
       const wanted = parseStatuses(query.status)
@@ -81,37 +82,56 @@ interface SendCall {
   readonly body: CommandWishBody
   readonly user: Caller
   readonly waitSec: number | undefined
+  readonly repeatKey: RepeatKey | undefined
   header(name: string): string | undefined
 }
 
 async function send(services: Services, call: SendCall): Promise<Answer | Refusal> {
-  const { engine, ids, deviceTypes } = services
-  const { body, user } = call
+  const { engine, ids, deviceTypes, repeats } = services
+  const { body, user, repeatKey } = call
   const device = summaryOf(services, call.text, user)
   if (device === undefined) return noSuchDevice()
-  const key = parseIdempotencyKey(call.header('idempotency-key'), user.id)
   const refusal = wishRefusal(body, deviceTypes.defined.get(device.type))
   if (refusal !== undefined) return refusal
-  if (key.kind === 'unreadable') return key.refusal
+  const recalled = repeatKey && repeats.recall(repeatKey)
+  if (recalled?.kind === 'refused') return recalled
+  if (recalled?.kind === 'repeat') return await repeatedAnswer(engine, { ...call, device }, recalled.answer)
   const id = CommandId(ids.next('cmd_'))
   const wish = {
     name: body.command,
     data: body.data ?? undefined,
     priority: body.priority,
     timeoutSec: body.timeout_sec,
-    idempotencyKey: key.key,
+    idempotencyKey: repeatKey?.id,
   }
   const submitted = await engine.submit(device.id, { kind: 'command', id, wish }, user.id)
   if (submitted.kind === 'refused') return withoutKey(submitted)
   const { command } = submitted
   if (command === undefined) return noSuchCommand()
+  // The device's record holds the latest keys only. Kept before the wait: whoever gives up waiting may come again.
+  if (repeatKey !== undefined) await repeats.keep(repeatKey, sentAnswer(device, command, undefined))
   const wait = readWait(call.waitSec, call.header('prefer'))
   const later =
     wait.seconds === 0 ? command : await engine.awaitCommand(device.id, command.id, wait.seconds * 1000)
-  return sentAnswer(device, later ?? command, {
-    ...wait.headers,
-    ...(command.id === id ? {} : { 'idempotency-replayed': 'true' }),
-  })
+  return sentAnswer(device, later ?? command, { ...wait.headers, ...(command.id === id ? {} : REPLAYED) })
+}
+
+/** With what has become of it since. */
+async function repeatedAnswer(
+  engine: Engine,
+  { device, waitSec, header }: SendCall & { readonly device: DeviceSummary },
+  first: Answer,
+): Promise<Answer> {
+  // Kept by `send`.
+  const id = CommandId((first.body as CommandBody).command_id)
+  const wait = readWait(waitSec, header('prefer'))
+  const command = await engine.awaitCommand(device.id, id, wait.seconds * 1000)
+  if (command !== undefined) return sentAnswer(device, command, { ...wait.headers, ...REPLAYED })
+  const past = await findPastCommand(engine, device.id, id)
+  const { headers } = first
+  return past === undefined
+    ? { ...first, headers: { ...headers, ...REPLAYED } }
+    : answer(200, past, { ...headers, ...REPLAYED })
 }
 
 function sentAnswer(device: DeviceSummary, command: Command, headers: Answer['headers']): Answer {

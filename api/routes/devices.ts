@@ -1,15 +1,18 @@
 // /devices: the fleet's records. Everyone may look, an admin may change.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
-import type { DeviceView, Engine } from '../../engine/index.ts'
+import type { DeviceView, Engine, Submitted } from '../../engine/index.ts'
 import type { DeviceFilter, DeviceSort } from '../../engine/ports/store.ts'
+import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import { getDevice, listDevices, registerDevice } from '../../schemas/operations/devices.ts'
+import type { Caller } from '../auth/caller.ts'
 import { scopeOf } from '../auth/scope.ts'
 import { ownFilter } from '../auth/tokens.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
-import { type Answer, answer } from '../http/answer.ts'
+import { type Answer, answer, type Refusal } from '../http/answer.ts'
 import { isFresh, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
+import { idFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
@@ -49,16 +52,31 @@ function collectionRoutes(services: Services): readonly Route[] {
         url,
       )
     }),
-    route(registerDevice, async ({ body, user }) => {
-      const registration = toRegistration(services, body)
-      if (registration.kind === 'refused') return registration
-      const { deviceId, request } = registration
-      const unfit = unfitParent(engine.store, deviceId, request.parentId)
-      if (unfit !== undefined) return unfit
-      const submitted = await engine.submit(deviceId, request, user.id)
-      return submitted.kind === 'refused' ? submitted : await registeredAnswer(services, submitted.view)
+    route(registerDevice, async ({ body, user, repeatKey }) => {
+      const made = { device_id: idFor(repeatKey, 'dev_', services.ids) }
+      const call = { user, idempotencyKey: repeatKey?.id }
+      const first = await registerAs(services, { ...made, ...body }, call)
+      // The key made that id before, longer ago than it is remembered.
+      const isOld =
+        first.kind === 'refused' && first.code === 'ALREADY_EXISTS' && body.device_id === undefined
+      const outcome = isOld ? await registerAs(services, body, call) : first
+      return outcome.kind === 'refused' ? outcome : await registeredAnswer(services, outcome.view)
     }),
   ]
+}
+
+async function registerAs(
+  services: Services,
+  body: RegisterDeviceBody,
+  { user, idempotencyKey }: { readonly user: Caller; readonly idempotencyKey: string | undefined },
+): Promise<Submitted | Refusal> {
+  const { engine } = services
+  const registration = toRegistration(services, body)
+  if (registration.kind === 'refused') return registration
+  const { deviceId, request } = registration
+  const unfit = unfitParent(engine.store, deviceId, request.parentId)
+  if (unfit !== undefined) return unfit
+  return await engine.submit(deviceId, { ...request, idempotencyKey }, user.id)
 }
 
 function readRoutes(services: Services): readonly Route[] {

@@ -40,6 +40,7 @@ export class Compactor {
       createdBy: this.#word(device.createdBy),
       updatedAt: device.updatedAt === device.createdAt ? device.createdAt : device.updatedAt,
       revision: device.revision,
+      registrationKey: device.registrationKey,
     }
   }
 

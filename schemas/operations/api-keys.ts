@@ -18,6 +18,7 @@ export const createApiKey = {
   path: `${API}/api-keys`,
   operationId: 'createApiKey',
   summary: 'Create an API key; it is shown only once',
+  repeats: 'once',
   tag,
   access: ADMIN,
   scope: 'none',

@@ -119,6 +119,7 @@ export const issueDeviceToken = {
   path: `${API}/auth/devices/token`,
   operationId: 'issueDeviceToken',
   summary: 'Issue an MQTT token for a device',
+  repeats: 'once',
   tag,
   access: ['admin', 'operator'],
   scope: 'target',

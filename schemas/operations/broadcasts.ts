@@ -25,9 +25,10 @@ export const broadcastCommand = {
   path: PATH,
   operationId: 'broadcastCommand',
   summary: 'Send a command to every device of a group and of the groups below it',
+  repeats: 'once',
   body: BroadcastWishBody,
   replies: { 202: BroadcastBody },
-  refusals: ['EMPTY_TARGET', 'IDEMPOTENCY_KEY_REUSED'],
+  refusals: ['EMPTY_TARGET'],
 } as const satisfies Operation
 
 export const getBroadcast = {

@@ -24,18 +24,13 @@ export const sendCommand = {
   method: 'POST',
   path: PATH,
   operationId: 'sendCommand',
-  summary: 'Send a command to a device; an Idempotency-Key makes repeating it safe for 24 hours',
+  summary: 'Send a command to a device',
+  repeats: 'live',
   params: DeviceParams,
   query: WaitQuery,
   body: CommandWishBody,
   replies: { 200: CommandBody, 202: CommandBody },
-  refusals: [
-    'NOT_FOUND',
-    'DEVICE_DECOMMISSIONED',
-    'UNKNOWN_COMMAND',
-    'IDEMPOTENCY_KEY_REUSED',
-    'COMMAND_QUEUE_FULL',
-  ],
+  refusals: ['NOT_FOUND', 'DEVICE_DECOMMISSIONED', 'UNKNOWN_COMMAND', 'COMMAND_QUEUE_FULL'],
 } as const satisfies Operation
 
 export const listCommands = {

@@ -46,6 +46,7 @@ export const registerDevice = {
   path: PATH,
   operationId: 'registerDevice',
   summary: 'Register a device',
+  repeats: 'once',
   tag,
   access: ['admin'],
   scope: 'none',

@@ -38,7 +38,7 @@ test('an idempotency key of another request is refused, and is free again after 
   expect(ask(commands, { idempotencyKey: 'k', data: { a: 2 } })).toMatchObject({
     code: 'IDEMPOTENCY_KEY_REUSED',
   })
-  expect(ask(commands, { idempotencyKey: 'k' }, LIMITS.commandKeptMs).kind).toBe('created')
+  expect(ask(commands, { idempotencyKey: 'k' }, LIMITS.idempotencyKeyMs).kind).toBe('created')
 })
 
 test('a broadcast handed out twice makes one command', () => {

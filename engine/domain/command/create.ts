@@ -127,7 +127,7 @@ function findEarlier(commands: Commands, wish: CommandWish, { now }: Creation): 
   if (broadcastId !== undefined) return commands.find((command) => command.broadcastId === broadcastId)
   if (key === undefined) return undefined
   return commands.findLast(
-    ({ idempotencyKey, createdAt }) => idempotencyKey === key && createdAt + LIMITS.commandKeptMs > now,
+    ({ idempotencyKey, createdAt }) => idempotencyKey === key && createdAt + LIMITS.idempotencyKeyMs > now,
   )
 }
 

@@ -196,7 +196,7 @@ describe('what is kept', () => {
 
   test('is a finished command with a key for a day, up to a bound', () => {
     const commands = many(100, { status: 'completed', idempotencyKey: 'k' })
-    expect(trimCommands(commands, at(LIMITS.commandKeptMs - 1))).toBe(commands)
-    expect(trimCommands(commands, at(LIMITS.commandKeptMs))).toHaveLength(LIMITS.commandsKeptMax)
+    expect(trimCommands(commands, at(LIMITS.idempotencyKeyMs - 1))).toBe(commands)
+    expect(trimCommands(commands, at(LIMITS.idempotencyKeyMs))).toHaveLength(LIMITS.commandsKeptMax)
   })
 })

@@ -121,7 +121,7 @@ export function trimCommands(commands: Commands, now: Millis): Commands {
 
 function isAwaited({ status, expiresAt, notice, idempotencyKey, createdAt }: Command, now: Millis): boolean {
   if (status === 'expired') return expiresAt + LIMITS.commandLateMs > now
-  if (idempotencyKey !== undefined && createdAt + LIMITS.commandKeptMs > now) return true
+  if (idempotencyKey !== undefined && createdAt + LIMITS.idempotencyKeyMs > now) return true
   return notice !== undefined && notice.deliveredAt === undefined && notice.expiresAt > now
 }
 

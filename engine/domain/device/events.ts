@@ -22,6 +22,7 @@ export type DeviceRequest =
       readonly tags?: readonly string[] | undefined
       readonly metadata?: JsonObject | undefined
       readonly parentId?: string | undefined
+      readonly idempotencyKey?: string | undefined
     }
   | {
       readonly kind: 'edit'

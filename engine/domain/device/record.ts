@@ -26,6 +26,8 @@ export interface DeviceRecord {
   readonly seenAt: Millis | undefined
   readonly createdAt: Millis
   readonly createdBy: string
+  /** The idempotency key it was registered with. */
+  readonly registrationKey?: string | undefined
   readonly updatedAt: Millis
   /** +1 per change of the record; the ETag. */
   readonly revision: number

@@ -6,6 +6,7 @@
 import type { Millis } from '../../../schemas/ids.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
 import { NO_COMMANDS } from '../command/record.ts'
 import { type Author, NEW_SHADOW } from '../shadow/record.ts'
 import { unreachable } from '../unreachable.ts'
@@ -77,6 +78,7 @@ export function register(
     seenAt: undefined,
     createdAt: now,
     createdBy: author.id,
+    registrationKey: request.idempotencyKey,
     updatedAt: now,
     revision: 1,
   }
@@ -84,6 +86,19 @@ export function register(
     device,
     effects: [{ kind: 'announce', event: 'device.registered', cause: 'register', by: author }],
   }
+}
+
+/** The caller asks again because they did not hear the answer. */
+function isRepeated(
+  { registrationKey, createdAt }: Device,
+  { idempotencyKey }: Extract<DeviceRequest, { kind: 'register' }>,
+  now: Millis,
+): boolean {
+  return (
+    idempotencyKey !== undefined &&
+    idempotencyKey === registrationKey &&
+    createdAt + LIMITS.idempotencyKeyMs > now
+  )
 }
 
 /** When this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). Time in which silence did not
@@ -111,6 +126,7 @@ function request(
     return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
   switch (wish.kind) {
     case 'register':
+      if (isRepeated(device, wish, now)) return { device, effects: [] }
       return refuse(device, 'ALREADY_EXISTS', { resource: 'device', device_id: device.id })
     case 'edit':
       return edit(device, wish, { by: author, now })

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest'
+import { MemoryAnswers } from '../../engine/adapters/answers/memory.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
+import { answer, refused } from './answer.ts'
+import { FakeClock } from './fake-engine.ts'
+import { createRepeats, type RepeatableRequest } from './repeats.ts'
+import { openHarness } from './rest-harness.ts'
+
+const DEVICES = 'POST /api/v1/devices'
+const BROADCAST = 'POST /api/v1/commands/$broadcast'
+const wish = { name: 'A', type: 'simulator', group: 'a' }
+const key = (text: string) => ({ 'idempotency-key': text })
+
+/** As if the service died each time before an answer was kept. */
+const forgetful: KeptAnswers = { get: () => undefined, hasRoom: () => true, put: async () => {} }
+
+async function asAdmin(answers?: KeptAnswers) {
+  const harness = openHarness(answers === undefined ? {} : { answers })
+  const { token, user } = await harness.login('admin')
+  const send = (line: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
+    harness.request(line, { token, body, headers })
+  return { ...harness, send, user }
+}
+
+describe('the same request under the same key', () => {
+  test.each([
+    ['a device', DEVICES, wish, 201],
+    ['a device token', 'POST /api/v1/auth/devices/token', { device_id: 'r' }, 200],
+    ['an API key', 'POST /api/v1/api-keys', { name: 'ci', role: 'viewer' }, 201],
+    ['a broadcast', BROADCAST, { group: 'a', command: 'go' }, 202],
+  ])('makes %s once, and is answered the same', async (_, line, body, status) => {
+    const { send, device, clock } = await asAdmin()
+    await device('r', { group: 'a' })
+    const first = await send(line, body, key('k'))
+    expect([first.status, first.headers['idempotency-replayed']]).toEqual([status, undefined])
+    clock.at += 60_000
+    const again = await send(line, Object.fromEntries(Object.entries(body).reverse()), key('k'))
+    expect([again.status, again.headers['idempotency-replayed']]).toEqual([status, 'true'])
+    expect(again.text).toBe(first.text)
+    expect(again.headers['location']).toBe(first.headers['location'])
+    expect((await send(line, body, key('other'))).text).not.toBe(first.text)
+  })
+
+  test('is another request with another body, path or method: 409', async () => {
+    const { send, device } = await asAdmin()
+    await device('r', { group: 'a' })
+    await send(DEVICES, wish, key('k'))
+    for (const [line, body] of [
+      [DEVICES, { ...wish, name: 'B' }],
+      ['POST /api/v1/auth/devices/token', { device_id: 'r' }],
+      [BROADCAST, { group: 'a', command: 'go' }],
+      ['POST /api/v1/commands/r', { command: 'go' }],
+    ] as const) {
+      const { status, body: problem, text } = await send(line, body, key('k'))
+      expect([status, problem.code]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED'])
+      expect(text).not.toContain('usr_')
+    }
+  })
+
+  test('of another user is a request of its own', async () => {
+    const { send, login, request, engine } = await asAdmin()
+    const other = await login('admin')
+    const first = await send(DEVICES, wish, key('k'))
+    const theirs = await request(DEVICES, { token: other.token, body: wish, headers: key('k') })
+    expect(theirs.body.device_id).not.toBe(first.body.device_id)
+    expect(engine.devices.size).toBe(2)
+  })
+
+  test('is a new one after a day', async () => {
+    const { login, request, clock, engine, user } = await asAdmin()
+    const send = async (line: string, body: object) => {
+      const { token } = await login('admin', { id: user.id })
+      return await request(line, { token, body, headers: key(line.replace(' ', '')) })
+    }
+    const call = { group: 'a', command: 'go' }
+    const first = [await send(DEVICES, wish), await send(BROADCAST, call)]
+    clock.at += LIMITS.idempotencyKeyMs
+    const later = [await send(DEVICES, wish), await send(BROADCAST, call)]
+    expect(later.map(({ status }) => status)).toEqual([201, 202])
+    expect(engine.devices.size).toBe(2)
+    expect(later[1]?.body.broadcast_id).not.toBe(first[1]?.body.broadcast_id)
+  })
+
+  test('is judged anew if it was refused', async () => {
+    const { send, device } = await asAdmin()
+    const body = { device_id: 'r' }
+    const line = 'POST /api/v1/auth/devices/token'
+    expect((await send(line, body, key('k'))).status).toBe(404)
+    await device('r')
+    expect((await send(line, body, key('k'))).status).toBe(200)
+  })
+
+  test('makes nothing twice, even if the service died before it could keep the answer', async () => {
+    const { send, engine } = await asAdmin(forgetful)
+    for (const body of [wish, { ...wish, device_id: 'mine' }]) {
+      const [first, again] = [
+        await send(DEVICES, body, key(body.name)),
+        await send(DEVICES, body, key(body.name)),
+      ]
+      expect([first.status, again.status]).toEqual([201, 201])
+      expect(again.body.device_id).toBe(first.body.device_id)
+    }
+    expect(engine.devices.size).toBe(2)
+    expect((await send(DEVICES, { ...wish, device_id: 'mine' }, key('other'))).status).toBe(409)
+    const call = { group: 'a', command: 'go' }
+    const [first, again] = [await send(BROADCAST, call, key('b')), await send(BROADCAST, call, key('b'))]
+    expect(again.body.broadcast_id).toBe(first.body.broadcast_id)
+    const commands = [...engine.devices.values()].flatMap((device) => device.commands)
+    expect(commands).toHaveLength(2)
+  })
+})
+
+describe('a command under a key', () => {
+  test('is found for a day, however many came after it', async () => {
+    const { send, device, engine, clock } = await asAdmin()
+    const id = await device('r')
+    const post = (text: string, query = '') =>
+      send(`POST /api/v1/commands/r${query}`, { command: 'go' }, key(text))
+    const first = await post('k0')
+    for (let i = 0; i <= LIMITS.commandsLateMax + LIMITS.commandsKeptMax + 5; i++) {
+      const { body } = await post(`k${i}`)
+      await engine.submit(id, { kind: 'cancel', id: body.command_id }, 'usr_1')
+      clock.at += 1
+    }
+    expect(engine.devices.get(id)?.commands.map((command) => command.id)).not.toContain(first.body.command_id)
+    expect((await post('k0')).body.command_id).toBe(first.body.command_id)
+  })
+
+  test('is answered as it is by now, however long the caller waits this time', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('r')
+    const post = (query: string) => send(`POST /api/v1/commands/r${query}`, { command: 'go' }, key('k'))
+    const first = await post('')
+    await engine.submit(id, { kind: 'cancel', id: first.body.command_id }, 'usr_1')
+    const { status, body, headers } = await post('?wait=1')
+    expect([status, body.status, headers['idempotency-replayed']]).toEqual([200, 'cancelled', 'true'])
+  })
+
+  test('that is in no list any more is answered as the first time', async () => {
+    const { send, device, engine } = await asAdmin()
+    const id = await device('r')
+    const post = () => send('POST /api/v1/commands/r', { command: 'go' }, key('k'))
+    const first = await post()
+    const gone = engine.devices.get(id)
+    if (gone !== undefined) engine.devices.set(id, { ...gone, commands: [] })
+    const again = await post()
+    expect([again.status, again.text, again.headers['idempotency-replayed']]).toEqual([
+      202,
+      first.text,
+      'true',
+    ])
+  })
+})
+
+test.each(['a b', '\u00e9', 'x'.repeat(129), ''])('%j is no key: 400', async (text) => {
+  const { send } = await asAdmin()
+  const { status, body } = await send(DEVICES, wish, key(text))
+  expect([status, body.code]).toEqual([400, 'BAD_REQUEST'])
+})
+
+test('nothing of an answer or its key can be read from what is kept', async () => {
+  const kept: KeptAnswer[] = []
+  const { send, user } = await asAdmin({ ...forgetful, put: async (each) => void kept.push(each) })
+  const { body } = await send(DEVICES, wish, key('canary-key'))
+  const text = kept
+    .map((each) => JSON.stringify({ ...each, sealed: Buffer.from(each.sealed).toString('latin1') }))
+    .join()
+  expect(kept).toHaveLength(1)
+  for (const secret of [body.access_token, body.device_id, 'canary-key', user.id])
+    expect(text).not.toContain(secret)
+})
+
+test('without room for another answer a key is not taken, and nothing is done', async () => {
+  const { send, engine } = await asAdmin({ ...forgetful, hasRoom: () => false })
+  const { status, headers } = await send(DEVICES, wish, key('k'))
+  expect([status, headers['retry-after']]).toEqual([429, String(LIMITS.keptAnswersRetrySec)])
+  expect(engine.devices.size).toBe(0)
+  expect((await send(DEVICES, wish)).status).toBe(201)
+})
+
+test('while the first is under way, a repeat is told to come back', async () => {
+  const repeats = createRepeats({ answers: new MemoryAnswers(), clock: new FakeClock(0) })
+  const request: RepeatableRequest = {
+    user: { id: 'usr_1' },
+    method: 'POST',
+    url: '/x',
+    query: {},
+    body: {},
+    header: () => 'k',
+  }
+  const found = repeats.keyOf(request)
+  if (found === undefined || 'kind' in found) return expect.fail('no key')
+  let finish = () => {}
+  const first = repeats.once(found, () => new Promise((resolve) => (finish = () => resolve(answer(201, {})))))
+  expect(await repeats.once(found, async () => answer(201, {}))).toMatchObject({
+    code: 'IDEMPOTENCY_KEY_IN_USE',
+    detail: { retry_after_sec: 1 },
+  })
+  finish()
+  expect(await first).toMatchObject({ status: 201 })
+  expect(await repeats.once(found, async () => refused('INTERNAL'))).toMatchObject({ status: 201 })
+})

@@ -1,0 +1,169 @@
+// What a request with an Idempotency-Key does happens once, however often it is sent within a day.
+//
+// P1. The answer is kept before it is sent, so that a repeat is answered the same, also after a restart.
+// P2. It is kept sealed with the caller's own key, of which only a hash is kept: an answer may hold a token.
+// P3. If the service dies after the deed and before P1, the repeat does it again; so what it makes has an id that
+//     follows from the key, and whoever makes it takes the second time for the first.
+// P4. Only success is kept: what was refused changed nothing and is judged anew.
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { LIMITS } from '../../engine/limits.ts'
+import type { KeptAnswers } from '../../engine/ports/answers.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { Millis } from '../../schemas/ids.ts'
+import type { Ids } from '../ids.ts'
+import { type Answer, type Refusal, refused } from './answer.ts'
+import { pathOf } from './problems.ts'
+
+/** A request that may be a repeat. */
+export interface RepeatableRequest {
+  readonly user: { readonly id: string }
+  readonly method: string
+  readonly url: string
+  readonly query: unknown
+  readonly body: unknown
+  header(name: string): string | undefined
+}
+
+/** A request's key, told apart from the same key of other users. */
+export interface RepeatKey {
+  readonly id: string
+  readonly secret: string
+  readonly fingerprint: string
+}
+
+export type Recalled =
+  | { readonly kind: 'new' }
+  | { readonly kind: 'repeat'; readonly answer: Answer }
+  | Refusal
+
+export interface Repeats {
+  /** Undefined without a key. */
+  keyOf(request: RepeatableRequest): RepeatKey | Refusal | undefined
+  recall(key: RepeatKey): Recalled
+  keep(key: RepeatKey, answer: Answer): Promise<void>
+  /** Runs the request, or answers as when it ran. */
+  once(key: RepeatKey, run: () => Promise<Answer | Refusal>): Promise<Answer | Refusal>
+}
+
+const HEADER = 'idempotency-key'
+const VISIBLE = /^[\x21-\x7e]+$/
+export const REPLAYED = { 'idempotency-replayed': 'true' } as const
+
+export function createRepeats({
+  answers,
+  clock,
+}: {
+  readonly answers: KeptAnswers
+  readonly clock: Clock
+}): Repeats {
+  const running = new Set<string>()
+
+  function recall({ id, secret, fingerprint }: RepeatKey): Recalled {
+    const now = clock.now()
+    const kept = answers.get(id, now)
+    if (kept === undefined) return answers.hasRoom(now) ? { kind: 'new' } : noRoom()
+    if (kept.fingerprint !== fingerprint) return reused()
+    return { kind: 'repeat', answer: unsealed(kept.sealed, sealingKey(id, secret)) }
+  }
+
+  async function keep({ id, secret, fingerprint }: RepeatKey, answer: Answer): Promise<void> {
+    const now = clock.now()
+    const keptUntil = Millis(now + LIMITS.idempotencyKeyMs)
+    await answers.put({ id, fingerprint, keptUntil, sealed: sealed(answer, sealingKey(id, secret)) }, now)
+  }
+
+  return {
+    keyOf(request) {
+      const secret = request.header(HEADER)
+      if (secret === undefined) return undefined
+      if (!VISIBLE.test(secret) || secret.length > LIMITS.idempotencyKeyCharsMax) return unreadable()
+      const id = hashOf(`${request.user.id} ${secret}`)
+      return { id, secret, fingerprint: fingerprintOf(request) }
+    },
+
+    recall,
+    keep,
+
+    async once(key, run) {
+      if (running.has(key.id)) return inUse()
+      const recalled = recall(key)
+      if (recalled.kind === 'refused') return recalled
+      if (recalled.kind === 'repeat') {
+        const { headers } = recalled.answer
+        return { ...recalled.answer, headers: { ...headers, ...REPLAYED }, noted: { replayed: true } }
+      }
+      running.add(key.id)
+      try {
+        const result = await run()
+        if (result.kind === 'answer') await keep(key, result)
+        return result
+      } finally {
+        running.delete(key.id)
+      }
+    },
+  }
+}
+
+const ID_CHARS = 26
+
+/** By P3; without a key a new one each time. */
+export function idFor(key: RepeatKey | undefined, prefix: string, ids: Ids): string {
+  if (key === undefined) return ids.next(prefix)
+  return `${prefix}${createHash('sha256').update(`${prefix} ${key.id}`).digest('hex').slice(0, ID_CHARS)}`
+}
+
+/** How long the caller waits for the answer makes no other request. */
+function fingerprintOf({ method, url, query, body }: RepeatableRequest): string {
+  const { wait: _, ...asked } = Object(query)
+  return hashOf(JSON.stringify([method, pathOf(url), sorted(asked), sorted(body)]))
+}
+
+/** The order of its fields makes no other request. The depth of a body is bounded where it is read. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, inner]) => [name, sorted(inner)])
+}
+
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+function sealingKey(id: string, secret: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, id, 'fleet kept answer', KEY_BYTES))
+}
+
+function sealed({ status, body, headers }: Answer, key: Uint8Array): Uint8Array {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, key, nonce)
+  const text = JSON.stringify({ status, body, headers })
+  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+}
+
+function unsealed(bytes: Uint8Array, key: Uint8Array): Answer {
+  const end = bytes.length - TAG_BYTES
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES))
+  decipher.setAuthTag(bytes.subarray(end))
+  const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()])
+  // Written by `sealed`.
+  const answer = JSON.parse(text.toString()) as Pick<Answer, 'status' | 'body' | 'headers'>
+  return { kind: 'answer', ...answer }
+}
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url')
+
+const unreadable = () =>
+  refused('BAD_REQUEST', {
+    message: `Idempotency-Key must be 1 to ${LIMITS.idempotencyKeyCharsMax} visible characters without blanks`,
+  })
+const reused = () =>
+  refused('IDEMPOTENCY_KEY_REUSED', { message: 'this Idempotency-Key came with another request before' })
+const inUse = () => refused('IDEMPOTENCY_KEY_IN_USE', { retry_after_sec: 1 })
+const noRoom = () =>
+  refused('RATE_LIMIT_EXCEEDED', {
+    message: 'too many requests with an Idempotency-Key are kept; send it without one',
+    retry_after_sec: LIMITS.keptAnswersRetrySec,
+  })

@@ -1,0 +1,67 @@
+// Kept answers in a table of the store's LMDB file. Memory holds only how long each is kept; it changes after the commit.
+import { Packr } from 'msgpackr'
+import type { Millis } from '../../../schemas/ids.ts'
+import type { KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
+import { Fault } from '../../ports/fault.ts'
+import { CommitError, type LmdbEnv } from '../lmdb-env.ts'
+import { KeptList } from './kept-list.ts'
+
+const ANSWERS = 'answers'
+export const ANSWER_TABLES: readonly string[] = [ANSWERS]
+
+const BATCH = 1_000
+const packr = new Packr({ useRecords: false })
+
+/** The environment holds at least `ANSWER_TABLES`; whoever opened it closes it. */
+export function openLmdbAnswers(env: LmdbEnv): KeptAnswers {
+  return new LmdbAnswers(env)
+}
+
+class LmdbAnswers implements KeptAnswers {
+  readonly #env: LmdbEnv
+  readonly #list = new KeptList()
+
+  constructor(env: LmdbEnv) {
+    this.#env = env
+    const found: { readonly id: string; readonly keptUntil: Millis; readonly bytes: number }[] = []
+    for (let batch = env.readRange(ANSWERS, undefined, BATCH); batch.length > 0; ) {
+      for (const { value } of batch) {
+        const { id, keptUntil } = unpack(value)
+        found.push({ id, keptUntil, bytes: value.length })
+      }
+      batch = env.readRange(ANSWERS, batch.at(-1)?.key, BATCH)
+    }
+    found.sort((a, b) => a.keptUntil - b.keptUntil)
+    for (const answer of found) this.#list.add(answer, answer.bytes)
+  }
+
+  get(id: string, now: Millis): KeptAnswer | undefined {
+    const bytes = this.#list.has(id, now) ? this.#env.read(ANSWERS, id) : undefined
+    return bytes === undefined ? undefined : unpack(bytes)
+  }
+
+  hasRoom(now: Millis): boolean {
+    return this.#list.hasRoom(now)
+  }
+
+  async put(answer: KeptAnswer, now: Millis): Promise<void> {
+    const over = this.#list.over(now).filter((id) => id !== answer.id)
+    const value = packr.pack(answer)
+    try {
+      await this.#env.write([
+        ...over.map((key) => ({ table: ANSWERS, key })),
+        { table: ANSWERS, key: answer.id, value },
+      ])
+    } catch (cause) {
+      const isFinal = cause instanceof CommitError && cause.isFinal
+      throw new Fault('STORE_UNAVAILABLE', { retryable: !isFinal, cause })
+    }
+    this.#list.remove(over)
+    this.#list.add(answer, value.length)
+  }
+}
+
+/** What the table holds was put there by this file, in this type. */
+function unpack(bytes: Uint8Array): KeptAnswer {
+  return packr.unpack(bytes) as KeptAnswer
+}
