@@ -28,9 +28,12 @@ export const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token'] as const
 
 export const DeviceParams = Type.Object({ device_id: Type.String({ examples: ['robot-7'] }) })
 
+/** `/devices/export` is a path of its own. */
+const NewId = Type.String({ pattern: '^(?!export$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['robot-7'] })
+
 export const RegisterDeviceBody = Type.Object(
   {
-    device_id: Type.Optional(Id),
+    device_id: Type.Optional(NewId),
     name: Name,
     type: Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] }),
     description: Type.Optional(orNull(Description)),
@@ -117,21 +120,26 @@ export const RegisteredDevice = Type.Object(
   { title: 'RegisteredDevice' },
 )
 
+const DEVICE_FORMATS = ['ndjson', 'csv'] as const
+const DEVICE_FILTERS = {
+  status: Type.Optional(choice(DEVICE_STATUSES)),
+  type: Type.Optional(Type.String({ minLength: 1 })),
+  group: Type.Optional(Group),
+  group_exact: Type.Optional(Type.Boolean({ description: 'The group alone, without its subtree' })),
+  tag: Type.Optional(
+    Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, description: 'Repeated: all of them' }),
+  ),
+  parent_id: Type.Optional(Id),
+  q: Type.Optional(
+    Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'A prefix of name or id' }),
+  ),
+}
+
 const SORTS = ['created_at', 'updated_at', 'name', 'device_id', 'status', 'type', 'group'] as const
 export const DeviceListQuery = Type.Object(
   {
     ...PAGE_QUERY,
-    status: Type.Optional(choice(DEVICE_STATUSES)),
-    type: Type.Optional(Type.String({ minLength: 1 })),
-    group: Type.Optional(Group),
-    group_exact: Type.Optional(Type.Boolean({ description: 'The group alone, without its subtree' })),
-    tag: Type.Optional(
-      Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, description: 'Repeated: all of them' }),
-    ),
-    parent_id: Type.Optional(Id),
-    q: Type.Optional(
-      Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'A prefix of name or id' }),
-    ),
+    ...DEVICE_FILTERS,
     sort: Type.Optional(
       Type.String({
         pattern: `^(${SORTS.join('|')})(:(ASC|DESC|asc|desc))?$`,
@@ -143,3 +151,11 @@ export const DeviceListQuery = Type.Object(
   { additionalProperties: false },
 )
 export const DevicePage = pageOf(DeviceBody, 'DevicePage')
+
+export const DeviceExportQuery = Type.Object(
+  {
+    ...DEVICE_FILTERS,
+    format: Type.Optional(choice(DEVICE_FORMATS, { default: 'ndjson' })),
+  },
+  { additionalProperties: false },
+)

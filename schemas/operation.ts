@@ -49,6 +49,8 @@ export interface Operation {
   readonly bodyOptional?: boolean
   /** By status. */
   readonly replies: Readonly<Record<number, Reply>>
+  /** Media types of files that are sent instead of JSON to who asks for them. */
+  readonly files?: readonly string[]
   /** Who asks for `text/html` gets a page instead of JSON. */
   readonly isPage?: boolean
   /** Beyond those that follow from access, scope, query and body. */

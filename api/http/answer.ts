@@ -1,4 +1,5 @@
 // What a handler hands back: an answer, or a refusal that becomes a problem.
+import type { Readable } from 'node:stream'
 import type { UserId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
@@ -13,6 +14,15 @@ export interface Answer {
   readonly by?: UserId | undefined
   /** What the audit tells of it beside the names of the fields. */
   readonly noted?: JsonObject | undefined
+}
+
+/** Bytes as they come; they are ended with their reader, or with the request. */
+export interface FileAnswer {
+  readonly kind: 'file'
+  readonly type: string
+  /** What it is saved as; plain letters. */
+  readonly name: string
+  readonly bytes: Readable
 }
 
 export interface Refusal {

@@ -16,7 +16,7 @@ import type { RefusalCode } from '../../schemas/refusals.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
-import { type Answer, type Refusal, refused } from './answer.ts'
+import { type Answer, type FileAnswer, type Refusal, refused } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { type Cors, createCors } from './cors.ts'
 import { admit, authenticate } from './gate.ts'
@@ -209,6 +209,7 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
         (mayLackBody && request.body === undefined ? undefined : body(request.body, bytes))
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       const result = await run(route, request, services)
+      if (result.kind === 'file') return sendFile(request, reply, result)
       if (result.kind === 'refused') return sendProblem(request, reply, result)
       request.noted = result.noted
       if (result.by !== undefined) request.caller = services.engine.users.get(result.by)
@@ -220,7 +221,11 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
 const isThere: Check = (body) =>
   body === undefined ? refused('VALIDATION_FAILED', { message: 'a body is required' }) : undefined
 
-async function run(route: Route, request: FastifyRequest, services: Services): Promise<Answer | Refusal> {
+async function run(
+  route: Route,
+  request: FastifyRequest,
+  services: Services,
+): Promise<Answer | FileAnswer | Refusal> {
   const call = toCall(request, services)
   const { user } = call
   if (route.repeats === undefined || user === undefined) return await route.handle(call)
@@ -259,4 +264,20 @@ function sendAnswer(reply: FastifyReply, { status, body, headers }: Answer): Fas
   if (vary !== undefined && headers?.['vary'] !== undefined)
     reply.header('vary', `${String(vary)}, ${headers['vary']}`)
   return reply.send(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
+}
+
+function sendFile(
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+  { type, name, bytes }: FileAnswer,
+): FastifyReply {
+  reply.headers({
+    'content-type': type,
+    'content-disposition': `attachment; filename="${name}"`,
+    'cache-control': 'no-store',
+    vary: 'accept',
+  })
+  if (method !== 'HEAD') return reply.send(bytes)
+  bytes.destroy()
+  return reply.send()
 }

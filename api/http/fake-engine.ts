@@ -244,6 +244,11 @@ function fakeStore(engine: FakeEngine): Store {
     outboxCounts: unused,
     get,
     summary: get,
+    matching: (filter) =>
+      [...engine.devices.values()]
+        .filter((device) => isMatch(device, filter))
+        .map(({ id }) => id)
+        .sort(),
     subDevices: (id) => [...engine.devices.values()].flatMap((d) => (d.parentId === id ? [d.id] : [])),
     list(filter, { offset, limit, sort = 'created_at', descending = sort === 'created_at' }) {
       const found = [...engine.devices.values()].filter((device) => isMatch(device, filter))

@@ -99,7 +99,7 @@ function toRequestBody(
 }
 
 function toReplies(
-  { replies, isPage }: Operation,
+  { replies, isPage, files = [] }: Operation,
   components: Map<string, JsonSchema>,
 ): Record<string, unknown> {
   return Object.fromEntries(
@@ -108,15 +108,18 @@ function toReplies(
       if (reply === 'empty') return [status, { description }]
       const content =
         reply === 'text'
-          ? { 'text/plain': { schema: { type: 'string' } } }
+          ? Object.fromEntries((files.length > 0 ? files : ['text/plain']).map(asText))
           : {
               'application/json': { schema: reference(reply, components) },
               ...(isPage === true ? { 'text/html': { schema: { type: 'string' } } } : {}),
+              ...Object.fromEntries(files.map(asText)),
             }
       return [status, { description, content }]
     }),
   )
 }
+
+const asText = (type: string) => [type, { schema: { type: 'string' } }] as const
 
 function toRefusals(route: Operation, components: Map<string, JsonSchema>): Record<string, unknown> {
   const byStatus = new Map<number, RefusalCode[]>()

@@ -11,7 +11,7 @@ import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
-import { type Answer, type Refusal, refused } from './answer.ts'
+import { type Answer, type FileAnswer, type Refusal, refused } from './answer.ts'
 import { pathOf } from './problems.ts'
 
 /** A request that may be a repeat. */
@@ -36,13 +36,15 @@ export type Recalled =
   | { readonly kind: 'repeat'; readonly answer: Answer }
   | Refusal
 
+type Result = Answer | FileAnswer | Refusal
+
 export interface Repeats {
   /** Undefined without a key. */
   keyOf(request: RepeatableRequest): RepeatKey | Refusal | undefined
   recall(key: RepeatKey): Recalled
   keep(key: RepeatKey, answer: Answer): Promise<void>
-  /** Runs the request, or answers as when it ran. */
-  once(key: RepeatKey, run: () => Promise<Answer | Refusal>): Promise<Answer | Refusal>
+  /** Runs the request, or answers as when it ran. A file is sent anew. */
+  once(key: RepeatKey, run: () => Promise<Result>): Promise<Result>
 }
 
 const HEADER = 'idempotency-key'

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Access, Operation } from '../../schemas/operation.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { Answer, Refusal } from './answer.ts'
+import type { Answer, FileAnswer, Refusal } from './answer.ts'
 import type { RepeatKey } from './repeats.ts'
 
 /** What a handler sees of a request: everything in it is authenticated and validated. */
@@ -24,7 +24,7 @@ export interface Call<Params, Query, Body, User> {
 }
 
 type MaybeLater<T> = T | Promise<T>
-type Handled = MaybeLater<Answer | Refusal>
+type Handled = MaybeLater<Answer | FileAnswer | Refusal>
 
 export interface Route extends Operation {
   handle(call: Call<unknown, unknown, unknown, unknown>): Handled

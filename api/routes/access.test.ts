@@ -28,6 +28,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   listDevices: OPEN,
   registerDevice: [201, 403, 403, 403],
   bulkRegisterDevices: [200, 403, 403, 403],
+  exportDevices: OPEN,
   getDevice: [200, 200, 404, 200],
   replaceDevice: [200, 403, 403, 403],
   editDevice: [200, 403, 403, 403],

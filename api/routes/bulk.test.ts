@@ -253,3 +253,67 @@ test('two may be under way, a third is asked to wait', async () => {
   expect([(await first).body.created, (await second).body.created]).toEqual([1, 1])
   expect((await lines(device('c'))).body.created).toBe(1)
 })
+
+describe('an export', () => {
+  const devices = [
+    {
+      device_id: 'a',
+      name: '=cmd()|"x", é',
+      type: 'gateway',
+      description: '-1\nline',
+      group: 'g/h',
+      tags: ['@a;b', '\\', 'c'],
+      metadata: { deep: { n: [1, null] }, '=x': 'y' },
+    },
+    { device_id: 'b', name: "'quoted'", type: 'simulator', parent_id: 'a' },
+    { device_id: 'c', name: 'x', type: 'simulator' },
+  ]
+  const stored = (engine: { devices: Map<string, object> }) =>
+    [...engine.devices.values()].map((device) => ({ ...device, createdAt: 0, updatedAt: 0 }))
+
+  test.each([
+    ['ndjson', NDJSON],
+    ['csv', CSV],
+  ])('as %s registers the same devices elsewhere', async (format, headers) => {
+    const { engine, lines, request, token } = await setUp()
+    await lines(...devices)
+    const file = await request(`GET /api/v1/devices/export?format=${format}`, { token })
+    expect(file.status).toBe(200)
+    expect(file.headers['content-disposition']).toBe(`attachment; filename="devices.${format}"`)
+    const other = await setUp()
+    const { body } = await other.send(file.text, headers)
+    expect(body).toMatchObject({ created: 3, failed: 0 })
+    expect(stored(other.engine)).toEqual(stored(engine))
+    if (format === 'csv') expect(file.text).not.toMatch(/(?:^|[,\n])"?[=+@-]/)
+  })
+
+  test('leaves retired devices retired', async () => {
+    const { errors, lines, request, send, token } = await setUp()
+    await lines(...devices)
+    await request('DELETE /api/v1/devices/c', { token })
+    const { text } = await request('GET /api/v1/devices/export?status=decommissioned', { token })
+    expect(errors((await send(text)).body)).toEqual([expect.stringMatching(/^DEVICE_DECOMMISSIONED/)])
+  })
+
+  test('has what the filters and the caller’s groups let through', async () => {
+    const { lines, login, request } = await setUp()
+    await lines(...devices)
+    const { token } = await login('operator', { groups: ['g'] })
+    const ids = async (query: string) =>
+      [
+        ...(await request(`GET /api/v1/devices/export${query}`, { token })).text.matchAll(
+          /"device_id":"(\w+)"/g,
+        ),
+      ].map(([, id]) => id)
+    expect(await ids('')).toEqual(['a'])
+    expect(await ids('?type=simulator')).toEqual([])
+    const { status } = await request('GET /api/v1/devices/export?page=1', { token })
+    expect(status).toBe(422)
+  })
+
+  test('has its path to itself', async () => {
+    const { errors, lines } = await setUp()
+    const { body } = await lines({ device_id: 'export', name: 'x', type: 'simulator' })
+    expect(errors(body)).toEqual([expect.stringMatching(/^VALIDATION_FAILED/)])
+  })
+})

@@ -1,12 +1,10 @@
 // /devices: the fleet's records. Everyone may look, an admin may change.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { DeviceView, Engine, Submitted } from '../../engine/index.ts'
-import type { DeviceFilter, DeviceSort } from '../../engine/ports/store.ts'
+import type { DeviceSort } from '../../engine/ports/store.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
-import { parseDeviceId } from '../../schemas/ids.ts'
 import { getDevice, listDevices, registerDevice } from '../../schemas/operations/devices.ts'
 import type { Caller } from '../auth/caller.ts'
-import { scopeOf } from '../auth/scope.ts'
 import { ownFilter } from '../auth/tokens.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, answer, type Refusal } from '../http/answer.ts'
@@ -16,8 +14,9 @@ import { idFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
-import { unfitParent, unknownType } from './device-checks.ts'
+import { unfitParent } from './device-checks.ts'
 import { deviceEditRoutes } from './device-edits.ts'
+import { toFilter } from './device-filter.ts'
 import { firstToken, toRegistration } from './registration.ts'
 
 export function deviceRoutes(services: Services): readonly Route[] {
@@ -28,19 +27,8 @@ function collectionRoutes(services: Services): readonly Route[] {
   const { engine } = services
   return [
     route(listDevices, async ({ query, user, url }) => {
-      const { type } = query
-      if (type !== undefined && !services.deviceTypes.names.includes(type))
-        return unknownType(services, 'query')
-      const filter: DeviceFilter = {
-        status: query.status,
-        type,
-        group: query.group,
-        groupExact: query.group_exact,
-        tags: query.tag,
-        parentId: query.parent_id === undefined ? undefined : parseDeviceId(query.parent_id),
-        q: query.q,
-        within: scopeOf(user),
-      }
+      const filter = toFilter(services, query, user)
+      if ('kind' in filter) return filter
       const window = toWindow(query)
       const sorting = parseSort(query.sort)
       const found = engine.store.list(filter, { offset: window.offset, limit: window.perPage, ...sorting })

@@ -9,6 +9,7 @@ import { authRoutes } from './auth.ts'
 import { bulkRoutes } from './bulk.ts'
 import { commandRoutes } from './commands.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
+import { deviceExportRoutes } from './device-export.ts'
 import { deviceTypeRoutes } from './device-types.ts'
 import { deviceRoutes } from './devices.ts'
 import { historyRoutes } from './history.ts'
@@ -31,6 +32,7 @@ export function toRoutes(
     ...apiKeyRoutes(services),
     ...deviceRoutes(services),
     ...bulkRoutes(services),
+    ...deviceExportRoutes(services),
     ...deviceTypeRoutes(services),
     ...telemetryRoutes(services),
     ...historyRoutes(services),

@@ -151,6 +151,8 @@ export interface Store {
       readonly descending?: boolean
     },
   ): DevicePage
+  /** All that match, by id. */
+  matching(filter: DeviceFilter): readonly DeviceId[]
   countByStatus(): Readonly<Record<DeviceStatus, number>>
   /** Newest first. The list keeps at most `LIMITS.deadLettersMax`; the oldest go first. */
   deadLetters(page: {

@@ -210,6 +210,7 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
     summary: (id) => store.summary(id),
     subDevices: (id) => store.subDevices(id),
     list: (filter, page) => store.list(filter, page),
+    matching: (filter) => store.matching(filter),
     countByStatus: () => store.countByStatus(),
     deadLetters: (page) => store.deadLetters(page),
     lateHours: () => store.lateHours(),

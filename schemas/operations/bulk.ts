@@ -1,6 +1,8 @@
-// /devices/bulk: many devices in one call.
+// /devices/bulk and /devices/export: many devices in one call.
 import { BULK_TYPES, BulkBody, BulkQuery, BulkResult } from '../bulk.ts'
+import { DeviceExportQuery } from '../device.ts'
 import { API, type Operation } from '../operation.ts'
+import { ROLES } from '../vocabulary.ts'
 
 export const bulkRegisterDevices = {
   method: 'POST',
@@ -16,4 +18,18 @@ export const bulkRegisterDevices = {
   streamsBody: true,
   replies: { 200: BulkResult },
   refusals: ['RATE_LIMIT_EXCEEDED'],
+} as const satisfies Operation
+
+export const exportDevices = {
+  method: 'GET',
+  path: `${API}/devices/export`,
+  operationId: 'exportDevices',
+  summary: 'All devices as a file that bulk registration takes',
+  tag: 'devices',
+  access: ROLES,
+  scope: 'list',
+  isAudited: true,
+  query: DeviceExportQuery,
+  replies: { 200: 'text' },
+  files: [BULK_TYPES.ndjson, BULK_TYPES.csv],
 } as const satisfies Operation

@@ -126,6 +126,8 @@ export function storeContract({ name, open, restart }: StoreContract): void {
         if (isAgain) store = await restart(store)
         expect([...store.subDevices(gateway)].sort()).toEqual(['c1', 'c2'])
         expect(store.subDevices(DeviceIdOf('other'))).toEqual([])
+        expect(store.matching({ parentId: gateway })).toEqual(['c1', 'c2'])
+        expect(store.matching({})).toEqual(['c1', 'c2', 'gw', 'other'])
         expect(store.list({ parentId: gateway, q: 'c2' }, { offset: 0, limit: 10 }).total).toBe(1)
         expect(store.list({ parentId: DeviceIdOf('c1') }, { offset: 0, limit: 10 }).total).toBe(0)
       }

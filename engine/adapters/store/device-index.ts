@@ -100,6 +100,11 @@ export class DeviceIndex {
     return { ids, total: matching.length }
   }
 
+  matching(filter: DeviceFilter): readonly DeviceId[] {
+    // Every slot in an order has an id.
+    return Array.from(this.#matching(filter), (slot) => this.#columns.ids[slot] as DeviceId)
+  }
+
   #matching(filter: DeviceFilter): Uint32Array {
     const columns = this.#columns
     const order = this.#byId.order()

@@ -152,6 +152,10 @@ class LmdbStore implements Store {
     return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
   }
 
+  matching(filter: DeviceFilter): readonly DeviceId[] {
+    return this.#state.index.matching(filter)
+  }
+
   countByStatus() {
     return this.#state.index.countByStatus()
   }

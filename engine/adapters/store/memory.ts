@@ -108,6 +108,10 @@ export class MemoryStore implements Store {
     return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
   }
 
+  matching(filter: DeviceFilter): readonly DeviceId[] {
+    return this.#durable.state.index.matching(filter)
+  }
+
   countByStatus() {
     return this.#durable.state.index.countByStatus()
   }

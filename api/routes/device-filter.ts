@@ -1,0 +1,29 @@
+// Which devices a query asks for, of those the caller may see.
+import type { Static } from 'typebox'
+import type { DeviceFilter } from '../../engine/ports/store.ts'
+import type { DeviceExportQuery } from '../../schemas/device.ts'
+import { parseDeviceId } from '../../schemas/ids.ts'
+import type { Caller } from '../auth/caller.ts'
+import { scopeOf } from '../auth/scope.ts'
+import type { Refusal } from '../http/answer.ts'
+import type { Services } from '../http/services.ts'
+import { unknownType } from './device-checks.ts'
+
+export function toFilter(
+  services: Pick<Services, 'deviceTypes'>,
+  query: Omit<Static<typeof DeviceExportQuery>, 'format'>,
+  user: Caller,
+): DeviceFilter | Refusal {
+  const { type } = query
+  if (type !== undefined && !services.deviceTypes.names.includes(type)) return unknownType(services, 'query')
+  return {
+    status: query.status,
+    type,
+    group: query.group,
+    groupExact: query.group_exact,
+    tags: query.tag,
+    parentId: query.parent_id === undefined ? undefined : parseDeviceId(query.parent_id),
+    q: query.q,
+    within: scopeOf(user),
+  }
+}
