@@ -60,7 +60,7 @@ const born = register(id, { kind: 'register', name: 'A', type: 'mqtt_device' }, 
 const none = { expectedVersion: undefined, clientToken: undefined, messageId: 'm' }
 
 class World {
-  device: Device = born
+  device: Device = frozen(born)
   now = 1
   /** What is believed, without any of the code under test. */
   status: DeviceStatus = 'provisioning'
@@ -206,7 +206,7 @@ class World {
     expect(device.revision - before.revision).toBe(isRecordMoved ? 1 : 0)
     expect(effects.filter(isOfRecord)).toHaveLength(isRecordMoved ? 1 : 0)
     expect(device.shadow.version - before.shadow.version).toBe(device.shadow === before.shadow ? 0 : 1)
-    this.device = device
+    this.device = frozen(device)
   }
 
   check(): void {
@@ -222,17 +222,22 @@ function isOfRecord(effect: Effect): boolean {
   return effect.kind === 'announce'
 }
 
-test('a device moves as the table says and in no other way, whatever happens', () => {
+/** Whoever changes it in place is told so. What is frozen is so all the way down. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const inner of Object.values(value)) frozen(inner)
+  return Object.freeze(value)
+}
+
+test('a device moves as the table says and in no other way, whatever happens', { timeout: 60_000 }, () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
       const world = new World()
       for (const next of steps) {
-        const { device: before, status } = world
-        const copy = structuredClone(before)
+        const { status } = world
         world.take(next)
         world.check()
-        expect(before).toEqual(copy)
         if (world.status !== status) seen.add(`${status} ${world.status}`)
       }
     }),
