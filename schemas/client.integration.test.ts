@@ -110,6 +110,16 @@ describe('a call', () => {
   })
 })
 
+test('a body that is no JSON is sent as it is', async () => {
+  const { fleet } = await serve()
+  const result = await fleet.bulkRegisterDevices({
+    body: 'device_id,name,type\nb1,"One, two",mqtt_device\nb 2,Two,mqtt_device\n',
+    contentType: 'text/csv',
+    query: { dry_run: true },
+  })
+  expect(result).toMatchObject({ dry_run: true, total: 2, valid: 1, failed: 1 })
+})
+
 test('what an operation needs cannot be left out', () => {
   const fleet = createClient({ baseUrl: 'http://localhost' })
   // Compiled, never called.
@@ -267,9 +277,10 @@ describe('another try', () => {
 
 describe('an answer', () => {
   test('that does not come is given up', async () => {
-    const { fleet, sent } = await scripted(() => undefined, { timeoutMs: 50, triesMax: 2 })
+    const { fleet, pausesMs } = await scripted(() => undefined, { timeoutMs: 50, triesMax: 2 })
     expect(await failureOf(fleet.me())).toMatchObject({ name: 'ConnectionError', fault: 'timeout' })
-    expect(sent).toHaveLength(2)
+    // A busy machine may not even have sent the request by then.
+    expect(pausesMs).toHaveLength(1)
   })
 
   test('that nobody waits for any more ends with the caller’s reason', async () => {

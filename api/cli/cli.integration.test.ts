@@ -74,6 +74,22 @@ describe('devices', () => {
   })
 })
 
+test('devices are imported from a file, and what is wrong in it is told by row', async () => {
+  const rows = 'device_id,name,type,tags\ni1,One,mqtt_device,x;y\ni 2,Two,mqtt_device,\n'
+  const imported = await cli.run('devices import - --format csv --json'.split(' '), { stdin: rows })
+  expect(imported.code).toBe(1)
+  expect(JSON.parse(imported.stdout)).toEqual([
+    expect.objectContaining({
+      device_id: 'i1',
+      status: 'created',
+      access_token: expect.stringMatching(/^ey/),
+    }),
+    expect.objectContaining({ row: 2, status: 'failed' }),
+  ])
+  expect(JSON.parse(imported.stderr)).toEqual({ error: expect.objectContaining({ exit_code: 1 }) })
+  expect(await json('devices get i1')).toMatchObject({ tags: ['x', 'y'] })
+})
+
 describe('telemetry', () => {
   test('is watched live, read and asked for its past', async () => {
     const client = await device('t1')
@@ -328,6 +344,8 @@ describe('a command line', () => {
       ['devices list --status wrong', 2, 'Allowed choices'],
       ['devices get', 2, 'missing required argument'],
       ['telemetry history x y --from soon', 2, 'how long ago'],
+      ['devices import /nowhere.csv', 2, '/nowhere.csv cannot be read'],
+      ['shadow set x @/nowhere.json', 2, '/nowhere.json cannot be read'],
       ['devices get nobody', 3, 'no such device'],
       ['--context nope devices list', 2, 'fleet contexts list'],
       ['--url nonsense login --email a', 2, 'no address of a service'],

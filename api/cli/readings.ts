@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import type { JsonObject } from '../../schemas/json.ts'
+import { EXIT, Failure } from './failure.ts'
 
 /** For an option that must be a whole number. */
 export function wholeNumber(min: number, max: number) {
@@ -49,13 +50,13 @@ export function jsonObject(text: string): JsonObject {
   return value as JsonObject
 }
 
-function readText(source: string | number): string {
+/** A path, or 0 for standard input. */
+export function readText(source: string | number): string {
   try {
     return readFileSync(source, 'utf8')
   } catch (error) {
-    throw new InvalidArgumentError(
-      `cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Failure(EXIT.usage, `${source === 0 ? 'standard input' : source} cannot be read: ${why}`)
   }
 }
 

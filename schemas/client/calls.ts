@@ -23,9 +23,16 @@ type MaybeOptional<Name extends string, Value, Optional> = Optional extends true
 type QueryOf<O extends Operation> = O['query'] extends TSchema
   ? MaybeOptional<'query', Static<O['query']>, object extends Static<O['query']> ? true : false>
   : unknown
-type BodyOf<O extends Operation> = O['body'] extends TSchema
-  ? MaybeOptional<'body', Static<O['body']>, O extends { readonly bodyOptional: true } ? true : false>
-  : unknown
+type BodyOf<O extends Operation> = O extends { readonly streamsBody: true; readonly bodyTypes: infer Types }
+  ? TextBody<Types>
+  : O['body'] extends TSchema
+    ? MaybeOptional<'body', Static<O['body']>, O extends { readonly bodyOptional: true } ? true : false>
+    : unknown
+/** Sent as it is. */
+interface TextBody<Types> {
+  readonly body: string
+  readonly contentType: Types extends readonly string[] ? Types[number] : never
+}
 
 /** `{ device_id, query: {…}, body: {…}, signal … }`: what an operation has of them. */
 export type CallOf<O extends Operation> = ParamsOf<O> & QueryOf<O> & BodyOf<O> & CallOptions

@@ -28,7 +28,7 @@ export function toRequest(
     url: `${baseUrl}${path}${search === '' ? '' : `?${search}`}`,
     method: operation.method,
     headers: headersOf(operation, call, token),
-    body: call['body'] === undefined ? undefined : JSON.stringify(call['body']),
+    body: bodyOf(operation, call['body']),
     timeoutMs: (call.timeoutMs ?? timeoutMs) + waitSec * 1000,
     isRepeatable: REPEATABLE.has(operation.method) || call.idempotencyKey !== undefined,
     signal: call.signal ?? signal,
@@ -36,9 +36,14 @@ export function toRequest(
   }
 }
 
+function bodyOf({ streamsBody }: Operation, body: unknown): string | undefined {
+  if (body === undefined) return undefined
+  return streamsBody === true ? String(body) : JSON.stringify(body)
+}
+
 function headersOf({ bodyTypes }: Operation, call: Call, token: string | undefined): Record<string, string> {
   const { ifMatch, idempotencyKey } = call
-  const [type = 'application/json'] = bodyTypes ?? []
+  const type = String(call['contentType'] ?? bodyTypes?.[0] ?? 'application/json')
   return {
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(call['body'] === undefined ? {} : { 'content-type': type }),

@@ -14,6 +14,7 @@ import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import type { Area } from '../program.ts'
 import { confirm } from '../prompt.ts'
 import { collect, jsonObject, wholeNumber } from '../readings.ts'
+import { importDevices } from './device-import.ts'
 
 const COLUMNS: readonly Column<DeviceBody>[] = [
   ['ID', ({ device_id }) => device_id],
@@ -36,6 +37,7 @@ export const devices: Area = (command, cli) => {
   list(command, cli)
   get(command, cli)
   create(command, cli)
+  importDevices(command, cli)
   edit(command, cli)
   decommission(command, cli)
   token(command, cli)

@@ -1,0 +1,55 @@
+// `fleet devices import`: many devices from a file.
+import { extname } from 'node:path'
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { readText } from '../readings.ts'
+
+const FORMATS = ['csv', 'ndjson'] as const
+type Format = (typeof FORMATS)[number]
+const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
+const BY_ENDING: Readonly<Partial<Record<string, Format>>> = {
+  '.csv': 'csv',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+}
+
+/** Ten thousand devices, each of them in the log before it is answered. */
+const TIMEOUT_MS = 600_000
+
+export function importDevices(devicesCommand: Command, cli: Cli): void {
+  const command = devicesCommand
+    .command('import')
+    .description('register many devices; the answer has their tokens, which are shown only here')
+    .argument('<file>', 'CSV with a header of columns, or a JSON object per line; - is standard input')
+    .option('--dry-run', 'check everything, register nothing')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  fleet devices import new.csv --dry-run\n  fleet devices import new.csv --json > tokens.json\n',
+    )
+  command.addOption(
+    command.createOption('--format <format>', 'by the ending of the file if left out').choices(FORMATS),
+  )
+  command.action(async (file: string, options: { dryRun?: boolean; format?: Format }) => {
+    const format = options.format ?? BY_ENDING[extname(file)]
+    if (format === undefined) return command.error('error: say what it is by --format csv or --format ndjson')
+    const body = readText(file === '-' ? 0 : file)
+    const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })
+    cli.output.progress('registering')
+    const query = options.dryRun === true ? { dry_run: true } : {}
+    const { results, total, failed } = await client.bulkRegisterDevices({
+      body,
+      contentType: TYPES[format],
+      query,
+    })
+    cli.output.progress(undefined)
+    cli.output.list(results, [
+      ['ROW', ({ row }) => row],
+      ['ID', ({ device_id }) => device_id],
+      ['STATUS', ({ status }) => status],
+      ['ACCESS TOKEN', ({ access_token }) => access_token],
+      ['ERROR', ({ error }) => error?.message],
+    ])
+    if (failed > 0) throw new Failure(EXIT.failed, `${failed} of ${total} failed; the others are unharmed`)
+  })
+}
