@@ -133,6 +133,10 @@ test('what a gateway may not say has no effect, and is its own dead letter', asy
   await publish(gateway.client, 'g2', { forged: 1 }, 'sub/g2-c1')
   await publish(stranger.client, 'stranger', { forged: 1 }, 'sub/g2-c1/telemetry')
   await admin.call('DELETE', '/devices/g2-c2')
+  await until('its gateway does not speak for it any more', async () => {
+    const { connectivity } = (await admin.get('/devices/g2-c2')).body
+    return Reflect.get(Object(connectivity), 'connected') === false
+  })
   await gateway.say('g2-c2', 'telemetry', { late: 1 })
   for (const id of ['stranger', 'g3-c1', 'g2-c1', 'g2-c2']) expect(await dataOf(id)).toEqual({})
   expect(await statusOf('g3-c1')).toBe('provisioning')

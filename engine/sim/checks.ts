@@ -9,6 +9,8 @@ import { HEARTBEAT_MS, type SimulatedDevice, type Tally } from './simulated-devi
 import type { World } from './world.ts'
 
 const ANSWER_MS = 8_000
+/** Of what a gateway may not say. */
+const SENDERS: ReadonlySet<string> = new Set(['NOT_ITS_GATEWAY', 'DEVICE_DECOMMISSIONED'])
 
 export async function checkAtRest(world: World): Promise<void> {
   for (const device of world.devices) {
@@ -74,7 +76,8 @@ function checkStamped(world: World, device: SimulatedDevice): void {
 
 /** What could not be taken is parked once for each time it was taken in. */
 function checkParked(world: World, device: SimulatedDevice): void {
-  const { letters } = world.store.deadLetters({ offset: 0, limit: 10_000, deviceId: device.id })
+  const all = world.store.deadLetters({ offset: 0, limit: 10_000, deviceId: device.id }).letters
+  const letters = all.filter(({ reason }) => !SENDERS.has(reason))
   const poison = letters.filter(({ reason }) => reason === 'SHARD_CRASH').length
   const isGone = device.mayBeGoneFrom < Number.POSITIVE_INFINITY
   const compare = (what: string, parked: number, { sent, acked }: Tally) => {
@@ -83,6 +86,8 @@ function checkParked(world: World, device: SimulatedDevice): void {
   }
   compare('poison', poison, device.poison)
   compare('nonsense', letters.length - poison, device.nonsense)
+  compare('forged', all.filter(({ reason }) => reason === 'NOT_ITS_GATEWAY').length, device.forged)
+  if (world.rows.of(device.id, 'forged').length > 0) world.violate(`${device.id} has what others said for it`)
 }
 
 async function checkRecord(world: World, device: SimulatedDevice): Promise<void> {
@@ -215,7 +220,8 @@ function bruteForce(
 async function checkPresence(world: World): Promise<void> {
   const talking = world.devices.filter((device) => device.isSteady && device.isConnected())
   for (let waited = 0; waited < HEARTBEAT_MS + 2_000; waited += 10_000) {
-    for (const device of talking) device.publish()
+    // A gateway lives by what it says for others.
+    for (const device of talking) if (device.subDevices.length === 0) device.publish()
     await world.time.advance(10_000)
   }
   for (const device of world.devices) {

@@ -57,6 +57,8 @@ export class Control {
   }
 
   hear({ suffix, payload }: Message): void {
+    // A gateway is told that nothing is desired of a device any more.
+    if (payload.length === 0) return
     if (suffix === 'command') this.#hearCommand(parse(payload))
     if (suffix === 'shadow/desired') this.#hearDesired(parse(payload))
   }

@@ -66,7 +66,7 @@ export class Listener {
     if (device.revision <= (this.#revisions.get(device.id) ?? 0))
       world.violate(`${device.id} was announced at revision ${device.revision} again`)
     this.#revisions.set(device.id, device.revision)
-    this.#checkPresence(device)
+    if (event === 'device.status') this.#checkPresence(device)
   }
 
   #checkGone(deviceId: string, what: string): void {

@@ -1,6 +1,6 @@
 // A run of the simulation: a seed decides what devices, callers and bad luck do; then all is calm, and everything
 // that was promised must be true.
-import { GROUP, TIMEOUT_SEC_MAX } from './callers.ts'
+import { TIMEOUT_SEC_MAX } from './callers.ts'
 import { checkAtRest } from './checks.ts'
 import { World } from './world.ts'
 
@@ -21,6 +21,7 @@ export async function simulate(seed: number): Promise<Run> {
   await world.start()
   const devices = world.dice.between(3, 8)
   for (let i = 0; i < devices; i++) world.register(i < devices / 3)
+  if (world.dice.chance(0.5)) registerFamily(world)
   for (let step = 0; step < STEPS && world.violations.length === 0; step++) await stepOnce(world)
   await comeToRest(world)
   await checkAtRest(world)
@@ -29,17 +30,26 @@ export async function simulate(seed: number): Promise<Run> {
   return { seed, violations, deaths, hash: world.hash(), trace }
 }
 
+/** A gateway and its sub-devices. A steady one lives by what it says for them. */
+function registerFamily(world: World): void {
+  const isSteady = world.dice.chance(0.5)
+  const gateway = world.register(isSteady, { type: 'gateway' })
+  for (let i = 0; i < 2; i++) world.register(isSteady && i === 0, { gateway })
+}
+
 async function stepOnce(world: World): Promise<void> {
   const { dice, luck } = world
   if (world.process === undefined) await restart(world)
   for (const device of world.devices) {
     const promised = world.promised.get(device.id)
     if (promised === undefined) continue
-    if (!promised.isRegistered && dice.chance(0.2)) again(world, device.id)
+    if (!promised.isRegistered && dice.chance(0.2))
+      world.tryRegister(device, device.subDevices.length > 0 ? 'gateway' : 'mqtt_device')
     if (!device.isConnected() && (device.isSteady || dice.chance(luck.returns))) await connect(world, device)
     // Steady devices never pause for long: every step, and a step is shorter than the heartbeat timeout.
-    if (device.isSteady) device.publish()
+    if (device.isSteady) speak(device)
     for (let acts = dice.between(0, 3); acts > 0; acts--) device.act()
+    if (device.subDevices.length > 0 && dice.chance(0.1)) forge(world, device)
     // A second connection of the same device takes over from the first.
     if (dice.chance(0.02) && device.isConnected()) await connect(world, device)
     if (promised.isRegistered && dice.chance(0.05)) edit(world, device)
@@ -80,18 +90,29 @@ async function restart(world: World): Promise<void> {
 
 type Device = World['devices'][number]
 
+/** What a gateway says for a device in the millisecond of its registration does not count, and the engine's clock may
+ *  be slow. */
+function isTooNew(world: World, { id, gateway }: Device): boolean {
+  const { registeredAt = Number.POSITIVE_INFINITY } = world.promised.get(id) ?? {}
+  return gateway !== undefined && world.time.ticks() < registeredAt + 1_000
+}
+
+function speak(device: Device): void {
+  if (device.subDevices.length === 0) device.publish()
+}
+
+function forge(world: World, gateway: Device): void {
+  const others = world.devices.filter((one) => one.gateway === undefined && one !== gateway)
+  const registered = others.filter(({ id }) => world.promised.get(id)?.isRegistered)
+  if (registered.length > 0) gateway.forge(world.dice.pick(registered))
+}
+
 async function connect(world: World, device: Device): Promise<void> {
   const broker = world.process?.broker
-  if (broker === undefined) return
+  if (broker === undefined || isTooNew(world, device)) return
   await device.connect(broker)
   // It may have died meanwhile.
   if (world.process?.broker !== broker) device.session = undefined
-}
-
-function again(world: World, id: Device['id']): void {
-  world.request(id, { kind: 'register', name: id, type: 'mqtt_device', group: GROUP }, (promised) => {
-    promised.isRegistered = true
-  })
 }
 
 /** Half of the edits are made on condition that nobody else made one. */
@@ -153,7 +174,7 @@ async function comeToRest(world: World): Promise<void> {
   // A thread that hangs is given up after a while, a message that kills its shard is parked after some deaths and
   // pauses; there may be many of them. Steady devices speak as ever.
   for (let waited = 0; waited < 300_000 && (waited < 35_000 || world.isBehind()); waited += 5_000) {
-    for (const device of world.devices) if (device.isSteady) device.publish()
+    for (const device of world.devices) if (device.isSteady) speak(device)
     await world.time.advance(5_000)
   }
   for (const device of world.devices) {

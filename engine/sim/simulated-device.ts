@@ -1,9 +1,9 @@
 // One device of the simulation: it publishes numbered messages, loses its connection, comes back, sends nonsense, and
 // remembers what was acknowledged: what it remembers is what must be true.
 import type { DeviceId } from '../../schemas/ids.ts'
-import { topicOf } from '../../schemas/topics.ts'
+import { parseSubSuffix, topicOf, toSubSuffix } from '../../schemas/topics.ts'
 import type { MemoryBroker } from '../adapters/broker/memory.ts'
-import { MemoryDevice } from '../adapters/broker/memory-device.ts'
+import { MemoryDevice, type Received } from '../adapters/broker/memory-device.ts'
 import { Control, type Witness } from './control.ts'
 import type { Dice } from './dice.ts'
 import type { Luck } from './faults.ts'
@@ -53,6 +53,12 @@ export class SimulatedDevice {
   mayBeGoneFrom = Number.POSITIVE_INFINITY
   session: MemoryDevice | undefined
   readonly control: Control
+  /** What speaks for it, most of the time. */
+  readonly gateway: SimulatedDevice | undefined
+  /** Of a gateway: those it speaks for. */
+  readonly subDevices: SimulatedDevice[] = []
+  /** Of a gateway: what it said for devices that are not its own. */
+  readonly forged: Tally = { sent: 0, acked: 0 }
   readonly #dice: Dice
   readonly #time: SimTime
   readonly #luck: () => Luck
@@ -62,9 +68,18 @@ export class SimulatedDevice {
 
   constructor(
     id: DeviceId,
-    options: { isSteady: boolean; dice: Dice; time: SimTime; luck: () => Luck; witness: Witness },
+    options: {
+      isSteady: boolean
+      dice: Dice
+      time: SimTime
+      luck: () => Luck
+      witness: Witness
+      gateway: SimulatedDevice | undefined
+    },
   ) {
     this.id = id
+    this.gateway = options.gateway
+    options.gateway?.subDevices.push(this)
     this.isSteady = options.isSteady
     this.#dice = options.dice
     this.#time = options.time
@@ -78,24 +93,55 @@ export class SimulatedDevice {
     const isTerse = this.#dice.chance(0.3)
     const say = (status: 'online' | 'offline') =>
       isTerse ? status : JSON.stringify({ status, session_id: name, firmware_version: `1.${this.#sessions}` })
-    const will = {
-      topic: topicOf(this.id, 'status'),
-      payload: Buffer.from(say('offline')),
-      qos: 1 as const,
-      retain: true,
-    }
-    const session = await broker.connect({ clientId: this.id, will, clean: this.#dice.chance(0.7) })
-    if (!(session instanceof MemoryDevice)) return
-    this.session = session
-    session.heard = (message) => {
-      if (this.session === session) this.control.hear(message)
-    }
-    // A device that does not acknowledge is sent its commands again.
-    session.acknowledges = this.#dice.chance(0.9)
+    const isConnected = this.#isRelayed() ? this.#attach() : await this.#open(broker, say('offline'))
+    if (!isConnected) return
     if (this.#dice.chance(0.8)) this.subscribe()
     this.#send('status', say('online'))
     // What was not acknowledged is sent again, as a device with a persistent session does.
     for (const sent of this.sent) if (!sent.isAcked) this.#transmit(sent)
+  }
+
+  /** A steady one has no other way; the others connect by themselves now and then. */
+  #isRelayed(): boolean {
+    return this.gateway !== undefined && (this.isSteady || (!this.gateway.isGone && this.#dice.chance(0.8)))
+  }
+
+  #attach(): boolean {
+    const isThere = this.gateway?.isConnected() === true
+    if (isThere) this.session = this.gateway?.session
+    return isThere
+  }
+
+  async #open(broker: MemoryBroker, lastWill: string): Promise<boolean> {
+    const will = {
+      topic: topicOf(this.id, 'status'),
+      payload: Buffer.from(lastWill),
+      qos: 1 as const,
+      retain: true,
+    }
+    const session = await broker.connect({ clientId: this.id, will, clean: this.#dice.chance(0.7) })
+    if (!(session instanceof MemoryDevice)) return false
+    this.session = session
+    session.heard = (message) => {
+      if (this.session === session) this.#hear(message)
+    }
+    // A device that does not acknowledge is sent its commands again.
+    session.acknowledges = this.#dice.chance(0.9)
+    return true
+  }
+
+  #hear(message: Received): void {
+    const sub = parseSubSuffix(message.suffix)
+    if (sub === undefined) this.control.hear(message)
+    else
+      this.subDevices
+        .find(({ id }) => id === sub.deviceId)
+        ?.control.hear({ suffix: sub.suffix, payload: message.payload })
+  }
+
+  /** Says something for a device that is not its own. */
+  forge({ id }: SimulatedDevice): void {
+    this.#count(this.forged, '{"forged":1}', toSubSuffix(id, 'telemetry'))
   }
 
   /** One of the things a device does. */
@@ -109,10 +155,16 @@ export class SimulatedDevice {
     else if (what < 0.93) this.#publishDiagnostics(this.#dice.chance(0.5))
     else if (what < 0.95) this.#send('status', 'online')
     else if (what < 0.97) this.#log()
+    else if (this.session === this.gateway?.session) this.#detach()
     else if (!this.isSteady) this.session.end(this.#dice.pick(['lost', 'disconnect', 'keepalive'] as const))
     if (this.#dice.chance(this.#luck().poison)) this.#count(this.poison, POISON)
     if (this.#dice.chance(0.1)) this.subscribe()
     this.control.act()
+  }
+
+  /** Without a word: its gateway goes on. */
+  #detach(): void {
+    if (!this.isSteady) this.session = undefined
   }
 
   publish(): void {
@@ -123,19 +175,20 @@ export class SimulatedDevice {
 
   subscribe(): void {
     const filters = this.#dice.pick([['#'], ['command', 'shadow/desired'], ['+', 'shadow/+']])
-    for (const filter of filters) this.session?.subscribe(topicOf(this.id, filter), this.#dice.pick([1, 2]))
+    for (const filter of filters) this.session?.subscribe(this.#topic(filter), this.#dice.pick([1, 2]))
   }
 
   /** Says that all is well, if it said otherwise, and does what is asked of it from now on. */
   mend(): void {
     if (this.session !== undefined) this.session.acknowledges = true
     this.session?.acknowledge()
-    this.session?.subscribe(topicOf(this.id, '#'))
+    this.session?.subscribe(this.#topic('#'))
     if (this.#isFaulty) this.#publishDiagnostics(false)
   }
 
   isConnected(): boolean {
-    return this.session !== undefined && !this.session.isEnded
+    const isLive = this.session !== undefined && !this.session.isEnded
+    return isLive && !(this.isGone && this.gateway !== undefined)
   }
 
   #transmit(sent: Sent): void {
@@ -198,18 +251,27 @@ export class SimulatedDevice {
     this.#send('telemetry', JSON.stringify({ diagnostics: { level, name: 'motor', message: level } }))
   }
 
-  #count(tally: Tally, payload: string): void {
+  #count(tally: Tally, payload: string, suffix = 'telemetry'): void {
     tally.sent++
-    this.#send('telemetry', payload, () => {
+    this.#send(suffix, payload, () => {
       tally.acked++
     })
   }
 
   #send(suffix: string, payload: string, acked: () => void = () => {}): void {
     this.lastSentAt = this.#time.ticks()
+    if (this.gateway !== undefined && this.session === this.gateway.session)
+      this.gateway.lastSentAt = this.lastSentAt
     const qos = this.#dice.pick([0, 1, 1, 2] as const)
-    void this.session?.publish(topicOf(this.id, suffix), payload, { qos }).then((isAcked) => {
+    void this.session?.publish(this.#topic(suffix), payload, { qos }).then((isAcked) => {
       if (isAcked) acked()
     })
+  }
+
+  /** As its connection has it. */
+  #topic(suffix: string): string {
+    const { gateway } = this
+    const isRelayed = gateway !== undefined && this.session === gateway.session
+    return isRelayed ? topicOf(gateway.id, toSubSuffix(this.id, suffix)) : topicOf(this.id, suffix)
   }
 }

@@ -46,9 +46,16 @@ const CLOSE_MS = 9_000
 export interface Promised {
   edits: number
   isRegistered: boolean
+  /** In ticks. */
+  registeredAt: number
   isDecommissioned: boolean
   /** Revisions that an edit was made on under the condition that there is no later one. */
   readonly editedOn: Set<number>
+}
+
+export interface Kin {
+  readonly type?: string
+  readonly gateway?: SimulatedDevice
 }
 
 /** One life of the service's process. */
@@ -231,13 +238,19 @@ export class World {
   }
 
   /** Devices crowd in few partitions. */
-  register(isSteady: boolean): void {
+  register(isSteady: boolean, { type = 'mqtt_device', gateway }: Kin = {}): SimulatedDevice {
     let id: DeviceId | undefined
     for (let i = 1; id === undefined; i++) {
       const named = parseDeviceId(`dev-${i}`)
       if (named !== undefined && !this.promised.has(named) && partitionOf(named) < 4) id = named
     }
-    this.promised.set(id, { edits: 0, isRegistered: false, isDecommissioned: false, editedOn: new Set() })
+    this.promised.set(id, {
+      edits: 0,
+      isRegistered: false,
+      registeredAt: Number.POSITIVE_INFINITY,
+      isDecommissioned: false,
+      editedOn: new Set(),
+    })
     const { dice, time, ledger } = this
     const witness: Witness = {
       commandOf: (deviceId, commandId) => ledger.commandOf(deviceId, commandId),
@@ -245,9 +258,18 @@ export class World {
       isGone: (deviceId) => this.#store.get(deviceId)?.status === 'decommissioned',
       violate: (what) => this.violate(what),
     }
-    this.devices.push(new SimulatedDevice(id, { isSteady, dice, time, luck: () => this.luck, witness }))
-    this.request(id, { kind: 'register', name: id, type: 'mqtt_device', group: GROUP }, (promised) => {
+    const options = { isSteady, dice, time, luck: () => this.luck, witness, gateway }
+    const device = new SimulatedDevice(id, options)
+    this.devices.push(device)
+    this.tryRegister(device, type)
+    return device
+  }
+
+  tryRegister({ id, gateway }: SimulatedDevice, type: string): void {
+    const wish = { kind: 'register', name: id, type, group: GROUP, parentId: gateway?.id } as const
+    this.request(id, wish, (promised) => {
       promised.isRegistered = true
+      promised.registeredAt = Math.min(promised.registeredAt, this.time.ticks())
     })
   }
 
