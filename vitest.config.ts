@@ -17,7 +17,8 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER } },
+      // Milliseconds, but for the models with their thousand runs, which a busy machine stretches.
+      { test: { name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER, testTimeout: 30_000 } },
       {
         test: {
           name: 'integration',
