@@ -77,8 +77,10 @@ describe('a call', () => {
       ifMatch: registered.etag,
     })
     expect(device.name).toBe('Uno')
-    expect(await fleet.metrics()).toContain('fleet_up')
-    expect(await fleet.logout()).toBeUndefined()
+    const figures: string = await fleet.metrics()
+    expect(figures).toContain('fleet_up')
+    const nothing: undefined = await fleet.logout()
+    expect(nothing).toBeUndefined()
   })
 
   test('that is refused fails with code, detail, errors and request id', async () => {

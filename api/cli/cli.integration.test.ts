@@ -74,7 +74,7 @@ describe('devices', () => {
   })
 })
 
-test('devices are imported from a file, and what is wrong in it is told by row', async () => {
+test('devices are imported from a file, told row by row what is wrong in it, and exported', async () => {
   const rows = 'device_id,name,type,tags\ni1,One,mqtt_device,x;y\ni 2,Two,mqtt_device,\n'
   const imported = await cli.run('devices import - --format csv --json'.split(' '), { stdin: rows })
   expect(imported.code).toBe(1)
@@ -88,6 +88,12 @@ test('devices are imported from a file, and what is wrong in it is told by row',
   ])
   expect(JSON.parse(imported.stderr)).toEqual({ error: expect.objectContaining({ exit_code: 1 }) })
   expect(await json('devices get i1')).toMatchObject({ tags: ['x', 'y'] })
+  const exported = await fleet('devices export -q i1 --format csv')
+  expect(exported).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/^device_id,.*\r\ni1,One,/),
+  })
 })
 
 describe('telemetry', () => {

@@ -39,7 +39,14 @@ export type CallOf<O extends Operation> = ParamsOf<O> & QueryOf<O> & BodyOf<O> &
 
 /** What is not modified is never asked for. */
 type Answered<Replies> = Replies[Exclude<keyof Replies, 304>]
-type ValueOf<Reply> = Reply extends TSchema ? Static<Reply> : Reply extends 'text' ? string : undefined
+/** The words first: to the compiler a text could be a schema, too. */
+type ValueOf<Reply> = Reply extends 'text'
+  ? string
+  : Reply extends 'empty'
+    ? undefined
+    : Reply extends TSchema
+      ? Static<Reply>
+      : never
 export type ReplyOf<O extends Operation> = ValueOf<Answered<O['replies']>>
 
 type Method<O extends Operation> =

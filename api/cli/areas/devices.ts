@@ -2,19 +2,15 @@
 import type { Command } from 'commander'
 import type { DeviceBody } from '../../../schemas/device.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import {
-  DEVICE_STATUSES,
-  type DeviceStatus,
-  TOKEN_SCOPES,
-  type TokenScope,
-} from '../../../schemas/vocabulary.ts'
+import { type DeviceStatus, TOKEN_SCOPES, type TokenScope } from '../../../schemas/vocabulary.ts'
 import type { Cli } from '../cli.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import type { Area } from '../program.ts'
 import { confirm } from '../prompt.ts'
 import { collect, jsonObject, wholeNumber } from '../readings.ts'
-import { importDevices } from './device-import.ts'
+import { exportDevices, importDevices } from './device-files.ts'
+import { type FilterOptions, filterOf, withFilter } from './device-filter.ts'
 
 const COLUMNS: readonly Column<DeviceBody>[] = [
   ['ID', ({ device_id }) => device_id],
@@ -38,54 +34,37 @@ export const devices: Area = (command, cli) => {
   get(command, cli)
   create(command, cli)
   importDevices(command, cli)
+  exportDevices(command, cli)
   edit(command, cli)
   decommission(command, cli)
   token(command, cli)
   types(command, cli)
 }
 
-interface ListOptions {
-  readonly group?: string
-  readonly exact?: boolean
-  readonly status?: DeviceStatus
-  readonly type?: string
-  readonly tag?: readonly string[]
-  readonly query?: string
+interface ListOptions extends FilterOptions {
   readonly sort?: string
   readonly limit: number
 }
 
-function list(devicesCommand: Command, cli: Cli): void {
-  const command = devicesCommand
-    .command('list')
-    .description('list devices')
-    .option('--group <group>', 'of this group and the groups below it')
-    .option('--exact', 'of this very group')
-    .option('--type <type>', 'of this type')
-    .option('--tag <tag>', 'with this tag; several: with all of them', collect)
-    .option('-q, --query <prefix>', 'whose name or id begins so')
+function list(command: Command, cli: Cli): void {
+  withFilter(command.command('list').description('list devices'))
     .option('--sort <field>', 'name, status, created_at …; name:DESC is downwards')
     .option(...LIMIT_OPTION)
-  command.addOption(command.createOption('--status <status>', 'in this status').choices(DEVICE_STATUSES))
-  command.action(async ({ group, exact, status, type, tag, query, sort, limit }: ListOptions) => {
-    const { client } = await cli.connect()
-    const asked = {
-      per_page: pageSize(limit),
-      ...(group === undefined ? {} : { group }),
-      ...(exact === undefined ? {} : { group_exact: exact }),
-      ...(status === undefined ? {} : { status }),
-      ...(type === undefined ? {} : { type }),
-      ...(tag === undefined ? {} : { tag: [...tag] }),
-      ...(query === undefined ? {} : { q: query }),
-      ...(sort === undefined ? {} : { sort }),
-    }
-    const { items, hasMore } = await take(client.pages.listDevices({ query: asked }), limit, (count) =>
-      cli.output.progress(`${count} devices`),
-    )
-    cli.output.progress(undefined)
-    cli.output.list(items, COLUMNS)
-    if (hasMore) cli.output.note(`the first ${limit}; --limit shows more`)
-  })
+    .action(async (options: ListOptions) => {
+      const { sort, limit } = options
+      const { client } = await cli.connect()
+      const asked = {
+        per_page: pageSize(limit),
+        ...filterOf(options),
+        ...(sort === undefined ? {} : { sort }),
+      }
+      const { items, hasMore } = await take(client.pages.listDevices({ query: asked }), limit, (count) =>
+        cli.output.progress(`${count} devices`),
+      )
+      cli.output.progress(undefined)
+      cli.output.list(items, COLUMNS)
+      if (hasMore) cli.output.note(`the first ${limit}; --limit shows more`)
+    })
 }
 
 const DEVICE_ID = 'the id of the device'

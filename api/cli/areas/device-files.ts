@@ -1,9 +1,10 @@
-// `fleet devices import`: many devices from a file.
+// `fleet devices import` and `export`: many devices as a file.
 import { extname } from 'node:path'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { readText } from '../readings.ts'
+import { type FilterOptions, filterOf, withFilter } from './device-filter.ts'
 
 const FORMATS = ['csv', 'ndjson'] as const
 type Format = (typeof FORMATS)[number]
@@ -51,5 +52,21 @@ export function importDevices(devicesCommand: Command, cli: Cli): void {
       ['ERROR', ({ error }) => error?.message],
     ])
     if (failed > 0) throw new Failure(EXIT.failed, `${failed} of ${total} failed; the others are unharmed`)
+  })
+}
+
+export function exportDevices(devicesCommand: Command, cli: Cli): void {
+  const command = withFilter(
+    devicesCommand.command('export').description('write devices as a file that `import` takes to stdout'),
+  ).addHelpText(
+    'after',
+    '\nExample:\n  fleet devices export --group warehouse --format csv > warehouse.csv\n',
+  )
+  command.addOption(
+    command.createOption('--format <format>', 'which file').choices(FORMATS).default('ndjson'),
+  )
+  command.action(async (options: FilterOptions & { format: Format }) => {
+    const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })
+    cli.output.text(await client.exportDevices({ query: { ...filterOf(options), format: options.format } }))
   })
 }
