@@ -8,11 +8,22 @@ export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody'
 }
 
+/** JSON is UTF-8 (RFC 8259); read as such, another charset's text would be another text. */
+export class OtherCharset extends Error {
+  override readonly name = 'OtherCharset'
+}
+
+function isUtf8(contentType: string | undefined): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1]
+  return charset === undefined || /^utf-?8$/i.test(charset)
+}
+
 export function acceptJson(app: FastifyInstance): void {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const parseSafely = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...JSON_TYPES], { parseAs: 'buffer' }, (request, body, done) => {
+    if (!isUtf8(request.headers['content-type'])) return done(new OtherCharset('send the body in UTF-8'))
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     if (bytes.length === 0) return done(null, undefined)
     if (isDeeperThan(bytes, LIMITS.bodyDepthMax))
@@ -26,7 +37,7 @@ export function acceptJson(app: FastifyInstance): void {
     }
     void parseSafely(request, text, (error, value) =>
       error === null
-        ? done(null, value)
+        ? done(hasEndless(text, value) ? new UnreadableBody('a number is too large') : null, value)
         : done(new UnreadableBody('the body is not valid JSON, or has a key that is not allowed')),
     )
     return undefined
@@ -52,6 +63,19 @@ export function parseJsonText(text: string): unknown {
     // Anything at all may arrive here; the caller says what it should be.
     return undefined
   }
+}
+
+const MAY_BE_ENDLESS = /[eE]\+?\d{3}|\d{309}/
+
+/** `1e999` is read as infinite, and would be written as `null`. */
+function hasEndless(text: string, value: unknown): boolean {
+  return MAY_BE_ENDLESS.test(text) && isEndless(value)
+}
+
+/** The depth is bounded by now. */
+function isEndless(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(isEndless)
+  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
 }
 
 const QUOTE = 0x22

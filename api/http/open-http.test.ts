@@ -124,6 +124,30 @@ describe('bytes that are no request', () => {
       '400',
       'BAD_REQUEST',
     ],
+    [
+      'a length and chunks',
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      '400',
+      'BAD_REQUEST',
+    ],
+    [
+      'chunks under another name',
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n',
+      '400',
+      'BAD_REQUEST',
+    ],
+    [
+      'a blank before a colon',
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length : 4\r\n\r\nabcd',
+      '400',
+      'BAD_REQUEST',
+    ],
+    [
+      'a folded header',
+      'GET /livez HTTP/1.1\r\nHost: x\r\nX-A: b\r\n\tc: d\r\n e\r\n\r\nGET',
+      '400',
+      'BAD_REQUEST',
+    ],
   ])('%s are answered with a problem', async (_, text, status, code) => {
     const { port } = await start()
     const answer = await raw(port, text)

@@ -7,7 +7,7 @@ import { toProblem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
 import type { Logger } from '../logging.ts'
 import { type Refusal, refused } from './answer.ts'
-import { UnreadableBody } from './json-body.ts'
+import { OtherCharset, UnreadableBody } from './json-body.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 const TYPE = 'application/problem+json; charset=utf-8'
@@ -65,6 +65,7 @@ export function toRefusal(
       retry_after_sec: LIMITS.retryAfterSec,
     })
   }
+  if (error instanceof OtherCharset) return refused('UNSUPPORTED_MEDIA_TYPE', { message: error.message })
   if (error instanceof UnreadableBody) return refused('BAD_REQUEST', { message: error.message })
   const code = codeOf(error)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(headers['content-length'])
