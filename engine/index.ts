@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Ports } from './ports/engine.ts'
 import { type EngineMeans, type EngineSettings, LocalEngine } from './runtime/engine.ts'
+import { piscinaThread } from './runtime/runner/thread.ts'
 import { realSchedule } from './runtime/schedule.ts'
-import { piscinaThread } from './runtime/thread.ts'
 
 export type { DependencyHealth, DeviceView, Engine, Ports, Snapshot, Submitted } from './ports/engine.ts'
 export type { Feed, FeedEvent } from './ports/feed.ts'

@@ -6,7 +6,7 @@ import { acknowledge, cancelCommand, delivered } from '../../engine/domain/comma
 import { type Command, type Commands, NO_COMMANDS } from '../../engine/domain/command/record.ts'
 import { type HistoryRow, writtenRow } from '../../engine/domain/history/row.ts'
 import type { HistoryQuery } from '../../engine/ports/history.ts'
-import { commandRow } from '../../engine/runtime/history-rows.ts'
+import { commandRow } from '../../engine/runtime/shard/history-rows.ts'
 import { CommandId, Micros, Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { createIds } from '../ids.ts'

@@ -1,9 +1,9 @@
 // The sweep of a shard that holds 50 000 devices with a deadline each, without a service around it.
 
 import { register } from '../../engine/domain/device/transition.ts'
-import { newProgress } from '../../engine/runtime/progress.ts'
-import type { WorkTask } from '../../engine/runtime/protocol.ts'
-import { Shard } from '../../engine/runtime/shard.ts'
+import { newProgress } from '../../engine/runtime/shard/progress.ts'
+import type { WorkTask } from '../../engine/runtime/shard/protocol.ts'
+import { Shard } from '../../engine/runtime/shard/shard.ts'
 import { Micros, Millis, Partition, parseDeviceId } from '../../schemas/ids.ts'
 import { deviceIds } from '../load/session.ts'
 import { ticks } from '../measure/deadline.ts'

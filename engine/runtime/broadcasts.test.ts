@@ -11,8 +11,8 @@ import { Fault } from '../ports/fault.ts'
 import { NO_SAVE } from '../ports/store.ts'
 import { SimTime } from '../sim/time.ts'
 import { Broadcasts } from './broadcasts.ts'
-import { deviceOf, START } from './frames-harness.ts'
 import { partitionOf } from './partition.ts'
+import { deviceOf, START } from './shard/frames-harness.ts'
 
 const b1 = BroadcastId('b1')
 const stop: BroadcastRequest = { broadcastId: b1, group: 'hall', command: 'stop', by: 'usr_1' }

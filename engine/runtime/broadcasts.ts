@@ -25,8 +25,8 @@ import type { Broker } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { BroadcastRequest, BroadcastState, Refused, Submitted } from '../ports/engine.ts'
 import type { Store } from '../ports/store.ts'
-import type { Child } from './protocol.ts'
 import type { Schedule } from './schedule.ts'
+import type { Child } from './shard/protocol.ts'
 
 export interface BroadcastPorts {
   readonly store: Store

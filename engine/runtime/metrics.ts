@@ -5,8 +5,8 @@ import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { BrokerCounts } from '../ports/broker.ts'
 import type { OutboxCounts } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
-import type { IngestCounts } from './ingest.ts'
-import type { WorkResult } from './protocol.ts'
+import type { IngestCounts } from './ingress/ingest.ts'
+import type { WorkResult } from './shard/protocol.ts'
 
 /** Looked at on every scrape. */
 export interface Gauges {

@@ -5,7 +5,7 @@ import type { Shadow } from '../domain/shadow/record.ts'
 import type { DeviceView, Snapshot } from '../ports/engine.ts'
 import type { Log } from '../ports/log.ts'
 import { partitionOf } from './partition.ts'
-import type { Answer, Ask, Child, Mark } from './protocol.ts'
+import type { Answer, Ask, Child, Mark } from './shard/protocol.ts'
 
 interface Asked {
   ask(ask: Ask, after: readonly Mark[]): Promise<Answer>

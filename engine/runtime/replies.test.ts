@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
-import type { Reply } from './protocol.ts'
 import { Replies } from './replies.ts'
+import type { Reply } from './shard/protocol.ts'
 
 const refusal = (requestId: string): Reply => ({ requestId, kind: 'refused', code: 'NOT_FOUND', detail: {} })
 

@@ -1,7 +1,7 @@
 // Requests that wait for their device's answer. What is not answered in time is a fault: nothing is known of it.
 import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
-import type { Reply } from './protocol.ts'
+import type { Reply } from './shard/protocol.ts'
 
 interface Waiting {
   readonly resolve: (reply: Reply) => void

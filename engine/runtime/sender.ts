@@ -2,10 +2,10 @@
 // visible in the record, which sends it again (R5).
 import { toSubSuffix } from '../../schemas/topics.ts'
 import type { Broker } from '../ports/broker.ts'
-import { packDelivered } from './control-uplinks.ts'
-import type { Ingest } from './ingest.ts'
+import type { Ingest } from './ingress/ingest.ts'
 import { partitionOf } from './partition.ts'
-import type { Outbound, Proposal } from './protocol.ts'
+import { packDelivered } from './shard/control-uplinks.ts'
+import type { Outbound, Proposal } from './shard/protocol.ts'
 
 export class Sender {
   readonly #broker: Broker

@@ -5,12 +5,12 @@ import type { Ports } from '../ports/engine.ts'
 import type { Block } from '../ports/telemetry.ts'
 import { AuditBook } from './audit-book.ts'
 import type { EngineMeans } from './engine.ts'
-import { HistoryWriter } from './history-writer.ts'
-import type { Ingest } from './ingest.ts'
-import { Inserter } from './inserter.ts'
+import type { Ingest } from './ingress/ingest.ts'
 import type { Metrics } from './metrics.ts'
-import type { Proposal } from './protocol.ts'
-import { Runner, type RunnerSettings } from './runner.ts'
+import { HistoryWriter } from './rows/history-writer.ts'
+import { Inserter } from './rows/inserter.ts'
+import { Runner, type RunnerSettings } from './runner/runner.ts'
+import type { Proposal } from './shard/protocol.ts'
 
 interface WorkersOptions {
   readonly ports: Ports

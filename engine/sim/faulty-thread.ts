@@ -3,8 +3,8 @@
 import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Entry } from '../ports/log.ts'
-import { begin, enter, type Progress } from '../runtime/progress.ts'
-import type { ShardThread } from '../runtime/thread.ts'
+import type { ShardThread } from '../runtime/runner/thread.ts'
+import { begin, enter, type Progress } from '../runtime/shard/progress.ts'
 import { type FaultContext, mayDie } from './faults.ts'
 
 export const POISON = '{"poison":true}'

@@ -11,8 +11,8 @@ import { LIMITS } from '../limits.ts'
 import type { HistoryKey, WrittenRow } from '../ports/history.ts'
 import type { Bundle } from '../ports/log.ts'
 import type { Checkpoint, Save, Store } from '../ports/store.ts'
-import { decodeCommand, decodeShadow } from '../runtime/kept.ts'
-import { readSession } from '../runtime/sessions.ts'
+import { decodeCommand, decodeShadow } from '../runtime/shard/kept.ts'
+import { readSession } from '../runtime/shard/sessions.ts'
 import type { Rows } from './rows.ts'
 
 interface Point {

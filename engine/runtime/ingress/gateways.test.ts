@@ -1,0 +1,175 @@
+import { Buffer } from 'node:buffer'
+import { expect, test } from 'vitest'
+import { type DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
+import { MemoryLog } from '../../adapters/log/memory.ts'
+import { MemoryStore } from '../../adapters/store/memory.ts'
+import { FRAME, readFrames } from '../../domain/bundle.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { toRecord } from '../../domain/device/record.ts'
+import { CONNACK, type DeviceSession, type UplinkMessage } from '../../ports/broker.ts'
+import type { Bundle } from '../../ports/log.ts'
+import { NO_SAVE } from '../../ports/store.ts'
+import { SimTime } from '../../sim/time.ts'
+import { partitionOf } from '../partition.ts'
+import { deviceOf, idOf } from '../shard/frames-harness.ts'
+import { Gateways } from './gateways.ts'
+import { Ingest } from './ingest.ts'
+import { uplinkHost } from './uplink-host.ts'
+
+const NAMES = Object.fromEntries(Object.entries(FRAME).map(([name, kind]) => [kind, name]))
+const gw = deviceOf('gw', { type: 'gateway' })
+const subDevice = (id: string, fields: Partial<Device> = {}) => deviceOf(id, { parentId: gw.id, ...fields })
+
+class Taken extends MemoryLog {
+  readonly lines: string[] = []
+
+  override async append(bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]> {
+    for (const { partition, body } of bundles)
+      for (const { kind, id, via, suffix } of readFrames(body)) {
+        const device = Buffer.from(id).toString()
+        const way = via.length === 0 ? '' : ` via ${Buffer.from(via).toString()}`
+        const isRight = partition === partitionOf(idOf(device))
+        this.lines.push(`${NAMES[kind]} ${device}${way} ${Buffer.from(suffix).toString()}`.trim())
+        if (!isRight) this.lines.push(`in another device’s partition: ${device}`)
+      }
+    return super.append(bundles, latestAt)
+  }
+}
+
+interface TestSession extends DeviceSession {
+  readonly filters: string[]
+  acknowledged: number
+}
+
+async function setUp(...devices: readonly Device[]) {
+  const time = new SimTime(Millis(1_000_000))
+  const log = new Taken()
+  const store = new MemoryStore({ partitionOf })
+  const save = (more: readonly Device[]) => store.save({ ...NO_SAVE, changed: more.map(toRecord) })
+  await save([gw, ...devices])
+  const ingest = new Ingest({ log, clock: time, schedule: time.newLife().schedule, fatal: () => {} })
+  const gateways = new Gateways(ingest, store)
+  const host = uplinkHost(ingest, gateways, {
+    admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),
+    recordRefusal: () => {},
+  })
+  /** What came into the log since. */
+  const lines = async () => {
+    await time.advance(10)
+    return log.lines.splice(0)
+  }
+  return { save, gateways, host, lines }
+}
+
+let numbers = 0
+function session(deviceId: DeviceId = gw.id): TestSession {
+  const filters: string[] = []
+  return {
+    deviceId,
+    partition: partitionOf(deviceId),
+    number: Micros(++numbers),
+    ip: '127.0.0.1',
+    idBytes: Buffer.from(deviceId),
+    filters,
+    acknowledged: 0,
+    takes: (suffix) => filters.includes(suffix),
+    durable(count) {
+      this.acknowledged += count
+    },
+  }
+}
+
+const message = (suffix: string, more: Partial<UplinkMessage> = {}): UplinkMessage => ({
+  suffix,
+  payload: Buffer.from('1'),
+  qos: 1,
+  retain: false,
+  will: false,
+  ...more,
+})
+
+test('a message for a sub-device goes into its partition, acknowledged to the gateway, once a sign of life of it', async () => {
+  const { host, lines } = await setUp(subDevice('c1'), subDevice('c2'))
+  const live = session()
+  host.opened(live)
+  expect((await lines()).sort()).toEqual(['opened c1 via gw', 'opened c2 via gw', 'opened gw'])
+  host.uplink(live, message('sub/c1/telemetry'))
+  host.uplink(live, message('telemetry'))
+  host.uplink(live, message('sub/c2/shadow/reported'))
+  expect((await lines()).sort()).toEqual([
+    'heard gw',
+    'message c1 via gw telemetry',
+    'message c2 via gw shadow/reported',
+    'message gw telemetry',
+  ])
+  expect(live.acknowledged).toBe(3)
+  host.uplink(live, message('sub/c1/status', { will: true }))
+  expect(await lines()).toEqual(['message c1 via gw status'])
+})
+
+test('its sub-devices are told of its sessions and subscriptions, each once', async () => {
+  const { host, lines } = await setUp(subDevice('c1'), subDevice('c2', { status: 'decommissioned' }))
+  const live = session()
+  host.opened(live)
+  await lines()
+  live.filters.push('sub/c2/command')
+  host.subscribed(live)
+  expect(await lines()).toEqual([])
+  live.filters.push('sub/c1/command', 'command')
+  host.subscribed(live)
+  host.subscribed(live)
+  expect((await lines()).sort()).toEqual(['listening c1 via gw', 'listening gw'])
+  host.closed(live, 'lost')
+  host.closed(live, 'lost')
+  expect((await lines()).filter((line) => line.includes('via'))).toEqual(['closed c1 via gw'])
+})
+
+test('a sub-device that is registered later is told with its first message; a stranger is told nothing', async () => {
+  const { host, lines, save } = await setUp(deviceOf('stranger'))
+  const live = session()
+  host.opened(live)
+  live.filters.push('sub/c3/command')
+  host.subscribed(live)
+  await lines()
+  await save([subDevice('c3')])
+  host.uplink(live, message('sub/c3/telemetry'))
+  host.uplink(live, message('sub/c3/telemetry'))
+  host.uplink(live, message('sub/stranger/telemetry'))
+  expect((await lines()).filter((line) => line.includes('via'))).toEqual([
+    'opened c3 via gw',
+    'listening c3 via gw',
+    'message c3 via gw telemetry',
+    'message c3 via gw telemetry',
+    'message stranger via gw telemetry',
+  ])
+  host.closed(live, 'lost')
+  expect((await lines()).filter((line) => line.includes('via'))).toEqual(['closed c3 via gw'])
+})
+
+test('a decommissioned sub-device is told that it is over, and of nothing after', async () => {
+  const { host, gateways, lines, save } = await setUp(subDevice('c1'))
+  const live = session()
+  host.opened(live)
+  await lines()
+  await save([subDevice('c1', { status: 'decommissioned' })])
+  gateways.forget(idOf('c1'))
+  host.uplink(live, message('sub/c1/log'))
+  expect((await lines()).filter((line) => line.includes('c1'))).toEqual([
+    'closed c1 via gw',
+    'message c1 via gw log',
+  ])
+  host.closed(live, 'lost')
+  expect(await lines()).toEqual(['closed gw'])
+})
+
+test('who is no gateway, and what names no sub-device, stays with its sender', async () => {
+  const { host, lines } = await setUp(subDevice('c1'), deviceOf('plain'))
+  const [plain, live] = [session(idOf('plain')), session()]
+  host.opened(plain)
+  host.opened(live)
+  await lines()
+  host.uplink(plain, message('sub/c1/telemetry'))
+  host.uplink(live, message('sub/c1'))
+  expect((await lines()).sort()).toEqual(['message gw sub/c1', 'message plain sub/c1/telemetry'])
+  expect([plain.acknowledged, live.acknowledged]).toEqual([1, 1])
+})

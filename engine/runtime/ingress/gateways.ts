@@ -1,0 +1,106 @@
+// Gateways at the ingress: what one says for a sub-device goes into that device's partition, with the gateway's name on
+// it, and the sub-devices are told of the gateway's connections.
+//
+// G1. Who may speak for whom is decided by the sub-device's actor (R2). What is known here only decides whom to tell.
+// G2. A sub-device is told of each session in order: opened, listening, its messages, closed.
+// G3. A message for nobody stays with its sender, whose actor refuses it.
+import { Buffer } from 'node:buffer'
+import type { DeviceId } from '../../../schemas/ids.ts'
+import { parseSubSuffix, toSubSuffix } from '../../../schemas/topics.ts'
+import { FRAME } from '../../domain/bundle.ts'
+import { COMMAND_SUFFIX, type DeviceSession, type EndCause, type UplinkMessage } from '../../ports/broker.ts'
+import type { Store } from '../../ports/store.ts'
+import { partitionOf } from '../partition.ts'
+import { sessionPayload } from '../shard/sessions.ts'
+import type { Ingest, SubDevice } from './ingest.ts'
+
+interface Told extends SubDevice {
+  /** Of the gateway's subscription to its commands. */
+  listens: boolean
+}
+
+type Family = Map<DeviceId, Told>
+
+export class Gateways {
+  readonly #ingest: Ingest
+  readonly #store: Pick<Store, 'get' | 'summary' | 'subDevices'>
+  /** The sub-devices told of each live session of a gateway. */
+  readonly #families = new Map<DeviceSession, Family>()
+
+  constructor(ingest: Ingest, store: Pick<Store, 'get' | 'summary' | 'subDevices'>) {
+    this.#ingest = ingest
+    this.#store = store
+  }
+
+  opened(session: DeviceSession): void {
+    const { deviceId } = session
+    if (this.#store.summary(deviceId)?.type !== 'gateway') return
+    const family: Family = new Map()
+    this.#families.set(session, family)
+    for (const id of this.#store.subDevices(deviceId))
+      if (this.#store.summary(id)?.status !== 'decommissioned') this.#open(session, family, id)
+  }
+
+  subscribed(session: DeviceSession): void {
+    const family = this.#families.get(session)
+    for (const [id, told] of family ?? []) this.#listen(session, id, told)
+  }
+
+  uplink(session: DeviceSession, message: UplinkMessage): void {
+    const family = this.#families.get(session)
+    const sub = family === undefined ? undefined : parseSubSuffix(message.suffix)
+    // By G3.
+    if (family === undefined || sub === undefined) {
+      this.#ingest.message(session, message)
+      return
+    }
+    const { deviceId, suffix } = sub
+    const device = family.get(deviceId) ?? this.#meet(session, family, deviceId)
+    this.#ingest.relayed(session, device, { ...message, suffix })
+  }
+
+  closed(session: DeviceSession, cause: EndCause): void {
+    const family = this.#families.get(session)
+    this.#families.delete(session)
+    for (const told of family?.values() ?? []) this.#close(session, told, cause)
+  }
+
+  /** The device is decommissioned: no gateway speaks for it any more. */
+  forget(deviceId: DeviceId): void {
+    for (const [session, family] of this.#families) {
+      const told = family.get(deviceId)
+      if (told === undefined) continue
+      family.delete(deviceId)
+      this.#close(session, told, 'revoked')
+    }
+  }
+
+  /** A device that was registered since the gateway connected; or one that this gateway should not speak for. */
+  #meet(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
+    const device = this.#store.get(deviceId)
+    const isOwn = device?.parentId === session.deviceId && device.status !== 'decommissioned'
+    return isOwn ? this.#open(session, family, deviceId) : toSubDevice(deviceId)
+  }
+
+  #open(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
+    const told: Told = { ...toSubDevice(deviceId), listens: false }
+    family.set(deviceId, told)
+    this.#ingest.relay(FRAME.opened, session, sessionPayload(session), told)
+    this.#listen(session, deviceId, told)
+    return told
+  }
+
+  #listen(session: DeviceSession, deviceId: DeviceId, told: Told): void {
+    if (told.listens || !session.takes(toSubSuffix(deviceId, COMMAND_SUFFIX))) return
+    told.listens = true
+    this.#ingest.relay(FRAME.listening, session, sessionPayload(session), told)
+  }
+
+  #close(session: DeviceSession, told: Told, cause: EndCause): void {
+    this.#ingest.relay(FRAME.closed, session, sessionPayload(session, cause), told)
+  }
+}
+
+function toSubDevice(deviceId: DeviceId): SubDevice {
+  return { partition: partitionOf(deviceId), idBytes: Buffer.from(deviceId, 'latin1') }
+}

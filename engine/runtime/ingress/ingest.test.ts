@@ -1,0 +1,304 @@
+import { expect, test } from 'vitest'
+import { Micros, Millis, type Partition, parseDeviceId } from '../../../schemas/ids.ts'
+import { MemoryLog } from '../../adapters/log/memory.ts'
+import { FRAME, readFrames } from '../../domain/bundle.ts'
+import { LIMITS } from '../../limits.ts'
+import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Bundle } from '../../ports/log.ts'
+import { SimTime } from '../../sim/time.ts'
+import { partitionOf } from '../partition.ts'
+import { Ingest } from './ingest.ts'
+
+/** A log whose appends wait for the test, and fail when it says so. */
+class HeldLog extends MemoryLog {
+  readonly held: (() => void)[] = []
+  readonly appended: Bundle[][] = []
+  fault: Fault | undefined
+
+  override async append(bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]> {
+    await new Promise<void>((resolve) => this.held.push(resolve))
+    if (this.fault !== undefined) throw this.fault
+    this.appended.push([...bundles])
+    return super.append(bundles, latestAt)
+  }
+}
+
+function session(name: string): DeviceSession & { readonly acknowledged: number[] } {
+  const deviceId = parseDeviceId(name)
+  if (deviceId === undefined) throw new Error('a valid id')
+  const acknowledged: number[] = []
+  return {
+    deviceId,
+    partition: partitionOf(deviceId),
+    number: Micros(1),
+    ip: '127.0.0.1',
+    takes: () => false,
+    idBytes: Buffer.from(name),
+    acknowledged,
+    durable: (count) => acknowledged.push(count),
+  }
+}
+
+const message = (text: string): UplinkMessage => ({
+  suffix: 'telemetry',
+  payload: Buffer.from(text),
+  qos: 1,
+  retain: false,
+  will: false,
+})
+
+function setUp() {
+  const time = new SimTime(Millis(1_000_000))
+  const log = new HeldLog()
+  const fatal: Fault[] = []
+  const ingest = new Ingest({
+    log,
+    clock: time,
+    schedule: time.newLife().schedule,
+    fatal: (fault) => fatal.push(fault),
+  })
+  const release = async () => {
+    log.held.shift()?.()
+    await time.advance(0)
+  }
+  return { time, log, ingest, release, fatal }
+}
+
+const framesOf = (bundles: readonly Bundle[] | undefined) =>
+  (bundles ?? []).flatMap(({ body }) => [...readFrames(body)])
+
+test('nothing is acknowledged before its append is durable, and then in runs per session', async () => {
+  const { time, ingest, release } = setUp()
+  const [a, b] = [session('a'), session('b')]
+  ingest.message(a, message('1'))
+  ingest.message(a, message('2'))
+  ingest.message(b, message('3'))
+  ingest.message(a, message('4'))
+  await time.advance(10)
+  expect([a.acknowledged, b.acknowledged]).toEqual([[], []])
+  await release()
+  expect([a.acknowledged, b.acknowledged]).toEqual([[2, 1], [1]])
+})
+
+test('what arrives during an append makes the next one', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  ingest.message(a, message('1'))
+  await time.advance(10)
+  for (const text of ['2', '3', '4']) ingest.message(a, message(text))
+  await release()
+  await time.advance(10)
+  await release()
+  expect(log.appended.map((bundles) => framesOf(bundles).length)).toEqual([1, 3])
+})
+
+test('a failing append is tried again with the same bundles, and nothing overtakes it', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  log.fault = new Fault('LOG_FULL', { retryable: true })
+  ingest.message(a, message('1'))
+  await time.advance(10)
+  await release()
+  expect(ingest.fault()?.code).toBe('LOG_FULL')
+  await expect(ingest.request(a.deviceId, a.partition, new Uint8Array(1))).rejects.toThrow('LOG_FULL')
+  ingest.message(a, message('2'))
+  log.fault = undefined
+  await time.advance(1_000)
+  await release()
+  await time.advance(10)
+  await release()
+  expect(ingest.fault()).toBeUndefined()
+  expect(
+    log.appended.flatMap((bundles) =>
+      framesOf(bundles).map(({ payload }) => Buffer.from(payload).toString()),
+    ),
+  ).toEqual(['1', '2'])
+  expect(a.acknowledged).toEqual([1, 1])
+})
+
+test('requests of a failing append are refused at once and never happen; the messages around them do', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  const ask = () =>
+    ingest.request(a.deviceId, a.partition, Buffer.from('request')).catch((fault) => fault.code)
+  log.fault = new Fault('LOG_FULL', { retryable: true })
+  ingest.message(a, message('1'))
+  const first = ask()
+  await time.advance(10)
+  const behind = ask()
+  ingest.message(a, message('2'))
+  const alone = ask()
+  await release()
+  expect(await Promise.all([first, behind, alone, ask()])).toEqual(Array(4).fill('LOG_FULL'))
+  log.fault = undefined
+  for (let appends = 0; appends < 2; appends++) {
+    await time.advance(1_000)
+    await release()
+  }
+  expect(
+    log.appended.flatMap((bundles) =>
+      framesOf(bundles).map(({ payload }) => Buffer.from(payload).toString()),
+    ),
+  ).toEqual(['1', '2'])
+  expect(a.acknowledged).toEqual([1, 1])
+  expect(ingest.counts().pendingBytes).toBe(0)
+})
+
+test('a request alone does not leave a fault behind that nothing would clear', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  log.fault = new Fault('LOG_FULL', { retryable: true })
+  const refused = ingest.request(a.deviceId, a.partition, new Uint8Array(1)).catch((fault) => fault.code)
+  await time.advance(10)
+  await release()
+  expect(await refused).toBe('LOG_FULL')
+  expect(ingest.fault()?.code).toBe('LOG_FULL')
+  log.fault = undefined
+  await time.advance(5_000)
+  await release()
+  expect(ingest.fault()).toBeUndefined()
+  const taken = ingest.request(a.deviceId, a.partition, new Uint8Array(1))
+  await time.advance(10)
+  await release()
+  await taken
+})
+
+test('receive times are unique, increasing, and go on after a restart with an older clock', async () => {
+  const { time, log, ingest, release } = setUp()
+  const times = Array.from({ length: 1_000 }, () => ingest.nextAt())
+  expect(new Set(times).size).toBe(1_000)
+  expect([...times].sort((x, y) => x - y)).toEqual(times)
+  ingest.message(session('a'), message('1'))
+  await time.advance(10)
+  await release()
+  const earlier = new SimTime(Millis(5))
+  const again = new Ingest({
+    log,
+    clock: earlier,
+    schedule: earlier.newLife().schedule,
+    fatal: () => {},
+  })
+  expect(again.nextAt()).toBeGreaterThan(log.latestAt())
+})
+
+test('a frame is read back as it was written', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('robot-1')
+  ingest.message(a, { ...message('{"x":1}'), qos: 2, retain: true, will: true, suffix: 'status' })
+  ingest.session(FRAME.opened, a, Buffer.from('o'))
+  await time.advance(10)
+  await release()
+  const [first, second] = framesOf(log.appended[0])
+  expect(first).toMatchObject({ kind: FRAME.message, flags: 2 | 4 | 8 })
+  expect(Buffer.from(first?.id ?? []).toString()).toBe('robot-1')
+  expect(Buffer.from(first?.suffix ?? []).toString()).toBe('status')
+  expect(Buffer.from(first?.payload ?? []).toString()).toBe('{"x":1}')
+  expect(second?.kind).toBe(FRAME.opened)
+})
+
+test('a bundle that is full goes as one, and its partition starts another', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  const large = { ...message(''), payload: Buffer.alloc(200_000) }
+  for (let i = 0; i < 10; i++) ingest.message(a, large)
+  await time.advance(10)
+  await release()
+  const bodies = log.appended.flat()
+  expect(bodies.length).toBeGreaterThan(1)
+  expect(new Set(bodies.map(({ partition }: { partition: Partition }) => partition)).size).toBe(1)
+  expect(framesOf(bodies).length).toBe(10)
+})
+
+test('an append is no larger than it may be; the rest goes with the next, in order', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  const large = (text: string) => ({ ...message(''), payload: Buffer.alloc(200_000, text) })
+  ingest.message(a, message('first'))
+  await time.advance(10)
+  for (let i = 0; i < 100; i++) ingest.message(a, large(String(i % 10)))
+  for (let appends = 0; appends < 6; appends++) {
+    await release()
+    await time.advance(10)
+  }
+  const sizes = log.appended.map((bundles) => bundles.reduce((sum, { body }) => sum + body.length, 0))
+  expect([sizes.length, Math.max(...sizes) <= LIMITS.commitBytesMax + LIMITS.packetBytesMax]).toEqual([
+    4,
+    true,
+  ])
+  const order = framesOf(log.appended.flat()).map(({ payload }) => String.fromCharCode(payload[0] ?? 0))
+  expect(order.join('')).toBe(`f${'0123456789'.repeat(10)}`)
+  expect([a.acknowledged, ingest.counts().pendingBytes]).toEqual([[1, 42, 42, 16], 0])
+})
+
+test('requests in an append that waits behind a failing one are refused as well', async () => {
+  const { time, log, ingest, release } = setUp()
+  const a = session('a')
+  log.fault = new Fault('LOG_FULL', { retryable: true })
+  ingest.message(a, message('1'))
+  await time.advance(10)
+  const refused = ingest.request(a.deviceId, a.partition, Buffer.from('wish')).catch((fault) => fault.code)
+  const large = { ...message(''), payload: Buffer.alloc(200_000, 'x') }
+  for (let i = 0; i < 50; i++) ingest.message(a, large)
+  await release()
+  expect(await refused).toBe('LOG_FULL')
+  log.fault = undefined
+  for (let appends = 0; appends < 4; appends++) {
+    await time.advance(1_000)
+    await release()
+  }
+  expect(framesOf(log.appended.flat()).map(({ kind }) => kind)).toEqual(Array(51).fill(FRAME.message))
+  expect([a.acknowledged.reduce((sum, count) => sum + count), ingest.counts().pendingBytes]).toEqual([51, 0])
+})
+
+test('a log that takes nothing more ends the process; nothing is acknowledged, and a stop does not wait', async () => {
+  const { time, log, ingest, release, fatal } = setUp()
+  const a = session('a')
+  log.fault = new Fault('LOG_UNAVAILABLE', { retryable: false })
+  ingest.message(a, message('1'))
+  const refused = ingest.request(a.deviceId, a.partition, new Uint8Array(1)).catch((fault) => fault.code)
+  await time.advance(10)
+  await release()
+  ingest.message(a, message('2'))
+  await time.advance(60_000)
+  expect([fatal.length, await refused, a.acknowledged, log.held.length]).toEqual([
+    1,
+    'LOG_UNAVAILABLE',
+    [],
+    0,
+  ])
+  await ingest.close()
+})
+
+test('it tells up to when everything received is durable', async () => {
+  const { time, ingest, release } = setUp()
+  expect(ingest.durableUpTo()).toBe(time.now())
+  const receivedAt = time.now()
+  ingest.message(session('a'), message('1'))
+  await time.advance(500)
+  ingest.message(session('a'), message('2'))
+  expect(ingest.durableUpTo()).toBe(receivedAt)
+  await release()
+  expect(ingest.durableUpTo()).toBe(receivedAt + 500)
+  await time.advance(10)
+  await release()
+  expect(ingest.durableUpTo()).toBe(time.now())
+})
+
+test('a clock that is set back lets time go on at half its pace until the clock has caught up', async () => {
+  const { time, ingest } = setUp()
+  const before = ingest.now()
+  ingest.nextAt()
+  time.set(-60_000)
+  const tick = async (ms: number) => {
+    for (let gone = 0; gone < ms; gone += 250) {
+      await time.advance(250)
+      ingest.tick()
+    }
+  }
+  await tick(40_000)
+  expect(ingest.now()).toBe(before + 20_000)
+  await tick(100_000)
+  expect(Math.abs(ingest.now() - time.now())).toBeLessThanOrEqual(1_000)
+  expect(ingest.nextAt()).toBeGreaterThan(before * 1000)
+})

@@ -1,0 +1,57 @@
+// What the broker needs of the engine: everything it hears goes into the log.
+import { isSubSuffix } from '../../../schemas/topics.ts'
+import { accessRefused, connectRefused } from '../../domain/audit/device-refusals.ts'
+import type { AuditEntry } from '../../domain/audit/entry.ts'
+import { FRAME } from '../../domain/bundle.ts'
+import {
+  type Admission,
+  COMMAND_SUFFIX,
+  type ConnectAttempt,
+  type DeviceSession,
+  type UplinkHost,
+} from '../../ports/broker.ts'
+import { sessionPayload } from '../shard/sessions.ts'
+import type { Gateways } from './gateways.ts'
+import type { Ingest } from './ingest.ts'
+
+interface UplinkMeans {
+  readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
+  readonly recordRefusal: (entry: AuditEntry) => void
+}
+
+export function uplinkHost(
+  ingest: Ingest,
+  gateways: Gateways,
+  { admit, recordRefusal }: UplinkMeans,
+): UplinkHost {
+  const listening = new WeakSet<DeviceSession>()
+  return {
+    async admit(attempt) {
+      const admission = await admit(attempt)
+      if (admission.kind === 'denied') recordRefusal(connectRefused(attempt, admission.reason))
+      return admission
+    },
+    sessionNumber: () => ingest.nextAt(),
+    opened(session) {
+      ingest.session(FRAME.opened, session, sessionPayload(session))
+      gateways.opened(session)
+    },
+    subscribed(session) {
+      if (!listening.has(session) && session.takes(COMMAND_SUFFIX)) {
+        listening.add(session)
+        ingest.session(FRAME.listening, session, sessionPayload(session))
+      }
+      gateways.subscribed(session)
+    },
+    uplink(session, message) {
+      if (isSubSuffix(message.suffix)) gateways.uplink(session, message)
+      else ingest.message(session, message)
+    },
+    closed(session, cause) {
+      ingest.session(FRAME.closed, session, sessionPayload(session, cause))
+      gateways.closed(session, cause)
+    },
+    refused: (session, wanted) => recordRefusal(accessRefused(session, wanted)),
+    isCongested: () => ingest.isCongested(),
+  }
+}

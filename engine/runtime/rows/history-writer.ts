@@ -1,0 +1,136 @@
+// What happened, from the store's outbox into ClickHouse: in batches, in order, tried until it is there.
+//
+// W1. The outbox is the only memory of what is on its way: what an earlier life left is nothing special.
+// W2. A batch is cleared after its rows are stored. Between the two anything may die; a row inserted again is the same
+//     row.
+// W3. Rows that ClickHouse refuses for good are given up with a fault, like every block.
+import { HistoryColumns } from '../../domain/history/columns.ts'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { OutboxBatch, Store } from '../../ports/store.ts'
+import type { Block, Telemetry } from '../../ports/telemetry.ts'
+import type { Schedule } from '../schedule.ts'
+import { Wake } from '../wake.ts'
+import { Inserter, type InserterEvents } from './inserter.ts'
+
+const RETRY_MS = 500
+const BOUNDS = { rowsMax: LIMITS.historyBatchRowsMax, bytesMax: LIMITS.historyBlockBytesMax }
+
+export interface HistoryWriterEvents extends InserterEvents {
+  /** The store does not say what waits, or does not forget what is stored. */
+  storeFailed(fault: Fault): void
+}
+
+export class HistoryWriter {
+  readonly #store: Store
+  readonly #schedule: Schedule
+  readonly #ticks: () => number
+  readonly #life: string
+  readonly #events: HistoryWriterEvents
+  readonly #inserter: Inserter
+  readonly #history = new HistoryColumns()
+  readonly #audit = new HistoryColumns()
+  readonly #wake = new Wake()
+  #blocksCut = 0
+  #isClosing = false
+  #isClosed = false
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(options: {
+    readonly store: Store
+    readonly telemetry: Telemetry
+    readonly schedule: Schedule
+    readonly ticks: () => number
+    /** Distinct per life of the process: block tokens never meet those of an earlier one. */
+    readonly life: string
+    readonly events: HistoryWriterEvents
+  }) {
+    const { store, telemetry, schedule, ticks, life, events } = options
+    this.#store = store
+    this.#schedule = schedule
+    this.#ticks = ticks
+    this.#life = life
+    this.#events = events
+    this.#inserter = new Inserter({ telemetry, schedule, ticks, events })
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** There are rows in the outbox. */
+  poke(): void {
+    this.#wake.poke()
+  }
+
+  /** Stores what waits if it can within `deadlineMs`; the rest is there for the next life. */
+  async close(deadlineMs: number): Promise<void> {
+    const until = this.#ticks() + deadlineMs
+    this.#isClosing = true
+    this.#wake.poke()
+    await Promise.race([this.#running, this.#schedule.sleep(Math.max(0, until - this.#ticks()))])
+    this.#isClosed = true
+    this.#inserter.close()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      const written = await this.#write()
+      if (written === 'failed') await this.#schedule.sleep(RETRY_MS)
+      if (written === 'failed' || written === 'much') continue
+      if (written === 'nothing') {
+        if (this.#isClosing) return
+        await this.#wake.wait()
+      }
+      // More will follow: one insert for all of it. An insert costs ClickHouse far more than a row does.
+      if (!this.#isClosing) await this.#schedule.sleep(LIMITS.historyDelayMs)
+    }
+  }
+
+  /** `much`: about as much as goes at once, so that there will be more. */
+  async #write(): Promise<'nothing' | 'little' | 'much' | 'failed'> {
+    try {
+      const batches = this.#store.outbox(BOUNDS)
+      if (batches.length === 0) return 'nothing'
+      const blocks = this.#encode(batches)
+      const isMuch = blocks.some(
+        ({ rows, bytes }) => rows >= BOUNDS.rowsMax / 2 || bytes.length >= BOUNDS.bytesMax / 2,
+      )
+      if (await this.#inserter.insert(blocks)) await this.#store.clearHistory(batches.map(({ key }) => key))
+      return isMuch ? 'much' : 'little'
+    } catch (error) {
+      // Rows inserted and not cleared are inserted again (W2).
+      if (!this.#isClosed) this.#events.storeFailed(toFault(error))
+      return 'failed'
+    }
+  }
+
+  /** One block of each kind, or several where one save alone is too large for one. */
+  #encode(batches: readonly OutboxBatch[]): readonly Block[] {
+    const blocks: Block[] = []
+    for (const { rows } of batches)
+      for (const row of rows) {
+        // These rows follow from what the service itself timed: that is when they were received.
+        const kind = row.kind === 'audit' ? 'audit' : 'history'
+        const columns = this.#columnsOf(kind)
+        columns.add(row, row.at)
+        if (columns.bytes >= LIMITS.historyBlockBytesMax) this.#cut(kind, blocks)
+      }
+    this.#cut('history', blocks)
+    this.#cut('audit', blocks)
+    return blocks
+  }
+
+  #columnsOf(kind: 'history' | 'audit'): HistoryColumns {
+    return kind === 'audit' ? this.#audit : this.#history
+  }
+
+  #cut(kind: 'history' | 'audit', blocks: Block[]): void {
+    const taken = this.#columnsOf(kind).take()
+    if (taken !== undefined) blocks.push({ kind, ...taken, token: `${this.#life}-h${this.#blocksCut++}` })
+  }
+}
+
+function toFault(error: unknown): Fault {
+  return error instanceof Fault ? error : new Fault('STORE_UNAVAILABLE', { retryable: true, cause: error })
+}

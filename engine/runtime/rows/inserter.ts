@@ -1,0 +1,85 @@
+// Rows on their way to ClickHouse: one insert at a time, in order, tried until stored.
+//
+// N1. Blocks of one shard are inserted in the order they were cut, so "the last one is stored" means all are.
+// N2. A block that ClickHouse refuses for good is dropped with a fault, never retried for ever; it stays in the
+//     log for the retention time.
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Block, Telemetry } from '../../ports/telemetry.ts'
+import type { Schedule } from '../schedule.ts'
+
+const RETRY_MS = 200
+const RETRY_MAX_MS = 5_000
+
+export interface InserterEvents {
+  inserted(block: Block, seconds: number): void
+  failed(fault: Fault): void
+  /** N2: these rows are not in ClickHouse. */
+  refused(block: Block, fault: Fault): void
+}
+
+export class Inserter {
+  readonly #telemetry: Pick<Telemetry, 'insert'>
+  readonly #schedule: Schedule
+  readonly #ticks: () => number
+  readonly #events: InserterEvents
+  #tail: Promise<void> = Promise.resolve()
+  #waiting = 0
+  #isClosed = false
+
+  constructor(options: {
+    telemetry: Pick<Telemetry, 'insert'>
+    schedule: Schedule
+    ticks: () => number
+    events: InserterEvents
+  }) {
+    this.#telemetry = options.telemetry
+    this.#schedule = options.schedule
+    this.#ticks = options.ticks
+    this.#events = options.events
+  }
+
+  /** Resolves once these blocks, and all before them, are stored; `false` if it was closed before. */
+  insert(blocks: readonly Block[]): Promise<boolean> {
+    for (const block of blocks) {
+      this.#waiting++
+      this.#tail = this.#tail.then(() => this.#insertOne(block)).finally(() => this.#waiting--)
+    }
+    return this.#tail.then(() => !this.#isClosed)
+  }
+
+  isFull(): boolean {
+    return this.#waiting >= LIMITS.blocksWaitingMax
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Gives up what is not stored yet: the log still has it. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #insertOne(block: Block): Promise<void> {
+    for (let attempt = 0; !this.#isClosed; attempt++) {
+      const startedAt = this.#ticks()
+      try {
+        await this.#telemetry.insert(block)
+        this.#events.inserted(block, (this.#ticks() - startedAt) / 1000)
+        return
+      } catch (error) {
+        const fault =
+          error instanceof Fault
+            ? error
+            : new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, cause: error })
+        if (!fault.retryable) {
+          this.#events.refused(block, fault)
+          return
+        }
+        this.#events.failed(fault)
+        await this.#schedule.sleep(Math.min(RETRY_MS * 2 ** Math.min(attempt, 5), RETRY_MAX_MS))
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Fault } from '../../ports/fault.ts'
+import { idOf } from '../shard/frames-harness.ts'
+import { Asks } from './asks.ts'
+
+const ask = { kind: 'snapshot', deviceId: idOf('a') } as const
+const after = (seq: number) => [{ partition: Partition(1), seq }]
+const codeOf = (answer: Promise<unknown>) => answer.catch((fault: Fault) => fault.code)
+
+test('a question waits until everything acknowledged before it is applied', async () => {
+  const asks = new Asks({ ticks: () => 0, later: (run) => run(), ready: () => {} })
+  const answer = asks.add(ask, after(5))
+  expect(asks.take([0, 4])).toEqual([])
+  const [waiting] = asks.take([0, 5])
+  waiting?.resolve({ kind: 'snapshot', snapshot: undefined })
+  expect(await answer).toEqual({ kind: 'snapshot', snapshot: undefined })
+  expect(asks.take([0, 9])).toEqual([])
+})
+
+test('a task takes so many and no more, the oldest first', () => {
+  const asks = new Asks({ ticks: () => 0, later: (run) => run(), ready: () => {} })
+  const count = LIMITS.asksPerBatchMax + 3
+  for (let i = 0; i < count; i++) void asks.add({ ...ask, deviceId: idOf(`d${i}`) }, after(0))
+  const taken = asks.take([0, 0])
+  expect(taken.length).toBe(LIMITS.asksPerBatchMax)
+  expect(taken[0]?.ask).toMatchObject({ deviceId: 'd0' })
+  expect(asks.take([0, 0]).length).toBe(3)
+})
+
+test('a lost shard is asked again, but not for ever', async () => {
+  const asks = new Asks({ ticks: () => 0, later: (run) => run(), ready: () => {} })
+  const answer = codeOf(asks.add(ask, after(0)))
+  for (let loss = 0; loss < 3; loss++) {
+    const taken = asks.take([0, 0])
+    expect(taken.length).toBe(1)
+    asks.putBack(taken)
+  }
+  expect(asks.take([0, 0])).toEqual([])
+  expect(await answer).toBe('SHARD_LOST')
+})
+
+test('who waits too long, or would be one too many, is told so', async () => {
+  let ticks = 0
+  const asks = new Asks({ ticks: () => ticks, later: (run) => run(), ready: () => {} })
+  const answers = Array.from({ length: LIMITS.asksWaitingMax }, () => codeOf(asks.add(ask, after(1))))
+  expect(await codeOf(asks.add(ask, after(1)))).toBe('OVERLOADED')
+  ticks = 5_000
+  asks.expire()
+  expect(new Set(await Promise.all(answers))).toEqual(new Set(['OVERLOADED']))
+})
+
+test('questions of one turn go together, at its end', () => {
+  const turn: (() => void)[] = []
+  const asks = new Asks({ ticks: () => 0, later: (run) => turn.push(run), ready: () => {} })
+  for (const name of ['a', 'b']) void asks.add({ ...ask, deviceId: idOf(name) }, after(0))
+  expect(asks.take([0, 0])).toEqual([])
+  expect(turn.length).toBe(1)
+  turn[0]?.()
+  expect(asks.take([0, 0]).length).toBe(2)
+})

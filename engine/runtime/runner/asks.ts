@@ -1,0 +1,94 @@
+// Questions to a shard, held back until everything acknowledged before them is applied: read-your-writes. Those that
+// come in one turn of the event loop go together: a hop to the thread costs as much as several requests do (R12).
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Positions } from '../../ports/log.ts'
+import type { Answer, Ask, Mark } from '../shard/protocol.ts'
+
+interface Waiting {
+  readonly ask: Ask
+  readonly after: readonly Mark[]
+  readonly until: number
+  /** Shards lost over it. */
+  losses: number
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (fault: Fault) => void
+}
+
+const WAIT_MS = 5_000
+const LOSSES_MAX = 3
+
+export class Asks {
+  /** Of this turn; more may come. */
+  #fresh: Waiting[] = []
+  #waiting: Waiting[] = []
+  readonly #ticks: () => number
+  readonly #later: (run: () => void) => void
+  readonly #ready: () => void
+
+  constructor(options: {
+    readonly ticks: () => number
+    /** At the end of the turn. */
+    readonly later: (run: () => void) => void
+    readonly ready: () => void
+  }) {
+    this.#ticks = options.ticks
+    this.#later = options.later
+    this.#ready = options.ready
+  }
+
+  add(ask: Ask, after: readonly Mark[]): Promise<Answer> {
+    if (this.#waiting.length + this.#fresh.length >= LIMITS.asksWaitingMax)
+      return Promise.reject(
+        new Fault('OVERLOADED', { retryable: true, message: 'too many questions are waiting' }),
+      )
+    return new Promise((resolve, reject) => {
+      this.#fresh.push({ ask, after, until: this.#ticks() + WAIT_MS, losses: 0, resolve, reject })
+      if (this.#fresh.length === 1) this.#later(() => this.#gather())
+    })
+  }
+
+  #gather(): void {
+    for (const waiting of this.#fresh) this.#waiting.push(waiting)
+    this.#fresh = []
+    this.#ready()
+  }
+
+  /** Takes the asks that may be answered with these positions applied. */
+  take(applied: Positions): readonly Waiting[] {
+    if (this.#waiting.length === 0) return []
+    const ready: Waiting[] = []
+    const rest: Waiting[] = []
+    for (const waiting of this.#waiting) {
+      const isReady =
+        ready.length < LIMITS.asksPerBatchMax &&
+        waiting.after.every(({ partition, seq }) => (applied[partition] ?? 0) >= seq)
+      if (isReady) ready.push(waiting)
+      else rest.push(waiting)
+    }
+    this.#waiting = rest
+    return ready
+  }
+
+  /** A lost shard answers nothing: these ask again, unless it is they that it is lost over. */
+  putBack(asked: readonly Waiting[]): void {
+    const again = asked.filter((waiting) => ++waiting.losses < LOSSES_MAX)
+    const fault = new Fault('SHARD_LOST', { retryable: true, message: 'the shard was lost' })
+    for (const waiting of asked) if (waiting.losses >= LOSSES_MAX) waiting.reject(fault)
+    this.#waiting.unshift(...again)
+  }
+
+  expire(): void {
+    const now = this.#ticks()
+    const isOver = (waiting: Waiting) => waiting.until <= now
+    for (const waiting of this.#waiting.filter(isOver))
+      waiting.reject(new Fault('OVERLOADED', { retryable: true, message: 'the device is behind its log' }))
+    this.#waiting = this.#waiting.filter((waiting) => !isOver(waiting))
+  }
+
+  fail(fault: Fault): void {
+    for (const waiting of [...this.#waiting, ...this.#fresh]) waiting.reject(fault)
+    this.#waiting = []
+    this.#fresh = []
+  }
+}

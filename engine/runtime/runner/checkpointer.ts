@@ -1,0 +1,166 @@
+// Checkpoints of one shard: once all rows up to a position are stored, the vitals as of then and the position are
+// saved, and the log behind it may go. What a restart reads again is what lies behind the last checkpoint.
+//
+// K1. A checkpoint of a shard that is gone is not saved: positions never go back, and vitals never fall behind them.
+// K2. A request is answered once a checkpoint reaches what was applied when it was made, rows that are still to be
+//     read again included.
+import { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Log, Positions } from '../../ports/log.ts'
+import type { Checkpoint, Store } from '../../ports/store.ts'
+import type { Schedule } from '../schedule.ts'
+import type { WorkResult } from '../shard/protocol.ts'
+import { toFault } from './saver.ts'
+
+const RETRY_MS = 500
+
+export interface CheckpointerPorts {
+  /** The shard's own. */
+  readonly partitions: readonly Partition[]
+  readonly clock: Clock
+  readonly schedule: Schedule
+  readonly log: Pick<Log, 'trim'>
+  readonly store: Pick<Store, 'inserted' | 'checkpoint'>
+}
+
+export interface CheckpointerEvents {
+  /** Something may be due again. */
+  done(): void
+  failed(fault: Fault): void
+  /** It will not work any more in this life of the process. */
+  fatal(fault: Fault): void
+}
+
+interface Request {
+  /** What it waits for, fixed when nothing is being decided. */
+  target: Positions | undefined
+  readonly resolve: () => void
+  readonly reject: (fault: Fault) => void
+}
+
+export class Checkpointer {
+  readonly #ports: CheckpointerPorts
+  readonly #events: CheckpointerEvents
+  #lastTicks: number
+  #isUnderWay = false
+  #life = 0
+  #saving: Promise<void> = Promise.resolve()
+  /** Vitals that were handed out and are not saved: they go with the next checkpoint. */
+  readonly #unsaved = new Map<Checkpoint['vitals'][number]['deviceId'], Uint8Array>()
+  #requests: Request[] = []
+  #isClosed = false
+
+  constructor(ports: CheckpointerPorts, events: CheckpointerEvents) {
+    this.#ports = ports
+    this.#events = events
+    this.#lastTicks = ports.clock.ticks()
+  }
+
+  /** Resolves once a checkpoint has reached all that is applied by now. */
+  request(): Promise<void> {
+    if (this.#isClosed) return Promise.reject(closed())
+    return new Promise((resolve, reject) => {
+      this.#requests.push({ target: undefined, resolve, reject })
+    })
+  }
+
+  get isAsked(): boolean {
+    return this.#requests.length > 0
+  }
+
+  /** Asked while no proposal is open, with what is applied and how far rows reach. */
+  isDue(applied: Positions, covered: Positions): boolean {
+    for (const request of this.#requests) request.target ??= [...applied]
+    if (this.#isUnderWay) return false
+    const isReached = this.#requests.some(({ target }) => this.#isReached(target, covered))
+    return isReached || this.#ports.clock.ticks() - this.#lastTicks >= LIMITS.checkpointEveryMs
+  }
+
+  /** A result with all rows handed out; `inserted` tells when they are stored. */
+  take(result: WorkResult, inserted: Promise<boolean>, covered: Positions): void {
+    for (const { deviceId, bytes } of result.vitals) this.#unsaved.set(deviceId, bytes)
+    if (!result.isAllOut) return
+    this.#isUnderWay = true
+    this.#lastTicks = this.#ports.clock.ticks()
+    void this.#finish(result, inserted, covered)
+  }
+
+  /** The shard is gone: the vitals it handed out are older than the log, and are read again from there. Resolves
+   *  when nothing of it is being saved any more (K1). */
+  abandon(): Promise<void> {
+    this.#life++
+    this.#unsaved.clear()
+    return this.#saving
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const { reject } of this.#requests) reject(closed())
+    this.#requests = []
+  }
+
+  async #finish(result: WorkResult, inserted: Promise<boolean>, covered: Positions): Promise<void> {
+    const life = this.#life
+    const vitals = [...this.#unsaved].map(([deviceId, bytes]) => ({ deviceId, bytes }))
+    const areRowsStored = await inserted
+    if (areRowsStored && life === this.#life) {
+      const saving = this.#save({ inserted: marksOf(result.covered), vitals }, life)
+      this.#saving = saving.then(() => {})
+      if (await saving) this.#answer(covered)
+    }
+    this.#isUnderWay = false
+    this.#events.done()
+  }
+
+  #answer(covered: Positions): void {
+    const answered = this.#requests.filter(({ target }) => this.#isReached(target, covered))
+    this.#requests = this.#requests.filter((request) => !answered.includes(request))
+    for (const { resolve } of answered) resolve()
+  }
+
+  #isReached(target: Positions | undefined, covered: Positions): boolean {
+    if (target === undefined) return false
+    return this.#ports.partitions.every((p) => (covered[p] ?? 0) >= (target[p] ?? 0))
+  }
+
+  /** Not for ever: a later checkpoint covers this one, the position has not moved and the vitals are kept. */
+  async #save(checkpoint: Checkpoint, life: number): Promise<boolean> {
+    const { store, log, schedule } = this.#ports
+    const before = store.inserted()
+    const isNews =
+      checkpoint.vitals.length > 0 ||
+      checkpoint.inserted.some(({ partition, seq }) => seq !== (before[partition] ?? 0))
+    for (let attempt = 0; attempt < LIMITS.attemptsMax; attempt++) {
+      if (life !== this.#life || this.#isClosed) return false
+      try {
+        if (isNews) await store.checkpoint(checkpoint)
+        for (const { deviceId, bytes } of checkpoint.vitals)
+          if (this.#unsaved.get(deviceId) === bytes) this.#unsaved.delete(deviceId)
+        await log.trim(store.inserted())
+        return true
+      } catch (error) {
+        const fault = toFault(error)
+        if (!fault.retryable) {
+          this.#isClosed = true
+          this.#events.fatal(fault)
+          return false
+        }
+        this.#events.failed(fault)
+        await schedule.sleep(RETRY_MS)
+      }
+    }
+    return false
+  }
+}
+
+function closed(): Fault {
+  return new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
+}
+
+function marksOf(covered: Float64Array): Checkpoint['inserted'] {
+  return Array.from(covered, (seq, partition) => ({ partition: Partition(partition), seq })).filter(
+    ({ seq }) => seq > 0,
+  )
+}

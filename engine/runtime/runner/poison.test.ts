@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { Partition } from '../../../schemas/ids.ts'
+import { FRAME, readFrames } from '../../domain/bundle.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Entry } from '../../ports/log.ts'
+import type { DeadLetter } from '../../ports/store.ts'
+import { bundle, telemetry } from '../shard/frames-harness.ts'
+import { Poison } from './poison.ts'
+
+const P = Partition(3)
+const entry = (seq: number): Entry => ({
+  partition: P,
+  seq,
+  body: bundle([0, 1, 2].map((i) => telemetry('a', seq * 10 + i, { seq, i }))),
+})
+const entries = [entry(1), entry(2)]
+const suspect = { partition: P, seq: 2, index: 1 }
+const kindsOf = (list: readonly Entry[]) =>
+  list.map(({ body }) => [...readFrames(body)].map(({ kind }) => kind))
+const { message, parked } = FRAME
+
+function setUp(known: readonly DeadLetter[] = []) {
+  const letters: DeadLetter[] = []
+  const store = { deadLetters: () => ({ letters: known, total: known.length }) }
+  return { letters, poison: new Poison(store, async (letter) => void letters.push(letter)) }
+}
+
+test('a message its shard dies on again and again is parked; the others of its bundle go on', async () => {
+  const { letters, poison } = setUp()
+  for (let deaths = 1; deaths < LIMITS.attemptsMax; deaths++) {
+    await poison.died(entries, suspect)
+    // Replays that pass in between do not hide it.
+    poison.passed()
+  }
+  expect([letters, poison.disarm(entries)]).toEqual([[], entries])
+  await poison.died(entries, suspect)
+  expect(letters.map(({ id, reason, deviceId }) => [id, reason, deviceId])).toEqual([
+    ['dl_3_2_1', 'SHARD_CRASH', 'a'],
+  ])
+  expect(kindsOf(poison.disarm(entries))).toEqual([
+    [message, message, message],
+    [message, parked, message],
+  ])
+})
+
+test('nothing else changes in a bundle without its poison, and the log keeps it', async () => {
+  const { poison } = setUp()
+  for (let deaths = 0; deaths < LIMITS.attemptsMax; deaths++) await poison.died(entries, suspect)
+  const [, disarmed] = poison.disarm(entries)
+  const rest = (list: readonly Entry[]) =>
+    list.flatMap(({ body }) => [...readFrames(body)].map(({ payload }) => payload))
+  expect(disarmed?.body.length).toBe(entries[1]?.body.length)
+  expect(rest(disarmed === undefined ? [] : [disarmed])).toEqual(rest(entries.slice(1)))
+  expect(kindsOf(entries)[1]).toEqual([message, message, message])
+})
+
+test('deaths at different messages, or at none, park nothing', async () => {
+  const { letters, poison } = setUp()
+  for (let deaths = 0; deaths < 50; deaths++) {
+    await poison.died(entries, undefined)
+    await poison.died([entry(deaths)], { ...suspect, seq: deaths })
+  }
+  expect([letters, poison.deaths]).toEqual([[], 100])
+  poison.passed()
+  expect(poison.deaths).toBe(0)
+})
+
+test('one that an earlier life parked kills only once more', async () => {
+  const first = setUp()
+  for (let deaths = 0; deaths < LIMITS.attemptsMax; deaths++) await first.poison.died(entries, suspect)
+  const second = setUp(first.letters)
+  await second.poison.died(entries, suspect)
+  expect(kindsOf(second.poison.disarm(entries))[1]).toEqual([message, parked, message])
+  expect(second.letters).toEqual([])
+})

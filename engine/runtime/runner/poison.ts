@@ -1,0 +1,82 @@
+// A message that kills its shard must not stall its partition (R10). The shard says which message it is at; one it
+// dies at again and again is parked: it becomes a dead letter and is left out of every later batch of this process.
+
+import { type Frame, readFrames, withoutFrames } from '../../domain/bundle.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Entry } from '../../ports/log.ts'
+import type { DeadLetter, Store } from '../../ports/store.ts'
+import type { Suspect } from '../shard/progress.ts'
+import { toDeadLetter } from '../shard/proposal.ts'
+
+/** Messages remembered as last seen in a death; that many different ones are not to blame for anything. */
+const SUSPECTS_MAX = 100
+
+export class Poison {
+  readonly #store: Pick<Store, 'deadLetters'>
+  readonly #park: (letter: DeadLetter) => Promise<void>
+  #deaths = 0
+  readonly #suspects = new Map<string, number>()
+  readonly #parked = new Map<string, Set<number>>()
+
+  /** `park` resolves once the letter is saved. */
+  constructor(store: Pick<Store, 'deadLetters'>, park: (letter: DeadLetter) => Promise<void>) {
+    this.#store = store
+    this.#park = park
+  }
+
+  /** Deaths since entries last passed. */
+  get deaths(): number {
+    return this.#deaths
+  }
+
+  passed(): void {
+    this.#deaths = 0
+  }
+
+  /** The entries as they may be tried: without what is parked, which its positions still count. */
+  disarm(entries: readonly Entry[]): readonly Entry[] {
+    if (this.#parked.size === 0) return entries
+    return entries.map((entry) => {
+      const indexes = this.#parked.get(keyOf(entry))
+      return indexes === undefined ? entry : { ...entry, body: withoutFrames(entry.body, indexes) }
+    })
+  }
+
+  /** The shard died with these entries, at this message if it was at one. */
+  async died(entries: readonly Entry[], suspect: Suspect | undefined): Promise<void> {
+    this.#deaths++
+    if (suspect === undefined) return
+    const { partition, seq, index } = suspect
+    const entry = entries.find((one) => one.partition === partition && one.seq === seq)
+    const frame = entry === undefined ? undefined : frameAt(entry, index)
+    if (entry === undefined || frame === undefined) return
+    const key = `${keyOf(entry)} ${index}`
+    const deaths = (this.#suspects.get(key) ?? 0) + 1
+    if (this.#suspects.size >= SUSPECTS_MAX) this.#suspects.clear()
+    this.#suspects.set(key, deaths)
+    const detail = `its thread died on this message ${deaths} times`
+    const letter = toDeadLetter(frame, { entry, index, reason: 'SHARD_CRASH', detail })
+    const isKnown = this.#isParked(letter)
+    if (deaths < LIMITS.attemptsMax && !isKnown) return
+    if (!isKnown) await this.#park(letter)
+    this.#suspects.delete(key)
+    const parked = this.#parked.get(keyOf(entry)) ?? new Set()
+    this.#parked.set(keyOf(entry), parked.add(index))
+  }
+
+  /** By an earlier life of the process. */
+  #isParked({ id, deviceId }: DeadLetter): boolean {
+    const { letters } = this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
+    return letters.some((letter) => letter.id === id)
+  }
+}
+
+function frameAt(entry: Entry, index: number): Frame | undefined {
+  let at = 0
+  for (const frame of readFrames(entry.body)) if (at++ === index) return frame
+  return undefined
+}
+
+function keyOf({ partition, seq }: Entry): string {
+  return `${partition} ${seq}`
+}

@@ -1,0 +1,296 @@
+import { describe, expect, test } from 'vitest'
+import { Micros } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Fault } from '../../ports/fault.ts'
+import { NO_WANTS } from '../feed.ts'
+import { partitionOf } from '../partition.ts'
+import { idOf, opened, registration, request, telemetry } from '../shard/frames-harness.ts'
+import { HEARTBEAT_MS, RunnerBench } from './runner-harness.ts'
+
+const A = partitionOf(idOf('a'))
+
+/** A runner with one device that is online. */
+async function setUp(): Promise<RunnerBench> {
+  const bench = new RunnerBench()
+  // A device gets in only after it is registered.
+  for (const frame of [registration('a', 0), opened('a', 1)]) {
+    await bench.append(frame)
+    await bench.time.advance(500)
+  }
+  bench.performed.length = 0
+  return bench
+}
+
+describe('a question', () => {
+  test('sees every message that was acknowledged before it', async () => {
+    const bench = await setUp()
+    for (let n = 1; n <= 200; n++) {
+      await bench.append(telemetry('a', n, { n }))
+      const answer = bench.snapshot('a')
+      await bench.time.advance(0)
+      expect(await answer).toMatchObject({ n })
+    }
+  })
+
+  test('is answered while a proposal cannot be saved, but not about that', async () => {
+    const bench = await setUp()
+    bench.store.fails = true
+    await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
+    await bench.time.advance(100)
+    const view = bench.runner.ask({ kind: 'views', deviceIds: [idOf('a')] }, [])
+    await bench.time.advance(100)
+    expect(await view).toMatchObject({ views: [{ device: { name: 'a' } }] })
+  })
+
+  test('waits after the loss of a shard until its snapshots are read again', async () => {
+    const bench = await setUp()
+    await bench.append(telemetry('a', 2, { n: 1 }))
+    await bench.time.advance(10)
+    bench.fates.push('dies before')
+    const answer = bench.snapshot('a')
+    await bench.time.advance(2_000)
+    expect([await answer, bench.losses]).toEqual([{ n: 1 }, 1])
+  })
+
+  test('is refused when the device is too far behind its log', async () => {
+    const bench = await setUp()
+    bench.store.fails = true
+    await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
+    const answer = bench.snapshot('a').catch((fault: Fault) => fault.code)
+    await bench.time.advance(6_000)
+    expect(await answer).toBe('OVERLOADED')
+  })
+})
+
+describe('a proposal', () => {
+  test('is announced once it is saved, and only then (R4)', async () => {
+    const bench = await setUp()
+    bench.store.fails = true
+    await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
+    await bench.time.advance(3_000)
+    expect([bench.announced(), bench.store.get(idOf('a'))?.name]).toEqual([[], 'a'])
+    bench.store.fails = false
+    await bench.time.advance(500)
+    expect([bench.announced(), bench.store.get(idOf('a'))?.name]).toEqual([['device.updated a'], 'B'])
+  })
+
+  test('that was decided when its shard died is decided again, and told once', async () => {
+    for (const fate of ['dies before', 'dies after'] as const) {
+      const bench = await setUp()
+      bench.fates.push(fate)
+      await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
+      await bench.time.advance(2_000)
+      expect([bench.announced(), bench.store.get(idOf('a'))?.revision, bench.losses]).toEqual([
+        ['device.updated a'],
+        3,
+        1,
+      ])
+    }
+  })
+
+  test('that is being saved when its shard is lost is waited for, not decided twice', async () => {
+    const bench = await setUp()
+    bench.store.fails = true
+    await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
+    await bench.time.advance(300)
+    bench.fates.push('dies before')
+    void bench.runner.ask({ kind: 'views', deviceIds: [] }, []).catch(() => {})
+    await bench.time.advance(1_000)
+    bench.store.fails = false
+    await bench.time.advance(3_000)
+    expect([bench.announced(), bench.store.saves.length]).toEqual([['device.updated a'], 3])
+  })
+
+  test('that changed nothing is not told again by the next life', async () => {
+    const bench = await setUp()
+    bench.runner.want({ ...NO_WANTS, telemetry: { all: true, devices: new Set() } })
+    await bench.append(telemetry('a', 2, { n: 1 }))
+    await bench.time.advance(10)
+    bench.fates.push('dies before')
+    await bench.time.advance(3_000)
+    expect([bench.announced(), bench.losses]).toEqual([['telemetry a'], 1])
+  })
+
+  test('is saved with the positions of everything it follows from', async () => {
+    const bench = await setUp()
+    bench.telemetry.isAway = true
+    await bench.append(telemetry('a', 2, { n: 1 }))
+    await bench.time.advance(HEARTBEAT_MS + 2_000)
+    // Silence says nothing of the log, but it comes after the message.
+    expect(bench.store.get(idOf('a'))?.status).toBe('offline')
+    expect(bench.store.applied()[A]).toBe(bench.log.ends()[A])
+  })
+})
+
+describe('a shard', () => {
+  test('that hangs is replaced', async () => {
+    const bench = await setUp()
+    bench.fates.push('hangs')
+    await bench.append(telemetry('a', 2, { n: 1 }))
+    await bench.time.advance(LIMITS.taskTimeoutMs + 3_000)
+    const answer = bench.snapshot('a')
+    await bench.time.advance(100)
+    expect([await answer, bench.losses]).toEqual([{ n: 1 }, 1])
+  })
+
+  test('that dies on a message dies on it no more than five times, and the others go on (R10)', async () => {
+    const bench = await setUp()
+    bench.deadly.add('deadly')
+    await bench.append(telemetry('a', 2, { n: 1 }), registration('b', 2))
+    await bench.append(telemetry('a', 3, { n: 'deadly' }))
+    await bench.append(telemetry('a', 4, { n: 2 }), telemetry('b', 4, { n: 3 }))
+    await bench.time.advance(20_000)
+    const answers = Promise.all([bench.snapshot('a'), bench.snapshot('b')])
+    await bench.time.advance(100)
+    expect(await answers).toEqual([{ n: 2 }, { n: 3 }])
+    const { letters } = bench.store.deadLetters({ offset: 0, limit: 10 })
+    expect(letters.map(({ reason }) => reason)).toEqual(['SHARD_CRASH'])
+    expect(bench.losses).toBe(LIMITS.attemptsMax)
+  })
+
+  test('whose host cannot go on ends the process', async () => {
+    const bench = await setUp()
+    bench.store.isDead = true
+    await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
+    await bench.time.advance(1_000)
+    expect(bench.fatal).toMatchObject([{ code: 'STORE_UNAVAILABLE', retryable: false }])
+    // Nor does anything follow from what was not saved.
+    bench.runner.want({ ...NO_WANTS, telemetry: { all: true, devices: new Set() } })
+    await bench.append(telemetry('a', 3, { n: 1 }))
+    await bench.time.advance(1_000)
+    expect([bench.announced(), bench.fatal.length]).toEqual([[], 1])
+  })
+
+  test('calls nobody silent whose messages it has not read', async () => {
+    const bench = await setUp()
+    bench.store.fails = true
+    await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
+    // The heartbeats are in the log, the shard waits for its store.
+    for (let ms = 10_000; ms <= 100_000; ms += 10_000) {
+      await bench.time.advance(10_000)
+      await bench.append(telemetry('a', ms, { n: ms }))
+    }
+    bench.store.fails = false
+    await bench.time.advance(5_000)
+    expect(bench.announced()).toEqual(['device.updated a'])
+  })
+})
+
+describe('a flush', () => {
+  const isDone = (flush: Promise<void>) => {
+    const state = { done: false }
+    void flush.then(() => {
+      state.done = true
+    })
+    return state
+  }
+
+  test('resolves once all rows of what is applied are stored, and a restart starts behind them', async () => {
+    const bench = await setUp()
+    await bench.append(telemetry('a', 2, { n: 1 }))
+    await bench.time.advance(10)
+    bench.telemetry.isAway = true
+    const flush = isDone(bench.runner.flush())
+    await bench.time.advance(10_000)
+    expect([flush.done, await bench.telemetry.countPoints()]).toEqual([false, 0])
+    bench.telemetry.isAway = false
+    await bench.time.advance(6_000)
+    expect([flush.done, await bench.telemetry.countPoints()]).toEqual([true, 1])
+    expect(bench.store.inserted()[A]).toBe(bench.log.ends()[A])
+  })
+
+  test('waits for rows that are still to be read again', async () => {
+    const bench = await setUp()
+    bench.telemetry.isAway = true
+    let n = 0
+    // Until there is no room for more blocks, and then some that are applied without their rows.
+    for (; n < 40; n++) {
+      await bench.append(telemetry('a', n + 2, { n }))
+      await bench.time.advance(500)
+    }
+    const flush = isDone(bench.runner.flush())
+    bench.telemetry.isAway = false
+    for (let i = 0; i < 100 && !flush.done; i++) await bench.time.advance(100)
+    expect([flush.done, await bench.telemetry.countPoints()]).toEqual([true, n])
+  })
+
+  test('is answered although the shard is lost meanwhile', async () => {
+    const bench = await setUp()
+    await bench.append(telemetry('a', 2, { n: 1 }))
+    await bench.time.advance(10)
+    bench.fates.push('dies after')
+    const flush = isDone(bench.runner.flush())
+    await bench.time.advance(3_000)
+    expect([flush.done, bench.losses, await bench.telemetry.countPoints()]).toEqual([true, 1, 1])
+  })
+
+  test('with nothing to do is answered at once, and writes nothing', async () => {
+    const bench = await setUp()
+    const first = isDone(bench.runner.flush())
+    await bench.time.advance(500)
+    const before = bench.store.inserted()
+    const again = isDone(bench.runner.flush())
+    await bench.time.advance(0)
+    expect([first.done, again.done, bench.store.inserted()]).toEqual([true, true, before])
+  })
+})
+
+describe('closing', () => {
+  const close = async (bench: RunnerBench, ms: number) => {
+    bench.stopTicking()
+    let isClosed = false
+    void bench.runner.close(6_000).then(() => {
+      isClosed = true
+    })
+    await bench.time.advance(ms)
+    return isClosed
+  }
+
+  test('works off the log and stores its rows first', async () => {
+    const bench = await setUp()
+    for (let n = 1; n <= 50; n++) await bench.append(telemetry('a', n, { n }))
+    expect(await close(bench, 200)).toBe(true)
+    expect([await bench.telemetry.countPoints(), bench.store.inserted()[A]]).toEqual([
+      50,
+      bench.log.ends()[A],
+    ])
+    await expect(bench.snapshot('a')).rejects.toThrow('shutting down')
+  })
+
+  test('does not wait for ClickHouse longer than it may', async () => {
+    const bench = await setUp()
+    bench.telemetry.isAway = true
+    await bench.append(telemetry('a', 2, { n: 1 }))
+    await bench.time.advance(10)
+    expect(await close(bench, 8_000)).toBe(true)
+    expect(bench.store.inserted()[A]).toBeLessThan(bench.log.ends()[A] ?? 0)
+  })
+
+  test('performs nothing that could not be saved', async () => {
+    const bench = await setUp()
+    bench.store.fails = true
+    await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
+    expect(await close(bench, 8_000)).toBe(true)
+    expect(bench.announced()).toEqual([])
+  })
+
+  test('ends a thread that hangs', async () => {
+    const bench = await setUp()
+    bench.fates.push('hangs')
+    await bench.append(telemetry('a', 2, { n: 1 }))
+    await bench.time.advance(10)
+    expect(await close(bench, 8_000)).toBe(true)
+  })
+})
+
+test('what waits in the log is the backlog', async () => {
+  const bench = await setUp()
+  bench.store.fails = true
+  for (let n = 0; n < 3; n++)
+    await bench.append(request('a', n, { kind: 'edit', replace: false, name: `${n}` }))
+  expect(bench.runner.backlog()).toBe(3)
+  bench.store.fails = false
+  await bench.time.advance(500)
+  expect(bench.runner.backlog()).toBe(0)
+  expect(bench.log.latestAt()).toBeGreaterThan(Micros(0))
+})

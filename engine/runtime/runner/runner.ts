@@ -1,0 +1,386 @@
+// The host's side of one shard: entries in, proposals out, and everything that follows from them in its order (R4):
+// propose → save → settle → send → tell → acknowledge.
+//
+// H1. One task is in flight at a time, and one proposal is unsettled at a time.
+// H2. The verdict on a proposal rides on the next task.
+// H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next life.
+// H4. A shard that is lost is opened again from the store and the log; nothing of it is missed (R1).
+// H5. Only a task that fails loses its shard. What is wrong on this side of it is a bug, and ends the process.
+
+import type { Millis } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Wants } from '../../ports/feed.ts'
+import type { Entry, Log } from '../../ports/log.ts'
+import { NO_SAVE, type Store } from '../../ports/store.ts'
+import type { Inserter } from '../rows/inserter.ts'
+import type { Schedule } from '../schedule.ts'
+import { leave, newProgress, suspectOf } from '../shard/progress.ts'
+import type { Answer, Ask, Mark, Proposal, ShardSettings, WorkResult, WorkTask } from '../shard/protocol.ts'
+import { Wake } from '../wake.ts'
+import { Asks } from './asks.ts'
+import { Checkpointer } from './checkpointer.ts'
+import { Poison } from './poison.ts'
+import { Reach } from './reach.ts'
+import { Saver } from './saver.ts'
+import { type Portion, Source } from './source.ts'
+import type { ShardThread } from './thread.ts'
+import { Watch } from './watch.ts'
+
+/** What is the same for each life of the shard. */
+export type RunnerSettings = Omit<ShardSettings, 'life' | 'progress'>
+
+export interface RunnerPorts {
+  readonly clock: Clock
+  readonly schedule: Schedule
+  readonly log: Log
+  readonly store: Store
+  readonly inserter: Inserter
+  readonly openThread: (settings: ShardSettings) => ShardThread
+}
+
+export interface RunnerEvents {
+  /** H3: after the save. */
+  perform(proposal: Proposal): void
+  worked(result: WorkResult): void
+  saveFailed(fault: Fault): void
+  readFailed(error: unknown): void
+  lost(fault: unknown): void
+  /** It cannot go on in this life of the process. */
+  fatal(error: unknown): void
+  /** Telemetry before this instant has rollups, or is about to. */
+  horizon(): Millis
+  /** The time messages get now. */
+  now(): Millis
+  /** All messages received before are in the log; undefined while it fails: then silence proves nothing. */
+  heardUpTo(): Millis | undefined
+}
+
+const RETRY_MS = 250
+const RETRY_MAX_MS = 2_000
+/** A task that is not done after so many ticks never will be. */
+const TASK_TICKS_MAX = Math.ceil(LIMITS.taskTimeoutMs / LIMITS.sweepEveryMs)
+/** For the loop to end before its thread is taken from it. */
+const LAST_TASK_MS = 1_000
+
+export class Runner {
+  readonly #settings: RunnerSettings
+  readonly #ports: RunnerPorts
+  readonly #events: RunnerEvents
+  readonly #asks: Asks
+  readonly #wake = new Wake()
+  readonly #watch: Watch
+  readonly #poison: Poison
+  readonly #saver: Saver
+  readonly #checkpoints: Checkpointer
+  readonly #progress = newProgress()
+  #source: Source
+  #thread: ShardThread
+  #lives = 0
+  /** Counting the verdict that rides next. */
+  readonly #reach: Reach
+  #verdict: 'saved' | undefined
+  #saving: Promise<void> | undefined
+  /** A proposal was not saved and never will be: nothing may follow from it. */
+  #isGivenUp = false
+  #wants: Wants | undefined
+  #lastWants: Wants | undefined
+  /** Ticks that the task in flight has seen. */
+  #ticksInTask = 0
+  #isInTask = false
+  #isClosing = false
+  #isClosed = false
+  #running: Promise<void> | undefined
+
+  constructor(settings: RunnerSettings, ports: RunnerPorts, events: RunnerEvents) {
+    const { clock, schedule, log, store } = ports
+    const { partitions } = settings
+    const fatal = (fault: Fault) => events.fatal(fault)
+    const failed = (fault: Fault) => events.saveFailed(fault)
+    this.#settings = settings
+    this.#ports = ports
+    this.#events = events
+    this.#asks = new Asks({
+      ticks: () => clock.ticks(),
+      later: (run) => schedule.after(0, run),
+      ready: () => this.#wake.poke(),
+    })
+    this.#watch = new Watch({
+      now: () => events.now(),
+      ticks: () => clock.ticks(),
+      heardUpTo: () => events.heardUpTo(),
+    })
+    this.#saver = new Saver(store, schedule, { failed, fatal })
+    this.#poison = new Poison(store, async (letter) => {
+      await this.#saver.save({ ...NO_SAVE, deadLetters: [letter] })
+    })
+    this.#checkpoints = new Checkpointer(
+      { partitions, clock, schedule, log, store },
+      { done: () => this.#wake.poke(), failed, fatal },
+    )
+    this.#thread = this.#newThread()
+    this.#reach = new Reach(store)
+    this.#source = this.#newSource()
+  }
+
+  start(): void {
+    // by H5
+    this.#running = this.#run().catch((error: unknown) => this.#events.fatal(error))
+  }
+
+  ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
+    if (this.#isClosing)
+      return Promise.reject(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
+    return this.#asks.add(ask, after)
+  }
+
+  want(wants: Wants): void {
+    this.#wants = wants
+    this.#lastWants = wants
+    this.#wake.poke()
+  }
+
+  /** Called every `LIMITS.sweepEveryMs`. */
+  tick(): void {
+    this.#watch.tick()
+    this.#asks.expire()
+    // Counted in ticks: they stand still with the process.
+    if (this.#isInTask && ++this.#ticksInTask === TASK_TICKS_MAX) void this.#thread.close()
+    this.#wake.poke()
+  }
+
+  /** Resolves once every row of what is applied now is stored, and a restart would start behind it. */
+  flush(): Promise<void> {
+    const flushed = this.#checkpoints.request()
+    this.#wake.poke()
+    return flushed
+  }
+
+  /** Entries in the log that are not applied yet. */
+  backlog(): number {
+    const ends = this.#ports.log.ends()
+    const { applied } = this.#reach
+    return this.#settings.partitions.reduce(
+      (sum, p) => sum + Math.max(0, (ends[p] ?? 0) - (applied[p] ?? 0)),
+      0,
+    )
+  }
+
+  /** Works off what is in the log, checkpoints if it can within `deadlineMs`, and ends the thread. */
+  async close(deadlineMs: number): Promise<void> {
+    const { clock, schedule } = this.#ports
+    this.#isClosing = true
+    const until = clock.ticks() + deadlineMs
+    while (this.backlog() > 0 && clock.ticks() < until) await schedule.sleep(10)
+    const flushed = this.flush().catch(() => {
+      // Said by whoever made it fail: here it only means that there is nothing more to wait for.
+    })
+    await Promise.race([flushed, schedule.sleep(Math.max(0, until - clock.ticks()))])
+    this.#isClosed = true
+    this.#saver.close()
+    this.#checkpoints.close()
+    this.#wake.poke()
+    await Promise.race([this.#running, schedule.sleep(LAST_TASK_MS)])
+    await this.#thread.close()
+    await this.#running
+    // A shard that was just being opened again.
+    await this.#thread.close()
+    await this.#saving
+    this.#source.close()
+    this.#asks.fail(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#load()
+    } catch (error) {
+      await this.#recover(error, undefined)
+    }
+    while (!this.#isClosed) {
+      const isIdle = !(await this.#step())
+      if (isIdle && !this.#isClosed) await this.#wake.wait()
+    }
+  }
+
+  /** One task, if there is anything to do. */
+  async #step(): Promise<boolean> {
+    const isOpen = this.#saving !== undefined || this.#isGivenUp
+    const portion = isOpen ? undefined : this.#nextPortion()
+    const isCaughtUp = !isOpen && portion === undefined && this.#source.isCaughtUp()
+    if (isCaughtUp) this.#reach.caughtUp()
+    const { applied, seen, covered } = this.#reach
+    const asks = this.#asks.take(seen)
+    const sweep = isOpen ? undefined : this.#watch.takeSweep(isCaughtUp)
+    const isCheckpoint = !isOpen && this.#checkpoints.isDue(applied, covered)
+    const wants = this.#wants
+    const isNeeded =
+      portion !== undefined ||
+      asks.length > 0 ||
+      sweep !== undefined ||
+      isCheckpoint ||
+      wants !== undefined ||
+      // How far rows reach is only told with the verdict, and somebody waits for it.
+      (this.#verdict !== undefined && this.#checkpoints.isAsked)
+    if (!isNeeded) return false
+    const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint, wants })
+    const result = await this.#runTask(task)
+    if (result instanceof Error) {
+      this.#asks.putBack(asks)
+      await this.#recover(result, task)
+      return true
+    }
+    result.answers.forEach((answer, i) => {
+      asks[i]?.resolve(answer)
+    })
+    this.#take(task, result, isCheckpoint)
+    return true
+  }
+
+  async #runTask(task: WorkTask): Promise<WorkResult | Error> {
+    this.#isInTask = true
+    this.#ticksInTask = 0
+    try {
+      return (await this.#thread.run(task)) ?? new Error('a work task has a result')
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    } finally {
+      this.#isInTask = false
+    }
+  }
+
+  #task(parts: {
+    portion: Portion | undefined
+    asks: readonly Ask[]
+    sweep: WorkTask['sweep']
+    isCheckpoint: boolean
+    wants: Wants | undefined
+  }): WorkTask {
+    const settle = this.#verdict
+    this.#verdict = undefined
+    this.#wants = undefined
+    return {
+      kind: 'work',
+      settle,
+      entries: parts.portion?.entries ?? [],
+      rows: parts.portion?.rows ?? true,
+      asks: parts.asks,
+      sweep: parts.sweep,
+      forgiveAt: this.#watch.takeForgiveness(),
+      horizon: this.#events.horizon(),
+      wants: parts.wants,
+      cut: parts.isCheckpoint ? 'all' : 'due',
+      vitals: parts.isCheckpoint,
+      now: this.#events.now(),
+    }
+  }
+
+  #take(task: WorkTask, result: WorkResult, isCheckpoint: boolean): void {
+    this.#reach.cover(result.covered)
+    const inserted = this.#ports.inserter.insert(result.blocks)
+    // There is room again.
+    if (result.blocks.length > 0) void inserted.then(() => this.#wake.poke())
+    if (isCheckpoint) this.#checkpoints.take(result, inserted, [...this.#reach.covered])
+    this.#events.worked(result)
+    if (task.entries.length === 0 && task.sweep === undefined) return
+    if (task.entries.length > 0) this.#poison.passed()
+    const { proposal } = result
+    const { entries } = task
+    if (isSaveNeeded(proposal)) this.#save(proposal, entries)
+    else {
+      this.#saver.passed(proposal.applied)
+      this.#saved(proposal, entries)
+    }
+  }
+
+  /** A shard whose proposal is being saved answers questions and waits. */
+  #save(proposal: Proposal, entries: readonly Entry[]): void {
+    const save = async () => {
+      const isSaved = await this.#saver.save(proposal)
+      this.#saving = undefined
+      if (isSaved) this.#saved(proposal, entries)
+      else this.#isGivenUp = true
+      this.#wake.poke()
+    }
+    this.#saving = save().catch((error: unknown) => this.#events.fatal(error))
+  }
+
+  #saved(proposal: Proposal, entries: readonly Entry[]): void {
+    this.#verdict = 'saved'
+    this.#reach.settled(proposal.applied, entries)
+    this.#events.perform(proposal)
+  }
+
+  #nextPortion(): Portion | undefined {
+    const { inserter } = this.#ports
+    const room = { isFull: inserter.isFull(), isHalfEmpty: inserter.waiting <= LIMITS.blocksWaitingMax / 2 }
+    const portion = this.#source.next(this.#reach.covered, room)
+    return portion && { ...portion, entries: this.#poison.disarm(portion.entries) }
+  }
+
+  /** Opens the shard again until it is loaded (H4). */
+  async #recover(error: unknown, task: WorkTask | undefined): Promise<void> {
+    // The thread may have been replaced by an empty one: nothing of it is to be used.
+    await this.#thread.close()
+    const suspect = suspectOf(this.#progress)
+    leave(this.#progress)
+    await this.#poison.died(task?.entries ?? [], suspect)
+    for (let cause = error, isLoaded = false; !isLoaded && !this.#isClosed; ) {
+      this.#events.lost(cause)
+      await this.#ports.schedule.sleep(Math.min(RETRY_MS * Math.max(1, this.#poison.deaths), RETRY_MAX_MS))
+      await this.#reopen()
+      try {
+        await this.#load()
+        isLoaded = true
+      } catch (again) {
+        cause = again
+        await this.#thread.close()
+      }
+    }
+  }
+
+  async #reopen(): Promise<void> {
+    // What is being saved is the old shard's: the new one must find all of it, and none of it may come later.
+    await this.#saving
+    await this.#checkpoints.abandon()
+    this.#source.close()
+    this.#thread = this.#newThread()
+    this.#reach.startOver()
+    this.#source = this.#newSource()
+    this.#verdict = undefined
+    this.#wants = this.#lastWants
+  }
+
+  async #load(): Promise<void> {
+    const { store } = this.#ports
+    const { applied: reached } = this.#reach
+    const applied = this.#settings.partitions.map((partition) => ({
+      partition,
+      seq: reached[partition] ?? 0,
+    }))
+    const load = { kind: 'load', applied, now: this.#events.now() } as const
+    await this.#thread.run({ ...load, devices: [] })
+    for await (const devices of store.load(this.#settings.partitions))
+      await this.#thread.run({ ...load, devices })
+  }
+
+  #newThread(): ShardThread {
+    const { bootAt, partitions } = this.#settings
+    const life = `${bootAt.toString(36)}-${partitions[0] ?? 0}-${this.#lives++}`
+    return this.#ports.openThread({ ...this.#settings, life, progress: this.#progress })
+  }
+
+  #newSource(): Source {
+    return new Source({
+      log: this.#ports.log,
+      partitions: this.#settings.partitions,
+      from: this.#reach.covered,
+      poke: () => this.#wake.poke(),
+      failed: (error) => this.#events.readFailed(error),
+    })
+  }
+}
+
+function isSaveNeeded({ changed, shadows, commands, deadLetters, late, history }: Proposal): boolean {
+  return [changed, shadows, commands, deadLetters, late, history].some(({ length }) => length > 0)
+}

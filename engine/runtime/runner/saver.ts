@@ -1,0 +1,82 @@
+// Saves of one shard's proposals: tried until they succeed, one at a time (R4).
+//
+// V1. A save carries every position applied since the last one. Batches that change nothing are not saved, but
+//     what is saved later follows from them: a restart that found a record without its past would apply the past
+//     to it once more.
+import type { Partition } from '../../../schemas/ids.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Save, Store } from '../../ports/store.ts'
+import type { Schedule } from '../schedule.ts'
+import type { Mark } from '../shard/protocol.ts'
+
+const RETRY_MS = 250
+
+export interface SaverEvents {
+  failed(fault: Fault): void
+  /** The store will not save any more in this life of the process. */
+  fatal(fault: Fault): void
+}
+
+export class Saver {
+  readonly #store: Pick<Store, 'save'>
+  readonly #schedule: Schedule
+  readonly #events: SaverEvents
+  readonly #unsaved = new Map<Partition, number>()
+  #isClosed = false
+
+  constructor(store: Pick<Store, 'save'>, schedule: Schedule, events: SaverEvents) {
+    this.#store = store
+    this.#schedule = schedule
+    this.#events = events
+  }
+
+  /** Applied without a change of any record. */
+  passed(applied: readonly Mark[]): void {
+    for (const { partition, seq } of applied) this.#unsaved.set(partition, seq)
+  }
+
+  /** Resolves `true` once it is saved, `false` if that will not be. */
+  async save({ applied, changed, shadows, commands, deadLetters, late, history }: Save): Promise<boolean> {
+    const positions = new Map([
+      ...this.#unsaved,
+      ...applied.map(({ partition, seq }) => [partition, seq] as const),
+    ])
+    const save: Save = {
+      applied: [...positions].map(([partition, seq]) => ({ partition, seq })),
+      changed,
+      shadows,
+      commands,
+      deadLetters,
+      late,
+      history,
+    }
+    while (!this.#isClosed) {
+      try {
+        await this.#store.save(save)
+        this.#unsaved.clear()
+        return true
+      } catch (error) {
+        const fault = toFault(error)
+        if (!fault.retryable) {
+          this.#isClosed = true
+          this.#events.fatal(fault)
+          return false
+        }
+        this.#events.failed(fault)
+        await this.#schedule.sleep(RETRY_MS)
+      }
+    }
+    return false
+  }
+
+  /** Gives up what is not saved yet: the log has it. */
+  close(): void {
+    this.#isClosed = true
+  }
+}
+
+export function toFault(error: unknown): Fault {
+  return error instanceof Fault
+    ? error
+    : new Fault('STORE_UNAVAILABLE', { retryable: true, message: String(error), cause: error })
+}

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest'
+import { Micros, Partition } from '../../../schemas/ids.ts'
+import { MemoryLog } from '../../adapters/log/memory.ts'
+import { LIMITS } from '../../limits.ts'
+import type { LogReader, Positions } from '../../ports/log.ts'
+import { type Portion, Source } from './source.ts'
+
+const [P, Q, OTHER] = [Partition(0), Partition(1), Partition(2)]
+const NOTHING: Positions = new Array<number>(LIMITS.partitions).fill(0)
+const ROOM = { isFull: false, isHalfEmpty: true }
+const FULL = { isFull: true, isHalfEmpty: false }
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+class Bench {
+  readonly log: MemoryLog
+  readonly source: Source
+  readonly errors: unknown[] = []
+  pokes = 0
+  covered = [...NOTHING]
+
+  constructor(log = new MemoryLog()) {
+    this.log = log
+    this.source = new Source({
+      log,
+      partitions: [P, Q],
+      from: this.covered,
+      poke: () => this.pokes++,
+      failed: (error) => this.errors.push(error),
+    })
+  }
+
+  async append(...partitions: readonly Partition[]): Promise<void> {
+    await this.log.append(
+      partitions.map((partition) => ({ partition, body: new Uint8Array(10) })),
+      Micros(1),
+    )
+  }
+
+  /** What is there now, as the shard would take it. */
+  async next(room = ROOM): Promise<string> {
+    const portion = this.source.next(this.covered, room) ?? (await this.#pulled(room))
+    if (portion === undefined) return 'nothing'
+    for (const { partition, seq } of portion.entries)
+      if (portion.rows) this.covered[partition] = Math.max(seq, this.covered[partition] ?? 0)
+    const entries = portion.entries.map(({ partition, seq }) => `${partition}:${seq}`)
+    return `${portion.rows ? 'rows' : 'records'} ${entries.join(' ')}`
+  }
+
+  async #pulled(room: typeof ROOM): Promise<Portion | undefined> {
+    await settled()
+    return this.source.next(this.covered, room)
+  }
+}
+
+test('entries of its partitions come in order, old ones first, then live, and it says when there are more', async () => {
+  const bench = new Bench()
+  await bench.append(P, OTHER, Q, P)
+  expect(bench.source.isCaughtUp()).toBe(false)
+  expect([await bench.next(), await bench.next()]).toEqual(['rows 0:1 1:1 0:2', 'nothing'])
+  expect(bench.source.isCaughtUp()).toBe(true)
+  const { pokes } = bench
+  await bench.append(OTHER)
+  await settled()
+  expect([bench.pokes, bench.source.isCaughtUp()]).toEqual([pokes, true])
+  await bench.append(Q)
+  expect(bench.source.isCaughtUp()).toBe(false)
+  await settled()
+  expect([bench.pokes > pokes, await bench.next()]).toEqual([true, 'rows 1:2'])
+})
+
+test('entries that were pulled and are not at hand yet count as unread', async () => {
+  const bench = new Bench()
+  await bench.append(P)
+  // The pull has taken the entry already, and says so only some steps later.
+  expect(bench.source.next(bench.covered, ROOM)).toBeUndefined()
+  expect(bench.source.isCaughtUp()).toBe(false)
+  expect(await bench.next()).toBe('rows 0:1')
+  expect([await bench.next(), bench.source.isCaughtUp()]).toEqual(['nothing', true])
+})
+
+test('with no room for rows records go on alone; rows are caught up with, none missed, and taken over', async () => {
+  const bench = new Bench()
+  await bench.append(P)
+  expect(await bench.next()).toBe('rows 0:1')
+  await bench.append(P)
+  expect(await bench.next(FULL)).toBe('records 0:2')
+  await bench.append(P, Q)
+  expect(await bench.next({ isFull: false, isHalfEmpty: false })).toBe('records 0:3 1:1')
+  const read: string[] = []
+  for (let i = 0; i < 6; i++) read.push(await bench.next())
+  expect(read.filter((line) => line !== 'nothing')).toEqual(['rows 0:2 0:3 1:1'])
+  await bench.append(Q)
+  expect(await bench.next()).toBe('rows 1:2')
+})
+
+test('what arrives while rows are caught up with comes by both ways or by one, but always with its rows', async () => {
+  const bench = new Bench()
+  const seen = new Set<string>()
+  let appended = 0
+  for (let round = 0; round < 300; round++) {
+    if (round < 200) {
+      await bench.append(P)
+      appended++
+    }
+    const line = await bench.next(round % 50 < 5 ? FULL : ROOM)
+    if (line.startsWith('rows')) for (const entry of line.split(' ').slice(1)) seen.add(entry)
+  }
+  expect(seen.size).toBe(appended)
+})
+
+test('a log that cannot be read is said, and read again with the next look', async () => {
+  class BrokenLog extends MemoryLog {
+    isBroken = true
+    override reader(partitions: readonly Partition[], from: Positions): LogReader {
+      const reader = super.reader(partitions, from)
+      return {
+        pull: async (bytesMax) => {
+          if (this.isBroken) throw new Error('broken')
+          return reader.pull(bytesMax)
+        },
+        isCaughtUp: () => reader.isCaughtUp(),
+        close: () => reader.close(),
+      }
+    }
+  }
+  const log = new BrokenLog()
+  const bench = new Bench(log)
+  await bench.append(P)
+  expect([await bench.next(), bench.errors.length > 0, bench.source.isCaughtUp()]).toEqual([
+    'nothing',
+    true,
+    false,
+  ])
+  log.isBroken = false
+  await settled()
+  expect(await bench.next()).toBe('rows 0:1')
+})

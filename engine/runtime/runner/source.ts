@@ -1,0 +1,144 @@
+// Where a shard's entries come from. Normally one reader feeds records and rows together. When ClickHouse cannot
+// keep up, records go on without rows, and a second reader fetches the rows from the log later, until it has
+// caught up and takes over.
+
+import type { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Entry, Log, LogReader, Positions } from '../../ports/log.ts'
+
+interface IntakeMeans {
+  /** The seqs of these partitions' ends, added up. */
+  readonly end: () => number
+  readonly poke: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/** One reader with at most one pull under way. */
+class Intake {
+  readonly reader: LogReader
+  readonly #means: IntakeMeans
+  #pulled: readonly Entry[] | undefined
+  #isPulling = false
+  /** The log's end when a pull began that found nothing at once; -1 while there is no such pull. */
+  #idleAt = -1
+
+  constructor(reader: LogReader, means: IntakeMeans) {
+    this.reader = reader
+    this.#means = means
+  }
+
+  /** The entries at hand; asks for more when there are none. */
+  peek(): readonly Entry[] | undefined {
+    if (this.#pulled === undefined && !this.#isPulling) this.#pull()
+    return this.#pulled
+  }
+
+  take(): readonly Entry[] {
+    const entries = this.#pulled ?? []
+    this.#pulled = undefined
+    return entries
+  }
+
+  /** Nothing at hand, nothing to be had at once, and nothing on its way: what a pull has found is ours only some
+   *  steps later, when the reader already looks caught up. */
+  isCaughtUp(): boolean {
+    if (this.#pulled !== undefined || !this.reader.isCaughtUp()) return false
+    return !this.#isPulling || this.#idleAt === this.#means.end()
+  }
+
+  #pull(): void {
+    this.#isPulling = true
+    this.#idleAt = this.reader.isCaughtUp() ? this.#means.end() : -1
+    const done = (entries: readonly Entry[] | undefined) => {
+      this.#isPulling = false
+      this.#pulled = entries
+      if (entries !== undefined) this.#means.poke()
+    }
+    this.reader.pull(LIMITS.batchBytesMax).then(done, (error: unknown) => {
+      // A reader that cannot read now is asked again with the next look.
+      done(undefined)
+      this.#means.failed(error)
+    })
+  }
+}
+
+export interface Portion {
+  readonly entries: readonly Entry[]
+  readonly rows: boolean
+}
+
+export class Source {
+  readonly #log: Log
+  readonly #partitions: readonly Partition[]
+  readonly #means: IntakeMeans
+  #main: Intake
+  #rows: 'on' | 'off' | 'catching' = 'on'
+  #catchUp: Intake | undefined
+  #isCatchUpTurn = false
+
+  constructor(options: {
+    log: Log
+    partitions: readonly Partition[]
+    from: Positions
+    poke: () => void
+    failed: (error: unknown) => void
+  }) {
+    const { log, partitions, poke, failed } = options
+    this.#log = log
+    this.#partitions = partitions
+    const end = () => {
+      const ends = log.ends()
+      return partitions.reduce((sum, p) => sum + (ends[p] ?? 0), 0)
+    }
+    this.#means = { end, poke, failed }
+    this.#main = this.#open(options.from)
+  }
+
+  /** The next entries, if there are any. `covered` is how far rows reach, `room` how much the inserter has. */
+  next(
+    covered: Positions,
+    room: { readonly isFull: boolean; readonly isHalfEmpty: boolean },
+  ): Portion | undefined {
+    this.#turn(covered, room)
+    if (this.#rows === 'on') return this.#portion(this.#main, true)
+    const catchUp = room.isFull ? undefined : this.#catchUp
+    this.#isCatchUpTurn = !this.#isCatchUpTurn
+    const first = this.#isCatchUpTurn && catchUp !== undefined ? this.#portion(catchUp, true) : undefined
+    return (
+      first ??
+      this.#portion(this.#main, false) ??
+      (catchUp === undefined ? undefined : this.#portion(catchUp, true))
+    )
+  }
+
+  isCaughtUp(): boolean {
+    return this.#main.isCaughtUp()
+  }
+
+  close(): void {
+    this.#main.reader.close()
+    this.#catchUp?.reader.close()
+  }
+
+  #turn(covered: Positions, room: { readonly isFull: boolean; readonly isHalfEmpty: boolean }): void {
+    if (this.#rows === 'on' && room.isFull) this.#rows = 'off'
+    else if (this.#rows === 'off' && room.isHalfEmpty) {
+      this.#catchUp = this.#open(covered)
+      this.#rows = 'catching'
+    } else if (this.#rows === 'catching' && this.#catchUp?.isCaughtUp()) {
+      // It has read all that the main reader has, and that was applied in full or as rows by its position.
+      this.#main.reader.close()
+      this.#main = this.#catchUp
+      this.#catchUp = undefined
+      this.#rows = 'on'
+    }
+  }
+
+  #portion(intake: Intake, rows: boolean): Portion | undefined {
+    return intake.peek() === undefined ? undefined : { entries: intake.take(), rows }
+  }
+
+  #open(from: Positions): Intake {
+    return new Intake(this.#log.reader(this.#partitions, [...from]), this.#means)
+  }
+}

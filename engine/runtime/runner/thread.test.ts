@@ -1,0 +1,57 @@
+import { afterEach, expect, test } from 'vitest'
+import { Micros, Partition } from '../../../schemas/ids.ts'
+import { bundle, deviceOf, START, telemetry } from '../shard/frames-harness.ts'
+import { newProgress, suspectOf } from '../shard/progress.ts'
+import { NOTHING } from '../shard/shard-harness.ts'
+import { piscinaThread, type ShardThread } from './thread.ts'
+
+const P = Partition(0)
+const threads: ShardThread[] = []
+afterEach(async () => {
+  for (const thread of threads.splice(0)) await thread.close()
+})
+
+function open() {
+  const progress = newProgress()
+  const settings = { partitions: [P], heartbeatTimeoutMs: 60_000, bootAt: Micros(1), life: 'l', progress }
+  const thread = piscinaThread(settings)
+  threads.push(thread)
+  return { thread, progress }
+}
+
+const load = {
+  kind: 'load',
+  devices: [{ device: deviceOf('a'), vitals: undefined, shadow: undefined, commands: [] }],
+  applied: [],
+  now: START,
+} as const
+const work = { ...NOTHING, settle: undefined }
+
+test('a shard works in its thread as it does without one', async () => {
+  const { thread, progress } = open()
+  await thread.run(load)
+  const entries = [{ partition: P, seq: 1, body: bundle([telemetry('a', 1, { x: 1 })]) }]
+  const result = await thread.run({ ...work, entries })
+  expect(result?.proposal.changed.map(({ id, status }) => [id, status])).toEqual([['a', 'online']])
+  expect(suspectOf(progress)).toBeUndefined()
+})
+
+test('a thread that is ended says which message it was at, and does no more', async () => {
+  const { thread, progress } = open()
+  await thread.run(load)
+  const body = bundle(Array.from({ length: 5_000 }, (_, i) => telemetry('a', i, { x: i })))
+  const entries = Array.from({ length: 200 }, (_, i) => ({ partition: P, seq: i + 1, body }))
+  const lost = thread.run({ ...work, entries }).then(
+    () => 'done',
+    (fault: { code: string }) => fault.code,
+  )
+  await expect.poll(() => suspectOf(progress)?.index ?? 0, { interval: 1 }).toBeGreaterThan(100)
+  await thread.close()
+  expect(await lost).toBe('SHARD_LOST')
+  expect(suspectOf(progress)).toMatchObject({ partition: P })
+})
+
+test('a thread that was replaced by an empty one is lost', async () => {
+  const { thread } = open()
+  await expect(thread.run(work)).rejects.toMatchObject({ code: 'SHARD_LOST' })
+})

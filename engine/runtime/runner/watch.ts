@@ -1,0 +1,56 @@
+// When a shard may sweep for silent devices, and when time was lost: after a pause of the process, while the log
+// failed, or when the clock was set, nobody was heard because nobody could be. Then every device counts as heard now.
+import type { Millis } from '../../../schemas/ids.ts'
+
+/** Sweeps come every quarter second; without one for this long, or with more time gone than passed, time was lost. */
+const LOST_TIME_MS = 2_000
+
+export interface Times {
+  /** The time messages get now. */
+  now(): Millis
+  /** Monotonic. */
+  ticks(): number
+  /** All messages received before are in the log; undefined while it fails. */
+  heardUpTo(): Millis | undefined
+}
+
+export class Watch {
+  readonly #times: Times
+  #lastTicks: number
+  #lastNow: number
+  #dueAt: Millis | undefined
+  #forgiveAt: Millis | undefined
+
+  constructor(times: Times) {
+    this.#times = times
+    this.#lastTicks = times.ticks()
+    this.#lastNow = times.now()
+  }
+
+  /** Every quarter second. */
+  tick(): void {
+    const heardUpTo = this.#times.heardUpTo()
+    if (heardUpTo === undefined) return
+    const now = this.#times.now()
+    const ticks = this.#times.ticks()
+    const passed = ticks - this.#lastTicks
+    if (passed > LOST_TIME_MS || Math.abs(now - this.#lastNow - passed) > LOST_TIME_MS) this.#forgiveAt = now
+    this.#lastTicks = ticks
+    this.#lastNow = now
+    // The time of the tick, not of the sweep: between the two the process may be put to sleep.
+    this.#dueAt = heardUpTo
+  }
+
+  /** The time to sweep at, if it is time. With entries unread, silence is only known up to the last one read. */
+  takeSweep(isCaughtUp: boolean): Millis | 'behind' | undefined {
+    const at = this.#dueAt
+    this.#dueAt = undefined
+    return at === undefined || isCaughtUp ? at : 'behind'
+  }
+
+  takeForgiveness(): Millis | undefined {
+    const at = this.#forgiveAt
+    this.#forgiveAt = undefined
+    return at
+  }
+}

@@ -1,0 +1,152 @@
+// One device in a shard's memory: its settled record and its vitals. Vitals are mutated in place; they are
+// volatile facts that a replay of the log brings back (R7).
+import { Packr } from 'msgpackr'
+import { type DeviceId, Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
+import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
+import { Latest } from '../../domain/telemetry/latest.ts'
+import type { DeviceView, Snapshot } from '../../ports/engine.ts'
+
+export interface Actor {
+  device: Device
+  readonly slot: number
+  /** Milliseconds; 0 is never. */
+  heardAt: number
+  telemetryAt: number
+  /** When an `error` ends: some time after the diagnostics turned good; infinity while they are bad or unknown. */
+  recoverAt: number
+  /** Its own connection. */
+  session: Session | undefined
+  /** Its gateway's connection, which may speak for it. */
+  relay: Session | undefined
+  /** Of all its own connections. */
+  connects: Connects | undefined
+  connectionSince: Millis | undefined
+  connectionReason: string | undefined
+  /** The session id that the device itself last announced in its `status`. */
+  statusSessionId: string | undefined
+  latest: Latest | undefined
+  /** Vitals changed since they were last handed out. */
+  isDirty: boolean
+}
+
+export function newActor(device: Device, slot: number): Actor {
+  return {
+    device,
+    slot,
+    heardAt: device.seenAt ?? 0,
+    telemetryAt: 0,
+    recoverAt: Number.POSITIVE_INFINITY,
+    session: undefined,
+    relay: undefined,
+    connects: undefined,
+    connectionSince: undefined,
+    connectionReason: undefined,
+    statusSessionId: undefined,
+    latest: undefined,
+    isDirty: false,
+  }
+}
+
+// Persisted: plain arrays, no shared structures that a later reader would lack.
+const packr = new Packr({ useRecords: false })
+
+type PackedSession = readonly [number: number, ip: string, since: number, listens: boolean]
+
+type PackedVitals = readonly [
+  heardAt: number,
+  telemetryAt: number,
+  session: PackedSession | null,
+  connectionSince: number | null,
+  connectionReason: string | null,
+  statusSessionId: string | null,
+  latest: Uint8Array | null,
+  recoverAt: number,
+  /** Missing in what was written before there were gateways. */
+  relay?: PackedSession | null,
+  connects?: readonly [lastAt: number, countedUntil: number] | null,
+]
+
+export function encodeVitals(actor: Actor): Uint8Array {
+  const { connects } = actor
+  const packed: PackedVitals = [
+    actor.heardAt,
+    actor.telemetryAt,
+    packSession(actor.session),
+    actor.connectionSince ?? null,
+    actor.connectionReason ?? null,
+    actor.statusSessionId ?? null,
+    actor.latest?.encode() ?? null,
+    actor.recoverAt,
+    packSession(actor.relay),
+    connects === undefined ? null : [connects.lastAt, connects.countedUntil],
+  ]
+  return packr.pack(packed)
+}
+
+/** Restores what `encodeVitals` wrote. Sessions of an earlier run of the broker are over. */
+export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): void {
+  // Written by encodeVitals, in this format or the data directory is refused.
+  const packed = packr.unpack(bytes) as PackedVitals
+  const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt] = packed
+  const { 8: relay = null, 9: connects = null } = packed
+  actor.heardAt = Math.max(actor.heardAt, heardAt)
+  actor.telemetryAt = telemetryAt
+  actor.connectionSince = since === null ? undefined : Millis(since)
+  actor.connectionReason = reason ?? undefined
+  actor.statusSessionId = statusSessionId ?? undefined
+  actor.latest = latest === null ? undefined : Latest.decode(latest)
+  actor.recoverAt = recoverAt
+  actor.session = liveSession(session, bootAt)
+  actor.relay = liveSession(relay, bootAt)
+  if (connects !== null) actor.connects = { lastAt: Micros(connects[0]), countedUntil: Millis(connects[1]) }
+  const wasConnected = session !== null || relay !== null
+  if (!wasConnected || connectionOf(actor) !== undefined) return
+  actor.connectionSince = toMillis(bootAt)
+  actor.connectionReason = 'restart'
+}
+
+function packSession(session: Session | undefined): PackedSession | null {
+  return session === undefined ? null : [session.number, session.ip, session.since, session.listens]
+}
+
+function liveSession(packed: PackedSession | null, bootAt: Micros): Session | undefined {
+  if (packed === null || packed[0] < bootAt) return undefined
+  const [number, ip, since, listens] = packed
+  return { number: Micros(number), ip, since: Millis(since), listens }
+}
+
+/** What a device is connected by: itself if it is, else its gateway. */
+function connectionOf({ session, relay }: Actor): Session | undefined {
+  return session ?? relay
+}
+
+/** The way commands go; undefined while nobody listens to them. */
+export function wayOf(actor: Actor): Way | undefined {
+  const connection = connectionOf(actor)
+  if (connection?.listens !== true) return undefined
+  const via = actor.session === undefined ? actor.device.parentId : undefined
+  return { session: connection.number, via }
+}
+
+export function toView(actor: Actor, now: Millis, device: Device = actor.device): DeviceView {
+  const connection = connectionOf(actor)
+  return {
+    device: toRecord(device),
+    connected: connection !== undefined,
+    connectedSince: actor.connectionSince,
+    connectionReason: actor.connectionReason,
+    sessionId: connection === undefined ? undefined : (actor.statusSessionId ?? `s${connection.number}`),
+    ip: connection?.ip,
+    flapping: isFlapping(actor.connects, now),
+    lastSeenAt: actor.heardAt === 0 ? undefined : Millis(actor.heardAt),
+    lastTelemetryAt: actor.telemetryAt === 0 ? undefined : Millis(actor.telemetryAt),
+  }
+}
+
+export function toSnapshot(actor: Actor): Snapshot {
+  const at = actor.latest?.timestamp
+  return { data: actor.latest?.toData() ?? {}, timestamp: at === undefined ? undefined : toMillis(at) }
+}
+
+export type Actors = Map<DeviceId, Actor>

@@ -1,0 +1,36 @@
+// What a shard answers from memory.
+import type { BroadcastId, Millis } from '../../../schemas/ids.ts'
+import { unreachable } from '../../domain/unreachable.ts'
+import { type Actors, toSnapshot, toView } from './actor.ts'
+import type { Answer, Ask, Child } from './protocol.ts'
+
+export function answer(actors: Actors, ask: Ask, now: Millis): Answer {
+  switch (ask.kind) {
+    case 'views': {
+      const views = ask.deviceIds.map((id) => actors.get(id))
+      return { kind: 'views', views: views.map((actor) => actor && toView(actor, now)) }
+    }
+    case 'snapshot': {
+      const actor = actors.get(ask.deviceId)
+      return { kind: 'snapshot', snapshot: actor && toSnapshot(actor) }
+    }
+    case 'shadow':
+      return { kind: 'shadow', shadow: actors.get(ask.deviceId)?.device.shadow }
+    case 'commands':
+      return { kind: 'commands', commands: actors.get(ask.deviceId)?.device.commands.toReversed() }
+    case 'children':
+      return { kind: 'children', children: childrenOf(actors, ask.broadcastId) }
+    default:
+      return unreachable(ask)
+  }
+}
+
+/** The commands of a broadcast, found where they are: with their devices. */
+function childrenOf(actors: Actors, broadcastId: BroadcastId): readonly Child[] {
+  const children: Child[] = []
+  for (const { device } of actors.values())
+    for (const command of device.commands)
+      if (command.broadcastId === broadcastId)
+        children.push({ deviceId: device.id, commandId: command.id, status: command.status })
+  return children
+}

@@ -1,0 +1,34 @@
+// What the steps of a batch are given, and where in the log they are.
+import type { Millis } from '../../../schemas/ids.ts'
+import type { HistoryColumns } from '../../domain/history/columns.ts'
+import type { Columns } from '../../domain/telemetry/columns.ts'
+import type { Wants } from '../../ports/feed.ts'
+import type { Entry } from '../../ports/log.ts'
+import type { Actor, Actors } from './actor.ts'
+import type { Decisions } from './decisions.ts'
+import type { MutableCounts, Open } from './proposal.ts'
+import type { ShardSettings } from './protocol.ts'
+
+/** What the steps of a batch work on. */
+export interface Batch {
+  readonly shard: ShardSettings
+  readonly actors: Actors
+  readonly columns: Columns
+  readonly history: HistoryColumns
+  readonly open: Open
+  readonly counts: MutableCounts
+  readonly horizon: Millis
+  readonly wants: Wants
+  readonly decisions: Decisions
+  /** Looks at the actor's deadline anew after its vitals changed. */
+  readonly reschedule: (actor: Actor) => void
+}
+
+/** Where in the log a frame lies, and whether its records are still to be made (S1). */
+export interface Place {
+  readonly entry: Entry
+  readonly index: number
+  readonly isNew: boolean
+  /** This life has not seen it: its vitals are still to be made. */
+  readonly isFirst: boolean
+}

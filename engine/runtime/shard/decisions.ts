@@ -1,0 +1,57 @@
+// How an event becomes part of a proposal: the device's next state, what follows from it, and the commands that are
+// due then.
+import { Millis } from '../../../schemas/ids.ts'
+import { sendCommands } from '../../domain/device/command-events.ts'
+import type { DeviceEvent, Outcome } from '../../domain/device/events.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { transition } from '../../domain/device/transition.ts'
+import { type Actor, toView, wayOf } from './actor.ts'
+import type { Open, Told } from './proposal.ts'
+
+export class Decisions {
+  readonly #open: Open
+  readonly #now: Millis
+
+  /** `now`: the latest time known. */
+  constructor(open: Open, now: Millis) {
+    this.#open = open
+    this.#now = now
+  }
+
+  /** As of the batch so far. */
+  deviceOf({ device }: Actor): Device {
+    return this.#open.devices.get(device.id) ?? device
+  }
+
+  decide(actor: Actor, event: DeviceEvent, now: Millis): Device {
+    const before = this.deviceOf(actor)
+    this.follow(actor, before, transition(before, event, now), now)
+    return this.deviceOf(actor)
+  }
+
+  /** Keeps what follows from a decision; `before` is undefined for a new device. */
+  follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): Told {
+    const told = this.#keep(actor, before, outcome, now)
+    if (told.refusal === undefined) this.send(actor, now)
+    return told
+  }
+
+  /** Sends the commands that are due. Their expiry is judged by the latest time known: a message of a backlog is no
+   *  reason to send what is over. */
+  send(actor: Actor, at: Millis): void {
+    const before = this.deviceOf(actor)
+    const way = wayOf(actor)
+    if (before.commands.length === 0 || way === undefined) return
+    const now = Millis(Math.max(at, this.#now))
+    this.#keep(actor, before, sendCommands(before, { way, now }), now)
+  }
+
+  #keep(actor: Actor, before: Device | undefined, { device, effects }: Outcome, now: Millis): Told {
+    const relay = actor.relay === undefined ? undefined : device.parentId
+    const view = () => toView(actor, now, device)
+    const changed = { before, device, view, via: wayOf(actor)?.via, relay }
+    const told = this.#open.perform(effects, changed, now)
+    if (device !== before && told.refusal === undefined) this.#open.devices.set(device.id, device)
+    return told
+  }
+}

@@ -1,0 +1,105 @@
+// What happened to a device, its shadow and its commands, as rows of the history.
+import { type DeviceId, Micros, type Millis, toIso, toMillis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Command, CommandResult } from '../../domain/command/record.ts'
+import type { Effect } from '../../domain/device/events.ts'
+import type { Device } from '../../domain/device/record.ts'
+import type { HistoryRow } from '../../domain/history/row.ts'
+import type { ShadowChange } from '../../domain/shadow/record.ts'
+
+type StatusEffect = Extract<Effect, { event: 'device.registered' | 'device.status' }>
+
+/** One row per move, in the order of the moves: a sweep may be ahead of a message that came before it. */
+export function statusRow(
+  before: Device | undefined,
+  { id, status, statusReason, revision }: Device,
+  { cause, by, now }: Pick<StatusEffect, 'cause' | 'by'> & { readonly now: Millis },
+): HistoryRow {
+  return {
+    deviceId: id,
+    kind: 'status',
+    at: Micros(Math.max(now, before?.statusSince ?? now) * 1000),
+    version: revision,
+    body: {
+      from: before?.status ?? null,
+      to: status,
+      cause,
+      reason: statusReason ?? null,
+      actor: by === undefined ? null : { type: by.kind, id: by.id },
+    },
+  }
+}
+
+/** One version, one row: it is told apart by the shadow's own version. */
+export function shadowRow(deviceId: DeviceId, change: ShadowChange): HistoryRow {
+  const { version, at, section, by, patch, previous, requestId } = change
+  return {
+    deviceId,
+    kind: 'shadow',
+    at: Micros(at * 1000),
+    version,
+    body: {
+      version,
+      timestamp: toIso(at),
+      section,
+      actor: { type: by.kind, id: by.id },
+      patch,
+      previous,
+      request_id: requestId ?? null,
+    },
+  }
+}
+
+/** One row per step, told apart by its moment and its number among the rows of that moment. The request's data is in
+ *  the first one only. */
+export function commandRow(
+  deviceId: DeviceId,
+  command: Command,
+  { at: moment, row, place: version }: { readonly at: number; readonly row: number; readonly place: number },
+): HistoryRow {
+  // What was over when it came ends with a sweep, whose time may be an earlier one.
+  const isFirst = command.status === 'pending'
+  const at = Micros(row + (isFirst ? moment : Math.max(moment, (command.createdAt + 1) * 1000)))
+  const { status, name, priority, createdBy, broadcastId, progress, late, cancelledBy } = command
+  const about: JsonObject = {
+    command_id: command.id,
+    command: name,
+    status,
+    timestamp: toIso(toMillis(at)),
+    priority,
+    created_by: createdBy,
+    broadcast_id: broadcastId ?? null,
+    attempts: command.delivery.attempts,
+    progress: progress ?? null,
+    late,
+  }
+  const started = status === 'pending' ? { data: command.data, expires_at: toIso(command.expiresAt) } : {}
+  const ended = status === 'cancelled' ? { cancelled_by: cancelledBy ?? null } : resultOf(command)
+  return {
+    deviceId,
+    kind: 'command',
+    at,
+    version,
+    body: { ...about, ...started, ...ended, ...conflictOf(command) },
+  }
+}
+
+function resultOf(command: Command): JsonObject {
+  if (command.completedAt === undefined) return {}
+  return { ...saidOf(command), result_bytes_omitted: command.resultBytesOmitted ?? null }
+}
+
+/** The newest one: each was the newest once, so the rows have them all. */
+function conflictOf({ conflicts }: Command): JsonObject {
+  const conflict = conflicts.at(-1)
+  if (conflict === undefined) return {}
+  return { conflict: { status: conflict.status, at: toIso(conflict.at), ...saidOf(conflict) } }
+}
+
+function saidOf({ executedAt, result, error }: CommandResult): JsonObject {
+  return {
+    executed_at: executedAt === undefined ? null : toIso(executedAt),
+    result: result ?? null,
+    error: error === undefined ? null : { code: error.code, message: error.message },
+  }
+}

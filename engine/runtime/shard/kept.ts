@@ -1,0 +1,131 @@
+// Shadows and commands as they are kept: the store holds them as bytes beside the record, one value per command, so
+// that a status that moves writes no shadow, and an answered command only itself.
+import { Packr } from 'msgpackr'
+import type { Command, Commands, Delivery } from '../../domain/command/record.ts'
+import { NO_COMMANDS } from '../../domain/command/record.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { NEW_SHADOW, type Shadow } from '../../domain/shadow/record.ts'
+import type { SavedCommand, SavedShadow } from '../../ports/store.ts'
+
+// Plain arrays and maps: a value must be readable without anything written beside it.
+const packr = new Packr({ useRecords: false })
+
+/** Every field, so that a new one does not compile until it is kept; its place in this list is the format. */
+const FIELDS: { readonly [Field in keyof Command]-?: true } = {
+  id: true,
+  name: true,
+  data: true,
+  dataBytes: true,
+  status: true,
+  priority: true,
+  timeoutSec: true,
+  createdAt: true,
+  createdBy: true,
+  notBefore: true,
+  expiresAt: true,
+  delivery: true,
+  deliveredAt: true,
+  ackedAt: true,
+  completedAt: true,
+  executedAt: true,
+  cancelledAt: true,
+  cancelledBy: true,
+  notice: true,
+  progress: true,
+  result: true,
+  resultBytesOmitted: true,
+  error: true,
+  late: true,
+  conflicts: true,
+  broadcastId: true,
+  idempotencyKey: true,
+}
+// The keys of the object above are the fields.
+const NAMES = Object.keys(FIELDS) as readonly (keyof Command)[]
+
+type PackedDelivery = readonly [attempts: number, ...times: (number | undefined)[]]
+
+function encodeCommand(command: Command): Uint8Array {
+  const { notice } = command
+  const packed = NAMES.map((name) => {
+    if (name === 'delivery') return toPacked(command.delivery)
+    if (name === 'notice') return notice && [...toPacked(notice), notice.expiresAt]
+    return command[name]
+  })
+  return exactly(packr.pack(packed))
+}
+
+export function decodeCommand(bytes: Uint8Array): Command {
+  // Written by encodeCommand.
+  const values = packr.unpack(bytes) as readonly unknown[]
+  const fields = Object.fromEntries(NAMES.map((name, i) => [name, values[i]]))
+  const notice = fields['notice'] as PackedDelivery | undefined
+  return {
+    ...fields,
+    delivery: toDelivery(fields['delivery'] as PackedDelivery),
+    notice: notice && { ...toDelivery(notice), expiresAt: notice[4] },
+  } as Command
+}
+
+/** Oldest first, as they were. */
+export function decodeCommands(kept: readonly Uint8Array[]): Commands {
+  if (kept.length === 0) return NO_COMMANDS
+  const age = (a: Command, b: Command) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)
+  return kept.map(decodeCommand).sort(age)
+}
+
+function encodeShadow(shadow: Shadow): Uint8Array {
+  const { version, desired, reported, desiredTimes, reportedTimes, updatedAt } = shadow
+  return exactly(packr.pack([version, desired, reported, desiredTimes, reportedTimes, updatedAt]))
+}
+
+export function decodeShadow(bytes: Uint8Array | undefined): Shadow {
+  if (bytes === undefined) return NEW_SHADOW
+  // Written by encodeShadow.
+  const packed = packr.unpack(bytes) as readonly unknown[]
+  const [version, desired, reported, desiredTimes, reportedTimes, updatedAt] = packed
+  return { version, desired, reported, desiredTimes, reportedTimes, updatedAt } as Shadow
+}
+
+export interface Kept {
+  readonly shadow: SavedShadow | undefined
+  readonly commands: readonly SavedCommand[]
+}
+
+/** What of a device must be written: what is the same reference is there already (R7). */
+export function changesOf(before: Device | undefined, { id: deviceId, shadow, commands }: Device): Kept {
+  const isShadowMoved = shadow !== (before?.shadow ?? NEW_SHADOW)
+  return {
+    shadow: isShadowMoved ? { deviceId, bytes: encodeShadow(shadow) } : undefined,
+    commands:
+      commands === before?.commands ? [] : commandChanges(before?.commands ?? [], { id: deviceId, commands }),
+  }
+}
+
+function commandChanges(
+  before: Commands,
+  { id: deviceId, commands }: Pick<Device, 'id' | 'commands'>,
+): readonly SavedCommand[] {
+  const known = new Set(before)
+  const written = commands.filter((command) => !known.has(command))
+  const ids = new Set(commands.map(({ id }) => id))
+  const gone = before.filter(({ id }) => !ids.has(id))
+  return [
+    ...written.map((command) => ({ deviceId, commandId: command.id, bytes: encodeCommand(command) })),
+    ...gone.map(({ id }) => ({ deviceId, commandId: id, bytes: undefined })),
+  ]
+}
+
+function toPacked({ attempts, sentAt, sentIn, deliveredAt }: Delivery): PackedDelivery {
+  return [attempts, sentAt, sentIn, deliveredAt]
+}
+
+function toDelivery([attempts, sentAt, sentIn, deliveredAt]: PackedDelivery): Delivery {
+  // Written by toPacked.
+  return { attempts, sentAt, sentIn, deliveredAt } as Delivery
+}
+
+/** A copy of its own size: a view would cross the thread with all of the packer's buffer. */
+function exactly(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.from(bytes)
+}

@@ -1,0 +1,43 @@
+// Which message a shard is at, in memory that outlives its thread: what was being done when it died is known
+// without asking it.
+import { Partition } from '../../../schemas/ids.ts'
+import type { Entry } from '../../ports/log.ts'
+
+/** Shared between a shard's thread, which writes, and its host, which reads once the thread is gone. */
+export type Progress = Float64Array<SharedArrayBuffer>
+
+export interface Suspect {
+  readonly partition: Partition
+  readonly seq: number
+  /** Of the message within its entry. */
+  readonly index: number
+}
+
+const PARTITION = 0
+const SEQ = 1
+const INDEX = 2
+const NOWHERE = -1
+
+export function newProgress(): Progress {
+  return new Float64Array(new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT)).fill(NOWHERE)
+}
+
+export function enter(progress: Progress, { partition, seq }: Entry): void {
+  progress[PARTITION] = partition
+  progress[SEQ] = seq
+}
+
+/** The next message of the entry is about to be applied. */
+export function begin(progress: Progress, index: number): void {
+  progress[INDEX] = index
+}
+
+/** What follows is no message's doing. */
+export function leave(progress: Progress): void {
+  progress[PARTITION] = NOWHERE
+}
+
+export function suspectOf(progress: Progress): Suspect | undefined {
+  const [partition = NOWHERE, seq = 0, index = 0] = progress
+  return partition === NOWHERE ? undefined : { partition: Partition(partition), seq, index }
+}

@@ -1,0 +1,317 @@
+// A batch in the making: everything it would change or ask for, kept apart from what is settled (S2).
+import { Buffer } from 'node:buffer'
+import { type DeviceId, type Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
+import { topicOf, toSubSuffix } from '../../../schemas/topics.ts'
+import { FRAME, type Frame } from '../../domain/bundle.ts'
+import type { Command } from '../../domain/command/record.ts'
+import type { Effect } from '../../domain/device/events.ts'
+import { type Device, type DeviceRecord, toRecord } from '../../domain/device/record.ts'
+import type { SenderRefusal } from '../../domain/device/sub-device.ts'
+import type { HistoryMark } from '../../domain/history/columns.ts'
+import { type HistoryRow, type WrittenRow, writtenRow } from '../../domain/history/row.ts'
+import type { Mark as ColumnsMark } from '../../domain/telemetry/columns.ts'
+import { unreachable } from '../../domain/unreachable.ts'
+import { LIMITS } from '../../limits.ts'
+import type { DeviceView } from '../../ports/engine.ts'
+import type { FeedEvent, TimelineEvent, Want } from '../../ports/feed.ts'
+import type { Entry } from '../../ports/log.ts'
+import type { DeadLetter, LateHour, Save, SavedCommand, SavedShadow } from '../../ports/store.ts'
+import { isWanted, NO_WANTS } from '../feed.ts'
+import type { Place } from './batch.ts'
+import { commandRow, shadowRow, statusRow } from './history-rows.ts'
+import { changesOf } from './kept.ts'
+import type { Mark, Outbound, Proposal, Reply, ShardCounts } from './protocol.ts'
+
+export type MutableCounts = { -readonly [Name in keyof ShardCounts]: number }
+
+export function emptyCounts(): MutableCounts {
+  return {
+    stored: 0,
+    points: 0,
+    refused: 0,
+    ignored: 0,
+    adjusted: 0,
+    droppedPoints: 0,
+    busyMs: 0,
+    encodeMs: 0,
+  }
+}
+
+/** How far rows were collected, before they are decided on. */
+export interface RowsMark {
+  readonly columns: ColumnsMark
+  readonly history: HistoryMark
+}
+
+/** A device after an event, and as it was before; undefined if it is new. */
+export interface Changed {
+  readonly before: Device | undefined
+  readonly device: Device
+  /** Made only when somebody is to see it. */
+  readonly view: () => DeviceView
+  /** The gateway that its commands go through. */
+  readonly via: DeviceId | undefined
+  /** The gateway that is connected and speaks for it. */
+  readonly relay: DeviceId | undefined
+}
+
+/** What the caller of a request is told. */
+export interface Told {
+  refusal: Extract<Effect, { kind: 'refuse' }> | undefined
+  command: Command | undefined
+}
+
+/** When and where in the log something happened: it tells rows of the history apart. */
+interface Moment {
+  at: number
+  place: number
+  /** Rows of this moment. */
+  rows: number
+  /** The gateway that what happens came through. */
+  via: DeviceId | undefined
+}
+
+export interface Open {
+  /** The next record of each device that changes. */
+  readonly devices: Map<DeviceId, Device>
+  readonly replies: Reply[]
+  readonly feed: FeedEvent[]
+  mark: RowsMark | undefined
+  rows: boolean
+  /** Set by a message that is no sign of life, until it has been looked at. */
+  wasSilent: boolean
+  /** When and where in the log what follows happens, and through which gateway. */
+  enter(at: number, place: number, via: DeviceId | undefined): void
+  reach(entry: Entry, isNew: boolean): void
+  reached(): readonly Mark[]
+  park(frame: Frame, place: Place, reason: string, detail: string): void
+  /** A gateway's message for a device it may not speak for: the dead letter is the gateway's. */
+  parkSender(frame: Frame, place: Place, sender: DeviceId, refusal: SenderRefusal): void
+  /** From this message on the entry cannot be read. */
+  parkRest(entry: Entry, index: number, detail: string): void
+  late(deviceId: DeviceId, hour: number): void
+  /** A row of the timeline that follows from a changed record: it is saved with it. */
+  remember(row: HistoryRow, event: TimelineEvent): void
+  perform(effects: readonly Effect[], changed: Changed, now: Millis): Told
+  proposal(): Proposal
+}
+
+const NO_BYTES = new Uint8Array(0)
+const NO_FRAME: Frame = {
+  kind: FRAME.parked,
+  flags: 0,
+  receivedAt: 0,
+  id: NO_BYTES,
+  via: NO_BYTES,
+  suffix: NO_BYTES,
+  payload: NO_BYTES,
+}
+
+/** `settled`: the devices as they are saved. `timelineWant`: whose timeline is listened to. */
+export function openProposal(
+  settled: (id: DeviceId) => Device | undefined,
+  timelineWant: Want = NO_WANTS.timeline,
+): Open {
+  const reached = new Map<Partition, number>()
+  const applied = new Map<Partition, number>()
+  const deadLetters: DeadLetter[] = []
+  const late = new Map<string, LateHour>()
+  const cuts: DeviceId[] = []
+  const outbound: Outbound[] = []
+  const moment: Moment = { at: 0, place: 0, rows: 0, via: undefined }
+  const history: WrittenRow[] = []
+  const open: Open = {
+    devices: new Map(),
+    replies: [],
+    feed: [],
+    mark: undefined,
+    rows: true,
+    wasSilent: false,
+    enter(at, place, via) {
+      moment.at = at
+      moment.place = place
+      moment.rows = 0
+      moment.via = via
+    },
+    reach(entry, isNew) {
+      reached.set(entry.partition, entry.seq)
+      if (isNew) applied.set(entry.partition, entry.seq)
+    },
+    reached: () => toMarks(reached),
+    park(frame, place, reason, detail) {
+      // Read again only for its rows (S1): it was parked the first time.
+      if (place.isNew) deadLetters.push(toDeadLetter(frame, { ...place, reason, detail }))
+    },
+    parkSender(frame, place, sender, refusal) {
+      if (place.isNew)
+        deadLetters.push({ ...toDeadLetter(frame, { ...place, ...refusal }), deviceId: sender })
+    },
+    parkRest(entry, index, detail) {
+      deadLetters.push(toDeadLetter(NO_FRAME, { entry, index, reason: 'UNREADABLE', detail }))
+    },
+    late(deviceId, hour) {
+      late.set(`${deviceId} ${hour}`, { deviceId, hour })
+    },
+    remember(readable, event) {
+      // Written here: text crosses to the host for less than an object does.
+      const row = writtenRow(readable)
+      const { deviceId, at } = row
+      history.push(row)
+      if (isWanted(timelineWant, deviceId))
+        open.feed.push({ kind: 'timeline', event, deviceId, at: toMillis(at), row })
+    },
+    perform(effects, changed, now) {
+      const told: Told = { refusal: undefined, command: undefined }
+      for (const effect of effects) performOne(effect, { open, outbound, cuts, moment, changed, now, told })
+      return told
+    },
+    proposal: () => ({
+      applied: toMarks(applied),
+      ...toSave(open.devices.values(), settled),
+      deadLetters,
+      late: [...late.values()],
+      history,
+      replies: open.replies,
+      outbound: outbound.filter((each) => isStillMeant(each, open.devices.get(each.deviceId))),
+      cuts,
+      feed: open.feed,
+    }),
+  }
+  return open
+}
+
+interface Performing {
+  readonly open: Open
+  readonly outbound: Outbound[]
+  readonly cuts: DeviceId[]
+  readonly moment: Moment
+  readonly changed: Changed
+  readonly now: Millis
+  readonly told: Told
+}
+
+function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now, told }: Performing): void {
+  const { device, before } = changed
+  const { id: deviceId } = device
+  switch (effect.kind) {
+    case 'cut':
+      cuts.push(deviceId)
+      if (device.parentId !== undefined) outbound.push(clearDesired(deviceId, device.parentId))
+      return
+    case 'announce':
+      open.feed.push({ kind: 'device', event: effect.event, at: now, view: changed.view() })
+      if (effect.event !== 'device.updated')
+        open.remember(statusRow(before, device, { ...effect, now }), effect.event)
+      return
+    case 'publish':
+      outbound.push(...toOutbound(effect, changed, moment.via))
+      return
+    case 'shadow_changed':
+      open.feed.push({ kind: 'shadow', event: 'shadow.updated', deviceId, at: now, change: effect.change })
+      open.remember(shadowRow(deviceId, effect.change), 'shadow.updated')
+      return
+    case 'command_moved': {
+      const row = moment.rows++
+      open.feed.push({ kind: 'command', event: 'command.status', deviceId, at: now, command: effect.command })
+      open.remember(commandRow(deviceId, effect.command, { ...moment, row }), 'command.status')
+      return
+    }
+    case 'answer':
+      told.command = effect.command
+      return
+    case 'refuse':
+      told.refusal = effect
+      return
+    default:
+      unreachable(effect)
+  }
+}
+
+/** A command goes the way the device is reached, an answer the way of its question, and what is retained is kept true
+ *  for the gateway as well: both may subscribe at any time. */
+function toOutbound(
+  { message, confirms }: Extract<Effect, { kind: 'publish' }>,
+  { device, via, relay }: Changed,
+  asked: DeviceId | undefined,
+): readonly Outbound[] {
+  const to = (gateway: DeviceId | undefined) => ({ deviceId: device.id, via: gateway, message, confirms })
+  if (confirms !== undefined) return [to(via)]
+  if (!message.retain) return [to(asked)]
+  return relay === undefined ? [to(undefined)] : [to(undefined), to(relay)]
+}
+
+/** The gateway's own message: to the device itself nothing is said any more. */
+function clearDesired(deviceId: DeviceId, gateway: DeviceId): Outbound {
+  const suffix = toSubSuffix(deviceId, 'shadow/desired')
+  const message = { suffix, payload: NO_BYTES, qos: 1, retain: true } as const
+  return { deviceId: gateway, via: undefined, message, confirms: undefined }
+}
+
+/** A command that was answered, cancelled or over before its batch was: it need not, or must not, be sent any more. */
+function isStillMeant({ confirms }: Outbound, device: Device | undefined): boolean {
+  if (confirms === undefined || confirms.message === 'cancel' || device === undefined) return true
+  return device.commands.some(({ id, status }) => id === confirms.commandId && status === 'pending')
+}
+
+function toSave(
+  devices: Iterable<Device>,
+  settled: (id: DeviceId) => Device | undefined,
+): Pick<Save, 'changed' | 'shadows' | 'commands'> {
+  const changed: DeviceRecord[] = []
+  const shadows: SavedShadow[] = []
+  const commands: SavedCommand[] = []
+  for (const device of devices) {
+    const before = settled(device.id)
+    if (before === undefined || isRecordMoved(before, device)) changed.push(toRecord(device))
+    const kept = changesOf(before, device)
+    if (kept.shadow !== undefined) shadows.push(kept.shadow)
+    commands.push(...kept.commands)
+  }
+  return { changed, shadows, commands }
+}
+
+/** Both are made of the same fields. */
+function isRecordMoved(before: Device, after: Device): boolean {
+  for (const name of Object.keys(after) as (keyof Device)[])
+    if (name !== 'shadow' && name !== 'commands' && before[name] !== after[name]) return true
+  return false
+}
+
+function toMarks(seqs: ReadonlyMap<Partition, number>): readonly Mark[] {
+  return [...seqs].map(([partition, seq]) => ({ partition, seq }))
+}
+
+export function toDeadLetter(
+  frame: Frame,
+  about: {
+    readonly entry: Entry
+    readonly index: number
+    readonly reason: string
+    readonly detail: string
+  },
+): DeadLetter {
+  const { entry, index, reason, detail } = about
+  // Written by the ingress from a valid device id.
+  const deviceId = Buffer.from(frame.id).toString('latin1') as DeviceId
+  const suffix = Buffer.from(frame.suffix).toString('utf8')
+  const gateway = viaOf(frame)
+  return {
+    id: `dl_${entry.partition}_${entry.seq}_${index}`,
+    deviceId,
+    topic:
+      gateway === undefined ? topicOf(deviceId, suffix) : topicOf(gateway, toSubSuffix(deviceId, suffix)),
+    reason,
+    detail,
+    // A copy: the frame is a view of its whole commit.
+    payload: Uint8Array.from(frame.payload.subarray(0, LIMITS.deadLetterPayloadBytesMax)),
+    payloadBytes: frame.payload.length,
+    // Written by the ingress.
+    receivedAt: frame.receivedAt as Micros,
+  }
+}
+
+/** The gateway that a message came through. */
+export function viaOf({ via }: Frame): DeviceId | undefined {
+  // Written by the ingress from a valid device id.
+  return via.length === 0 ? undefined : (Buffer.from(via).toString('latin1') as DeviceId)
+}

@@ -1,0 +1,92 @@
+// Requests of the REST API as they come out of the log: decided by the device's actor, answered by a reply.
+import { Packr } from 'msgpackr'
+import { type DeviceId, type Micros, toMillis } from '../../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Frame } from '../../domain/bundle.ts'
+import type { DeviceRequest, Outcome } from '../../domain/device/events.ts'
+import { register, transition } from '../../domain/device/transition.ts'
+import type { Author } from '../../domain/shadow/record.ts'
+import { checkState } from '../../domain/shadow/state-check.ts'
+import { refuseState } from '../../domain/shadow/write.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Refused } from '../../ports/engine.ts'
+import { newActor, toView } from './actor.ts'
+import type { Batch } from './batch.ts'
+import type { Reply } from './protocol.ts'
+
+/** What a request frame's payload holds. */
+export interface RequestPayload {
+  readonly requestId: string
+  readonly deviceId: DeviceId
+  readonly by: Author | string
+  readonly request: DeviceRequest
+}
+
+const packr = new Packr({ useRecords: false })
+
+export function packRequest(payload: RequestPayload): Uint8Array {
+  return packr.pack(payload)
+}
+
+/** What the log would not bring back as it was: msgpackr gives `__proto__` another name. */
+export function unkeepable(request: DeviceRequest): Refused | undefined {
+  if (request.kind === 'desire') {
+    const errors = checkState(request.patch)
+    return errors.length === 0 ? undefined : refuseState(errors)
+  }
+  if (request.kind !== 'command' || !holdsProto(request.wish.data ?? {})) return undefined
+  const errors = [{ path: '/data', code: 'WRONG_FORMAT', message: 'holds a key that cannot be kept' }]
+  return { kind: 'refused', code: 'VALIDATION_FAILED', detail: { message: 'data cannot be kept', errors } }
+}
+
+/** Level by level: the sender decides the depth, not our stack. */
+function holdsProto(data: JsonObject): boolean {
+  for (let level: readonly Json[] = [data]; level.length > 0; ) {
+    const objects = level.filter((value) => typeof value === 'object' && value !== null)
+    if (objects.some((object) => Object.hasOwn(object, '__proto__'))) return true
+    level = objects.flatMap((object) => Object.values<Json>(object))
+  }
+  return false
+}
+
+export function applyRequest(frame: Frame, batch: Batch): void {
+  // Written by packRequest.
+  const wish = packr.unpack(frame.payload) as RequestPayload
+  const now = toMillis(frame.receivedAt as Micros)
+  const actor = batch.actors.get(wish.deviceId)
+  const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
+  // A shard holds its devices in memory: the bound is the fleet's, kept on each shard.
+  const isFull = before === undefined && batch.actors.size + batch.open.devices.size >= LIMITS.devicesMax
+  const outcome = isFull ? undefined : decide(wish, before, now)
+  if (outcome === undefined) {
+    const code = isFull ? 'DEPENDENCY_UNAVAILABLE' : 'NOT_FOUND'
+    batch.open.replies.push({ requestId: wish.requestId, kind: 'refused', code, detail: {} })
+    return
+  }
+  const device = outcome.device
+  const told = batch.decisions.follow(actor ?? newActor(device, 0), before, outcome, now)
+  const after = batch.open.devices.get(device.id) ?? device
+  const { requestId } = wish
+  const reply: Reply =
+    told.refusal === undefined
+      ? {
+          requestId,
+          kind: 'done',
+          view: toView(actor ?? newActor(after, 0), now, after),
+          command: told.command,
+          shadow: wish.request.kind === 'desire' ? after.shadow : undefined,
+        }
+      : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
+  batch.open.replies.push(reply)
+}
+
+function decide(
+  wish: RequestPayload,
+  before: Parameters<typeof transition>[0] | undefined,
+  now: ReturnType<typeof toMillis>,
+): Outcome | undefined {
+  if (before !== undefined)
+    return transition(before, { kind: 'requested', request: wish.request, by: wish.by }, now)
+  if (wish.request.kind !== 'register') return undefined
+  return register(wish.deviceId, wish.request, wish.by, now)
+}

@@ -1,0 +1,110 @@
+// MQTT sessions as the log tells of them: who is connected, since when, and why not.
+import { Packr } from 'msgpackr'
+import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
+import type { Frame } from '../../domain/bundle.ts'
+import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
+import type { DeviceSession, EndCause } from '../../ports/broker.ts'
+import { type Actor, toView } from './actor.ts'
+import type { Batch, Place } from './batch.ts'
+
+/** What the payload of an `opened`, `listening` or `closed` frame holds. */
+export interface SessionPayload {
+  readonly number: number
+  readonly ip: string
+  readonly cause: EndCause | undefined
+}
+
+const packr = new Packr({ useRecords: false })
+
+export function packSession(payload: SessionPayload): Uint8Array {
+  return packr.pack(payload)
+}
+
+export function sessionPayload({ number, ip }: DeviceSession, cause?: EndCause): Uint8Array {
+  return packSession({ number, ip, cause })
+}
+
+export function readSession(payload: Uint8Array): SessionPayload {
+  // Written by packSession.
+  return packr.unpack(payload) as SessionPayload
+}
+
+export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  const { number, ip } = readSession(frame.payload)
+  const slot = slotOf(frame)
+  // That its gateway has connected is no sign of life of the device.
+  if (slot === 'relay') batch.open.wasSilent = true
+  // Also one of an earlier run: a restart of ours does not calm a device.
+  else actor.connects = countConnect(actor.connects, Micros(number))
+  const isOver = number < batch.shard.bootAt
+  const isOld = (actor[slot]?.number ?? 0) >= number
+  if (isOver || isOld) return
+  const since = toMillis(Micros(frame.receivedAt))
+  actor[slot] = { number: Micros(number), ip, since, listens: false }
+  if (slot === 'session') note(actor, { at: since, reason: 'connect' }, place, batch)
+  else if (actor.session === undefined) note(actor, { at: since, reason: 'gateway' }, place, batch)
+  batch.reschedule(actor)
+  const { shadow } = batch.decisions.deviceOf(actor)
+  // What it was sent in an earlier session may be lost, and what is retained may be of an older version.
+  if (place.isNew && shadow.version > 0)
+    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, since)
+}
+
+export function sessionClosed(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  // The end of a connection is no sign of life.
+  batch.open.wasSilent = true
+  const { number, cause } = readSession(frame.payload)
+  const slot = slotOf(frame)
+  if (actor[slot]?.number !== number) return
+  actor[slot] = undefined
+  batch.reschedule(actor)
+  const at = toMillis(Micros(frame.receivedAt))
+  const why = cause ?? 'lost'
+  // While there is the other one, the device is connected.
+  if (slot === 'relay' && actor.session === undefined)
+    note(actor, { at, reason: `gateway ${why}` }, place, batch)
+  if (slot === 'session')
+    note(actor, { at, reason: actor.relay === undefined ? why : 'gateway' }, place, batch)
+}
+
+/** The session takes commands from now on: what waits is sent. */
+export function sessionListens(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  batch.open.wasSilent = true
+  const { number } = readSession(frame.payload)
+  const slot = slotOf(frame)
+  const session = actor[slot]
+  if (session?.number !== number) return
+  actor[slot] = { ...session, listens: true }
+  batch.reschedule(actor)
+  if (place.isNew) batch.decisions.send(actor, toMillis(Micros(frame.receivedAt)))
+}
+
+/** When the actor stops flapping, if that is after `since`; else never (R6). */
+export function calmsAt({ connects }: Actor, since: number): number {
+  const at = connects === undefined ? 0 : flapsUntil(connects)
+  return at > since ? at : Number.POSITIVE_INFINITY
+}
+
+/** It stopped flapping: nothing else would tell of it. */
+export function tellCalm(actor: Actor, now: Millis, batch: Batch): void {
+  const view = toView(actor, now, batch.decisions.deviceOf(actor))
+  batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at: now, view })
+}
+
+/** Which of a device's connections it is about: its own, or its gateway's. */
+function slotOf({ via }: Frame): 'session' | 'relay' {
+  return via.length === 0 ? 'session' : 'relay'
+}
+
+function note(
+  actor: Actor,
+  { at, reason }: { at: Millis; reason: string },
+  place: Place,
+  batch: Batch,
+): void {
+  actor.connectionSince = at
+  actor.connectionReason = reason
+  if (!place.isNew) return
+  const device = batch.decisions.deviceOf(actor)
+  batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at, view: toView(actor, at, device) })
+}

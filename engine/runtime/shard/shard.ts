@@ -1,0 +1,366 @@
+// A shard: some partitions' devices, applied one event at a time in log order (R2), batch by batch.
+// It decides and encodes; it does no I/O, never awaits and asks no clock.
+//
+// S1. An entry above the applied position is applied in full; at or below it its records are saved already and only
+//     rows and vitals are read again; and what this life has seen before is read for its rows alone, so that
+//     catching up with rows never takes vitals back.
+// S2. Settled records change only in settle('saved'). A proposal that is dropped leaves no trace (R4).
+// S3. Rows leave only after the proposal of their batch is settled, and `covered` says how far they reach.
+import { strict as assert } from 'node:assert'
+import { Buffer } from 'node:buffer'
+import { type DeviceId, type Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import { FRAME, type Frame, readFrames } from '../../domain/bundle.ts'
+import { commandDeadline } from '../../domain/device/command-events.ts'
+import type { DeviceEvent } from '../../domain/device/events.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { nextDeadline } from '../../domain/device/transition.ts'
+import { HistoryColumns } from '../../domain/history/columns.ts'
+import { Columns } from '../../domain/telemetry/columns.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Wants } from '../../ports/feed.ts'
+import type { Entry } from '../../ports/log.ts'
+import type { StoredDevice } from '../../ports/store.ts'
+import type { Block } from '../../ports/telemetry.ts'
+import { NO_WANTS } from '../feed.ts'
+import { type Actor, type Actors, encodeVitals, newActor, restoreVitals, wayOf } from './actor.ts'
+import { answer } from './answers.ts'
+import type { Batch, Place } from './batch.ts'
+import { Compactor } from './compact.ts'
+import { applyDelivered } from './control-uplinks.ts'
+import { Deadlines } from './deadlines.ts'
+import { Decisions } from './decisions.ts'
+import { decodeCommands, decodeShadow } from './kept.ts'
+import { begin, enter, leave } from './progress.ts'
+import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark, viaOf } from './proposal.ts'
+import type { Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
+import { applyRequest } from './requests.ts'
+import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellCalm } from './sessions.ts'
+import { mayBeSaid } from './sub-devices.ts'
+import { applyMessage, placeOf } from './uplinks.ts'
+
+/** Entries that were appended together are in no order of time among partitions: what is unread may be this much
+ *  older than the last message read. */
+const BEHIND_MS = 5_000
+
+export class Shard {
+  readonly #settings: ShardSettings
+  readonly #ticks: () => number
+  readonly #actors: Actors = new Map()
+  readonly #bySlot: Actor[] = []
+  readonly #deadlines = new Deadlines()
+  readonly #compactor = new Compactor()
+  readonly #columns = new Columns()
+  /** Of devices' messages alone: a replay collects them again, like telemetry. */
+  readonly #history = new HistoryColumns()
+  readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
+  readonly #covered = new Float64Array(LIMITS.partitions)
+  readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
+  #isLoaded = false
+  /** The first rows since the last cut were collected then; 0 while there are none. */
+  #rowsSince = 0
+  /** The receive time of the last message read, in milliseconds. */
+  #reachedAt = 0
+  #blocksCut = 0
+  #forgivenAt = 0
+  /** The time of the last sweep. */
+  #sweptAt = 0
+  /** The time of the last task. */
+  #now = Millis(0)
+  #open: Open | undefined
+  #wants: Wants = NO_WANTS
+
+  constructor(settings: ShardSettings, ticks: () => number) {
+    this.#settings = settings
+    this.#ticks = ticks
+  }
+
+  run(task: ShardTask): WorkResult | undefined {
+    if (task.kind === 'work') {
+      // A thread that was replaced behind our back knows no device: it must not decide anything.
+      assert(this.#isLoaded, 'a shard is loaded before it works')
+      return this.work(task)
+    }
+    this.load(task.devices, task.applied, task.now)
+    return undefined
+  }
+
+  /** Takes in saved devices. A device that was online counts as heard now: a restart invents no silence. */
+  load(devices: readonly StoredDevice[], applied: readonly Mark[], now: Millis): void {
+    this.#isLoaded = true
+    this.#forgivenAt = now
+    this.#now = now
+    this.#sweptAt = now
+    for (const { partition, seq } of applied) this.#applied[partition] = seq
+    for (const { device, vitals, shadow, commands } of devices) {
+      const kept = { shadow: decodeShadow(shadow), commands: decodeCommands(commands) }
+      const actor = this.#adopt({ ...device, ...kept })
+      if (vitals !== undefined) restoreVitals(actor, vitals, this.#settings.bootAt)
+      this.#schedule(actor)
+    }
+  }
+
+  work(task: WorkTask): WorkResult {
+    const startedAt = this.#ticks()
+    this.#now = task.now
+    if (task.settle !== undefined) this.#settle(task.settle)
+    if (task.wants !== undefined) this.#wants = task.wants
+    if (task.forgiveAt !== undefined) this.#forgive(task.forgiveAt)
+    const counts = emptyCounts()
+    const blocksSince = Millis(this.#rowsSince)
+    const blocks = this.#cut(task, counts)
+    // Before the next batch: `covered` must not promise rows that are still being decided (S3).
+    const covered = this.#covered.slice()
+    const isAllOut = this.#rows() === 0 && this.#open === undefined
+    // As of `covered` too, not of what is being decided.
+    const vitals = task.vitals ? this.#takeVitals() : []
+    const answers = task.asks.map((ask) => answer(this.#actors, ask, task.now))
+    const open = openProposal((id) => this.#actors.get(id)?.device, this.#wants.timeline)
+    const batch = this.#batch(task, open, counts)
+    if (task.entries.length > 0) this.#propose(task, batch)
+    if (task.sweep !== undefined)
+      this.#sweep(task.sweep === 'behind' ? Millis(this.#reachedAt - BEHIND_MS) : task.sweep, batch)
+    // A task without entries and without a sweep leaves the proposal before it open: it is still being saved.
+    if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
+    counts.busyMs = this.#ticks() - startedAt
+    return {
+      proposal: open.proposal(),
+      answers,
+      blocks,
+      covered,
+      isAllOut,
+      blocksSince,
+      vitals,
+      counts,
+      devices: this.#actors.size,
+    }
+  }
+
+  #batch(task: WorkTask, open: Open, counts: MutableCounts): Batch {
+    return {
+      shard: this.#settings,
+      actors: this.#actors,
+      columns: this.#columns,
+      history: this.#history,
+      open,
+      counts,
+      horizon: task.horizon,
+      wants: this.#wants,
+      decisions: new Decisions(open, task.now),
+      reschedule: (actor) => this.#schedule(actor),
+    }
+  }
+
+  #propose(task: WorkTask, batch: Batch): void {
+    const { open } = batch
+    open.mark = this.#mark()
+    open.rows = task.rows
+    for (const entry of task.entries) {
+      const isNew = entry.seq > (this.#applied[entry.partition] ?? 0)
+      const isFirst = entry.seq > (this.#seen[entry.partition] ?? 0)
+      this.#applyEntry(entry, { isNew, isFirst }, batch)
+      open.reach(entry, isNew)
+    }
+    leave(this.#settings.progress)
+    if (!task.rows) this.#truncate(open.mark)
+    else if (this.#rowsSince === 0 && this.#rows() > 0) this.#rowsSince = task.now
+  }
+
+  #applyEntry(entry: Entry, { isNew, isFirst }: Omit<Place, 'entry' | 'index'>, batch: Batch): void {
+    const { progress } = this.#settings
+    enter(progress, entry)
+    let index = 0
+    try {
+      for (const frame of readFrames(entry.body)) {
+        begin(progress, index)
+        this.#reachedAt = frame.receivedAt / 1000
+        this.#applyFrame(frame, { entry, index, isNew, isFirst }, batch)
+        index++
+      }
+    } catch (error) {
+      // Only reading gets here: the rest of the bundle is damaged, and tells of no device.
+      batch.counts.refused++
+      if (isNew) batch.open.parkRest(entry, index, String(error))
+    }
+  }
+
+  /** A message that makes the code throw is parked, and the device's other messages go on (R10). */
+  #applyFrame(frame: Frame, place: Place, batch: Batch): void {
+    const mark = this.#mark()
+    const { open } = batch
+    open.wasSilent = false
+    open.enter(frame.receivedAt, placeOf(place), viaOf(frame))
+    try {
+      this.#dispatch(frame, place, batch)
+    } catch (error) {
+      this.#truncate(mark)
+      batch.counts.refused++
+      batch.open.park(frame, place, 'INTERNAL', error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  #dispatch(frame: Frame, place: Place, batch: Batch): void {
+    if (frame.kind === FRAME.parked) return
+    if (frame.kind === FRAME.request) {
+      if (place.isNew) applyRequest(frame, batch)
+      return
+    }
+    if (!place.isFirst && frame.kind !== FRAME.message) return
+    // Written by the ingress from a valid device id.
+    const deviceId = Buffer.from(frame.id.buffer, frame.id.byteOffset, frame.id.length).toString(
+      'latin1',
+    ) as DeviceId
+    const actor = this.#actors.get(deviceId)
+    if (!mayBeSaid(actor, frame, place, batch)) return
+    if (actor === undefined) {
+      batch.open.park(frame, place, 'UNKNOWN_DEVICE', 'no such device is registered')
+      return
+    }
+    if (frame.kind === FRAME.opened) sessionOpened(actor, frame, place, batch)
+    else if (frame.kind === FRAME.closed) sessionClosed(actor, frame, place, batch)
+    else if (frame.kind === FRAME.listening) sessionListens(actor, frame, place, batch)
+    else if (frame.kind === FRAME.delivered) applyDelivered(actor, frame, place, batch)
+    // A gateway spoke for a sub-device, whose own actor has the message: here it is a sign of life.
+    else if (frame.kind !== FRAME.heard) applyMessage(actor, frame, place, batch)
+    if (place.isFirst) this.#touch(actor, frame.receivedAt as Micros, place, batch)
+  }
+
+  /** Any publish is a sign of life, a last will is not; MQTT's own pings never get here. */
+  #touch(actor: Actor, receivedAt: Micros, place: Place, batch: Batch): void {
+    actor.isDirty = true
+    if (batch.open.wasSilent) return
+    const at = toMillis(receivedAt)
+    if (at > actor.heardAt) actor.heardAt = at
+    const status = (batch.open.devices.get(actor.device.id) ?? actor.device).status
+    if (status === 'online')
+      this.#deadlines.setPresence(
+        actor.slot,
+        Math.max(at, this.#forgivenAt) + this.#settings.heartbeatTimeoutMs,
+      )
+    else if (place.isNew && (status === 'offline' || status === 'provisioning'))
+      batch.decisions.decide(actor, { kind: 'heard', seenAt: at }, at)
+  }
+
+  #sweep(now: Millis, batch: Batch): void {
+    const { open, decisions } = batch
+    open.enter(now * 1000, 0, undefined)
+    const since = this.#sweptAt
+    this.#sweptAt = Math.max(since, now)
+    for (const slot of this.#deadlines.due(now)) {
+      const actor = this.#bySlot[slot]
+      if (actor === undefined) continue
+      this.#deadlines.clear(slot)
+      const device = decisions.deviceOf(actor)
+      // The vitals may have moved on since the deadline was set.
+      if (this.#presenceDeadline(actor, device) <= now) {
+        const event: DeviceEvent =
+          device.status === 'error'
+            ? { kind: 'recovered' }
+            : { kind: 'silent', seenAt: Millis(actor.heardAt) }
+        decisions.decide(actor, event, now)
+      }
+      if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
+      if (calmsAt(actor, since) <= now) tellCalm(actor, now, batch)
+      if (!open.devices.has(actor.device.id)) this.#schedule(actor)
+    }
+  }
+
+  #settle(verdict: 'saved' | 'dropped'): void {
+    const open = this.#open
+    this.#open = undefined
+    if (open === undefined) return
+    if (verdict === 'dropped') {
+      if (open.mark !== undefined) this.#truncate(open.mark)
+      for (const id of open.devices.keys()) {
+        const actor = this.#actors.get(id)
+        if (actor !== undefined) this.#schedule(actor)
+      }
+      return
+    }
+    for (const mark of open.reached()) {
+      raise(this.#applied, mark)
+      raise(this.#seen, mark)
+      if (open.rows) raise(this.#covered, mark)
+    }
+    for (const device of open.devices.values()) {
+      const actor = this.#actors.get(device.id) ?? this.#adopt(device)
+      actor.device = this.#compactor.compact(device)
+      this.#schedule(actor)
+    }
+  }
+
+  #cut(task: WorkTask, counts: MutableCounts): readonly Block[] {
+    const rows = this.#rows()
+    const isDue =
+      this.#columns.points >= LIMITS.blockRowsMax ||
+      this.#history.bytes >= LIMITS.historyBlockBytesMax ||
+      (rows > 0 && task.now - this.#rowsSince >= LIMITS.blockAgeMaxMs) ||
+      task.cut === 'all'
+    // With a proposal still open the columns hold rows that are not settled.
+    if (rows === 0 || !isDue || this.#open !== undefined) return []
+    const startedAt = this.#ticks()
+    this.#rowsSince = 0
+    const taken = this.#columns.take()
+    const blocks: Block[] = []
+    const token = `${this.#settings.life}-${this.#blocksCut++}`
+    if (taken.points !== undefined) blocks.push({ kind: 'points', ...taken.points, token: `${token}p` })
+    if (taken.texts !== undefined) blocks.push({ kind: 'texts', ...taken.texts, token: `${token}t` })
+    const history = this.#history.take()
+    if (history !== undefined) blocks.push({ kind: 'history', ...history, token: `${token}h` })
+    counts.encodeMs = this.#ticks() - startedAt
+    return blocks
+  }
+
+  /** Rows collected and not handed out. */
+  #rows(): number {
+    return this.#columns.rows + this.#history.rows
+  }
+
+  #mark(): RowsMark {
+    return { columns: this.#columns.mark(), history: this.#history.mark() }
+  }
+
+  #truncate(mark: RowsMark): void {
+    this.#columns.truncate(mark.columns)
+    this.#history.truncate(mark.history)
+  }
+
+  #takeVitals(): WorkResult['vitals'] {
+    const vitals: { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[] = []
+    for (const actor of this.#actors.values()) {
+      if (!actor.isDirty) continue
+      actor.isDirty = false
+      vitals.push({ deviceId: actor.device.id, bytes: encodeVitals(actor) })
+    }
+    return vitals
+  }
+
+  #adopt(device: Device): Actor {
+    const actor = newActor(this.#compactor.compact(device), this.#deadlines.claim())
+    this.#actors.set(actor.device.id, actor)
+    this.#bySlot[actor.slot] = actor
+    return actor
+  }
+
+  #forgive(at: Millis): void {
+    this.#forgivenAt = at
+    for (const actor of this.#actors.values()) this.#schedule(actor)
+  }
+
+  #schedule(actor: Actor): void {
+    const { device, slot } = actor
+    this.#deadlines.setPresence(slot, this.#presenceDeadline(actor, device))
+    const isIdle = device.commands.length === 0
+    const at = isIdle ? Number.POSITIVE_INFINITY : commandDeadline(device, wayOf(actor), this.#now)
+    this.#deadlines.setOther(slot, Math.min(at, calmsAt(actor, this.#sweptAt)))
+  }
+
+  #presenceDeadline({ heardAt, recoverAt }: Actor, device: Device): number {
+    const vitals = { heardAt: Math.max(heardAt, this.#forgivenAt), recoverAt }
+    return nextDeadline(device, vitals, this.#settings.heartbeatTimeoutMs)
+  }
+}
+
+/** Positions only grow, in whatever order entries are read again. */
+function raise(positions: number[] | Float64Array, { partition, seq }: Mark): void {
+  positions[partition] = Math.max(positions[partition] ?? 0, seq)
+}

@@ -1,0 +1,207 @@
+// A device's message, by its topic: what it says, to whom it matters, and what is wrong with it.
+import { Buffer } from 'node:buffer'
+import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import { parseSuffix, type Uplink } from '../../../schemas/topics.ts'
+import { FLAG_WILL, type Frame } from '../../domain/bundle.ts'
+import { toAck } from '../../domain/command/ack-message.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { readStatus } from '../../domain/device/status-message.ts'
+import { readLog } from '../../domain/history/read-log.ts'
+import { worstDiagnostic } from '../../domain/telemetry/diagnostics.ts'
+import { toFeedData } from '../../domain/telemetry/feed-data.ts'
+import { Latest } from '../../domain/telemetry/latest.ts'
+import { type Reported, report } from '../../domain/telemetry/report.ts'
+import { unreachable } from '../../domain/unreachable.ts'
+import { isWanted } from '../feed.ts'
+import type { Actor } from './actor.ts'
+import type { Batch, Place } from './batch.ts'
+import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from './control-uplinks.ts'
+
+/** Entries of one bundle number their messages below this. */
+const MESSAGES_PER_ENTRY_MAX = 65_536
+const RECOVERY_MS = 10_000
+const HOUR_SEC = 3_600
+const TELEMETRY: Uplink = { kind: 'telemetry', name: undefined }
+const TELEMETRY_BYTES = Buffer.from('telemetry')
+
+export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  const device = batch.decisions.deviceOf(actor)
+  // By time, not by order of work: a replay must decide alike although the record is a later one. By milliseconds,
+  // because the record keeps no finer time.
+  if (device.status === 'decommissioned' && toMillis(Micros(frame.receivedAt)) > device.statusSince) {
+    batch.counts.ignored++
+    return
+  }
+  if ((frame.flags & FLAG_WILL) !== 0) batch.open.wasSilent = true
+  const uplink = toUplink(frame.suffix)
+  switch (uplink.kind) {
+    case 'telemetry':
+      applyTelemetry(actor, uplink.name, frame, place, batch)
+      return
+    case 'status':
+      applyStatus(actor, frame, place, batch)
+      return
+    case 'log':
+      applyLog(actor, frame, place, batch)
+      return
+    case 'reported':
+      applyReport(actor, frame, place, batch)
+      return
+    case 'shadow_get':
+      applyShadowGet(actor, frame, place, batch)
+      return
+    case 'ack':
+      applyAck(actor, frame, place, batch)
+      return
+    case 'cloud_only':
+      applyForged(actor, frame, place, batch)
+      return
+    case 'sub':
+      applyStray(device, frame, place, batch)
+      return
+    case 'ota_status':
+    case 'other':
+      // A sign of life, and no more than that yet.
+      batch.counts.ignored++
+      return
+    default:
+      unreachable(uplink)
+  }
+}
+
+/** What was meant for a sub-device and cannot be handed to any: see `Gateways`. */
+function applyStray({ type }: Device, frame: Frame, place: Place, batch: Batch): void {
+  batch.counts.refused++
+  if (type !== 'gateway') batch.open.park(frame, place, 'NOT_A_GATEWAY', `the device is of type ${type}`)
+  else batch.open.park(frame, place, 'BAD_TOPIC', 'a sub-device’s topic is sub/{device_id}/{topic}')
+}
+
+function toUplink(suffix: Uint8Array): Uplink {
+  // The hot topic without a string.
+  if (suffix.length === TELEMETRY_BYTES.length && isTelemetry(suffix)) return TELEMETRY
+  return parseSuffix(Buffer.from(suffix.buffer, suffix.byteOffset, suffix.length).toString('utf8'))
+}
+
+function isTelemetry(suffix: Uint8Array): boolean {
+  for (let i = 0; i < TELEMETRY_BYTES.length; i++) if (suffix[i] !== TELEMETRY_BYTES[i]) return false
+  return true
+}
+
+function applyTelemetry(
+  actor: Actor,
+  name: string | undefined,
+  frame: Frame,
+  place: Place,
+  batch: Batch,
+): void {
+  actor.latest ??= new Latest()
+  // Written by the ingress.
+  const receivedAt = frame.receivedAt as Micros
+  const version = placeOf(place)
+  const deviceId = actor.device.id
+  const reported = report(frame.payload, { deviceId, name, receivedAt, version }, actor.latest, batch.columns)
+  switch (reported.kind) {
+    case 'stored':
+      actor.telemetryAt = Math.max(actor.telemetryAt, toMillis(reported.at))
+      batch.counts.stored++
+      batch.counts.points += reported.points
+      batch.counts.droppedPoints += reported.dropped
+      if (reported.adjusted) batch.counts.adjusted++
+      if (place.isFirst && reported.diagnostics !== undefined)
+        applyDiagnostics(actor, reported, frame, place, batch)
+      if (place.isNew) tell(actor, name, reported, frame, batch)
+      return
+    case 'ack':
+      acknowledge(actor, toAck(reported.ack), frame, place, batch)
+      return
+    case 'refused':
+      batch.counts.refused++
+      batch.open.park(frame, place, reported.reason, reported.detail)
+      return
+    default:
+      unreachable(reported)
+  }
+}
+
+type Stored = Extract<Reported, { kind: 'stored' }>
+
+function tell(actor: Actor, name: string | undefined, reported: Stored, frame: Frame, batch: Batch): void {
+  const deviceId = actor.device.id
+  const horizonSec = Math.floor(batch.horizon / 1000)
+  const oldestSec = Math.floor(reported.oldest / 1_000_000)
+  if (oldestSec < horizonSec) {
+    for (const hour of reported.hours ?? [oldestSec - (oldestSec % HOUR_SEC)])
+      if (hour < horizonSec) batch.open.late(deviceId, hour)
+  }
+  if (!isWanted(batch.wants.telemetry, deviceId)) return
+  const data = toFeedData(frame.payload, name)
+  if (data !== undefined)
+    batch.open.feed.push({ kind: 'telemetry', deviceId, at: toMillis(reported.at), data })
+}
+
+/** Faults are entered at once and left only after all has been well for a while. Since when all is well is a vital,
+ *  whatever the status: a replay brings it back. */
+function applyDiagnostics(actor: Actor, reported: Stored, frame: Frame, place: Place, batch: Batch): void {
+  const now = toMillis(frame.receivedAt as Micros)
+  const worst = worstDiagnostic(reported.diagnostics)
+  if (worst === undefined) return
+  if (worst.level >= 2) {
+    actor.recoverAt = Number.POSITIVE_INFINITY
+    if (place.isNew) batch.decisions.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
+  } else if (actor.recoverAt === Number.POSITIVE_INFINITY) {
+    actor.recoverAt = now + RECOVERY_MS
+    batch.reschedule(actor)
+  }
+}
+
+function applyLog(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  // Written by the ingress.
+  const receivedAt = frame.receivedAt as Micros
+  const log = readLog(frame.payload, receivedAt)
+  if (log.kind === 'refused') {
+    batch.counts.refused++
+    batch.open.park(frame, place, log.reason, log.detail)
+    return
+  }
+  batch.counts.stored++
+  if (log.adjusted) batch.counts.adjusted++
+  const { id: deviceId } = actor.device
+  const version = placeOf(place)
+  const isTold = place.isNew && isWanted(batch.wants.log, deviceId)
+  for (const { at, body } of log.entries) {
+    const row = { deviceId, kind: 'log', at, version, body } as const
+    batch.history.add(row, receivedAt)
+    if (isTold) batch.open.feed.push({ kind: 'log', event: 'device.log', deviceId, at: toMillis(at), row })
+  }
+}
+
+/** A message's place in the log as one number, the same in every replay. */
+export function placeOf({ entry, index }: Place): number {
+  return entry.seq * MESSAGES_PER_ENTRY_MAX + index
+}
+
+function applyStatus(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  const said = readStatus(frame.payload)
+  if (said.kind === 'refused') {
+    batch.counts.refused++
+    batch.open.park(frame, place, 'MALFORMED_STATUS', said.detail)
+    return
+  }
+  if (said.kind === 'cleared' || !place.isFirst) return
+  const now = Millis(Math.floor(frame.receivedAt / 1000))
+  batch.counts.stored++
+  if (said.status === 'online') {
+    actor.statusSessionId = said.sessionId ?? actor.statusSessionId
+    if (place.isNew && said.firmwareVersion !== undefined)
+      batch.decisions.decide(actor, { kind: 'described', firmwareVersion: said.firmwareVersion }, now)
+    return
+  }
+  batch.open.wasSilent = true
+  // A farewell, or a late last will, of a session that is not the device's latest says nothing about it.
+  const isOfOtherSession =
+    said.sessionId !== undefined &&
+    actor.statusSessionId !== undefined &&
+    said.sessionId !== actor.statusSessionId
+  if (isOfOtherSession || !place.isNew) return
+  batch.decisions.decide(actor, { kind: 'left', reason: said.reason ?? 'left', seenAt: now }, now)
+}
