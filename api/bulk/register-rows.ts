@@ -1,7 +1,8 @@
 // Registers the rows of a bulk, each by itself, as POST /devices would: through the log, many at a time.
 //
 // Q1. Gateways come before the devices that name them as their parent: rows without a parent go first.
-// Q2. Once a row failed because the service could not, the rows that have not begun are not tried.
+// Q2. A row that is sent again under the same key is the device it made, so that a call that broke off can be repeated.
+// Q3. Once a row failed because the service could not, the rows that have not begun are not tried.
 
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -10,6 +11,7 @@ import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
 import { type Refusal, refused } from '../http/answer.ts'
+import { idFor, partOf, type RepeatKey } from '../http/repeats.ts'
 import type { Services } from '../http/services.ts'
 import type { Check } from '../http/validation.ts'
 import { unfitParent } from '../routes/device-checks.ts'
@@ -22,6 +24,7 @@ interface RegisterOptions {
   readonly check: Check
   readonly by: string
   readonly isDryRun: boolean
+  readonly repeatKey: RepeatKey | undefined
 }
 
 type Planned = Extract<ReturnType<typeof toRegistration>, { kind: 'registration' }>
@@ -89,7 +92,7 @@ const UNKNOWN = refused('DEPENDENCY_UNAVAILABLE', {
 /** What the row asks for, or why it cannot be. */
 function planOf(
   row: Row,
-  { services, check }: RegisterOptions,
+  { services, check, repeatKey }: RegisterOptions,
   seen: Map<string, number>,
 ): Planned | Refusal {
   if (row.kind === 'unread') return row.refusal
@@ -99,14 +102,20 @@ function planOf(
   if (unfit !== undefined) return unfit
   // An export says what has been retired: it stays so.
   if ('status' in body && body.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED')
+  // by Q2
+  const key = repeatKey && partOf(repeatKey, [row.row, body])
+  const made = { device_id: idFor(key, 'dev_', services.ids) }
   // Just checked.
-  const plan = toRegistration(services, body as RegisterDeviceBody)
+  const plan = toRegistration(services, { ...made, ...(body as RegisterDeviceBody) })
   if (plan.kind === 'refused') return plan
   const before = seen.get(plan.deviceId)
   if (before !== undefined)
     return refused('ALREADY_EXISTS', { message: `row ${before} has the same device_id` })
   seen.set(plan.deviceId, row.row)
-  return services.engine.store.summary(plan.deviceId) === undefined ? plan : refused('ALREADY_EXISTS')
+  const there = services.engine.store.get(plan.deviceId)
+  if (there !== undefined && (key === undefined || there.registrationKey !== key.id))
+    return refused('ALREADY_EXISTS')
+  return { ...plan, request: { ...plan.request, idempotencyKey: key?.id } }
 }
 
 async function registerOne(row: number, plan: Planned, { services, by }: RegisterOptions): Promise<BulkRow> {

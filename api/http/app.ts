@@ -16,14 +16,15 @@ import type { RefusalCode } from '../../schemas/refusals.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
-import { type Answer, type FileAnswer, type Refusal, refused } from './answer.ts'
+import { type Answer, type FileAnswer, refused } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { type Cors, createCors } from './cors.ts'
-import { admit, authenticate } from './gate.ts'
+import { admit } from './gate.ts'
+import { handle } from './handle.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import { createRates, type Rates, type RequestRates } from './rates.ts'
-import type { Call, Route } from './route.ts'
+import type { Route } from './route.ts'
 import { allowedMethods, plainUrl } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import type { Services } from './services.ts'
@@ -208,7 +209,7 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
         query(request.query, 0) ??
         (mayLackBody && request.body === undefined ? undefined : body(request.body, bytes))
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
-      const result = await run(route, request, services)
+      const result = await handle(route, request, services)
       if (result.kind === 'file') return sendFile(request, reply, result)
       if (result.kind === 'refused') return sendProblem(request, reply, result)
       request.noted = result.noted
@@ -221,48 +222,10 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
 const isThere: Check = (body) =>
   body === undefined ? refused('VALIDATION_FAILED', { message: 'a body is required' }) : undefined
 
-async function run(
-  route: Route,
-  request: FastifyRequest,
-  services: Services,
-): Promise<Answer | FileAnswer | Refusal> {
-  const call = toCall(request, services)
-  const { user } = call
-  if (route.repeats === undefined || user === undefined) return await route.handle(call)
-  const key = services.repeats.keyOf({ ...call, user, method: request.method })
-  if (key === undefined) return await route.handle(call)
-  if ('kind' in key) return key
-  const handle = async () => await route.handle({ ...call, repeatKey: key })
-  return route.repeats === 'live' ? await handle() : await services.repeats.once(key, handle)
-}
-
-function toCall(
-  request: FastifyRequest,
-  services: Services,
-): Call<unknown, unknown, unknown, Caller | undefined> {
-  return {
-    params: request.params,
-    query: request.query,
-    body: request.body,
-    user: request.caller,
-    requestId: request.id,
-    repeatKey: undefined,
-    ip: request.ip,
-    url: request.url,
-    header: (name) => headerOf(request.headers[name]),
-    authenticate: () => authenticate(request, services),
-  }
-}
-
-const headerOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : value)
-
 function sendAnswer(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
   reply.code(status)
   if (typeof body !== 'string' && body !== undefined) reply.type('application/json; charset=utf-8')
-  const vary = reply.getHeader('vary')
-  if (headers !== undefined) reply.headers(headers)
-  if (vary !== undefined && headers?.['vary'] !== undefined)
-    reply.header('vary', `${String(vary)}, ${headers['vary']}`)
+  if (headers !== undefined) addHeaders(reply, headers)
   return reply.send(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
 }
 
@@ -271,7 +234,7 @@ function sendFile(
   reply: FastifyReply,
   { type, name, bytes }: FileAnswer,
 ): FastifyReply {
-  reply.headers({
+  addHeaders(reply, {
     'content-type': type,
     'content-disposition': `attachment; filename="${name}"`,
     'cache-control': 'no-store',
@@ -280,4 +243,12 @@ function sendFile(
   if (method !== 'HEAD') return reply.send(bytes)
   bytes.destroy()
   return reply.send()
+}
+
+/** What an answer varies by comes on top of what all of them do. */
+function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
+  const before = reply.getHeader('vary')
+  reply.headers(headers)
+  const { vary } = headers
+  if (before !== undefined && vary !== undefined) reply.header('vary', `${String(before)}, ${vary}`)
 }

@@ -63,6 +63,8 @@ test('* is any page', async () => {
 })
 
 test('what varies by something else varies by both', async () => {
-  const { request } = openHarness({ corsOrigins: [ORIGIN] })
-  expect((await request('GET /problems')).headers['vary']).toBe('Origin, accept')
+  const { request, login } = openHarness({ corsOrigins: [ORIGIN] })
+  const { token } = await login('admin')
+  for (const path of ['/problems', '/api/v1/devices/export'])
+    expect((await request(`GET ${path}`, { token })).headers['vary']).toBe('Origin, accept')
 })

@@ -109,12 +109,17 @@ export function createRepeats({
 const ID_CHARS = 26
 
 /** By P3; without a key a new one each time. */
-export function idFor(key: RepeatKey | undefined, prefix: string, ids: Ids): string {
+export function idFor(key: Pick<RepeatKey, 'id'> | undefined, prefix: string, ids: Ids): string {
   if (key === undefined) return ids.next(prefix)
   return `${prefix}${createHash('sha256').update(`${prefix} ${key.id}`).digest('hex').slice(0, ID_CHARS)}`
 }
 
 /** How long the caller waits for the answer makes no other request. */
+/** Of one of many things that one request asks for: the same in the same request only. */
+export function partOf({ id }: Pick<RepeatKey, 'id'>, part: unknown): Pick<RepeatKey, 'id'> {
+  return { id: hashOf(`${id} ${JSON.stringify(sorted(part))}`) }
+}
+
 function fingerprintOf({ method, url, query, body }: RepeatableRequest): string {
   const { wait: _, ...asked } = Object(query)
   return hashOf(JSON.stringify([method, pathOf(url), sorted(asked), sorted(body)]))

@@ -317,3 +317,25 @@ describe('an export', () => {
     expect(errors(body)).toEqual([expect.stringMatching(/^VALIDATION_FAILED/)])
   })
 })
+
+test('a bulk that is sent again under its key makes nothing twice', async () => {
+  const { send, engine } = await setUp()
+  const rows = [
+    { name: 'a', type: 'simulator' },
+    { name: 'a', type: 'simulator' },
+    { device_id: 'mine', name: 'b', type: 'simulator' },
+  ]
+  const text = rows.map((row) => JSON.stringify(row)).join('\n')
+  const bulk = (body: string, key: string) => send(body, { ...NDJSON, 'idempotency-key': key })
+  const idsOf = ({ body }: Awaited<ReturnType<typeof bulk>>) =>
+    body.results.map((row: { device_id: string; status: string }) => `${row.status} ${row.device_id}`)
+  // As if the connection had broken after the first two.
+  await bulk(text.split('\n').slice(0, 2).join('\n'), 'k')
+  expect(engine.devices.size).toBe(2)
+  const [first, again] = [await bulk(text, 'k'), await bulk(text, 'k')]
+  expect([first.body.created, idsOf(again)]).toEqual([3, idsOf(first)])
+  expect(engine.devices.size).toBe(3)
+  expect((await bulk(text, 'other')).body).toMatchObject({ created: 2, failed: 1 })
+  expect((await bulk(text.replace('"b"', '"c"'), 'k')).body).toMatchObject({ created: 2, failed: 1 })
+  expect(engine.devices.size).toBe(5)
+})

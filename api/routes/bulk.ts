@@ -21,7 +21,7 @@ export function bulkRoutes(services: Services): readonly Route[] {
   const check = createValidation().check(RegisterDeviceBody, 'body')
   let underWay = 0
   return [
-    route(bulkRegisterDevices, async ({ query, body, user, header, requestId, ip }) => {
+    route(bulkRegisterDevices, async ({ query, body, user, header, requestId, ip, repeatKey }) => {
       if (underWay >= LIMITS.bulksAtOnceMax)
         return refused('RATE_LIMIT_EXCEEDED', {
           message: `${underWay} bulk registrations are under way; try again`,
@@ -32,7 +32,7 @@ export function bulkRoutes(services: Services): readonly Route[] {
         const read = await readRows(body, header('content-type') ?? '')
         if (read.kind === 'refused') return read
         const isDryRun = query.dry_run === true
-        const results = await registerRows(read.rows, { services, check, by: user.id, isDryRun })
+        const results = await registerRows(read.rows, { services, check, by: user.id, isDryRun, repeatKey })
         await recordEach(services, results, {
           actor: knownActor(user),
           action: bulkRegisterDevices.operationId,

@@ -16,6 +16,7 @@ export const bulkRegisterDevices = {
   body: BulkBody,
   bodyTypes: [BULK_TYPES.ndjson, BULK_TYPES.csv],
   streamsBody: true,
+  repeats: 'live',
   replies: { 200: BulkResult },
   refusals: ['RATE_LIMIT_EXCEEDED'],
 } as const satisfies Operation

@@ -1,0 +1,49 @@
+// From a request to what its handler makes of it, once if it is sent again.
+import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../auth/caller.ts'
+import type { Answer, FileAnswer, Refusal } from './answer.ts'
+import { authenticate } from './gate.ts'
+import type { Call, Route } from './route.ts'
+import type { Services } from './services.ts'
+
+/** Runs the handler of a request that has been let in and is as its operation wants it. */
+export async function handle(
+  route: Route,
+  request: FastifyRequest,
+  services: Services,
+): Promise<Answer | FileAnswer | Refusal> {
+  const call = toCall(request, services)
+  const { user } = call
+  if (route.repeats === undefined || user === undefined) return await route.handle(call)
+  const key = services.repeats.keyOf({
+    ...call,
+    user,
+    method: request.method,
+    // Not there yet: such a handler tells its parts apart by itself.
+    body: route.streamsBody === true ? undefined : call.body,
+  })
+  if (key === undefined) return await route.handle(call)
+  if ('kind' in key) return key
+  const run = async () => await route.handle({ ...call, repeatKey: key })
+  return route.repeats === 'live' ? await run() : await services.repeats.once(key, run)
+}
+
+function toCall(
+  request: FastifyRequest,
+  services: Services,
+): Call<unknown, unknown, unknown, Caller | undefined> {
+  return {
+    params: request.params,
+    query: request.query,
+    body: request.body,
+    user: request.caller,
+    requestId: request.id,
+    repeatKey: undefined,
+    ip: request.ip,
+    url: request.url,
+    header: (name) => headerOf(request.headers[name]),
+    authenticate: () => authenticate(request, services),
+  }
+}
+
+const headerOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : value)
