@@ -5,16 +5,29 @@ import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
 import type { Statement } from './clickhouse-http.ts'
 
 type Params = Record<string, string | number>
+type Ask = (statement: Statement) => Promise<Buffer>
 
-export async function readAudit(
-  query: AuditQuery,
-  ask: (statement: Statement) => Promise<Buffer>,
-): Promise<readonly AuditRow[]> {
+/** Rows beyond the page, for those that stand twice. */
+const SPARE = 16
+
+export async function readAudit(query: AuditQuery, ask: Ask): Promise<readonly AuditRow[]> {
+  const rows: AuditRow[] = []
+  for (let { before } = query; ; ) {
+    const limit = query.limit - rows.length + SPARE
+    const found = await newest({ ...query, before, limit }, ask)
+    rows.push(...found.filter((row, i) => !isSame(row, found[i - 1])))
+    if (found.length < limit || rows.length >= query.limit) return rows.slice(0, query.limit)
+    before = found.at(-1)
+  }
+}
+
+/** In the table's own order: as soon as there are enough rows, no more are read. */
+async function newest(query: AuditQuery, ask: Ask): Promise<readonly AuditRow[]> {
   const params: Params = { limit: query.limit }
   const rows = await ask({
     sql: `SELECT toUnixTimestamp64Micro(at) AS us, toString(version) AS number, body FROM audit
       WHERE ${conditions(query, params).join(' AND ')}
-      ORDER BY at DESC, version DESC LIMIT 1 BY at, version LIMIT {limit:UInt32} FORMAT JSONCompactEachRow`,
+      ORDER BY at DESC, version DESC LIMIT {limit:UInt32} FORMAT JSONCompactEachRow`,
     params,
     settings: { max_threads: 1, output_format_json_quote_64bit_integers: 0 },
     timeoutMs: LIMITS.telemetryQueryTimeoutMs,
@@ -25,6 +38,10 @@ export async function readAudit(
     const [us, number, body] = JSON.parse(line) as [number, string, string]
     return { at: Micros(us), version: Number(number), body: JSON.parse(body) as AuditRow['body'] }
   })
+}
+
+function isSame(row: AuditRow, other: AuditRow | undefined): boolean {
+  return other?.at === row.at && other.version === row.version
 }
 
 /** Statement text is ours alone; whatever comes from outside is a parameter. */
