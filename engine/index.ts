@@ -5,7 +5,16 @@ import { type EngineMeans, type EngineSettings, LocalEngine } from './runtime/en
 import { piscinaThread } from './runtime/runner/thread.ts'
 import { realSchedule } from './runtime/schedule.ts'
 
-export type { DependencyHealth, DeviceView, Engine, Ports, Snapshot, Submitted } from './ports/engine.ts'
+export type {
+  DependencyHealth,
+  DeviceView,
+  Engine,
+  ExportRequest,
+  Metric,
+  Ports,
+  Snapshot,
+  Submitted,
+} from './ports/engine.ts'
 export type { Feed, FeedEvent } from './ports/feed.ts'
 export { exposedGc, REST_AFTER_LOAD_MS } from './runtime/garbage.ts'
 export { partitionOf } from './runtime/partition.ts'

@@ -92,7 +92,15 @@ export const LIMITS = {
   /** Rows encoded and not yet inserted: the shard waits beyond (the log keeps growing instead). */
   blocksWaitingMax: 8,
   checkpointEveryMs: 5_000,
+  /** Of one series. */
   bucketsMax: 11_000,
+  seriesMax: 10,
+  /** Of all series of an answer. */
+  bucketsPerAnswerMax: 110_000,
+  /** Of one file of points. */
+  fileMetricsMax: 100,
+  /** Whose points are taken together. */
+  groupDevicesMax: 2_000,
 
   // --- history
   /** Rows of the outbox that go to ClickHouse together. */
@@ -118,6 +126,15 @@ export const LIMITS = {
   telemetryResultBytesMax: 64 * MIB,
   telemetryQueriesAtOnceMax: 3,
   telemetryQueriesWaitingMax: 256,
+  /** Rows of results on their way to whoever asked for a file; each may take its time. */
+  telemetryStreamsAtOnceMax: 4,
+  /** A file whose reader takes nothing for so long is cut. */
+  telemetryStallMaxSec: 60,
+  telemetryStreamMaxSec: 3_600,
+  /** Points that one question may touch. */
+  telemetryRowsReadMax: 50_000_000,
+  /** Of a request to ClickHouse, its parameters included; ClickHouse's own bound. */
+  telemetryUrlBytesMax: 1 * MIB,
   telemetryQueryMemoryBytesMax: 1024 * MIB,
   telemetryMemoryBytesMax: 2 * 1024 * MIB,
   /** An aggregation that needs more than this goes on on disk. */
@@ -292,6 +309,11 @@ assert(
   'a block of history is taken, however its last batch turned out',
 )
 assert(LIMITS.historyBatchRowsMax < LIMITS.outboxRowsMax, 'the outbox is emptied in several steps')
+assert(LIMITS.seriesMax * LIMITS.bucketsMax <= LIMITS.bucketsPerAnswerMax, 'all series may be full')
+assert(
+  LIMITS.groupDevicesMax * 80 < LIMITS.telemetryUrlBytesMax,
+  'any ids of that many devices fit a request',
+)
 assert(LIMITS.chdbPingEveryMs * 5 < LIMITS.chdbSilenceMaxMs, 'one lost ping does not count as dead')
 assert(LIMITS.chdbLockWaitMs < LIMITS.chdbStartTimeoutMs, 'a locked directory is told from a slow start')
 assert(LIMITS.telemetrySpillBytes < LIMITS.telemetryQueryMemoryBytesMax, 'an aggregation can go on on disk')

@@ -37,6 +37,10 @@ export const BODY_LIMITS = {
   cursorCharsMax: 128,
   auditFilterCharsMax: 256,
   metricNameBytesMax: 256,
+  /** Several names with commas between them. */
+  metricListCharsMax: 4_096,
+  rawPointsDefault: 1_000,
+  rawPointsMax: 10_000,
 
   // --- people and tokens
   emailCharsMax: 254,

@@ -2,7 +2,8 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
-import { INTERVALS } from './vocabulary.ts'
+import { PAGE_QUERY } from './page.ts'
+import { AGGREGATES, EXPORT_FORMATS, FILLS, INTERVALS } from './vocabulary.ts'
 
 export const SnapshotBody = Type.Object(
   {
@@ -13,7 +14,76 @@ export const SnapshotBody = Type.Object(
   { title: 'Snapshot', description: 'Each field at its newest value by event time.' },
 )
 
+export const METRIC_TYPES = ['number', 'boolean', 'string', 'array'] as const
+
+const MetricBody = Type.Object(
+  {
+    metric: Type.String(),
+    type: orNull(choice(METRIC_TYPES, { description: 'Of the last value' })),
+    value: Type.Unknown({ description: 'The last one; null if the device cleared it' }),
+    timestamp: Instant,
+    unit: orNull(Type.String({ description: 'As the device type defines it' })),
+    range: orNull(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 })),
+  },
+  { title: 'Metric' },
+)
+export const MetricList = Type.Object(
+  { device_id: Type.String(), data: Type.Array(MetricBody) },
+  { title: 'MetricList', description: 'Every metric the device has reported, by name.' },
+)
+
+const RANGE_QUERY = {
+  from: Type.Optional(Type.String({ description: 'ISO 8601; one hour ago if left out' })),
+  to: Type.Optional(Type.String({ description: 'ISO 8601; now if left out' })),
+  interval: Type.Optional(
+    choice([...INTERVALS, 'raw'], { default: '1m', description: '`raw`: the points themselves' }),
+  ),
+  agg: Type.Optional(
+    Type.Array(Type.String({ maxLength: 128 }), {
+      maxItems: AGGREGATES.length,
+      description: `Of: ${AGGREGATES.join(', ')}; several with commas between them. Quantiles lie between points; stddev is that of the points themselves; these and \`first\` need the points, so they reach back as far as raw telemetry is kept`,
+      examples: [['avg,p95']],
+    }),
+  ),
+  fill: Type.Optional(
+    choice(FILLS, { description: 'What stands where a bucket has no points; without it, it is left out' }),
+  ),
+  tz: Type.Optional(
+    Type.String({
+      description: 'Days and hours begin as in this time zone (IANA name); UTC if left out',
+      examples: ['Europe/Berlin'],
+    }),
+  ),
+  format: Type.Optional(
+    choice(['json', ...EXPORT_FORMATS], { description: 'A file instead of JSON; `Accept` does the same' }),
+  ),
+}
+
 export const HistoryQuery = Type.Object(
+  {
+    metric: Type.Array(Type.String({ maxLength: BODY_LIMITS.metricListCharsMax }), {
+      minItems: 1,
+      maxItems: 100,
+      description:
+        'A top-level or dotted field name; several with commas between them, or repeated; `prefix.*` is all below a prefix',
+      examples: [['battery.percent']],
+    }),
+    ...RANGE_QUERY,
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: BODY_LIMITS.rawPointsMax,
+        description: `Points of a page, with interval=raw; ${BODY_LIMITS.rawPointsDefault} if left out`,
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({ maxLength: BODY_LIMITS.cursorCharsMax, description: '`next_cursor` of the page before' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const FleetQuery = Type.Object(
   {
     metric: Type.String({
       minLength: 1,
@@ -21,33 +91,96 @@ export const HistoryQuery = Type.Object(
       description: 'A top-level or dotted field name',
       examples: ['battery.percent'],
     }),
-    from: Type.Optional(Type.String({ description: 'ISO 8601; one hour ago if left out' })),
-    to: Type.Optional(Type.String({ description: 'ISO 8601; now if left out' })),
-    interval: Type.Optional(choice(INTERVALS, { default: '1m' })),
+    group: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: BODY_LIMITS.groupCharsMax,
+        description: 'The group and those below it',
+      }),
+    ),
+    by: Type.Optional(
+      choice(['device', 'group'], {
+        default: 'device',
+        description: 'Each device by itself, a page of them; or the points of all of them together',
+      }),
+    ),
+    ...RANGE_QUERY,
+    ...PAGE_QUERY,
   },
   { additionalProperties: false },
 )
 
+const value = Type.Optional(orNull(Type.Number()))
 const BucketBody = Type.Object(
   {
     time: Instant,
-    avg: Type.Number(),
-    min: Type.Number(),
-    max: Type.Number(),
-    count: Type.Integer({ minimum: 1 }),
-    last: Type.Number(),
+    avg: value,
+    min: value,
+    max: value,
+    count: Type.Optional(Type.Integer({ minimum: 0 })),
+    last: value,
+    sum: value,
+    first: value,
+    p50: value,
+    p95: value,
+    p99: value,
+    stddev: value,
   },
-  { title: 'Bucket' },
+  { title: 'Bucket', description: 'Without `agg` it has avg, min, max, count and last.' },
 )
-export const History = Type.Object(
+const Buckets = Type.Array(BucketBody)
+const Interval = choice(INTERVALS)
+
+const History = Type.Object(
+  { device_id: Type.String(), metric: Type.String(), interval: Interval, data: Buckets },
+  {
+    title: 'History',
+    description: 'Buckets of one metric in [from, to), ascending, aligned to UTC unless `tz` says otherwise.',
+  },
+)
+const SeriesHistory = Type.Object(
+  {
+    device_id: Type.String(),
+    interval: Interval,
+    from: Instant,
+    to: Instant,
+    series: Type.Array(Type.Object({ metric: Type.String(), data: Buckets })),
+  },
+  { title: 'SeriesHistory', description: 'Of several metrics, or where a list or a prefix was asked for.' },
+)
+const RawHistory = Type.Object(
   {
     device_id: Type.String(),
     metric: Type.String(),
-    interval: choice(INTERVALS),
-    data: Type.Array(BucketBody),
+    interval: choice(['raw']),
+    data: Type.Array(
+      Type.Object({ time: Instant, value: Type.Union([Type.Number(), Type.String()]) }, { title: 'Point' }),
+    ),
+    next_cursor: orNull(Type.String({ description: 'Where the next page begins; null on the last one' })),
   },
-  {
-    title: 'History',
-    description: 'Buckets aligned to UTC in [from, to), ascending; empty ones are left out.',
-  },
+  { title: 'RawHistory', description: 'Points of one metric as reported, ascending.' },
 )
+export const AnyHistory = Type.Union([History, SeriesHistory, RawHistory])
+
+const FLEET = { metric: Type.String(), interval: Interval, from: Instant, to: Instant }
+const FleetPage = Type.Object(
+  {
+    ...FLEET,
+    data: Type.Array(Type.Object({ device_id: Type.String(), data: Buckets })),
+    page: Type.Integer({ minimum: 1 }),
+    per_page: Type.Integer({ minimum: 1 }),
+    total: Type.Integer({ minimum: 0 }),
+    total_pages: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'FleetTelemetryPage', description: 'A page of devices by id, each with its buckets.' },
+)
+const FleetGroup = Type.Object(
+  {
+    ...FLEET,
+    group: orNull(Type.String()),
+    devices: Type.Integer({ minimum: 0, description: 'Whose points are taken together' }),
+    data: Buckets,
+  },
+  { title: 'GroupTelemetry', description: 'Buckets over the points of all devices of a group.' },
+)
+export const FleetTelemetry = Type.Union([FleetPage, FleetGroup])

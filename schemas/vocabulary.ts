@@ -45,5 +45,35 @@ export const INTERVAL_SECONDS: Readonly<Record<Interval, number>> = {
   '1d': 86_400,
 }
 
+/** What a bucket can say of its points. */
+export const AGGREGATES = [
+  'avg',
+  'min',
+  'max',
+  'count',
+  'last',
+  'sum',
+  'first',
+  'p50',
+  'p95',
+  'p99',
+  'stddev',
+] as const
+export type Aggregate = (typeof AGGREGATES)[number]
+/** What a bucket says if nobody asks for anything else. */
+export const AGGREGATES_DEFAULT: readonly Aggregate[] = ['avg', 'min', 'max', 'count', 'last']
+
+/** What stands where a bucket has no points. */
+export const FILLS = ['null', 'previous', 'linear'] as const
+export type Fill = (typeof FILLS)[number]
+
+export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+  parquet: 'application/vnd.apache.parquet',
+}
+
 export const TOKEN_SCOPES = ['publish', 'subscribe'] as const
 export type TokenScope = (typeof TOKEN_SCOPES)[number]

@@ -1,4 +1,6 @@
 // An engine in memory for tests of the API: the real device actor, no log, no shards, no time of its own.
+import type { Readable } from 'node:stream'
+import { MemoryTelemetry } from '../../engine/adapters/telemetry/memory.ts'
 import { Directory } from '../../engine/adapters/users/directory.ts'
 import { MemoryUsers } from '../../engine/adapters/users/memory.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
@@ -6,13 +8,21 @@ import type { DeviceEvent, DeviceRequest, Effect } from '../../engine/domain/dev
 import type { Device } from '../../engine/domain/device/record.ts'
 import { register, transition } from '../../engine/domain/device/transition.ts'
 import type { Author, Shadow } from '../../engine/domain/shadow/record.ts'
-import type { DependencyHealth, DeviceView, Engine, Snapshot, Submitted } from '../../engine/index.ts'
+import type {
+  DependencyHealth,
+  DeviceView,
+  Engine,
+  ExportRequest,
+  Metric,
+  Snapshot,
+  Submitted,
+} from '../../engine/index.ts'
 import type { AuditEntry, AuditQuery, AuditRow } from '../../engine/ports/audit.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
 import type { DeadLetter, DeviceFilter, Store } from '../../engine/ports/store.ts'
-import type { Bucket, BucketQuery } from '../../engine/ports/telemetry.ts'
+import type { Point, PointsQuery, Series, SeriesQuery } from '../../engine/ports/telemetry.ts'
 import type { User } from '../../engine/ports/users.ts'
 import type { CommandId, DeviceId, UserId } from '../../schemas/ids.ts'
 import { Millis } from '../../schemas/ids.ts'
@@ -41,8 +51,12 @@ export class FakeEngine implements Engine {
   readonly letters: DeadLetter[] = []
   readonly users: FakeUsers
   readonly store: Store
-  readonly asked: Omit<BucketQuery, 'lateHours'>[] = []
-  answerBuckets: readonly Bucket[] = []
+  /** What was reported; its points are inserted by themselves. */
+  readonly reported: Metric[] = []
+  readonly telemetry = new MemoryTelemetry()
+  readonly asked: (Omit<SeriesQuery, 'lateHours'> | PointsQuery | ExportRequest)[] = []
+  /** While set, questions about the past fail in this way. */
+  telemetryFault: Fault | undefined
   /** Newest first, each at a time of its own. */
   readonly rows: HistoryRow[] = []
   readonly askedHistory: HistoryQuery[] = []
@@ -161,9 +175,30 @@ export class FakeEngine implements Engine {
       : undefined
   }
 
-  async buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]> {
-    this.asked.push(query)
-    return this.answerBuckets
+  async metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined> {
+    return this.devices.has(deviceId) ? this.reported : undefined
+  }
+
+  async series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]> {
+    this.#ask(query)
+    return this.telemetry.series({ ...query, lateHours: [] })
+  }
+
+  async points(query: PointsQuery): Promise<readonly Point[]> {
+    this.#ask(query)
+    return this.telemetry.points(query)
+  }
+
+  async exportTelemetry(what: ExportRequest): Promise<Readable> {
+    this.#ask(what)
+    return this.telemetry.export(
+      what.kind === 'series' ? { ...what, query: { ...what.query, lateHours: [] } } : what,
+    )
+  }
+
+  #ask(question: FakeEngine['asked'][number]): void {
+    if (this.telemetryFault !== undefined) throw this.telemetryFault
+    this.asked.push(question)
   }
 
   async history(query: HistoryQuery): Promise<readonly HistoryRow[]> {

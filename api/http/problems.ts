@@ -38,6 +38,7 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   STORE_FENCED: 'store',
   TELEMETRY_UNAVAILABLE: 'telemetry',
   TELEMETRY_REFUSED: 'telemetry',
+  TELEMETRY_TOO_MUCH: 'telemetry',
   BROKER_UNAVAILABLE: 'broker',
   DATA_DIR_TOO_NEW: 'store',
   DATA_DIR_IN_USE: 'store',

@@ -37,6 +37,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   listDeviceEvents: [200, 200, 404, 200],
   getTelemetry: [200, 200, 404, 200],
   getTelemetryHistory: [200, 200, 404, 200],
+  listMetrics: [200, 200, 404, 200],
+  getFleetTelemetry: OPEN,
   listDeviceTypes: OPEN,
   getShadow: [200, 200, 404, 200],
   getShadowDelta: [200, 200, 404, 200],
@@ -86,9 +88,11 @@ const IDS = {
 }
 const { routes } = openHarness()
 
+const NEEDS_METRIC = new Set(['getTelemetryHistory', 'getFleetTelemetry'])
+
 function lineOf({ method, path, operationId }: (typeof routes)[number]): string {
   const one = Object.entries(IDS).reduce((text, [name, id]) => text.replace(`{${name}}`, id), path)
-  return `${method} ${one}${operationId === 'getTelemetryHistory' ? '?metric=m' : ''}`
+  return `${method} ${one}${NEEDS_METRIC.has(operationId) ? '?metric=m' : ''}`
 }
 
 /** A command, a broadcast, an account and an API key of somebody else's. */

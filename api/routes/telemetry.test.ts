@@ -1,21 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { Micros, Millis } from '../../schemas/ids.ts'
-import { NOW, openHarness } from '../http/rest-harness.ts'
+import { NOW } from '../http/rest-harness.ts'
+import { openTelemetry } from './telemetry-harness.ts'
 
 const HISTORY = '/api/v1/telemetry/r/history'
 const HOUR_MS = 3_600_000
 const at = (iso: string) => Date.parse(iso)
 
-async function setUp() {
-  const harness = openHarness()
-  const id = await harness.device('r')
-  const { token } = await harness.login('viewer')
-  return { ...harness, id, send: (line: string) => harness.request(line, { token }) }
-}
-
 describe('the snapshot', () => {
   test('is nested as the device reported it', async () => {
-    const { send, engine, id } = await setUp()
+    const { send, engine, id } = await openTelemetry()
     const data = { odom: { position: { x: 1.5 } }, mode: 'auto', 'a.b': [1] }
     engine.snapshots.set(id, { data, timestamp: Millis(NOW) })
     const { body } = await send('GET /api/v1/telemetry/r')
@@ -23,13 +17,13 @@ describe('the snapshot', () => {
   })
 
   test('of a device that never spoke is empty', async () => {
-    const { send } = await setUp()
+    const { send } = await openTelemetry()
     const { status, body } = await send('GET /api/v1/telemetry/r')
     expect([status, body]).toEqual([200, { device_id: 'r', timestamp: null, data: {} }])
   })
 
   test('of no device is a 404', async () => {
-    const { send } = await setUp()
+    const { send } = await openTelemetry()
     expect((await send('GET /api/v1/telemetry/x')).status).toBe(404)
     expect((await send(`GET /api/v1/telemetry/x/history?metric=m`)).status).toBe(404)
   })
@@ -37,24 +31,14 @@ describe('the snapshot', () => {
 
 describe('the history', () => {
   test('is the last hour by the minute, this millisecond included', async () => {
-    const { send, engine } = await setUp()
-    const bucket = { time: Millis(NOW - 500), avg: 1.5, min: 1, max: 2, count: 2, last: 2 }
-    engine.answerBuckets = [bucket]
-    const { body } = await send(`GET ${HISTORY}?metric=battery.percent`)
-    expect(body).toEqual({
-      device_id: 'r',
-      metric: 'battery.percent',
-      interval: '1m',
-      data: [{ ...bucket, time: '2026-03-01T12:00:00.000Z' }],
-    })
-    const [query] = engine.asked
-    expect(query).toEqual({
-      deviceId: 'r',
-      metric: 'battery.percent',
-      from: NOW - HOUR_MS,
-      to: NOW + 1,
-      interval: '1m',
-    })
+    const { send, engine, points } = await openTelemetry()
+    await points({ 'battery.percent': [1, 2] })
+    const { text } = await send(`GET ${HISTORY}?metric=battery.percent`)
+    expect(text).toBe(
+      '{"device_id":"r","metric":"battery.percent","interval":"1m",' +
+        '"data":[{"time":"2026-03-01T12:00:00.000Z","avg":1.5,"min":1,"max":2,"count":2,"last":2}]}',
+    )
+    expect(engine.asked[0]).toMatchObject({ from: NOW - HOUR_MS, to: NOW + 1, grid: [{ from: 0, step: 60 }] })
   })
 
   test.each([
@@ -70,9 +54,9 @@ describe('the history', () => {
     ['to=2026-02-01T00:00:00Z', at('2026-01-31T23:00:00Z'), at('2026-02-01T00:00:00Z')],
     ['to=2026-03-01T13:00:00Z', NOW - HOUR_MS, at('2026-03-01T13:00:00Z')],
   ])('?%s', async (query, from, to) => {
-    const { send, engine } = await setUp()
+    const { send, engine } = await openTelemetry()
     expect((await send(`GET ${HISTORY}?metric=m&interval=5m&${query}`)).status).toBe(200)
-    expect(engine.asked[0]).toMatchObject({ from, to, interval: '5m' })
+    expect(engine.asked[0]).toMatchObject({ from, to, grid: [{ from: 0, step: 300 }] })
   })
 
   test.each([
@@ -87,9 +71,23 @@ describe('the history', () => {
     ['metric=m&to=2026-03-01T12:00:00%2B99:00', '/to', 'WRONG_FORMAT'],
     ['metric=m&from=2026-03-01T11:00:00Z&to=2026-03-01T11:00:00Z', '/from', 'OUT_OF_RANGE'],
     ['metric=m&from=2027-01-01', '/from', 'OUT_OF_RANGE'],
-    ['metric=m&limit=5', '/limit', 'UNKNOWN_PARAMETER'],
+    ['metric=m&nonsense=5', '/nonsense', 'UNKNOWN_PARAMETER'],
+    ['metric=m&limit=5', '/limit', 'NOT_ALLOWED'],
+    ['metric=m&cursor=a', '/cursor', 'NOT_ALLOWED'],
+    ['metric=m&agg=avg,mean', '/agg', 'NOT_ALLOWED'],
+    ['metric=m&agg=', '/agg', 'NOT_ALLOWED'],
+    ['metric=m&agg=constructor', '/agg', 'NOT_ALLOWED'],
+    ['metric=m&fill=zero', '/fill', 'NOT_ALLOWED'],
+    ['metric=m&tz=Mars/Olympus', '/tz', 'NOT_ALLOWED'],
+    ['metric=m&format=xml', '/format', 'NOT_ALLOWED'],
+    ['metric=m&format=csv&fill=null', '/fill', 'NOT_ALLOWED'],
+    ['metric=m&interval=raw&agg=avg', '/agg', 'NOT_ALLOWED'],
+    ['metric=m&interval=raw&tz=Europe/Berlin', '/tz', 'NOT_ALLOWED'],
+    ['metric=m,n&interval=raw', '/metric', 'OUT_OF_RANGE'],
+    ['metric=a,b,c,d,e,f,g,h,i,j,k', '/metric', 'TOO_MANY'],
+    ['metric=nothing.*&format=csv', '/metric', 'OUT_OF_RANGE'],
   ])('refuses ?%s', async (query, path, code) => {
-    const { send, engine } = await setUp()
+    const { send, engine } = await openTelemetry()
     const { status, body } = await send(`GET ${HISTORY}?${query}`)
     expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED'])
     expect(body.errors).toContainEqual(expect.objectContaining({ path, code }))
@@ -97,7 +95,7 @@ describe('the history', () => {
   })
 
   test('of too many buckets is refused with the interval that fits', async () => {
-    const { send } = await setUp()
+    const { send } = await openTelemetry()
     const { status, body } = await send(`GET ${HISTORY}?metric=m&interval=10s&from=2026-02-20T00:00:00Z`)
     expect([status, body.errors[0].path]).toEqual([422, '/interval'])
     expect(body.detail).toContain('interval=5m')
@@ -106,7 +104,7 @@ describe('the history', () => {
   })
 
   test('takes exactly the most buckets that are allowed', async () => {
-    const { send } = await setUp()
+    const { send } = await openTelemetry()
     const statusFrom = async (from: number) => {
       const range = `from=${new Date(from).toISOString()}&to=2026-03-01T00:00:00Z`
       return (await send(`GET ${HISTORY}?metric=m&interval=1m&${range}`)).status
@@ -119,7 +117,7 @@ describe('the history', () => {
 
 describe('dead letters', () => {
   test('come with their reason; bytes that are no text come as base64', async () => {
-    const { engine, login, request, id } = await setUp()
+    const { engine, login, request, id } = await openTelemetry()
     const { token } = await login('admin')
     const letter = {
       id: 'dl_3_7_0',

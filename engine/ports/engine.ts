@@ -1,7 +1,8 @@
 // What the API layer asks of the engine, and what the engine stands on. Nothing here knows HTTP, sockets or settings
 // files.
+import type { Readable } from 'node:stream'
 import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
-import type { JsonObject } from '../../schemas/json.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 import type { CommandPriority } from '../../schemas/vocabulary.ts'
 import type { Broadcast, BroadcastMember, StatusCounts } from '../domain/command/broadcast.ts'
@@ -16,7 +17,7 @@ import type { Feed } from './feed.ts'
 import type { History } from './history.ts'
 import type { Log } from './log.ts'
 import type { Store } from './store.ts'
-import type { Bucket, BucketQuery, Telemetry } from './telemetry.ts'
+import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry } from './telemetry.ts'
 import type { Users } from './users.ts'
 
 /** A device as users see it: its record and what is only known live. */
@@ -39,6 +40,20 @@ export interface Snapshot {
   readonly data: JsonObject
   readonly timestamp: Millis | undefined
 }
+
+/** A metric at its newest value; null if the device cleared it. */
+export interface Metric {
+  readonly metric: string
+  readonly value: Json
+  readonly at: Millis
+}
+
+/** `Export` without what only the engine knows. */
+export type ExportRequest =
+  | Extract<Export, { readonly kind: 'points' }>
+  | (Omit<Extract<Export, { readonly kind: 'series' }>, 'query'> & {
+      readonly query: Omit<SeriesQuery, 'lateHours'>
+    })
 
 export type Submitted =
   | {
@@ -94,7 +109,12 @@ export interface Engine extends History, AuditTrail {
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>
   /** Sees every message acknowledged before the call; undefined if there is no such device. */
   snapshot(deviceId: DeviceId): Promise<Snapshot | undefined>
-  buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]>
+  /** What is known of a device's metrics, by name; undefined if there is no such device. Sees every message
+   *  acknowledged before the call. */
+  metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined>
+  series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]>
+  points(query: PointsQuery): Promise<readonly Point[]>
+  exportTelemetry(what: ExportRequest): Promise<Readable>
   /** Sees every message acknowledged before the call; undefined if there is no such device. */
   shadow(deviceId: DeviceId): Promise<Shadow | undefined>
   /** The open ones and those still kept of the finished ones, newest first; undefined if there is no such device. */

@@ -7,6 +7,8 @@ const FAULT_CODES = [
   'STORE_FENCED',
   'TELEMETRY_UNAVAILABLE',
   'TELEMETRY_REFUSED',
+  /** The question is for more than may be read; asking for less helps. */
+  'TELEMETRY_TOO_MUCH',
   'BROKER_UNAVAILABLE',
   'DATA_DIR_TOO_NEW',
   'DATA_DIR_IN_USE',

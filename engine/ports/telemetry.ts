@@ -1,6 +1,9 @@
 // Telemetry at rest: points by (device, metric, timestamp), and the buckets asked back (R11).
+import type { Readable } from 'node:stream'
 import type { DeviceId, Micros, Millis } from '../../schemas/ids.ts'
-import type { Interval } from '../../schemas/vocabulary.ts'
+import type { Aggregate, ExportFormat } from '../../schemas/vocabulary.ts'
+import type { Grid } from '../domain/telemetry/grid.ts'
+import type { Bucket } from '../domain/telemetry/summary.ts'
 import type { AuditTrail } from './audit.ts'
 import type { History } from './history.ts'
 
@@ -14,31 +17,70 @@ export interface Block {
   readonly token: string
 }
 
-export interface BucketQuery {
-  readonly deviceId: DeviceId
-  readonly metric: string
+export interface SeriesQuery {
+  readonly deviceIds: readonly DeviceId[]
+  /** Each device by itself, or the points of all of them together. */
+  readonly by: 'device' | 'group'
+  readonly metrics: readonly string[]
   readonly from: Millis
   readonly to: Millis
-  readonly interval: Interval
+  /** Where buckets begin, from `from` on. */
+  readonly grid: Grid
+  readonly aggregates: readonly Aggregate[]
   /** Hours (seconds since 1970) whose rollups are known to be stale: they are read from raw. */
   readonly lateHours: readonly number[]
 }
 
-export interface Bucket {
-  readonly time: Millis
-  readonly avg: number
-  readonly min: number
-  readonly max: number
-  readonly count: number
-  readonly last: number
+export interface Series {
+  /** Undefined: of all devices together. */
+  readonly deviceId: DeviceId | undefined
+  readonly metric: string
+  /** In [from, to), ascending, empty ones left out. */
+  readonly buckets: readonly Bucket[]
 }
+
+export interface PointsQuery {
+  readonly deviceId: DeviceId
+  readonly metric: string
+  readonly from: Millis
+  readonly to: Millis
+  /** Only what comes later. */
+  readonly after?: PointPlace | undefined
+  readonly limit: number
+}
+
+/** A metric may have a number and a text at one time; the number is first. */
+export interface PointPlace {
+  readonly at: Micros
+  readonly isText: boolean
+}
+
+export interface Point {
+  readonly at: Micros
+  readonly value: number | string
+}
+
+/** Columns: `device_id` (but of a group), `metric`, `time`; of points `value` and `text`, else the aggregates. */
+export type Export =
+  | {
+      readonly kind: 'points'
+      readonly query: Pick<SeriesQuery, 'deviceIds' | 'metrics' | 'from' | 'to'>
+      readonly format: ExportFormat
+    }
+  | { readonly kind: 'series'; readonly query: SeriesQuery; readonly format: ExportFormat }
 
 export interface Telemetry extends History, AuditTrail {
   /** Resolves once the rows are stored and visible. May be called again with the same block: no answer changes.
    *  A retryable `Fault` says "later", `TELEMETRY_REFUSED` says "never". */
   insert(block: Block): Promise<void>
-  /** Buckets aligned to UTC, in [from, to), ascending, empty ones left out. */
-  buckets(query: BucketQuery): Promise<readonly Bucket[]>
+  /** By device, then metric; series without points are left out. A `Fault` that is not retryable and called
+   *  `TELEMETRY_TOO_MUCH` says that too many points would have to be read. */
+  series(query: SeriesQuery): Promise<readonly Series[]>
+  /** By time, numbers and texts. */
+  points(query: PointsQuery): Promise<readonly Point[]>
+  /** A file as it comes: nothing of it is held for a slow reader, and destroying the stream ends the query. Resolves
+   *  with the first bytes; a stream that fails is a file that is not whole. */
+  export(what: Export): Promise<Readable>
   /** Everything before this instant is answered from rollups. */
   horizon(): Millis
   /** Recomputes rollups from raw: every hour in [horizon, upTo), and these late hours. Then moves the horizon. */

@@ -1,4 +1,5 @@
 // The engine put together: broker and requests into the log, the log into shards, what they decide into the world.
+import type { Readable } from 'node:stream'
 import type { BroadcastId, CommandId, DeviceId } from '../../schemas/ids.ts'
 import { messageRefused } from '../domain/audit/device-refusals.ts'
 import { isOpen } from '../domain/command/moves.ts'
@@ -14,6 +15,8 @@ import type {
   DependencyHealth,
   DeviceView,
   Engine,
+  ExportRequest,
+  Metric,
   Ports,
   Snapshot,
   Submitted,
@@ -22,7 +25,7 @@ import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
 import type { Store } from '../ports/store.ts'
-import type { Bucket, BucketQuery } from '../ports/telemetry.ts'
+import type { Point, PointsQuery, Series, SeriesQuery } from '../ports/telemetry.ts'
 import type { Users } from '../ports/users.ts'
 import type { AuditBook } from './audit-book.ts'
 import { type BroadcastAnswer, Broadcasts } from './broadcasts.ts'
@@ -249,8 +252,22 @@ export class LocalEngine implements Engine {
     return this.#broadcasts.cancel(broadcastId, by)
   }
 
-  buckets(query: Omit<BucketQuery, 'lateHours'>): Promise<readonly Bucket[]> {
-    return this.#ports.telemetry.buckets({ ...query, lateHours: this.#settler.lateHours(query.deviceId) })
+  metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined> {
+    return this.#questions.metricsOf(deviceId)
+  }
+
+  series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]> {
+    return this.#ports.telemetry.series(this.#withLate(query))
+  }
+
+  points(query: PointsQuery): Promise<readonly Point[]> {
+    return this.#ports.telemetry.points(query)
+  }
+
+  exportTelemetry(what: ExportRequest): Promise<Readable> {
+    return this.#ports.telemetry.export(
+      what.kind === 'series' ? { ...what, query: this.#withLate(what.query) } : what,
+    )
   }
 
   history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
@@ -336,6 +353,11 @@ export class LocalEngine implements Engine {
     await this.#ports.telemetry.close()
     await this.#ports.store.close()
     await this.#ports.log.close()
+  }
+
+  #withLate(query: Omit<SeriesQuery, 'lateHours'>): SeriesQuery {
+    const hours = query.deviceIds.flatMap((deviceId) => this.#settler.lateHours(deviceId))
+    return { ...query, lateHours: [...new Set(hours)] }
   }
 
   /** After the save: send, tell, and only then acknowledge (R4). */

@@ -2,7 +2,7 @@
 import type { BroadcastId, DeviceId, Partition } from '../../schemas/ids.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
-import type { DeviceView, Snapshot } from '../ports/engine.ts'
+import type { DeviceView, Metric, Snapshot } from '../ports/engine.ts'
 import type { Log } from '../ports/log.ts'
 import { partitionOf } from './partition.ts'
 import type { Answer, Ask, Child, Mark } from './shard/protocol.ts'
@@ -48,6 +48,11 @@ export class Questions {
   async snapshot(deviceId: DeviceId): Promise<Snapshot | undefined> {
     const answer = await this.#ask({ kind: 'snapshot', deviceId })
     return answer.kind === 'snapshot' ? answer.snapshot : undefined
+  }
+
+  async metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined> {
+    const answer = await this.#ask({ kind: 'metrics', deviceId })
+    return answer.kind === 'metrics' ? answer.metrics : undefined
   }
 
   async shadow(deviceId: DeviceId): Promise<Shadow | undefined> {

@@ -1,9 +1,10 @@
 // What must be true at rest, whatever happened before.
 import { isDeepStrictEqual } from 'node:util'
-import { Millis } from '../../schemas/ids.ts'
-import { INTERVAL_SECONDS, type Interval } from '../../schemas/vocabulary.ts'
+import { type DeviceId, Millis } from '../../schemas/ids.ts'
+import { AGGREGATES_DEFAULT, INTERVAL_SECONDS, type Interval } from '../../schemas/vocabulary.ts'
 import { isFlapping } from '../domain/device/flapping.ts'
 import { byAge, HISTORY_KINDS, writtenRow } from '../domain/history/row.ts'
+import { gridOf } from '../domain/telemetry/grid.ts'
 import { checkBroadcasts, checkControl } from './control-checks.ts'
 import { HEARTBEAT_MS, type SimulatedDevice, type Tally } from './simulated-device.ts'
 import type { World } from './world.ts'
@@ -180,7 +181,8 @@ async function compareBuckets(world: World): Promise<void> {
     for (const metric of ['n', 's'])
       for (const interval of ['1m', '1h'] as const) {
         const query = { deviceId: device.id, metric, from, to: now, interval }
-        const got = (await world.process?.engine.buckets(query)) ?? []
+        const [found] = (await world.process?.engine.series(seriesQuery(query))) ?? []
+        const got = found?.buckets ?? []
         const want = bruteForce(world, query)
         const shown = got.map(({ time, min, max, count, last }) => ({ time, min, max, count, last }))
         if (!isDeepStrictEqual(shown, want))
@@ -190,16 +192,25 @@ async function compareBuckets(world: World): Promise<void> {
       }
 }
 
-function bruteForce(
-  world: World,
-  {
-    deviceId,
-    metric,
-    from,
-    to,
-    interval,
-  }: { deviceId: string; metric: string; from: number; to: number; interval: Interval },
-) {
+interface Asked {
+  readonly deviceId: DeviceId
+  readonly metric: string
+  readonly from: Millis
+  readonly to: Millis
+  readonly interval: Interval
+}
+
+const seriesQuery = ({ deviceId, metric, from, to, interval }: Asked) => ({
+  deviceIds: [deviceId],
+  by: 'device' as const,
+  metrics: [metric],
+  from,
+  to,
+  grid: gridOf({ interval, from, to }),
+  aggregates: AGGREGATES_DEFAULT,
+})
+
+function bruteForce(world: World, { deviceId, metric, from, to, interval }: Asked) {
   const size = INTERVAL_SECONDS[interval] * 1000
   const buckets = new Map<number, number[]>()
   for (const { at, value } of world.rows.of(deviceId, metric)) {

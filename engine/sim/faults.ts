@@ -257,7 +257,9 @@ export function faultyTelemetry(
         up()
         return telemetry.insert(block)
       }),
-    buckets: (query) => telemetry.buckets(query),
+    series: (query) => telemetry.series(query),
+    points: (query) => telemetry.points(query),
+    export: (what) => telemetry.export(what),
     horizon: () => telemetry.horizon(),
     settle: async (upTo, late) => {
       up()

@@ -1,10 +1,10 @@
 // ClickHouse as far as the engine can tell: raw points, and hours that were computed from them at some time and show
 // later points only when they are computed again. So a broken promise about late points can be seen (R11).
-import { Millis } from '../../schemas/ids.ts'
-import { INTERVAL_SECONDS } from '../../schemas/vocabulary.ts'
+import { Micros, Millis } from '../../schemas/ids.ts'
 import { MemoryTelemetry } from '../adapters/telemetry/memory.ts'
+import { toSeries } from '../adapters/telemetry/memory-series.ts'
 import type { LateHour } from '../ports/store.ts'
-import type { Block, Bucket, BucketQuery } from '../ports/telemetry.ts'
+import type { Block, Series, SeriesQuery } from '../ports/telemetry.ts'
 import type { Row, Rows } from './rows.ts'
 
 const HOUR_SEC = 3_600
@@ -45,29 +45,18 @@ export class SimTelemetry extends MemoryTelemetry {
     }
   }
 
-  override async buckets({
-    deviceId,
-    metric,
-    from,
-    to,
-    interval,
-    lateHours,
-  }: BucketQuery): Promise<readonly Bucket[]> {
-    const rows: Row[] = []
-    for (const [hour, raw] of byHour(this.#raw.of(deviceId, metric))) {
-      const isRaw = hour * 1000 >= this.#computedUpTo || lateHours.includes(hour)
-      rows.push(...(isRaw ? raw : (this.#computed.get(keyOf(deviceId, metric, hour)) ?? [])))
-    }
-    const step = INTERVAL_SECONDS[interval] * 1000
-    const buckets = new Map<number, number[]>()
-    for (const { at, value } of rows) {
-      if (at < from * 1000 || at >= to * 1000) continue
-      const start = Math.floor(at / 1000 / step) * step
-      const values = buckets.get(start)
-      if (values === undefined) buckets.set(start, [value])
-      else values.push(value)
-    }
-    return [...buckets].map(([start, values]) => toBucket(Millis(start), values))
+  override async series(query: SeriesQuery): Promise<readonly Series[]> {
+    const { from, to, lateHours } = query
+    return toSeries(query, (deviceId, metric) => {
+      const rows: Row[] = []
+      for (const [hour, raw] of byHour(this.#raw.of(deviceId, metric))) {
+        const isRaw = hour * 1000 >= this.#computedUpTo || lateHours.includes(hour)
+        rows.push(...(isRaw ? raw : (this.#computed.get(keyOf(deviceId, metric, hour)) ?? [])))
+      }
+      return rows
+        .filter(({ at }) => at >= from * 1000 && at < to * 1000)
+        .map(({ at, value }) => ({ at: Micros(at), value }))
+    })
   }
 }
 
@@ -85,15 +74,4 @@ function byHour(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
 
 function keyOf(deviceId: string, metric: string, hour: number): string {
   return `${deviceId} ${metric} ${hour}`
-}
-
-function toBucket(time: Millis, values: readonly number[]): Bucket {
-  return {
-    time,
-    avg: values.reduce((sum, value) => sum + value, 0) / values.length,
-    min: Math.min(...values),
-    max: Math.max(...values),
-    count: values.length,
-    last: values.at(-1) ?? 0,
-  }
 }

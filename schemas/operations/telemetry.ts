@@ -1,9 +1,18 @@
-// /telemetry: the latest of a device, and its past in buckets.
+// /telemetry: the latest of a device, its past, and that of groups.
 import { DeviceParams } from '../device.ts'
 import { API, type Operation } from '../operation.ts'
-import { History, HistoryQuery, SnapshotBody } from '../telemetry.ts'
-import { ROLES } from '../vocabulary.ts'
+import {
+  AnyHistory,
+  FleetQuery,
+  FleetTelemetry,
+  HistoryQuery,
+  MetricList,
+  SnapshotBody,
+} from '../telemetry.ts'
+import { EXPORT_FORMATS, EXPORT_TYPES, ROLES } from '../vocabulary.ts'
 
+const ONE = `${API}/telemetry/{device_id}` as const
+const FILES = EXPORT_FORMATS.map((format) => EXPORT_TYPES[format])
 const SHARED = {
   method: 'GET',
   tag: 'telemetry',
@@ -15,17 +24,40 @@ const SHARED = {
 
 export const getTelemetry = {
   ...SHARED,
-  path: `${API}/telemetry/{device_id}`,
+  path: ONE,
   operationId: 'getTelemetry',
   summary: 'The latest telemetry of a device',
   replies: { 200: SnapshotBody },
 } as const satisfies Operation
 
+export const listMetrics = {
+  ...SHARED,
+  path: `${ONE}/metrics`,
+  operationId: 'listMetrics',
+  summary: 'The metrics a device has reported, with their last values',
+  replies: { 200: MetricList },
+} as const satisfies Operation
+
 export const getTelemetryHistory = {
   ...SHARED,
-  path: `${API}/telemetry/{device_id}/history`,
+  path: `${ONE}/history`,
   operationId: 'getTelemetryHistory',
-  summary: 'The past of one metric, in buckets',
+  summary: 'The past of metrics: buckets, points, or a file of either',
   query: HistoryQuery,
-  replies: { 200: History },
+  refusals: ['NOT_FOUND', 'BAD_REQUEST'],
+  replies: { 200: AnyHistory },
+  files: FILES,
+} as const satisfies Operation
+
+export const getFleetTelemetry = {
+  method: 'GET',
+  tag: 'telemetry',
+  access: ROLES,
+  scope: 'list',
+  path: `${API}/telemetry`,
+  operationId: 'getFleetTelemetry',
+  summary: 'The past of one metric of many devices: by device, or of a group as a whole',
+  query: FleetQuery,
+  replies: { 200: FleetTelemetry },
+  files: FILES,
 } as const satisfies Operation

@@ -55,13 +55,17 @@ function history(telemetryCommand: Command, cli: Cli): void {
   command.action(async (deviceId: string, metric: string, { from, to, interval }: HistoryOptions) => {
     const { client } = await cli.connect()
     const query = {
-      metric,
+      metric: [metric],
       ...(from === undefined ? {} : { from }),
       ...(to === undefined ? {} : { to }),
       ...(interval === undefined ? {} : { interval }),
     }
-    const { data } = await client.getTelemetryHistory({ device_id: deviceId, query })
-    cli.output.list(data, [
+    const found = await client.getTelemetryHistory({ device_id: deviceId, query })
+    // A list of names or a prefix has a series for each metric; points are not asked for.
+    const series = 'series' in found ? found.series : 'next_cursor' in found ? [] : [found]
+    const buckets = series.flatMap(({ metric, data }) => data.map((bucket) => ({ metric, ...bucket })))
+    cli.output.list(buckets, [
+      ['METRIC', (bucket) => bucket.metric],
       ['TIME', ({ time }) => time],
       ['AVG', ({ avg }) => avg],
       ['MIN', ({ min }) => min],

@@ -6,7 +6,7 @@ import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
 
 const ERROR_TAIL_CHARS = 2_000
 /** The engine's calls block a thread of the pool each; files and name look-ups need some beside them. */
-const POOL_THREADS = LIMITS.telemetryQueriesAtOnceMax + 8
+const POOL_THREADS = LIMITS.telemetryQueriesAtOnceMax + LIMITS.telemetryStreamsAtOnceMax + 8
 
 export class StartFailure extends Error {
   readonly reason: 'locked' | 'port' | 'other'

@@ -5,7 +5,15 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createInflate } from 'node:zlib'
 import { LIMITS } from '../../limits.ts'
 import { type Chdb, type JobResult, TooManyQueries } from './chdb-lanes.ts'
-import { type BodyInsert, isName, isRead, parseBodyInsert, splitInlineRows } from './chdb-statement.ts'
+import type { RowsServer } from './chdb-rows.ts'
+import {
+  type BodyInsert,
+  isName,
+  isRead,
+  parseBodyInsert,
+  splitInlineRows,
+  toSending,
+} from './chdb-statement.ts'
 import type { Spool, SpoolFile } from './spool.ts'
 
 export interface Credentials {
@@ -30,6 +38,8 @@ interface Call {
   readonly values: ReadonlyMap<string, string>
   readonly format: string
   readonly isReadOnly: boolean
+  /** The rows are wanted as they come. ClickHouse's default; here it has to be said. */
+  readonly isStreamed: boolean
 }
 
 /** URL parameters that are neither settings nor parameters of the statement. */
@@ -61,7 +71,13 @@ const STATUS_OF_CODE: Readonly<Record<number, number>> = {
   457: 400,
 }
 
-export function chdbListener(chdb: Chdb, spool: Spool, credentials: Credentials): RequestListener {
+export interface Parts {
+  readonly chdb: Chdb
+  readonly spool: Spool
+  readonly rows: RowsServer
+}
+
+export function chdbListener(parts: Parts, credentials: Credentials): RequestListener {
   const isAllowed = gate(credentials)
   return (request, response) => {
     response.setHeader('X-ClickHouse-Server-Display-Name', 'fleet-chdb')
@@ -74,17 +90,24 @@ export function chdbListener(chdb: Chdb, spool: Spool, credentials: Credentials)
     const queryId = url.searchParams.get('query_id') ?? randomUUID()
     response.setHeader('X-ClickHouse-Query-Id', printable(queryId))
     const answered = isAllowed(request.headers, url)
-      ? answer(chdb, spool, request, url).then((result) => sendResult(response, result))
+      ? answer(parts, request, response, url)
       : Promise.reject(new Refusal(403, 516, 'Authentication failed. (AUTHENTICATION_FAILED)'))
     answered.catch((cause: unknown) => sendError(request, response, cause))
   }
 }
 
-async function answer(chdb: Chdb, spool: Spool, request: IncomingMessage, url: URL): Promise<Answered> {
+async function answer(
+  { chdb, spool, rows }: Parts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+): Promise<void> {
   if (url.pathname !== '/') throw new Refusal(404, 0, 'There is no handle for this path')
   const call = parseCall(request, url)
+  const insertWith = async (insert: BodyInsert, fill: (file: SpoolFile) => Promise<void>) =>
+    sendResult(response, await insertBody(chdb, spool, call, insert, fill))
   const insert = parseBodyInsert(call.statement)
-  if (insert !== undefined) return insertBody(chdb, spool, call, insert, (file) => receive(request, file))
+  if (insert !== undefined) return insertWith(insert, (file) => receive(request, file))
   const body = await receiveText(request)
   const statement = [call.statement, body].filter((part) => part.trim() !== '').join('\n')
   if (statement === '') throw new Refusal(400, 62, 'Syntax error: empty query. (SYNTAX_ERROR)')
@@ -93,14 +116,19 @@ async function answer(chdb: Chdb, spool: Spool, request: IncomingMessage, url: U
   }
   const inline = splitInlineRows(statement)
   const inlineInsert = inline === undefined ? undefined : parseBodyInsert(inline.statement)
-  if (inline !== undefined && inlineInsert !== undefined) {
-    return insertBody(chdb, spool, call, inlineInsert, (file) =>
-      Promise.resolve(file.write(Buffer.from(inline.rows))),
-    )
-  }
-  const isInsert = /^\s*INSERT\b/i.test(statement)
+  if (inline !== undefined && inlineInsert !== undefined)
+    return insertWith(inlineInsert, (file) => Promise.resolve(file.write(Buffer.from(inline.rows))))
   const { values, format } = call
-  return { format, result: await chdb.run({ statement, values, format, isInsert }) }
+  const job = { statement, values, format, isInsert: /^\s*INSERT\b/i.test(statement) }
+  if (call.isStreamed && isRead(statement)) {
+    const sending = new Map([...values, ['http_max_tries', '1']])
+    const isSent = await rows.answer(response, { 'Content-Type': contentType(format) }, (rowsUrl) =>
+      chdb.stream({ ...job, statement: toSending(statement, rowsUrl, format), values: sending }),
+    )
+    // No rows: what an empty result looks like is the format's business.
+    if (isSent) return
+  }
+  sendResult(response, { format, result: await chdb.run(job) })
 }
 
 interface Answered {
@@ -144,6 +172,7 @@ function parseCall(request: IncomingMessage, url: URL): Call {
     format:
       url.searchParams.get('default_format') ?? headerOf(request, 'x-clickhouse-format') ?? 'TabSeparated',
     isReadOnly: request.method !== 'POST',
+    isStreamed: url.searchParams.get('wait_end_of_query') === '0',
   }
 }
 

@@ -1,5 +1,6 @@
-// Connections to the engine, each running one statement at a time: one for inserts, some for everything else, so
-// that neither waits for the other. What a request sets is undone before the next one on its connection.
+// Connections to the engine, each running one statement at a time: one for inserts, some for questions, some for
+// results that are streamed, so that none waits for the others. What a request sets is undone before the next one on
+// its connection.
 //
 // Parameters are set per connection, in the statement's own text, as literals: chdb's parameter API is one queue for
 // all connections, and a long statement in it would hold up every query.
@@ -44,12 +45,14 @@ interface Waiting {
 /** A group of connections with one queue. */
 class Lanes {
   readonly #path: string
+  readonly #waitingMax: number
   readonly #waiting: Waiting[] = []
   readonly #idle: Connection[]
   #running = 0
 
-  constructor(path: string, count: number) {
+  constructor(path: string, count: number, waitingMax: number) {
     this.#path = path
+    this.#waitingMax = waitingMax
     this.#idle = Array.from({ length: count }, () => new Connection(path))
   }
 
@@ -58,7 +61,8 @@ class Lanes {
   }
 
   run(job: Job): Promise<JobResult> {
-    if (this.#waiting.length >= LIMITS.telemetryQueriesWaitingMax) return Promise.reject(new TooManyQueries())
+    const isFull = this.#idle.length === 0 && this.#waiting.length >= this.#waitingMax
+    if (isFull) return Promise.reject(new TooManyQueries())
     return new Promise((resolve, reject) => {
       this.#waiting.push({ job, resolve, reject })
       this.#next()
@@ -104,7 +108,11 @@ class Connection {
     const set = toSet(values, this.#set, FIRST_VALUES)
     // Whatever becomes of the statement: its values may have been taken. Parameters need no undoing.
     this.#set = [...values.keys()].filter((name) => !name.startsWith('param_'))
-    const result = await this.#session.queryAsync(`${set}${statement}`, { format })
+    const result = await this.#session.queryAsync(`${set}${statement}`, { format }).catch(async (cause) => {
+      // A statement that failed is kept, with its memory, until the next one of its connection.
+      await this.#session.queryAsync('SELECT 1')
+      throw cause
+    })
     const { rowsRead, bytesRead, elapsed } = result
     return { bytes: result.bytes(), rowsRead, bytesRead, elapsedSec: elapsed }
   }
@@ -120,26 +128,34 @@ export class Chdb {
   readonly #anchor: Session
   readonly #inserts: Lanes
   readonly #queries: Lanes
+  readonly #streams: Lanes
 
   /** Throws while another process holds the directory. */
   constructor(path: string, engineArgs: readonly string[]) {
     this.#anchor = new Session(path, { connectionArgs: [...engineArgs] })
-    this.#inserts = new Lanes(path, 1)
-    this.#queries = new Lanes(path, LIMITS.telemetryQueriesAtOnceMax)
+    this.#inserts = new Lanes(path, 1, LIMITS.telemetryQueriesWaitingMax)
+    this.#queries = new Lanes(path, LIMITS.telemetryQueriesAtOnceMax, LIMITS.telemetryQueriesWaitingMax)
+    this.#streams = new Lanes(path, LIMITS.telemetryStreamsAtOnceMax, 0)
   }
 
   run(job: Job): Promise<JobResult> {
     return (job.isInsert ? this.#inserts : this.#queries).run(job)
   }
 
+  /** For a statement that takes as long as the reader of its rows does: none waits for another's reader. */
+  stream(job: Job): Promise<JobResult> {
+    return this.#streams.run(job)
+  }
+
   /** Statements under way. */
   get running(): number {
-    return this.#inserts.running + this.#queries.running
+    return this.#inserts.running + this.#queries.running + this.#streams.running
   }
 
   close(): void {
     this.#inserts.close()
     this.#queries.close()
+    this.#streams.close()
     this.#anchor.close()
   }
 }

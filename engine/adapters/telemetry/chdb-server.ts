@@ -9,6 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import { chdbListener } from './chdb-http.ts'
 import { Chdb } from './chdb-lanes.ts'
 import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
+import { RowsServer } from './chdb-rows.ts'
 import { clearSpool, Spool } from './spool.ts'
 
 const LOCK_RETRY_MS = 100
@@ -35,8 +36,12 @@ async function serve(options: OpenMessage): Promise<void> {
   const spool = new Spool(options.dataDir)
   process.prependListener('disconnect', () => clearSpool(options.dataDir))
   const server = createServer(
-    { keepAliveTimeout: LIMITS.keepAliveTimeoutMs, requestTimeout: LIMITS.telemetryInsertTimeoutMs },
-    chdbListener(chdb, spool, options),
+    {
+      keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+      requestTimeout: LIMITS.telemetryInsertTimeoutMs,
+      maxHeaderSize: LIMITS.telemetryUrlBytesMax,
+    },
+    chdbListener({ chdb, spool, rows: await RowsServer.open() }, options),
   )
   const port = await new Promise<number>((resolve, reject) => {
     server.once('error', reject)

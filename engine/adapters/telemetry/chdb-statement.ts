@@ -34,6 +34,13 @@ export function parseBodyInsert(statement: string): BodyInsert | undefined {
   }
 }
 
+/** A read whose rows the engine sends to this URL as it finds them, in the format the read asks for. */
+export function toSending(statement: string, url: string, formatDefault: string): string {
+  const format = TRAILING_FORMAT.exec(statement)
+  const head = format === null ? statement.replace(/;\s*$/, '') : statement.slice(0, format.index)
+  return `INSERT INTO FUNCTION url(${quote(url)}, ${quote(format?.[1] ?? formatDefault)}) ${head}`
+}
+
 /** Splits `INSERT … FORMAT CSV⏎1,2` as `curl --data-binary` sends it. */
 export function splitInlineRows(
   body: string,

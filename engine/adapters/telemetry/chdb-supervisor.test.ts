@@ -77,13 +77,17 @@ test('a killed process is replaced, and blocks sent again until taken are stored
   }
   expect(retries).toBeGreaterThan(0)
   expect(await telemetry.countPoints()).toBe(12 * 20_000 * 2)
-  const query = { deviceId: DeviceIdOf('d'), metric: 'b', interval: '1d', lateHours: [] } as const
-  const [bucket] = await telemetry.buckets({
-    ...query,
+  const [series] = await telemetry.series({
+    deviceIds: [DeviceIdOf('d')],
+    by: 'device',
+    metrics: ['b'],
     from: Millis(DAY / 1000),
     to: Millis(DAY / 1000 + 1e9),
+    grid: [{ from: 0, step: 86_400 }],
+    aggregates: ['count', 'avg'],
+    lateHours: [],
   })
-  expect(bucket).toMatchObject({ count: 240_000, avg: 1 })
+  expect(series?.buckets[0]).toMatchObject({ count: 240_000, avg: 1 })
   expect(events).toEqual(['ended', 'started', 'ended', 'started', 'ended', 'started'])
   await telemetry.close()
 })

@@ -1,6 +1,7 @@
 // ClickHouse's HTTP interface, as the adapter needs it: one statement per request over connections that stay open.
 // Bytes go out and come back as they are; a general client takes about twice the processor time for the same.
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import type { Readable } from 'node:stream'
 import { LIMITS } from '../../limits.ts'
 import type { Endpoint } from './chdb-supervisor.ts'
 
@@ -54,7 +55,27 @@ export class ClickHouseHttp {
     this.#agent.destroy()
   }
 
-  #send({ sql, params = {}, settings = {}, body, timeoutMs }: Statement): Promise<Buffer> {
+  /** The answer as it comes; destroying it ends the statement. It fails where it breaks off. */
+  async stream(statement: Statement): Promise<Readable> {
+    // Said although it is the default: the stand-in answers whole where it is not asked for this.
+    const settings = { ...statement.settings, wait_end_of_query: 0 }
+    const response = await this.#open({ ...statement, settings }, 'head')
+    if (response.statusCode !== 200 || response.headers['x-clickhouse-exception-code'] !== undefined) {
+      await receive(response)
+      throw new ClickHouseError(0, 'the answer is none')
+    }
+    return response
+  }
+
+  async #send(statement: Statement): Promise<Buffer> {
+    return receive(await this.#open(statement, 'end'))
+  }
+
+  /** Resolves with the head of the answer; the time is for that, or for all of it. */
+  #open(
+    { sql, params = {}, settings = {}, body, timeoutMs }: Statement,
+    inTime: 'head' | 'end',
+  ): Promise<IncomingMessage> {
     const { url, username, password } = this.#endpoint()
     const search = new URLSearchParams()
     for (const [name, value] of Object.entries(settings)) search.set(name, String(value))
@@ -62,22 +83,14 @@ export class ClickHouseHttp {
     if (body !== undefined) search.set('query', sql)
     const payload = body ?? Buffer.from(sql)
     return new Promise((resolve, reject) => {
-      const sent = request(
-        `${url}/?${search}`,
-        {
-          method: 'POST',
-          agent: this.#agent,
-          headers: {
-            'X-ClickHouse-User': username,
-            'X-ClickHouse-Key': password,
-            'Content-Length': payload.length,
-          },
-        },
-        (response) => {
-          receive(response).then(resolve, reject)
-        },
-      )
+      const headers = {
+        'X-ClickHouse-User': username,
+        'X-ClickHouse-Key': password,
+        'Content-Length': payload.length,
+      }
+      const sent = request(`${url}/?${search}`, { method: 'POST', agent: this.#agent, headers }, resolve)
       const late = setTimeout(() => sent.destroy(new NoAnswer(`no answer within ${timeoutMs} ms`)), timeoutMs)
+      sent.once(inTime === 'head' ? 'response' : 'close', () => clearTimeout(late))
       sent.once('close', () => clearTimeout(late))
       sent.once('error', (cause) => {
         const isStale = sent.reusedSocket && isReset(cause)

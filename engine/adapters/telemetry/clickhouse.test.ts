@@ -9,6 +9,7 @@ import { ClickHouseTelemetry } from './clickhouse.ts'
 import { ClickHouseHttp } from './clickhouse-http.ts'
 import { telemetryContract } from './contract.ts'
 import { historyContract } from './history-contract-harness.ts'
+import { seriesContract } from './series-contract-harness.ts'
 import { DeviceIdOf, historyBlock, pointsBlock } from './telemetry-harness.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-telemetry-'))
@@ -41,6 +42,8 @@ telemetryContract({
 historyContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
 
 auditContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
+
+seriesContract({ name: 'ClickHouse, served by chdb', open, runs: 40, parquet: true })
 
 async function query(sql: string): Promise<string> {
   const http = new ClickHouseHttp(() => chdb.endpoint())

@@ -3,20 +3,32 @@
 // C1. Every insert is one block and carries its token: sent again, ClickHouse drops it; and if it forgot the token,
 //     reads take one value per point all the same (R11).
 // C2. What matters is said in each request (no asynchronous inserts, deduplication): servers' defaults differ.
+import type { Readable } from 'node:stream'
 import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import { Micros as toMicros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../ports/history.ts'
-import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
+import type {
+  Block,
+  Export,
+  Point,
+  PointsQuery,
+  Series,
+  SeriesQuery,
+  Telemetry,
+} from '../../ports/telemetry.ts'
 import { readAudit } from './audit.ts'
-import { plan, readBuckets, toStatement } from './buckets.ts'
 import type { Endpoint } from './chdb-supervisor.ts'
 import { ClickHouseError, ClickHouseHttp, type Statement } from './clickhouse-http.ts'
+import { toExport } from './export.ts'
 import { countHistory, readHistory } from './history.ts'
+import { plan } from './plan.ts'
+import { pageStatement, readPoints } from './points.ts'
 import { type LateHour, Rollups } from './rollups.ts'
 import { keepFor, migrate } from './schema.ts'
+import { readSeries, toStatement } from './series.ts'
 
 export interface ClickHouseOptions {
   /** Asked before every request: it may move. */
@@ -71,6 +83,8 @@ const INSERT_SQL: Readonly<Record<Block['kind'], string>> = {
 const REFUSED_CODES: ReadonlySet<number> = new Set([
   6, 8, 9, 10, 12, 20, 26, 27, 32, 33, 36, 44, 50, 53, 62, 69, 70, 117, 128, 131, 190, 349, 396,
 ])
+/** A question for more rows than may be read, or than fit into memory. */
+const TOO_MUCH_CODES: ReadonlySet<number> = new Set([158])
 const DAY_SEC = 86_400
 
 export class ClickHouseTelemetry implements Telemetry {
@@ -112,9 +126,20 @@ export class ClickHouseTelemetry implements Telemetry {
     })
   }
 
-  async buckets(query: BucketQuery): Promise<readonly Bucket[]> {
+  async series(query: SeriesQuery): Promise<readonly Series[]> {
     const statement = toStatement(query, plan(query, this.horizon()))
-    return statement === undefined ? [] : readBuckets(await this.#query(statement))
+    return statement === undefined ? [] : readSeries(await this.#query(statement), query)
+  }
+
+  async points(query: PointsQuery): Promise<readonly Point[]> {
+    return readPoints(await this.#query(pageStatement(query)))
+  }
+
+  async export(what: Export): Promise<Readable> {
+    const { head, statement } = toExport(what, this.horizon())
+    const file = await this.#guard(() => this.#http.stream(statement))
+    if (head !== '') file.unshift(Buffer.from(head))
+    return file
   }
 
   horizon(): Millis {
@@ -207,14 +232,19 @@ export class ClickHouseTelemetry implements Telemetry {
       return result
     } catch (cause) {
       const fault = toFault(cause)
-      this.#isAnswering = !fault.retryable
+      this.#isAnswering = !fault.retryable || isBusy(cause)
       throw fault
     }
   }
 }
 
+/** ClickHouse has as much to do as it takes: it is well. */
+const isBusy = (cause: unknown) => cause instanceof ClickHouseError && cause.code === 202
+
 function toFault(cause: unknown): Fault {
   const message = cause instanceof Error ? cause.message : String(cause)
+  if (cause instanceof ClickHouseError && TOO_MUCH_CODES.has(cause.code))
+    return new Fault('TELEMETRY_TOO_MUCH', { retryable: false, message, cause })
   const isRefused = cause instanceof ClickHouseError && REFUSED_CODES.has(cause.code)
   return isRefused
     ? new Fault('TELEMETRY_REFUSED', { retryable: false, message, cause })

@@ -3,9 +3,16 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
-import { INTERVAL_SECONDS, INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
+import {
+  AGGREGATES_DEFAULT,
+  INTERVAL_SECONDS,
+  INTERVALS,
+  type Interval,
+} from '../../../schemas/vocabulary.ts'
+import { gridOf } from '../../domain/telemetry/grid.ts'
+import type { Bucket } from '../../domain/telemetry/summary.ts'
 import type { Fault } from '../../ports/fault.ts'
-import type { Bucket, Telemetry } from '../../ports/telemetry.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
 import { ASKS, bucketsOf, HISTORY } from './history-harness.ts'
 import { DeviceIdOf, type Message, pointsBlock, textsBlock } from './telemetry-harness.ts'
 
@@ -65,15 +72,19 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       days += 3 * DAY
       return days
     }
-    const ask = ({ device, metric, from, to, interval, lateHours = [] }: Ask) =>
-      telemetry.buckets({
-        deviceId: DeviceIdOf(device),
-        metric,
-        from: Millis(from / 1000),
-        to: Millis(to / 1000),
-        interval,
+    const ask = async ({ device, metric, from, to, interval, lateHours = [] }: Ask) => {
+      const span = { from: Millis(from / 1000), to: Millis(to / 1000) }
+      const [series] = await telemetry.series({
+        deviceIds: [DeviceIdOf(device)],
+        by: 'device',
+        metrics: [metric],
+        ...span,
+        grid: gridOf({ interval, ...span }),
+        aggregates: AGGREGATES_DEFAULT,
         lateHours,
       })
+      return series?.buckets ?? []
+    }
     const settle = (upTo: number, late: readonly { device: string; hour: number }[] = []) =>
       telemetry.settle(
         Millis(upTo / 1000),
@@ -120,7 +131,9 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
         expect(buckets.map(({ time }) => time % (INTERVAL_SECONDS[interval] * 1000))).toEqual(
           buckets.map(() => 0),
         )
-        expect(buckets.reduce((sum, { avg, count }) => sum + avg * count, 0)).toBe(2 + 4 + 8 + 16 + 32)
+        expect(buckets.reduce((sum, { avg = 0, count = 0 }) => sum + avg * count, 0)).toBe(
+          2 + 4 + 8 + 16 + 32,
+        )
       }
       const within = { device: 'b', metric: 'v', from: day + SECOND, to: day + HOUR }
       expect(await ask({ ...within, interval: '1d' })).toEqual([

@@ -1,10 +1,19 @@
 // Telemetry that is still being opened: the engine starts without waiting for ClickHouse, and rows wait in the log.
+import type { Readable } from 'node:stream'
 import type { DeviceId, Micros } from '../../../schemas/ids.ts'
 import { Millis } from '../../../schemas/ids.ts'
 import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../ports/history.ts'
-import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
+import type {
+  Block,
+  Export,
+  Point,
+  PointsQuery,
+  Series,
+  SeriesQuery,
+  Telemetry,
+} from '../../ports/telemetry.ts'
 
 const RETRY_MS = 1_000
 
@@ -31,8 +40,16 @@ export class DeferredTelemetry implements Telemetry {
     return this.#get().insert(block)
   }
 
-  async buckets(query: BucketQuery): Promise<readonly Bucket[]> {
-    return this.#get().buckets(query)
+  async series(query: SeriesQuery): Promise<readonly Series[]> {
+    return this.#get().series(query)
+  }
+
+  async points(query: PointsQuery): Promise<readonly Point[]> {
+    return this.#get().points(query)
+  }
+
+  async export(what: Export): Promise<Readable> {
+    return this.#get().export(what)
   }
 
   horizon(): Millis {

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { Millis } from '../../../schemas/ids.ts'
 import { INTERVAL_SECONDS, INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
-import type { Bucket } from '../../ports/telemetry.ts'
+import type { Bucket } from '../../domain/telemetry/summary.ts'
 
 const SECOND = 1_000_000
 const HOUR = 3_600 * SECOND

@@ -9,6 +9,7 @@ import { byAge, HISTORY_KINDS, type HistoryKind } from '../../domain/history/row
 import { LIMITS } from '../../limits.ts'
 import type { HistoryFilter, HistoryPlace, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type { Statement } from './clickhouse-http.ts'
+import { RowReader } from './row-reader.ts'
 
 type Ask = (statement: Statement) => Promise<Buffer>
 type Params = Record<string, string | number | readonly string[]>
@@ -122,31 +123,16 @@ function distinct(rows: readonly HistoryRow[]): readonly HistoryRow[] {
 /** From rows of RowBinary: kind, at Int64, version UInt64, body. */
 function toRows(bytes: Buffer, deviceId: HistoryRow['deviceId']): HistoryRow[] {
   const rows: HistoryRow[] = []
-  for (let offset = 0; offset < bytes.length; ) {
-    const kind = textAt(bytes, offset)
-    const numbers = kind.end
-    const body = textAt(bytes, numbers + 16)
-    offset = body.end
+  const reader = new RowReader(bytes)
+  while (reader.hasMore())
     rows.push({
       deviceId,
       // Only kinds that were asked for are answered.
-      kind: kind.text as HistoryKind,
-      at: Micros(Number(bytes.readBigInt64LE(numbers))),
-      version: Number(bytes.readBigUInt64LE(numbers + 8)),
+      kind: reader.text() as HistoryKind,
+      at: Micros(reader.int64()),
+      version: reader.int64(),
       // Written as JSON of an object.
-      body: JSON.parse(body.text) as HistoryRow['body'],
+      body: JSON.parse(reader.text()) as HistoryRow['body'],
     })
-  }
   return rows
-}
-
-function textAt(bytes: Buffer, offset: number): { readonly text: string; readonly end: number } {
-  let length = 0
-  let start = offset
-  for (let unit = 1; ; unit *= 0x80) {
-    const byte = bytes.readUInt8(start++)
-    length += (byte & 0x7f) * unit
-    if (byte < 0x80) break
-  }
-  return { text: bytes.toString('utf8', start, start + length), end: start + length }
 }

@@ -2,6 +2,7 @@ import { auditContract } from './audit-contract-harness.ts'
 import { telemetryContract } from './contract.ts'
 import { historyContract } from './history-contract-harness.ts'
 import { MemoryTelemetry } from './memory.ts'
+import { seriesContract } from './series-contract-harness.ts'
 
 telemetryContract({
   name: 'memory',
@@ -13,3 +14,5 @@ telemetryContract({
 historyContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
 
 auditContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
+
+seriesContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200, parquet: false })

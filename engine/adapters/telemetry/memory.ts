@@ -1,29 +1,39 @@
 // Telemetry in memory, and the reference for what the real one must answer: everything from raw, nothing settled
 // ahead. Outlives the engine that uses it, as a database does.
+import { Readable } from 'node:stream'
 import { type DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { INTERVAL_SECONDS } from '../../../schemas/vocabulary.ts'
 import { readHistoryBlock } from '../../domain/history/read-block.ts'
 import { byAge, LABEL_FIELDS } from '../../domain/history/row.ts'
 import { type BlockRow, readBlock } from '../../domain/telemetry/native-reader.ts'
 import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryPlace, HistoryQuery, HistoryRow } from '../../ports/history.ts'
-import type { Block, Bucket, BucketQuery, Telemetry } from '../../ports/telemetry.ts'
-import { average } from './average.ts'
+import type {
+  Block,
+  Export,
+  Point,
+  PointsQuery,
+  Series,
+  SeriesQuery,
+  Telemetry,
+} from '../../ports/telemetry.ts'
 import { MemoryAudit } from './memory-audit.ts'
+import { toFile } from './memory-file.ts'
+import { type TimedPoint, toSeries } from './memory-series.ts'
 
 const HOUR_MS = 3_600_000
 
 interface Held {
-  readonly value: number
+  readonly value: number | string
   readonly version: number
 }
-type Series = Map<Micros, Held>
+type HeldSeries = Map<Micros, Held>
 
 export class MemoryTelemetry implements Telemetry {
   /** By device, then metric. */
-  readonly #devices = new Map<string, Map<string, Series>>()
+  readonly #points = new Map<string, Map<string, HeldSeries>>()
+  readonly #texts = new Map<string, Map<string, HeldSeries>>()
   readonly #newest = new Map<string, Micros>()
   /** By device, then by key. */
   readonly #history = new Map<string, Map<string, HistoryRow>>()
@@ -45,24 +55,37 @@ export class MemoryTelemetry implements Telemetry {
       const newest = this.#newest.get(row.deviceId) ?? 0
       this.#newest.set(row.deviceId, Micros(Math.max(newest, row.received * 1_000_000)))
     }
-    if (read.kind === 'points') for (const row of read.rows) this.#store(row)
+    if (read.kind === 'points') for (const row of read.rows) store(this.#points, row)
+    else for (const row of read.rows) store(this.#texts, row)
   }
 
-  async buckets({ deviceId, metric, from, to, interval }: BucketQuery): Promise<readonly Bucket[]> {
-    const series = this.#devices.get(deviceId)?.get(metric) ?? []
-    const points = [...series]
-      .filter(([at]) => at >= from * 1000 && at < to * 1000)
-      .sort(([a], [b]) => a - b)
-      .map(([at, { value }]) => ({ at, value }))
-    const step = INTERVAL_SECONDS[interval] * 1000
-    const groups = new Map<number, number[]>()
-    for (const { at, value } of points) {
-      const start = Math.floor(at / 1000 / step) * step
-      const values = groups.get(start)
-      if (values === undefined) groups.set(start, [value])
-      else values.push(value)
-    }
-    return [...groups].map(([start, values]) => toBucket(Millis(start), values))
+  async series(query: SeriesQuery): Promise<readonly Series[]> {
+    return toSeries(query, (deviceId, metric) =>
+      // Of numbers alone.
+      heldIn(this.#points, deviceId, metric, query).map((point) => point as TimedPoint<number>),
+    )
+  }
+
+  async points({ deviceId, metric, after, limit, ...span }: PointsQuery): Promise<readonly Point[]> {
+    const isLater = (at: Micros, isText: boolean) =>
+      after === undefined || at > after.at || (at === after.at && isText && !after.isText)
+    return [
+      ...heldIn(this.#points, deviceId, metric, span).filter(({ at }) => isLater(at, false)),
+      ...heldIn(this.#texts, deviceId, metric, span).filter(({ at }) => isLater(at, true)),
+    ]
+      .sort((a, b) => a.at - b.at)
+      .slice(0, limit)
+  }
+
+  async export(what: Export): Promise<Readable> {
+    if (what.kind === 'series') return Readable.from(toFile(what, await this.series(what.query)))
+    const { query } = what
+    const found = [this.#points, this.#texts].flatMap((held) =>
+      query.deviceIds.flatMap((deviceId) =>
+        query.metrics.map((metric) => ({ deviceId, metric, points: heldIn(held, deviceId, metric, query) })),
+      ),
+    )
+    return Readable.from(toFile(what, found))
   }
 
   horizon(): Millis {
@@ -75,7 +98,7 @@ export class MemoryTelemetry implements Telemetry {
 
   async countPoints(deviceId?: DeviceId): Promise<number> {
     let count = 0
-    for (const [id, metrics] of this.#devices) {
+    for (const [id, metrics] of this.#points) {
       if (deviceId !== undefined && id !== deviceId) continue
       for (const series of metrics.values()) count += series.size
     }
@@ -124,17 +147,33 @@ export class MemoryTelemetry implements Telemetry {
       )
       .sort(byAge)
   }
+}
 
-  #store({ deviceId, at, version, metrics, values }: BlockRow<number>): void {
-    const device = this.#devices.get(deviceId) ?? new Map<string, Series>()
-    this.#devices.set(deviceId, device)
-    for (const [i, metric] of metrics.entries()) {
-      const series: Series = device.get(metric) ?? new Map()
-      device.set(metric, series)
-      const held = series.get(at)
-      if (held === undefined || version >= held.version) series.set(at, { value: values[i] ?? 0, version })
-    }
+function store(
+  held: Map<string, Map<string, HeldSeries>>,
+  { deviceId, at, version, metrics, values }: BlockRow<number> | BlockRow<string>,
+): void {
+  const device = held.get(deviceId) ?? new Map<string, HeldSeries>()
+  held.set(deviceId, device)
+  for (const [i, metric] of metrics.entries()) {
+    const series: HeldSeries = device.get(metric) ?? new Map()
+    device.set(metric, series)
+    const before = series.get(at)
+    if (before === undefined || version >= before.version) series.set(at, { value: values[i] ?? 0, version })
   }
+}
+
+/** By time. */
+function heldIn(
+  held: ReadonlyMap<string, ReadonlyMap<string, HeldSeries>>,
+  deviceId: DeviceId,
+  metric: string,
+  { from, to }: { readonly from: Millis; readonly to: Millis },
+): readonly TimedPoint<number | string>[] {
+  return [...(held.get(deviceId)?.get(metric) ?? [])]
+    .filter(([at]) => at >= from * 1000 && at < to * 1000)
+    .sort(([a], [b]) => a - b)
+    .map(([at, { value }]) => ({ at, value }))
 }
 
 function parseRows(block: Block) {
@@ -167,17 +206,4 @@ function parse(block: Block): ReturnType<typeof readBlock> {
     throw new Fault('TELEMETRY_REFUSED', { retryable: false, cause })
   }
   throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: `the block is not one of ${block.kind}` })
-}
-
-function toBucket(time: Millis, values: readonly number[]): Bucket {
-  let sum = 0
-  let min = Number.POSITIVE_INFINITY
-  let max = Number.NEGATIVE_INFINITY
-  for (const value of values) {
-    sum += value
-    min = Math.min(min, value)
-    max = Math.max(max, value)
-  }
-  const count = values.length
-  return { time, avg: average({ sum, count, min, max }), min, max, count, last: values.at(-1) ?? 0 }
 }

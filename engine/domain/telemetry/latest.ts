@@ -7,12 +7,12 @@
 // L2. A null is kept as a value: it hides what it cleared, also from late messages.
 import { Buffer } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Age, isNewer, type LatestField } from './age.ts'
-import type { Fields, FieldValue } from './fields.ts'
+import { type Fields, type FieldValue, PATH_SEPARATOR } from './fields.ts'
 import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'
-import { nest } from './nest.ts'
+import { nest, plain } from './nest.ts'
 import type { Held, Shape } from './shape.ts'
 
 /** What the newest message of one shape held. */
@@ -118,6 +118,19 @@ export class Latest {
   /** Nested as the device reported it: keys are split where the device nested and nowhere else. */
   toData(): JsonObject {
     return nest(this.#fields())
+  }
+
+  /** Each metric at its newest value, by name; null if that cleared it. */
+  toMetrics(): readonly { readonly metric: string; readonly value: Json; readonly at: Micros }[] {
+    const newest = new Map<string, LatestField>()
+    for (const field of this.#fields()) {
+      const metric = field.path.replaceAll(PATH_SEPARATOR, '.')
+      const known = newest.get(metric)
+      if (known === undefined || isNewer(field, known)) newest.set(metric, field)
+    }
+    return [...newest]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([metric, { value, at }]) => ({ metric, value: plain(value) ?? null, at: Micros(at) }))
   }
 
   encode(): Uint8Array {

@@ -51,7 +51,8 @@ function toJson(node: Node, above: Age | undefined): Json | undefined {
   return leafStands ? plain(leaf.value) : undefined
 }
 
-function plain(value: FieldValue): Json | undefined {
+/** Undefined for what was cleared. */
+export function plain(value: FieldValue): Json | undefined {
   if (value === null) return undefined
   return value instanceof JsonText ? JSON.parse(value.text) : value
 }

@@ -1,7 +1,8 @@
 // What a shard answers from memory.
-import type { BroadcastId, Millis } from '../../../schemas/ids.ts'
+import { type BroadcastId, type Millis, toMillis } from '../../../schemas/ids.ts'
 import { unreachable } from '../../domain/unreachable.ts'
-import { type Actors, toSnapshot, toView } from './actor.ts'
+import type { Metric } from '../../ports/engine.ts'
+import { type Actor, type Actors, toSnapshot, toView } from './actor.ts'
 import type { Answer, Ask, Child } from './protocol.ts'
 
 export function answer(actors: Actors, ask: Ask, now: Millis): Answer {
@@ -14,6 +15,10 @@ export function answer(actors: Actors, ask: Ask, now: Millis): Answer {
       const actor = actors.get(ask.deviceId)
       return { kind: 'snapshot', snapshot: actor && toSnapshot(actor) }
     }
+    case 'metrics': {
+      const actor = actors.get(ask.deviceId)
+      return { kind: 'metrics', metrics: actor && metricsOf(actor) }
+    }
     case 'shadow':
       return { kind: 'shadow', shadow: actors.get(ask.deviceId)?.device.shadow }
     case 'commands':
@@ -23,6 +28,10 @@ export function answer(actors: Actors, ask: Ask, now: Millis): Answer {
     default:
       return unreachable(ask)
   }
+}
+
+function metricsOf({ latest }: Actor): readonly Metric[] {
+  return (latest?.toMetrics() ?? []).map(({ at, ...metric }) => ({ ...metric, at: toMillis(at) }))
 }
 
 /** The commands of a broadcast, found where they are: with their devices. */

@@ -6,7 +6,7 @@ import type { Command, Commands } from '../../domain/command/record.ts'
 import type { Confirmation } from '../../domain/device/events.ts'
 import type { DownlinkMessage } from '../../domain/downlink.ts'
 import type { Shadow } from '../../domain/shadow/record.ts'
-import type { DeviceView, Snapshot } from '../../ports/engine.ts'
+import type { DeviceView, Metric, Snapshot } from '../../ports/engine.ts'
 import type { FeedEvent, Wants } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { Save, StoredDevice } from '../../ports/store.ts'
@@ -32,6 +32,7 @@ export interface Mark {
 export type Ask =
   | { readonly kind: 'views'; readonly deviceIds: readonly DeviceId[] }
   | { readonly kind: 'snapshot'; readonly deviceId: DeviceId }
+  | { readonly kind: 'metrics'; readonly deviceId: DeviceId }
   | { readonly kind: 'shadow'; readonly deviceId: DeviceId }
   | { readonly kind: 'commands'; readonly deviceId: DeviceId }
   /** What became of a broadcast on this shard's devices. */
@@ -47,6 +48,7 @@ export interface Child {
 export type Answer =
   | { readonly kind: 'views'; readonly views: readonly (DeviceView | undefined)[] }
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot | undefined }
+  | { readonly kind: 'metrics'; readonly metrics: readonly Metric[] | undefined }
   | { readonly kind: 'shadow'; readonly shadow: Shadow | undefined }
   /** Newest first. */
   | { readonly kind: 'commands'; readonly commands: Commands | undefined }

@@ -1,14 +1,24 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
-import { INTERVALS } from '../../../schemas/vocabulary.ts'
+import { AGGREGATES_DEFAULT, INTERVALS } from '../../../schemas/vocabulary.ts'
+import { gridOf } from '../../domain/telemetry/grid.ts'
 import { LIMITS } from '../../limits.ts'
-import { plan, toStatement } from './buckets.ts'
+import { plan } from './plan.ts'
+import { toStatement } from './series.ts'
 import { DeviceIdOf } from './telemetry-harness.ts'
 
 const HOUR = 3_600_000
 const START = Date.UTC(2025, 0, 1)
-const QUERY = { deviceId: DeviceIdOf('d'), metric: 'm', interval: '1m', lateHours: [] } as const
+const NONE = { from: 0, to: 0 }
+const QUERY = {
+  deviceIds: [DeviceIdOf('d')],
+  by: 'device',
+  metrics: ['m'],
+  grid: gridOf({ interval: '1m', ...NONE }),
+  aggregates: AGGREGATES_DEFAULT,
+  lateHours: [],
+} as const
 
 test('what is settled comes from rollups, its unaligned ends and all behind it from raw', () => {
   const query = { ...QUERY, from: Millis(START + 500), to: Millis(START + 5 * HOUR) }
@@ -20,8 +30,8 @@ test('what is settled comes from rollups, its unaligned ends and all behind it f
       { from: horizon, to: START + 5 * HOUR },
     ],
   })
-  expect(plan({ ...query, interval: '10s' }, horizon).rollup).toBeUndefined()
-  expect(plan({ ...query, interval: '1d' }, horizon).rollup).toEqual({
+  expect(plan({ ...query, grid: gridOf({ interval: '10s', ...NONE }) }, horizon).rollup).toBeUndefined()
+  expect(plan({ ...query, grid: gridOf({ interval: '1d', ...NONE }) }, horizon).rollup).toEqual({
     table: 'rollup_1h',
     ranges: [{ from: START + HOUR, to: horizon }],
   })
@@ -54,6 +64,15 @@ test('late hours come from raw', () => {
   })
 })
 
+test('what rollups do not hold is raw; half an hour off UTC, minutes are the widest that fit', () => {
+  const span = { from: Millis(START), to: Millis(START + 9 * HOUR) }
+  const query = { ...QUERY, ...span, grid: gridOf({ interval: '1h', zone: 'Asia/Kolkata', ...span }) }
+  expect(plan(query, span.to).rollup?.table).toBe('rollup_1m')
+  const berlin = { ...query, grid: gridOf({ interval: '1d', zone: 'Europe/Berlin', ...span }) }
+  expect(plan(berlin, span.to).rollup?.table).toBe('rollup_1h')
+  expect(plan({ ...berlin, aggregates: ['sum', 'p99'] }, span.to)).toEqual({ rollup: undefined, raw: [span] })
+})
+
 test('a query with too many late hours apart is answered from raw altogether', () => {
   const hours = LIMITS.telemetryRawRangesMax * 2 + 2
   const lateHours = Array.from({ length: hours / 2 }, (_, i) => START / 1000 + i * 7_200)
@@ -79,7 +98,7 @@ test('the ranges of a plan are the whole of the query, once', () => {
         const horizon = START + Math.floor(h / HOUR) * HOUR
         const lateHours = late.map((n) => START / 1000 + n * 3_600)
         const { rollup, raw } = plan(
-          { ...QUERY, from: Millis(from), to: Millis(to), interval, lateHours },
+          { ...QUERY, from: Millis(from), to: Millis(to), grid: gridOf({ interval, ...NONE }), lateHours },
           horizon,
         )
         const ranges = [...(rollup?.ranges ?? []), ...raw].sort((x, y) => x.from - y.from)
@@ -106,8 +125,8 @@ test('the ranges of a plan are the whole of the query, once', () => {
 test('nothing from outside is in the statement', () => {
   const query = {
     ...QUERY,
-    deviceId: DeviceIdOf("d'x"),
-    metric: "m'x",
+    deviceIds: [DeviceIdOf("d'x")],
+    metrics: ["m'x"],
     from: Millis(START),
     to: Millis(START + HOUR),
   }

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../engine/limits.ts'
+import { Millis } from '../../schemas/ids.ts'
+import { NOW, openHarness } from '../http/rest-harness.ts'
+import { openTelemetry } from './telemetry-harness.ts'
+
+describe('the metrics of a device', () => {
+  test('have type, last value, and what its type says of them', async () => {
+    const telemetry = [
+      { field: 'a', unit: 'C', range: [0, 50] as const, alertAbove: undefined, alertBelow: undefined },
+    ]
+    const type = {
+      name: 'oven',
+      displayName: 'Oven',
+      icon: undefined,
+      telemetry,
+      commands: undefined,
+      statusFields: [],
+    }
+    const { engine, device, login, request } = openHarness({ customTypes: new Map([['oven', type]]) })
+    await device('o', { type: 'oven' })
+    const { token } = await login('viewer')
+    engine.reported.push(
+      ...[1.5, true, 'on', [1], null].map((value, i) => ({
+        metric: 'abcde'[i] ?? '',
+        value,
+        at: Millis(NOW),
+      })),
+    )
+    const { body } = await request('GET /api/v1/telemetry/o/metrics', { token })
+    const timestamp = '2026-03-01T12:00:00.500Z'
+    expect(body.data).toEqual([
+      { metric: 'a', type: 'number', value: 1.5, timestamp, unit: 'C', range: [0, 50] },
+      { metric: 'b', type: 'boolean', value: true, timestamp, unit: null, range: null },
+      { metric: 'c', type: 'string', value: 'on', timestamp, unit: null, range: null },
+      { metric: 'd', type: 'array', value: [1], timestamp, unit: null, range: null },
+      { metric: 'e', type: null, value: null, timestamp, unit: null, range: null },
+    ])
+    expect((await request('GET /api/v1/telemetry/x/metrics', { token })).status).toBe(404)
+  })
+})
+
+describe('the fleet', () => {
+  async function fleet() {
+    const harness = await openTelemetry()
+    for (const [id, group] of [
+      ['a1', 'a'],
+      ['a2', 'a/x'],
+      ['b1', 'b'],
+    ] as const)
+      await harness.device(id, { group })
+    await harness.points({ m: [1, 3] }, 'a1')
+    await harness.points({ m: [8] }, 'a2')
+    await harness.points({ m: [100] }, 'b1')
+    return harness
+  }
+
+  test('answers by device, in pages', async () => {
+    const { send } = await fleet()
+    const { body, headers } = await send('GET /api/v1/telemetry?metric=m&group=a&agg=sum&per_page=1&page=2')
+    expect(body).toMatchObject({ metric: 'm', interval: '1m', page: 2, total: 2, total_pages: 2 })
+    expect(body.data).toEqual([{ device_id: 'a2', data: [{ time: '2026-03-01T12:00:00.000Z', sum: 8 }] }])
+    expect(headers['x-total-count']).toBe('2')
+    const all = await send('GET /api/v1/telemetry?metric=m')
+    expect(all.body.data.map((each: { device_id: string }) => each.device_id)).toEqual([
+      'a1',
+      'a2',
+      'b1',
+      'r',
+    ])
+  })
+
+  test('answers for a group as a whole', async () => {
+    const { send } = await fleet()
+    const { body } = await send('GET /api/v1/telemetry?metric=m&group=a&by=group&agg=avg,count,p50')
+    expect(body).toMatchObject({ group: 'a', devices: 2 })
+    expect(body.data).toEqual([{ time: '2026-03-01T12:00:00.000Z', avg: 4, count: 3, p50: 3 }])
+    const none = await send('GET /api/v1/telemetry?metric=m&group=nobody&by=group')
+    expect([none.status, none.body.devices, none.body.data]).toEqual([200, 0, []])
+  })
+
+  test('is that of the caller’s groups', async () => {
+    const { login, request } = await fleet()
+    const { token } = await login('operator', { groups: ['a'] })
+    const devices = async (query: string) =>
+      (await request(`GET /api/v1/telemetry?metric=m&${query}`, { token })).body
+    expect((await devices('')).data.map((each: { device_id: string }) => each.device_id)).toEqual([
+      'a1',
+      'a2',
+    ])
+    expect((await devices('group=b')).total).toBe(0)
+    expect((await devices('by=group')).devices).toBe(2)
+    expect((await devices('by=group&group=b')).devices).toBe(0)
+    const file = await request('GET /api/v1/telemetry?metric=m&interval=raw&format=csv', { token })
+    expect(file.text).not.toContain('b1')
+    expect(file.text).toContain('a2')
+  })
+
+  test('of too many buckets or devices is refused with what helps', async () => {
+    const { send, device } = await fleet()
+    const wide = await send(
+      'GET /api/v1/telemetry?metric=m&interval=10s&from=2026-02-26T00:00:00Z&to=2026-02-27T00:00:00Z',
+    )
+    expect(wide.status).toBe(200)
+    for (let i = 0; i < 20; i++) await device(`c${i}`, { group: 'c' })
+    const many = await send(
+      'GET /api/v1/telemetry?metric=m&interval=10s&from=2026-02-26T00:00:00Z&to=2026-02-27T00:00:00Z',
+    )
+    expect([many.status, many.body.errors[0].path]).toEqual([422, '/interval'])
+    expect(many.body.detail).toContain('interval=1m')
+    for (let i = 0; i <= LIMITS.groupDevicesMax; i++) await device(`d${i}`, { group: 'd' })
+    const group = await send('GET /api/v1/telemetry?metric=m&by=group&group=d')
+    expect([group.status, group.body.errors[0].path]).toEqual([422, '/group'])
+  })
+})

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { textsBlock } from '../../engine/adapters/telemetry/telemetry-harness.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import { NOW } from '../http/rest-harness.ts'
+import { openTelemetry, reported } from './telemetry-harness.ts'
+
+const HISTORY = '/api/v1/telemetry/r/history'
+
+describe('several metrics', () => {
+  test('have a series each, by list, by repetition and by prefix', async () => {
+    const { send, engine, points } = await openTelemetry()
+    await points({ 'battery.percent': [5], 'battery.volt': [3], speed: [1] })
+    engine.reported.push(...reported('battery.percent', 'battery.volt', 'speed'))
+    const seriesOf = async (query: string) => {
+      const { body } = await send(`GET ${HISTORY}?${query}`)
+      return body.series.map(({ metric, data }: { metric: string; data: { last: number }[] }) => [
+        metric,
+        data.map(({ last }) => last),
+      ])
+    }
+    expect(await seriesOf('metric=speed,nothing')).toEqual([
+      ['speed', [1]],
+      ['nothing', []],
+    ])
+    expect(await seriesOf('metric=speed&metric=battery.volt')).toEqual([
+      ['speed', [1]],
+      ['battery.volt', [3]],
+    ])
+    expect(await seriesOf('metric=battery.*')).toEqual([
+      ['battery.percent', [5]],
+      ['battery.volt', [3]],
+    ])
+    expect(await seriesOf('metric=none.*')).toEqual([])
+  })
+
+  test('that are too many are refused with how many there are', async () => {
+    const { send, engine } = await openTelemetry()
+    engine.reported.push(...reported(...Array.from({ length: 23 }, (_, i) => `m.${i}`)))
+    const { status, body } = await send(`GET ${HISTORY}?metric=m.*`)
+    expect([status, body.errors[0].path]).toEqual([422, '/metric'])
+    expect(body.detail).toContain('23 metrics')
+    expect((await send(`GET ${HISTORY}?metric=m.*&interval=raw&format=ndjson`)).status).toBe(200)
+  })
+
+  test('of which one is called like a list is that one', async () => {
+    const { send, engine, points } = await openTelemetry()
+    await points({ 'a,b': [7] })
+    engine.reported.push(...reported('a,b'))
+    expect((await send(`GET ${HISTORY}?metric=a,b`)).body).toMatchObject({
+      metric: 'a,b',
+      data: [{ last: 7 }],
+    })
+  })
+})
+
+describe('buckets', () => {
+  test('say what is asked for, in that order', async () => {
+    const { send, points } = await openTelemetry()
+    await points({ m: [4, 1, 3, 2] })
+    const { text } = await send(`GET ${HISTORY}?metric=m&agg=p50,first&agg=stddev,sum`)
+    expect(text).toContain(
+      '"time":"2026-03-01T12:00:00.000Z","p50":2.5,"first":4,"stddev":1.118033988749895,"sum":10}',
+    )
+  })
+
+  test('without points are filled as asked', async () => {
+    const { send, points } = await openTelemetry()
+    await points({ m: [4] })
+    const range = 'from=2026-03-01T11:59:00Z&to=2026-03-01T12:02:00Z&agg=last,count'
+    const filled = async (fill: string) =>
+      (await send(`GET ${HISTORY}?metric=m&${range}&fill=${fill}`)).body.data.map(
+        ({ last, count }: { last: number; count: number }) => [last, count],
+      )
+    expect(await filled('null')).toEqual([
+      [null, 0],
+      [4, 1],
+      [null, 0],
+    ])
+    expect(await filled('previous')).toEqual([
+      [null, 0],
+      [4, 1],
+      [4, 0],
+    ])
+    expect(await filled('linear')).toEqual([
+      [null, 0],
+      [4, 1],
+      [null, 0],
+    ])
+  })
+
+  test('of days begin at midnight of the zone', async () => {
+    const { send, points } = await openTelemetry()
+    await points({ m: [4] })
+    const range = 'from=2026-03-28T00:00:00Z&to=2026-03-31T00:00:00Z&fill=null&agg=count'
+    const { body } = await send(`GET ${HISTORY}?metric=m&interval=1d&tz=Europe/Berlin&${range}`)
+    expect(body.data.map(({ time }: { time: string }) => time)).toEqual([
+      '2026-03-27T23:00:00.000Z',
+      '2026-03-28T23:00:00.000Z',
+      '2026-03-29T22:00:00.000Z',
+      '2026-03-30T22:00:00.000Z',
+    ])
+  })
+
+  test('of more points than may be read are refused with what helps', async () => {
+    const { send, engine } = await openTelemetry()
+    engine.telemetryFault = new Fault('TELEMETRY_TOO_MUCH', { retryable: false })
+    const { status, body } = await send(`GET ${HISTORY}?metric=m`)
+    expect([status, body.errors[0].path]).toEqual([422, '/from'])
+    expect(body.detail).toContain('ask for less time')
+  })
+})
+
+describe('raw points', () => {
+  test('come page by page, texts among them', async () => {
+    const { send, engine, points } = await openTelemetry()
+    await points({ state: [1, 2] })
+    const at = (NOW - 399) * 1000
+    await engine.telemetry.insert(textsBlock([{ device: 'r', at, version: 1, values: { state: 'on' } }]))
+    const values: unknown[] = []
+    for (let path = `${HISTORY}?metric=state&interval=raw&limit=1`; ; ) {
+      const { body, headers } = await send(`GET ${path}`)
+      values.push(...body.data)
+      if (body.next_cursor === null) break
+      path = /<(.+)>; rel="next"/.exec(String(headers['link']))?.[1] ?? ''
+    }
+    expect(values).toEqual([
+      { time: '2026-03-01T12:00:00.100Z', value: 1 },
+      { time: '2026-03-01T12:00:00.101Z', value: 2 },
+      { time: '2026-03-01T12:00:00.101Z', value: 'on' },
+    ])
+  })
+
+  test('of a cursor that is none are a 400', async () => {
+    const { send } = await openTelemetry()
+    const { status } = await send(
+      `GET ${HISTORY}?metric=m&interval=raw&cursor=${"'; DROP TABLE points".replaceAll(' ', '+')}`,
+    )
+    expect(status).toBe(400)
+  })
+})
+
+describe('files', () => {
+  test('come by format or by Accept, with a name and a type', async () => {
+    const { send, points } = await openTelemetry()
+    await points({ m: [4] })
+    const csv = await send(`GET ${HISTORY}?metric=m&format=csv&agg=last`)
+    expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8')
+    expect(csv.headers['content-disposition']).toBe(
+      'attachment; filename="r-20260301T110000Z-20260301T120000Z.csv"',
+    )
+    expect(csv.text).toBe('"device_id","metric","time","last"\n"r","m","2026-03-01T12:00:00.000000Z",4\n')
+    const raw = `GET ${HISTORY}?metric=m&interval=raw`
+    const lines = await send(raw, { accept: 'application/x-ndjson, application/json;q=0.5' })
+    expect(JSON.parse(lines.text)).toMatchObject({
+      time: '2026-03-01T12:00:00.100000Z',
+      value: 4,
+      text: null,
+    })
+    for (const accept of ['application/json', '*/*', 'text/html', 'application/json, text/csv'])
+      expect((await send(raw, { accept })).headers['content-type']).toContain('application/json')
+    expect((await send(`${raw}&format=json`, { accept: 'text/csv' })).headers['content-type']).toContain(
+      'json',
+    )
+  })
+
+  test('are not opened for a HEAD', async () => {
+    const { send } = await openTelemetry()
+    const { status, text } = await send(`HEAD ${HISTORY}?metric=m&format=csv`)
+    expect([status, text]).toEqual([200, ''])
+  })
+})

@@ -1,0 +1,174 @@
+// The past of one device: buckets, points page by page, or a file of either.
+import { needsNames, selectMetrics } from '../../engine/domain/telemetry/selection.ts'
+import type { Engine } from '../../engine/index.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Point, PointPlace } from '../../engine/ports/telemetry.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
+import { getTelemetryHistory } from '../../schemas/operations/telemetry.ts'
+import type { ExportFormat, Interval } from '../../schemas/vocabulary.ts'
+import { type Answer, answer, type FileAnswer, invalid, type Refusal, refused } from '../http/answer.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { noSuchDevice, visibleId } from './device-answers.ts'
+import {
+  bucketBodies,
+  fileAnswer,
+  fileFormat,
+  misplaced,
+  orTooMuch,
+  outOfRange,
+  type PastQuery,
+  parseBuckets,
+  parseRange,
+  type Range,
+} from './telemetry-query.ts'
+
+interface Query extends PastQuery {
+  readonly metric: readonly string[]
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+interface Wanted {
+  readonly deviceId: DeviceId
+  readonly metrics: readonly string[]
+  /** One metric by its name: the answer is about it alone. */
+  readonly isOne: boolean
+  readonly range: Range
+  readonly format: ExportFormat | undefined
+  readonly url: string
+}
+
+export function telemetryHistoryRoute({ engine, clock }: Services): Route {
+  return route(getTelemetryHistory, async ({ params, query, user, header, url }) => {
+    const deviceId = visibleId(engine, params.device_id, user)
+    if (deviceId === undefined) return noSuchDevice()
+    const range = parseRange(query, clock.now())
+    if (range.kind === 'refused') return range
+    const format = fileFormat(query, header('accept'))
+    if (query.metric.some((text) => /^,*$/.test(text))) return wrongMetric('TOO_SHORT', 'must name a metric')
+    const { interval = '1m' } = query
+    const metrics = await metricsOf(engine, deviceId, query.metric)
+    const isRaw = interval === 'raw'
+    const refusal = checkMetrics(
+      metrics,
+      isRaw && format !== undefined ? LIMITS.fileMetricsMax : LIMITS.seriesMax,
+    )
+    if (refusal !== undefined) return refusal
+    const isOne = query.metric.length === 1 && metrics[0] === query.metric[0]
+    const wanted: Wanted = { deviceId, metrics, isOne, range, format, url }
+    return isRaw ? rawHistory(engine, wanted, query) : bucketHistory(engine, wanted, query, interval)
+  })
+}
+
+/** Names are looked up only where the question depends on them. */
+async function metricsOf(
+  engine: Engine,
+  deviceId: DeviceId,
+  texts: readonly string[],
+): Promise<readonly string[]> {
+  const known = needsNames(texts) ? await engine.metricsOf(deviceId) : undefined
+  return selectMetrics(texts, known?.map(({ metric }) => metric) ?? [])
+}
+
+function checkMetrics(metrics: readonly string[], most: number): Refusal | undefined {
+  if (metrics.some((metric) => Buffer.byteLength(metric) > LIMITS.metricNameBytesMax))
+    return wrongMetric('TOO_LONG', `a name has at most ${LIMITS.metricNameBytesMax} bytes`)
+  if (metrics.length <= most) return undefined
+  const message = `means ${metrics.length} metrics; at most ${most} are allowed: name fewer, or a longer prefix`
+  return wrongMetric('TOO_MANY', message)
+}
+
+const wrongMetric = (code: string, message: string) => invalid('/metric', { code, message, in: 'query' })
+
+async function bucketHistory(
+  engine: Engine,
+  { deviceId, metrics, isOne, range, format }: Wanted,
+  query: Query,
+  interval: Interval,
+): Promise<Answer | FileAnswer | Refusal> {
+  const refusal = misplaced([
+    ['limit', query.limit !== undefined, 'interval=raw'],
+    ['cursor', query.cursor !== undefined, 'interval=raw'],
+    ['fill', query.fill !== undefined && format !== undefined, 'JSON'],
+  ])
+  if (refusal !== undefined) return refusal
+  const asked = parseBuckets(query, range, { interval, series: metrics.length })
+  if (asked.kind === 'refused') return asked
+  const { grid, aggregates, from, to } = asked
+  const about = { deviceIds: [deviceId], by: 'device', metrics, from, to, grid, aggregates } as const
+  if (format !== undefined) {
+    if (metrics.length === 0) return noMetrics()
+    const file = await orTooMuch(engine.exportTelemetry({ kind: 'series', query: about, format }))
+    return 'kind' in file ? file : fileAnswer(file, { name: deviceId, format, from, to })
+  }
+  const found = metrics.length === 0 ? [] : await orTooMuch(engine.series(about))
+  if ('kind' in found) return found
+  const bodyOf = (metric: string) =>
+    bucketBodies(found.find((series) => series.metric === metric)?.buckets ?? [], asked)
+  const [only = ''] = metrics
+  if (isOne) return answer(200, { device_id: deviceId, metric: only, interval, data: bodyOf(only) })
+  const series = metrics.map((metric) => ({ metric, data: bodyOf(metric) }))
+  return answer(200, { device_id: deviceId, interval, from: toIso(from), to: toIso(to), series })
+}
+
+async function rawHistory(
+  engine: Engine,
+  { deviceId, metrics, isOne, range, format, url }: Wanted,
+  query: Query,
+): Promise<Answer | FileAnswer | Refusal> {
+  const isFile = format !== undefined
+  const refusal = misplaced([
+    ['agg', query.agg !== undefined, 'buckets'],
+    ['fill', query.fill !== undefined, 'buckets'],
+    ['tz', query.tz !== undefined, 'buckets'],
+    ['limit', isFile && query.limit !== undefined, 'JSON'],
+    ['cursor', isFile && query.cursor !== undefined, 'JSON'],
+  ])
+  if (refusal !== undefined) return refusal
+  const { from, to } = range
+  if (isFile) {
+    if (metrics.length === 0) return noMetrics()
+    const about = { deviceIds: [deviceId], metrics, from, to }
+    const file = await engine.exportTelemetry({ kind: 'points', query: about, format })
+    return fileAnswer(file, { name: deviceId, format, from, to })
+  }
+  const [metric = ''] = metrics
+  if (!isOne)
+    return outOfRange(
+      '/metric',
+      'points come for one metric at a time; for several ask for a file, as format=csv',
+    )
+  const after = query.cursor === undefined ? undefined : parseCursor(query.cursor)
+  if (query.cursor !== undefined && after === undefined)
+    return refused('BAD_REQUEST', { message: 'cursor: must be the `next_cursor` of an earlier answer' })
+  const { limit = BODY_LIMITS.rawPointsDefault } = query
+  // One more than asked for tells whether there is another page.
+  const points = await engine.points({ deviceId, metric, from, to, after, limit: limit + 1 })
+  const data = points.slice(0, limit).map(({ at, value }) => ({ time: toIso(toMillis(at)), value }))
+  const last = points[limit - 1]
+  const next = points.length > limit && last !== undefined ? toCursor(last) : null
+  const body = { device_id: deviceId, metric, interval: 'raw', data, next_cursor: next }
+  return answer(200, body, next === null ? undefined : { link: `<${nextUrl(url, next)}>; rel="next"` })
+}
+
+const noMetrics = () =>
+  outOfRange('/metric', 'means no metric of this device, so there is nothing for a file')
+
+const toCursor = ({ at, value }: Point) =>
+  Buffer.from(`${at} ${typeof value === 'string' ? 'text' : 'number'}`).toString('base64url')
+
+/** Undefined for anything that is no cursor of ours. */
+function parseCursor(cursor: string): PointPlace | undefined {
+  const found = /^(\d{1,16}) (text|number)$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
+  return found === null ? undefined : { at: Micros(Number(found[1])), isText: found[2] === 'text' }
+}
+
+/** [RFC 8288] Relative, as the links of pages. */
+function nextUrl(url: string, cursor: string): string {
+  const [path = '', search = ''] = url.split('?', 2)
+  const query = new URLSearchParams(search)
+  query.set('cursor', cursor)
+  return `${path}?${query}`
+}

@@ -1,0 +1,172 @@
+// What the questions about past telemetry have in common: range, buckets, aggregates, and what is too much.
+
+import { type FilledBucket, fillBuckets } from '../../engine/domain/telemetry/fill.ts'
+import { type Grid, gridOf, startsIn } from '../../engine/domain/telemetry/grid.ts'
+import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
+import { isZone } from '../../engine/domain/telemetry/zone.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import { Millis, toIso } from '../../schemas/ids.ts'
+import {
+  AGGREGATES,
+  AGGREGATES_DEFAULT,
+  type Aggregate,
+  EXPORT_FORMATS,
+  EXPORT_TYPES,
+  type ExportFormat,
+  type Fill,
+  INTERVAL_SECONDS,
+  INTERVALS,
+  type Interval,
+} from '../../schemas/vocabulary.ts'
+import { type FileAnswer, invalid, type Refusal } from '../http/answer.ts'
+import { parseSpan } from '../http/instant.ts'
+
+const HOUR_MS = 3_600_000
+
+export interface PastQuery {
+  readonly from?: string
+  readonly to?: string
+  readonly interval?: Interval | 'raw'
+  readonly agg?: readonly string[]
+  readonly fill?: Fill
+  readonly tz?: string
+  readonly format?: ExportFormat | 'json'
+}
+
+export interface Range {
+  readonly kind: 'range'
+  readonly from: Millis
+  readonly to: Millis
+}
+
+/** The buckets that are asked for, of whatever. */
+export interface Asked extends Omit<Range, 'kind'> {
+  readonly kind: 'asked'
+  readonly interval: Interval
+  readonly grid: Grid
+  readonly aggregates: readonly Aggregate[]
+  readonly fill: Fill | undefined
+}
+
+export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
+  const span = parseSpan(query)
+  if (span.kind === 'refused') return span
+  const { from, to } = span
+  const range: Range = {
+    kind: 'range',
+    from: from ?? Millis(Math.min(now, to ?? now) - HOUR_MS),
+    // Points are kept to the microsecond: what was stored within this millisecond is meant by "now" too.
+    to: to ?? Millis(now + 1),
+  }
+  if (range.from >= range.to) return outOfRange('/from', 'must be before `to`')
+  return range
+}
+
+/** `series` is how many of them will be answered. */
+export function parseBuckets(
+  query: PastQuery,
+  { from, to }: Range,
+  { interval, series }: { readonly interval: Interval; readonly series: number },
+): Asked | Refusal {
+  const aggregates = parseAggregates(query.agg)
+  if ('kind' in aggregates) return aggregates
+  const { tz: zone, fill } = query
+  if (zone !== undefined && !isZone(zone))
+    return invalid('/tz', {
+      code: 'NOT_ALLOWED',
+      message: 'must be the IANA name of a time zone, such as Europe/Berlin',
+      in: 'query',
+    })
+  const tooMany = tooManyBuckets({ from, to }, interval, series)
+  if (tooMany !== undefined) return tooMany
+  const grid = gridOf({ interval, zone, from, to })
+  return { kind: 'asked', from, to, interval, grid, aggregates, fill }
+}
+
+function parseAggregates(texts: readonly string[] | undefined): readonly Aggregate[] | Refusal {
+  if (texts === undefined) return AGGREGATES_DEFAULT
+  const names = [...new Set(texts.flatMap((text) => text.split(',')))]
+  const known = names.flatMap((name) => AGGREGATES.filter((aggregate) => aggregate === name))
+  if (known.length === names.length) return known
+  const message = `must be of ${AGGREGATES.join(', ')}; several with commas between them`
+  return invalid('/agg', { code: 'NOT_ALLOWED', message, in: 'query' })
+}
+
+/** [contract 2.2] Names the shortest interval that fits. */
+function tooManyBuckets(
+  { from, to }: Omit<Range, 'kind'>,
+  interval: Interval,
+  series: number,
+): Refusal | undefined {
+  const count = (candidate: Interval) => {
+    const width = INTERVAL_SECONDS[candidate] * 1000
+    return Math.ceil(to / width) - Math.floor(from / width)
+  }
+  const most = Math.min(LIMITS.bucketsMax, Math.floor(LIMITS.bucketsPerAnswerMax / Math.max(1, series)))
+  if (count(interval) <= most) return undefined
+  const fits = INTERVALS.find((candidate) => count(candidate) <= most)
+  const advice = fits === undefined ? 'ask for less time' : `use interval=${fits} or ask for less time`
+  const each = most === LIMITS.bucketsMax ? '' : ` for each of ${series} devices`
+  return outOfRange(
+    '/interval',
+    `would give ${count(interval)} buckets; at most ${most} are allowed${each}: ${advice}`,
+  )
+}
+
+/** What goes with some ways to ask and not with others, as `[name, is it given, what it goes with]`. */
+export function misplaced(
+  uses: readonly (readonly [name: string, isGiven: boolean, goesWith: string])[],
+): Refusal | undefined {
+  const [found] = uses.filter(([, isGiven]) => isGiven)
+  if (found === undefined) return undefined
+  const [name, , goesWith] = found
+  return invalid(`/${name}`, { code: 'NOT_ALLOWED', message: `goes with ${goesWith} only`, in: 'query' })
+}
+
+export function bucketBodies(buckets: readonly Bucket[], asked: Asked): readonly object[] {
+  const { grid, fill, aggregates } = asked
+  // A day may be an hour shorter than the count of buckets took it for.
+  const starts = fill === undefined ? [] : startsIn(grid, asked, LIMITS.bucketsMax + 2)
+  const all: readonly FilledBucket[] =
+    fill === undefined ? buckets : fillBuckets(buckets, { starts, fill, aggregates })
+  return all.map((bucket) => ({ ...bucket, time: toIso(bucket.time) }))
+}
+
+/** The file that is wanted, if one is: by `format`, else by the first type of `Accept` that is one of them. */
+export function fileFormat({ format }: PastQuery, accept: string | undefined): ExportFormat | undefined {
+  if (format !== undefined) return format === 'json' ? undefined : format
+  for (const part of (accept ?? '').toLowerCase().split(',')) {
+    const [type = ''] = part.split(';')
+    if (/^\s*(?:application\/json|\*\/\*)\s*$/.test(type)) return undefined
+    const found = EXPORT_FORMATS.find((candidate) => EXPORT_TYPES[candidate] === type.trim())
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+export function fileAnswer(
+  bytes: FileAnswer['bytes'],
+  { name, format, from, to }: Omit<Range, 'kind'> & { readonly name: string; readonly format: ExportFormat },
+): FileAnswer {
+  const day = (at: Millis) => toIso(at).replace(/[-:]|\.\d+/g, '')
+  const type = `${EXPORT_TYPES[format]}${format === 'parquet' ? '' : '; charset=utf-8'}`
+  return { kind: 'file', type, name: `${name}-${day(from)}-${day(to)}.${format}`, bytes }
+}
+
+/** A question for too many points is the caller's to change. */
+export async function orTooMuch<T>(work: Promise<T>): Promise<T | Refusal> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'TELEMETRY_TOO_MUCH') throw error
+    const most = LIMITS.telemetryRowsReadMax
+    return outOfRange(
+      '/from',
+      `more than ${most} points would have to be read: ask for less time, or fewer devices`,
+    )
+  }
+}
+
+export const outOfRange = (path: string, message: string) =>
+  invalid(path, { code: 'OUT_OF_RANGE', message, in: 'query' })

@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
+import { AGGREGATES, FILLS } from '../../../schemas/vocabulary.ts'
+import { fillBuckets } from './fill.ts'
+import { selectMetrics } from './selection.ts'
+import { summarize } from './summary.ts'
+
+const aggregates = ['avg', 'count'] as const
+const bucket = (second: number, avg: number) => ({ time: Millis(second * 1000), avg, count: 3 })
+
+describe('fill', () => {
+  const buckets = [bucket(10, 4), bucket(40, 10)]
+  const starts = [0, 10, 20, 30, 40, 50]
+  const filled = (fill: 'null' | 'previous' | 'linear') =>
+    fillBuckets(buckets, { starts, fill, aggregates }).map(({ avg, count }) => [avg, count])
+
+  test('with null says that there was nothing', () => {
+    expect(filled('null')).toEqual([
+      [null, 0],
+      [4, 3],
+      [null, 0],
+      [null, 0],
+      [10, 3],
+      [null, 0],
+    ])
+  })
+
+  test('with the previous value repeats it, from the first on', () => {
+    expect(filled('previous')).toEqual([
+      [null, 0],
+      [4, 3],
+      [4, 0],
+      [4, 0],
+      [10, 3],
+      [10, 0],
+    ])
+  })
+
+  test('linear lies between its neighbours, and needs both', () => {
+    expect(filled('linear')).toEqual([
+      [null, 0],
+      [4, 3],
+      [6, 0],
+      [8, 0],
+      [10, 3],
+      [null, 0],
+    ])
+  })
+
+  test('gives every start once, leaves buckets with points alone, and stays between their values', () => {
+    const at = fc.uniqueArray(fc.nat(40), { minLength: 1 }).map((list) => list.sort((a, b) => a - b))
+    fc.assert(
+      fc.property(at, fc.double({ noNaN: true }), fc.constantFrom(...FILLS), (seconds, value, fill) => {
+        const held = seconds.map((second, i) => bucket(second, Number.isFinite(value) ? value / (i + 1) : i))
+        const all = fillBuckets(held, { starts: Array.from({ length: 41 }, (_, i) => i), fill, aggregates })
+        expect(all.map(({ time }) => time)).toEqual(Array.from({ length: 41 }, (_, i) => i * 1000))
+        expect(all.filter(({ count }) => count !== 0)).toEqual(held)
+        const values = held.map(({ avg }) => avg)
+        for (const { avg } of all) {
+          if (typeof avg !== 'number') continue
+          expect(avg).toBeGreaterThanOrEqual(Math.min(...values))
+          expect(avg).toBeLessThanOrEqual(Math.max(...values))
+        }
+      }),
+    )
+  })
+})
+
+describe('a summary', () => {
+  test('of one point is that point, without deviation', () => {
+    const { count, stddev, ...rest } = summarize([7], AGGREGATES)
+    expect([count, stddev]).toEqual([1, 0])
+    expect(new Set(Object.values(rest))).toEqual(new Set([7]))
+  })
+
+  test('has quantiles between the points, and the deviation of the points themselves', () => {
+    expect(summarize([4, 1, 3, 2], ['p50', 'first', 'last', 'sum'])).toEqual({
+      p50: 2.5,
+      first: 4,
+      last: 2,
+      sum: 10,
+    })
+    const hundred = Array.from({ length: 101 }, (_, i) => i)
+    expect(summarize(hundred, ['p95', 'p99'])).toEqual({ p95: 95, p99: 99 })
+    expect(summarize([2, 4, 4, 4, 5, 5, 7, 9], ['stddev'])).toEqual({ stddev: 2 })
+  })
+
+  test('has what was asked for in the order asked', () => {
+    expect(Object.keys(summarize([1], ['max', 'count', 'avg']))).toEqual(['max', 'count', 'avg'])
+  })
+})
+
+describe('a selection of metrics', () => {
+  const known = ['battery.percent', 'battery.volt', 'battery', 'a,b', 'x.*', 'x.y']
+
+  test('takes names as they are written, known or not', () => {
+    expect(selectMetrics(['speed', 'battery'], known)).toEqual(['speed', 'battery'])
+    expect(selectMetrics(['speed,battery,speed', 'x'], known)).toEqual(['speed', 'battery', 'x'])
+  })
+
+  test('finds what is below a prefix, the prefix itself not', () => {
+    expect(selectMetrics(['battery.*'], known)).toEqual(['battery.percent', 'battery.volt'])
+    expect(selectMetrics(['nothing.*'], known)).toEqual([])
+    expect(selectMetrics(['*'], known)).toEqual([...known].sort())
+  })
+
+  test('means a metric of that very name first', () => {
+    expect(selectMetrics(['a,b'], known)).toEqual(['a,b'])
+    expect(selectMetrics(['x.*'], known)).toEqual(['x.*'])
+  })
+})

@@ -1,0 +1,66 @@
+// Buckets without points, for charts that want every step.
+import { Millis } from '../../../schemas/ids.ts'
+import type { Aggregate, Fill } from '../../../schemas/vocabulary.ts'
+import type { Bucket, Summary } from './summary.ts'
+
+/** A bucket whose values may be missing. */
+export type FilledBucket = { readonly time: Millis } & { readonly [A in Aggregate]?: number | null }
+
+/**
+ * A bucket for each of these starts (seconds, ascending); `buckets` are at some of them. One that had no points has a
+ * count of 0, and as its other values: nothing; those of the last bucket before it; or what lies on the straight line
+ * between its neighbours. Where there is no neighbour to take from, nothing.
+ */
+export function fillBuckets(
+  buckets: readonly Bucket[],
+  { starts, fill, aggregates }: FillOptions,
+): readonly FilledBucket[] {
+  let next = 0
+  return starts.map((start) => {
+    const time = Millis(start * 1000)
+    const after = buckets[next]
+    if (after?.time === time) {
+      next++
+      return after
+    }
+    const before = buckets[next - 1]
+    return { time, ...emptyBucket({ time, before, after, fill, aggregates }) }
+  })
+}
+
+export interface FillOptions {
+  readonly starts: readonly number[]
+  readonly fill: Fill
+  readonly aggregates: readonly Aggregate[]
+}
+
+interface Gap {
+  readonly time: Millis
+  readonly before: Bucket | undefined
+  readonly after: Bucket | undefined
+  readonly fill: Fill
+  readonly aggregates: readonly Aggregate[]
+}
+
+function emptyBucket({ time, before, after, fill, aggregates }: Gap) {
+  const value = (aggregate: Aggregate): number | null => {
+    if (aggregate === 'count') return 0
+    if (fill === 'null' || before === undefined) return null
+    if (fill === 'previous') return before[aggregate] ?? null
+    return after === undefined ? null : between(before, after, { time, aggregate })
+  }
+  return Object.fromEntries(aggregates.map((aggregate) => [aggregate, value(aggregate)]))
+}
+
+function between(
+  before: Summary & { readonly time: Millis },
+  after: Summary & { readonly time: Millis },
+  { time, aggregate }: { readonly time: Millis; readonly aggregate: Aggregate },
+): number | null {
+  const [low, high] = [before[aggregate], after[aggregate]]
+  if (low === undefined || high === undefined) return null
+  const share = (time - before.time) / (after.time - before.time)
+  // Not `low + share * (high - low)`: that difference may be beyond all numbers.
+  const value = low * (1 - share) + high * share
+  return Math.min(Math.max(value, Math.min(low, high)), Math.max(low, high))
+}
