@@ -1,13 +1,14 @@
 // The public surface of the engine: what the API layer may use. Everything else is inside.
 import { randomUUID } from 'node:crypto'
 import type { Ports } from './ports/engine.ts'
-import { type EngineMeans, type EngineSettings, LocalEngine } from './runtime/engine.ts'
+import { type EngineSettings, LocalEngine } from './runtime/engine.ts'
+import type { EngineMeans } from './runtime/means.ts'
 import { piscinaThread } from './runtime/runner/thread.ts'
 import { realSchedule } from './runtime/schedule.ts'
 
+export type { DeviceView } from './ports/device-view.ts'
 export type {
   DependencyHealth,
-  DeviceView,
   Engine,
   ExportRequest,
   Metric,

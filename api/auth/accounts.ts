@@ -9,20 +9,13 @@ import type { Registration } from '../settings.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'
 import type { Caller } from './caller.ts'
 import { LoginLimiter } from './login-limiter.ts'
-import { createLogins, type LoginsOptions } from './logins.ts'
+import { createLogins, type LoggedIn, type LoginsOptions } from './logins.ts'
 import { normalEmail } from './normal-email.ts'
 import { hashingBusy, type Passwords } from './passwords.ts'
 
 export interface AccountsOptions extends LoginsOptions {
   readonly passwords: Passwords
   readonly registration: Registration
-}
-
-export interface LoggedIn {
-  readonly kind: 'logged_in'
-  readonly userId: UserId
-  readonly accessToken: string
-  readonly refreshToken: string
 }
 
 export interface Accounts extends AccountEdits {

@@ -12,12 +12,18 @@ import { Millis, type UserId } from '../../schemas/ids.ts'
 import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
-import type { LoggedIn } from './accounts.ts'
 import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
 
 const SECRET_BYTES = 32
 const PREFIX = 'rt_'
+
+export interface LoggedIn {
+  readonly kind: 'logged_in'
+  readonly userId: UserId
+  readonly accessToken: string
+  readonly refreshToken: string
+}
 
 export interface LoginsOptions {
   readonly users: Users

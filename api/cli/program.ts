@@ -1,10 +1,8 @@
 // The tree of commands. An area's commands are loaded when they are asked for, so that `fleet --help` is quick.
 import { Command, CommanderError } from 'commander'
+import type { Area } from './area.ts'
 import type { Cli, GlobalOptions } from './cli.ts'
 import { EXIT } from './failure.ts'
-
-/** Adds an area's commands, options and action to the command of its name. */
-export type Area = (command: Command, cli: Cli) => void
 
 interface AreaEntry {
   readonly summary: string

@@ -17,8 +17,8 @@ import {
   refresh,
   register,
 } from '../../schemas/operations/auth.ts'
-import type { LoggedIn } from '../auth/accounts.ts'
 import type { Caller } from '../auth/caller.ts'
+import type { LoggedIn } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer, refused } from '../http/answer.ts'
 import { bearerOf } from '../http/gate.ts'

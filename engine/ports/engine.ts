@@ -8,32 +8,17 @@ import type { CommandPriority } from '../../schemas/vocabulary.ts'
 import type { Broadcast, BroadcastMember, StatusCounts } from '../domain/command/broadcast.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
-import type { DeviceRecord } from '../domain/device/record.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
 import type { AuditEntry, AuditTrail } from './audit.ts'
 import type { Broker } from './broker.ts'
 import type { Clock } from './clock.ts'
+import type { DeviceView } from './device-view.ts'
 import type { Feed } from './feed.ts'
 import type { History } from './history.ts'
 import type { Log } from './log.ts'
 import type { Store } from './store.ts'
 import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry } from './telemetry.ts'
 import type { Users } from './users.ts'
-
-/** A device as users see it: its record and what is only known live. */
-export interface DeviceView {
-  readonly device: DeviceRecord
-  readonly connected: boolean
-  /** When it last connected or disconnected. */
-  readonly connectedSince: Millis | undefined
-  readonly connectionReason: string | undefined
-  readonly sessionId: string | undefined
-  readonly ip: string | undefined
-  /** It has connected many times in a short while. */
-  readonly flapping: boolean
-  readonly lastSeenAt: Millis | undefined
-  readonly lastTelemetryAt: Millis | undefined
-}
 
 /** The latest telemetry: nested as reported, each field at its newest value by event time. */
 export interface Snapshot {

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { WrittenHistory } from '../domain/history/row.ts'
 import type { ShadowChange } from '../domain/shadow/record.ts'
-import type { DeviceView } from './engine.ts'
+import type { DeviceView } from './device-view.ts'
 
 export type FeedEvent =
   | {

@@ -8,12 +8,11 @@ import type { DeviceRequest } from '../domain/device/events.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
 import type { AuditEntry, AuditQuery, AuditRow } from '../ports/audit.ts'
-import type { Admission, ConnectAttempt } from '../ports/broker.ts'
+import type { DeviceView } from '../ports/device-view.ts'
 import type {
   BroadcastRequest,
   BroadcastState,
   DependencyHealth,
-  DeviceView,
   Engine,
   ExportRequest,
   Metric,
@@ -34,6 +33,7 @@ import { LocalFeed } from './feed.ts'
 import { Gateways } from './ingress/gateways.ts'
 import { Ingest } from './ingress/ingest.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
+import type { EngineMeans } from './means.ts'
 import { Metrics } from './metrics.ts'
 import { partitionOf, partitionsOfShards } from './partition.ts'
 import { Questions } from './questions.ts'
@@ -42,10 +42,8 @@ import type { HistoryWriter } from './rows/history-writer.ts'
 import type { Inserter } from './rows/inserter.ts'
 import { Settler } from './rows/settler.ts'
 import type { Runner } from './runner/runner.ts'
-import type { ShardThread } from './runner/thread.ts'
-import type { Schedule } from './schedule.ts'
 import { Sender } from './sender.ts'
-import type { Proposal, ShardSettings } from './shard/protocol.ts'
+import type { Proposal } from './shard/protocol.ts'
 import { packRequest, unkeepable } from './shard/requests.ts'
 import { Workers } from './workers.ts'
 
@@ -53,20 +51,6 @@ export interface EngineSettings {
   readonly shards: number
   readonly heartbeatTimeoutMs: number
   readonly build: { readonly version: string; readonly commit: string }
-}
-
-/** What the engine is given beside its ports. */
-export interface EngineMeans {
-  readonly schedule: Schedule
-  readonly openThread: (settings: ShardSettings) => ShardThread
-  /** Who may connect: the tokens are the API layer's business. */
-  readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
-  /** Unique, also over restarts. */
-  readonly newId: () => string
-  /** For the operator: something is wrong and is being dealt with. */
-  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
-  /** The process should end: only another one can go on. Nothing that was promised is lost. */
-  readonly fatal: (error: unknown) => void
 }
 
 const SETTLE_EVERY_MS = 60_000

@@ -1,7 +1,7 @@
 // `fleet audit`: who did what.
 import { AUDIT_OUTCOMES } from '../../../schemas/audit.ts'
+import type { Area } from '../area.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import type { Area } from '../program.ts'
 import { instant } from '../readings.ts'
 
 interface Options {

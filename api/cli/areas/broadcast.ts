@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as passes } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import type { Column } from '../output.ts'
-import type { Area } from '../program.ts'
 import { toWish, type WishOptions, withWish } from '../wish.ts'
 
 export const broadcast: Area = (command, cli) => {

@@ -1,6 +1,7 @@
 // `fleet completion`.
+
+import type { Area } from '../area.ts'
 import { SCRIPTS, SHELLS, type Shell } from '../completion.ts'
-import type { Area } from '../program.ts'
 
 export const completion: Area = (command, cli) => {
   command

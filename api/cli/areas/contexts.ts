@@ -1,7 +1,8 @@
 // `fleet contexts`: the services one has logged in to. Tokens are never shown.
+
+import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
-import type { Area } from '../program.ts'
 
 export const contexts: Area = (command, cli) => {
   command

@@ -1,8 +1,8 @@
 // `fleet doctor`: looks at what usually goes wrong, and says what to do about it.
 
+import type { Area } from '../area.ts'
 import { examine } from '../examination.ts'
 import { EXIT, Failure } from '../failure.ts'
-import type { Area } from '../program.ts'
 
 export const doctor: Area = (command, cli) => {
   command

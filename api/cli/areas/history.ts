@@ -2,10 +2,10 @@
 import { EVENT_KINDS } from '../../../schemas/history.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
+import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import type { Area } from '../program.ts'
 import { instant } from '../readings.ts'
 import { watch } from '../watch.ts'
 

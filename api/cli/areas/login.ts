@@ -1,9 +1,9 @@
 // `fleet login` and `fleet logout`.
 import type { Session } from '../../../schemas/client.ts'
+import type { Area } from '../area.ts'
 import { type Cli, CONTEXT_DEFAULT } from '../cli.ts'
 import type { Context } from '../contexts-file.ts'
 import { EXIT, Failure } from '../failure.ts'
-import type { Area } from '../program.ts'
 import { ask, askSecret, readSecret } from '../prompt.ts'
 
 interface LoginOptions {

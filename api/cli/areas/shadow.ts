@@ -1,10 +1,10 @@
 // `fleet shadow`.
 import type { Command } from 'commander'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import type { Area } from '../program.ts'
 import { instant, jsonObject, wholeNumber } from '../readings.ts'
 
 export const shadow: Area = (command, cli) => {

@@ -1,7 +1,7 @@
 // `fleet simulate`: devices that are not there, against a service that is.
 import { once } from 'node:events'
+import type { Area } from '../area.ts'
 import { EXIT, Failure } from '../failure.ts'
-import type { Area } from '../program.ts'
 import { wholeNumber } from '../readings.ts'
 
 const COUNT_DEFAULT = 10

@@ -1,7 +1,7 @@
 // `fleet start`: the service, in this process.
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError } from 'commander'
-import type { Area } from '../program.ts'
+import type { Area } from '../area.ts'
 import { ROOT } from '../root.ts'
 
 export const start: Area = (command) => {

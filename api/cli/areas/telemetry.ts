@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
+import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import type { Area } from '../program.ts'
 import { collect, instant, wholeNumber } from '../readings.ts'
 import { type WatchFrame, watch } from '../watch.ts'
 

@@ -2,10 +2,10 @@
 import type { Command } from 'commander'
 import type { UserBody } from '../../../schemas/users.ts'
 import { ROLES, type Role } from '../../../schemas/vocabulary.ts'
+import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import type { Area } from '../program.ts'
 import { askSecret, confirm, readSecret } from '../prompt.ts'
 
 const COLUMNS: readonly Column<UserBody>[] = [

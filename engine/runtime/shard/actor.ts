@@ -5,7 +5,8 @@ import { type DeviceId, Micros, Millis, toMillis } from '../../../schemas/ids.ts
 import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
 import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
-import type { DeviceView, Snapshot } from '../../ports/engine.ts'
+import type { DeviceView } from '../../ports/device-view.ts'
+import type { Snapshot } from '../../ports/engine.ts'
 
 export interface Actor {
   device: Device

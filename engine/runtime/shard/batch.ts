@@ -1,9 +1,8 @@
-// What the steps of a batch are given, and where in the log they are.
+// What the steps of a batch are given.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { HistoryColumns } from '../../domain/history/columns.ts'
 import type { Columns } from '../../domain/telemetry/columns.ts'
 import type { Wants } from '../../ports/feed.ts'
-import type { Entry } from '../../ports/log.ts'
 import type { Actor, Actors } from './actor.ts'
 import type { Decisions } from './decisions.ts'
 import type { MutableCounts, Open } from './proposal.ts'
@@ -22,13 +21,4 @@ export interface Batch {
   readonly decisions: Decisions
   /** Looks at the actor's deadline anew after its vitals changed. */
   readonly reschedule: (actor: Actor) => void
-}
-
-/** Where in the log a frame lies, and whether its records are still to be made (S1). */
-export interface Place {
-  readonly entry: Entry
-  readonly index: number
-  readonly isNew: boolean
-  /** This life has not seen it: its vitals are still to be made. */
-  readonly isFirst: boolean
 }

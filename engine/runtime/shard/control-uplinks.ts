@@ -8,7 +8,8 @@ import type { SendKind } from '../../domain/command/lanes.ts'
 import { rejectedMessage } from '../../domain/shadow/messages.ts'
 import { readReport } from '../../domain/shadow/report-message.ts'
 import type { Actor } from './actor.ts'
-import type { Batch, Place } from './batch.ts'
+import type { Batch } from './batch.ts'
+import type { Place } from './place.ts'
 
 /** What a `delivered` frame's payload holds. */
 export interface DeliveredPayload {

@@ -12,14 +12,14 @@ import { type HistoryRow, type WrittenRow, writtenRow } from '../../domain/histo
 import type { Mark as ColumnsMark } from '../../domain/telemetry/columns.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
-import type { DeviceView } from '../../ports/engine.ts'
+import type { DeviceView } from '../../ports/device-view.ts'
 import type { FeedEvent, TimelineEvent, Want } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { DeadLetter, LateHour, Save, SavedCommand, SavedShadow } from '../../ports/store.ts'
 import { isWanted, NO_WANTS } from '../feed.ts'
-import type { Place } from './batch.ts'
 import { commandRow, shadowRow, statusRow } from './history-rows.ts'
 import { changesOf } from './kept.ts'
+import type { Place } from './place.ts'
 import type { Mark, Outbound, Proposal, Reply, ShardCounts } from './protocol.ts'
 
 export type MutableCounts = { -readonly [Name in keyof ShardCounts]: number }

@@ -5,7 +5,8 @@ import type { Frame } from '../../domain/bundle.ts'
 import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
 import { type Actor, toView } from './actor.ts'
-import type { Batch, Place } from './batch.ts'
+import type { Batch } from './batch.ts'
+import type { Place } from './place.ts'
 
 /** What the payload of an `opened`, `listening` or `closed` frame holds. */
 export interface SessionPayload {

@@ -3,7 +3,8 @@ import { Micros, toMillis } from '../../../schemas/ids.ts'
 import { FRAME, type Frame } from '../../domain/bundle.ts'
 import { refuseGateway } from '../../domain/device/sub-device.ts'
 import type { Actor } from './actor.ts'
-import type { Batch, Place } from './batch.ts'
+import type { Batch } from './batch.ts'
+import type { Place } from './place.ts'
 import { viaOf } from './proposal.ts'
 
 /** False for what has no effect on the device. A message is then a dead letter of the gateway. */

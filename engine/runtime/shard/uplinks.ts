@@ -14,11 +14,10 @@ import { type Reported, report } from '../../domain/telemetry/report.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { isWanted } from '../feed.ts'
 import type { Actor } from './actor.ts'
-import type { Batch, Place } from './batch.ts'
+import type { Batch } from './batch.ts'
 import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from './control-uplinks.ts'
+import { type Place, placeOf } from './place.ts'
 
-/** Entries of one bundle number their messages below this. */
-const MESSAGES_PER_ENTRY_MAX = 65_536
 const RECOVERY_MS = 10_000
 const HOUR_SEC = 3_600
 const TELEMETRY: Uplink = { kind: 'telemetry', name: undefined }
@@ -173,11 +172,6 @@ function applyLog(actor: Actor, frame: Frame, place: Place, batch: Batch): void 
     batch.history.add(row, receivedAt)
     if (isTold) batch.open.feed.push({ kind: 'log', event: 'device.log', deviceId, at: toMillis(at), row })
   }
-}
-
-/** A message's place in the log as one number, the same in every replay. */
-export function placeOf({ entry, index }: Place): number {
-  return entry.seq * MESSAGES_PER_ENTRY_MAX + index
 }
 
 function applyStatus(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
