@@ -9,6 +9,7 @@ const UNIT = [
   `engine/{domain,ports,sim,edge}/**/${TESTS}`,
   'engine/adapters/**/memory.test.ts',
   `bench/{simulator,micro,measure}/**/${TESTS}`,
+  `deploy/!(dev)/**/${TESTS}`,
 ]
 const NEVER = ['**/node_modules/**', 'dist/**', 'data/**']
 

@@ -19,6 +19,9 @@ export type Uplink =
   | { readonly kind: 'cloud_only' }
   | { readonly kind: 'other' }
 
+/** What the cloud says to a device; the device itself may publish there, and is not believed. */
+export const CLOUD_ONLY_SUFFIXES = ['command', 'shadow/desired', 'ota'] as const
+
 const FIXED: Readonly<Record<string, Uplink>> = {
   telemetry: { kind: 'telemetry', name: undefined },
   status: { kind: 'status' },
@@ -27,9 +30,7 @@ const FIXED: Readonly<Record<string, Uplink>> = {
   'command/ack': { kind: 'ack' },
   'ota/status': { kind: 'ota_status' },
   log: { kind: 'log' },
-  command: { kind: 'cloud_only' },
-  'shadow/desired': { kind: 'cloud_only' },
-  ota: { kind: 'cloud_only' },
+  ...Object.fromEntries(CLOUD_ONLY_SUFFIXES.map((suffix) => [suffix, { kind: 'cloud_only' } as const])),
 }
 
 export function parseSuffix(suffix: string): Uplink {

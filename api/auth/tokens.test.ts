@@ -47,6 +47,12 @@ describe('a device token', () => {
   const issue = { deviceId: deviceId('r'), validFrom: Millis(0), ttlHours: 24 }
   const allow = (action: string) => ({ permission: 'allow', action, topic: 'fleet/r/#' })
   const deny = { permission: 'deny', action: 'all', topic: '#' }
+  const cloudOnly = ['command', 'shadow/desired', 'ota', 'sub/+/command', 'sub/+/shadow/desired', 'sub/+/ota']
+  const denyForged = {
+    permission: 'deny',
+    action: 'publish',
+    topics: cloudOnly.map((suffix) => `fleet/r/${suffix}`),
+  }
 
   test('has the claims of the specification', async () => {
     const { tokens } = await openWithAdmin()
@@ -55,7 +61,7 @@ describe('a device token', () => {
       sub: 'r',
       scope: 'device',
       topics: { publish: ['fleet/r/#'], subscribe: ['fleet/r/#'] },
-      acl: [allow('publish'), allow('subscribe'), deny],
+      acl: [denyForged, allow('publish'), allow('subscribe'), deny],
       aud: 'fleet-mqtt',
       iat: SECOND,
       exp: SECOND + 86_400,
@@ -64,7 +70,7 @@ describe('a device token', () => {
   })
 
   test.each([
-    [['publish'], [allow('publish'), deny]],
+    [['publish'], [denyForged, allow('publish'), deny]],
     [['subscribe'], [allow('subscribe'), deny]],
   ] as const)('of scope %j says so in `topics` and, for EMQX, in `acl`', async (scopes, acl) => {
     const { tokens } = await openWithAdmin()

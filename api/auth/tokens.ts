@@ -17,7 +17,7 @@ import {
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
-import { TOPIC_ROOT } from '../../schemas/topics.ts'
+import { CLOUD_ONLY_SUFFIXES, TOPIC_ROOT, topicOf } from '../../schemas/topics.ts'
 import { TOKEN_SCOPES, type TokenScope } from '../../schemas/vocabulary.ts'
 import { createIds, timeOfId } from '../ids.ts'
 import type { KeyRing, TokenKey } from './key-ring.ts'
@@ -128,7 +128,7 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
     issueDevice({ deviceId, validFrom, ttlHours, scopes = TOKEN_SCOPES }) {
       const filters = (scope: TokenScope) => (scopes.includes(scope) ? [ownFilter(deviceId)] : [])
       const topics = { publish: filters('publish'), subscribe: filters('subscribe') }
-      const claims = { sub: deviceId, scope: 'device', topics, acl: aclOf(topics) }
+      const claims = { sub: deviceId, scope: 'device', topics, acl: aclOf(deviceId, topics) }
       const issuedAt = Millis(Math.max(clock.now(), validFrom))
       return issue(DEVICE, claims, { issuedAt, seconds: ttlHours * 3600 })
     },
@@ -148,11 +148,20 @@ interface Topics {
   readonly subscribe: readonly string[]
 }
 
-/** The same rights for EMQX. It goes on to its own rules after a list without a match: the last entry stops it. */
-function aclOf({ publish, subscribe }: Topics) {
+/**
+ * The same rights for EMQX, less what only the cloud may say: it would be retained there, and no one to put it right.
+ * EMQX goes on to its own rules after a list without a match: the last entry stops it.
+ */
+function aclOf(deviceId: DeviceId, { publish, subscribe }: Topics) {
   const allowed = (action: string) => (topic: string) => ({ permission: 'allow', action, topic })
+  const cloudOnly = ['', 'sub/+/'].flatMap((place) =>
+    CLOUD_ONLY_SUFFIXES.map((suffix) => topicOf(deviceId, `${place}${suffix}`)),
+  )
   return [
-    ...publish.map(allowed('publish')),
+    ...publish.flatMap((topic) => [
+      { permission: 'deny', action: 'publish', topics: cloudOnly },
+      allowed('publish')(topic),
+    ]),
     ...subscribe.map(allowed('subscribe')),
     { permission: 'deny', action: 'all', topic: '#' },
   ]
