@@ -45,6 +45,12 @@ async function fill(dataDir: string): Promise<void> {
     params: { start: START },
     timeoutMs: 60_000,
   })
+  // With what is there, a few more than one question may touch.
+  await http.run({
+    sql: `INSERT INTO points SELECT device_id, 'more', ts + toIntervalMicrosecond(n), value, version, received
+      FROM points ARRAY JOIN [0, 1] AS n WHERE metric = 'load'`,
+    timeoutMs: 60_000,
+  })
   http.close()
   await chdb.close()
 }
@@ -297,6 +303,8 @@ describe('ten million points', () => {
     expect(day.body['data']).toEqual([{ time: at(0), p99, count: 864_000 }])
     const many = await admin.get(`/telemetry/many/history?${WHOLE}&interval=10s`)
     expect([many.status, many.text]).toEqual([422, expect.stringContaining('use interval=5m')])
+    const points = await admin.get(`/telemetry/many/history?${WHOLE}&metric=more&interval=1d&agg=p50`)
+    expect([points.status, points.text]).toEqual([422, expect.stringContaining('ask for less time')])
   })
 })
 

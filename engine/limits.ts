@@ -131,8 +131,8 @@ export const LIMITS = {
   /** A file whose reader takes nothing for so long is cut. */
   telemetryStallMaxSec: 60,
   telemetryStreamMaxSec: 3_600,
-  /** Points that one question may touch. */
-  telemetryRowsReadMax: 50_000_000,
+  /** Points that one question may touch: three quantiles of that many fit into a query's memory. */
+  telemetryRowsReadMax: 20_000_000,
   /** Of a request to ClickHouse, its parameters included; ClickHouse's own bound. */
   telemetryUrlBytesMax: 1 * MIB,
   telemetryQueryMemoryBytesMax: 1024 * MIB,

@@ -83,8 +83,6 @@ const INSERT_SQL: Readonly<Record<Block['kind'], string>> = {
 const REFUSED_CODES: ReadonlySet<number> = new Set([
   6, 8, 9, 10, 12, 20, 26, 27, 32, 33, 36, 44, 50, 53, 62, 69, 70, 117, 128, 131, 190, 349, 396,
 ])
-/** A question for more rows than may be read, or than fit into memory. */
-const TOO_MUCH_CODES: ReadonlySet<number> = new Set([158])
 const DAY_SEC = 86_400
 
 export class ClickHouseTelemetry implements Telemetry {
@@ -137,7 +135,7 @@ export class ClickHouseTelemetry implements Telemetry {
 
   async export(what: Export): Promise<Readable> {
     const { head, statement } = toExport(what, this.horizon())
-    const file = await this.#guard(() => this.#http.stream(statement))
+    const file = await this.#guard(() => this.#http.stream(statement).catch(refuseTooMuch))
     if (head !== '') file.unshift(Buffer.from(head))
     return file
   }
@@ -218,7 +216,7 @@ export class ClickHouseTelemetry implements Telemetry {
   #query(statement: Statement): Promise<Buffer> {
     const timeoutMs = this.#options.queryTimeoutMs ?? statement.timeoutMs
     const settings = { ...statement.settings, max_execution_time: Math.ceil(timeoutMs / 1000) }
-    return this.#run({ ...statement, settings, timeoutMs })
+    return this.#guard(() => this.#http.run({ ...statement, settings, timeoutMs }).catch(refuseTooMuch))
   }
 
   #run(statement: Statement): Promise<Buffer> {
@@ -241,10 +239,18 @@ export class ClickHouseTelemetry implements Telemetry {
 /** ClickHouse has as much to do as it takes: it is well. */
 const isBusy = (cause: unknown) => cause instanceof ClickHouseError && cause.code === 202
 
+/** A question for more rows than may be read, or than fit into the memory of one: ClickHouse is well. */
+function refuseTooMuch(cause: unknown): never {
+  const isTooMuch =
+    cause instanceof ClickHouseError &&
+    (cause.code === 158 || (cause.code === 241 && cause.message.includes('Query memory limit')))
+  if (!isTooMuch) throw cause
+  throw new Fault('TELEMETRY_TOO_MUCH', { retryable: false, message: cause.message, cause })
+}
+
 function toFault(cause: unknown): Fault {
+  if (cause instanceof Fault) return cause
   const message = cause instanceof Error ? cause.message : String(cause)
-  if (cause instanceof ClickHouseError && TOO_MUCH_CODES.has(cause.code))
-    return new Fault('TELEMETRY_TOO_MUCH', { retryable: false, message, cause })
   const isRefused = cause instanceof ClickHouseError && REFUSED_CODES.has(cause.code)
   return isRefused
     ? new Fault('TELEMETRY_REFUSED', { retryable: false, message, cause })
