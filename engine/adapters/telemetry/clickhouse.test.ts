@@ -43,7 +43,7 @@ historyContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
 
 auditContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
 
-seriesContract({ name: 'ClickHouse, served by chdb', open, runs: 40, parquet: true })
+seriesContract({ name: 'ClickHouse, served by chdb', open, runs: 20, parquet: true })
 
 async function query(sql: string): Promise<string> {
   const http = new ClickHouseHttp(() => chdb.endpoint())
