@@ -114,12 +114,12 @@ export function idFor(key: Pick<RepeatKey, 'id'> | undefined, prefix: string, id
   return `${prefix}${createHash('sha256').update(`${prefix} ${key.id}`).digest('hex').slice(0, ID_CHARS)}`
 }
 
-/** How long the caller waits for the answer makes no other request. */
 /** Of one of many things that one request asks for: the same in the same request only. */
 export function partOf({ id }: Pick<RepeatKey, 'id'>, part: unknown): Pick<RepeatKey, 'id'> {
   return { id: hashOf(`${id} ${JSON.stringify(sorted(part))}`) }
 }
 
+/** How long the caller waits for the answer makes no other request. */
 function fingerprintOf({ method, url, query, body }: RepeatableRequest): string {
   const { wait: _, ...asked } = Object(query)
   return hashOf(JSON.stringify([method, pathOf(url), sorted(asked), sorted(body)]))
