@@ -13,7 +13,7 @@ export const ApiKeyParams = Type.Object({
 export const NewApiKeyBody = Type.Object(
   {
     name: PersonName,
-    role: choice(ROLES),
+    role: choice(ROLES, { examples: ['operator'] }),
     groups: Type.Optional(Groups),
     expires_at: Type.Optional(orNull(Instant)),
   },
@@ -22,11 +22,11 @@ export const NewApiKeyBody = Type.Object(
 
 const API_KEY_FIELDS = {
   id: Type.String({ examples: ['key_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-  name: Type.String(),
-  role: choice(ROLES),
+  name: Type.String({ examples: ['Warehouse system'] }),
+  role: choice(ROLES, { examples: ['operator'] }),
   groups: Groups,
   created_at: Instant,
-  created_by: Type.String(),
+  created_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   expires_at: orNull(Instant),
   last_used_at: orNull(Instant),
 }

@@ -2,14 +2,13 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { CURSOR_QUERY, NextCursor } from './history.ts'
-import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import type { JsonObject } from './json.ts'
+import { choice, Instant, orNull } from './json-schema.ts'
 
 /** `anonymous`: who it was is not known, or only claimed. */
 export const ACTOR_TYPES = ['user', 'api_key', 'device', 'anonymous'] as const
 /** `failed`: neither done nor refused; the service could not. */
 export const AUDIT_OUTCOMES = ['success', 'refused', 'failed'] as const
-
-const Text = orNull(Type.String())
 
 export const AuditEntry = Type.Object(
   {
@@ -18,8 +17,11 @@ export const AuditEntry = Type.Object(
     actor: Type.Object(
       {
         type: choice(ACTOR_TYPES),
-        id: Text,
-        name: orNull(Type.String({ description: 'The e-mail of a user, the name of an API key' })),
+        id: orNull(Type.String(), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+        name: orNull(Type.String(), {
+          description: 'The e-mail of a user, the name of an API key',
+          examples: ['ada@example.com'],
+        }),
       },
       { title: 'AuditActor' },
     ),
@@ -28,19 +30,23 @@ export const AuditEntry = Type.Object(
         'The operationId of a REST call; `mqtt.connect`, `mqtt.access`, `mqtt.message` of a device',
       examples: ['registerDevice'],
     }),
-    target: orNull(
-      Type.String({ description: 'What it was done to, as a path', examples: ['devices/robot-7'] }),
-    ),
-    device_id: Text,
+    target: orNull(Type.String(), {
+      description: 'What it was done to, as a path',
+      examples: ['devices/robot-7'],
+    }),
+    device_id: orNull(Type.String(), { examples: ['robot-7'] }),
     outcome: choice(AUDIT_OUTCOMES),
-    code: orNull(Type.String({ description: 'Why it was refused', examples: ['FORBIDDEN'] })),
-    request_id: Text,
-    ip: Text,
+    code: orNull(Type.String({ description: 'Why it was refused' })),
+    request_id: orNull(Type.String(), { examples: ['req_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    ip: orNull(Type.String(), { examples: ['10.0.4.2'] }),
     count: Type.Integer({
       minimum: 1,
       description: 'How often, where refusals of one kind within a minute are one entry',
     }),
-    detail: FreeObject,
+    detail: Type.Unsafe<JsonObject>({
+      type: 'object',
+      examples: [{ fields: ['device_id', 'name', 'type'] }],
+    }),
   },
   { title: 'AuditEntry', description: 'Field names of what was sent, never its values.' },
 )

@@ -53,7 +53,11 @@ export const LoginBody = Type.Object(
   { title: 'LoginBody' },
 )
 
-const RefreshToken = Type.String({ minLength: 1, maxLength: BODY_LIMITS.refreshTokenCharsMax })
+const RefreshToken = Type.String({
+  minLength: 1,
+  maxLength: BODY_LIMITS.refreshTokenCharsMax,
+  examples: ['rt_…'],
+})
 export const RefreshBody = Type.Object({ refresh_token: RefreshToken }, { title: 'RefreshBody' })
 export const LogoutBody = Type.Object(
   { refresh_token: Type.Optional(RefreshToken) },
@@ -63,9 +67,9 @@ export const LogoutBody = Type.Object(
 export const RegisteredUser = Type.Object(
   {
     id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    email: Type.String(),
-    name: Type.String(),
-    role: choice(ROLES),
+    email: Type.String({ examples: ['ada@example.com'] }),
+    name: Type.String({ examples: ['Ada'] }),
+    role: choice(ROLES, { examples: ['viewer'] }),
     created_at: Instant,
   },
   { title: 'RegisteredUser' },
@@ -74,13 +78,16 @@ export type RegisteredUser = Static<typeof RegisteredUser>
 
 export const Me = Type.Object(
   {
-    id: Type.String(),
-    email: orNull(Type.String({ description: 'Null for an API key' })),
-    name: Type.String(),
-    role: choice(ROLES),
-    groups: Type.Array(Type.String(), { description: 'Group subtrees; empty is everything' }),
+    id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    email: orNull(Type.String(), { description: 'Null for an API key', examples: ['ada@example.com'] }),
+    name: Type.String({ examples: ['Ada'] }),
+    role: choice(ROLES, { examples: ['operator'] }),
+    groups: Type.Array(Type.String(), {
+      description: 'Group subtrees; empty is everything',
+      examples: [['warehouse/a']],
+    }),
     created_at: Instant,
-    last_login_at: orNull(Instant),
+    last_login_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
   },
   { title: 'Me' },
 )
@@ -88,10 +95,10 @@ export type Me = Static<typeof Me>
 
 export const Login = Type.Object(
   {
-    access_token: Type.String(),
-    refresh_token: Type.String(),
+    access_token: Type.String({ examples: ['eyJhbGciOiJIUzI1NiJ9…'] }),
+    refresh_token: Type.String({ examples: ['rt_…'] }),
     token_type: choice(['bearer']),
-    expires_in: Type.Integer({ minimum: 1, description: 'Seconds' }),
+    expires_in: Type.Integer({ minimum: 1, description: 'Seconds', examples: [3600] }),
   },
   { title: 'Login' },
 )
@@ -120,14 +127,18 @@ export const DeviceTokenBody = Type.Object(
 )
 
 export const DeviceToken = Type.Object(
-  { device_id: Type.String(), mqtt_token: Type.String(), expires_at: Instant },
+  {
+    device_id: Type.String({ examples: ['robot-7'] }),
+    mqtt_token: Type.String({ description: 'The MQTT password', examples: ['eyJhbGciOiJIUzI1NiJ9…'] }),
+    expires_at: Instant,
+  },
   { title: 'DeviceToken' },
 )
 
 export const SocketTicket = Type.Object(
   {
-    ticket: Type.String({ description: 'For `/ws?ticket=`: good for one socket' }),
-    expires_in: Type.Integer({ minimum: 1, description: 'Seconds' }),
+    ticket: Type.String({ description: 'For `/ws?ticket=`: good for one socket', examples: ['q8b…'] }),
+    expires_in: Type.Integer({ minimum: 1, description: 'Seconds', examples: [30] }),
   },
   { title: 'SocketTicket' },
 )
@@ -137,7 +148,12 @@ export const JsonWebKeys = Type.Object(
     keys: Type.Array(
       Type.Object(
         { kty: Type.String(), use: choice(['sig']), alg: choice(['RS256', 'EdDSA']), kid: Type.String() },
-        { title: 'JsonWebKey', description: 'RFC 7517; with the members of its kind' },
+        {
+          title: 'JsonWebKey',
+          description: 'RFC 7517; with the members of its kind',
+          additionalProperties: true,
+          examples: [{ kty: 'OKP', use: 'sig', alg: 'EdDSA', kid: 'k-2f1c', crv: 'Ed25519', x: 'VCpo…' }],
+        },
       ),
     ),
   },

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { choice, orNull } from './json-schema.ts'
+import { FieldError } from './problem.ts'
 
 export const BULK_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
 
@@ -28,7 +29,10 @@ export const BulkQuery = Type.Object(
 export const BulkBody = Type.Unsafe<AsyncIterable<Uint8Array>>({
   type: 'string',
   description: `One device per line, or a header of columns (${DEVICE_COLUMNS.join(', ')}, metadata.<name>) and a row per device; tags with ; between them. At most ${BODY_LIMITS.bulkRowsMax} devices.`,
-  examples: ['{"device_id":"robot-7","name":"Picker 7","type":"mqtt_device"}\n'],
+  examples: [
+    '{"device_id":"robot-7","name":"Picker 7","type":"mqtt_device"}\n',
+    'device_id,name,type,tags,metadata.floor\nrobot-7,Picker 7,mqtt_device,picker;floor-2,2\n',
+  ],
 })
 
 const Count = Type.Integer({ minimum: 0 })
@@ -36,16 +40,14 @@ const Count = Type.Integer({ minimum: 0 })
 const BulkRow = Type.Object(
   {
     row: Type.Integer({ minimum: 1, description: 'Counted from 1; a header and empty lines do not count' }),
-    device_id: orNull(Type.String()),
+    device_id: orNull(Type.String(), { examples: ['robot-7'] }),
     status: choice(['created', 'valid', 'failed']),
     error: Type.Optional(
       Type.Object(
         {
           code: Type.String(),
           message: Type.String(),
-          errors: Type.Optional(
-            Type.Array(Type.Object({ path: Type.String(), code: Type.String(), message: Type.String() })),
-          ),
+          errors: Type.Optional(Type.Array(FieldError)),
         },
         { title: 'BulkRowError' },
       ),
@@ -54,15 +56,18 @@ const BulkRow = Type.Object(
       Type.String({ description: 'The MQTT password of the device; shown only here' }),
     ),
   },
-  { title: 'BulkRow' },
+  {
+    title: 'BulkRow',
+    examples: [{ row: 1, device_id: 'robot-7', status: 'created', access_token: 'eyJhbGciOiJIUzI1NiJ9…' }],
+  },
 )
 export type BulkRow = Static<typeof BulkRow>
 
 export const BulkResult = Type.Object(
   {
     dry_run: Type.Boolean(),
-    total: Count,
-    created: Count,
+    total: Type.Integer({ minimum: 0, examples: [1] }),
+    created: Type.Integer({ minimum: 0, examples: [1] }),
     valid: Count,
     failed: Count,
     results: Type.Array(BulkRow),

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { COMMAND_PRIORITIES, COMMAND_STATUSES } from './vocabulary.ts'
@@ -23,10 +23,11 @@ const WISH_FIELDS = {
     pattern: LINE_PATTERN,
     examples: ['move_to'],
   }),
-  data: Type.Optional(orNull(FreeObject)),
+  data: Type.Optional(orNull(FreeObject, { examples: [{ x: 4.5, y: 2 }] })),
   timeout_sec: Type.Optional(
     Type.Integer({
       minimum: 1,
+      examples: [60],
       maximum: BODY_LIMITS.commandTimeoutSecMax,
       description: `${BODY_LIMITS.commandTimeoutSecDefault} if left out, ${BODY_LIMITS.commandTimeoutSecCritical} for critical commands`,
     }),
@@ -67,6 +68,8 @@ export const CommandListQuery = Type.Object(
   { additionalProperties: false },
 )
 
+const CommandData = Type.Unsafe<JsonObject>({ type: 'object', examples: [{ x: 4.5, y: 2 }] })
+const By = Type.String({ description: 'A user or an API key', examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] })
 const Result = Type.Unsafe<Json>({ description: 'What the device says came of it' })
 const ErrorBody = orNull(Type.Object({ code: Type.String(), message: Type.String() }))
 const Conflict = Type.Object(
@@ -82,18 +85,18 @@ const Conflict = Type.Object(
 
 export const CommandBody = Type.Object(
   {
-    command_id: Type.String(),
-    device_id: Type.String(),
-    command: Type.String(),
-    data: FreeObject,
-    status: choice(COMMAND_STATUSES),
+    command_id: Type.String({ examples: ['cmd_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    device_id: Type.String({ examples: ['robot-7'] }),
+    command: Type.String({ examples: ['move_to'] }),
+    data: CommandData,
+    status: choice(COMMAND_STATUSES, { examples: ['delivered'] }),
     held_reason: orNull(choice(['maintenance'])),
-    priority: choice(COMMAND_PRIORITIES),
-    timeout_sec: Type.Integer({ minimum: 1 }),
+    priority: choice(COMMAND_PRIORITIES, { examples: ['normal'] }),
+    timeout_sec: Type.Integer({ minimum: 1, examples: [60] }),
     created_at: Instant,
-    created_by: Type.String(),
-    expires_at: Instant,
-    delivered_at: orNull(Instant),
+    created_by: By,
+    expires_at: Type.String({ format: 'date-time', examples: ['2026-03-01T08:31:00.000Z'] }),
+    delivered_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.120Z'] }),
     acked_at: orNull(Instant),
     completed_at: orNull(Instant),
     executed_at: orNull(Instant),
@@ -105,9 +108,9 @@ export const CommandBody = Type.Object(
       Type.Integer({ minimum: 0, description: 'Set when the result was too large to be kept' }),
     ),
     error: ErrorBody,
-    attempts: Type.Integer({ minimum: 0 }),
+    attempts: Type.Integer({ minimum: 0, examples: [1] }),
     late: Type.Boolean({ description: 'It ended after it had expired' }),
-    conflicts: Type.Array(Conflict),
+    conflicts: Type.Array(Conflict, { examples: [[]] }),
     broadcast_id: orNull(Type.String()),
   },
   { title: 'Command' },
@@ -127,20 +130,25 @@ const BROADCAST_STATUSES = [
 ] as const
 const SKIP_REASONS = ['decommissioned', 'queue_full', 'unknown_command', 'invalid_parameters'] as const
 const BROADCAST_FIELDS = {
-  broadcast_id: Type.String(),
-  group: Type.String(),
-  command: Type.String(),
-  data: FreeObject,
-  priority: choice(COMMAND_PRIORITIES),
-  timeout_sec: orNull(Type.Integer()),
+  broadcast_id: Type.String({ examples: ['bc_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  group: Type.String({ examples: ['warehouse/a'] }),
+  command: Type.String({ examples: ['move_to'] }),
+  data: CommandData,
+  priority: choice(COMMAND_PRIORITIES, { examples: ['normal'] }),
+  timeout_sec: orNull(Type.Integer(), { examples: [60] }),
   status: choice(BROADCAST_STATUSES),
-  total: Type.Integer({ minimum: 0, description: 'Devices of the group and the groups below it' }),
-  accepted: Type.Integer({ minimum: 0 }),
+  total: Type.Integer({
+    minimum: 0,
+    description: 'Devices of the group and the groups below it',
+    examples: [2],
+  }),
+  accepted: Type.Integer({ minimum: 0, examples: [1] }),
   skipped: Type.Array(Type.Object({ device_id: Type.String(), reason: choice(SKIP_REASONS) }), {
     description: 'The first ones; total - accepted were skipped',
+    examples: [[{ device_id: 'robot-3', reason: 'decommissioned' }]],
   }),
   created_at: Instant,
-  created_by: Type.String(),
+  created_by: By,
 }
 export const BroadcastBody = Type.Object(BROADCAST_FIELDS, { title: 'Broadcast' })
 export const BroadcastStateBody = Type.Object(

@@ -9,14 +9,14 @@ export const DeadLetterQuery = Type.Object(
 )
 const DeadLetterBody = Type.Object(
   {
-    id: Type.String(),
-    device_id: Type.String(),
-    topic: Type.String(),
-    reason: Type.String(),
-    detail: Type.String(),
-    payload: Type.String({ description: 'The first bytes of the message' }),
+    id: Type.String({ examples: ['12-4711-0'] }),
+    device_id: Type.String({ examples: ['robot-7'] }),
+    topic: Type.String({ examples: ['fleet/robot-7/status'] }),
+    reason: Type.String({ examples: ['MALFORMED_STATUS'] }),
+    detail: Type.String({ examples: ['the payload is not JSON'] }),
+    payload: Type.String({ description: 'The first bytes of the message', examples: ['{"status":'] }),
     payload_encoding: choice(['utf8', 'base64']),
-    payload_bytes: Type.Integer({ minimum: 0, description: 'Length of the whole message' }),
+    payload_bytes: Type.Integer({ minimum: 0, examples: [10], description: 'Length of the whole message' }),
     received_at: Instant,
   },
   { title: 'DeadLetter' },

@@ -5,6 +5,22 @@ import { choice, orNull } from './json-schema.ts'
 const text = orNull(Type.String())
 const number = orNull(Type.Number())
 
+const EXAMPLE = {
+  name: 'greenhouse',
+  display_name: 'Greenhouse controller',
+  icon: null,
+  built_in: false,
+  telemetry: [{ field: 'temperature', unit: '°C', range: [-10, 50], alert_above: 35, alert_below: 5 }],
+  commands: [
+    {
+      name: 'open_vent',
+      description: 'Opens the roof vent',
+      parameters: [{ name: 'percent', type: 'integer', required: true, description: null, min: 0, max: 100 }],
+    },
+  ],
+  status_fields: [{ field: 'battery.percent', warn_below: 30, critical_below: 10 }],
+}
+
 const ParameterBody = Type.Object(
   {
     name: Type.String(),
@@ -46,6 +62,6 @@ const DeviceTypeBody = Type.Object(
       Type.Object({ field: Type.String(), warn_below: number, critical_below: number }),
     ),
   },
-  { title: 'DeviceType' },
+  { title: 'DeviceType', examples: [EXAMPLE] },
 )
 export const DeviceTypeList = Type.Object({ data: Type.Array(DeviceTypeBody) }, { title: 'DeviceTypeList' })

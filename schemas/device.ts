@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
+import type { JsonObject } from './json.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { DEVICE_STATUSES } from './vocabulary.ts'
@@ -21,6 +22,7 @@ export const Group = Type.String({
 const Tag = Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax, pattern: LINE_PATTERN })
 const Tags = Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, examples: [['picker', 'floor-2']] })
 const Description = Type.String({ maxLength: BODY_LIMITS.descriptionCharsMax })
+const Metadata = Type.Unsafe<JsonObject>({ type: 'object', examples: [{ serial: 'A-1187', floor: 2 }] })
 const Id = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['robot-7'] })
 
 /** Fields that are set at registration, or never by a caller. */
@@ -37,9 +39,9 @@ export const RegisterDeviceBody = Type.Object(
     name: Name,
     type: Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] }),
     description: Type.Optional(orNull(Description)),
-    group: Type.Optional(orNull(Group)),
-    tags: Type.Optional(orNull(Tags)),
-    metadata: Type.Optional(orNull(FreeObject)),
+    group: Type.Optional(orNull(Group, { examples: ['warehouse/a'] })),
+    tags: Type.Optional(orNull(Tags, { examples: [['picker', 'floor-2']] })),
+    metadata: Type.Optional(orNull(Metadata, { examples: [{ serial: 'A-1187', floor: 2 }] })),
     parent_id: Type.Optional(orNull(Id)),
   },
   { title: 'RegisterDeviceBody' },
@@ -50,9 +52,9 @@ export const ReplaceDeviceBody = Type.Object(
   {
     name: Type.Optional(Name),
     description: Type.Optional(orNull(Description)),
-    group: Type.Optional(orNull(Group)),
-    tags: Type.Optional(orNull(Tags)),
-    metadata: Type.Optional(orNull(FreeObject)),
+    group: Type.Optional(orNull(Group, { examples: ['warehouse/b'] })),
+    tags: Type.Optional(orNull(Tags, { examples: [['picker']] })),
+    metadata: Type.Optional(orNull(Metadata, { examples: [{ serial: 'A-1187' }] })),
   },
   {
     title: 'ReplaceDeviceBody',
@@ -70,41 +72,45 @@ export const EditDeviceBody = Type.Object(
     status: Type.Optional(choice(DEVICE_STATUSES)),
     status_reason: Type.Optional(Type.String({ maxLength: BODY_LIMITS.reasonCharsMax })),
   },
-  { title: 'EditDeviceBody', description: 'A JSON merge patch (RFC 7396).' },
+  {
+    title: 'EditDeviceBody',
+    description: 'A JSON merge patch (RFC 7396).',
+    examples: [{ status: 'maintenance', status_reason: 'new wheels', metadata: { floor: null } }],
+  },
 )
 
 const DEVICE_FIELDS = {
-  device_id: Type.String(),
-  name: Type.String(),
-  type: Type.String(),
+  device_id: Type.String({ examples: ['robot-7'] }),
+  name: Type.String({ examples: ['Picker 7'] }),
+  type: Type.String({ examples: ['mqtt_device'] }),
   description: orNull(Type.String()),
-  status: choice(DEVICE_STATUSES),
+  status: choice(DEVICE_STATUSES, { examples: ['online'] }),
   status_reason: orNull(Type.String()),
-  group: orNull(Type.String()),
-  tags: Type.Array(Type.String()),
-  metadata: FreeObject,
-  parent_id: orNull(Type.String()),
-  firmware_version: orNull(Type.String()),
-  issues: Type.Array(Type.String()),
-  heartbeat_timeout_sec: Type.Number(),
+  group: orNull(Type.String(), { examples: ['warehouse/a'] }),
+  tags: Type.Array(Type.String(), { examples: [['picker', 'floor-2']] }),
+  metadata: Metadata,
+  parent_id: orNull(Type.String(), { description: 'The gateway that speaks for it' }),
+  firmware_version: orNull(Type.String(), { examples: ['1.4.2'] }),
+  issues: Type.Array(Type.String(), { examples: [[]], description: 'What its diagnostics complain about' }),
+  heartbeat_timeout_sec: Type.Number({ examples: [60] }),
   connectivity: Type.Object(
     {
-      connected: Type.Boolean(),
-      since: orNull(Instant),
-      reason: orNull(Type.String()),
+      connected: Type.Boolean({ examples: [true] }),
+      since: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
+      reason: orNull(Type.String(), { examples: ['connect'] }),
       session_id: orNull(Type.String()),
-      ip: orNull(Type.String()),
+      ip: orNull(Type.String(), { examples: ['10.0.4.17'] }),
       flapping: Type.Boolean({
         description: 'Five connects in mind, or more; one is forgotten each minute',
       }),
     },
     { title: 'Connectivity' },
   ),
-  last_seen_at: orNull(Instant),
-  last_telemetry_at: orNull(Instant),
+  last_seen_at: orNull(Instant, { examples: ['2026-03-01T08:31:05.250Z'] }),
+  last_telemetry_at: orNull(Instant, { examples: ['2026-03-01T08:31:05.250Z'] }),
   created_at: Instant,
   updated_at: Instant,
-  etag: Type.String(),
+  etag: Type.String({ examples: ['4-1k2j3h'] }),
 }
 export const DeviceBody = Type.Object(DEVICE_FIELDS, { title: 'Device' })
 export type DeviceBody = Static<typeof DeviceBody>
@@ -112,9 +118,15 @@ export type DeviceBody = Static<typeof DeviceBody>
 export const RegisteredDevice = Type.Object(
   {
     ...DEVICE_FIELDS,
-    id: Type.String({ description: 'The same as `device_id`' }),
-    access_token: Type.String({ description: 'The MQTT password of the device; shown only here' }),
-    mqtt_topics: Type.Object({ publish: Type.String(), subscribe: Type.String() }),
+    id: Type.String({ description: 'The same as `device_id`', examples: ['robot-7'] }),
+    access_token: Type.String({
+      description: 'The MQTT password of the device; shown only here',
+      examples: ['eyJhbGciOiJIUzI1NiJ9…'],
+    }),
+    mqtt_topics: Type.Object({
+      publish: Type.String({ examples: ['fleet/robot-7/#'] }),
+      subscribe: Type.String({ examples: ['fleet/robot-7/#'] }),
+    }),
     mqtt_endpoint: Type.String({ examples: ['mqtt://localhost:1883'] }),
   },
   { title: 'RegisteredDevice' },

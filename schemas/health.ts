@@ -8,10 +8,12 @@ const READINESS = ['ready', 'starting', 'draining', 'degraded'] as const
 export const Readiness = Type.Object(
   {
     status: choice(READINESS),
-    http_url: Type.Optional(Type.String()),
-    mqtt_url: Type.Optional(Type.String()),
+    http_url: Type.Optional(Type.String({ examples: ['http://localhost:8000'] })),
+    mqtt_url: Type.Optional(Type.String({ examples: ['mqtt://localhost:1883'] })),
     dependencies: Type.Optional(
-      Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() })),
+      Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() }), {
+        examples: [[{ name: 'log', ok: true, detail: '' }]],
+      }),
     ),
   },
   { title: 'Readiness' },

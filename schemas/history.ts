@@ -49,23 +49,33 @@ export const NextCursor = orNull(
 const LogBody = Type.Object(
   {
     timestamp: Instant,
-    level: choice(LOG_LEVELS),
-    message: Type.String(),
-    logger: orNull(Type.String()),
+    level: choice(LOG_LEVELS, { examples: ['warn'] }),
+    message: Type.String({ examples: ['wheel 2 slips'] }),
+    logger: orNull(Type.String(), { examples: ['drive'] }),
     fields: FreeObject,
   },
   { title: 'LogEntry' },
 )
 export const LogPage = Type.Object(
-  { device_id: Type.String(), data: Type.Array(LogBody), next_cursor: NextCursor },
+  { device_id: Type.String({ examples: ['robot-7'] }), data: Type.Array(LogBody), next_cursor: NextCursor },
   { title: 'LogPage', description: 'Newest first.' },
 )
 
 const EventBody = Type.Object(
   { timestamp: Instant, kind: choice(EVENT_KINDS), data: FreeObject },
-  { title: 'TimelineEvent', description: 'A status move, a step of a command, or a change of the shadow.' },
+  {
+    title: 'TimelineEvent',
+    description: 'A status move, a step of a command, or a change of the shadow.',
+    examples: [
+      {
+        timestamp: '2026-03-01T08:30:00.000Z',
+        kind: 'status',
+        data: { from: 'offline', to: 'online', cause: 'heartbeat' },
+      },
+    ],
+  },
 )
 export const EventPage = Type.Object(
-  { device_id: Type.String(), data: Type.Array(EventBody), next_cursor: NextCursor },
+  { device_id: Type.String({ examples: ['robot-7'] }), data: Type.Array(EventBody), next_cursor: NextCursor },
   { title: 'EventPage', description: 'Newest first.' },
 )

@@ -1,5 +1,5 @@
 // The few schema shapes that several bodies share. A schema with a `title` becomes a component of the OpenAPI.
-import { Type } from 'typebox'
+import { type TSchemaOptions, Type } from 'typebox'
 import type { JsonObject } from './json.ts'
 
 /** One of a fixed list of words. A union of literals would answer a wrong word with one error per literal. */
@@ -13,5 +13,8 @@ export const FreeObject = Type.Unsafe<JsonObject>({ type: 'object' })
 /** ISO 8601 in UTC with milliseconds. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-03-01T08:30:00.000Z'] })
 
-export const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
-  Type.Union([schema, Type.Null()])
+/** Null in examples, unless the options give one. */
+export const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(
+  schema: T,
+  options: TSchemaOptions = {},
+) => Type.Union([schema, Type.Null()], options)

@@ -17,6 +17,20 @@ export type Access = 'public' | readonly Role[]
  *  - `target`: what the body or the path names otherwise; the handler judges it. */
 export type Scope = 'none' | 'self' | 'device' | 'list' | 'target'
 
+/** The areas of the API, in the order they are shown. */
+export const TAGS = {
+  auth: 'Accounts, logins, and the tokens of people and devices.',
+  users: 'People: their roles, and the groups they are limited to.',
+  'api-keys': 'What services present instead of a login.',
+  devices: 'The records of the fleet, one by one and many at once.',
+  telemetry: 'What devices measure: the latest, and the past.',
+  shadows: 'What is wanted of a device, what it says it is, and the difference.',
+  commands: 'Requests to devices, one by one and to groups.',
+  audit: 'Who did what.',
+  operations: 'Probes, metrics, and the description of the API itself; open to anyone.',
+} as const
+export type Tag = keyof typeof TAGS
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** `empty` has no body, `text` is no JSON. */
@@ -29,7 +43,9 @@ export interface Operation {
   /** The name it is exported by. */
   readonly operationId: string
   readonly summary: string
-  readonly tag: string
+  /** What its caller should know beyond that, in Markdown. */
+  readonly description?: string
+  readonly tag: Tag
   readonly access: Access
   readonly scope: Scope
   readonly params?: TSchema
@@ -47,11 +63,19 @@ export interface Operation {
   readonly repeats?: 'once' | 'live'
   /** A body may be left out. */
   readonly bodyOptional?: boolean
+  /** Its answers carry an `ETag`. */
+  readonly hasEtag?: boolean
+  /** `If-Match` keeps it from undoing what somebody else has changed. */
+  readonly takesIfMatch?: boolean
+  /** Public, and yet a token may be wanted. */
+  readonly mayNeedToken?: boolean
+  /** Nobody asks too often: a probe must not fail because others at the same address ask too much. */
+  readonly isUnlimited?: boolean
   /** By status. */
   readonly replies: Readonly<Record<number, Reply>>
   /** Media types of files that are sent instead of JSON to who asks for them. */
   readonly files?: readonly string[]
-  /** Who asks for `text/html` gets a page instead of JSON. */
+  /** Who asks for `text/html` gets a page instead of JSON; of what is `text`, everybody does. */
   readonly isPage?: boolean
   /** Beyond those that follow from access, scope, query and body. */
   readonly refusals?: readonly RefusalCode[]

@@ -9,14 +9,18 @@ export const PAGE_QUERY = {
   ),
 }
 
+export const PAGE_FIELDS = {
+  page: Type.Integer({ minimum: 1, examples: [1] }),
+  per_page: Type.Integer({ minimum: 1, examples: [50] }),
+  total: Type.Integer({ minimum: 0, examples: [1] }),
+  total_pages: Type.Integer({ minimum: 0, examples: [1] }),
+}
+
 export const pageOf = <T extends TSchema>(item: T, title: string) =>
   Type.Object(
     {
       data: Type.Array(item),
-      page: Type.Integer({ minimum: 1 }),
-      per_page: Type.Integer({ minimum: 1 }),
-      total: Type.Integer({ minimum: 0 }),
-      total_pages: Type.Integer({ minimum: 0 }),
+      ...PAGE_FIELDS,
     },
     { title },
   )

@@ -37,7 +37,11 @@ export const ProblemKind = Type.Object(
     title: Type.String(),
     advice: Type.String({ description: 'What to do about it' }),
   },
-  { title: 'ProblemKind', description: 'A sort of problem: what it means, and what to do.' },
+  {
+    title: 'ProblemKind',
+    description: 'A sort of problem: what it means, and what to do.',
+    examples: [{ type: problemPath('NOT_FOUND'), code: 'NOT_FOUND', ...REFUSALS.NOT_FOUND }],
+  },
 )
 export type ProblemKind = Static<typeof ProblemKind>
 export const ProblemKinds = Type.Object({ data: Type.Array(ProblemKind) }, { title: 'ProblemKinds' })

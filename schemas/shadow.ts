@@ -1,7 +1,7 @@
 // Bodies of /shadows.
 import { Type } from 'typebox'
 import type { JsonObject } from './json.ts'
-import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 
 const SECTIONS = ['desired', 'reported'] as const
@@ -11,6 +11,7 @@ const Leaves = Type.Unsafe<Readonly<Record<string, { readonly timestamp: string 
   type: 'object',
   additionalProperties: Type.Object({ timestamp: Instant }),
   description: 'By the dotted name of each leaf',
+  examples: [{ report_interval_sec: { timestamp: '2026-03-01T08:30:00.000Z' } }],
 })
 const Version = Type.Integer({
   minimum: 0,
@@ -18,16 +19,18 @@ const Version = Type.Integer({
   examples: [7],
 })
 
+const state = (example: JsonObject) => Type.Unsafe<JsonObject>({ type: 'object', examples: [example] })
+
 export const ShadowBody = Type.Object(
   {
-    device_id: Type.String(),
+    device_id: Type.String({ examples: ['robot-7'] }),
     version: Version,
-    desired: FreeObject,
-    reported: FreeObject,
-    delta: FreeObject,
+    desired: state({ report_interval_sec: 5 }),
+    reported: state({ report_interval_sec: 60 }),
+    delta: state({ report_interval_sec: 5 }),
     metadata: Type.Object({ desired: Leaves, reported: Leaves }),
     in_sync: Type.Boolean(),
-    updated_at: orNull(Instant),
+    updated_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
   },
   { title: 'Shadow', description: '`delta` is what of the desired state the reported state has otherwise.' },
 )
@@ -52,7 +55,12 @@ export const DesiredQuery = Type.Object(
 )
 
 export const DeltaBody = Type.Object(
-  { device_id: Type.String(), version: Version, delta: FreeObject, metadata: Leaves },
+  {
+    device_id: Type.String({ examples: ['robot-7'] }),
+    version: Version,
+    delta: state({ report_interval_sec: 5 }),
+    metadata: Leaves,
+  },
   { title: 'ShadowDelta' },
 )
 
@@ -68,17 +76,22 @@ export const ShadowHistoryQuery = Type.Object(
 
 const ShadowEntry = Type.Object(
   {
-    version: Type.Integer({ minimum: 1 }),
+    version: Type.Integer({ minimum: 1, examples: [7] }),
     timestamp: Instant,
     section: choice(SECTIONS),
-    actor: Type.Object({ type: choice(ACTORS), id: Type.String() }),
+    actor: Type.Object({
+      type: choice(ACTORS),
+      id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    }),
     patch: Type.Unsafe<Readonly<Record<string, unknown>>>({
       type: 'object',
       description: 'What took effect, as a merge patch',
+      examples: [{ report_interval_sec: 5 }],
     }),
     previous: Type.Unsafe<Readonly<Record<string, unknown>>>({
       type: 'object',
       description: 'The merge patch that takes it back',
+      examples: [{ report_interval_sec: 30 }],
     }),
     request_id: orNull(Type.String()),
   },

@@ -1,15 +1,22 @@
 // Bodies of /telemetry.
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
-import { PAGE_QUERY } from './page.ts'
+import type { JsonObject } from './json.ts'
+import { choice, Instant, orNull } from './json-schema.ts'
+import { PAGE_FIELDS, PAGE_QUERY } from './page.ts'
 import { AGGREGATES, EXPORT_FORMATS, FILLS, INTERVALS } from './vocabulary.ts'
+
+const DeviceName = Type.String({ examples: ['robot-7'] })
+const MetricName = Type.String({ examples: ['battery.percent'] })
 
 export const SnapshotBody = Type.Object(
   {
-    device_id: Type.String(),
-    timestamp: orNull(Instant),
-    data: FreeObject,
+    device_id: DeviceName,
+    timestamp: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
+    data: Type.Unsafe<JsonObject>({
+      type: 'object',
+      examples: [{ battery: { percent: 81.5 }, moving: true }],
+    }),
   },
   { title: 'Snapshot', description: 'Each field at its newest value by event time.' },
 )
@@ -18,17 +25,17 @@ export const METRIC_TYPES = ['number', 'boolean', 'string', 'array'] as const
 
 const MetricBody = Type.Object(
   {
-    metric: Type.String(),
+    metric: MetricName,
     type: orNull(choice(METRIC_TYPES, { description: 'Of the last value' })),
-    value: Type.Unknown({ description: 'The last one; null if the device cleared it' }),
+    value: Type.Unknown({ description: 'The last one; null if the device cleared it', examples: [81.5] }),
     timestamp: Instant,
-    unit: orNull(Type.String({ description: 'As the device type defines it' })),
-    range: orNull(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 })),
+    unit: orNull(Type.String(), { description: 'As the device type defines it', examples: ['%'] }),
+    range: orNull(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }), { examples: [[0, 100]] }),
   },
   { title: 'Metric' },
 )
 export const MetricList = Type.Object(
-  { device_id: Type.String(), data: Type.Array(MetricBody) },
+  { device_id: DeviceName, data: Type.Array(MetricBody) },
   { title: 'MetricList', description: 'Every metric the device has reported, by name.' },
 )
 
@@ -126,13 +133,17 @@ const BucketBody = Type.Object(
     p99: value,
     stddev: value,
   },
-  { title: 'Bucket', description: 'Without `agg` it has avg, min, max, count and last.' },
+  {
+    title: 'Bucket',
+    description: 'Without `agg` it has avg, min, max, count and last.',
+    examples: [{ time: '2026-03-01T08:30:00.000Z', avg: 81.2, min: 80.9, max: 81.5, count: 12, last: 80.9 }],
+  },
 )
 const Buckets = Type.Array(BucketBody)
-const Interval = choice(INTERVALS)
+const Interval = choice(INTERVALS, { examples: ['1m'] })
 
 const History = Type.Object(
-  { device_id: Type.String(), metric: Type.String(), interval: Interval, data: Buckets },
+  { device_id: DeviceName, metric: MetricName, interval: Interval, data: Buckets },
   {
     title: 'History',
     description: 'Buckets of one metric in [from, to), ascending, aligned to UTC unless `tz` says otherwise.',
@@ -140,21 +151,24 @@ const History = Type.Object(
 )
 const SeriesHistory = Type.Object(
   {
-    device_id: Type.String(),
+    device_id: DeviceName,
     interval: Interval,
     from: Instant,
     to: Instant,
-    series: Type.Array(Type.Object({ metric: Type.String(), data: Buckets })),
+    series: Type.Array(Type.Object({ metric: MetricName, data: Buckets })),
   },
   { title: 'SeriesHistory', description: 'Of several metrics, or where a list or a prefix was asked for.' },
 )
 const RawHistory = Type.Object(
   {
-    device_id: Type.String(),
-    metric: Type.String(),
+    device_id: DeviceName,
+    metric: MetricName,
     interval: choice(['raw']),
     data: Type.Array(
-      Type.Object({ time: Instant, value: Type.Union([Type.Number(), Type.String()]) }, { title: 'Point' }),
+      Type.Object(
+        { time: Instant, value: Type.Union([Type.Number(), Type.String()], { examples: [81.5] }) },
+        { title: 'Point' },
+      ),
     ),
     next_cursor: orNull(Type.String({ description: 'Where the next page begins; null on the last one' })),
   },
@@ -162,23 +176,20 @@ const RawHistory = Type.Object(
 )
 export const AnyHistory = Type.Union([History, SeriesHistory, RawHistory])
 
-const FLEET = { metric: Type.String(), interval: Interval, from: Instant, to: Instant }
+const FLEET = { metric: MetricName, interval: Interval, from: Instant, to: Instant }
 const FleetPage = Type.Object(
   {
     ...FLEET,
-    data: Type.Array(Type.Object({ device_id: Type.String(), data: Buckets })),
-    page: Type.Integer({ minimum: 1 }),
-    per_page: Type.Integer({ minimum: 1 }),
-    total: Type.Integer({ minimum: 0 }),
-    total_pages: Type.Integer({ minimum: 0 }),
+    data: Type.Array(Type.Object({ device_id: DeviceName, data: Buckets })),
+    ...PAGE_FIELDS,
   },
   { title: 'FleetTelemetryPage', description: 'A page of devices by id, each with its buckets.' },
 )
 const FleetGroup = Type.Object(
   {
     ...FLEET,
-    group: orNull(Type.String()),
-    devices: Type.Integer({ minimum: 0, description: 'Whose points are taken together' }),
+    group: orNull(Type.String(), { examples: ['warehouse/a'] }),
+    devices: Type.Integer({ minimum: 0, description: 'Whose points are taken together', examples: [12] }),
     data: Buckets,
   },
   { title: 'GroupTelemetry', description: 'Buckets over the points of all devices of a group.' },

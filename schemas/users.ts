@@ -21,13 +21,13 @@ export const UserParams = Type.Object({
 export const UserBody = Type.Object(
   {
     id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    email: Type.String(),
-    name: Type.String(),
-    role: choice(ROLES),
+    email: Type.String({ examples: ['ada@example.com'] }),
+    name: Type.String({ examples: ['Ada'] }),
+    role: choice(ROLES, { examples: ['operator'] }),
     groups: Groups,
     disabled: Type.Boolean(),
     created_at: Instant,
-    last_login_at: orNull(Instant),
+    last_login_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
   },
   { title: 'User' },
 )
@@ -45,6 +45,7 @@ export const EditUserBody = Type.Object(
   {
     title: 'EditUserBody',
     description: 'A new password or role, and disabling, end all logins of the user.',
+    examples: [{ role: 'operator', groups: ['warehouse/a'] }],
   },
 )
 export type EditUserBody = Static<typeof EditUserBody>
@@ -59,6 +60,7 @@ export const EditOwnBody = Type.Object(
   {
     title: 'EditOwnBody',
     description: 'E-mail and password need `current_password`. A new password ends all logins, this one too.',
+    examples: [{ name: 'Ada L.' }],
   },
 )
 export type EditOwnBody = Static<typeof EditOwnBody>

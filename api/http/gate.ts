@@ -9,9 +9,6 @@ import type { Rates } from './rates.ts'
 import type { Route } from './route.ts'
 import type { Services } from './services.ts'
 
-/** Probes and scrapes must not fail because somebody else asks too much from the same address. */
-const UNLIMITED = new Set(['livez', 'healthz', 'readyz', 'metrics'])
-
 export interface Asked {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -19,11 +16,11 @@ export interface Asked {
 
 /** Undefined if the caller may go on. */
 export async function admit(
-  { access, scope, operationId }: Route,
+  { access, scope, isUnlimited }: Route,
   { request, reply }: Asked,
   { services, rates }: { readonly services: Services; readonly rates: Rates },
 ): Promise<Refusal | undefined> {
-  if (access === 'public') return UNLIMITED.has(operationId) ? undefined : rates.address(request.ip, reply)
+  if (access === 'public') return isUnlimited === true ? undefined : rates.address(request.ip, reply)
   const authenticated = await authenticate(request, services)
   if (authenticated === undefined || authenticated.kind === 'refused')
     return rates.address(request.ip, reply) ?? authenticated ?? noToken()

@@ -1,18 +1,26 @@
-// Pages of the API itself: plain HTML without scripts or anything from elsewhere, so that they work offline.
+// Pages of the API itself: plain HTML with nothing from elsewhere, so that they work offline.
+import { createHash } from 'node:crypto'
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
-code,pre{font:13px ui-monospace,monospace}summary{cursor:pointer;padding:.3rem 0}.m{display:inline-block;width:4.5rem;font-weight:600}
-pre{overflow:auto;padding:.7rem;border:1px solid #8886;border-radius:6px}dt{font-weight:600}`
+code,pre,textarea{font:13px ui-monospace,monospace}summary{cursor:pointer;padding:.3rem 0}.m{display:inline-block;width:4.5rem;font-weight:600}
+pre{overflow:auto;padding:.7rem;border:1px solid #8886;border-radius:6px;white-space:pre-wrap}pre:has(output:empty){display:none}dt{font-weight:600}
+.inside{padding-left:1rem;border-left:3px solid #8886}h3{font-size:1rem;margin:1rem 0 .3rem}table{border-collapse:collapse}td{padding:.2rem .8rem .2rem 0;vertical-align:top}
+td code,p code{overflow-wrap:anywhere}textarea[name=body]{width:100%;box-sizing:border-box}`
 
-/** The style is inline and so has to be allowed by the policy of these pages. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+/** Of pages with this script, or with none: it and the style are inline, and nothing else may be there. */
+export function pageHeaders(script?: string) {
+  const own = script === undefined ? '' : ` script-src '${hashOf(script)}'; connect-src 'self';`
+  const policy = `default-src 'none'; style-src '${hashOf(STYLE)}';${own} form-action 'none'; frame-ancestors 'none'; base-uri 'none'`
+  return { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy }
+}
 
-export const PAGE_HEADERS = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }
+const hashOf = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`
 
 /** `body` is HTML, the title is not. */
-export function page(title: string, body: string): string {
+export function page(title: string, body: string, script?: string): string {
+  const end = script === undefined ? '' : `<script>${script}</script>`
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${STYLE}</style>
-<h1>${escaped(title)}</h1>${body}</html>`
+<h1>${escaped(title)}</h1>${body}${end}</html>`
 }
 
 export function escaped(text: string): string {

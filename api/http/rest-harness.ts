@@ -1,16 +1,11 @@
 // The REST layer on a fake engine, for tests. Every answer is checked against what its route declares.
 
 import { createSecretKey } from 'node:crypto'
-import { Ajv } from 'ajv'
-import type { TSchema } from 'typebox'
-import { expect } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/memory.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
-import { Problem } from '../../schemas/problem.ts'
-import { REFUSALS } from '../../schemas/refusals.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 import type { KeyRing } from '../auth/key-ring.ts'
 import type { Passwords } from '../auth/passwords.ts'
@@ -18,11 +13,10 @@ import { openTokens } from '../auth/tokens.ts'
 import { type Logger, silentLogger } from '../logging.ts'
 import type { Registration } from '../settings.ts'
 import type { RequestDone } from './app.ts'
+import { createConformance } from './conformance-harness.ts'
 import { FakeClock, FakeEngine } from './fake-engine.ts'
 import { createHttp } from './open-http.ts'
-import { refusalsOf } from './openapi.ts'
 import type { RequestRates } from './rates.ts'
-import type { Route } from './route.ts'
 
 export const NOW = Date.UTC(2026, 2, 1, 12, 0, 0, 500)
 export const SECRET = 'a secret that is long enough for tests'
@@ -152,51 +146,3 @@ function parsed(id: string): DeviceId {
   if (deviceId === undefined) throw new Error(`${id} is no device id`)
   return deviceId
 }
-
-/** Fails a test whose answer is not what the route table, and so the OpenAPI, promises. */
-function createConformance(routes: readonly Route[]) {
-  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
-  const problem = ajv.compile(Problem)
-  const compiled = new Map<TSchema, ReturnType<typeof ajv.compile>>()
-  return (method: string, url: string, { status, headers, body, text }: Answered) => {
-    expect(headers['x-request-id']).toMatch(/^[\w.:/+=@-]+$/)
-    expect(headers['x-content-type-options']).toBe('nosniff')
-    const fitting = routes.filter((route) => route.method === method && isPath(route.path, url))
-    // A path without parameters goes first, as in the server.
-    const route = fitting.find(({ path }) => path === url.split('?')[0]) ?? fitting[0]
-    const reply = route?.replies[status]
-    if (status >= 400 && reply === undefined) {
-      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8')
-      if (method !== 'HEAD' && !problem(body))
-        expect.fail(`${method} ${url}: ${text}: ${JSON.stringify(problem.errors)}`)
-      if (status === 401) expect(headers['www-authenticate']).toMatch(/^Bearer/)
-      const statuses =
-        route === undefined ? undefined : refusalsOf(route).map((code) => REFUSALS[code].status)
-      if (statuses !== undefined && status !== 500) expect(statuses).toContain(status)
-      return
-    }
-    if (method === 'HEAD' || method === 'OPTIONS') return
-    if (reply === undefined)
-      expect.fail(`${method} ${url} answered ${status}, which its route does not declare`)
-    if (reply === 'empty') expect(text).toBe('')
-    else if (reply !== 'text' && !(route?.isPage && isPage(headers)) && !isFile(route, headers)) {
-      const check = compiled.get(reply) ?? ajv.compile(reply)
-      compiled.set(reply, check)
-      if (!check(body)) expect.fail(`${method} ${url}: ${text}: ${JSON.stringify(check.errors)}`)
-    }
-  }
-}
-
-const isFile = (route: Route | undefined, headers: Answered['headers']) =>
-  route?.files?.includes(String(headers['content-type']).replace(/;.*/, '')) === true
-
-function isPath(pattern: string, url: string): boolean {
-  const levels = (url.split('?')[0] ?? '').replace('%24', '$').split('/')
-  const wanted = pattern.split('/')
-  return (
-    wanted.length === levels.length &&
-    wanted.every((level, i) => level.startsWith('{') || level === levels[i])
-  )
-}
-
-const isPage = (headers: Answered['headers']) => headers['content-type'] === 'text/html; charset=utf-8'

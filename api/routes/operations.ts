@@ -2,9 +2,10 @@
 import type { Readiness } from '../../schemas/health.ts'
 import * as operations from '../../schemas/operations/service.ts'
 import { answer } from '../http/answer.ts'
-import { PAGE_HEADERS } from '../http/page.ts'
+import { pageHeaders } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { DOCS_SCRIPT } from '../openapi/docs-script.ts'
 
 export interface Phase {
   /** Once it accepts connections. */
@@ -37,7 +38,7 @@ export function operationRoutes(
     route(operations.openapi, () =>
       answer(200, openApi(), { 'content-type': 'application/json; charset=utf-8' }),
     ),
-    route(operations.docs, () => answer(200, docs(), PAGE_HEADERS)),
+    route(operations.docs, () => answer(200, docs(), pageHeaders(DOCS_SCRIPT))),
   ]
 }
 

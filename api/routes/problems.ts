@@ -3,7 +3,7 @@ import { getProblem, listProblems } from '../../schemas/operations/service.ts'
 import type { ProblemKind } from '../../schemas/problem.ts'
 import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
 import { type Answer, answer, refused } from '../http/answer.ts'
-import { escaped, PAGE_HEADERS, page, wantsPage } from '../http/page.ts'
+import { escaped, page, pageHeaders, wantsPage } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
 
 const VARY = { vary: 'accept' }
@@ -28,7 +28,7 @@ export function problemRoutes(): readonly Route[] {
 }
 
 function either(accept: string | undefined, body: object, toPage: () => string): Answer {
-  return wantsPage(accept) ? answer(200, toPage(), { ...PAGE_HEADERS, ...VARY }) : answer(200, body, VARY)
+  return wantsPage(accept) ? answer(200, toPage(), { ...pageHeaders(), ...VARY }) : answer(200, body, VARY)
 }
 
 function kindOf(code: RefusalCode): ProblemKind {

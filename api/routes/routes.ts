@@ -1,8 +1,9 @@
 // The route table: everything REST offers. A new area is one more line here.
-import { docsPage } from '../http/docs-page.ts'
-import { toOpenApi } from '../http/openapi.ts'
+import { OPERATIONS } from '../../schemas/operations/all.ts'
 import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { docsPage } from '../openapi/docs-page.ts'
+import { toOpenApi } from '../openapi/document.ts'
 import { apiKeyRoutes } from './api-keys.ts'
 import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
@@ -26,7 +27,8 @@ export function toRoutes(
   // Written once, when first asked for: a start has better things to do.
   let openApi: string | undefined
   let docs: string | undefined
-  const routes: readonly Route[] = [
+  const document = () => toOpenApi(Object.values(OPERATIONS), version)
+  return [
     ...authRoutes(services),
     ...userRoutes(services),
     ...apiKeyRoutes(services),
@@ -44,14 +46,13 @@ export function toRoutes(
     ...operationRoutes(services, {
       phase,
       openApi() {
-        openApi ??= JSON.stringify(toOpenApi(routes, version))
+        openApi ??= JSON.stringify(document())
         return openApi
       },
       docs() {
-        docs ??= docsPage(routes, version)
+        docs ??= docsPage(document())
         return docs
       },
     }),
   ]
-  return routes
 }

@@ -25,6 +25,7 @@ export const register = {
   summary: 'Register a user',
   tag,
   access: 'public',
+  mayNeedToken: true,
   scope: 'none',
   body: RegisterBody,
   replies: { 201: RegisteredUser },

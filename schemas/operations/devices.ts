@@ -19,6 +19,8 @@ const ONE = { tag, scope: 'device', path: `${PATH}/{device_id}`, params: DeviceP
 const EDIT = {
   ...ONE,
   access: ['admin'],
+  hasEtag: true,
+  takesIfMatch: true,
   replies: { 200: DeviceBody },
   refusals: [
     'NOT_FOUND',
@@ -51,6 +53,7 @@ export const registerDevice = {
   access: ['admin'],
   scope: 'none',
   body: RegisterDeviceBody,
+  hasEtag: true,
   replies: { 201: RegisteredDevice },
   refusals: ['ALREADY_EXISTS'],
 } as const satisfies Operation
@@ -61,6 +64,7 @@ export const getDevice = {
   operationId: 'getDevice',
   summary: 'Read a device',
   access: ROLES,
+  hasEtag: true,
   replies: { 200: DeviceBody, 304: 'empty' },
   refusals: ['NOT_FOUND'],
 } as const satisfies Operation
@@ -88,6 +92,8 @@ export const decommissionDevice = {
   operationId: 'decommissionDevice',
   summary: 'Decommission a device',
   access: ['admin'],
+  hasEtag: true,
+  takesIfMatch: true,
   replies: { 200: DeviceBody },
   refusals: ['NOT_FOUND', 'PRECONDITION_FAILED'],
 } as const satisfies Operation

@@ -10,6 +10,7 @@ export const livez = {
   ...SHARED,
   path: '/livez',
   operationId: 'livez',
+  isUnlimited: true,
   summary: 'Whether the process runs',
   replies: { 200: Liveness },
 } as const satisfies Operation
@@ -18,6 +19,7 @@ export const healthz = {
   ...SHARED,
   path: '/healthz',
   operationId: 'healthz',
+  isUnlimited: true,
   summary: 'The same as /livez',
   replies: { 200: Liveness },
 } as const satisfies Operation
@@ -26,6 +28,7 @@ export const readyz = {
   ...SHARED,
   path: '/readyz',
   operationId: 'readyz',
+  isUnlimited: true,
   summary: 'Whether requests are served; ?verbose names the dependencies',
   query: ReadyQuery,
   replies: { 200: Readiness, 503: Readiness },
@@ -35,6 +38,7 @@ export const metrics = {
   ...SHARED,
   path: '/metrics',
   operationId: 'metrics',
+  isUnlimited: true,
   summary: 'Figures for Prometheus',
   replies: { 200: 'text' },
 } as const satisfies Operation
@@ -51,8 +55,9 @@ export const docs = {
   ...SHARED,
   path: '/docs',
   operationId: 'docs',
-  summary: 'This description, to read',
+  summary: 'This description, to read and to try out',
   replies: { 200: 'text' },
+  isPage: true,
 } as const satisfies Operation
 
 export const listProblems = {

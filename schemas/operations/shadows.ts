@@ -20,6 +20,7 @@ export const getShadow = {
   path: ONE,
   operationId: 'getShadow',
   summary: 'The shadow of a device',
+  hasEtag: true,
   replies: { 200: ShadowBody, 304: 'empty' },
 } as const satisfies Operation
 
@@ -28,6 +29,7 @@ export const getShadowDelta = {
   path: `${ONE}/delta`,
   operationId: 'getShadowDelta',
   summary: 'What of the desired state the device has otherwise',
+  hasEtag: true,
   replies: { 200: DeltaBody, 304: 'empty' },
 } as const satisfies Operation
 
@@ -41,6 +43,8 @@ export const setDesiredState = {
   query: DesiredQuery,
   body: DesiredBody,
   bodyTypes: JSON_TYPES,
+  hasEtag: true,
+  takesIfMatch: true,
   replies: { 200: ShadowBody },
   refusals: ['NOT_FOUND', 'DEVICE_SHADOW_CONFLICT', 'DEVICE_DECOMMISSIONED'],
 } as const satisfies Operation

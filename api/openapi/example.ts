@@ -1,0 +1,52 @@
+// An example of a schema, put together from the examples of its fields.
+import type { TSchema } from 'typebox'
+import type { Json } from '../../schemas/json.ts'
+
+interface Described {
+  readonly examples?: readonly Json[]
+  readonly default?: Json
+  readonly enum?: readonly Json[]
+  readonly anyOf?: readonly Described[]
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, Described>>
+  readonly required?: readonly string[]
+  readonly items?: Described
+  readonly minimum?: number
+}
+
+/** The first of its examples, or another one of them if there is. */
+export function exampleOf(schema: TSchema, index = 0): Json {
+  // A schema of ours is a JSON schema; these are the keywords that say how its values look.
+  const described = schema as Described
+  return described.examples?.[index] ?? built(described)
+}
+
+function built(schema: Described): Json {
+  const [example] = schema.examples ?? []
+  if (example !== undefined) return example
+  if (schema.default !== undefined) return schema.default
+  if (schema.enum !== undefined) return schema.enum[0] ?? null
+  if (schema.anyOf !== undefined)
+    return schema.anyOf.some(({ type }) => type === 'null') ? null : built(schema.anyOf[0] ?? {})
+  switch (schema.type) {
+    case 'object':
+      return object(schema)
+    case 'array':
+      return schema.items === undefined ? [] : [built(schema.items)]
+    case 'integer':
+    case 'number':
+      return schema.minimum ?? 0
+    case 'boolean':
+      return false
+    case 'string':
+      return 'text'
+    default:
+      return null
+  }
+}
+
+/** What may be left out is, where it would be null. */
+function object({ properties = {}, required = [] }: Described): Json {
+  const fields = Object.entries(properties).map(([name, field]) => [name, built(field)] as const)
+  return Object.fromEntries(fields.filter(([name, value]) => required.includes(name) || value !== null))
+}

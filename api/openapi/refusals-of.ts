@@ -1,0 +1,24 @@
+// Which refusals an operation may answer with: those it names, and those its shape brings along.
+import { API, type Operation } from '../../schemas/operation.ts'
+import type { RefusalCode } from '../../schemas/refusals.ts'
+
+export function refusalsOf(operation: Operation): readonly RefusalCode[] {
+  const codes = new Set<RefusalCode>(operation.refusals ?? [])
+  if (operation.access !== 'public') {
+    codes.add('UNAUTHENTICATED').add('TOKEN_EXPIRED').add('DEPENDENCY_UNAVAILABLE')
+    if (operation.access.length < 3) codes.add('FORBIDDEN')
+  }
+  if (operation.repeats !== undefined)
+    codes.add('BAD_REQUEST').add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_USE')
+  if (operation.scope === 'device') codes.add('NOT_FOUND')
+  if (operation.isUnlimited !== true) codes.add('RATE_LIMIT_EXCEEDED')
+  // Parameters that are not known; probes are lenient.
+  if (operation.query !== undefined || operation.path.startsWith(API)) codes.add('VALIDATION_FAILED')
+  // A parameter that cannot be decoded.
+  if (operation.params !== undefined) codes.add('BAD_REQUEST')
+  if (operation.body !== undefined) codes.add('VALIDATION_FAILED').add('DEPENDENCY_UNAVAILABLE')
+  // A body that nobody wants is read all the same.
+  if (operation.method !== 'GET')
+    codes.add('BAD_REQUEST').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
+  return [...codes]
+}
