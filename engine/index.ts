@@ -13,6 +13,7 @@ export type {
   ExportRequest,
   Metric,
   Ports,
+  Signed,
   Snapshot,
   Submitted,
 } from './ports/engine.ts'

@@ -12,6 +12,7 @@ import type { FieldError } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
 import { type Refusal, refused } from '../http/answer.ts'
 import { idFor, partOf, type RepeatKey } from '../http/repeats.ts'
+import type { SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import type { Check } from '../http/validation.ts'
 import { unfitParent } from '../routes/device-checks.ts'
@@ -22,7 +23,7 @@ interface RegisterOptions {
   readonly services: Services
   /** Of a body of POST /devices. */
   readonly check: Check
-  readonly by: string
+  readonly sign: SignedCall['sign']
   readonly isDryRun: boolean
   readonly repeatKey: RepeatKey | undefined
 }
@@ -118,10 +119,16 @@ function planOf(
   return { ...plan, request: { ...plan.request, idempotencyKey: key?.id } }
 }
 
-async function registerOne(row: number, plan: Planned, { services, by }: RegisterOptions): Promise<BulkRow> {
+async function registerOne(
+  row: number,
+  plan: Planned,
+  { services, sign }: RegisterOptions,
+): Promise<BulkRow> {
   const unfit = unfitParentOf(plan, { services })
   if (unfit !== undefined) return failed({ row }, unfit, plan)
-  const submitted = await services.engine.submit(plan.deviceId, plan.request, by)
+  // Each device is found in the audit by its id, beside the entry of the call.
+  const about = { target: `devices/${plan.deviceId}`, detail: { row } }
+  const submitted = await services.engine.submit(plan.deviceId, plan.request, sign(about))
   if (submitted.kind === 'refused') return failed({ row }, submitted, plan)
   const token = await firstToken(services, submitted.view.device)
   return { row, device_id: plan.deviceId, status: 'created', access_token: token }

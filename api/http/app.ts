@@ -60,6 +60,8 @@ declare module 'fastify' {
     /** Of the problem that is the answer. */
     refusal: RefusalCode | undefined
     noted: JsonObject | undefined
+    /** The engine keeps its entry in the audit. */
+    isSigned: boolean
   }
 }
 
@@ -92,6 +94,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('caller', undefined)
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('noted', undefined)
+  app.decorateRequest('isSigned', false)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)

@@ -125,6 +125,33 @@ test('a call whose entry cannot be kept is answered, and the entry is logged', a
   const { engine, login, request } = openHarness({ logger })
   const { token } = await login('admin')
   engine.record = () => Promise.reject(new Fault('STORE_UNAVAILABLE', { retryable: true }))
-  expect((await request(REGISTER, { token, body: robot })).status).toBe(201)
-  expect(errors).toMatchObject([{ entry: { action: 'registerDevice', target: 'devices/r' } }])
+  const body = { email: 'new@example.com', password: CANARY, name: 'x', role: 'viewer' }
+  expect((await request('POST /api/v1/auth/register', { token, body })).status).toBe(201)
+  expect(errors).toMatchObject([{ entry: { action: 'register', target: expect.stringMatching(/^users\//) } }])
+})
+
+test('a change that failed leaves an entry, whatever became of it', async () => {
+  const { engine, device, login, request } = openHarness()
+  await device('r')
+  const { token } = await login('admin')
+  engine.submit = () => Promise.reject(new Fault('LOG_UNAVAILABLE', { retryable: true }))
+  expect((await request('PATCH /api/v1/devices/r', { token, body: { name: 'x' } })).status).toBe(503)
+  expect(engine.recorded).toMatchObject([
+    { action: 'editDevice', outcome: 'failed', code: 'DEPENDENCY_UNAVAILABLE', target: 'devices/r' },
+  ])
+})
+
+test('a change that a device decides is handed to the engine with its entry, and leaves no other', async () => {
+  const { engine, login, request } = openHarness()
+  const { token } = await login('admin')
+  await request(REGISTER, { token, body: robot })
+  await request(REGISTER, { token, body: robot })
+  await request('POST /api/v1/commands/r', { token, body: { command: 'go', data: { secret: CANARY } } })
+  expect(engine.recorded.map(({ action, outcome, deviceId }) => [action, outcome, deviceId])).toEqual([
+    ['registerDevice', 'success', 'r'],
+    ['registerDevice', 'refused', 'r'],
+    ['sendCommand', 'success', 'r'],
+  ])
+  expect(engine.recorded.at(-1)?.target).toMatch(/^commands\/r\/cmd_/)
+  expect(JSON.stringify(engine.recorded)).not.toContain(CANARY)
 })

@@ -3,11 +3,14 @@
 // A1. The answer goes out after its entry would survive a crash. What nobody known was refused is counted instead:
 //     anyone can cause it at any rate, so neither paths nor bodies of such calls are taken over.
 // A2. A call whose entry cannot be kept is answered all the same: it did happen. The entry is logged.
+// A3. What a device's shard decides has its entry in the shard's own save: it costs no write of its own. Such a call is
+//     signed, and leaves an entry of its own only if the service failed, or if there is more to note.
+import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Engine } from '../../engine/index.ts'
+import type { Engine, Signed } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
-import type { AuditActor, AuditEntry } from '../../engine/ports/audit.ts'
+import type { AuditActor, AuditDraft, AuditEntry } from '../../engine/ports/audit.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { API } from '../../schemas/operation.ts'
@@ -30,6 +33,7 @@ export function createAudit({ engine, logger }: AuditOptions): (route: Route) =>
   return (route) => {
     if (!(route.isAudited ?? route.method !== 'GET')) return undefined
     return async (request, reply) => {
+      if (request.isSigned && request.noted === undefined && reply.statusCode < 500) return
       const entry = toEntry(route, request, reply)
       if (entry.outcome === 'refused' && entry.actor.type === 'anonymous') return engine.recordRefusal(entry)
       try {
@@ -62,6 +66,26 @@ function toEntry(route: Route, request: FastifyRequest, reply: FastifyReply): Au
   }
 }
 
+/** What the engine adds the outcome to, by A3. */
+export function signed(
+  route: Route,
+  request: FastifyRequest,
+  about: Partial<Pick<AuditDraft, 'target' | 'detail'>> = {},
+): Signed {
+  const { caller } = request
+  assert(caller !== undefined, 'nobody asks the engine for anything without a name')
+  request.isSigned = true
+  const entry: AuditDraft = {
+    actor: knownActor(caller),
+    action: route.operationId,
+    target: about.target ?? belowApi(pathOf(request.url)),
+    requestId: request.id,
+    ip: request.ip,
+    detail: about.detail ?? fieldsOf(route, request.body),
+  }
+  return { by: caller.id, entry }
+}
+
 function actorOf({ caller, body }: FastifyRequest): AuditActor {
   if (caller === undefined) {
     // Who registers or fails to log in says who they are.
@@ -72,16 +96,17 @@ function actorOf({ caller, body }: FastifyRequest): AuditActor {
 }
 
 /** A person with a login, or a service with a key. */
-export function knownActor({ id, email, name }: Caller): AuditActor {
+function knownActor({ id, email, name }: Caller): AuditActor {
   return email === undefined ? { type: 'api_key', id, name } : { type: 'user', id, name: email }
 }
 
 /** What was made, or else what was called. */
 function targetOf(request: FastifyRequest, reply: FastifyReply): string {
   const location = reply.getHeader('location')
-  const path = typeof location === 'string' ? location : pathOf(request.url)
-  return path.startsWith(`${API}/`) ? path.slice(API.length + 1) : path.slice(1)
+  return belowApi(typeof location === 'string' ? location : pathOf(request.url))
 }
+
+const belowApi = (path: string) => (path.startsWith(`${API}/`) ? path.slice(API.length + 1) : path.slice(1))
 
 function deviceOf({ params, body }: FastifyRequest): DeviceId | undefined {
   return parseDeviceId(textAt(params, 'device_id') ?? textAt(body, 'device_id') ?? '')

@@ -14,6 +14,7 @@ import type {
   Engine,
   ExportRequest,
   Metric,
+  Signed,
   Snapshot,
   Submitted,
 } from '../../engine/index.ts'
@@ -101,8 +102,22 @@ export class FakeEngine implements Engine {
     return rows.slice(0, limit)
   }
 
-  async submit(deviceId: DeviceId, request: DeviceRequest, author: Author | string): Promise<Submitted> {
-    const by = typeof author === 'string' ? author : author.id
+  async submit(
+    deviceId: DeviceId,
+    request: DeviceRequest,
+    signed: Author | string | Signed,
+  ): Promise<Submitted> {
+    const { by, entry } = typeof signed === 'object' && 'entry' in signed ? signed : { by: signed }
+    const submitted = await this.#decide(deviceId, request, typeof by === 'string' ? by : by.id)
+    const came =
+      submitted.kind === 'done'
+        ? ({ outcome: 'success', code: undefined } as const)
+        : ({ outcome: 'refused', code: submitted.code } as const)
+    if (entry !== undefined) this.recorded.push({ ...entry, deviceId, ...came })
+    return submitted
+  }
+
+  async #decide(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
     if (this.writeFault !== undefined) throw this.writeFault
     const before = this.devices.get(deviceId)
     const now = this.#clock.now()

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/caller.ts'
 import type { Answer, FileAnswer, Refusal } from './answer.ts'
+import { signed } from './audit.ts'
 import { authenticate } from './gate.ts'
 import type { Call, Route } from './route.ts'
 import type { Services } from './services.ts'
@@ -12,7 +13,7 @@ export async function handle(
   request: FastifyRequest,
   services: Services,
 ): Promise<Answer | FileAnswer | Refusal> {
-  const call = toCall(request, services)
+  const call = toCall(route, request, services)
   const { user } = call
   if (route.repeats === undefined || user === undefined) return await route.handle(call)
   const key = services.repeats.keyOf({
@@ -29,6 +30,7 @@ export async function handle(
 }
 
 function toCall(
+  route: Route,
   request: FastifyRequest,
   services: Services,
 ): Call<unknown, unknown, unknown, Caller | undefined> {
@@ -40,6 +42,7 @@ function toCall(
     requestId: request.id,
     repeatKey: undefined,
     ip: request.ip,
+    sign: (about) => signed(route, request, about),
     url: request.url,
     header: (name) => headerOf(request.headers[name]),
     authenticate: () => authenticate(request, services),

@@ -1,5 +1,7 @@
 // An operation with its handler.
 import type { Static, TSchema } from 'typebox'
+import type { Signed } from '../../engine/index.ts'
+import type { AuditDraft } from '../../engine/ports/audit.ts'
 import type { Access, Operation } from '../../schemas/operation.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -16,12 +18,17 @@ export interface Call<Params, Query, Body, User> {
   /** Of an operation that may be repeated, if its caller sent an Idempotency-Key. */
   readonly repeatKey: RepeatKey | undefined
   readonly ip: string
+  /** The caller's name under a request to the engine, which then keeps the entry in the audit: this call leaves none. */
+  sign(about?: Partial<Pick<AuditDraft, 'target' | 'detail'>>): Signed
   /** Path and query as sent. */
   readonly url: string
   header(name: string): string | undefined
   /** The caller of a public route, if there is a bearer token. */
   authenticate(): Promise<Authenticated | undefined>
 }
+
+/** What a handler hands on to whoever asks the engine for it. */
+export type SignedCall = Pick<Call<unknown, unknown, unknown, Caller>, 'user' | 'sign'>
 
 type MaybeLater<T> = T | Promise<T>
 type Handled = MaybeLater<Answer | FileAnswer | Refusal>

@@ -12,7 +12,7 @@ import { commandBody } from '../bodies/command-body.ts'
 import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { REPLAYED, type RepeatKey } from '../http/repeats.ts'
-import { type Route, route } from '../http/route.ts'
+import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { readWait } from '../http/wait.ts'
 import { broadcastRoutes } from './broadcasts.ts'
@@ -62,12 +62,12 @@ function oneRoutes(services: Services): readonly Route[] {
       const past = id === undefined ? undefined : await findPastCommand(engine, device.id, id)
       return past === undefined ? noSuchCommand() : answer(200, past)
     }),
-    route(cancelCommand, async ({ params, user }) => {
+    route(cancelCommand, async ({ params, user, sign }) => {
       const device = summaryOf(services, params.device_id, user)
       if (device === undefined) return noSuchDevice()
       const id = parseCommandId(params.cmd_id)
       if (id === undefined) return noSuchCommand()
-      const submitted = await engine.submit(device.id, { kind: 'cancel', id }, user.id)
+      const submitted = await engine.submit(device.id, { kind: 'cancel', id }, sign())
       if (submitted.kind === 'refused') return submitted
       const { command } = submitted
       return command === undefined
@@ -77,10 +77,9 @@ function oneRoutes(services: Services): readonly Route[] {
   ]
 }
 
-interface SendCall {
+interface SendCall extends SignedCall {
   readonly text: string
   readonly body: CommandWishBody
-  readonly user: Caller
   readonly waitSec: number | undefined
   readonly repeatKey: RepeatKey | undefined
   header(name: string): string | undefined
@@ -104,7 +103,11 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
     timeoutSec: body.timeout_sec,
     idempotencyKey: repeatKey?.id,
   }
-  const submitted = await engine.submit(device.id, { kind: 'command', id, wish }, user.id)
+  const submitted = await engine.submit(
+    device.id,
+    { kind: 'command', id, wish },
+    call.sign({ target: `commands/${device.id}/${id}` }),
+  )
   if (submitted.kind === 'refused') return withoutKey(submitted)
   const { command } = submitted
   if (command === undefined) return noSuchCommand()

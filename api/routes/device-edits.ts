@@ -3,11 +3,10 @@ import type { Static } from 'typebox'
 import type { DeviceView } from '../../engine/index.ts'
 import type { EditDeviceBody } from '../../schemas/device.ts'
 import { decommissionDevice, editDevice, replaceDevice } from '../../schemas/operations/devices.ts'
-import type { Caller } from '../auth/caller.ts'
 import { deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, type Refusal, refused } from '../http/answer.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
-import { type Route, route } from '../http/route.ts'
+import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
 import { immutableFields, unfitMetadata, unique } from './device-checks.ts'
@@ -15,34 +14,47 @@ import { immutableFields, unfitMetadata, unique } from './device-checks.ts'
 export function deviceEditRoutes(services: Services): readonly Route[] {
   const { engine } = services
   return [
-    route(replaceDevice, ({ params, body, user, header }) =>
-      edit(services, { text: params.device_id, body, replace: true, user, ifMatch: header('if-match') }),
+    route(replaceDevice, ({ params, body, user, header, sign }) =>
+      edit(services, {
+        text: params.device_id,
+        body,
+        replace: true,
+        user,
+        sign,
+        ifMatch: header('if-match'),
+      }),
     ),
-    route(editDevice, ({ params, body, user, header }) =>
-      edit(services, { text: params.device_id, body, replace: false, user, ifMatch: header('if-match') }),
+    route(editDevice, ({ params, body, user, header, sign }) =>
+      edit(services, {
+        text: params.device_id,
+        body,
+        replace: false,
+        user,
+        sign,
+        ifMatch: header('if-match'),
+      }),
     ),
-    route(decommissionDevice, async ({ params, user, header }) => {
+    route(decommissionDevice, async ({ params, user, header, sign }) => {
       const view = await visible(engine, params.device_id, user)
       if (view === undefined) return noSuchDevice()
       const { id, revision } = view.device
       if (parseIfMatch(header('if-match'), revision).kind === 'stale') return stale(view, header('if-match'))
-      const submitted = await engine.submit(id, { kind: 'decommission' }, user.id)
+      const submitted = await engine.submit(id, { kind: 'decommission' }, sign())
       return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
     }),
   ]
 }
 
-interface EditCall {
+interface EditCall extends SignedCall {
   readonly text: string
   readonly body: Static<typeof EditDeviceBody>
   readonly replace: boolean
-  readonly user: Caller
   readonly ifMatch: string | undefined
 }
 
 async function edit(
   services: Services,
-  { text, body, replace, user, ifMatch }: EditCall,
+  { text, body, replace, user, ifMatch, sign }: EditCall,
 ): Promise<Answer | Refusal> {
   const { engine } = services
   const view = await visible(engine, text, user)
@@ -66,7 +78,7 @@ async function edit(
       // Checked again by the device's actor: another edit may be on its way.
       ifRevision: condition.kind === 'revision' ? condition.revision : undefined,
     },
-    user.id,
+    sign(),
   )
   return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
 }

@@ -4,14 +4,13 @@ import type { DeviceView, Engine, Submitted } from '../../engine/index.ts'
 import type { DeviceSort } from '../../engine/ports/store.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import { getDevice, listDevices, registerDevice } from '../../schemas/operations/devices.ts'
-import type { Caller } from '../auth/caller.ts'
 import { ownFilter } from '../auth/tokens.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, answer, type Refusal } from '../http/answer.ts'
 import { isFresh, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { idFor } from '../http/repeats.ts'
-import { type Route, route } from '../http/route.ts'
+import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { deviceAnswer, noSuchDevice, visible } from './device-answers.ts'
 import { unfitParent } from './device-checks.ts'
@@ -40,9 +39,9 @@ function collectionRoutes(services: Services): readonly Route[] {
         url,
       )
     }),
-    route(registerDevice, async ({ body, user, repeatKey }) => {
+    route(registerDevice, async ({ body, repeatKey, sign }) => {
       const made = { device_id: idFor(repeatKey, 'dev_', services.ids) }
-      const call = { user, idempotencyKey: repeatKey?.id }
+      const call = { sign, idempotencyKey: repeatKey?.id }
       const first = await registerAs(services, { ...made, ...body }, call)
       // The key made that id before, longer ago than it is remembered.
       const isOld =
@@ -56,7 +55,7 @@ function collectionRoutes(services: Services): readonly Route[] {
 async function registerAs(
   services: Services,
   body: RegisterDeviceBody,
-  { user, idempotencyKey }: { readonly user: Caller; readonly idempotencyKey: string | undefined },
+  { sign, idempotencyKey }: Pick<SignedCall, 'sign'> & { readonly idempotencyKey: string | undefined },
 ): Promise<Submitted | Refusal> {
   const { engine } = services
   const registration = toRegistration(services, body)
@@ -64,7 +63,11 @@ async function registerAs(
   const { deviceId, request } = registration
   const unfit = unfitParent(engine.store, deviceId, request.parentId)
   if (unfit !== undefined) return unfit
-  return await engine.submit(deviceId, { ...request, idempotencyKey }, user.id)
+  return await engine.submit(
+    deviceId,
+    { ...request, idempotencyKey },
+    sign({ target: `devices/${deviceId}` }),
+  )
 }
 
 function readRoutes(services: Services): readonly Route[] {

@@ -44,7 +44,7 @@ function readRoutes({ engine }: Services): readonly Route[] {
 }
 
 function desiredRoute({ engine }: Services): Route {
-  return route(setDesiredState, async ({ params, query, body, user, header, requestId }) => {
+  return route(setDesiredState, async ({ params, query, body, user, header, requestId, sign }) => {
     const id = visibleId(engine, params.device_id, user)
     if (id === undefined) return noSuchDevice()
     const errors = checkState(body)
@@ -61,7 +61,7 @@ function desiredRoute({ engine }: Services): Route {
         expectedVersion: condition.version,
         requestId,
       },
-      user.id,
+      sign(),
     )
     if (submitted.kind === 'refused') return submitted
     const shadow = submitted.shadow ?? (await engine.shadow(id))

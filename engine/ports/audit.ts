@@ -2,7 +2,7 @@
 import type { Micros, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 
-export type { AuditActor, AuditEntry } from '../domain/audit/entry.ts'
+export type { AuditActor, AuditDraft, AuditEntry } from '../domain/audit/entry.ts'
 
 export interface AuditFilter {
   /** The id or the name of who did it. */

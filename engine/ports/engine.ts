@@ -9,7 +9,7 @@ import type { Broadcast, BroadcastMember, StatusCounts } from '../domain/command
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
-import type { AuditEntry, AuditTrail } from './audit.ts'
+import type { AuditDraft, AuditEntry, AuditTrail } from './audit.ts'
 import type { Broker } from './broker.ts'
 import type { Clock } from './clock.ts'
 import type { DeviceView } from './device-view.ts'
@@ -85,10 +85,16 @@ export interface DependencyHealth {
   readonly detail: string
 }
 
+/** Who asks, and what the audit is to say of it: the entry is saved with what is decided. */
+export interface Signed {
+  readonly by: Author | string
+  readonly entry: AuditDraft
+}
+
 export interface Engine extends History, AuditTrail {
   /** Changes a device. Resolves after the change is durable and applied; a `Fault` means "nothing is known to
    *  have happened, try later". */
-  submit(deviceId: DeviceId, request: DeviceRequest, by: Author | string): Promise<Submitted>
+  submit(deviceId: DeviceId, request: DeviceRequest, by: Author | string | Signed): Promise<Submitted>
   /** Sees every message acknowledged before the call. */
   view(deviceId: DeviceId): Promise<DeviceView | undefined>
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>

@@ -35,6 +35,7 @@ function setUp() {
   const store = new HeldStore()
   const clock = { at: AT, now: () => Millis(clock.at) }
   const lost: number[] = []
+  let next: number = BOOT
   let stored = 0
   const events = {
     stored: () => {
@@ -42,7 +43,7 @@ function setUp() {
     },
     lost: (entries: number) => lost.push(entries),
   }
-  const book = new AuditBook({ store, clock, bootAt: BOOT, events })
+  const book = new AuditBook({ store, clock, nextNumber: () => Micros(next++), events })
   return { book, clock, lost, store, stored: () => stored }
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve))

@@ -30,19 +30,19 @@ export class AuditBook {
   readonly #tally = new RefusalTally()
   #waiting: Waiting[] = []
   #isSaving = false
-  /** Of the next entry; greater than any of an earlier life. */
-  #number: number
+  readonly #nextNumber: () => Micros
 
   constructor(options: {
     readonly store: Pick<Store, 'save'>
     readonly clock: Pick<Clock, 'now'>
-    readonly bootAt: Micros
+    /** Unique and increasing, over restarts too. */
+    readonly nextNumber: () => Micros
     readonly events: AuditBookEvents
   }) {
     this.#store = options.store
     this.#clock = options.clock
     this.#events = options.events
-    this.#number = options.bootAt
+    this.#nextNumber = options.nextNumber
   }
 
   /** By B1. Rejects with a `Fault` when they could not be written. */
@@ -78,7 +78,7 @@ export class AuditBook {
   }
 
   #row({ entry, at, count }: Counted): WrittenRow {
-    return auditRow(entry, { at: Millis(at), number: this.#number++, count })
+    return auditRow(entry, { at: Millis(at), number: this.#nextNumber(), count })
   }
 
   #write(rows: readonly WrittenRow[]): Promise<void> {

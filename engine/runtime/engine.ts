@@ -17,6 +17,7 @@ import type {
   ExportRequest,
   Metric,
   Ports,
+  Signed,
   Snapshot,
   Submitted,
 } from '../ports/engine.ts'
@@ -121,7 +122,7 @@ export class LocalEngine implements Engine {
       perform: (proposal) => this.#perform(proposal),
     })
     this.#history = workers.openHistory(bootAt.toString(36))
-    this.#audit = workers.openAudit(bootAt, () => this.#history.poke())
+    this.#audit = workers.openAudit(() => this.#history.poke())
     partitionsOfShards(settings.shards).forEach((partitions, shard) => {
       const inserter = workers.openInserter()
       const { heartbeatTimeoutMs } = settings
@@ -167,13 +168,22 @@ export class LocalEngine implements Engine {
     })
   }
 
-  async submit(deviceId: DeviceId, request: DeviceRequest, by: Author | string): Promise<Submitted> {
+  async submit(
+    deviceId: DeviceId,
+    request: DeviceRequest,
+    signed: Author | string | Signed,
+  ): Promise<Submitted> {
     if (this.#isClosing) throw closing()
+    const { by, entry } = typeof signed === 'object' && 'entry' in signed ? signed : { by: signed }
     const refused = unkeepable(request)
-    if (refused !== undefined) return refused
+    if (refused !== undefined) {
+      if (entry !== undefined)
+        await this.record([{ ...entry, deviceId, outcome: 'refused', code: refused.code }])
+      return refused
+    }
     const requestId = this.#means.newId()
     const reply = this.#replies.await(requestId)
-    const payload = packRequest({ requestId, deviceId, by, request })
+    const payload = packRequest({ requestId, deviceId, by, entry, request })
     try {
       const durable = this.#ingest.request(deviceId, partitionOf(deviceId), payload)
       const [answer] = await Promise.all([reply, durable])

@@ -1,6 +1,6 @@
 // The engine's workers, wired to its metrics and warnings: a runner for each shard, what inserts its rows, and what
 // inserts the history.
-import type { Micros, Millis } from '../../schemas/ids.ts'
+import type { Millis } from '../../schemas/ids.ts'
 import type { Ports } from '../ports/engine.ts'
 import type { Block } from '../ports/telemetry.ts'
 import { AuditBook } from './audit-book.ts'
@@ -90,13 +90,13 @@ export class Workers {
     )
   }
 
-  openAudit(bootAt: Micros, stored: () => void): AuditBook {
-    const { ports, means, metrics } = this.#options
+  openAudit(stored: () => void): AuditBook {
+    const { ports, means, metrics, ingest } = this.#options
     const { clock, store } = ports
     return new AuditBook({
       store,
       clock,
-      bootAt,
+      nextNumber: () => ingest.nextAt(),
       events: {
         stored,
         lost: (entries, error) => {

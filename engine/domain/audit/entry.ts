@@ -25,6 +25,9 @@ export interface AuditEntry {
   readonly detail?: JsonObject | undefined
 }
 
+/** An entry before it is known what came of it; the device is that of the request it goes with. */
+export type AuditDraft = Omit<AuditEntry, 'outcome' | 'code' | 'deviceId'>
+
 /** `number`: unique, greater for what came later. */
 export function auditRow(
   entry: AuditEntry,

@@ -92,6 +92,8 @@ export interface Open {
   late(deviceId: DeviceId, hour: number): void
   /** A row of the timeline that follows from a changed record: it is saved with it. */
   remember(row: HistoryRow, event: TimelineEvent): void
+  /** An entry of the audit: it is saved with what it tells of. */
+  audit(row: WrittenRow): void
   perform(effects: readonly Effect[], changed: Changed, now: Millis): Told
   proposal(): Proposal
 }
@@ -160,6 +162,7 @@ export function openProposal(
       if (isWanted(timelineWant, deviceId))
         open.feed.push({ kind: 'timeline', event, deviceId, at: toMillis(at), row })
     },
+    audit: (row) => void history.push(row),
     perform(effects, changed, now) {
       const told: Told = { refusal: undefined, command: undefined }
       for (const effect of effects) performOne(effect, { open, outbound, cuts, moment, changed, now, told })

@@ -2,6 +2,7 @@
 import { Packr } from 'msgpackr'
 import { type DeviceId, type Micros, toMillis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { type AuditDraft, auditRow } from '../../domain/audit/entry.ts'
 import type { Frame } from '../../domain/bundle.ts'
 import type { DeviceRequest, Outcome } from '../../domain/device/events.ts'
 import { register, transition } from '../../domain/device/transition.ts'
@@ -19,6 +20,8 @@ export interface RequestPayload {
   readonly requestId: string
   readonly deviceId: DeviceId
   readonly by: Author | string
+  /** For the audit; what comes of the request is added to it. */
+  readonly entry?: AuditDraft | undefined
   readonly request: DeviceRequest
 }
 
@@ -60,7 +63,7 @@ export function applyRequest(frame: Frame, batch: Batch): void {
   const outcome = isFull ? undefined : decide(wish, before, now)
   if (outcome === undefined) {
     const code = isFull ? 'DEPENDENCY_UNAVAILABLE' : 'NOT_FOUND'
-    batch.open.replies.push({ requestId: wish.requestId, kind: 'refused', code, detail: {} })
+    conclude(batch, frame, wish, { requestId: wish.requestId, kind: 'refused', code, detail: {} })
     return
   }
   const device = outcome.device
@@ -77,7 +80,22 @@ export function applyRequest(frame: Frame, batch: Batch): void {
           shadow: wish.request.kind === 'desire' ? after.shadow : undefined,
         }
       : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
-  batch.open.replies.push(reply)
+  conclude(batch, frame, wish, reply)
+}
+
+function conclude(
+  { open }: Batch,
+  { receivedAt }: Frame,
+  { deviceId, entry }: RequestPayload,
+  reply: Reply,
+): void {
+  open.replies.push(reply)
+  if (entry === undefined) return
+  const outcome = reply.kind === 'done' ? 'success' : 'refused'
+  const code = reply.kind === 'done' ? undefined : reply.code
+  // Written by the ingress, and no other message's.
+  const number = receivedAt as Micros
+  open.audit(auditRow({ ...entry, deviceId, outcome, code }, { at: toMillis(number), number, count: 1 }))
 }
 
 function decide(

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { FRAME } from '../../domain/bundle.ts'
+import type { DeviceRequest } from '../../domain/device/events.ts'
+import { idOf, START, type TestFrame } from './frames-harness.ts'
+import type { WorkResult } from './protocol.ts'
+import { packRequest } from './requests.ts'
+import { online, ShardBench } from './shard-harness.ts'
+
+const entry = {
+  actor: { type: 'user', id: 'usr_1', name: 'a@example.com' },
+  action: 'editDevice',
+  target: 'devices/a',
+  requestId: 'req_1',
+  ip: '10.0.0.1',
+  detail: { fields: ['name'] },
+} as const
+
+const signed = (id: string, at: number, request: DeviceRequest): TestFrame => ({
+  kind: FRAME.request,
+  id,
+  at,
+  payload: packRequest({ requestId: `r${at}`, deviceId: idOf(id), by: 'usr_1', entry, request }),
+})
+const edit: DeviceRequest = { kind: 'edit', replace: false, name: 'New' }
+const audit = ({ proposal }: WorkResult) =>
+  proposal.history
+    .filter(({ kind }) => kind === 'audit')
+    .map(({ body, ...key }) => ({ ...key, body: JSON.parse(body) }))
+
+test('what a signed request did has its entry in the same save', () => {
+  const result = new ShardBench([online]).apply([signed('a', 10, edit)])
+  expect(result.proposal.changed.map(({ name }) => name)).toEqual(['New'])
+  const number = (START + 10) * 1000
+  expect(audit(result)).toEqual([
+    {
+      deviceId: 'a',
+      kind: 'audit',
+      at: number,
+      version: number,
+      body: {
+        id: `aud_${number.toString(36)}`,
+        at: new Date(START + 10).toISOString(),
+        actor: entry.actor,
+        action: 'editDevice',
+        target: 'devices/a',
+        device_id: 'a',
+        outcome: 'success',
+        code: null,
+        request_id: 'req_1',
+        ip: '10.0.0.1',
+        count: 1,
+        detail: { fields: ['name'] },
+      },
+    },
+  ])
+})
+
+test('what a signed request was refused has its code, also where there is no device', () => {
+  const bench = new ShardBench([online])
+  const again: DeviceRequest = { kind: 'register', name: 'x', type: 'simulator' }
+  const result = bench.apply([signed('a', 10, again), signed('nobody', 11, edit)])
+  expect(audit(result).map(({ body }) => [body.device_id, body.outcome, body.code])).toEqual([
+    ['a', 'refused', 'ALREADY_EXISTS'],
+    ['nobody', 'refused', 'NOT_FOUND'],
+  ])
+})
+
+test('a request that is read again, for its rows, has no second entry', () => {
+  expect(audit(new ShardBench([online], { applied: 1 }).apply([signed('a', 10, edit)]))).toEqual([])
+})
