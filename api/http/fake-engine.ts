@@ -281,6 +281,8 @@ function fakeStore(engine: FakeEngine): Store {
   }
   const get = (id: DeviceId) => engine.devices.get(id)
   return {
+    isUp: () => true,
+    claim: unused,
     load: unused,
     applied: unused,
     inserted: unused,
@@ -308,7 +310,7 @@ function fakeStore(engine: FakeEngine): Store {
       found.sort((a, b) => (descending && key(a) !== key(b) ? -order(a, b) : order(a, b)))
       return { devices: found.slice(offset, offset + limit), total: found.length }
     },
-    deadLetters({ offset, limit, deviceId }) {
+    async deadLetters({ offset, limit, deviceId }) {
       const found = engine.letters.filter((letter) => deviceId === undefined || letter.deviceId === deviceId)
       return { letters: found.slice(offset, offset + limit), total: found.length }
     },

@@ -8,12 +8,12 @@ import type { Services } from '../http/services.ts'
 
 export function deadLetterRoutes({ engine }: Services): readonly Route[] {
   return [
-    route(listDeadLetters, ({ query, url }) => {
+    route(listDeadLetters, async ({ query, url }) => {
       const window = toWindow(query)
       const deviceId = parseDeviceId(query.device_id)
       // A text that no device can have as its id has no dead letters.
       if (query.device_id !== undefined && deviceId === undefined) return pageAnswer([], 0, window, url)
-      const { letters, total } = engine.store.deadLetters({
+      const { letters, total } = await engine.store.deadLetters({
         offset: window.offset,
         limit: window.perPage,
         deviceId,

@@ -38,7 +38,16 @@ export interface SavedCommand {
   readonly bytes: Uint8Array | undefined
 }
 
+/** Whose partition it is, and since when: a greater epoch is a later owner's. */
+export interface Claim {
+  readonly partition: Partition
+  readonly epoch: number
+}
+
 export interface Save {
+  /** Of the writer: if a later owner has claimed one of these since, nothing is saved (R2). Empty where nobody else
+   *  can write. */
+  readonly claims: readonly Claim[]
   /** The position that `changed` follows from, for each partition of the batch. */
   readonly applied: readonly { readonly partition: Partition; readonly seq: number }[]
   readonly changed: readonly DeviceRecord[]
@@ -52,6 +61,7 @@ export interface Save {
 
 /** A save of nothing, to be filled in. */
 export const NO_SAVE: Save = {
+  claims: [],
   applied: [],
   changed: [],
   shadows: [],
@@ -75,6 +85,8 @@ export interface OutboxCounts {
 
 /** What a restart starts from: everything at or below `inserted` is stored as rows and vitals. */
 export interface Checkpoint {
+  /** As of a save. */
+  readonly claims: readonly Claim[]
   readonly inserted: readonly { readonly partition: Partition; readonly seq: number }[]
   readonly vitals: readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[]
 }
@@ -122,18 +134,31 @@ export interface DeviceSummary {
   readonly tags: readonly string[]
 }
 
+export interface DeadLetterPage {
+  readonly letters: readonly DeadLetter[]
+  readonly total: number
+}
+
 export interface DevicePage {
   readonly devices: readonly DeviceRecord[]
   readonly total: number
 }
 
+/** Several processes may share a store. What a process has written it reads at once; what others have written, within a
+ *  second while `isUp`. */
 export interface Store {
+  /** False while what others wrote may be missing here. */
+  isUp(): boolean
+  /** From now on an earlier owner can save and checkpoint nothing in these partitions, and all that it has is found here.
+   *  Rejects with a `STORE_FENCED` fault if a later owner was faster. */
+  claim(claims: readonly Claim[]): Promise<void>
   /** Every device of these partitions, in batches. */
   load(partitions: readonly Partition[]): AsyncIterable<readonly StoredDevice[]>
   applied(): Positions
   inserted(): Positions
   /** All or nothing: records, shadows, commands, dead letters, history and positions (R4). Resolves only once it would survive a crash.
-   *  Records saved are visible to `get` and `list` from then on. May be called again with the same save. */
+   *  Records saved are visible to `get` and `list` from then on. May be called again with the same save.
+   *  Rejects with a `STORE_FENCED` fault, not to be retried, if its claims are outdated. */
   save(save: Save): Promise<void>
   checkpoint(checkpoint: Checkpoint): Promise<void>
   get(id: DeviceId): DeviceRecord | undefined
@@ -159,11 +184,12 @@ export interface Store {
     readonly offset: number
     readonly limit: number
     readonly deviceId?: DeviceId | undefined
-  }): { readonly letters: readonly DeadLetter[]; readonly total: number }
+  }): Promise<DeadLetterPage>
   lateHours(): readonly LateHour[]
   clearLate(hours: readonly LateHour[]): Promise<void>
-  /** The oldest saves' history first: at least one batch if there is any, and no more than fill these bounds. */
-  outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): readonly OutboxBatch[]
+  /** The oldest saves' history first: at least one batch if there is any, and no more than fill these bounds. Of several
+   *  processes one at a time is given any. */
+  outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): Promise<readonly OutboxBatch[]>
   /** These batches are in ClickHouse. */
   clearHistory(keys: readonly string[]): Promise<void>
   outboxCounts(): OutboxCounts

@@ -25,9 +25,9 @@ class HeldStore {
     await this.store.save(save)
   }
 
-  bodies(): readonly Record<string, unknown>[] {
+  async bodies(): Promise<readonly Record<string, unknown>[]> {
     const bounds = { rowsMax: 1_000, bytesMax: 1_000_000 }
-    return this.store.outbox(bounds).flatMap(({ rows }) => rows.map(({ body }) => JSON.parse(body)))
+    return (await this.store.outbox(bounds)).flatMap(({ rows }) => rows.map(({ body }) => JSON.parse(body)))
   }
 }
 
@@ -52,7 +52,7 @@ test('an entry is in the outbox when it is recorded, with an id and a time of it
   const { book, store, stored } = setUp()
   await book.record([entry('a'), entry('b')])
   const time = '2026-03-01T08:30:00.000Z'
-  expect(store.bodies().map(({ id, at, action, count }) => [id, at, action, count])).toEqual([
+  expect((await store.bodies()).map(({ id, at, action, count }) => [id, at, action, count])).toEqual([
     [`aud_${BOOT.toString(36)}`, time, 'a', 1],
     [`aud_${(BOOT + 1).toString(36)}`, time, 'b', 1],
   ])
@@ -79,24 +79,24 @@ test('who records hears that it failed, and the next one may succeed', async () 
   await expect(book.record([entry('a')])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   store.fault = undefined
   await book.record([entry('b')])
-  expect(store.bodies().map(({ action }) => action)).toEqual(['b'])
+  expect((await store.bodies()).map(({ action }) => action)).toEqual(['b'])
 })
 
 test('refusals of one kind are counted until their minute is over', async () => {
   const { book, clock, store } = setUp()
   for (let i = 0; i < 100; i++) book.refuse(entry('flood'))
   await settled()
-  const shown = () => store.bodies().map(({ at, action, count }) => [at, action, count])
-  expect(shown()).toEqual([['2026-03-01T08:30:00.000Z', 'flood', 1]])
+  const shown = async () => (await store.bodies()).map(({ at, action, count }) => [at, action, count])
+  expect(await shown()).toEqual([['2026-03-01T08:30:00.000Z', 'flood', 1]])
   clock.at += 59_999
   book.refuse(entry('flood'))
   book.tick()
   await settled()
-  expect(shown()).toHaveLength(1)
+  expect(await shown()).toHaveLength(1)
   clock.at += 1
   book.tick()
   await settled()
-  expect(shown()).toEqual([
+  expect(await shown()).toEqual([
     ['2026-03-01T08:30:00.000Z', 'flood', 1],
     ['2026-03-01T08:30:59.999Z', 'flood', 100],
   ])
@@ -106,7 +106,7 @@ test('what was counted is written at the end, or told as lost', async () => {
   const { book, lost, store } = setUp()
   for (let i = 0; i < 5; i++) book.refuse(entry('end'))
   await book.close()
-  expect(store.bodies().map(({ count }) => count)).toEqual([1, 4])
+  expect((await store.bodies()).map(({ count }) => count)).toEqual([1, 4])
   store.fault = new Fault('STORE_UNAVAILABLE', { retryable: true })
   book.refuse(entry('gone'))
   await settled()

@@ -126,7 +126,12 @@ export class LocalEngine implements Engine {
     partitionsOfShards(settings.shards).forEach((partitions, shard) => {
       const inserter = workers.openInserter()
       const { heartbeatTimeoutMs } = settings
-      const runner = workers.openRunner(shard, inserter, { partitions, heartbeatTimeoutMs, bootAt })
+      const runner = workers.openRunner(shard, inserter, {
+        partitions,
+        claims: [],
+        heartbeatTimeoutMs,
+        bootAt,
+      })
       this.#inserters.push(inserter.inserter)
       this.#runners.push(runner)
       this.#questions.add(runner, partitions)
@@ -152,6 +157,8 @@ export class LocalEngine implements Engine {
         for (const runner of this.#runners) runner.tick()
         this.#replies.expire()
         this.#audit.tick()
+        // What another process left there, too.
+        if (this.store.outboxCounts().rows > 0) this.#history.poke()
       }),
       schedule.every(SETTLE_EVERY_MS, () => {
         void this.settleRollups()
@@ -301,8 +308,10 @@ export class LocalEngine implements Engine {
   health(): readonly DependencyHealth[] {
     const fault = this.#ingest.fault()
     const isUp = this.#ports.telemetry.isUp()
+    const isCurrent = this.store.isUp()
     return [
       { name: 'log', ok: fault === undefined, detail: fault?.message ?? 'appending' },
+      { name: 'store', ok: isCurrent, detail: isCurrent ? 'current' : 'what others saved may be missing' },
       { name: 'broker', ok: this.#mqttUrl !== '', detail: this.#mqttUrl },
       { name: 'telemetry', ok: isUp, detail: isUp ? 'answering' : 'not answering; rows wait in the log' },
     ]

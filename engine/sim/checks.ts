@@ -19,7 +19,7 @@ export async function checkAtRest(world: World): Promise<void> {
     checkMessages(world, device)
     checkGone(world, device)
     checkStamped(world, device)
-    checkParked(world, device)
+    await checkParked(world, device)
     await checkRecord(world, device)
     await checkHistory(world, device)
     await checkLog(world, device)
@@ -76,8 +76,9 @@ function checkStamped(world: World, device: SimulatedDevice): void {
 }
 
 /** What could not be taken is parked once for each time it was taken in. */
-function checkParked(world: World, device: SimulatedDevice): void {
-  const all = world.store.deadLetters({ offset: 0, limit: 10_000, deviceId: device.id }).letters
+async function checkParked(world: World, device: SimulatedDevice): Promise<void> {
+  const page = { offset: 0, limit: 10_000, deviceId: device.id }
+  const { letters: all } = await world.store.deadLetters(page)
   const letters = all.filter(({ reason }) => !SENDERS.has(reason))
   const poison = letters.filter(({ reason }) => reason === 'SHARD_CRASH').length
   const isGone = device.mayBeGoneFrom < Number.POSITIVE_INFINITY

@@ -192,6 +192,8 @@ function faultyReader(reader: LogReader, { dice, luck, trace }: FaultContext): L
 export function faultyStore(store: Store, context: FaultContext, ledger: Ledger): Store {
   const named = (where: string) => ['saveFails', 'STORE_UNAVAILABLE', where] as const
   return {
+    isUp: () => store.isUp(),
+    claim: (claims) => unlucky(context, named('claim'), () => store.claim(claims)),
     load: (partitions) => store.load(partitions),
     applied: () => store.applied(),
     inserted: () => store.inserted(),

@@ -142,10 +142,34 @@ export function storeContract({ name, open, restart }: StoreContract): void {
           ],
         }),
       )
-      await store.checkpoint({ inserted: [{ partition: Partition(1), seq: 4 }], vitals: [] })
+      await store.checkpoint({ claims: [], inserted: [{ partition: Partition(1), seq: 4 }], vitals: [] })
       store = await restart(store)
       expect([store.applied()[1], store.applied()[63], store.applied()[2]]).toEqual([5, 2 ** 40, 0])
       expect([store.inserted()[1], store.inserted()[63]]).toEqual([4, 0])
+    })
+
+    test('what an earlier owner of a partition writes is refused whole, also after a restart', async () => {
+      const claim = (partition: number, epoch: number) => ({ partition: Partition(partition), epoch })
+      const mine = [claim(1, 5), claim(2, 7)]
+      await store.claim(mine)
+      await store.claim(mine)
+      const applied = [{ partition: Partition(1), seq: 5 }]
+      await store.save(save([device('d1')], { claims: mine, applied }))
+      await store.claim([claim(2, 9)])
+      for (const isAgain of [false, true]) {
+        if (isAgain) store = await restart(store)
+        const fenced = { code: 'STORE_FENCED', retryable: false }
+        const later = [{ partition: Partition(1), seq: 6 }]
+        const outdated = save([device('d1', { revision: 2 }), device('d2')], { claims: mine, applied: later })
+        await expect(store.save(outdated)).rejects.toMatchObject(fenced)
+        const checkpoint = { claims: mine, inserted: later, vitals: [] }
+        await expect(store.checkpoint(checkpoint)).rejects.toMatchObject(fenced)
+        await expect(store.claim([claim(3, 1), claim(2, 8)])).rejects.toMatchObject(fenced)
+        expect(store.list({}, { offset: 0, limit: 9 })).toEqual({ devices: [device('d1')], total: 1 })
+        expect([store.applied()[1], store.inserted()[1]]).toEqual([5, 0])
+      }
+      await store.save(save([device('d3')], { claims: [claim(1, 5), claim(3, 0)] }))
+      expect(store.get(DeviceIdOf('d3'))).toBeDefined()
     })
 
     test('positions handed out do not change under the reader', async () => {
@@ -173,7 +197,7 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       await store.save(again)
       await store.save(again)
       expect(store.list({}, { offset: 0, limit: 10 }).total).toBe(1)
-      expect(store.deadLetters({ offset: 0, limit: 10 }).total).toBe(1)
+      expect((await store.deadLetters({ offset: 0, limit: 10 })).total).toBe(1)
       expect(store.lateHours()).toHaveLength(1)
     })
 
@@ -181,6 +205,7 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       const devices = Array.from({ length: 2_500 }, (_, i) => device(`d${i}`))
       await store.save(save(devices))
       await store.checkpoint({
+        claims: [],
         inserted: [],
         vitals: [{ deviceId: DeviceIdOf('d64'), bytes: Uint8Array.of(9, 8) }],
       })
@@ -259,14 +284,14 @@ function letterContract(storeOf: () => Store, restart: () => Promise<void>): voi
       const letters = Array.from({ length: 10 }, (_, i) => letter(`dl_${i}`, i % 2 ? 'odd' : 'even'))
       await storeOf().save(save([], { deadLetters: letters }))
       await restart()
-      const page = storeOf().deadLetters({ offset: 1, limit: 3 })
+      const page = await storeOf().deadLetters({ offset: 1, limit: 3 })
       expect(page.total).toBe(10)
       expect(page.letters.map((l) => l.id)).toEqual(['dl_8', 'dl_7', 'dl_6'])
       expect(page.letters[0]).toMatchObject({ ...letters[8], payload: expect.anything() })
       expect([...(page.letters[0]?.payload ?? [])]).toEqual([1, 2, 255])
-      const odd = storeOf().deadLetters({ offset: 0, limit: 2, deviceId: DeviceIdOf('odd') })
+      const odd = await storeOf().deadLetters({ offset: 0, limit: 2, deviceId: DeviceIdOf('odd') })
       expect([odd.total, odd.letters.map((l) => l.id)]).toEqual([5, ['dl_9', 'dl_7']])
-      expect(storeOf().deadLetters({ offset: 50, limit: 3 }).letters).toEqual([])
+      expect((await storeOf().deadLetters({ offset: 50, limit: 3 })).letters).toEqual([])
     })
 
     test('are bounded: the oldest go first', async () => {
@@ -274,13 +299,13 @@ function letterContract(storeOf: () => Store, restart: () => Promise<void>): voi
       const letters = Array.from({ length: LIMITS.deadLettersMax + extra }, (_, i) => letter(`dl_${i}`))
       for (let i = 0; i < letters.length; i += 2_000)
         await storeOf().save(save([], { deadLetters: letters.slice(i, i + 2_000) }))
-      const check = () => {
-        const last = storeOf().deadLetters({ offset: LIMITS.deadLettersMax - 1, limit: 5 })
+      const check = async () => {
+        const last = await storeOf().deadLetters({ offset: LIMITS.deadLettersMax - 1, limit: 5 })
         expect([last.total, last.letters.map((l) => l.id)]).toEqual([LIMITS.deadLettersMax, [`dl_${extra}`]])
       }
-      check()
+      await check()
       await restart()
-      check()
+      await check()
     })
   })
 }

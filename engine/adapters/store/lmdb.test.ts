@@ -69,11 +69,11 @@ test.skipIf(disk === undefined)(
       await expect(store.save(larger)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
     expect(store.list({}, { offset: 0, limit: 9 })).toEqual({ devices: [device('d1')], total: 1 })
     expect([store.countByStatus().error, store.applied()[1]]).toEqual([0, 0])
-    expect(store.deadLetters({ offset: 0, limit: 9 }).total).toBe(0)
+    expect((await store.deadLetters({ offset: 0, limit: 9 })).total).toBe(0)
     disk.clear()
     await store.save(larger)
     expect(store.list({ status: 'error' }, { offset: 0, limit: 9 }).total).toBe(1)
-    expect(store.deadLetters({ offset: 0, limit: 9 }).total).toBe(1)
+    expect((await store.deadLetters({ offset: 0, limit: 9 })).total).toBe(1)
     await store.close()
   },
 )

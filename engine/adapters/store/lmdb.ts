@@ -9,6 +9,7 @@ import type { DeviceRecord } from '../../domain/device/record.ts'
 import { Fault } from '../../ports/fault.ts'
 import type {
   Checkpoint,
+  Claim,
   DeadLetter,
   DeviceFilter,
   LateHour,
@@ -78,6 +79,17 @@ class LmdbStore implements Store {
     for (const { key, value } of this.#scan(POSITIONS)) this.#loadPosition(String(key), unpack(value))
   }
 
+  isUp(): boolean {
+    return true
+  }
+
+  async claim(claims: readonly Claim[]): Promise<void> {
+    this.#state.checkClaims(claims)
+    // At once: what is saved from here on is written after it.
+    this.#state.claimed(claims)
+    await this.#write(claims.map(({ partition, epoch }) => put(POSITIONS, `epoch/${partition}`, epoch)))
+  }
+
   async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
     const ids = this.#state.index.idsOf(new Set(partitions))
     for (let at = 0; at < ids.length; at += BATCH) {
@@ -101,6 +113,7 @@ class LmdbStore implements Store {
   }
 
   async save(save: Save): Promise<void> {
+    this.#state.checkClaims(save.claims)
     const { letters } = this.#state
     const added = letters.number(save.deadLetters)
     const dropped = added.length === 0 ? [] : letters.takeDropped()
@@ -125,7 +138,8 @@ class LmdbStore implements Store {
     this.#outbox.dropped(history.dropped)
   }
 
-  async checkpoint({ inserted, vitals }: Checkpoint): Promise<void> {
+  async checkpoint({ claims, inserted, vitals }: Checkpoint): Promise<void> {
+    this.#state.checkClaims(claims)
     await this.#write([
       ...inserted.map(({ partition, seq }) => put(POSITIONS, `inserted/${partition}`, seq)),
       ...vitals.map(({ deviceId, bytes }) => ({ table: VITALS, key: deviceId, value: bytes })),
@@ -160,7 +174,7 @@ class LmdbStore implements Store {
     return this.#state.index.countByStatus()
   }
 
-  deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
+  async deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
     const { keys, total } = this.#state.letters.page(page)
     const letters = keys.flatMap((key) => {
       const bytes = this.#env.read(LETTERS, key)
@@ -178,7 +192,10 @@ class LmdbStore implements Store {
     this.#state.removeLate(hours)
   }
 
-  outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): readonly OutboxBatch[] {
+  async outbox(bounds: {
+    readonly rowsMax: number
+    readonly bytesMax: number
+  }): Promise<readonly OutboxBatch[]> {
     const found = this.#env.readSome(OUTBOX, bounds.bytesMax)
     const batches: OutboxBatch[] = []
     let rows = 0
@@ -275,9 +292,10 @@ class LmdbStore implements Store {
 
   #loadPosition(key: string, seq: number): void {
     const [kind, number] = key.split('/')
-    const mark = { partition: Partition(Number(number)), seq }
-    if (kind === 'inserted') this.#state.checkpointed([mark])
-    else this.#state.reached([mark])
+    const partition = Partition(Number(number))
+    if (kind === 'inserted') this.#state.checkpointed([{ partition, seq }])
+    else if (kind === 'epoch') this.#state.claimed([{ partition, epoch: seq }])
+    else this.#state.reached([{ partition, seq }])
   }
 }
 

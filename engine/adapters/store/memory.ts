@@ -3,6 +3,7 @@ import type { CommandId, DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import type {
   Checkpoint,
+  Claim,
   DeadLetter,
   DeviceFilter,
   LateHour,
@@ -52,6 +53,16 @@ export class MemoryStore implements Store {
     return new MemoryStore(this.#durable)
   }
 
+  isUp(): boolean {
+    return true
+  }
+
+  async claim(claims: readonly Claim[]): Promise<void> {
+    await this.#live()
+    this.#durable.state.checkClaims(claims)
+    this.#durable.state.claimed(claims)
+  }
+
   async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
     const { devices, vitals, shadows, commands, state } = this.#durable
     const ids = state.index.idsOf(new Set(partitions))
@@ -75,6 +86,7 @@ export class MemoryStore implements Store {
   async save(save: Save): Promise<void> {
     await this.#live()
     const { devices, letters, state } = this.#durable
+    state.checkClaims(save.claims)
     const added = state.letters.number(save.deadLetters)
     for (const device of save.changed) devices.set(device.id, device)
     for (const { deviceId, bytes } of save.shadows) this.#durable.shadows.set(deviceId, bytes)
@@ -85,8 +97,9 @@ export class MemoryStore implements Store {
     this.#saveHistory(save.history)
   }
 
-  async checkpoint({ inserted, vitals }: Checkpoint): Promise<void> {
+  async checkpoint({ claims, inserted, vitals }: Checkpoint): Promise<void> {
     await this.#live()
+    this.#durable.state.checkClaims(claims)
     for (const { deviceId, bytes } of vitals) this.#durable.vitals.set(deviceId, bytes.slice())
     this.#durable.state.checkpointed(inserted)
   }
@@ -116,7 +129,7 @@ export class MemoryStore implements Store {
     return this.#durable.state.index.countByStatus()
   }
 
-  deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
+  async deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
     const { keys, total } = this.#durable.state.letters.page(page)
     return { letters: keys.flatMap((key) => this.#durable.letters.get(key) ?? []), total }
   }
@@ -130,7 +143,10 @@ export class MemoryStore implements Store {
     this.#durable.state.removeLate(hours)
   }
 
-  outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): readonly OutboxBatch[] {
+  async outbox(bounds: {
+    readonly rowsMax: number
+    readonly bytesMax: number
+  }): Promise<readonly OutboxBatch[]> {
     const batches: OutboxBatch[] = []
     let rows = 0
     for (const key of this.#outboxKeys()) {

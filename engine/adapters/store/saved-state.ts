@@ -2,8 +2,9 @@
 import type { Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
 import type { Positions } from '../../ports/log.ts'
-import type { Checkpoint, DeadLetter, LateHour, Save } from '../../ports/store.ts'
+import type { Checkpoint, Claim, DeadLetter, LateHour, Save } from '../../ports/store.ts'
 import { DeviceIndex } from './device-index.ts'
 import { LetterList } from './letter-list.ts'
 
@@ -19,6 +20,7 @@ export class SavedState {
   readonly #partitionOf: PartitionOf
   readonly #applied = new Array<number>(LIMITS.partitions).fill(0)
   readonly #inserted = new Array<number>(LIMITS.partitions).fill(0)
+  readonly #epochs = new Array<number>(LIMITS.partitions).fill(0)
   readonly #late = new Map<string, LateHour>()
   readonly index = new DeviceIndex()
   readonly letters = new LetterList(LIMITS.deadLettersMax)
@@ -51,6 +53,18 @@ export class SavedState {
     this.addLate(save.late)
   }
 
+  /** Throws if a later owner has claimed one of them. */
+  checkClaims(claims: readonly Claim[]): void {
+    for (const { partition, epoch } of claims) {
+      const latest = this.#epochs[partition] ?? 0
+      if (latest > epoch) throw outdated(partition)
+    }
+  }
+
+  claimed(claims: readonly Claim[]): void {
+    for (const { partition, epoch } of claims) this.#epochs[partition] = epoch
+  }
+
   reached(applied: Save['applied']): void {
     for (const { partition, seq } of applied) this.#applied[partition] = seq
   }
@@ -70,4 +84,11 @@ export class SavedState {
 
 export function keyOfLate({ deviceId, hour }: LateHour): string {
   return `${deviceId}/${hour}`
+}
+
+function outdated(partition: number): Fault {
+  return new Fault('STORE_FENCED', {
+    retryable: false,
+    message: `partition ${partition} has another owner by now: this shard may not write it any more`,
+  })
 }

@@ -90,7 +90,7 @@ export class HistoryWriter {
   /** `much`: about as much as goes at once, so that there will be more. */
   async #write(): Promise<'nothing' | 'little' | 'much' | 'failed'> {
     try {
-      const batches = this.#store.outbox(BOUNDS)
+      const batches = await this.#store.outbox(BOUNDS)
       if (batches.length === 0) return 'nothing'
       const blocks = this.#encode(batches)
       const isMuch = blocks.some(

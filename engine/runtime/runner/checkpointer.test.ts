@@ -13,6 +13,7 @@ import type { WorkResult } from '../shard/protocol.ts'
 import { Checkpointer } from './checkpointer.ts'
 
 const P = Partition(0)
+const CLAIMS = [{ partition: P, epoch: 0 }]
 const upTo = (seq: number): Positions => [seq, ...new Array<number>(LIMITS.partitions - 1).fill(0)]
 
 /** The result of a task that handed everything out. */
@@ -43,6 +44,7 @@ class Bench {
     const { schedule } = this.time.newLife()
     const ports = {
       partitions: [P],
+      claims: CLAIMS,
       clock: this.time,
       schedule,
       log: { trim: async (positions: Positions) => void this.trimmed.push(positions[P] ?? 0) },
@@ -109,7 +111,9 @@ test('nothing is promised before the rows are stored; one is under way at a time
   ])
   store(true)
   await bench.time.advance(0)
-  expect(bench.saved).toEqual([{ inserted: [{ partition: P, seq: 2 }], vitals: vitalsOf('v') }])
+  expect(bench.saved).toEqual([
+    { claims: CLAIMS, inserted: [{ partition: P, seq: 2 }], vitals: vitalsOf('v') },
+  ])
   expect([request.state, bench.trimmed]).toEqual(['answered', [2]])
 })
 
@@ -143,7 +147,9 @@ test('a failing save is tried some times, and its vitals go with the next', asyn
   expect([bench.saved, bench.checkpointer.isDue(upTo(2), upTo(2))]).toEqual([[], true])
   bench.take(resultOf(3))
   await bench.time.advance(0)
-  expect(bench.saved).toEqual([{ inserted: [{ partition: P, seq: 3 }], vitals: vitalsOf('old') }])
+  expect(bench.saved).toEqual([
+    { claims: CLAIMS, inserted: [{ partition: P, seq: 3 }], vitals: vitalsOf('old') },
+  ])
 })
 
 test('a checkpoint of a shard that is gone is not saved, and its requests wait for the next life', async () => {

@@ -9,7 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Log, Positions } from '../../ports/log.ts'
-import type { Checkpoint, Store } from '../../ports/store.ts'
+import type { Checkpoint, Claim, Store } from '../../ports/store.ts'
 import type { Schedule } from '../schedule.ts'
 import type { WorkResult } from '../shard/protocol.ts'
 import { toFault } from './saver.ts'
@@ -19,6 +19,7 @@ const RETRY_MS = 500
 export interface CheckpointerPorts {
   /** The shard's own. */
   readonly partitions: readonly Partition[]
+  readonly claims: readonly Claim[]
   readonly clock: Clock
   readonly schedule: Schedule
   readonly log: Pick<Log, 'trim'>
@@ -106,7 +107,8 @@ export class Checkpointer {
     const vitals = [...this.#unsaved].map(([deviceId, bytes]) => ({ deviceId, bytes }))
     const areRowsStored = await inserted
     if (areRowsStored && life === this.#life) {
-      const saving = this.#save({ inserted: marksOf(result.covered), vitals }, life)
+      const { claims } = this.#ports
+      const saving = this.#save({ claims, inserted: marksOf(result.covered), vitals }, life)
       this.#saving = saving.then(() => {})
       if (await saving) this.#answer(covered)
     }

@@ -21,7 +21,7 @@ const { message, parked } = FRAME
 
 function setUp(known: readonly DeadLetter[] = []) {
   const letters: DeadLetter[] = []
-  const store = { deadLetters: () => ({ letters: known, total: known.length }) }
+  const store = { deadLetters: async () => ({ letters: known, total: known.length }) }
   return { letters, poison: new Poison(store, async (letter) => void letters.push(letter)) }
 }
 

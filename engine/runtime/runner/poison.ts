@@ -56,7 +56,7 @@ export class Poison {
     this.#suspects.set(key, deaths)
     const detail = `its thread died on this message ${deaths} times`
     const letter = toDeadLetter(frame, { entry, index, reason: 'SHARD_CRASH', detail })
-    const isKnown = this.#isParked(letter)
+    const isKnown = await this.#isParked(letter)
     if (deaths < LIMITS.attemptsMax && !isKnown) return
     if (!isKnown) await this.#park(letter)
     this.#suspects.delete(key)
@@ -65,8 +65,8 @@ export class Poison {
   }
 
   /** By an earlier life of the process. */
-  #isParked({ id, deviceId }: DeadLetter): boolean {
-    const { letters } = this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
+  async #isParked({ id, deviceId }: DeadLetter): Promise<boolean> {
+    const { letters } = await this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
     return letters.some((letter) => letter.id === id)
   }
 }

@@ -77,7 +77,7 @@ export class RunnerBench {
     })
     const partitions = Array.from({ length: LIMITS.partitions }, (_, i) => Partition(i))
     this.runner = new Runner(
-      { partitions, heartbeatTimeoutMs: HEARTBEAT_MS, bootAt: Micros(START * 1000) },
+      { partitions, claims: [], heartbeatTimeoutMs: HEARTBEAT_MS, bootAt: Micros(START * 1000) },
       {
         clock: this.time,
         schedule,

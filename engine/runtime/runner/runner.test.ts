@@ -143,7 +143,7 @@ describe('a shard', () => {
     const answers = Promise.all([bench.snapshot('a'), bench.snapshot('b')])
     await bench.time.advance(100)
     expect(await answers).toEqual([{ n: 2 }, { n: 3 }])
-    const { letters } = bench.store.deadLetters({ offset: 0, limit: 10 })
+    const { letters } = await bench.store.deadLetters({ offset: 0, limit: 10 })
     expect(letters.map(({ reason }) => reason)).toEqual(['SHARD_CRASH'])
     expect(bench.losses).toBe(LIMITS.attemptsMax)
   })

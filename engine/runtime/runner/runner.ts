@@ -13,7 +13,7 @@ import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
 import type { Entry, Log } from '../../ports/log.ts'
-import { NO_SAVE, type Store } from '../../ports/store.ts'
+import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
 import type { Inserter } from '../rows/inserter.ts'
 import type { Schedule } from '../schedule.ts'
 import { leave, newProgress, suspectOf } from '../shard/progress.ts'
@@ -29,7 +29,10 @@ import type { ShardThread } from './thread.ts'
 import { Watch } from './watch.ts'
 
 /** What is the same for each life of the shard. */
-export type RunnerSettings = Omit<ShardSettings, 'life' | 'progress'>
+export type RunnerSettings = Omit<ShardSettings, 'life' | 'progress'> & {
+  /** Of its partitions; none where one process has them all (R2). */
+  readonly claims: readonly Claim[]
+}
 
 export interface RunnerPorts {
   readonly clock: Clock
@@ -95,7 +98,7 @@ export class Runner {
 
   constructor(settings: RunnerSettings, ports: RunnerPorts, events: RunnerEvents) {
     const { clock, schedule, log, store } = ports
-    const { partitions } = settings
+    const { partitions, claims } = settings
     const fatal = (fault: Fault) => events.fatal(fault)
     const failed = (fault: Fault) => events.saveFailed(fault)
     this.#settings = settings
@@ -111,12 +114,12 @@ export class Runner {
       ticks: () => clock.ticks(),
       heardUpTo: () => events.heardUpTo(),
     })
-    this.#saver = new Saver(store, schedule, { failed, fatal })
+    this.#saver = new Saver({ store, schedule, claims }, { failed, fatal })
     this.#poison = new Poison(store, async (letter) => {
       await this.#saver.save({ ...NO_SAVE, deadLetters: [letter] })
     })
     this.#checkpoints = new Checkpointer(
-      { partitions, clock, schedule, log, store },
+      { partitions, claims, clock, schedule, log, store },
       { done: () => this.#wake.poke(), failed, fatal },
     )
     this.#thread = this.#newThread()

@@ -13,6 +13,8 @@ const saveOf = (...applied: Save['applied']): Save => ({
   changed: [deviceOf('a')],
 })
 
+const CLAIMS = [{ partition: Partition(0), epoch: 3 }]
+
 function setUp() {
   const time = new SimTime(START)
   const faults: Error[] = []
@@ -25,10 +27,13 @@ function setUp() {
       saved.push(save)
     },
   }
-  const saver = new Saver(store, time.newLife().schedule, {
-    failed: ({ code }) => told.push(`failed ${code}`),
-    fatal: ({ code }) => told.push(`fatal ${code}`),
-  })
+  const saver = new Saver(
+    { store, schedule: time.newLife().schedule, claims: CLAIMS },
+    {
+      failed: ({ code }) => told.push(`failed ${code}`),
+      fatal: ({ code }) => told.push(`fatal ${code}`),
+    },
+  )
   return { time, faults, saved, told, saver }
 }
 
@@ -52,6 +57,7 @@ test('a save carries what was applied without one, so that no past is applied to
   await saver.save(saveOf(mark(1, 4)))
   await saver.save(saveOf())
   expect(saved.map(({ applied }) => applied)).toEqual([[mark(0, 7), mark(1, 4)], []])
+  expect(saved.map(({ claims }) => claims)).toEqual([CLAIMS, CLAIMS])
 })
 
 test('a store that will not save any more ends the process, and is not asked again', async () => {

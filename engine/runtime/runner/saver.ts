@@ -5,7 +5,7 @@
 //     to it once more.
 import type { Partition } from '../../../schemas/ids.ts'
 import { Fault } from '../../ports/fault.ts'
-import type { Save, Store } from '../../ports/store.ts'
+import type { Claim, Save, Store } from '../../ports/store.ts'
 import type { Schedule } from '../schedule.ts'
 import type { Mark } from '../shard/protocol.ts'
 
@@ -21,12 +21,21 @@ export class Saver {
   readonly #store: Pick<Store, 'save'>
   readonly #schedule: Schedule
   readonly #events: SaverEvents
+  readonly #claims: readonly Claim[]
   readonly #unsaved = new Map<Partition, number>()
   #isClosed = false
 
-  constructor(store: Pick<Store, 'save'>, schedule: Schedule, events: SaverEvents) {
-    this.#store = store
-    this.#schedule = schedule
+  constructor(
+    parts: {
+      readonly store: Pick<Store, 'save'>
+      readonly schedule: Schedule
+      readonly claims: readonly Claim[]
+    },
+    events: SaverEvents,
+  ) {
+    this.#store = parts.store
+    this.#schedule = parts.schedule
+    this.#claims = parts.claims
     this.#events = events
   }
 
@@ -36,12 +45,21 @@ export class Saver {
   }
 
   /** Resolves `true` once it is saved, `false` if that will not be. */
-  async save({ applied, changed, shadows, commands, deadLetters, late, history }: Save): Promise<boolean> {
+  async save({
+    applied,
+    changed,
+    shadows,
+    commands,
+    deadLetters,
+    late,
+    history,
+  }: Omit<Save, 'claims'>): Promise<boolean> {
     const positions = new Map([
       ...this.#unsaved,
       ...applied.map(({ partition, seq }) => [partition, seq] as const),
     ])
     const save: Save = {
+      claims: this.#claims,
       applied: [...positions].map(([partition, seq]) => ({ partition, seq })),
       changed,
       shadows,

@@ -110,7 +110,7 @@ export interface Outbound {
 }
 
 /** What a batch asks of the world, once it is saved. */
-export interface Proposal extends Save {
+export interface Proposal extends Omit<Save, 'claims'> {
   readonly replies: readonly Reply[]
   readonly outbound: readonly Outbound[]
   readonly cuts: readonly DeviceId[]
