@@ -27,12 +27,14 @@ import { countHistory, readHistory } from './history.ts'
 import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
 import { type LateHour, Rollups } from './rollups.ts'
-import { keepFor, migrate } from './schema.ts'
+import { keepFor, type Layout, migrate } from './schema.ts'
 import { readSeries, toStatement } from './series.ts'
 
 export interface ClickHouseOptions {
   /** Asked before every request: it may move. */
   readonly endpoint: () => Endpoint
+  /** One server by default. */
+  readonly layout?: Layout | undefined
   /** Raw telemetry older than this goes; undefined keeps it for ever. */
   readonly retentionDays?: number | undefined
   /** The same of the audit. */
@@ -102,7 +104,7 @@ export class ClickHouseTelemetry implements Telemetry {
   static async open(options: ClickHouseOptions): Promise<ClickHouseTelemetry> {
     const http = new ClickHouseHttp(options.endpoint)
     try {
-      await migrate(http)
+      await migrate(http, options.layout)
       await keepFor(http, { points: options.retentionDays, audit: options.auditRetentionDays })
       return new ClickHouseTelemetry(options, http, await Rollups.open(http))
     } catch (cause) {

@@ -104,9 +104,30 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   [AUDIT],
 ]
 
-export async function migrate(http: ClickHouseHttp): Promise<void> {
-  const run = (sql: string) => http.run({ sql, timeoutMs: TIMEOUT_MS })
-  await run('CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version')
+const VERSIONS = 'CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version'
+
+/** `replicated`: the same tables, kept by several servers that agree by way of a Keeper. */
+export type Layout = 'single' | 'replicated'
+
+/** All tables as of this version, for whoever creates them by hand. */
+export function allTables(layout: Layout): readonly string[] {
+  return [VERSIONS, ...MIGRATIONS.flat()].map((sql) => toLayout(sql, layout))
+}
+
+function toLayout(sql: string, layout: Layout): string {
+  if (layout === 'single') return sql
+  const place = `'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'`
+  return sql
+    .replace(/^(CREATE TABLE IF NOT EXISTS \w+)/, "$1 ON CLUSTER '{cluster}'")
+    .replace(/ENGINE = (\w+)(?:\((\w+)\))?/, (_, engine: string, version?: string) => {
+      return `ENGINE = Replicated${engine}(${version === undefined ? place : `${place}, ${version}`})`
+    })
+    .replace('non_replicated_deduplication_window', 'replicated_deduplication_window')
+}
+
+export async function migrate(http: ClickHouseHttp, layout: Layout = 'single'): Promise<void> {
+  const run = (sql: string) => http.run({ sql: toLayout(sql, layout), timeoutMs: TIMEOUT_MS })
+  await run(VERSIONS)
   const done = Number((await run('SELECT max(version) FROM migrations FORMAT TSV')).toString().trim())
   if (done > MIGRATIONS.length) {
     throw new ClickHouseError(0, `its tables are of version ${done}, this program knows ${MIGRATIONS.length}`)

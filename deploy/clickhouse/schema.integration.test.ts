@@ -1,0 +1,54 @@
+// The tables as files, for whoever creates them by hand. They are those of the service: after a change of
+// engine/adapters/telemetry/schema.ts, `npx vitest run deploy/clickhouse -u` writes them anew.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb-supervisor.ts'
+import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse-http.ts'
+import { allTables } from '../../engine/adapters/telemetry/schema.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'fleet-schema-'))
+let chdb: ChdbSupervisor
+let http: ClickHouseHttp
+const run = async (sql: string) => (await http.run({ sql, timeoutMs: 10_000 })).toString().trim()
+
+beforeAll(async () => {
+  chdb = await ChdbSupervisor.open({ dataDir: dir })
+  http = new ClickHouseHttp(() => chdb.endpoint())
+})
+afterAll(async () => {
+  http.close()
+  await chdb.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+test.each(['single', 'replicated'] as const)(
+  'the file of the %s layout is what the service makes',
+  async (layout) => {
+    const text = allTables(layout).map((sql) => `${sql};\n`)
+    await expect(text.join('\n')).toMatchFileSnapshot(`schema/${layout}.sql`)
+  },
+)
+
+test('the tables of one server can be made, twice', async () => {
+  for (const sql of [...allTables('single'), ...allTables('single')]) await run(sql)
+  expect(
+    Number(await run('SELECT count() FROM system.tables WHERE database = currentDatabase() FORMAT TSV')),
+  ).toBe(allTables('single').length)
+})
+
+// Made they cannot be: there is no Keeper here.
+test('the tables of several servers differ in being replicated, and in nothing else', async () => {
+  for (const [index, sql] of allTables('replicated').entries()) {
+    expect(await run(`EXPLAIN AST ${sql}`)).toContain('CreateQuery')
+    expect(sql).toMatch(/^CREATE TABLE IF NOT EXISTS \w+ ON CLUSTER '\{cluster\}' \(/)
+    expect(sql).toMatch(/ENGINE = Replicated(Replacing)?MergeTree\('[^']*\{table\}', '\{replica\}'(, \w+)?\)/)
+    const back = sql
+      .replace(" ON CLUSTER '{cluster}'", '')
+      .replace(/Replicated(\w+)\('[^']*', '\{replica\}', (\w+)\)/, '$1($2)')
+      .replace(/Replicated(\w+)\('[^']*', '\{replica\}'\)/, '$1')
+      .replace('replicated_deduplication_window', 'non_replicated_deduplication_window')
+    expect(back).toBe(allTables('single')[index])
+  }
+})

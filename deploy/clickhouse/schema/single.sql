@@ -1,0 +1,94 @@
+CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version;
+
+CREATE TABLE IF NOT EXISTS points (
+    device_id LowCardinality(String),
+    metric LowCardinality(String),
+    ts DateTime64(6, 'UTC') CODEC(Delta(8), T64, ZSTD(1)),
+    value Float64 CODEC(ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    received DateTime('UTC') CODEC(Delta(4), ZSTD(1))
+  ) ENGINE = ReplacingMergeTree(version)
+  PARTITION BY toYYYYMM(received)
+  ORDER BY (device_id, metric, ts)
+  SETTINGS non_replicated_deduplication_window = 10000, merge_selector_base = 20,
+    merge_max_block_size = 65536, ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS texts (
+    device_id LowCardinality(String),
+    metric LowCardinality(String),
+    ts DateTime64(6, 'UTC') CODEC(Delta(8), T64, ZSTD(1)),
+    value String CODEC(ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    received DateTime('UTC') CODEC(Delta(4), ZSTD(1))
+  ) ENGINE = ReplacingMergeTree(version)
+  PARTITION BY toYYYYMM(received)
+  ORDER BY (device_id, metric, ts)
+  SETTINGS non_replicated_deduplication_window = 10000, merge_selector_base = 20,
+    merge_max_block_size = 65536, ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS rollup_1m (
+    device_id LowCardinality(String),
+    metric LowCardinality(String),
+    bucket DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    count UInt64 CODEC(T64, ZSTD(1)),
+    sum Float64 CODEC(ZSTD(1)),
+    min Float64 CODEC(ZSTD(1)),
+    max Float64 CODEC(ZSTD(1)),
+    last Float64 CODEC(ZSTD(1)),
+    last_ts DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    computed UInt64 CODEC(Delta(8), ZSTD(1))
+  ) ENGINE = ReplacingMergeTree(computed)
+  PARTITION BY toYYYYMM(bucket)
+  ORDER BY (device_id, metric, bucket);
+
+CREATE TABLE IF NOT EXISTS rollup_1h (
+    device_id LowCardinality(String),
+    metric LowCardinality(String),
+    bucket DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    count UInt64 CODEC(T64, ZSTD(1)),
+    sum Float64 CODEC(ZSTD(1)),
+    min Float64 CODEC(ZSTD(1)),
+    max Float64 CODEC(ZSTD(1)),
+    last Float64 CODEC(ZSTD(1)),
+    last_ts DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    computed UInt64 CODEC(Delta(8), ZSTD(1))
+  ) ENGINE = ReplacingMergeTree(computed)
+  PARTITION BY toYYYYMM(bucket)
+  ORDER BY (device_id, metric, bucket);
+
+CREATE TABLE IF NOT EXISTS settlements (
+    computed UInt64,
+    horizon DateTime64(3, 'UTC'),
+    finished UInt8
+  ) ENGINE = MergeTree ORDER BY computed;
+
+CREATE TABLE IF NOT EXISTS history (
+    device_id LowCardinality(String),
+    kind LowCardinality(String),
+    at DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    received DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    body String CODEC(ZSTD(1)),
+    label LowCardinality(String) MATERIALIZED
+      multiIf(kind = 'log', JSONExtractString(body, 'level'), kind = 'shadow', JSONExtractString(body, 'section'), '')
+  ) ENGINE = ReplacingMergeTree
+  PARTITION BY if(kind = 'log', toYYYYMMDD(toMonday(received)), toYYYYMM(received))
+  ORDER BY (device_id, kind, at, version)
+  TTL received + toIntervalDay(14) DELETE WHERE kind = 'log'
+  SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS audit (
+    device_id String CODEC(ZSTD(1)),
+    at DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    body String CODEC(ZSTD(1)),
+    actor_id String MATERIALIZED JSONExtractString(body, 'actor', 'id') CODEC(ZSTD(1)),
+    actor_name String MATERIALIZED JSONExtractString(body, 'actor', 'name') CODEC(ZSTD(1)),
+    action LowCardinality(String) MATERIALIZED JSONExtractString(body, 'action'),
+    target String MATERIALIZED JSONExtractString(body, 'target') CODEC(ZSTD(1)),
+    outcome LowCardinality(String) MATERIALIZED JSONExtractString(body, 'outcome'),
+    ip String MATERIALIZED JSONExtractString(body, 'ip') CODEC(ZSTD(1))
+  ) ENGINE = ReplacingMergeTree
+  PARTITION BY toYYYYMM(at)
+  ORDER BY (at, version)
+  SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1;

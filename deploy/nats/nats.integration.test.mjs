@@ -1,0 +1,145 @@
+// The configuration, as a real server takes it.
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../../api/service-harness.ts'
+import { makeSecrets } from '../secrets.mjs'
+
+const { TEST_SERVER_NATS_SERVER: program } = process.env
+const dir = mkdtempSync(join(tmpdir(), 'fleet-nats-conf-'))
+const { secrets } = makeSecrets(join(dir, 'secrets'), { isRoot: false })
+const confOf = (name) => fileURLToPath(new URL(name, import.meta.url))
+const env = {
+  NATS_SERVER_NAME: 'nats-1',
+  ...Object.fromEntries(
+    readFileSync(join(dir, 'secrets', 'nats.env'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')),
+  ),
+}
+const connections = []
+let server
+let ports
+
+beforeAll(async () => {
+  if (program === undefined) return
+  // The place of the store cannot be given twice, on the command line and in the file.
+  const conf = join(dir, 'nats-server.conf')
+  const text = readFileSync(confOf('nats-server.conf'), 'utf8')
+  writeFileSync(conf, text.replace('"/data"', JSON.stringify(join(dir, 'store'))))
+  const where = ['-a', '127.0.0.1', '-p', '-1', '-m', '-1', '--ports_file_dir', dir]
+  server = spawn(program, ['-c', conf, ...where], { env, stdio: 'ignore' })
+  server.ended = new Promise((resolve) => server.once('close', resolve))
+  ports = await until('nats-server listens', readPorts)
+})
+afterAll(async () => {
+  await Promise.all(connections.map((connection) => connection.close()))
+  server?.kill('SIGKILL')
+  await server?.ended
+  rmSync(dir, { recursive: true, force: true })
+})
+
+function readPorts() {
+  const file = readdirSync(dir).find((name) => name.endsWith('.ports'))
+  const text = file === undefined ? '' : readFileSync(join(dir, file), 'utf8')
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+async function open(user, pass) {
+  const connection = await connect({
+    servers: ports.nats[0],
+    user,
+    pass,
+    reconnect: false,
+    inboxPrefix: '_INBOX',
+  })
+  connections.push(connection)
+  return connection
+}
+
+describe.skipIf(program === undefined)('NATS', () => {
+  test('finds every file valid', () => {
+    const valid = (file) =>
+      execFileSync(program, ['-t', '-c', file], { env, encoding: 'utf8', stdio: 'pipe' })
+    valid(confOf('nats-server.conf'))
+    valid(withCertificates())
+    const broken = join(dir, 'broken.conf')
+    writeFileSync(broken, 'jetstream { sync_intervall: always }')
+    expect(() => valid(broken)).toThrow()
+  })
+
+  test('syncs before it acknowledges', async () => {
+    const {
+      jetstream: { config },
+    } = await (await fetch(`${ports.monitoring[0]}/varz`)).json()
+    expect(config.sync_always).toBe(true)
+  })
+
+  test('lets nobody in without the right password', async () => {
+    await expect(open(undefined, undefined)).rejects.toThrow(/authorization/i)
+    await expect(open('fleet', 'guessed')).rejects.toThrow(/authorization/i)
+  })
+
+  test('lets the service keep a log and leases, and not remove a stream', async () => {
+    const connection = await open('fleet', secrets.nats_fleet)
+    const manager = await jetstreamManager(connection)
+    await manager.streams.add({
+      name: 'LOG',
+      subjects: ['fleet.log.>'],
+      max_bytes: 1_000_000,
+      discard: 'new',
+    })
+    const { seq } = await jetstream(connection).publish('fleet.log.7', 'bundle')
+    const consumer = await jetstream(connection).consumers.get('LOG', { filter_subjects: 'fleet.log.7' })
+    const message = await consumer.next({ expires: 5_000 })
+    expect([message?.seq, message?.string()]).toEqual([seq, 'bundle'])
+    expect((await manager.streams.purge('LOG', { filter: 'fleet.log.7', seq: seq + 1 })).purged).toBe(1)
+    await expect(manager.streams.delete('LOG')).rejects.toThrow(/permission|timeout/i)
+  })
+
+  test('keeps the service to its own subjects', async () => {
+    const connection = await open('fleet', secrets.nats_fleet)
+    const denied = new Promise((resolve) =>
+      connection.subscribe('$SYS.>', { callback: (error) => resolve(error) }),
+    )
+    expect(String(await denied)).toMatch(/permission/i)
+  })
+})
+
+/** The cluster's file beside certificates that it can read. */
+function withCertificates() {
+  const key = join(dir, 'server.key')
+  const certificate = join(dir, 'server.crt')
+  if (!existsSync(key))
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-days',
+        '1',
+        '-subj',
+        '/CN=nats-1',
+        '-keyout',
+        key,
+        '-out',
+        certificate,
+      ],
+      { stdio: 'ignore' },
+    )
+  writeFileSync(join(dir, 'ca.crt'), readFileSync(certificate))
+  const path = join(dir, 'nats-cluster.conf')
+  writeFileSync(path, readFileSync(confOf('nats-cluster.conf'), 'utf8').replaceAll('/run/fleet/certs', dir))
+  return path
+}

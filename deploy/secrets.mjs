@@ -1,0 +1,154 @@
+// `node deploy/secrets.mjs [folder]`: makes every secret that the servers of deploy/compose need, in a folder that git
+// ignores (deploy/secrets). Free of dependencies. What is there stays: run again, it adds what is missing and writes the
+// same files. To change a secret, take it out of secrets.json, run this, and restart what uses it.
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MASTER = 'secrets.json'
+/** A letter first: NATS reads a value from the environment as configuration, and digits as a number. */
+const password = () => `k${randomBytes(24).toString('hex')}`
+const rsaKey = () =>
+  generateKeyPairSync('rsa', {
+    modulusLength: 3072,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  }).privateKey
+
+/** Every secret, and how it is made. */
+const MAKERS = {
+  // RSA: EMQX does not verify Ed25519.
+  jwt_private_key: rsaKey,
+  admin_password: password,
+  emqx_cookie: password,
+  emqx_dashboard: password,
+  emqx_ingest: password,
+  emqx_api: password,
+  emqx_api_key: password,
+  nats_fleet: password,
+  nats_operator: password,
+  nats_system: password,
+  redis_fleet: password,
+  redis_operator: password,
+  redis_exporter: password,
+  clickhouse_fleet: password,
+  clickhouse_reader: password,
+  s3_access_key: password,
+  s3_secret_key: password,
+  grafana_admin: password,
+}
+
+/** Users inside the images: a mounted file must be theirs to be read by nobody else. */
+const EMQX = 1000
+const REDIS = 999
+
+/** The files, as the servers read them. `owner`: of a file that is mounted; others are read by compose itself. */
+function filesOf(secrets) {
+  const sha256 = (name) => createHash('sha256').update(secrets[name]).digest('hex')
+  return {
+    'fleet.env': {
+      text: environment({
+        FLEET_JWT_PRIVATE_KEY: secrets.jwt_private_key.trim().replaceAll('\n', '\\n'),
+        FLEET_ADMIN_EMAIL: 'admin@fleet.invalid',
+        FLEET_ADMIN_PASSWORD: secrets.admin_password,
+      }),
+    },
+    'emqx.env': {
+      text: environment({
+        EMQX_NODE__COOKIE: secrets.emqx_cookie,
+        EMQX_DASHBOARD__DEFAULT_PASSWORD: secrets.emqx_dashboard,
+      }),
+    },
+    'emqx-accounts.csv': {
+      owner: EMQX,
+      text: `user_id,password,is_superuser\nfleet:ingest,${secrets.emqx_ingest},false\nfleet:api,${secrets.emqx_api},false\n`,
+    },
+    'emqx-api-keys.txt': { owner: EMQX, text: `fleet:${secrets.emqx_api_key}\n` },
+    'nats.env': {
+      text: environment({
+        NATS_FLEET_PASSWORD: secrets.nats_fleet,
+        NATS_OPERATOR_PASSWORD: secrets.nats_operator,
+        NATS_SYSTEM_PASSWORD: secrets.nats_system,
+      }),
+    },
+    'redis-users.acl': { owner: REDIS, text: redisUsers(sha256) },
+    'redis.env': {
+      text: environment({ REDISCLI_AUTH: secrets.redis_exporter, REDIS_PASSWORD: secrets.redis_exporter }),
+    },
+    'clickhouse.env': {
+      text: environment({
+        FLEET_CLICKHOUSE_SERVICE_SHA256: sha256('clickhouse_fleet'),
+        FLEET_CLICKHOUSE_READER_SHA256: sha256('clickhouse_reader'),
+        FLEET_CLICKHOUSE_PASSWORD: secrets.clickhouse_fleet,
+      }),
+    },
+    's3.json': { owner: EMQX, text: s3Identities(secrets) },
+    'grafana.env': { text: environment({ GF_SECURITY_ADMIN_PASSWORD: secrets.grafana_admin }) },
+  }
+}
+
+/** The service may not do what empties, stops or reconfigures the server; `CONFIG GET` tells it that all is kept. */
+function redisUsers(sha256) {
+  return [
+    'user default off resetpass',
+    `user fleet on #${sha256('redis_fleet')} ~* &* +@all -@admin -@dangerous +info +config|get`,
+    `user operator on #${sha256('redis_operator')} ~* &* +@all`,
+    `user exporter on #${sha256('redis_exporter')} resetkeys resetchannels -@all +ping +info +config|get +dbsize +latency +slowlog +client|setname`,
+    '',
+  ].join('\n')
+}
+
+function s3Identities({ s3_access_key: accessKey, s3_secret_key: secretKey }) {
+  const actions = ['Read', 'Write', 'List', 'Tagging', 'Admin'].map((action) => `${action}:fleet`)
+  const identities = [{ name: 'fleet', credentials: [{ accessKey, secretKey }], actions }]
+  return `${JSON.stringify({ identities }, undefined, 2)}\n`
+}
+
+function environment(variables) {
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+/** Returns the secrets, and the files whose owner has to be changed by somebody who may. */
+export function makeSecrets(folder, { isRoot = process.getuid?.() === 0 } = {}) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  chmodSync(folder, 0o700)
+  const master = join(folder, MASTER)
+  const present = existsSync(master) ? JSON.parse(readFileSync(master, 'utf8')) : {}
+  const secrets = Object.fromEntries(
+    Object.entries(MAKERS).map(([name, make]) => [name, present[name] ?? make()]),
+  )
+  write(master, `${JSON.stringify({ ...present, ...secrets }, undefined, 2)}\n`)
+  const foreign = []
+  for (const [name, { text, owner }] of Object.entries(filesOf(secrets))) {
+    const path = join(folder, name)
+    write(path, text)
+    if (owner === undefined) continue
+    if (isRoot) chownSync(path, owner, owner)
+    else foreign.push({ path, owner })
+  }
+  return { secrets, foreign }
+}
+
+/** The mode is set on a file that was there, too, and before anything secret is in it. */
+function write(path, text) {
+  if (existsSync(path)) chmodSync(path, 0o600)
+  writeFileSync(path, text, { mode: 0o600 })
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const folder = process.argv[2] ?? fileURLToPath(new URL('./secrets', import.meta.url))
+  const { foreign } = makeSecrets(folder)
+  process.stdout.write(`${folder}: secrets.json and the files made of it, readable by you alone\n`)
+  for (const { path, owner } of foreign) process.stdout.write(`  sudo chown ${owner}:${owner} ${path}\n`)
+}

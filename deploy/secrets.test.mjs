@@ -1,0 +1,65 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { makeSecrets } from './secrets.mjs'
+
+let folder
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), 'fleet-secrets-')), 'secrets')
+})
+afterEach(() => rmSync(join(folder, '..'), { recursive: true }))
+
+const make = () => makeSecrets(folder, { isRoot: false })
+const contents = () =>
+  Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+
+test('secrets are for their owner alone', () => {
+  make()
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  for (const name of readdirSync(folder))
+    expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600])
+})
+
+test('made again, they are the same; one that was taken out is new, and the others stay', () => {
+  const { secrets } = make()
+  const before = contents()
+  make()
+  expect(contents()).toEqual(before)
+  const { nats_fleet: _, ...kept } = secrets
+  writeFileSync(join(folder, 'secrets.json'), JSON.stringify(kept))
+  const after = make().secrets
+  expect(after).toEqual({ ...kept, nats_fleet: expect.not.stringMatching(`^${secrets.nats_fleet}$`) })
+})
+
+test('no two are alike, of two fleets neither, and each is long and begins with a letter', () => {
+  const first = Object.values(make().secrets)
+  rmSync(folder, { recursive: true })
+  const both = [...first, ...Object.values(make().secrets)]
+  expect(new Set(both).size).toBe(both.length)
+  for (const secret of both) expect(secret).toMatch(/^(k[0-9a-f]{48}|-----BEGIN PRIVATE KEY-----[\s\S]+)$/)
+})
+
+test('ClickHouse and Redis get hashes of what they compare only', () => {
+  const { secrets } = make()
+  const { 'redis-users.acl': users } = contents()
+  expect(users).not.toContain(secrets.redis_fleet)
+  expect(users).toMatch(/^user default off/)
+})
+
+test('an environment file has one line per name, the key in one line too', () => {
+  make()
+  for (const [name, text] of Object.entries(contents()).filter(([name]) => name.endsWith('.env')))
+    for (const line of text.trimEnd().split('\n'))
+      expect([name, line]).toEqual([name, expect.stringMatching(/^[A-Z][A-Z0-9_]*=\S.*$/)])
+})
+
+test('who may not give files away is told whose they have to be', () => {
+  const { foreign } = make()
+  expect(foreign.map(({ path, owner }) => [path.slice(folder.length + 1), owner])).toEqual([
+    ['emqx-accounts.csv', 1000],
+    ['emqx-api-keys.txt', 1000],
+    ['redis-users.acl', 999],
+    ['s3.json', 1000],
+  ])
+})
