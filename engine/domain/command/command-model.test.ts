@@ -54,7 +54,6 @@ interface Believed {
 const FINAL = ['completed', 'failed', 'rejected', 'cancelled']
 
 function believeAck(command: Believed, said: string, now: number): void {
-  if (command.sentTimes.length === 0) return
   if (!FINAL.includes(command.status) && now >= command.expiresAt) {
     const isResult = said === 'completed' || said === 'failed'
     if (!isResult || now >= command.expiresAt + LIMITS.commandLateMs) {

@@ -20,14 +20,31 @@ describe('sending', () => {
     let commands: Commands = []
     for (const priority of ['low', 'normal', 'critical', 'high', 'normal', 'critical'] as const)
       commands = create(commands, { priority })
-    expect(ids(sendDue(commands, live(1)).sends)).toEqual([
-      'command c2',
-      'command c5',
+    const urgent = sendDue(commands, live(1))
+    expect(ids(urgent.sends)).toEqual(['command c2', 'command c5'])
+    const arrived = confirm(confirm(urgent.commands, 2, 2), 5, 3)
+    expect(ids(sendDue(arrived, live(3)).sends)).toEqual([
       'command c3',
       'command c1',
       'command c4',
       'command c0',
     ])
+  })
+
+  test('of anything else waits while a critical one has not arrived, as long as that is tried', () => {
+    const { commands } = sendDue(create(create([]), { priority: 'critical', timeoutSec: 600 }), live(1))
+    expect(sendDue(commands, live(2)).sends).toEqual([])
+    expect(commandsDeadline(commands, live(2))).toBe(10_001)
+    expect(ids(sendDue(confirm(commands, 1, 3), live(3)).sends)).toEqual(['command c0'])
+    expect(ids(sendDue(cancel(commands, 1, 3), live(3)).sends)).toEqual(['cancel c1'])
+    let tried = commands
+    for (let i = 1; i < LIMITS.commandAttemptsMax; i++) {
+      const again = sendDue(tried, live(i * 10_000 + 1))
+      expect(ids(again.sends)).toEqual(['command c1'])
+      tried = again.commands
+    }
+    tried = create(tried, { timeoutSec: 600 }, 50_000)
+    expect(ids(sendDue(tried, live(50_001)).sends)).toEqual(['command c2'])
   })
 
   test('tells the device what is left of the time', () => {
@@ -70,7 +87,7 @@ describe('sending', () => {
       ids(sendDue(commands, { ...live(1), isRelayed: true, status }).sends)
     expect(sentTo('offline')).toEqual(['command c2'])
     expect(sentTo('provisioning')).toEqual(['command c2'])
-    expect(sentTo('online')).toHaveLength(4)
+    expect(sentTo('online')).toEqual(['command c2'])
     const rest = sendDue(commands, { ...live(1), isRelayed: true, status: 'offline' }).commands
     // Nothing to look at before the first retry.
     expect(commandsDeadline(rest, { ...live(1), isRelayed: true, status: 'offline' })).toBe(10_000)

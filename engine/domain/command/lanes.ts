@@ -89,16 +89,20 @@ function dueSends(commands: Commands, state: LaneState): readonly Due[] {
     urgent: LIMITS.commandsInFlightMax,
     paced: isSilent(state) ? 0 : LIMITS.commandsInFlightMax,
   }
+  let isHeld = false
   for (const command of commands) {
     const way = underWay(command, state.now)
     if (way === undefined) continue
     const lane = way.kind === 'cancel' ? CANCEL_LANE : LANES[command.priority]
-    if (isInFlight(way.delivery, state)) room[lane < PACED_FROM ? 'urgent' : 'paced']--
-    else if (way.delivery.attempts < LIMITS.commandAttemptsMax && !isPaced(command, state.now))
-      lanes[lane]?.push({ kind: way.kind, command })
+    const isOnItsWay = isInFlight(way.delivery, state)
+    const isDue = way.delivery.attempts < LIMITS.commandAttemptsMax && !isPaced(command, state.now)
+    if (isOnItsWay) room[lane < PACED_FROM ? 'urgent' : 'paced']--
+    else if (isDue) lanes[lane]?.push({ kind: way.kind, command })
+    isHeld ||= command.priority === 'critical' && (isOnItsWay || isDue)
   }
   const urgent = lanes.slice(0, PACED_FROM).flat()
-  const paced = lanes.slice(PACED_FROM).flat()
+  // By L2.
+  const paced = isHeld ? [] : lanes.slice(PACED_FROM).flat()
   return [...urgent.slice(0, Math.max(0, room.urgent)), ...paced.slice(0, Math.max(0, room.paced))]
 }
 

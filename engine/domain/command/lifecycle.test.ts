@@ -103,12 +103,14 @@ describe('an answer', () => {
     expect(find(commands, 0).conflicts).toHaveLength(LIMITS.commandConflictsMax)
   })
 
-  test('to a command of another device, or one never sent, is ignored', () => {
+  test('counts for a command that was not sent yet, which then is not sent', () => {
+    const answered = say(create([]), 'completed', 2)
+    expect(find(answered, 0)).toMatchObject({ status: 'completed', deliveredAt: 2, ackedAt: 2 })
+    expect(sendDue(answered, live(3)).sends).toEqual([])
+  })
+
+  test('to a command of another device is ignored', () => {
     expect(acknowledge(sent, ackOf(7, 'completed'), at(2))).toEqual({ kind: 'ignored', reason: 'unknown' })
-    expect(acknowledge(create([]), ackOf(0, 'completed'), at(2))).toEqual({
-      kind: 'ignored',
-      reason: 'unsent',
-    })
     const ack = { ...ackOf(0, 'completed'), requestId: 'c0_cancel' }
     expect(acknowledge(sent, ack, at(2))).toEqual({ kind: 'ignored', reason: 'outdated' })
   })

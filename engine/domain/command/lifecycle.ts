@@ -41,16 +41,16 @@ export type AckOutcome =
   | ({ readonly kind: 'changed'; readonly command: Command } & CommandsChange)
   | {
       readonly kind: 'ignored'
-      /** `unknown`: no such command of this device. `unsent`: the device cannot have it. */
-      readonly reason: 'unknown' | 'unsent' | 'outdated'
+      /** `unknown`: no such command of this device. */
+      readonly reason: 'unknown' | 'outdated'
     }
 
-/** The device's answer. It says nothing about other devices' commands, whatever id it names. */
+/** The device's answer. It says nothing about other devices' commands, whatever id it names. One that we never sent may
+ *  have reached the device another way, and is not sent any more. */
 export function acknowledge(commands: Commands, ack: Ack, now: Millis): AckOutcome {
   const found = commands.find((command) => command.id === ack.requestId)
   if (found === undefined)
     return { kind: 'ignored', reason: isCancelId(ack.requestId) ? 'outdated' : 'unknown' }
-  if (found.delivery.attempts === 0) return { kind: 'ignored', reason: 'unsent' }
   const command = answer(expired(found, now), ack, now)
   if (command === undefined) return { kind: 'ignored', reason: 'outdated' }
   return { kind: 'changed', command, ...replace(commands, [command]) }

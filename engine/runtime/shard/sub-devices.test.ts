@@ -204,7 +204,8 @@ describe('what a sub-device is told', () => {
     expect(sent(bench.apply([command('c1', 5)]))).toEqual([])
     expect(sent(bench.work({ sweep: at(1_000), now: at(1_000) }))).toEqual([])
     expect(sent(bench.apply([command('c2', 1_001, { priority: 'critical' })]))).toEqual(['gw>c command'])
-    expect(sent(bench.apply([via(telemetry('c', 1_002, { x: 1 }))]))).toEqual(['gw>c command'])
+    const answered = on(via(telemetry('c', 1_002, { request_id: 'c2', status: 'completed' })), 'command/ack')
+    expect(sent(bench.apply([answered]))).toEqual(['gw>c command'])
   })
 
   test('a command waits for the gateway’s next session', () => {
