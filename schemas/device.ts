@@ -13,7 +13,8 @@ const Name = Type.String({
   pattern: LINE_PATTERN,
   examples: ['Picker 7'],
 })
-const SEGMENT = '[A-Za-z0-9._-]{1,64}'
+// `.` and `..` are no names: whatever puts a group into a path or an address would resolve them.
+const SEGMENT = '(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,64}'
 export const Group = Type.String({
   maxLength: BODY_LIMITS.groupCharsMax,
   pattern: `^${SEGMENT}(/${SEGMENT}){0,${BODY_LIMITS.groupLevelsMax - 1}}$`,

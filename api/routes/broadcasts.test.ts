@@ -103,6 +103,7 @@ describe('a broadcast', () => {
     'w/',
     '/w',
     'w//a',
+    'w/../a',
     'w/+',
     'w/#',
     'w a',

@@ -44,11 +44,14 @@ describe('a broadcast', () => {
     expect([full.accepted, full.skipped.length]).toEqual([1, 3])
   })
 
-  test.each([[[]], [[member('b', { status: 'decommissioned' })]]])('to nobody is refused', (members) => {
+  test.each([
+    [[], []],
+    [[member('b', { status: 'decommissioned' })], [{ device_id: 'b', reason: 'decommissioned' }]],
+  ])('to nobody is refused, with who was left out and why', (members, skipped) => {
     expect(createBroadcast({ group: 'typo', name: 'stop' }, members, creation)).toMatchObject({
       kind: 'refused',
       code: 'EMPTY_TARGET',
-      detail: { group: 'typo' },
+      detail: { group: 'typo', skipped },
     })
   })
 

@@ -83,7 +83,8 @@ export function createBroadcast(
   const fit = members.filter((member) => skipReason(member) === undefined)
   if (fit.length === 0) {
     const message = `no device in ${JSON.stringify(group)} takes this command`
-    const detail = { message, group, total: members.length, skipped: shown(skipped) }
+    const left = shown(skipped).map(({ deviceId, reason }) => ({ device_id: deviceId, reason }))
+    const detail = { message, group, total: members.length, skipped: left }
     return { kind: 'refused', code: 'EMPTY_TARGET', detail }
   }
   // A critical one waits for nothing.
