@@ -17,7 +17,7 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
   events: ROLES,
 }
 
-/** Their events add up: none stands for another, so they are neither throttled nor merged. */
+/** Their events add up: none stands for another, so they are not merged, and a `throttle_ms` does nothing. */
 export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events'])
 
 /** Beyond the channel's own roles. */

@@ -21,7 +21,7 @@ import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { Budget } from './budget.ts'
-import { CHANNEL_ROLES, FEED_CHANNELS } from './channels.ts'
+import { CHANNEL_ROLES } from './channels.ts'
 import type { Hub } from './hub.ts'
 import { Login } from './login.ts'
 import { Outbox } from './outbox.ts'
@@ -231,25 +231,10 @@ export class Connection implements WireEvents, Subscriber {
     subscription.release(isShown)
   }
 
-  #refusalOf(
-    { id, channel, filter, throttle_ms: throttleMs = 0, snapshot }: Subscribe,
-    user: Caller,
-  ): Refused | undefined {
+  #refusalOf({ id, channel, filter }: Subscribe, user: Caller): Refused | undefined {
     if (this.#subscriptions.has(id)) return refusal('ALREADY_EXISTS', 'this id is in use', id)
     if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
     const deviceId = parseDeviceId(filter?.device_id)
-    if (FEED_CHANNELS.has(channel) && throttleMs > 0)
-      return refusal(
-        'VALIDATION_FAILED',
-        `throttle_ms: ${channel} are not throttled, each of them counts`,
-        id,
-      )
-    if (FEED_CHANNELS.has(channel) && snapshot === true && deviceId === undefined)
-      return refusal(
-        'VALIDATION_FAILED',
-        `snapshot: of ${channel} it is one device's, name it in filter.device_id`,
-        id,
-      )
     if (deviceId === undefined) return undefined
     const device = this.#deps.engine.store.summary(deviceId)
     const isSeen = device !== undefined && isInScope(device.group, scopeOf(user))

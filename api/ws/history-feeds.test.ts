@@ -141,15 +141,22 @@ describe('a snapshot', () => {
     expect((await eventsOf(client)).map((event) => event['data'])).toMatchObject([{ message: 'e' }])
   })
 
-  test('of many devices, or a throttle, is refused with what to do', async () => {
+  test('of many devices is empty, and says that there are more', async () => {
     const client = await service.login('ada')
-    client.send({ type: 'subscribe', id: 's', channel: 'events', snapshot: true, filter: { group: 'eu' } })
-    client.send({ type: 'subscribe', id: 't', channel: 'logs', throttle_ms: 100 })
-    await client.next('error', ({ id }) => id === 't')
-    expect(client.frames.slice(1).map(({ problem }) => problem)).toMatchObject([
-      { code: 'VALIDATION_FAILED', detail: expect.stringContaining('filter.device_id') },
-      { code: 'VALIDATION_FAILED', detail: expect.stringContaining('throttle_ms') },
-    ])
-    expect(service.sockets.counts().subscriptions).toBe(0)
+    line('north', 'a')
+    for (const channel of ['logs', 'events']) {
+      await subscribe(client, { id: channel, channel, snapshot: true, filter: { group: 'eu' } })
+      const { data, truncated } = await client.next('snapshot', ({ id }) => id === channel)
+      expect([data, truncated]).toEqual([[], true])
+    }
+    fleet.tell(line('north', 'b'))
+    expect((await eventsOf(client)).map(({ id }) => id)).toEqual(['logs'])
   })
+})
+
+test('a throttle holds nothing back: each line counts', async () => {
+  const client = await service.login('ada')
+  await subscribe(client, { channel: 'logs', throttle_ms: 60_000 })
+  fleet.tell(line('north', 'a'), line('north', 'b'))
+  expect((await eventsOf(client)).map(({ data }) => data)).toMatchObject([{ message: 'a' }, { message: 'b' }])
 })

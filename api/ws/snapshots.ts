@@ -106,11 +106,15 @@ async function openFrom<State>(
   return { frame: page.close(), isShown: untilFirstNew(shown, isShown) }
 }
 
-/** The newest entries of one device, newest first. What is on its way into the history is in neither: it takes about
- *  a second. */
+/** The newest entries of one device, newest first; of many devices none, and it says that there are more: the history
+ *  is kept per device. What is on its way into the history is in neither: it takes about a second. */
 async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<Opening> {
   const { subscription, scope, deps } = call
   const { limits, engine } = deps
+  if (subscription.deviceId === undefined) {
+    const page = new Page(subscription.id, { total: undefined, isMore: true }, limits)
+    return { frame: page.close(), isShown: () => false }
+  }
   const [device] = listDevices(subscription, scope, deps).devices
   const limit = limits.snapshotEntriesMax
   const rows = device && (await engine.history({ deviceId: device.id, kinds, limit: limit + 1 }))

@@ -34,6 +34,14 @@ describe('authentication', () => {
     await (await service.dial({ path: '/api/v1/ws?token=ada%3A60' })).next('auth_ok')
   })
 
+  test('by the header that REST takes; another scheme is none of ours', async () => {
+    await (await service.dial({ headers: { authorization: 'Bearer ada' } })).next('auth_ok')
+    const other = await service.dial({ headers: { authorization: 'Basic YWRhOmFkYQ==' } })
+    other.send({ type: 'auth', token: 'ada' })
+    await other.next('auth_ok')
+    expect(other.frames).toHaveLength(1)
+  })
+
   test('by a ticket, once', async () => {
     service.fleet.tickets.set('t1', 'ada')
     await (await service.dial({ path: '/ws?ticket=t1' })).next('auth_ok')

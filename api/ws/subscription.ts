@@ -4,6 +4,7 @@ import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 import type { SocketFilter, Subscribe } from '../../schemas/ws.ts'
 import { isInScope } from '../auth/scope.ts'
+import { FEED_CHANNELS } from './channels.ts'
 import type { Facts, Notice } from './notice.ts'
 import { type Addressee, HELD_COST_BYTES, type Outbox } from './outbox.ts'
 import type { Selection } from './selection.ts'
@@ -51,7 +52,7 @@ export class Subscription implements Addressee {
     this.owner = owner
     this.#head = `{"type":"event","id":${JSON.stringify(frame.id)},"seq":`
     this.#deps = deps
-    const intervalMs = frame.throttle_ms ?? 0
+    const intervalMs = FEED_CHANNELS.has(frame.channel) ? 0 : (frame.throttle_ms ?? 0)
     if (intervalMs > 0) this.#throttle = this.#openThrottle(intervalMs, deps)
   }
 

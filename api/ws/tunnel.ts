@@ -26,6 +26,7 @@ export interface TunnelsOptions {
 }
 
 const PASSED = new Set([
+  'authorization',
   'host',
   'origin',
   'upgrade',

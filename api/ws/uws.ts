@@ -132,7 +132,10 @@ function readHello(req: HttpRequest, ip: string): { readonly hello: Hello; reado
     .split(',')
     .map((name) => name.trim())
   const bearer = offered.find((name) => name.startsWith(TOKEN_PROTOCOL_PREFIX))
-  const token = bearer?.slice(TOKEN_PROTOCOL_PREFIX.length) ?? (req.getQuery('token') || undefined)
+  const token =
+    bearer?.slice(TOKEN_PROTOCOL_PREFIX.length) ??
+    (req.getQuery('token') || undefined) ??
+    /^bearer +(\S+)$/i.exec(req.getHeader('authorization'))?.[1]
   return {
     hello: { ip, token, ticket: req.getQuery('ticket') || undefined },
     protocol: offered.includes(SOCKET_PROTOCOL) ? SOCKET_PROTOCOL : '',
