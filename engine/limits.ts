@@ -77,7 +77,9 @@ export const LIMITS = {
   telemetryDepthMax: 10,
   metricsPerDeviceMax: 2_000,
   telemetryReportsMax: 1_000,
-  textBytesMax: 8 * KIB,
+  /** Longer texts and arrays, such as a scan, are kept of so many fields of a device. */
+  shortTextBytesMax: 8 * KIB,
+  longTextsPerDeviceMax: 16,
   /** Payload shapes a shard keeps in mind: in all, with the same first key, and of one device. */
   shapesMax: 512,
   shapesPerKeyMax: 32,

@@ -1,6 +1,7 @@
 // One report taken apart: its leaves in document order, still untouched by anything durable.
 import { Buffer } from 'node:buffer'
 import type { Json } from '../../../schemas/json.ts'
+import { LIMITS } from '../../limits.ts'
 
 /** An array, kept as its JSON text. */
 export class JsonText {
@@ -62,6 +63,12 @@ export class Fields {
 /** True if the text takes more bytes than this as UTF-8; counts them only when it must. */
 export function isLongerThan(text: string, bytesMax: number): boolean {
   return text.length * 3 > bytesMax && (text.length > bytesMax || Buffer.byteLength(text) > bytesMax)
+}
+
+/** Of such values a device has few: they are what its snapshot weighs. */
+export function isLongText(value: FieldValue): boolean {
+  const text = value instanceof JsonText ? value.text : value
+  return typeof text === 'string' && isLongerThan(text, LIMITS.shortTextBytesMax)
 }
 
 export function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {

@@ -72,19 +72,12 @@ function addLeaf(value: Json, { path, metric }: Place, fields: Fields): Refused 
   if (typeof value === 'number' && !Number.isFinite(value))
     return refused('bad_number', `${metric} is not finite`)
   if (typeof value !== 'object' || value === null) {
-    if (typeof value === 'string' && isLongerThan(value, LIMITS.textBytesMax)) return tooLong(metric)
     fields.add(path, metric, value)
     return undefined
   }
   if (!isFiniteThroughout(value)) return refused('bad_number', `${metric} holds a number that is not finite`)
-  const text = JSON.stringify(value)
-  if (isLongerThan(text, LIMITS.textBytesMax)) return tooLong(metric)
-  fields.add(path, metric, new JsonText(text))
+  fields.add(path, metric, new JsonText(JSON.stringify(value)))
   return undefined
-}
-
-function tooLong(metric: string): Refused {
-  return refused('text_too_long', `${metric} is longer than ${LIMITS.textBytesMax} bytes`)
 }
 
 /** What the text is once stored as UTF-8, so that the snapshot and the stored row say the same. */

@@ -10,7 +10,7 @@ import { Micros } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Age, isNewer, type LatestField } from './age.ts'
-import { type Fields, type FieldValue, PATH_SEPARATOR } from './fields.ts'
+import { type Fields, type FieldValue, isLongText, PATH_SEPARATOR } from './fields.ts'
 import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'
 import { nest, plain } from './nest.ts'
 import type { Held, Shape } from './shape.ts'
@@ -91,7 +91,8 @@ export class Latest {
     return true
   }
 
-  /** Merges leaf by leaf. Leaves that would be metrics over the limit are taken out of `fields`; returns how many. */
+  /** Merges leaf by leaf. Leaves that would be metrics or long texts over the limit are taken out of `fields`; returns
+   *  how many. */
   merge(fields: Fields, { at, version }: Age): number {
     const rest = this.#open()
     this.#rest = rest
@@ -99,11 +100,13 @@ export class Latest {
     fields.filter((i) => {
       const path = fields.paths[i] ?? ''
       const known = rest.get(path)
+      const value = fields.values[i] ?? null
+      const isLongAnew = isLongText(value) && !isLongText(known?.value ?? null)
+      if (isLongAnew && longTextsOf(rest) >= LIMITS.longTextsPerDeviceMax) return false
       if (known === undefined && !this.#isKnown(path)) {
         if (this.#metrics >= LIMITS.metricsPerDeviceMax) return false
         this.#metrics++
       }
-      const value = fields.values[i] ?? null
       if (known === undefined) rest.set(path, { path, value, at, version })
       else if (at > known.at || (at === known.at && version >= known.version)) {
         known.value = value
@@ -180,6 +183,12 @@ export function update(part: Part, held: Held, age: Age): void {
   const { numbers, texts } = part
   for (let i = 0; i < numbers.length; i++) numbers[i] = held.numbers[i] ?? 0
   if (texts !== undefined) for (let i = 0; i < texts.length; i++) texts[i] = held.texts[i] ?? ''
+}
+
+function longTextsOf(rest: ReadonlyMap<string, RestField>): number {
+  let count = 0
+  for (const { value } of rest.values()) if (isLongText(value)) count++
+  return count
 }
 
 function opened(sealed: string): Map<string, RestField> {

@@ -2,7 +2,7 @@
 // finds the same leaves in the same order as the parser did: repeated keys, keys that objects reorder, arrays, acks
 // and diagnostics are left to the general way.
 import { Buffer } from 'node:buffer'
-import { type Fields, type FieldValue, PATH_SEPARATOR } from './fields.ts'
+import { type Fields, type FieldValue, isLongText, PATH_SEPARATOR } from './fields.ts'
 import { Shape, type ShapeField, SLOT, type SlotKind } from './shape.ts'
 
 const QUOTE = 0x22
@@ -94,7 +94,8 @@ function kindOf(value: FieldValue): ShapeField['kind'] | undefined {
   if (value === null) return 'cleared'
   if (typeof value === 'number') return 'number'
   if (typeof value === 'boolean') return 'bool'
-  return typeof value === 'string' ? 'text' : undefined
+  // No shape matches a long text again.
+  return typeof value === 'string' && !isLongText(value) ? 'text' : undefined
 }
 
 /** Behind the closing quote of the string that starts at `at`. */

@@ -9,7 +9,6 @@ const TELEMETRY_REFUSALS = [
   'too_many_fields',
   'too_many_reports',
   'bad_name',
-  'text_too_long',
   'bad_number',
   'bad_timestamp',
 ] as const

@@ -126,7 +126,7 @@ function textEnd(bytes: Uint8Array, at: number): number {
 function readText(bytes: Uint8Array, at: number, shape: Shape, texts: string[], place: number): number {
   const end = textEnd(bytes, at)
   const length = end - at - 2
-  if (end < 0 || length > LIMITS.textBytesMax) return -1
+  if (end < 0 || length > LIMITS.shortTextBytesMax) return -1
   const seen = shape.seen[place]
   if (seen !== undefined && seen.bytes.length === length && isSame(seen.bytes, bytes, at + 1)) {
     texts[place] = seen.text
