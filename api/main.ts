@@ -43,6 +43,7 @@ function buildFacts(): { readonly version: string; readonly commit: string } {
 
 async function run(settings: Settings, simulated: number): Promise<void> {
   const startedAt = systemClock.ticks()
+  const stopWith = onStop()
   const logger = openLogger({ level: settings.logLevel })
   const read = readDeviceTypes(settings.deviceTypesPath)
   if (read.kind === 'wrong') refuseToStart(read.line)
@@ -107,18 +108,19 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     admin,
     simulated,
   }
-  if (process.stdout.isTTY) process.stdout.write(bannerText(facts))
-  else sayReady(facts)
-  const stopSimulation =
-    simulated === 0 ? undefined : await startSimulation({ engine, tokens, logger, facts })
-  onStop(async () => {
+  const simulation: { stop?: () => Promise<void> } = {}
+  // Before anyone is told that it is ready: they may stop it at once.
+  stopWith(async () => {
     http.drain()
-    await stopSimulation?.()
+    await simulation.stop?.()
     await sockets.close()
     await http.close()
     await engine.close()
     await release()
   })
+  if (process.stdout.isTTY) process.stdout.write(bannerText(facts))
+  else sayReady(facts)
+  if (simulated > 0) simulation.stop = await startSimulation({ engine, tokens, logger, facts })
 }
 
 /** One line for programs. A generated password is shown here too, once: there is no other place to find it. */
@@ -162,8 +164,12 @@ async function startSimulation(parts: {
   return () => simulation.stop()
 }
 
-/** SIGTERM drains and exits 0; a second one exits at once, and so does a drain that hangs. */
-function onStop(stop: () => Promise<void>): void {
+/**
+ * SIGTERM drains and exits 0; a second one exits at once, and so does a drain that hangs. Until it is told how to stop
+ * there is nothing to drain: nobody was told that the service is there.
+ */
+function onStop(): (stop: () => Promise<void>) => void {
+  let stop = async () => {}
   let isStopping = false
   const begin = () => {
     if (isStopping) process.exit(1)
@@ -179,6 +185,9 @@ function onStop(stop: () => Promise<void>): void {
   }
   process.on('SIGTERM', begin)
   process.on('SIGINT', begin)
+  return (how) => {
+    stop = how
+  }
 }
 
 const wanted = readArguments(process.argv.slice(2))

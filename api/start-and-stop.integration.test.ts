@@ -36,7 +36,9 @@ function newerDir(): string {
   return dir
 }
 
-test('a start that cannot be is refused with one line that names what is wrong', async () => {
+test('a start that cannot be is refused with one line that names what is wrong', {
+  timeout: 90_000,
+}, async () => {
   const running = await harness.start()
   const port = await takenPort()
   const refused: readonly (readonly [Settings, RegExp])[] = [
@@ -136,6 +138,12 @@ test('a database that stands still delays a stop, but not beyond its time; a sec
   // A process that stands still does not notice that it should go.
   process.kill(stuck, 'SIGKILL')
   for (const loader of loaders) loader.stop()
+})
+
+test('whoever stops it the moment it says that it is ready has it stopped in order', async () => {
+  const service = await harness.start()
+  service.kill('SIGTERM')
+  expect(await service.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
 })
 
 async function isDraining(httpUrl: string): Promise<boolean> {

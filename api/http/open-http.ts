@@ -7,6 +7,7 @@ import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
+import { serviceUrl } from '../../schemas/service-url.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
 import { createAccounts } from '../auth/accounts.ts'
 import { createApiKeys } from '../auth/api-keys.ts'
@@ -124,7 +125,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     await app.close()
     throw toFault(error, { host, port: httpPort })
   }
-  const url = urlOf(app, host)
+  const url = serviceUrl('http', { host, port: portOf(app) })
   move({ httpUrl: url })
   return {
     fastify: app,
@@ -147,12 +148,9 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   }
 }
 
-/** Where a browser on this machine finds it: "any address" is no place to go to. */
-function urlOf(app: FastifyInstance, host: string): string {
+function portOf(app: FastifyInstance): number {
   const address = app.server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 function toFault(error: unknown, { host, port }: { host: string; port: number }): unknown {

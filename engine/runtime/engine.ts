@@ -1,6 +1,7 @@
 // The engine put together: broker and requests into the log, the log into shards, what they decide into the world.
 import type { Readable } from 'node:stream'
 import type { BroadcastId, CommandId, DeviceId } from '../../schemas/ids.ts'
+import { serviceUrl } from '../../schemas/service-url.ts'
 import { messageRefused } from '../domain/audit/device-refusals.ts'
 import { isOpen } from '../domain/command/moves.ts'
 import type { Command } from '../domain/command/record.ts'
@@ -147,7 +148,7 @@ export class LocalEngine implements Engine {
         recordRefusal: (entry) => this.recordRefusal(entry),
       }),
     )
-    this.#mqttUrl = `mqtt://${address.host}:${address.port}`
+    this.#mqttUrl = serviceUrl('mqtt', address)
     for (const runner of this.#runners) runner.start()
     this.#history.start()
     this.#broadcasts.open()
