@@ -8,6 +8,8 @@ export interface Import {
   readonly target: string
   readonly isFile: boolean
   readonly isTypeOnly: boolean
+  /** By `import(…)`: when it comes to it. */
+  readonly isLazy: boolean
   /** As named by the exporting file; `*` is everything. */
   readonly names: readonly string[]
 }
@@ -86,10 +88,10 @@ function importsOf(path: string, code: string): readonly Import[] {
   const named = [...code.matchAll(FROM)].map(([, type, clause = '', specifier = '']) => {
     const names = clause.startsWith('{') ? namesIn(clause) : [{ name: '*', isType: false }]
     const isTypeOnly = type !== undefined || names.every(({ isType }) => isType)
-    return { ...resolve(path, specifier), isTypeOnly, names: names.map(({ name }) => name) }
+    return { ...resolve(path, specifier), isTypeOnly, isLazy: false, names: names.map(({ name }) => name) }
   })
   const whole = [...code.matchAll(BARE_OR_LAZY)].map(([, bare, lazy = '']) => {
-    return { ...resolve(path, bare ?? lazy), isTypeOnly: false, names: ['*'] }
+    return { ...resolve(path, bare ?? lazy), isTypeOnly: false, isLazy: bare === undefined, names: ['*'] }
   })
   return [...named, ...whole]
 }

@@ -1,0 +1,44 @@
+// The embedded profile: everything in this process or a child of it.
+import { ANSWER_TABLES, openLmdbAnswers } from '../../engine/adapters/answers/lmdb.ts'
+import { EmbeddedBroker } from '../../engine/adapters/broker/embedded.ts'
+import { openDataDir } from '../../engine/adapters/data-dir.ts'
+import { LmdbEnv } from '../../engine/adapters/lmdb-env.ts'
+import { openLmdbLog } from '../../engine/adapters/log/lmdb.ts'
+import { openLmdbStore, STORE_TABLES } from '../../engine/adapters/store/lmdb.ts'
+import { DeferredTelemetry } from '../../engine/adapters/telemetry/deferred.ts'
+import { openEmbeddedTelemetry } from '../../engine/adapters/telemetry/embedded.ts'
+import { openLmdbUsers, USER_TABLES } from '../../engine/adapters/users/lmdb.ts'
+import { partitionOf } from '../../engine/index.ts'
+import { systemClock } from '../clock.ts'
+import type { Logger } from '../logging.ts'
+import type { Settings } from '../settings.ts'
+import type { OpenProfile } from './profile.ts'
+
+/** One machine, npm packages only: nothing to install, everything in one directory. */
+export async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenProfile> {
+  const dir = await openDataDir(settings.dataDir)
+  const { durability, host, mqttPort: port, devicePublishRate: publishRateMax } = settings
+  // Always fsynced: a power cut must not tear the file that holds users and devices, however fast the log is.
+  const env = new LmdbEnv({
+    path: dir.store,
+    durability: 'power',
+    tables: [...STORE_TABLES, ...USER_TABLES, ...ANSWER_TABLES],
+  })
+  const store = openLmdbStore(env, { partitionOf })
+  const users = openLmdbUsers(env)
+  const applied = store.applied()
+  const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
+  const log = openLmdbLog({ path: dir.log, durability, notBefore })
+  const { retentionDays, auditRetentionDays } = settings
+  const telemetry = new DeferredTelemetry(
+    () => openEmbeddedTelemetry({ path: dir.telemetry, retentionDays, auditRetentionDays, logger }),
+    (err) => logger.warn({ err }, 'ClickHouse does not start, trying again'),
+  )
+  const broker = new EmbeddedBroker({ host, port, clock: systemClock, publishRateMax })
+  return {
+    ports: { clock: systemClock, log, store, users, telemetry, broker },
+    answers: openLmdbAnswers(env),
+    openRest: () => telemetry.begin(),
+    release: () => dir.release(),
+  }
+}

@@ -1,0 +1,162 @@
+// No container runs here: the files are merged as compose merges them, and judged.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { readSettings } from '../../api/settings.ts'
+import { makeSecrets } from '../secrets.mjs'
+import { networksOf, readCompose } from './compose-harness.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'fleet-compose-'))
+makeSecrets(dir, { isRoot: false })
+afterAll(() => rmSync(dir, { recursive: true }))
+
+const STACKS = {
+  dev: ['compose.yaml', 'dev.yaml'],
+  prod: ['compose.yaml', 'prod.yaml'],
+  cluster: ['compose.yaml', 'prod.yaml', 'cluster.yaml'],
+  embedded: ['embedded.yaml'],
+  'embedded, observed': ['embedded.yaml', 'observability.yaml'],
+  'prod, observed': ['compose.yaml', 'prod.yaml', 'observability.yaml'],
+}
+const stacks = Object.entries(STACKS).map(([name, files]) => [name, readCompose(...files)])
+const each = (compose, look) =>
+  Object.entries(compose.services).map(([name, service]) => [name, look(service)])
+const wrong = (compose, isRight) => each(compose, isRight).flatMap(([name, right]) => (right ? [] : [name]))
+
+describe.each(stacks)('%s', (stack, compose) => {
+  test('runs images of one version, none of them the latest', () => {
+    const isPinned = ({ image }) => /^[\w./-]+:(?!latest)[\w.-]+$/.test(image)
+    expect(wrong(compose, isPinned)).toEqual([])
+    expect(
+      each(compose, ({ image }) => image).filter(
+        ([, image]) => /emqx/.test(image) && !image.endsWith(':5.8.9'),
+      ),
+    ).toEqual([])
+  })
+
+  test('gives no container more rights than it needs', () => {
+    expect(
+      wrong(
+        compose,
+        ({ cap_drop, cap_add, privileged }) => `${cap_drop}` === 'ALL' && !cap_add && !privileged,
+      ),
+    ).toEqual([])
+    expect(wrong(compose, ({ security_opt }) => `${security_opt}` === 'no-new-privileges:true')).toEqual([])
+    // The image of the service says so itself.
+    expect(
+      wrong(compose, ({ user, build }) => build !== undefined || /^[1-9]\d*:[1-9]\d*$/.test(user)),
+    ).toEqual([])
+  })
+
+  test('lets only those write to their own files whose images do so at the start', () => {
+    const writing = wrong(compose, ({ read_only }) => read_only === true)
+    expect(writing.filter((name) => !/^(emqx|clickhouse|keeper)(-\d)?$/.test(name))).toEqual([])
+  })
+
+  test('asks every container how it is, stops it gently, and keeps its log short', () => {
+    expect(
+      wrong(compose, ({ healthcheck, build }) => build !== undefined || healthcheck !== undefined),
+    ).toEqual([])
+    expect(wrong(compose, ({ stop_grace_period }) => stop_grace_period !== undefined)).toEqual([])
+    expect(wrong(compose, ({ logging }) => logging?.options['max-size'] !== undefined)).toEqual([])
+    expect(wrong(compose, ({ init }) => init === true)).toEqual([])
+    const waits = each(compose, ({ depends_on = {} }) => Object.entries(depends_on)).flatMap(([, on]) => on)
+    for (const [name, { condition }] of waits)
+      expect([name, name in compose.services, condition]).toEqual([name, true, 'service_healthy'])
+  })
+
+  test('has every file that it mounts, and every volume', () => {
+    const mounts = each(compose, ({ volumes = [] }) => volumes).flatMap(([, volumes]) => volumes)
+    for (const mount of mounts) {
+      const [source, , mode] = mount.split(':')
+      if (!source.startsWith('.')) expect(Object.keys(compose.volumes)).toContain(source)
+      else {
+        const isMade =
+          source.startsWith('../secrets/') &&
+          (source === '../secrets/certs' || existsSync(join(dir, source.slice(11))))
+        expect([mount, isMade || existsSync(new URL(source, import.meta.url)), mode]).toEqual([
+          mount,
+          true,
+          'ro',
+        ])
+      }
+    }
+    for (const [, files] of each(compose, ({ env_file = [] }) => env_file))
+      for (const file of files)
+        expect([file, existsSync(join(dir, file.replace('../secrets/', '')))]).toEqual([file, true])
+  })
+
+  test('has no secret in it', () => {
+    const named = each(compose, ({ environment = {} }) =>
+      Object.keys(environment).filter((name) => /PASSW|SECRET|_KEY|COOKIE|TOKEN/.test(name)),
+    )
+    expect(named.filter(([, names]) => names.length > 0)).toEqual([])
+  })
+
+  test('sets only what the service knows', () => {
+    const { environment } = compose.services['fleet']
+    const env = Object.fromEntries(
+      readFileSync(join(dir, 'fleet.env'), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    )
+    const { kind, line } = readSettings({ ...env, ...environment }, { cores: 4 })
+    expect([line, kind]).toEqual([undefined, 'settings'])
+  })
+
+  test('is reached only where it should be', () => {
+    const published = each(compose, ({ ports = [] }) => ports).flatMap(([name, ports]) =>
+      ports.map((port) => `${name} ${port}`),
+    )
+    const outside = published.filter((port) => !/ 127\.0\.0\.1:/.test(port))
+    const expected = {
+      dev: [],
+      embedded: ['nginx 443:8443', 'nginx 80:8080'],
+      prod: ['emqx 8883:8883', 'emqx 8885:8885', 'emqx 8084:8084', 'nginx 443:8443', 'nginx 80:8080'],
+    }
+    const kind = stack.startsWith('embedded') ? 'embedded' : stack === 'dev' ? 'dev' : 'prod'
+    expect(outside.toSorted()).toEqual(expected[kind].toSorted())
+    expect(compose.networks['core']).toMatchObject({ internal: true })
+    for (const [name, service] of Object.entries(compose.services)) {
+      const isOpen = (service.ports ?? []).length > 0
+      expect([name, networksOf(service).includes('edge')]).toEqual([name, isOpen])
+      expect([name, networksOf(service).includes('core')]).toEqual([name, true])
+    }
+  })
+})
+
+test.each(stacks.filter(([name]) => name !== 'dev'))('%s is bounded, and started again', (_, compose) => {
+  expect(
+    wrong(compose, ({ deploy }) => deploy?.resources?.limits?.memory && deploy.resources.limits.cpus),
+  ).toEqual([])
+  expect(wrong(compose, ({ restart }) => restart === 'unless-stopped')).toEqual([])
+})
+
+test('Redis leaves room between its bound and the container’s', () => {
+  const [, gigabytes] = /^maxmemory (\d+)gb$/m.exec(
+    readFileSync(new URL('../redis/redis.conf', import.meta.url), 'utf8'),
+  )
+  const { memory } = readCompose(...STACKS.prod).services['redis'].deploy.resources.limits
+  expect(Number(memory.replace('g', ''))).toBeGreaterThanOrEqual(Number(gigabytes) * 1.5)
+})
+
+test('each node of a cluster has a name and a volume of its own', () => {
+  const { services } = readCompose(...STACKS.cluster)
+  const seeds = services['emqx'].environment.EMQX_CLUSTER__STATIC__SEEDS
+  for (const prefix of ['emqx', 'nats', 'keeper', 'clickhouse']) {
+    const nodes = Object.entries(services).filter(
+      ([name]) => name === prefix || name.startsWith(`${prefix}-`),
+    )
+    expect(nodes.length).toBeGreaterThanOrEqual(2)
+    const own = nodes.map(([, { volumes }]) => volumes.filter((volume) => !volume.startsWith('.')))
+    expect(new Set(own.flat()).size).toBe(nodes.length)
+    const names = nodes.map(
+      ([, { environment: e }]) =>
+        e.EMQX_NODE__NAME ?? e.NATS_SERVER_NAME ?? e.FLEET_KEEPER_ID ?? e.FLEET_CLICKHOUSE_REPLICA,
+    )
+    expect(new Set(names).size).toBe(nodes.length)
+    if (prefix === 'emqx') for (const name of names) expect(seeds).toContain(name)
+  }
+})

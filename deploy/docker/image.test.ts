@@ -1,0 +1,62 @@
+// The images, as far as they can be judged without building one.
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { readSources } from '../../engine/tidy-sources.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+const dockerfile = readFileSync(new URL('Dockerfile', import.meta.url), 'utf8')
+const ignored = readFileSync(new URL('.dockerignore', ROOT), 'utf8').split('\n')
+const stages = new Map(
+  dockerfile
+    .split(/^FROM /m)
+    .slice(1)
+    .map((text) => [/ AS ([\w-]+)/.exec(text)?.[1] ?? '', text] as const),
+)
+const stage = (name: string): string => stages.get(name) ?? expect.fail(`no stage ${name}`)
+
+test('the cluster’s image lacks what only the embedded profile loads, and starts without it', () => {
+  const removed = new Set(
+    [...stage('build-cluster').matchAll(/node_modules\/(@?[\w-]+)/g)].map(([, name = '']) => name),
+  )
+  expect([...removed]).toEqual(expect.arrayContaining(['chdb', 'lmdb', 'aedes']))
+  const sources = new Map(
+    readSources(ROOT, ['schemas', 'engine', 'api']).map((source) => [source.path, source]),
+  )
+  const reached = new Set(['api/main.ts'])
+  const packages = new Map<string, string>()
+  for (const path of reached) {
+    for (const { target, isFile, isTypeOnly, isLazy } of sources.get(path)?.imports ?? []) {
+      if (isTypeOnly || isLazy) continue
+      if (isFile) reached.add(target)
+      else packages.set(target.split('/')[0] ?? '', path)
+    }
+  }
+  expect(reached.size).toBeGreaterThan(100)
+  expect([...packages].filter(([name]) => removed.has(name))).toEqual([])
+})
+
+test('the service runs as nobody in particular, and its files are not its own', () => {
+  for (const name of ['cluster', 'embedded']) {
+    expect(stage(name)).toMatch(/^USER node$/m)
+    expect(stage(name)).not.toMatch(/COPY .*--chown/)
+  }
+  expect(stage('run')).toMatch(/^CMD \["node", "dist\/api\/main\.js"\]$/m)
+  expect(stage('run')).toMatch(/^HEALTHCHECK /m)
+})
+
+test('it is of glibc, since some packages have no builds for musl', () => {
+  expect(/^ARG NODE=(.+)$/m.exec(dockerfile)?.[1]).toMatch(/^node:\d+-bookworm-slim$/)
+})
+
+test('what is copied is there, and is let through to the build', () => {
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+    paths.split(' '),
+  )
+  expect(copied.length).toBeGreaterThan(5)
+  for (const path of copied) {
+    expect([path, existsSync(new URL(path, ROOT))]).toEqual([path, true])
+    expect(ignored).toContain(`!${path}`)
+  }
+  expect(ignored.slice(1, 2)).toEqual(['*'])
+  expect(ignored.indexOf('deploy/secrets')).toBeGreaterThan(ignored.indexOf('!deploy'))
+})
