@@ -18,6 +18,8 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, refusa
   const problem = toProblem(refusal, { instance, requestId: request.id })
   const { retry_after_sec: wait } = refusal.detail
   if (typeof wait === 'number') reply.header('retry-after', String(wait))
+  // A file that failed before its first byte: what is sent in its place is not to be saved under its name.
+  reply.removeHeader('content-disposition')
   if (problem.status === 401) reply.header('www-authenticate', challenge(refusal.code))
   if (problem.status === 401 || problem.status === 403) reply.header('cache-control', 'no-store')
   return reply.code(problem.status).type(TYPE).send(JSON.stringify(problem))

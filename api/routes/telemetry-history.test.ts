@@ -163,6 +163,14 @@ describe('files', () => {
     )
   })
 
+  test('that fail before their first byte are a problem, and no file by its name', async () => {
+    const { send } = await openTelemetry()
+    // Telemetry in memory cannot write it.
+    const { status, headers, body } = await send(`GET ${HISTORY}?metric=m&format=parquet`)
+    expect([status, body.code]).toEqual([503, 'DEPENDENCY_UNAVAILABLE'])
+    expect(headers).not.toHaveProperty('content-disposition')
+  })
+
   test('are not opened for a HEAD', async () => {
     const { send } = await openTelemetry()
     const { status, text } = await send(`HEAD ${HISTORY}?metric=m&format=csv`)

@@ -1,0 +1,61 @@
+// What the OpenAPI says is so: hundreds of requests of every operation, as they should be and as they should not, get
+// an answer that is declared. The harness holds each against its status, schema and headers, and fails on a field that
+// is not declared. A failure prints seed and path, to be given to fc.assert.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Operation } from '../../schemas/operation.ts'
+import { OPERATIONS } from '../../schemas/operations/all.ts'
+import { type Answered, SECRET } from '../http/rest-harness.ts'
+import { validRequests, wrongRequests } from './requests-harness.ts'
+import { openWorld } from './world-harness.ts'
+
+const RUNS = { numRuns: 300, seed: 20_260_301 }
+const operations = Object.values(OPERATIONS).map((operation) => [operation.operationId, operation] as const)
+
+describe.each(operations)('%s', (_, operation) => {
+  test('answers valid requests as declared, and does some of them', async () => {
+    const { known, send, restore } = await openWorld()
+    const statuses = new Map<number, number>()
+    await fc.assert(
+      fc.asyncProperty(validRequests(operation, known), async (request) => {
+        // Telemetry in memory has no Parquet; the real one has.
+        fc.pre(!request.url.includes('format=parquet'))
+        await restore()
+        const answer = await send(request)
+        expect(answer.status, answer.text).toBeLessThan(500)
+        expectNoSecret(operation, answer)
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      }),
+      RUNS,
+    )
+    expect(
+      [...statuses.keys()].some((status) => status < 300),
+      `${[...statuses]}`,
+    ).toBe(true)
+  })
+
+  test('refuses wrong requests with a problem that says why, and changes nothing', async () => {
+    const { known, send, restore, state } = await openWorld()
+    await restore()
+    const before = state()
+    await fc.assert(
+      fc.asyncProperty(wrongRequests(operation, known), async (request) => {
+        const { status, body, text } = await send(request)
+        const told = `${request.what}: ${request.method} ${request.url.slice(0, 200)}: ${text.slice(0, 500)}`
+        expect(status, told).toBeGreaterThanOrEqual(400)
+        expect(request.codes, told).toContain(body.code)
+        expect(state(), told).toBe(before)
+      }),
+      RUNS,
+    )
+  })
+})
+
+/** Beside what is no field of an answer, which the harness sees to. */
+function expectNoSecret({ replies }: Operation, { text }: Answered): void {
+  expect(text).not.toMatch(/plain:|hash of a secret|password_?hash|secret_?hash/i)
+  expect(text).not.toContain(SECRET)
+  if (!/_token|api_key/.test(JSON.stringify(replies)))
+    expect(text).not.toMatch(/\beyJ[\w-]+\.|\bflk_\w+_|\brt_[\w-]{20}/)
+}
