@@ -48,6 +48,10 @@ export const LIMITS = {
   ingestPendingBytesMax: 64 * MIB,
   bundleBytesMax: 1 * MIB,
   commitBytesMax: 8 * MIB,
+  /** An append that takes so long counts as failing: nothing new is promised behind it. */
+  appendStalledMs: 5_000,
+  /** A stop waits so long for an append that hangs. */
+  ingestStopTimeoutMs: 900,
   /** Entries kept in memory for readers that are nearly caught up; older ones are read from disk. */
   logTailBytesMax: 32 * MIB,
   logBytesMax: 16 * 1024 * MIB,
@@ -56,6 +60,24 @@ export const LIMITS = {
   logSegmentBytes: 256 * MIB,
   /** Records and log are not written when less than this would be left on the disk. */
   diskReserveBytes: 4 * MIB,
+
+  // --- NATS
+  natsReconnectMs: 250,
+  natsPingEveryMs: 2_000,
+  natsTimeoutMs: 5_000,
+  /** A publish may be repeated for so long without being stored twice; later the stream is looked through for it. */
+  natsDuplicateWindowMs: 600_000,
+  /** What a reader has fetched and not handed out; and messages on their way to it, each of them an append. */
+  natsReaderBytesMax: 2 * MIB,
+  natsReaderMessagesMax: 16,
+  /** A reader's consumer that says nothing for twice as long is made again. */
+  natsHeartbeatMs: 1_000,
+  /** Readers know how far the log goes as of so long ago, and trust that for so long. */
+  logLookEveryMs: 250,
+  logLookTrustedMs: 1_000,
+  /** Appends read past a partition without entries before its position is moved on all the same. */
+  logMarkEvery: 4_096,
+  logTrimEveryMs: 10_000,
 
   // --- shards
   shardsMax: 64,
@@ -286,6 +308,8 @@ export const LIMITS = {
 assert(LIMITS.payloadBytesMax < LIMITS.packetBytesMax, 'a full payload needs room for its topic')
 assert(LIMITS.packetBytesMax < LIMITS.bundleBytesMax, 'any one message fits a bundle')
 assert(LIMITS.bundleBytesMax <= LIMITS.commitBytesMax, 'any one bundle fits a commit')
+assert(LIMITS.logLookEveryMs * 2 < LIMITS.logLookTrustedMs, 'a late look does not make a reader doubt')
+assert(LIMITS.natsTimeoutMs * 10 < LIMITS.natsDuplicateWindowMs, 'a publish can be repeated')
 assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing one file of the log is not all or nothing')
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit can be collected while one is written')
 assert(LIMITS.sessionPendingBytesMax < LIMITS.ingestPendingBytesMax, 'one session cannot use up the ingress')
@@ -322,7 +346,11 @@ assert(LIMITS.telemetrySpillBytes < LIMITS.telemetryQueryMemoryBytesMax, 'an agg
 assert(LIMITS.flappingConnectsMin < LIMITS.connectsCountedMax, 'a device can flap')
 assert(LIMITS.refreshTouchMs < LIMITS.refreshIdleMs, 'a used refresh token never counts as idle')
 assert(
-  LIMITS.socketLingerMs + LIMITS.drainTimeoutMs + LIMITS.shardStopTimeoutMs + LIMITS.chdbStopTimeoutMs <=
-    9_000,
+  LIMITS.socketLingerMs +
+    LIMITS.drainTimeoutMs +
+    LIMITS.ingestStopTimeoutMs +
+    LIMITS.shardStopTimeoutMs +
+    LIMITS.chdbStopTimeoutMs <
+    10_000,
   'a stop takes less than ten seconds, whatever hangs',
 )

@@ -11,9 +11,8 @@ import { closeSync, existsSync, fsyncSync, openSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { LIMITS } from '../limits.ts'
+import type { Durability } from '../ports/log.ts'
 
-/** `power`: a resolved write survives a power cut. `process`: it survives any crash of the process. */
-export type Durability = 'power' | 'process'
 export type Key = string | number
 type Table = Database<Uint8Array, Key>
 

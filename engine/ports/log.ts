@@ -7,23 +7,29 @@ export interface Bundle {
   readonly body: Uint8Array
 }
 
-/** A stored bundle. `seq` counts from 1 within its partition, without gaps. */
+/** A stored bundle. `seq` is at least 1 and grows within its partition, not always by one. An entry may be empty: it
+ *  says that its partition has nothing more up to there. */
 export interface Entry extends Bundle {
   readonly seq: number
 }
+
+/** What an append that was promised survives: a power cut, or the death of any one process. */
+export type Durability = 'power' | 'process'
 
 /** One number per partition: the seq up to which something is done; 0 is nothing. */
 export type Positions = readonly number[]
 
 export interface Log {
-  /** All or nothing, in order. Resolves with each bundle's seq once they would survive what the durability
-   *  setting promises (R1). Rejects with a retryable `Fault` when they would not; the same bundles may be
-   *  appended again then. A caller has at most one append under way. Bodies are not copied: hands off after.
-   *  `latestAt` is the newest receive time among the bundles; it is stored with them. */
+  /** All or nothing, each partition at most once. Resolves with each bundle's seq once they would survive what the
+   *  durability setting promises (R1). Rejects with a `Fault` when nothing of them is there, nor will be; if it is
+   *  retryable, the same bundles may be appended again. While that cannot be known, it stays under way. A caller has
+   *  at most one append under way. Bodies are not copied: hands off after. `latestAt` is the newest receive time
+   *  among the bundles; it is stored with them. */
   append(bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]>
   /** Reads the entries of these partitions after `from`, each partition in order, old ones first, then live. */
   reader(partitions: readonly Partition[], from: Positions): LogReader
-  /** The last durable seq of each partition. */
+  /** The last durable seq of each partition. What other processes append counts once it is heard of here; what was
+   *  there when the log was opened counts at once. A reader gets to the end, if by an empty entry. */
   ends(): Positions
   /** The greatest `latestAt` ever appended, 0 if none: a restarted ingress hands out later times only. */
   latestAt(): Micros
@@ -33,9 +39,10 @@ export interface Log {
 }
 
 export interface LogReader {
-  /** At least one entry, at most about `bytesMax` of them; waits for one. `undefined` once closed. */
+  /** At least one entry, at most about `bytesMax` of them; waits for one. `undefined` once closed. A pull that began
+   *  before the reader had caught up may also end with none: now it has. */
   pull(bytesMax: number): Promise<readonly Entry[] | undefined>
-  /** False while a pull would find something at once. */
+  /** False while there is something to read, and while that is not known. */
   isCaughtUp(): boolean
   close(): void
 }

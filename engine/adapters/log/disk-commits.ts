@@ -3,7 +3,7 @@
 // D1. A commit is published only when it is durable; readers see published commits alone.
 // D2. Numbers are contiguous and the tail always ends with the newest commit, so "in the tail or on disk" is a
 //     comparison of numbers: nothing is missed or seen twice at the border.
-import type { Durability } from '../lmdb-env.ts'
+import type { Durability } from '../../ports/log.ts'
 import { bytesOnDisk, type Commit, type CommitHead, decodeCommit, decodeHead, EMPTY_HEAD } from './commit.ts'
 import type { Commits } from './commits.ts'
 import { COMMITS, Segments } from './segments.ts'

@@ -22,7 +22,7 @@ test('a crashed log neither answers nor changes what was durable', async () => {
     answered = true
   })
   expect(await reader.pull(10)).toBeUndefined()
-  expect(show(await after.reader([bundle(1, '').partition], NOTHING).pull(100))).toEqual(['1:1=a'])
+  expect(show(await after.reader([bundle(1, '').partition], NOTHING).pull(100))).toEqual(['1=a'])
   expect(await after.append([bundle(1, 'c')], Micros(3))).toEqual([2])
   expect(answered).toBe(false)
 })

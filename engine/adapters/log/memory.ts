@@ -62,6 +62,8 @@ export class MemoryLog implements Log {
   async append(bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]> {
     if (this.#isDead) return never()
     assert(!this.#isAppending, 'a caller has at most one append under way')
+    const partitions = new Set(bundles.map(({ partition }) => partition))
+    assert(partitions.size === bundles.length, 'an append has one bundle of a partition at most')
     if (bundles.length === 0) return []
     this.#makeRoom(bundles)
     const { commit } = encodeCommit(this.#durable.newest, this.#durable.last + 1, bundles, latestAt)

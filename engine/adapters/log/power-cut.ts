@@ -1,7 +1,7 @@
 // Without fsync a power cut can tear the log's files, and a torn file must never be read. A mark beside them
 // says in which boot of the machine they were last open without fsync; another boot now means there was a cut.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import type { Durability } from '../lmdb-env.ts'
+import type { Durability } from '../../ports/log.ts'
 
 /** Moves a log aside (`….torn`) that a power cut may have torn. Its unprocessed messages are what durability
  *  `process` gives up; records and rows are kept elsewhere. */

@@ -5,7 +5,8 @@
 // G2. The next file's name ends a file. A commit beyond it was never promised and does not count.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Durability, LmdbEnv } from '../lmdb-env.ts'
+import type { Durability } from '../../ports/log.ts'
+import { LmdbEnv } from '../lmdb-env.ts'
 
 export const COMMITS = 'commits'
 

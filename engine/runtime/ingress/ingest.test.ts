@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Micros, Millis, type Partition, parseDeviceId } from '../../../schemas/ids.ts'
+import { Micros, Millis, parseDeviceId } from '../../../schemas/ids.ts'
 import { MemoryLog } from '../../adapters/log/memory.ts'
 import { FRAME, readFrames } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
@@ -197,38 +197,84 @@ test('a frame is read back as it was written', async () => {
   expect(second?.kind).toBe(FRAME.opened)
 })
 
-test('a bundle that is full goes as one, and its partition starts another', async () => {
+test('a bundle that is full ends its append: each has one bundle of a partition', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
   const large = { ...message(''), payload: Buffer.alloc(200_000) }
   for (let i = 0; i < 10; i++) ingest.message(a, large)
-  await time.advance(10)
-  await release()
-  const bodies = log.appended.flat()
-  expect(bodies.length).toBeGreaterThan(1)
-  expect(new Set(bodies.map(({ partition }: { partition: Partition }) => partition)).size).toBe(1)
-  expect(framesOf(bodies).length).toBe(10)
+  for (let appends = 0; appends < 3; appends++) {
+    await time.advance(10)
+    await release()
+  }
+  expect(log.appended.map((bundles) => [bundles.length, framesOf(bundles).length])).toEqual([
+    [1, 4],
+    [1, 4],
+    [1, 2],
+  ])
+  expect(a.acknowledged).toEqual([4, 4, 2])
 })
 
-test('an append is no larger than it may be; the rest goes with the next, in order', async () => {
+test('a request that begins another append waits for that one', async () => {
+  const { time, ingest, release } = setUp()
+  const a = session('a')
+  const large = { ...message(''), payload: Buffer.alloc(200_000) }
+  for (let i = 0; i < 4; i++) ingest.message(a, large)
+  let isDurable = false
+  const durable = ingest.request(a.deviceId, a.partition, Buffer.from('wish')).then(() => {
+    isDurable = true
+  })
+  await time.advance(10)
+  await release()
+  expect([a.acknowledged, isDurable]).toEqual([[4], false])
+  await time.advance(10)
+  await release()
+  await durable
+})
+
+test('a log that does not answer: nothing new is promised behind it, and a stop does not wait for it', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
-  const large = (text: string) => ({ ...message(''), payload: Buffer.alloc(200_000, text) })
-  ingest.message(a, message('first'))
+  const under = ingest.request(a.deviceId, a.partition, Buffer.from('under way'))
   await time.advance(10)
-  for (let i = 0; i < 100; i++) ingest.message(a, large(String(i % 10)))
-  for (let appends = 0; appends < 6; appends++) {
-    await release()
+  const behind = ingest.request(a.deviceId, a.partition, Buffer.from('behind')).catch((fault) => fault.code)
+  ingest.message(a, message('1'))
+  ingest.tick()
+  expect(ingest.fault()).toBeUndefined()
+  await time.advance(LIMITS.appendStalledMs + 1)
+  ingest.tick()
+  expect([ingest.fault()?.code, await behind]).toEqual(['LOG_UNAVAILABLE', 'LOG_UNAVAILABLE'])
+  await release()
+  await under
+  await time.advance(10)
+  expect([ingest.fault(), log.held.length]).toEqual([undefined, 1])
+  const closed = ingest.close()
+  await time.advance(LIMITS.ingestStopTimeoutMs + 1)
+  await closed
+  expect(a.acknowledged).toEqual([])
+})
+
+test('an append is no larger than it may be; the rest goes with the next, each device in order', async () => {
+  const { time, log, ingest, release } = setUp()
+  const sessions = Array.from({ length: 25 }, (_, i) => session(`device-${i}`))
+  const large = (text: string) => ({ ...message(''), payload: Buffer.alloc(200_000, text) })
+  for (let i = 0; i < 4; i++) for (const one of sessions) ingest.message(one, large(`${i}`))
+  for (let appends = 0; appends < 4; appends++) {
     await time.advance(10)
+    await release()
   }
   const sizes = log.appended.map((bundles) => bundles.reduce((sum, { body }) => sum + body.length, 0))
   expect([sizes.length, Math.max(...sizes) <= LIMITS.commitBytesMax + LIMITS.packetBytesMax]).toEqual([
-    4,
+    3,
     true,
   ])
-  const order = framesOf(log.appended.flat()).map(({ payload }) => String.fromCharCode(payload[0] ?? 0))
-  expect(order.join('')).toBe(`f${'0123456789'.repeat(10)}`)
-  expect([a.acknowledged, ingest.counts().pendingBytes]).toEqual([[1, 42, 42, 16], 0])
+  const sent = new Map<string, string>()
+  for (const { id, payload } of framesOf(log.appended.flat())) {
+    const name = Buffer.from(id).toString()
+    sent.set(name, (sent.get(name) ?? '') + String.fromCharCode(payload[0] ?? 0))
+  }
+  expect([...sent.values()]).toEqual(Array(25).fill('0123'))
+  const acknowledged = sessions.map((one) => one.acknowledged.reduce((sum, count) => sum + count))
+  expect([acknowledged, ingest.counts().pendingBytes]).toEqual([Array(25).fill(4), 0])
 })
 
 test('requests in an append that waits behind a failing one are refused as well', async () => {
@@ -243,7 +289,7 @@ test('requests in an append that waits behind a failing one are refused as well'
   await release()
   expect(await refused).toBe('LOG_FULL')
   log.fault = undefined
-  for (let appends = 0; appends < 4; appends++) {
+  for (let appends = 0; appends < 15; appends++) {
     await time.advance(1_000)
     await release()
   }

@@ -9,22 +9,18 @@
 //     is set back they go on from where they were, at half the pace of time, until the clock has caught up; after
 //     a restart meanwhile, from the last message.
 // I4. Requests are not tried again: who asked is told at once, and what was asked for does not happen later.
+// I5. Of an append that the log says nothing about, nothing is said either. After a while nothing new is promised
+//     behind it.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Millis, Partition, toMillis } from '../../../schemas/ids.ts'
-import {
-  BundleWriter,
-  FLAG_RETAIN,
-  FLAG_WILL,
-  FRAME,
-  type FrameKind,
-  readFrames,
-} from '../../domain/bundle.ts'
+import { BundleWriter, FLAG_RETAIN, FLAG_WILL, FRAME, type FrameKind } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Bundle, Log } from '../../ports/log.ts'
 import type { Schedule } from '../schedule.ts'
+import { type Append, withoutRequests } from './append.ts'
 
 export interface IngestCounts {
   readonly messages: number
@@ -38,17 +34,6 @@ export interface IngestCounts {
 export interface SubDevice {
   readonly partition: Partition
   readonly idBytes: Uint8Array
-}
-
-interface Append {
-  readonly bundles: readonly Bundle[]
-  readonly bytes: number
-  /** Whom to tell, and of how many messages, in order. */
-  readonly sessions: readonly DeviceSession[]
-  readonly counts: readonly number[]
-  readonly settled: readonly ((fault: Fault | undefined) => void)[]
-  readonly firstAt: number
-  readonly latestAt: Micros
 }
 
 const NO_BYTES = new Uint8Array(0)
@@ -65,7 +50,6 @@ export class Ingest {
   readonly #writers: BundleWriter[] = []
   /** Partitions with frames that are not yet under way. */
   #filled: number[] = []
-  #full: Bundle[] = []
   /** Appends as large as they may be, waiting for their turn. */
   #sealed: Append[] = []
   #sealedBytes = 0
@@ -127,6 +111,7 @@ export class Ingest {
     this.#lastTicks = ticks
     if (this.#latestAt - this.#clock.now() * 1000 > AHEAD_MICROS)
       this.#latestAt += Math.floor((passed * 1000) / 2)
+    if (this.#underWay !== undefined && ticks - this.#lastAppendTicks > LIMITS.appendStalledMs) this.#stall()
   }
 
   message(session: DeviceSession, message: UplinkMessage): void {
@@ -196,8 +181,9 @@ export class Ingest {
     if (this.#fault !== undefined) return Promise.reject(this.#fault)
     if (this.isCongested()) return Promise.reject(new Fault('OVERLOADED', { retryable: true }))
     return new Promise((resolve, reject) => {
-      this.#settled.push((fault) => (fault === undefined ? resolve() : reject(fault)))
       this.#add(FRAME.request, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
+      // Only now: it may have been the first frame of another append.
+      this.#settled.push((fault) => (fault === undefined ? resolve() : reject(fault)))
     })
   }
 
@@ -223,9 +209,19 @@ export class Ingest {
     }
   }
 
+  /** Does not wait for a log that hangs: what it was given was not acknowledged. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.drain()
+    let stop = () => {}
+    const hung = new Promise<void>((resolve) => {
+      let appends = this.#totals.appends
+      stop = this.#schedule.every(LIMITS.ingestStopTimeoutMs, () => {
+        if (appends === this.#totals.appends) resolve()
+        appends = this.#totals.appends
+      })
+    })
+    await Promise.race([this.drain(), hung])
+    stop()
   }
 
   #pendingBytes(): number {
@@ -253,19 +249,16 @@ export class Ingest {
     suffix: Uint8Array,
     payload: Uint8Array,
   ): void {
-    if (this.#collectedBytes >= LIMITS.commitBytesMax) this.#seal()
     const writer = this.#writers[partition]
     if (writer === undefined) throw new RangeError(`no partition ${partition}`)
+    const isFull = writer.length >= LIMITS.bundleBytesMax - LIMITS.packetBytesMax
+    if (isFull || this.#collectedBytes >= LIMITS.commitBytesMax) this.#seal()
     if (writer.length === 0) this.#filled.push(partition)
     const before = writer.length
     const receivedAt = this.nextAt()
     if (this.#firstAt === 0) this.#firstAt = receivedAt
     writer.add({ kind, flags, receivedAt, id, via, suffix, payload })
     this.#collectedBytes += writer.length - before
-    if (writer.length >= LIMITS.bundleBytesMax - LIMITS.packetBytesMax) {
-      this.#full.push({ partition, body: writer.take() })
-      this.#filled = this.#filled.filter((other) => other !== partition)
-    }
     if (!this.#isScheduled && this.#underWay === undefined) this.#plan()
   }
 
@@ -302,7 +295,7 @@ export class Ingest {
   }
 
   #collect(): Append {
-    const bundles = this.#full
+    const bundles: Bundle[] = []
     for (const partition of this.#filled) {
       const writer = this.#writers[partition]
       if (writer !== undefined && writer.length > 0)
@@ -318,7 +311,6 @@ export class Ingest {
       latestAt: Micros(this.#latestAt),
     }
     this.#firstAt = 0
-    this.#full = []
     this.#filled = []
     this.#sessions = []
     this.#counts = []
@@ -357,8 +349,20 @@ export class Ingest {
     for (const settled of append.settled) settled(undefined)
   }
 
+  /** By I5. The append's own requests wait on; what would wait behind it need not. */
+  #stall(): void {
+    if (this.#fault !== undefined) return
+    this.#fault = new Fault('LOG_UNAVAILABLE', { retryable: true, message: 'the log does not answer' })
+    this.#refuseWaiting(this.#fault)
+  }
+
   /** By I4: those of the append, which comes back without them, and those that wait behind it. */
   #refuseRequests(append: Append, fault: Fault): Append {
+    this.#refuseWaiting(fault)
+    return withoutRequests(append, fault)
+  }
+
+  #refuseWaiting(fault: Fault): void {
     this.#sealed = this.#sealed.map((one) => withoutRequests(one, fault))
     this.#sealedBytes = this.#sealed.reduce((sum, { bytes }) => sum + bytes, 0)
     if (this.#settled.length > 0) {
@@ -367,22 +371,9 @@ export class Ingest {
       this.#sealed.push(waiting)
       this.#sealedBytes += waiting.bytes
     }
-    return withoutRequests(append, fault)
   }
 }
 
 function flagsOf({ qos, retain, will }: UplinkMessage): number {
   return qos | (retain ? FLAG_RETAIN : 0) | (will ? FLAG_WILL : 0)
-}
-
-/** The same append without its requests, which are told of the fault. */
-function withoutRequests(append: Append, fault: Fault): Append {
-  if (append.settled.length === 0) return append
-  for (const settled of append.settled) settled(fault)
-  const bundles = append.bundles.flatMap(({ partition, body }) => {
-    const writer = new BundleWriter()
-    for (const frame of readFrames(body)) if (frame.kind !== FRAME.request) writer.add(frame)
-    return writer.length > 0 ? [{ partition, body: writer.take() }] : []
-  })
-  return { ...append, bundles, bytes: bundles.reduce((sum, { body }) => sum + body.length, 0), settled: [] }
 }

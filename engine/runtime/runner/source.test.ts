@@ -52,9 +52,27 @@ class Bench {
   }
 }
 
+/** Its readers do not know at first that there is nothing to read. */
+class LateLog extends MemoryLog {
+  override reader(...args: Parameters<MemoryLog['reader']>): LogReader {
+    const reader = super.reader(...args)
+    let isKnown = false
+    return {
+      pull: async (bytesMax) => {
+        if (isKnown) return reader.pull(bytesMax)
+        isKnown = true
+        return []
+      },
+      isCaughtUp: () => isKnown && reader.isCaughtUp(),
+      close: () => reader.close(),
+    }
+  }
+}
+
 test('entries of its partitions come in order, old ones first, then live, and it says when there are more', async () => {
   const bench = new Bench()
-  await bench.append(P, OTHER, Q, P)
+  await bench.append(P, OTHER, Q)
+  await bench.append(P)
   expect(bench.source.isCaughtUp()).toBe(false)
   expect([await bench.next(), await bench.next()]).toEqual(['rows 0:1 1:1 0:2', 'nothing'])
   expect(bench.source.isCaughtUp()).toBe(true)
@@ -66,6 +84,13 @@ test('entries of its partitions come in order, old ones first, then live, and it
   expect(bench.source.isCaughtUp()).toBe(false)
   await settled()
   expect([bench.pokes > pokes, await bench.next()]).toEqual([true, 'rows 1:2'])
+})
+
+test('a reader that learns only by pulling that nothing is there has caught up then', async () => {
+  const bench = new Bench(new LateLog())
+  expect(await bench.next()).toBe('nothing')
+  expect(bench.source.isCaughtUp()).toBe(true)
+  expect(bench.pokes).toBe(1)
 })
 
 test('entries that were pulled and are not at hand yet count as unread', async () => {

@@ -51,7 +51,7 @@ class Intake {
     this.#idleAt = this.reader.isCaughtUp() ? this.#means.end() : -1
     const done = (entries: readonly Entry[] | undefined) => {
       this.#isPulling = false
-      this.#pulled = entries
+      this.#pulled = entries?.length === 0 ? undefined : entries
       if (entries !== undefined) this.#means.poke()
     }
     this.reader.pull(LIMITS.batchBytesMax).then(done, (error: unknown) => {

@@ -1,0 +1,29 @@
+// What goes into the log together, and whom to tell of it.
+import type { Micros } from '../../../schemas/ids.ts'
+import { BundleWriter, FRAME, readFrames } from '../../domain/bundle.ts'
+import type { DeviceSession } from '../../ports/broker.ts'
+import type { Fault } from '../../ports/fault.ts'
+import type { Bundle } from '../../ports/log.ts'
+
+export interface Append {
+  readonly bundles: readonly Bundle[]
+  readonly bytes: number
+  /** Whom to tell, and of how many messages, in order. */
+  readonly sessions: readonly DeviceSession[]
+  readonly counts: readonly number[]
+  readonly settled: readonly ((fault: Fault | undefined) => void)[]
+  readonly firstAt: number
+  readonly latestAt: Micros
+}
+
+/** The same append without its requests, which are told of the fault. */
+export function withoutRequests(append: Append, fault: Fault): Append {
+  if (append.settled.length === 0) return append
+  for (const settled of append.settled) settled(fault)
+  const bundles = append.bundles.flatMap(({ partition, body }) => {
+    const writer = new BundleWriter()
+    for (const frame of readFrames(body)) if (frame.kind !== FRAME.request) writer.add(frame)
+    return writer.length > 0 ? [{ partition, body: writer.take() }] : []
+  })
+  return { ...append, bundles, bytes: bundles.reduce((sum, { body }) => sum + body.length, 0), settled: [] }
+}
