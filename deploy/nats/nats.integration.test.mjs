@@ -4,10 +4,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../api/service-harness.ts'
+import { bundle, drain, NOTHING, show } from '../../engine/adapters/log/contract.ts'
+import { openJetStreamLog } from '../../engine/adapters/log/jetstream.ts'
+import { openNats } from '../../engine/adapters/nats-link.ts'
 import { makeSecrets } from '../secrets.mjs'
 
 const { TEST_SERVER_NATS_SERVER: program } = process.env
@@ -86,21 +89,31 @@ describe.skipIf(program === undefined)('NATS', () => {
     await expect(open('fleet', 'guessed')).rejects.toThrow(/authorization/i)
   })
 
-  test('lets the service keep a log and leases, and not remove a stream', async () => {
-    const connection = await open('fleet', secrets.nats_fleet)
-    const manager = await jetstreamManager(connection)
-    await manager.streams.add({
-      name: 'LOG',
-      subjects: ['fleet.log.>'],
-      max_bytes: 1_000_000,
-      discard: 'new',
+  test('lets the service keep its log, which finds nothing to warn of, and not remove a stream', async () => {
+    const warnings = []
+    const link = await openNats({
+      servers: [ports.nats[0]],
+      user: 'fleet',
+      password: secrets.nats_fleet,
+      durability: 'power',
+      monitors: [ports.monitoring[0]],
+      warn: (message) => warnings.push(message),
     })
-    const { seq } = await jetstream(connection).publish('fleet.log.7', 'bundle')
-    const consumer = await jetstream(connection).consumers.get('LOG', { filter_subjects: 'fleet.log.7' })
-    const message = await consumer.next({ expires: 5_000 })
-    expect([message?.seq, message?.string()]).toEqual([seq, 'bundle'])
-    expect((await manager.streams.purge('LOG', { filter: 'fleet.log.7', seq: seq + 1 })).purged).toBe(1)
-    await expect(manager.streams.delete('LOG')).rejects.toThrow(/permission|timeout/i)
+    connections.push(link.connection)
+    const log = await openJetStreamLog(link, {
+      replicas: 1,
+      bytesMax: 1_000_000,
+      retentionMs: 0,
+      trimEveryMs: 0,
+    })
+    await log.append([bundle(7, 'first')], 1e6)
+    await log.append([bundle(7, 'second')], 2e6)
+    await log.trim(log.ends())
+    expect(show(await drain(log.reader([7], NOTHING)))).toEqual(['7=second'])
+    await log.close()
+    expect(warnings).toEqual([])
+    const manager = await jetstreamManager(await open('fleet', secrets.nats_fleet))
+    await expect(manager.streams.delete('fleet-log')).rejects.toThrow(/permission|timeout/i)
   })
 
   test('keeps the service to its own subjects', async () => {

@@ -1,0 +1,53 @@
+// For tests: logs on a nats-server, closed with their connections after each test.
+import { expect } from 'vitest'
+import type { Entry, Log, LogReader } from '../../ports/log.ts'
+import { type NatsLink, type NatsOptions, openNats } from '../nats-link.ts'
+import { show } from './contract.ts'
+import { type JetStreamLogOptions, openJetStreamLog } from './jetstream.ts'
+
+const DEADLINE_MS = 60_000
+
+export class JetStreamBench {
+  readonly #links: NatsLink[] = []
+  readonly #logs: Log[] = []
+  #count = 0
+
+  /** A name that no other log has. */
+  newName(): string {
+    return `log${this.#count++}`
+  }
+
+  async link(url: string, options: Partial<NatsOptions> = {}): Promise<NatsLink> {
+    const link = await openNats({ servers: [url], durability: 'process', warn: () => {}, ...options })
+    this.#links.push(link)
+    return link
+  }
+
+  async open(link: NatsLink, options: Partial<JetStreamLogOptions> = {}): Promise<Log> {
+    const log = await openJetStreamLog(link, {
+      name: this.newName(),
+      replicas: 1,
+      bytesMax: 200_000_000,
+      trimEveryMs: 0,
+      ...options,
+    })
+    this.#logs.push(log)
+    return log
+  }
+
+  async clear(): Promise<void> {
+    for (const log of this.#logs.splice(0)) await log.close()
+    for (const link of this.#links.splice(0)) await link.close()
+  }
+}
+
+/** Reads until there are so many texts, however long the reader waits in between. */
+export async function readTexts(reader: LogReader, count: number): Promise<readonly string[]> {
+  const entries: Entry[] = []
+  while (show(entries).length < count) entries.push(...((await reader.pull(1e6)) ?? []))
+  return show(entries)
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  await expect.poll(condition, { timeout: DEADLINE_MS, interval: 20 }).toBe(true)
+}

@@ -1,0 +1,114 @@
+// For tests: a nats-server of their own, in a directory of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const { TEST_SERVER_NATS_SERVER } = process.env
+/** Where `npm test` found or put it; undefined without one. */
+export const NATS_SERVER = TEST_SERVER_NATS_SERVER
+
+export interface NatsServerOptions {
+  readonly syncInterval?: string
+  readonly maxPayload?: string
+  /** More lines for its configuration. */
+  readonly lines?: string
+}
+
+const START_TIMEOUT_MS = 20_000
+/** Any free port. */
+const ANY = '127.0.0.1:-1'
+
+export class NatsServer {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'fleet-nats-'))
+  readonly #options: NatsServerOptions
+  /** `host:port` for clients, and where its HTTP monitoring is. */
+  url = ANY
+  monitor = `http://${ANY}`
+  #child: ChildProcess | undefined
+
+  private constructor(options: NatsServerOptions) {
+    this.#options = options
+  }
+
+  static async start(options: NatsServerOptions = {}): Promise<NatsServer> {
+    const server = new NatsServer(options)
+    await server.restart()
+    return server
+  }
+
+  /** With the same data, on the same ports from the second start on. Resolves once it answers. */
+  async restart(): Promise<void> {
+    if (NATS_SERVER === undefined) throw new Error('there is no nats-server')
+    const conf = join(this.#directory, 'nats.conf')
+    writeFileSync(conf, this.#conf())
+    const child = spawn(NATS_SERVER, ['-c', conf, '-l', join(this.#directory, 'log')], { stdio: 'ignore' })
+    this.#child = child
+    const until = performance.now() + START_TIMEOUT_MS
+    while (!this.#readPorts(child) || !(await this.#isHealthy())) {
+      if (child.exitCode !== null || performance.now() > until)
+        throw new Error(`nats-server does not start: ${readFileSync(join(this.#directory, 'log'), 'utf8')}`)
+      await wait(20)
+    }
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child
+    if (child === undefined) return
+    this.#child = undefined
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  pause(): void {
+    this.#child?.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT')
+  }
+
+  async remove(): Promise<void> {
+    await this.kill()
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  #conf(): string {
+    const { syncInterval = 'always', maxPayload = '10MB', lines = '' } = this.#options
+    return `listen: "${this.url}"
+http: "${this.monitor.slice('http://'.length)}"
+ports_file_dir: "${this.#directory}"
+max_payload: ${maxPayload}
+jetstream { store_dir: "${this.#directory}/store", sync_interval: ${syncInterval} }
+${lines}
+`
+  }
+
+  #readPorts({ pid }: ChildProcess): boolean {
+    const path = join(this.#directory, `nats-server_${pid}.ports`)
+    if (!existsSync(path)) return false
+    const text = readFileSync(path, 'utf8')
+    // Being written.
+    if (!text.endsWith('}')) return false
+    // nats-server's own format.
+    const ports = JSON.parse(text) as {
+      readonly nats: readonly string[]
+      readonly monitoring: readonly string[]
+    }
+    this.url = ports.nats[0]?.replace('nats://', '') ?? ''
+    this.monitor = ports.monitoring[0] ?? ''
+    return true
+  }
+
+  async #isHealthy(): Promise<boolean> {
+    try {
+      return (await fetch(`${this.monitor}/healthz`, { signal: AbortSignal.timeout(1_000) })).ok
+    } catch {
+      // Not yet.
+      return false
+    }
+  }
+}
