@@ -178,6 +178,17 @@ export const LIMITS = {
   chdbStopTimeoutMs: 2_000,
   chdbRestartDelayMaxMs: 5_000,
 
+  // --- Redis
+  storeTimeoutMs: 5_000,
+  /** Asked at least so often what others wrote. */
+  storePollMs: 1_000,
+  /** Without an answer for so long, what others wrote may be missing. */
+  storeStaleMaxMs: 3_000,
+  /** What was written last; a process that was away for longer loads everything again. */
+  storeMessagesKept: 2_000,
+  /** A process that does not ask for the outbox for so long leaves it to another one. */
+  outboxReaderMs: 10_000,
+
   // --- devices
   /** A device flaps with so many connects in mind; each is forgotten a while after the one before it. */
   flappingConnectsMin: 5,
@@ -334,6 +345,7 @@ assert(
   LIMITS.historyBlockBytesMax + LIMITS.bundleBytesMax * 4 < LIMITS.telemetryBodyBytesMax,
   'a block of history is taken, however its last batch turned out',
 )
+assert(LIMITS.storePollMs < LIMITS.storeStaleMaxMs, 'a quiet Redis does not look like a dead one')
 assert(LIMITS.historyBatchRowsMax < LIMITS.outboxRowsMax, 'the outbox is emptied in several steps')
 assert(LIMITS.seriesMax * LIMITS.bucketsMax <= LIMITS.bucketsPerAnswerMax, 'all series may be full')
 assert(

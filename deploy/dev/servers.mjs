@@ -12,6 +12,7 @@ import { run } from './run-child.mjs'
 export const SERVERS = {
   mosquitto: { fetch: { apt: 'mosquitto' }, required: false },
   'nats-server': { fetch: { go: 'github.com/nats-io/nats-server/v2@v2.14.0' }, required: true },
+  'redis-server': { fetch: { apt: 'redis-server' }, required: true },
   k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
 }
 
