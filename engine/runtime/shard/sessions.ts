@@ -30,7 +30,8 @@ export function readSession(payload: Uint8Array): SessionPayload {
   return packr.unpack(payload) as SessionPayload
 }
 
-export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+/** Whether what the device is connected by is another now. */
+export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: Batch): boolean {
   const { number, ip } = readSession(frame.payload)
   const slot = slotOf(frame)
   // That its gateway has connected is no sign of life of the device.
@@ -39,33 +40,34 @@ export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: B
   else actor.connects = countConnect(actor.connects, Micros(number))
   const isOver = number < batch.shard.bootAt
   const isOld = (actor[slot]?.number ?? 0) >= number
-  if (isOver || isOld) return
+  if (isOver || isOld) return false
   const since = toMillis(Micros(frame.receivedAt))
   actor[slot] = { number: Micros(number), ip, since, listens: false }
-  if (slot === 'session') note(actor, { at: since, reason: 'connect' }, place, batch)
-  else if (actor.session === undefined) note(actor, { at: since, reason: 'gateway' }, place, batch)
+  const isMoved = slot === 'session' || actor.session === undefined
+  if (isMoved) note(actor, since, slot === 'session' ? 'connect' : 'gateway')
   batch.reschedule(actor)
   const { shadow } = batch.decisions.deviceOf(actor)
   // What it was sent in an earlier session may be lost, and what is retained may be of an older version.
   if (place.isNew && shadow.version > 0)
     batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, since)
+  return isMoved
 }
 
-export function sessionClosed(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+/** Whether what the device is connected by is another now. */
+export function sessionClosed(actor: Actor, frame: Frame, batch: Batch): boolean {
   // The end of a connection is no sign of life.
   batch.open.wasSilent = true
   const { number, cause } = readSession(frame.payload)
   const slot = slotOf(frame)
-  if (actor[slot]?.number !== number) return
+  if (actor[slot]?.number !== number) return false
   actor[slot] = undefined
   batch.reschedule(actor)
   const at = toMillis(Micros(frame.receivedAt))
   const why = cause ?? 'lost'
   // While there is the other one, the device is connected.
-  if (slot === 'relay' && actor.session === undefined)
-    note(actor, { at, reason: `gateway ${why}` }, place, batch)
-  if (slot === 'session')
-    note(actor, { at, reason: actor.relay === undefined ? why : 'gateway' }, place, batch)
+  if (slot === 'session') note(actor, at, actor.relay === undefined ? why : 'gateway')
+  else if (actor.session === undefined) note(actor, at, `gateway ${why}`)
+  return slot === 'session' || actor.session === undefined
 }
 
 /** The session takes commands from now on: what waits is sent. */
@@ -86,8 +88,8 @@ export function calmsAt({ connects }: Actor, since: number): number {
   return at > since ? at : Number.POSITIVE_INFINITY
 }
 
-/** It stopped flapping: nothing else would tell of it. */
-export function tellCalm(actor: Actor, now: Millis, batch: Batch): void {
+/** What the device is connected by, or whether it flaps, is another: no other event would tell of it. */
+export function tellConnection(actor: Actor, now: Millis, batch: Batch): void {
   const view = toView(actor, now, batch.decisions.deviceOf(actor))
   batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at: now, view })
 }
@@ -97,15 +99,7 @@ function slotOf({ via }: Frame): 'session' | 'relay' {
   return via.length === 0 ? 'session' : 'relay'
 }
 
-function note(
-  actor: Actor,
-  { at, reason }: { at: Millis; reason: string },
-  place: Place,
-  batch: Batch,
-): void {
+function note(actor: Actor, at: Millis, reason: string): void {
   actor.connectionSince = at
   actor.connectionReason = reason
-  if (!place.isNew) return
-  const device = batch.decisions.deviceOf(actor)
-  batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at, view: toView(actor, at, device) })
 }

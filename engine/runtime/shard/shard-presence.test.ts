@@ -52,6 +52,20 @@ describe('presence', () => {
     expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })
   })
 
+  test('one that connects is told online and connected, and never connected and away', () => {
+    const bench = new ShardBench([deviceOf('a')])
+    const { feed } = bench.apply([opened('a', 1), closed('a', 2, 1)]).proposal
+    expect(
+      feed.map(
+        (each) => each.kind === 'device' && [each.event, each.view.device.status, each.view.connected],
+      ),
+    ).toEqual([
+      ['device.status', 'online', true],
+      ['device.connectivity', 'online', true],
+      ['device.connectivity', 'online', false],
+    ])
+  })
+
   test('behind its log a shard only knows of silence what it has read, less what may be unread', () => {
     const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
     const behind = (ms: number) => statuses(bench.apply([telemetry('b', ms, { x: 1 })], { sweep: 'behind' }))

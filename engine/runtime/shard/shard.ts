@@ -36,7 +36,7 @@ import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark, viaOf } from './proposal.ts'
 import type { Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { applyRequest } from './requests.ts'
-import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellCalm } from './sessions.ts'
+import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
 import { mayBeSaid } from './sub-devices.ts'
 import { applyMessage } from './uplinks.ts'
 
@@ -217,13 +217,16 @@ export class Shard {
       batch.open.park(frame, place, 'UNKNOWN_DEVICE', 'no such device is registered')
       return
     }
-    if (frame.kind === FRAME.opened) sessionOpened(actor, frame, place, batch)
-    else if (frame.kind === FRAME.closed) sessionClosed(actor, frame, place, batch)
+    let isConnectionMoved = false
+    if (frame.kind === FRAME.opened) isConnectionMoved = sessionOpened(actor, frame, place, batch)
+    else if (frame.kind === FRAME.closed) isConnectionMoved = sessionClosed(actor, frame, batch)
     else if (frame.kind === FRAME.listening) sessionListens(actor, frame, place, batch)
     else if (frame.kind === FRAME.delivered) applyDelivered(actor, frame, place, batch)
     // A gateway spoke for a sub-device, whose own actor has the message: here it is a sign of life.
     else if (frame.kind !== FRAME.heard) applyMessage(actor, frame, place, batch)
     if (place.isFirst) this.#touch(actor, frame.receivedAt as Micros, place, batch)
+    // After the status that it brings: who connects is online, and was never seen connected and away.
+    if (isConnectionMoved && place.isNew) tellConnection(actor, toMillis(frame.receivedAt as Micros), batch)
   }
 
   /** Any publish is a sign of life, a last will is not; MQTT's own pings never get here. */
@@ -261,7 +264,7 @@ export class Shard {
         decisions.decide(actor, event, now)
       }
       if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
-      if (calmsAt(actor, since) <= now) tellCalm(actor, now, batch)
+      if (calmsAt(actor, since) <= now) tellConnection(actor, now, batch)
       if (!open.devices.has(actor.device.id)) this.#schedule(actor)
     }
   }
