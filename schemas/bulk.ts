@@ -5,6 +5,8 @@ import { choice, orNull } from './json-schema.ts'
 import { FieldError } from './problem.ts'
 
 export const BULK_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
+/** No name of it is registered: clients use any of these. */
+export const NDJSON_NAMES = ['application/ndjson', 'application/jsonl'] as const
 
 /** Columns of CSV; beside them `metadata.<name>` for a text of its own. */
 export const DEVICE_COLUMNS = [

@@ -168,7 +168,9 @@ export const DevicePage = pageOf(DeviceBody, 'DevicePage')
 export const DeviceExportQuery = Type.Object(
   {
     ...DEVICE_FILTERS,
-    format: Type.Optional(choice(DEVICE_FORMATS, { default: 'ndjson' })),
+    format: Type.Optional(
+      choice(DEVICE_FORMATS, { description: '`ndjson`, if `Accept` does not say otherwise either' }),
+    ),
   },
   { additionalProperties: false },
 )

@@ -20,7 +20,7 @@ export const Problem = Type.Object(
     title: Type.String(),
     status: Type.Integer({ minimum: 400, maximum: 599 }),
     code: choice(REFUSAL_CODES),
-    detail: Type.Optional(Type.String()),
+    detail: Type.String({ description: 'What is wrong here, or what to do about it' }),
     instance: Type.String(),
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(FieldError)),
@@ -60,14 +60,14 @@ export function toProblem(
   { instance, requestId }: { readonly instance: string; readonly requestId: string },
 ): Problem {
   const { message, ...members } = detail
-  const text = typeof message === 'string' ? message : sentenceOf(code, detail)
+  const text = typeof message === 'string' ? message : (sentenceOf(code, detail) ?? REFUSALS[code].advice)
   return {
     ...members,
     type: problemPath(code),
     title: REFUSALS[code].title,
     status: REFUSALS[code].status,
     code,
-    ...(text === undefined ? {} : { detail: text }),
+    detail: text,
     instance,
     request_id: requestId,
   }

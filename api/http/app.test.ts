@@ -61,6 +61,23 @@ describe('a request that cannot be read', () => {
   })
 })
 
+describe('a slash at the end of a path', () => {
+  test('says nothing', async () => {
+    const { request, login, device } = openHarness()
+    await device('r')
+    const { token } = await login('admin')
+    expect((await request('GET /api/v1/devices/?per_page=1', { token })).body.data).toHaveLength(1)
+    expect((await request('GET /api/v1/devices/r/', { token })).body.device_id).toBe('r')
+    expect((await request('DELETE /api/v1/devices/', { token })).status).toBe(405)
+  })
+
+  test('of a query is part of it', async () => {
+    const { request, login } = openHarness()
+    const { token } = await login('admin')
+    expect((await request('GET /api/v1/devices?group=hall/', { token })).status).toBe(422)
+  })
+})
+
 describe('a query parameter that is not known', () => {
   test.each([
     ['/api/v1/devices?staus=online', '/staus', /is not known; known are page, per_page, status, /],

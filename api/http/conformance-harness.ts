@@ -6,6 +6,7 @@ import { Problem } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
 import { headersOfRefusal, headersOfSuccess, RESPONSE_HEADERS } from '../openapi/headers.ts'
 import { refusalsOf } from '../openapi/refusals-of.ts'
+import { plainUrl } from './route-match.ts'
 
 export interface Told {
   readonly status: number
@@ -32,7 +33,7 @@ export function createConformance(operations: readonly Operation[]) {
     const line = `${method} ${url} → ${status}`
     expect(headers['x-request-id'], line).toMatch(/^[\w.:/+=@-]+$/)
     expect(headers['x-content-type-options']).toBe('nosniff')
-    const operation = operationOf(operations, method, url)
+    const operation = operationOf(operations, method, plainUrl(url))
     const reply = operation?.replies[status]
     if (status >= 400 && reply === undefined) {
       expect(headers['content-type'], line).toBe('application/problem+json; charset=utf-8')

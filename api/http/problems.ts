@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault, type FaultCode } from '../../engine/ports/fault.ts'
 import { toProblem } from '../../schemas/problem.ts'
-import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
+import { REFUSALS } from '../../schemas/refusals.ts'
 import type { Logger } from '../logging.ts'
 import { type Refusal, refused } from './answer.ts'
 import { OtherCharset, UnreadableBody } from './json-body.ts'
@@ -20,14 +20,9 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, refusa
   if (typeof wait === 'number') reply.header('retry-after', String(wait))
   // A file that failed before its first byte: what is sent in its place is not to be saved under its name.
   reply.removeHeader('content-disposition')
-  if (problem.status === 401) reply.header('www-authenticate', challenge(refusal.code))
+  if (problem.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
   if (problem.status === 401 || problem.status === 403) reply.header('cache-control', 'no-store')
   return reply.code(problem.status).type(TYPE).send(JSON.stringify(problem))
-}
-
-/** [RFC 6750] No `error` for a request that carried no token at all, or tried to log in. */
-function challenge(code: RefusalCode): string {
-  return code === 'INVALID_CREDENTIALS' ? 'Bearer' : 'Bearer error="invalid_token"'
 }
 
 /** The path alone: a query may carry a token. */

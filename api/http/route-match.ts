@@ -17,7 +17,8 @@ function isMatch(pattern: readonly string[], levels: readonly string[]): boolean
 
 const ENCODED = '%24broadcast'
 
-/** `$broadcast` is no parameter, also for clients that percent-encode its `$`. */
+/** `$broadcast` is no parameter, also for clients that percent-encode its `$`; a slash at the end says nothing. */
 export function plainUrl(url: string): string {
-  return url.startsWith(`${API}/commands/${ENCODED}`) ? url.replace(ENCODED, () => '$broadcast') : url
+  const plain = url.startsWith(`${API}/`) ? url.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1') : url
+  return plain.startsWith(`${API}/commands/${ENCODED}`) ? plain.replace(ENCODED, () => '$broadcast') : plain
 }

@@ -133,7 +133,8 @@ describe('logging in', () => {
       }),
     )
     expect(answers[0]).toEqual(answers[1])
-    expect(answers[0]).toMatchObject({ status: 401, code: 'INVALID_CREDENTIALS' })
+    const challenge = 'Bearer error="invalid_token"'
+    expect(answers[0]).toMatchObject({ status: 401, code: 'INVALID_CREDENTIALS', challenge })
   })
 
   test('a disabled user is a stranger, at once and everywhere', async () => {

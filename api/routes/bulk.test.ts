@@ -36,6 +36,12 @@ describe('lines of JSON', () => {
     })
   })
 
+  test.each(['application/ndjson', 'application/jsonl'])('may be called %s', async (type) => {
+    const { send } = await setUp()
+    const { body } = await send('{"name":"R","type":"simulator"}', { 'content-type': type })
+    expect(body).toMatchObject({ created: 1 })
+  })
+
   test('fail one by one, with what is wrong', async () => {
     const { device, engine, errors, send } = await setUp()
     await device('taken')
@@ -285,6 +291,16 @@ describe('an export', () => {
     expect(body).toMatchObject({ created: 3, failed: 0 })
     expect(stored(other.engine)).toEqual(stored(engine))
     if (format === 'csv') expect(file.text).not.toMatch(/(?:^|[,\n])"?[=+@-]/)
+  })
+
+  test('is CSV, too, for who accepts that', async () => {
+    const { lines, request, token } = await setUp()
+    await lines(...devices)
+    const asked = async (path: string, accept: string) =>
+      (await request(`GET ${path}`, { token, headers: { accept } })).headers['content-type']
+    expect(await asked('/api/v1/devices/export', 'text/csv')).toMatch(/^text\/csv/)
+    expect(await asked('/api/v1/devices/export', '*/*')).toMatch(/^application\/x-ndjson/)
+    expect(await asked('/api/v1/devices/export?format=ndjson', 'text/csv')).toMatch(/^application\/x-ndjson/)
   })
 
   test('leaves retired devices retired', async () => {

@@ -107,12 +107,15 @@ describe('changing a device', () => {
     const id = await device('r')
     const refused = await send(`PATCH ${DEVICES}/r`, { status: 'offline' })
     expect([refused.status, refused.body.code]).toEqual([409, 'INVALID_STATE_TRANSITION'])
-    expect(refused.body.allowed).toEqual(expect.any(Array))
+    expect(refused.body).toMatchObject({ allowed: ['decommissioned'], detail: expect.any(String) })
+    // Where it is, too, if only the device itself can bring it there.
+    expect((await send(`PATCH ${DEVICES}/r`, { status: 'provisioning' })).status).toBe(409)
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'asleep' })).status).toBe(422)
     const record = engine.devices.get(id)
     if (record !== undefined) engine.devices.set(id, { ...record, status: 'online' })
     const moved = await send(`PATCH ${DEVICES}/r`, { status: 'maintenance', status_reason: 'new wheels' })
     expect(moved.body).toMatchObject({ status: 'maintenance', status_reason: 'new wheels' })
+    expect((await send(`PATCH ${DEVICES}/r`, { status: 'maintenance' })).body).toEqual(moved.body)
   })
 
   test('an edit of a device that is absent says 404', async () => {

@@ -9,6 +9,7 @@ import { exportDevices } from '../../schemas/operations/bulk.ts'
 import { CSV_HEADER, toCsv } from '../bulk/csv-devices.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { wantedFormat } from '../http/wanted-format.ts'
 import { toFilter } from './device-filter.ts'
 
 /** Records read and written at a time: memory and delays stay small, however many there are. */
@@ -17,10 +18,10 @@ const DEVICES_AT_ONCE = 200
 export function deviceExportRoutes(services: Services): readonly Route[] {
   const { store } = services.engine
   return [
-    route(exportDevices, ({ query, user }) => {
+    route(exportDevices, ({ query, user, header }) => {
       const filter = toFilter(services, query, user)
       if ('kind' in filter) return filter
-      const { format = 'ndjson' } = query
+      const format = query.format ?? wantedFormat(header('accept'), BULK_TYPES) ?? 'ndjson'
       const lines = linesOf(store, filter, format)
       return {
         kind: 'file',

@@ -11,7 +11,6 @@ import {
   AGGREGATES,
   AGGREGATES_DEFAULT,
   type Aggregate,
-  EXPORT_FORMATS,
   EXPORT_TYPES,
   type ExportFormat,
   type Fill,
@@ -21,6 +20,7 @@ import {
 } from '../../schemas/vocabulary.ts'
 import { type FileAnswer, invalid, type Refusal } from '../http/answer.ts'
 import { parseSpan } from '../http/instant.ts'
+import { wantedFormat } from '../http/wanted-format.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -136,13 +136,7 @@ export function bucketBodies(buckets: readonly Bucket[], asked: Asked): readonly
 /** The file that is wanted, if one is: by `format`, else by the first type of `Accept` that is one of them. */
 export function fileFormat({ format }: PastQuery, accept: string | undefined): ExportFormat | undefined {
   if (format !== undefined) return format === 'json' ? undefined : format
-  for (const part of (accept ?? '').toLowerCase().split(',')) {
-    const [type = ''] = part.split(';')
-    if (/^\s*(?:application\/json|\*\/\*)\s*$/.test(type)) return undefined
-    const found = EXPORT_FORMATS.find((candidate) => EXPORT_TYPES[candidate] === type.trim())
-    if (found !== undefined) return found
-  }
-  return undefined
+  return wantedFormat(accept, EXPORT_TYPES)
 }
 
 export function fileAnswer(

@@ -59,6 +59,7 @@ describe('authentication', () => {
         title: 'No valid access token',
         status: 401,
         code: 'UNAUTHENTICATED',
+        detail: expect.any(String),
         instance: '/ws',
         request_id: expect.stringMatching(/^ws_\d+$/),
       })

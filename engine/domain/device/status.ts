@@ -42,6 +42,9 @@ export function causeByHand(from: DeviceStatus, to: string): Cause | undefined {
   return causes.find((cause) => MOVES[from][cause] === to)
 }
 
+/** Whether a person may name this status at all; the others follow from what the device does. */
+export const isByHand = (status: DeviceStatus): boolean => BY_HAND[status] !== undefined
+
 /** The statuses a person may set from here, for the refusal's `allowed`. */
 export function allowedByHand(from: DeviceStatus): readonly DeviceStatus[] {
   const moves = MOVES[from]

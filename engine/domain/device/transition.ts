@@ -16,7 +16,7 @@ import { mergePatch } from './merge-patch.ts'
 import { metadataTooLarge } from './metadata-bound.ts'
 import type { Device } from './record.ts'
 import { desire, report, tellShadow } from './shadow-events.ts'
-import { allowedByHand, type Cause, causeByHand, MOVES } from './status.ts'
+import { allowedByHand, type Cause, causeByHand, isByHand, MOVES } from './status.ts'
 
 export function transition(device: Device, event: DeviceEvent, now: Millis): Outcome {
   if (event.kind === 'requested') return request(device, event.request, { by: event.by, now })
@@ -156,7 +156,7 @@ function edit(
   const tooLarge = wish.metadata === undefined ? undefined : metadataTooLarge(edited.metadata)
   if (tooLarge !== undefined) return refuse(device, 'PAYLOAD_TOO_LARGE', tooLarge)
   const wanted = wish.status
-  if (wanted === undefined || wanted === device.status) {
+  if (wanted === undefined || (wanted === device.status && isByHand(wanted))) {
     const same = isSameEdit(device, edited)
     if (same) return unchanged(device)
     return { device: changed(edited, now), effects: [{ kind: 'announce', event: 'device.updated' }] }
