@@ -1,7 +1,7 @@
 // Bodies of a device's log and of its timeline.
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { choice, FreeObject, Instant, instantText, orNull } from './json-schema.ts'
 import { LOG_LEVELS } from './vocabulary.ts'
 
 /** What the timeline shows. */
@@ -15,8 +15,8 @@ export const CURSOR_QUERY = {
   cursor: Type.Optional(
     Type.String({ maxLength: BODY_LIMITS.cursorCharsMax, description: '`next_cursor` of the page before' }),
   ),
-  from: Type.Optional(Type.String({ description: 'ISO 8601; this instant included' })),
-  to: Type.Optional(Type.String({ description: 'ISO 8601; this instant not included' })),
+  from: Type.Optional(instantText('this instant included')),
+  to: Type.Optional(instantText('this instant not included')),
 }
 
 /** One of the words, or several with commas between them. */

@@ -13,6 +13,15 @@ export const FreeObject = Type.Unsafe<JsonObject>({ type: 'object' })
 /** ISO 8601 in UTC with milliseconds. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-03-01T08:30:00.000Z'] })
 
+/** An instant of a query: a date alone is its midnight, and without a zone it is UTC. */
+export const instantText = (description: string) =>
+  Type.Unsafe<string>({
+    type: 'string',
+    anyOf: [{ format: 'date-time' }, { format: 'date' }],
+    description: `ISO 8601; ${description}`,
+    examples: ['2026-03-01T08:30:00Z'],
+  })
+
 /** Null in examples, unless the options give one. */
 export const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(
   schema: T,

@@ -1,7 +1,8 @@
 // Bodies of /shadows.
 import { Type } from 'typebox'
+import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 
 const SECTIONS = ['desired', 'reported'] as const
@@ -38,7 +39,7 @@ export const ShadowBody = Type.Object(
 export const DesiredBody = Type.Unsafe<JsonObject>({
   type: 'object',
   title: 'DesiredState',
-  description: 'A JSON merge patch (RFC 7396) of the desired state, or with `mode=replace` all of it.',
+  description: `A JSON merge patch (RFC 7396) of the desired state, or with \`mode=replace\` all of it. Keys have 1 to ${BODY_LIMITS.shadowKeyCharsMax} characters; ${BODY_LIMITS.shadowDepthMax} levels and ${BODY_LIMITS.shadowSideBytesMax} bytes at most.`,
   examples: [{ report_interval_sec: 5 }],
 })
 
@@ -68,8 +69,8 @@ export const ShadowHistoryQuery = Type.Object(
   {
     ...PAGE_QUERY,
     section: Type.Optional(choice(SECTIONS)),
-    from: Type.Optional(Type.String({ description: 'ISO 8601' })),
-    to: Type.Optional(Type.String({ description: 'ISO 8601; not included' })),
+    from: Type.Optional(instantText('this instant included')),
+    to: Type.Optional(instantText('not included')),
   },
   { additionalProperties: false },
 )

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { PAGE_FIELDS, PAGE_QUERY } from './page.ts'
 import { AGGREGATES, EXPORT_FORMATS, FILLS, INTERVALS } from './vocabulary.ts'
 
@@ -40,8 +40,8 @@ export const MetricList = Type.Object(
 )
 
 const RANGE_QUERY = {
-  from: Type.Optional(Type.String({ description: 'ISO 8601; one hour ago if left out' })),
-  to: Type.Optional(Type.String({ description: 'ISO 8601; now if left out' })),
+  from: Type.Optional(instantText('one hour ago if left out')),
+  to: Type.Optional(instantText('now if left out')),
   interval: Type.Optional(
     choice([...INTERVALS, 'raw'], { default: '1m', description: '`raw`: the points themselves' }),
   ),

@@ -59,7 +59,8 @@ export function valuesOf(schema: JsonSchema, known: Known = {}): Arbitrary<unkno
 
 function ownValues(schema: JsonSchema, known: Known): Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
-  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((kind) => valuesOf(kind, known)))
+  const { anyOf, ...rest } = schema
+  if (anyOf !== undefined) return fc.oneof(...anyOf.map((kind) => valuesOf({ ...rest, ...kind }, known)))
   switch (schema.type) {
     case 'object':
       return schema.properties === undefined ? freeObjects() : objectsOf(schema, known)
@@ -81,10 +82,10 @@ function ownValues(schema: JsonSchema, known: Known): Arbitrary<unknown> {
 }
 
 function textsOf({ pattern, format, minLength = 0, maxLength = CHARS_MAX }: JsonSchema): Arbitrary<string> {
-  if (format === 'date-time')
+  if (format === 'date-time' || format === 'date')
     return fc
       .date({ min: new Date('2020-01-01'), max: new Date('2040-01-01'), noInvalidDate: true })
-      .map((date) => date.toISOString())
+      .map((date) => date.toISOString().slice(0, format === 'date' ? 10 : undefined))
   const max = Math.min(maxLength, Math.max(minLength, CHARS_MAX))
   const any = fc.oneof(
     { weight: 3, arbitrary: fc.string({ minLength, maxLength: max, unit: 'grapheme' }) },

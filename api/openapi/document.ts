@@ -105,7 +105,7 @@ export function toOpenApi(operations: readonly Operation[], version: string): Op
 
 const DESCRIPTION = `Get a token from \`POST ${API}/auth/login\` and send it as \`Authorization: Bearer …\`; services use an API key in its place.
 
-- **Problems**: what is no success is \`application/problem+json\` (RFC 9457) with a stable \`code\`; \`/problems\` tells what to do about each.
+- **Problems**: what is no success is \`application/problem+json\` (RFC 9457) with a stable \`code\`; \`/problems\` tells what to do about each. A request that cannot be read as HTTP is answered with 400, 408 or 431 before anything is known of it.
 - **Lists** come in pages, with \`page\` and \`per_page\`, and links to the others in \`Link\`; lists that only grow have a \`cursor\`.
 - **Parameters** that an operation does not know are refused; fields of a body that it does not know are ignored.
 - **Times** are ISO 8601 in UTC with milliseconds.

@@ -138,9 +138,10 @@ const IDEMPOTENCY_KEY = [
 ] as const
 const REQUEST_ID = [
   'X-Request-Id',
-  text('An id of yours for this request, found in its answer, its problem, the log and the audit', 'job-42', {
-    maxLength: 128,
-  }),
+  text(
+    'An id of yours for this request, found in its answer, its problem, the log and the audit. One of more than 128 letters, digits and `._:/+=@-` is not taken over.',
+    'job-42',
+  ),
 ] as const
 
 function hasField(schema: unknown, name: string): boolean {
