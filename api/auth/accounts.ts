@@ -80,6 +80,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
 async function noteLogin({ users, clock }: AccountsOptions, { id, passwordHash }: User) {
   const proven: { at: Millis | undefined } = { at: undefined }
   const edited = await users.edit(id, (user) => {
+    proven.at = undefined
     if (user.disabled || user.passwordHash !== passwordHash) return user
     proven.at = Millis(Math.max(clock.now(), user.tokensValidFrom))
     return { ...user, lastLoginAt: proven.at }

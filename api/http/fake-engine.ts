@@ -264,12 +264,12 @@ class FakeUsers extends MemoryUsers {
 
   /** As it is, whatever is true of it. */
   async put(user: User): Promise<void> {
-    this.#people.put(user)
+    this.#people.apply([{ kind: 'user', key: user.id, value: user }])
   }
 
   /** Whoever it is, the last admin too. */
   forget(id: UserId): void {
-    this.#people.remove(id)
+    this.#people.apply([{ kind: 'user', key: id }])
   }
 }
 

@@ -146,6 +146,21 @@ describe('logging in', () => {
     expect((await request(`POST ${AUTH}/refresh`, { body: { refresh_token } })).status).toBe(401)
   })
 
+  test('overtaken by another process that disables the user proves nothing', async () => {
+    const { engine, request, user } = await registered()
+    const { users } = engine
+    const edit = users.edit.bind(users)
+    // As it is where users are shared: the change is asked for again, with what the other process wrote.
+    users.edit = async (id, change) => {
+      const before = users.get(id)
+      if (before !== undefined) change(before)
+      if (before !== undefined) await users.put({ ...before, disabled: true })
+      return edit(id, change)
+    }
+    const { status } = await request(`POST ${AUTH}/login`, { body: ADA })
+    expect([status, users.get(user.id)?.disabled]).toEqual([401, true])
+  })
+
   test('ten wrong attempts a minute for one e-mail, then 429; right ones cost nothing', async () => {
     const { request, enter, clock } = await registered()
     const attempt = async (email = ADA.email) =>

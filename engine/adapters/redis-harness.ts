@@ -1,16 +1,22 @@
 // A real redis-server in a directory of its own, that tests may kill, pause and start again.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Fault } from '../ports/fault.ts'
 import { RedisLink, type RedisLinkOptions } from './redis-link.ts'
 
-const PROGRAM = process.env['TEST_SERVER_REDIS_SERVER'] ?? 'redis-server'
+/** Undefined where there is none: what needs it is skipped. */
+export const REDIS_SERVER =
+  process.env['TEST_SERVER_REDIS_SERVER'] ??
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'redis-server'))
+    .find((path) => existsSync(path))
 const READY = /Ready to accept connections/
 const WAIT_MS = 20_000
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
@@ -44,7 +50,9 @@ export class RedisServer {
   async start(): Promise<void> {
     const place = ['--port', String(this.port), '--dir', this.directory, '--bind', '127.0.0.1']
     const own = this.#arguments.map((text) => (text === 'PORT' ? String(this.port) : text))
-    const child = spawn(PROGRAM, [...place, ...own], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(REDIS_SERVER ?? 'redis-server', [...place, ...own], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     this.#child = child
     let said = ''
     for await (const text of child.stdout ?? []) {

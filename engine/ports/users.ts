@@ -2,7 +2,8 @@
 // hashes are kept.
 //
 // A change gets the record as it is when its turn comes, with nothing written in between: what it checks still holds
-// when it is durable. It is synchronous; the record it was given, handed back, means that nothing is written.
+// when it is durable. It is synchronous; the record it was given, handed back, means that nothing is written. Where
+// several processes share the users, it may be called again with a newer record: the last call counts.
 import type { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 

@@ -1,9 +1,16 @@
 // Users and the keys of services in memory, found by id and e-mail, and what must be true of them. Few enough to be
 // held whole.
-import type { UserId } from '../../../schemas/ids.ts'
+import { UserId } from '../../../schemas/ids.ts'
+import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Added, ApiKey, Edited, User } from '../../ports/users.ts'
+import type { Added, ApiKey, Edited, RefreshGrant, User } from '../../ports/users.ts'
 import { Grants } from './grants.ts'
+
+/** Without a value: a removal. */
+export type UserChange =
+  | { readonly kind: 'user'; readonly key: string; readonly value?: User }
+  | { readonly kind: 'grant'; readonly key: string; readonly value?: RefreshGrant }
+  | { readonly kind: 'api_key'; readonly key: string; readonly value?: ApiKey }
 
 export class Directory {
   readonly grants = new Grants()
@@ -43,14 +50,37 @@ export class Directory {
     return { kind: 'edited', user: after ?? before }
   }
 
-  put(user: User): void {
+  apply(changes: readonly UserChange[]): void {
+    for (const change of changes) this.#apply(change)
+  }
+
+  #apply(change: UserChange): void {
+    switch (change.kind) {
+      case 'user':
+        if (change.value === undefined) this.#remove(UserId(change.key))
+        else this.#put(change.value)
+        return
+      case 'grant':
+        if (change.value === undefined) this.grants.drop([change.key])
+        else this.grants.put(change.value)
+        return
+      case 'api_key':
+        if (change.value === undefined) this.keys.delete(UserId(change.key))
+        else this.keys.set(change.value.id, change.value)
+        return
+      default:
+        unreachable(change)
+    }
+  }
+
+  #put(user: User): void {
     const before = this.#users.get(user.id)
     if (before !== undefined) this.#byEmail.delete(before.email.toLowerCase())
     this.#users.set(user.id, user)
     this.#byEmail.set(user.email.toLowerCase(), user.id)
   }
 
-  remove(id: UserId): void {
+  #remove(id: UserId): void {
     const before = this.#users.get(id)
     if (before === undefined) return
     this.#users.delete(id)

@@ -1,29 +1,26 @@
 // Users held in memory whole, above any place that keeps them.
 //
 // U1. Memory changes after the write only. Steps go one after another, so that what a step checks still holds when
-//     its write is durable.
+//     its write is durable; one that another process has overtaken is done again, with what that has written.
 import type { UserId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Added, ApiKey, Edited, RefreshGrant, User, Users } from '../../ports/users.ts'
-import type { Directory } from './directory.ts'
+import type { Directory, UserChange } from './directory.ts'
 
-/** Without a value: a removal. */
-export type UserChange =
-  | { readonly kind: 'user'; readonly key: string; readonly value?: User }
-  | { readonly kind: 'grant'; readonly key: string; readonly value?: RefreshGrant }
-  | { readonly kind: 'api_key'; readonly key: string; readonly value?: ApiKey }
+/** All or nothing; durable when resolved, and the directory has it. `overtaken`: nothing of it was written, and the
+ *  directory has what was written instead. */
+export type WriteUsers = (changes: readonly UserChange[]) => Promise<'written' | 'overtaken'>
 
-/** All or nothing, durable when resolved. */
-export type WriteUsers = (changes: readonly UserChange[]) => Promise<void>
+class Overtaken extends Error {}
 
 export class HeldUsers implements Users {
   readonly #directory: Directory
-  readonly #write: WriteUsers
+  readonly #writeUsers: WriteUsers
   #lastTurn: Promise<unknown> = Promise.resolve()
 
   constructor(directory: Directory, write: WriteUsers) {
     this.#directory = directory
-    this.#write = write
+    this.#writeUsers = write
   }
 
   get(id: UserId): User | undefined {
@@ -47,7 +44,6 @@ export class HeldUsers implements Users {
       const added = this.#directory.mayAdd(user, onlyIfNone)
       if (added !== 'added') return added
       await this.#write([{ kind: 'user', key: user.id, value: user }])
-      this.#directory.put(user)
       return added
     })
   }
@@ -59,7 +55,6 @@ export class HeldUsers implements Users {
       const edited = this.#directory.mayEdit(before, change(before))
       if (edited.kind === 'kept' || edited.user === before) return edited
       await this.#write([{ kind: 'user', key: id, value: edited.user }])
-      this.#directory.put(edited.user)
       return edited
     })
   }
@@ -72,8 +67,6 @@ export class HeldUsers implements Users {
       if (edited.kind === 'kept') return edited
       const hashes = this.#directory.grants.hashesOf({ userId: id })
       await this.#write([{ kind: 'user', key: id }, ...grantRemovals(hashes)])
-      this.#directory.remove(id)
-      this.#directory.grants.drop(hashes)
       return edited
     })
   }
@@ -105,11 +98,7 @@ export class HeldUsers implements Users {
   }
 
   dropFamily(family: string): Promise<void> {
-    return this.#inTurn(async () => {
-      const hashes = this.#directory.grants.hashesOf({ family })
-      await this.#write(grantRemovals(hashes))
-      this.#directory.grants.drop(hashes)
-    })
+    return this.#inTurn(() => this.#write(grantRemovals(this.#directory.grants.hashesOf({ family }))))
   }
 
   getKey(id: UserId): ApiKey | undefined {
@@ -140,29 +129,44 @@ export class HeldUsers implements Users {
     return this.#inTurn(async () => {
       if (this.getKey(id) === undefined) return false
       await this.#write([{ kind: 'api_key', key: id }])
-      return this.#directory.keys.delete(id)
+      return true
     })
   }
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     // A step that failed told its caller; the next one is no part of that.
-    const turn = this.#lastTurn.then(step, step)
+    const turn = this.#lastTurn.then(
+      () => untilFirst(step),
+      () => untilFirst(step),
+    )
     this.#lastTurn = turn
     return turn
+  }
+
+  async #write(changes: readonly UserChange[]): Promise<void> {
+    if ((await this.#writeUsers(changes)) === 'overtaken') throw new Overtaken()
   }
 
   async #putGrants(grants: readonly RefreshGrant[], newest: RefreshGrant): Promise<void> {
     const written = new Set(grants.map(({ tokenHash }) => tokenHash))
     const obsolete = this.#directory.grants.obsolete(newest).filter((hash) => !written.has(hash))
     const puts = grants.map((value) => ({ kind: 'grant', key: value.tokenHash, value }) as const)
-    await this.#write([...puts, ...grantRemovals(obsolete)])
-    this.#directory.grants.drop(obsolete)
-    for (const grant of grants) this.#directory.grants.put(grant)
+    await this.#write([...grantRemovals(obsolete), ...puts])
   }
 
   async #putKey(key: ApiKey): Promise<void> {
     await this.#write([{ kind: 'api_key', key: key.id, value: key }])
-    this.#directory.keys.set(key.id, key)
+  }
+}
+
+async function untilFirst<T>(step: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await step()
+    } catch (error) {
+      // Somebody else has got on: there is an end to it.
+      if (!(error instanceof Overtaken)) throw error
+    }
   }
 }
 

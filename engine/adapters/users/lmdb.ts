@@ -1,10 +1,10 @@
 // Users in tables of the store's LMDB file.
 import { Packr } from 'msgpackr'
 import { Fault } from '../../ports/fault.ts'
-import type { ApiKey, RefreshGrant, User, Users } from '../../ports/users.ts'
+import type { Users } from '../../ports/users.ts'
 import { CommitError, type LmdbEnv } from '../lmdb-env.ts'
-import { Directory } from './directory.ts'
-import { HeldUsers, type UserChange } from './held-users.ts'
+import { Directory, type UserChange } from './directory.ts'
+import { HeldUsers } from './held-users.ts'
 
 const TABLES = { user: 'users', grant: 'grants', api_key: 'api_keys' } as const
 export const USER_TABLES: readonly string[] = Object.values(TABLES)
@@ -15,14 +15,13 @@ const BATCH = 1_000
 export function openLmdbUsers(env: LmdbEnv): Users {
   const directory = new Directory()
   // What a table holds was put there by this file, in this type.
-  scan(env, TABLES.user, (value) => directory.put(value as User))
-  scan(env, TABLES.grant, (value) => directory.grants.put(value as RefreshGrant))
-  scan(env, TABLES.api_key, (value) => {
-    // As above.
-    const key = value as ApiKey
-    directory.keys.set(key.id, key)
+  for (const [kind, table] of Object.entries(TABLES))
+    scan(env, table, (key, value) => directory.apply([{ kind, key, value } as UserChange]))
+  return new HeldUsers(directory, async (changes) => {
+    await write(env, changes)
+    directory.apply(changes)
+    return 'written'
   })
-  return new HeldUsers(directory, (changes) => write(env, changes))
 }
 
 const packr = new Packr({ useRecords: false })
@@ -41,9 +40,9 @@ async function write(env: LmdbEnv, changes: readonly UserChange[]): Promise<void
   }
 }
 
-function scan(env: LmdbEnv, table: string, take: (value: unknown) => void): void {
+function scan(env: LmdbEnv, table: string, take: (key: string, value: unknown) => void): void {
   for (let found = env.readRange(table, undefined, BATCH); found.length > 0; ) {
-    for (const { value } of found) take(packr.unpack(value))
+    for (const { key, value } of found) take(String(key), packr.unpack(value))
     found = env.readRange(table, found.at(-1)?.key, BATCH)
   }
 }

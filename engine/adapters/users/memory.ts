@@ -1,12 +1,17 @@
 // Users without a disk, for tests and simulations.
 import { Directory } from './directory.ts'
-import { HeldUsers, type WriteUsers } from './held-users.ts'
+import { HeldUsers } from './held-users.ts'
 
 export class MemoryUsers extends HeldUsers {
   readonly #directory: Directory
 
-  constructor(directory = new Directory(), write: WriteUsers = async () => {}) {
-    super(directory, write)
+  /** `mayWrite` rejects when the write shall fail. */
+  constructor(directory = new Directory(), mayWrite: () => Promise<void> = async () => {}) {
+    super(directory, async (changes) => {
+      await mayWrite()
+      directory.apply(changes)
+      return 'written'
+    })
     this.#directory = directory
   }
 

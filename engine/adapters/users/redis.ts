@@ -1,0 +1,106 @@
+// Users that several processes share, in one hash in Redis. Each process holds all of them and follows what everyone
+// writes. A write goes through only if its process had taken all writes before it: what a step checked still holds.
+import { Packr } from 'msgpackr'
+import { LIMITS } from '../../limits.ts'
+import type { Users } from '../../ports/users.ts'
+import { type Followed, Follower } from '../redis-follower.ts'
+import { type RedisLink, redisScript } from '../redis-link.ts'
+import { packLists, pairs, unpackLists } from '../redis-lists.ts'
+import { Directory, type UserChange } from './directory.ts'
+import { HeldUsers } from './held-users.ts'
+
+/** `users` the hash, by kind and key · `user-changes` the stream, `user-changes:seq` its last number. */
+const STREAM = 'user-changes'
+const SCAN_COUNT = 1_000
+
+/** Hands back the number of the write, or below 0 that of the one which came first. 1 what is put, 2 what goes. */
+const WRITE = redisScript(`
+local seen, kept, changes = tonumber(ARGV[4]), ARGV[5], cmsgpack.unpack(ARGV[6])
+local last = tonumber(redis.call('GET', P .. '${STREAM}:seq') or 0)
+if last < seen then return fail('LOST data') end
+if last > seen then return -last end
+-- First what is refused when memory is short or the disk fails: then nothing has been written.
+local seq = redis.call('INCR', P .. '${STREAM}:seq')
+for i = 1, #changes[1], 2 do redis.call('HSET', P .. 'users', changes[1][i], changes[1][i + 1]) end
+for _, key in ipairs(changes[2]) do redis.call('HDEL', P .. 'users', key) end
+redis.call('XADD', P .. '${STREAM}', 'MAXLEN', '~', kept, string.format('%.0f', seq) .. '-' .. ARGV[3], 'told', ARGV[6])
+return seq
+`)
+
+const packr = new Packr({ useRecords: false })
+
+export interface RedisUsers {
+  readonly users: Users
+  close(): Promise<void>
+}
+
+/** The link is closed by whoever opened it, after the users. */
+export async function openRedisUsers(link: RedisLink): Promise<RedisUsers> {
+  const replica = new Replica(link.key('users'))
+  const follower = new Follower(link, replica)
+  await follower.start()
+  const users = new HeldUsers(replica.directory, async (changes) => {
+    const put = changes.flatMap((change) =>
+      change.value === undefined ? [] : [nameOf(change), packr.pack(change.value)],
+    )
+    const gone = changes.filter(({ value }) => value === undefined).map(nameOf)
+    const reply = await link.run(WRITE, [follower.seq, LIMITS.storeMessagesKept, packLists([put, gone])])
+    await follower.reached(Math.abs(Number(reply)))
+    return Number(reply) > 0 ? 'written' : 'overtaken'
+  })
+  return { users, close: () => follower.close() }
+}
+
+class Replica implements Followed {
+  readonly stream = STREAM
+  readonly directory = new Directory()
+  readonly #key: string
+  readonly #names = new Set<string>()
+
+  constructor(key: string) {
+    this.#key = key
+  }
+
+  async load(reader: Parameters<Followed['load']>[0]): Promise<void> {
+    const found = new Map<string, Buffer>()
+    for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
+      const [next, some] = await reader.hscanBuffer(this.#key, cursor, 'COUNT', SCAN_COUNT)
+      for (const [name, bytes] of pairs(some)) found.set(String(name), bytes)
+      cursor = next.toString()
+    }
+    // What went while this process was not listening.
+    this.#drop([...this.#names].filter((name) => !found.has(name)))
+    for (const name of [...found.keys()].sort()) this.#put(name, found.get(name))
+  }
+
+  take([, told]: readonly Buffer[]): void {
+    if (told === undefined) return
+    const [put = [], gone = []] = unpackLists(told)
+    for (const [name, bytes] of pairs(put)) this.#put(String(name), bytes)
+    this.#drop(gone.map(String))
+  }
+
+  #put(name: string, bytes: Buffer | undefined): void {
+    if (bytes === undefined) return
+    this.#names.add(name)
+    this.directory.apply([toChange(name, packr.unpack(bytes))])
+  }
+
+  #drop(names: readonly string[]): void {
+    for (const name of names) {
+      this.#names.delete(name)
+      this.directory.apply([toChange(name)])
+    }
+  }
+}
+
+function nameOf({ kind, key }: UserChange): string {
+  return `${kind}:${key}`
+}
+
+function toChange(name: string, value?: unknown): UserChange {
+  const colon = name.indexOf(':')
+  const change = { kind: name.slice(0, colon), key: name.slice(colon + 1), value }
+  // What is in Redis under this name was put there by this file, in this type.
+  return change as UserChange
+}
