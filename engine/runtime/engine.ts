@@ -142,6 +142,7 @@ export class LocalEngine implements Engine {
   /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
   async open(): Promise<void> {
     const { schedule } = this.#means
+    this.#warnOfRebuild()
     const address = await this.#ports.broker.listen(
       uplinkHost(this.#ingest, this.#gateways, {
         admit: this.#means.admit,
@@ -174,6 +175,13 @@ export class LocalEngine implements Engine {
       outbox: () => this.store.outboxCounts(),
       blocksWaiting: () => this.#inserters.reduce((sum, inserter) => sum + inserter.waiting, 0),
     })
+  }
+
+  #warnOfRebuild(): void {
+    const { log, store } = this.#ports
+    const isEmpty = [...store.applied(), ...store.inserted()].every((seq) => seq === 0)
+    if (isEmpty && log.latestAt() > 0)
+      this.#means.warn('the store is empty: it is made again from what the log still has, but for users', {})
   }
 
   async submit(

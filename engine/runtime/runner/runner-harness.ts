@@ -51,7 +51,7 @@ class FailingTelemetry extends MemoryTelemetry {
 
 export class RunnerBench {
   readonly time = new SimTime(START)
-  readonly log = new MemoryLog()
+  readonly log: MemoryLog
   readonly store = new FailingStore({ partitionOf })
   readonly telemetry = new FailingTelemetry()
   readonly runner: Runner
@@ -67,7 +67,8 @@ export class RunnerBench {
   readonly #stop: () => void
   #at = 0
 
-  constructor() {
+  constructor(log = new MemoryLog()) {
+    this.log = log
     const { schedule } = this.time.newLife()
     const inserter = new Inserter({
       telemetry: this.telemetry,

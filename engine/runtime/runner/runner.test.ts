@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
+import { MemoryLog } from '../../adapters/log/memory.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
 import { NO_WANTS } from '../feed.ts'
 import { partitionOf } from '../partition.ts'
-import { idOf, opened, registration, request, telemetry } from '../shard/frames-harness.ts'
+import {
+  bundle,
+  idOf,
+  opened,
+  registration,
+  request,
+  START,
+  type TestFrame,
+  telemetry,
+} from '../shard/frames-harness.ts'
 import { HEARTBEAT_MS, RunnerBench } from './runner-harness.ts'
 
 const A = partitionOf(idOf('a'))
@@ -281,6 +291,32 @@ describe('closing', () => {
     await bench.time.advance(10)
     expect(await close(bench, 8_000)).toBe(true)
   })
+})
+
+test('a store that has lost everything is made again from what the log still has', async () => {
+  const log = new MemoryLog({ retentionMs: 0 })
+  const append = async (...frames: readonly TestFrame[]) => {
+    for (const frame of frames)
+      await log.append([{ partition: A, body: bundle([frame]) }], Micros((START + frame.at) * 1000))
+  }
+  await append(registration('a', 0), telemetry('a', 1, { n: 0 }))
+  await log.trim(log.ends())
+  const b = Array.from({ length: 1_000 }, (_, i) => `b${i}`).find((id) => partitionOf(idOf(id)) === A) ?? ''
+  const edit = request(b, 3, { kind: 'edit', replace: false, name: 'New' })
+  await append(registration(b, 2), opened(b, 3), edit, telemetry(b, 4, { n: 1 }), telemetry('a', 5, { n: 2 }))
+  const bench = new RunnerBench(log)
+  await bench.time.advance(10_000)
+  expect(bench.store.get(idOf(b))).toMatchObject({ name: 'New', status: 'online' })
+  expect([bench.store.get(idOf('a')), bench.losses, bench.fatal]).toEqual([undefined, 0, []])
+  expect(await bench.telemetry.countPoints()).toBe(1)
+  const snapshot = bench.snapshot(b)
+  await bench.time.advance(100)
+  expect(await snapshot).toEqual({ n: 1 })
+  const { letters } = await bench.store.deadLetters({ offset: 0, limit: 10 })
+  // Of the device that is older than the log; trimming has left its last message.
+  const parked = letters.map(({ deviceId, reason }) => `${reason} ${deviceId}`)
+  expect(parked).toEqual(['UNKNOWN_DEVICE a', 'UNKNOWN_DEVICE a'])
+  expect(bench.store.inserted()[A]).toBe(log.ends()[A])
 })
 
 test('what waits in the log is the backlog', async () => {

@@ -42,6 +42,18 @@ describe('a proposal', () => {
     expect(statuses(again)).toEqual(['a online', 'b provisioning'])
   })
 
+  test('that registers a device takes what it says behind that, and leaves no trace of it either', () => {
+    const bench = new ShardBench()
+    const frames = [registration('b', 1), opened('b', 2), telemetry('b', 3, { x: 2 })]
+    bench.apply(frames)
+    bench.work({ settle: 'dropped' })
+    expect(bench.view('b')).toBeUndefined()
+    const again = bench.work({ entries: [bench.entry(1, frames)] })
+    expect([again.proposal.deadLetters, statuses(again)]).toEqual([[], ['b online']])
+    expect(valuesOf(bench.work({ cut: 'all' }).blocks)).toEqual([2])
+    expect(bench.view('b')).toMatchObject({ connected: true, device: { status: 'online' } })
+  })
+
   test('keeps its rows until it is settled, and says so', () => {
     const bench = new ShardBench([online])
     const proposed = bench.apply([telemetry('a', 1, { x: 1 })])

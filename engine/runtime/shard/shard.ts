@@ -48,6 +48,8 @@ export class Shard {
   readonly #settings: ShardSettings
   readonly #ticks: () => number
   readonly #actors: Actors = new Map()
+  /** Registered in the open batch and heard of in it already: so it is where the log is read for a store that lost them. */
+  readonly #newcomers = new Map<DeviceId, Actor>()
   readonly #bySlot: Actor[] = []
   readonly #deadlines = new Deadlines()
   readonly #compactor = new Compactor()
@@ -95,7 +97,7 @@ export class Shard {
     for (const { partition, seq } of applied) this.#applied[partition] = seq
     for (const { device, vitals, shadow, commands } of devices) {
       const kept = { shadow: decodeShadow(shadow), commands: decodeCommands(commands) }
-      const actor = this.#adopt({ ...device, ...kept })
+      const actor = this.#adopt(this.#newActor({ ...device, ...kept }))
       if (vitals !== undefined) restoreVitals(actor, vitals, this.#settings.bootAt)
       this.#schedule(actor)
     }
@@ -211,7 +213,7 @@ export class Shard {
     const deviceId = Buffer.from(frame.id.buffer, frame.id.byteOffset, frame.id.length).toString(
       'latin1',
     ) as DeviceId
-    const actor = this.#actors.get(deviceId)
+    const actor = this.#actorOf(deviceId, batch)
     if (!mayBeSaid(actor, frame, place, batch)) return
     if (actor === undefined) {
       batch.open.park(frame, place, 'UNKNOWN_DEVICE', 'no such device is registered')
@@ -279,6 +281,7 @@ export class Shard {
         const actor = this.#actors.get(id)
         if (actor !== undefined) this.#schedule(actor)
       }
+      this.#newcomers.clear()
       return
     }
     for (const mark of open.reached()) {
@@ -287,10 +290,12 @@ export class Shard {
       if (open.rows) raise(this.#covered, mark)
     }
     for (const device of open.devices.values()) {
-      const actor = this.#actors.get(device.id) ?? this.#adopt(device)
+      const known = this.#actors.get(device.id) ?? this.#newcomers.get(device.id)
+      const actor = this.#adopt(known ?? this.#newActor(device))
       actor.device = this.#compactor.compact(device)
       this.#schedule(actor)
     }
+    this.#newcomers.clear()
   }
 
   #cut(task: WorkTask, counts: MutableCounts): readonly Block[] {
@@ -339,8 +344,20 @@ export class Shard {
     return vitals
   }
 
-  #adopt(device: Device): Actor {
-    const actor = newActor(this.#compactor.compact(device), this.#deadlines.claim())
+  #actorOf(id: DeviceId, { open }: Batch): Actor | undefined {
+    const known = this.#actors.get(id) ?? this.#newcomers.get(id)
+    const device = known === undefined ? open.devices.get(id) : undefined
+    if (device === undefined) return known
+    const newcomer = this.#newActor(device)
+    this.#newcomers.set(id, newcomer)
+    return newcomer
+  }
+
+  #newActor(device: Device): Actor {
+    return newActor(this.#compactor.compact(device), this.#deadlines.claim())
+  }
+
+  #adopt(actor: Actor): Actor {
     this.#actors.set(actor.device.id, actor)
     this.#bySlot[actor.slot] = actor
     return actor
