@@ -65,6 +65,7 @@ export const LIMITS = {
   natsReconnectMs: 250,
   natsPingEveryMs: 2_000,
   natsTimeoutMs: 5_000,
+  natsStartTimeoutMs: 15_000,
   /** A publish may be repeated for so long without being stored twice; later the stream is looked through for it. */
   natsDuplicateWindowMs: 600_000,
   /** What a reader has fetched and not handed out; and messages on their way to it, each of them an append. */
@@ -78,6 +79,14 @@ export const LIMITS = {
   /** Appends read past a partition without entries before its position is moved on all the same. */
   logMarkEvery: 4_096,
   logTrimEveryMs: 10_000,
+
+  // --- ownership of partitions
+  ownershipRenewMs: 500,
+  /** A node that did not renew for so long may have lost what it owns, and does nothing for it. */
+  ownershipLeaseMs: 2_500,
+  /** A node that was not seen to renew for so long loses what it owns. */
+  ownershipSilenceMs: 3_000,
+  ownershipTimeoutMs: 1_000,
 
   // --- shards
   shardsMax: 64,
@@ -321,6 +330,18 @@ assert(LIMITS.packetBytesMax < LIMITS.bundleBytesMax, 'any one message fits a bu
 assert(LIMITS.bundleBytesMax <= LIMITS.commitBytesMax, 'any one bundle fits a commit')
 assert(LIMITS.logLookEveryMs * 2 < LIMITS.logLookTrustedMs, 'a late look does not make a reader doubt')
 assert(LIMITS.natsTimeoutMs * 10 < LIMITS.natsDuplicateWindowMs, 'a publish can be repeated')
+assert(
+  LIMITS.ownershipRenewMs + LIMITS.ownershipTimeoutMs < LIMITS.ownershipLeaseMs,
+  'a renewal may be lost, and the next one is in time',
+)
+assert(
+  LIMITS.ownershipLeaseMs < LIMITS.ownershipSilenceMs,
+  'who owned it has stopped before another takes it',
+)
+assert(
+  LIMITS.ownershipSilenceMs + 2 * LIMITS.ownershipRenewMs <= 5_000,
+  'what a dead node owned is taken in time',
+)
 assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing one file of the log is not all or nothing')
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit can be collected while one is written')
 assert(LIMITS.sessionPendingBytesMax < LIMITS.ingestPendingBytesMax, 'one session cannot use up the ingress')

@@ -33,6 +33,7 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   LOG_FULL: 'log',
   STORE_UNAVAILABLE: 'store',
   STORE_FENCED: 'store',
+  OWNERSHIP_UNAVAILABLE: 'ownership',
   TELEMETRY_UNAVAILABLE: 'telemetry',
   TELEMETRY_REFUSED: 'telemetry',
   TELEMETRY_TOO_MUCH: 'telemetry',

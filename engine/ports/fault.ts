@@ -5,6 +5,7 @@ const FAULT_CODES = [
   'LOG_FULL',
   'STORE_UNAVAILABLE',
   'STORE_FENCED',
+  'OWNERSHIP_UNAVAILABLE',
   'TELEMETRY_UNAVAILABLE',
   'TELEMETRY_REFUSED',
   /** The question is for more than may be read; asking for less helps. */

@@ -1,41 +1,12 @@
 // What servers and networks can do to the log.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../schemas/ids.ts'
-import type { Log } from '../../ports/log.ts'
 import { NATS_SERVER, NatsServer } from '../nats-harness.ts'
 import { CutProxy } from '../proxy-harness.ts'
 import { bundle, drain, NOTHING, show } from './contract.ts'
-import { JetStreamBench, readTexts, until } from './jetstream-harness.ts'
+import { follow, JetStreamBench, load, numbers, readTexts, until } from './jetstream-harness.ts'
 
 const P1 = Partition(1)
-
-/** Appends numbers until told to stop; what it resolves with was acknowledged. */
-function load(log: Log): { readonly acknowledged: number[]; stop(): Promise<void> } {
-  const acknowledged: number[] = []
-  let isOver = false
-  const running = (async () => {
-    for (let i = 0; !isOver; ) {
-      try {
-        await log.append([bundle(1, `${i}`), bundle(2, `${i}`)], Micros(1))
-        acknowledged.push(i++)
-      } catch (error) {
-        // Nothing of it is there: the same number again.
-        expect(error).toMatchObject({ retryable: true })
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      }
-    }
-  })()
-  return {
-    acknowledged,
-    stop: () => {
-      isOver = true
-      return running
-    },
-  }
-}
-
-const numbers = (partition: number, count: number) =>
-  Array.from({ length: count }, (_, i) => `${partition}=${i}`)
 
 describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm test` finds)', () => {
   const bench = new JetStreamBench()
@@ -52,17 +23,7 @@ describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm
   }, async () => {
     const log = await bench.open(await bench.link(server.url))
     const reader = log.reader([P1], NOTHING)
-    const live = (async () => {
-      const seen: string[] = []
-      return { seen, done: readInto(seen) }
-    })()
-    async function readInto(seen: string[]): Promise<void> {
-      for (;;) {
-        const entries = await reader.pull(1e6)
-        if (entries === undefined) return
-        seen.push(...show(entries))
-      }
-    }
+    const { seen, done } = follow(reader)
     const loaded = load(log)
     for (let kills = 1; kills <= 5; kills++) {
       const before = loaded.acknowledged.length
@@ -72,7 +33,6 @@ describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm
     }
     await loaded.stop()
     const count = loaded.acknowledged.length
-    const { seen, done } = await live
     await until(() => seen.length >= count)
     expect(seen).toEqual(numbers(1, count))
     reader.close()

@@ -1,8 +1,10 @@
 // The stream: one message per append, so that an append is all or nothing, costs one fsync, and is one thing to send
 // again. Its sequence is the position in every partition.
+import { setTimeout as wait } from 'node:timers/promises'
 import { JetStreamApiError, type StreamConfig } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/transport-node'
 import { Micros } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { NatsLink } from '../nats-link.ts'
 import { latestAtOf } from './joined-bundles.ts'
@@ -25,6 +27,9 @@ export interface StreamState {
 }
 
 const NAME_IN_USE = 10058
+/** No peers yet to place a stream on, or nobody yet to decide it. */
+const STARTING_CODES: readonly number[] = [10005, 10008]
+const RETRY_MS = 250
 
 export class LogStream {
   readonly link: NatsLink
@@ -42,7 +47,7 @@ export class LogStream {
     const { streams } = this.link.manager
     const config = this.#config(options)
     try {
-      await streams.add({ ...config, first_seq: options.notBefore + 1 })
+      await patiently(() => streams.add({ ...config, first_seq: options.notBefore + 1 }))
     } catch (error) {
       if (!(error instanceof JetStreamApiError) || error.code !== NAME_IN_USE) throw this.#refused(error)
       await streams.update(this.name, config).catch((failure: unknown) => {
@@ -107,4 +112,18 @@ export class LogStream {
 export async function lastLatestAt(stream: LogStream, { firstSeq, lastSeq }: StreamState): Promise<Micros> {
   if (lastSeq < firstSeq) return Micros(0)
   return (await stream.latestAt(lastSeq)) ?? Micros(0)
+}
+
+/** Servers that are starting know each other some seconds after they answer. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + LIMITS.natsStartTimeoutMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const isStarting = error instanceof JetStreamApiError && STARTING_CODES.includes(error.code)
+      if (!isStarting || performance.now() > until) throw error
+      await wait(RETRY_MS)
+    }
+  }
 }

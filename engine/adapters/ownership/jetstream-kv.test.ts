@@ -1,0 +1,65 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Partition } from '../../../schemas/ids.ts'
+import { NATS_SERVER, NatsServer } from '../nats-harness.ts'
+import { type NatsLink, openNats } from '../nats-link.ts'
+import { CutProxy } from '../proxy-harness.ts'
+import { ownershipContract } from './contract.ts'
+import { openKvOwnership } from './jetstream-kv.ts'
+
+describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `npm test` finds)', () => {
+  const links: NatsLink[] = []
+  let server: NatsServer
+  let count = 0
+
+  async function link(url = server.url): Promise<NatsLink> {
+    const one = await openNats({ servers: [url], durability: 'process', warn: () => {} })
+    links.push(one)
+    return one
+  }
+
+  beforeAll(async () => {
+    server = await NatsServer.start()
+  })
+  afterEach(async () => {
+    for (const one of links.splice(0)) await one.close()
+  })
+  afterAll(() => server.remove())
+
+  ownershipContract({
+    name: 'jetstream-kv',
+    open: async () => {
+      const options = { name: `owners${count++}`, replicas: 1 }
+      return [await openKvOwnership(await link(), options), await openKvOwnership(await link(), options)]
+    },
+  })
+
+  test('epochs grow over a restart of the server', async () => {
+    const options = { name: `owners${count++}`, replicas: 1 }
+    const first = (await (await openKvOwnership(await link(), options)).claim(Partition(1), 'a', 0)) ?? 0
+    await server.kill()
+    await server.restart()
+    const table = await openKvOwnership(await link(), options)
+    expect(await table.claim(Partition(1), 'b', first)).toBeGreaterThan(first)
+  })
+
+  test('a renewal whose answer is lost does not count as an expulsion', async () => {
+    const options = { name: `owners${count++}`, replicas: 1 }
+    const proxy = await CutProxy.open(server.url)
+    const table = await openKvOwnership(await link(proxy.url), options)
+    const other = await openKvOwnership(await link(), options)
+    const node = { id: 'a', address: 'here' }
+    const revision = (await table.renew(node, 0)) ?? 0
+    proxy.isDeaf = true
+    const unanswered = expect(table.renew(node, revision)).rejects.toMatchObject({
+      code: 'OWNERSHIP_UNAVAILABLE',
+      retryable: true,
+    })
+    await expect.poll(async () => (await other.read()).nodes[0]?.revision).toBeGreaterThan(revision)
+    await unanswered
+    proxy.isDeaf = false
+    proxy.cut()
+    const renew = () => table.renew(node, revision).catch(() => 'not yet')
+    await expect.poll(renew, { timeout: 10_000 }).toBeGreaterThan(revision)
+    proxy.close()
+  })
+})

@@ -1,0 +1,164 @@
+// The table of owners in a JetStream KV bucket: `node.<id>` and `partition.<number>`. A revision is the bucket's
+// sequence, so it grows over all keys, and an entry's revision is its epoch.
+import { JetStreamApiCodes, JetStreamApiError, jetstream } from '@nats-io/jetstream'
+import { type KV, Kvm } from '@nats-io/kv'
+import { deadline } from '@nats-io/transport-node'
+import { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type {
+  NodeEntry,
+  OwnerEntry,
+  OwnershipNode,
+  OwnershipState,
+  OwnershipTable,
+} from '../../ports/ownership.ts'
+import type { NatsLink } from '../nats-link.ts'
+
+export interface KvOwnershipOptions {
+  /** Of the bucket `<name>-owners` and the subject of calls. */
+  readonly name?: string
+  readonly replicas: number
+}
+
+const NODE = 'node.'
+const PARTITION = 'partition.'
+/** A removed entry leaves a marker, without which it may be there again after a crash of the server. */
+const MARKERS_KEPT_MS = 3_600_000
+
+/** The link stays its owner's. */
+export async function openKvOwnership(link: NatsLink, options: KvOwnershipOptions): Promise<OwnershipTable> {
+  const { name = 'fleet', replicas } = options
+  return translated(async () => {
+    const client = jetstream(link.connection, { timeout: LIMITS.ownershipTimeoutMs })
+    const bucket = await new Kvm(client).create(`${name}-owners`, { history: 1, replicas })
+    const table = new KvOwnership(link, bucket, name)
+    await table.clear()
+    return table
+  })
+}
+
+class KvOwnership implements OwnershipTable {
+  readonly #link: NatsLink
+  readonly #bucket: KV
+  readonly #stream: string
+  readonly #keyPrefix: string
+  readonly #calls: string
+
+  constructor(link: NatsLink, bucket: KV, name: string) {
+    this.#link = link
+    this.#bucket = bucket
+    this.#stream = `KV_${name}-owners`
+    this.#keyPrefix = `$KV.${name}-owners.`
+    this.#calls = `${name}.owners`
+  }
+
+  read(): Promise<OwnershipState> {
+    // An answer that was lost with its connection would be waited for much longer.
+    return translated(() => deadline(this.#readAll(), LIMITS.ownershipTimeoutMs))
+  }
+
+  /** Markers of lives long over: there is no end of them, and all keys must fit one answer. */
+  async clear(): Promise<void> {
+    for await (const { subject, data, time } of await this.#lastMessages()) {
+      if (data.length === 0 && Date.now() - time.getTime() > MARKERS_KEPT_MS)
+        await this.#link.manager.streams.purge(this.#stream, { filter: subject })
+    }
+  }
+
+  /** All keys by one request. */
+  #lastMessages() {
+    return this.#link.manager.direct.getLastMessagesFor(this.#stream, {
+      multi_last: [`${this.#keyPrefix}>`],
+    })
+  }
+
+  async #readAll(): Promise<OwnershipState> {
+    const nodes: NodeEntry[] = []
+    const owners: OwnerEntry[] = []
+    for await (const message of await this.#lastMessages()) {
+      // A marker of what was removed.
+      if (message.data.length === 0) continue
+      const key = message.subject.slice(this.#keyPrefix.length)
+      // Written below.
+      if (key.startsWith(NODE)) nodes.push({ ...(message.json() as OwnershipNode), revision: message.seq })
+      else owners.push(toOwner(key, message.json() as { readonly nodeId?: string }, message.seq))
+    }
+    return { nodes, owners }
+  }
+
+  async renew(node: OwnershipNode, revision: number): Promise<number | undefined> {
+    const key = NODE + node.id
+    const value = JSON.stringify(node)
+    const renewed = await this.#update(key, value, revision)
+    if (renewed !== undefined) return renewed
+    // Nobody else writes it: if it is there, an earlier renewal went through whose answer was lost.
+    const entry = await translated(() => this.#bucket.get(key))
+    return entry === null || entry.length === 0 ? undefined : this.#update(key, value, entry.revision)
+  }
+
+  async expel({ id, revision }: NodeEntry): Promise<boolean> {
+    const key = NODE + id
+    const removed = await unlessChanged(async () => {
+      await this.#bucket.delete(key, { previousSeq: revision })
+      return true
+    })
+    return removed ?? false
+  }
+
+  claim(partition: Partition, nodeId: string, epoch: number): Promise<number | undefined> {
+    return this.#update(PARTITION + partition, JSON.stringify({ nodeId }), epoch)
+  }
+
+  async release(partition: Partition, epoch: number): Promise<void> {
+    await this.#update(PARTITION + partition, JSON.stringify({}), epoch)
+  }
+
+  onCall(run: () => void): () => void {
+    const subscription = this.#link.connection.subscribe(this.#calls, { callback: () => run() })
+    return () => subscription.unsubscribe()
+  }
+
+  call(): void {
+    if (this.#link.isConnected) this.#link.connection.publish(this.#calls)
+  }
+
+  #update(key: string, value: string, revision: number): Promise<number | undefined> {
+    return unlessChanged(() =>
+      revision === 0
+        ? this.#bucket.create(key, value)
+        : this.#bucket.update(key, value, revision, LIMITS.ownershipTimeoutMs),
+    )
+  }
+}
+
+function toOwner(key: string, { nodeId }: { readonly nodeId?: string }, epoch: number): OwnerEntry {
+  return { partition: Partition(Number(key.slice(PARTITION.length))), nodeId, epoch }
+}
+
+/** Undefined if the entry has another revision. */
+async function unlessChanged<T>(change: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await change()
+  } catch (error) {
+    const codes: readonly number[] = [
+      JetStreamApiCodes.StreamWrongLastSequence,
+      JetStreamApiCodes.StreamWrongLastSequenceUnknown,
+    ]
+    if (error instanceof JetStreamApiError && codes.includes(error.code)) return undefined
+    throw toFault(error)
+  }
+}
+
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toFault(error)
+  }
+}
+
+function toFault(error: unknown): Fault {
+  const message = error instanceof Error ? error.message : String(error)
+  return new Fault('OWNERSHIP_UNAVAILABLE', { retryable: true, message, cause: error })
+}

@@ -1,0 +1,258 @@
+// This node's part in who owns which partition (R2): enters itself, takes its share, hands over what is too much, and
+// takes out nodes that have fallen silent.
+//
+// W1. What is owned is certain for a while after the last renewal that went through, by this node's own monotonic
+//     clock. Others wait longer than that, from when they saw it. So a node that was paused knows that it may have
+//     lost everything before anything was taken from it, and does nothing until the next renewal says what is true.
+// W2. A node is silent only to one that renews itself meanwhile: after a pause, or while the table does not answer,
+//     nobody is blamed for what nobody could do.
+// W3. A node is taken out before its partitions are taken, and only if it has not renewed since: then its own renewals
+//     fail, and it starts again as another node.
+// W4. A read may be older than the one before it. What has a smaller epoch or revision than is known is no news.
+// W5. Certainty is no guarantee. The store refuses a save under an epoch that is not the last (`Store.claim`).
+import type { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { NodeEntry, OwnershipNode, OwnershipState, OwnershipTable } from '../../ports/ownership.ts'
+import type { Claim } from '../../ports/store.ts'
+import type { Schedule } from '../schedule.ts'
+import { shareOf } from './share.ts'
+
+/** What owns and gives up. */
+export interface OwnershipHost {
+  /** Ours from now on. */
+  gained(claims: readonly Claim[]): void
+  /** Ours no longer, without notice: nothing more may be done for them. */
+  lost(partitions: readonly Partition[]): void
+  /** Resolves once nothing more is done for them, and another may. Until then they are ours, unless `lost` says so. */
+  handOver(partitions: readonly Partition[]): Promise<void>
+  /** The table did not answer; it is asked again. */
+  failed(error: unknown): void
+}
+
+export interface OwnershipMeans {
+  readonly table: OwnershipTable
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly schedule: Pick<Schedule, 'every'>
+  readonly host: OwnershipHost
+  /** A node that nobody has seen yet. */
+  readonly newNode: () => OwnershipNode
+}
+
+interface Seen {
+  readonly revision: number
+  readonly at: number
+}
+
+export class Ownership {
+  readonly #means: OwnershipMeans
+  #node: OwnershipNode
+  #revision = 0
+  #certainUntil = Number.NEGATIVE_INFINITY
+  #certainSince = 0
+  readonly #owned = new Map<Partition, number>()
+  readonly #leaving = new Set<Partition>()
+  /** Handed over, and perhaps still entered as ours. */
+  readonly #handedOver = new Map<Partition, number>()
+  readonly #released = new Map<Partition, number>()
+  readonly #handOvers = new Set<Promise<void>>()
+  #seen: ReadonlyMap<string, Seen> = new Map()
+  #addresses: ReadonlyMap<Partition, string> = new Map()
+  #round: Promise<void> | undefined
+  #isAgain = false
+  #isClosing = false
+  #stops: readonly (() => void)[] = []
+
+  constructor(means: OwnershipMeans) {
+    this.#means = means
+    this.#node = means.newNode()
+  }
+
+  start(): void {
+    const { schedule, table } = this.#means
+    const look = () => void this.#look()
+    this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), table.onCall(look)]
+    look()
+  }
+
+  /** By W1: while it is false nothing may be done for any partition. */
+  isCertain(): boolean {
+    return this.#means.clock.ticks() < this.#certainUntil
+  }
+
+  /** Where a partition's owner is, as far as known; undefined while it has none. */
+  addressOf(partition: Partition): string | undefined {
+    return this.#addresses.get(partition)
+  }
+
+  /** Hands everything over, in the order of things. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#giveUp([...this.#owned.keys()])
+    await Promise.all(this.#handOvers)
+    for (const stop of this.#stops) stop()
+    // One that began before it knew of all this, and one that gives it all up.
+    await this.#round
+    await this.#look()
+    try {
+      const { table } = this.#means
+      if (this.#revision > 0) await table.expel({ ...this.#node, revision: this.#revision })
+      table.call()
+    } catch (error) {
+      // The others find out by themselves.
+      this.#means.host.failed(error)
+    }
+  }
+
+  /** One round at a time; what is asked for meanwhile makes one more. */
+  #look(): Promise<void> {
+    this.#isAgain = this.#round !== undefined
+    this.#round ??= this.#tryRound().finally(() => {
+      this.#round = undefined
+      if (this.#isAgain && !this.#isClosing) void this.#look()
+    })
+    return this.#round
+  }
+
+  async #tryRound(): Promise<void> {
+    try {
+      if (!(await this.#renew())) return
+      await this.#release()
+      const state = await this.#means.table.read()
+      this.#compare(state)
+      const nodes = await this.#withoutSilent(state.nodes)
+      if (!this.#isClosing && this.isCertain()) await this.#share({ ...state, nodes })
+    } catch (error) {
+      this.#means.host.failed(error)
+    }
+  }
+
+  async #renew(): Promise<boolean> {
+    const { table, clock, newNode } = this.#means
+    const sentAt = clock.ticks()
+    const revision = await table.renew(this.#node, this.#revision)
+    if (revision === undefined) {
+      this.#node = newNode()
+      this.#revision = 0
+      this.#certainUntil = Number.NEGATIVE_INFINITY
+      this.#lose([...this.#owned.keys()])
+      this.#handedOver.clear()
+      this.#isAgain = true
+      return false
+    }
+    if (!this.isCertain()) this.#certainSince = clock.ticks()
+    this.#revision = revision
+    this.#certainUntil = sentAt + LIMITS.ownershipLeaseMs
+    return true
+  }
+
+  async #release(): Promise<void> {
+    const { table } = this.#means
+    if (this.#handedOver.size === 0) return
+    for (const [partition, epoch] of this.#handedOver) {
+      await table.release(partition, epoch)
+      this.#handedOver.delete(partition)
+      this.#released.set(partition, epoch)
+    }
+    table.call()
+  }
+
+  /** What the table says is so, unless it is no news (W4). */
+  #compare({ nodes, owners }: OwnershipState): void {
+    const addressOf = new Map(nodes.map(({ id, address }) => [id, address]))
+    const addresses = new Map<Partition, string>()
+    const lost: Partition[] = []
+    const gained: Claim[] = []
+    for (const { partition, nodeId, epoch } of owners) {
+      const address = nodeId === undefined ? undefined : addressOf.get(nodeId)
+      if (address !== undefined) addresses.set(partition, address)
+      const known = this.#owned.get(partition)
+      if (known !== undefined && epoch > known) lost.push(partition)
+      // A claim went through whose answer was lost.
+      else if (known === undefined && nodeId === this.#node.id && this.#isNews(partition, epoch))
+        gained.push({ partition, epoch })
+    }
+    this.#addresses = addresses
+    this.#lose(lost)
+    this.#gain(gained)
+  }
+
+  #isNews(partition: Partition, epoch: number): boolean {
+    return !this.#handedOver.has(partition) && epoch > (this.#released.get(partition) ?? 0)
+  }
+
+  /** By W2 and W3. */
+  async #withoutSilent(nodes: readonly NodeEntry[]): Promise<readonly NodeEntry[]> {
+    const { table, clock } = this.#means
+    const now = clock.ticks()
+    const before = this.#seen
+    const seenOf = ({ id, revision }: NodeEntry): Seen => {
+      const seen = before.get(id)
+      return seen !== undefined && seen.revision >= revision ? seen : { revision, at: now }
+    }
+    this.#seen = new Map(nodes.map((node) => [node.id, seenOf(node)]))
+    const living: NodeEntry[] = []
+    for (const node of nodes) {
+      const heardAt = Math.max(this.#seen.get(node.id)?.at ?? now, this.#certainSince)
+      const isSilent = node.id !== this.#node.id && now - heardAt > LIMITS.ownershipSilenceMs
+      if (!isSilent || !(await table.expel(node))) living.push(node)
+    }
+    return living
+  }
+
+  async #share(state: OwnershipState): Promise<void> {
+    const { table } = this.#means
+    const { take, give } = shareOf(this.#node.id, state)
+    const claims: Claim[] = []
+    try {
+      for (const { partition, epoch: before } of take) {
+        const epoch = this.isCertain() ? await table.claim(partition, this.#node.id, before) : undefined
+        if (epoch !== undefined) claims.push({ partition, epoch })
+      }
+    } finally {
+      this.#gain(claims)
+    }
+    if (claims.length > 0) table.call()
+    this.#giveUp(give)
+  }
+
+  #giveUp(partitions: readonly Partition[]): void {
+    const handOver = this.#handOver(partitions).finally(() => this.#handOvers.delete(handOver))
+    this.#handOvers.add(handOver)
+  }
+
+  async #handOver(partitions: readonly Partition[]): Promise<void> {
+    const claims = partitions.flatMap((partition) => {
+      const epoch = this.#leaving.has(partition) ? undefined : this.#owned.get(partition)
+      return epoch === undefined ? [] : [{ partition, epoch }]
+    })
+    if (claims.length === 0) return
+    for (const { partition } of claims) this.#leaving.add(partition)
+    try {
+      await this.#means.host.handOver(claims.map(({ partition }) => partition))
+      for (const { partition, epoch } of claims) {
+        // Lost meanwhile, and perhaps ours again.
+        if (this.#owned.get(partition) !== epoch) continue
+        this.#owned.delete(partition)
+        this.#handedOver.set(partition, epoch)
+      }
+    } catch (error) {
+      // They stay ours, and are handed over with another round.
+      this.#means.host.failed(error)
+    }
+    for (const { partition } of claims) this.#leaving.delete(partition)
+    if (!this.#isClosing) void this.#look()
+  }
+
+  #gain(claims: readonly Claim[]): void {
+    if (claims.length === 0) return
+    for (const { partition, epoch } of claims) this.#owned.set(partition, epoch)
+    this.#means.host.gained(claims)
+  }
+
+  #lose(partitions: readonly Partition[]): void {
+    if (partitions.length === 0) return
+    for (const partition of partitions) this.#owned.delete(partition)
+    this.#means.host.lost(partitions)
+  }
+}

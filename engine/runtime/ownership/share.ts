@@ -1,0 +1,46 @@
+// Who should have which partitions: as many for each node as for any other, and nothing moves that need not.
+// Every node computes it for itself, from the same table, with the same outcome; the table settles what overlaps.
+import { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { OwnershipState } from '../../ports/ownership.ts'
+
+export interface Share {
+  /** Without an owner that lives; `epoch` is that of the last one, 0 if there never was one. */
+  readonly take: readonly { readonly partition: Partition; readonly epoch: number }[]
+  readonly give: readonly Partition[]
+}
+
+export function shareOf(nodeId: string, { nodes, owners }: OwnershipState): Share {
+  const ids = nodes.map(({ id }) => id).sort()
+  const held = new Map<string, Partition[]>(ids.map((id) => [id, []]))
+  const free = new Map(Array.from({ length: LIMITS.partitions }, (_, p) => [Partition(p), 0]))
+  for (const { partition, nodeId: owner, epoch } of owners) {
+    const partitions = owner === undefined ? undefined : held.get(owner)
+    partitions?.push(partition)
+    if (partitions === undefined) free.set(partition, epoch)
+    else free.delete(partition)
+  }
+  const wanted = wantedCounts(ids, held)
+  const give = (held.get(nodeId) ?? []).sort((a, b) => a - b).slice(wanted.get(nodeId))
+  const available = [...free]
+    .map(([partition, epoch]) => ({ partition, epoch }))
+    .sort((a, b) => a.partition - b.partition)
+  for (const id of ids) {
+    const missing = Math.max(0, (wanted.get(id) ?? 0) - (held.get(id)?.length ?? 0))
+    const take = available.splice(0, missing)
+    if (id === nodeId) return { take, give }
+  }
+  return { take: [], give }
+}
+
+/** Some have one more than others: those that have it already. */
+function wantedCounts(
+  ids: readonly string[],
+  held: ReadonlyMap<string, readonly Partition[]>,
+): ReadonlyMap<string, number> {
+  const count = (id: string) => held.get(id)?.length ?? 0
+  const least = Math.floor(LIMITS.partitions / ids.length)
+  const more = LIMITS.partitions % ids.length
+  const byCount = [...ids].sort((a, b) => count(b) - count(a) || (a < b ? -1 : 1))
+  return new Map(byCount.map((id, i) => [id, i < more ? least + 1 : least]))
+}
