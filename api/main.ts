@@ -20,6 +20,7 @@ import { type Logger, openLogger } from './logging.ts'
 import { openProfile } from './profiles.ts'
 import { watchService } from './service-metrics.ts'
 import { readSettings, type Settings } from './settings.ts'
+import { TlsFiles } from './tls/tls-files.ts'
 import { systemScheduler } from './ws/scheduler.ts'
 import { openSockets } from './ws/sockets.ts'
 
@@ -49,8 +50,9 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   if (read.kind === 'wrong') refuseToStart(read.line)
   for (const warning of read.warnings)
     logger.warn({ path: settings.deviceTypesPath, warning }, 'the device-type file says more than is known')
+  const tls = settings.tls && new TlsFiles(settings.tls, logger)
   const build = buildFacts()
-  const { ports, answers, openRest, release } = await openProfile(settings, logger)
+  const { ports, answers, openRest, release } = await openProfile(settings, { logger, tls })
   const tokens = openTokens({ keys: await openKeyRing(settings, ports.store), clock: systemClock })
   const engine = await createEngine(
     ports,
@@ -79,6 +81,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     version: build.version,
     customTypes: read.types,
     onRequestDone: metrics.requestDone,
+    tls: settings.tls?.isHttp === true ? tls : undefined,
   })
   const sockets = await openSockets({
     engine,
@@ -117,6 +120,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     await http.close()
     await engine.close()
     await release()
+    tls?.close()
   })
   if (process.stdout.isTTY) process.stdout.write(bannerText(facts))
   else sayReady(facts)

@@ -1,14 +1,13 @@
 // A profile is a named choice of adapters; only here are they chosen (R13).
 import { Fault } from '../engine/ports/fault.ts'
-import type { Logger } from './logging.ts'
-import type { OpenProfile } from './profiles/profile.ts'
+import type { OpenProfile, ProfileMeans } from './profiles/profile.ts'
 import type { Settings } from './settings.ts'
 
 /** Loads what the profile needs, and no other: an installation may lack the packages of the rest. */
-export async function openProfile(settings: Settings, logger: Logger): Promise<OpenProfile> {
+export async function openProfile(settings: Settings, means: ProfileMeans): Promise<OpenProfile> {
   if (settings.profile === 'embedded') {
     const { openEmbedded } = await import('./profiles/embedded.ts')
-    return openEmbedded(settings, logger)
+    return openEmbedded(settings, means)
   }
   throw new Fault('PROFILE_UNAVAILABLE', {
     retryable: false,

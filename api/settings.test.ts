@@ -22,6 +22,7 @@ describe('settings', () => {
       host: '127.0.0.1',
       httpPort: 8000,
       mqttPort: 1883,
+      tls: undefined,
       dataDir: resolve('./data'),
       durability: 'power',
       registration: 'open',
@@ -58,6 +59,26 @@ describe('settings', () => {
     expect(lineOf({ FLEET_PROFILE: 'cluster' })).toMatch(
       /^FLEET_JWT_SECRET or FLEET_JWT_PRIVATE_KEY is needed/,
     )
+  })
+
+  test('of TLS close the plain port unless it is asked for, and come whole or not at all', () => {
+    const files = { FLEET_TLS_CERT: 'server.crt', FLEET_TLS_KEY: '/etc/server.key' }
+    expect(settingsOf(files)).toMatchObject({
+      mqttPort: undefined,
+      tls: {
+        cert: resolve('server.crt'),
+        key: '/etc/server.key',
+        clientCa: undefined,
+        mqttsPort: 8883,
+        mqttWsPort: 8084,
+        isHttp: true,
+      },
+    })
+    const both = settingsOf({ ...files, FLEET_MQTT_PORT: '1883', FLEET_HTTP_TLS: 'off' })
+    expect([both.mqttPort, both.tls?.isHttp]).toEqual([1883, false])
+    expect(lineOf({ FLEET_TLS_CERT: 'x' })).toMatch(/^FLEET_TLS_CERT and FLEET_TLS_KEY go together/)
+    expect(lineOf({ FLEET_MQTTS_PORT: '8883' })).toMatch(/^FLEET_MQTTS_PORT does nothing by itself/)
+    expect(lineOf({ ...files, FLEET_TLS_CRL: 'x' })).toMatch(/^FLEET_TLS_CRL .* FLEET_TLS_CLIENT_CA/)
   })
 
   test('are read and normalised', () => {

@@ -21,11 +21,29 @@ export type PreviousKey =
   /** Public, or private for its public half. */
   | { readonly kind: 'pem'; readonly pem: string }
 
+/** Files in PEM, and what is served with them. */
+export interface TlsSettings {
+  readonly cert: string
+  readonly key: string
+  /** With it, a device may show a certificate instead of a token. */
+  readonly clientCa: string | undefined
+  /** Of certificates that were revoked. */
+  readonly crl: string | undefined
+  /** MQTT over TLS. */
+  readonly mqttsPort: number
+  /** MQTT in WebSockets over TLS. */
+  readonly mqttWsPort: number
+  /** Whether REST and `/ws` are over TLS as well. */
+  readonly isHttp: boolean
+}
+
 export interface Settings {
   readonly profile: 'embedded' | 'cluster'
   readonly host: string
   readonly httpPort: number
-  readonly mqttPort: number
+  /** Of plain text; undefined is none. */
+  readonly mqttPort: number | undefined
+  readonly tls: TlsSettings | undefined
   readonly dataDir: string
   readonly durability: 'power' | 'process'
   readonly registration: Registration
@@ -65,6 +83,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const SECRET_BYTES_MIN = 32
 const HEARTBEAT_SEC_MAX = 86_400
 const SHARDS_MAX = 64
+const PORT = { min: 0, max: 65_535 }
 const RATE = { min: 0, max: 1_000_000 }
 
 const NAMES = [
@@ -72,6 +91,13 @@ const NAMES = [
   'FLEET_HOST',
   'FLEET_HTTP_PORT',
   'FLEET_MQTT_PORT',
+  'FLEET_TLS_CERT',
+  'FLEET_TLS_KEY',
+  'FLEET_TLS_CLIENT_CA',
+  'FLEET_TLS_CRL',
+  'FLEET_MQTTS_PORT',
+  'FLEET_MQTT_WS_PORT',
+  'FLEET_HTTP_TLS',
   'FLEET_DATA_DIR',
   'FLEET_DURABILITY',
   'FLEET_REGISTRATION',
@@ -95,6 +121,14 @@ const NAMES = [
   'FLEET_LOG_LEVEL',
 ] as const
 type Name = (typeof NAMES)[number]
+/** Of TLS, without what it takes at least. */
+const TLS_NAMES = [
+  'FLEET_TLS_CLIENT_CA',
+  'FLEET_TLS_CRL',
+  'FLEET_MQTTS_PORT',
+  'FLEET_MQTT_WS_PORT',
+  'FLEET_HTTP_TLS',
+] as const satisfies readonly Name[]
 
 export function readSettings(
   environment: Environment = process.env,
@@ -109,11 +143,13 @@ export function readSettings(
   const read = new Reader(environment, wrong)
   const profile = read.word('FLEET_PROFILE', ['embedded', 'cluster'], 'embedded')
   const host = read.text('FLEET_HOST') ?? (profile === 'embedded' ? '127.0.0.1' : '0.0.0.0')
+  const tls = readTls(read)
   const settings: Settings = {
     profile,
     host,
-    httpPort: read.number('FLEET_HTTP_PORT', { min: 0, max: 65_535, default: 8000 }),
-    mqttPort: read.number('FLEET_MQTT_PORT', { min: 0, max: 65_535, default: 1883 }),
+    httpPort: read.number('FLEET_HTTP_PORT', { ...PORT, default: 8000 }),
+    mqttPort: read.numberIfSet('FLEET_MQTT_PORT', PORT) ?? (tls === undefined ? 1883 : undefined),
+    tls,
     dataDir: resolve(read.text('FLEET_DATA_DIR') ?? './data'),
     durability: read.word('FLEET_DURABILITY', ['power', 'process'], 'power'),
     registration: readRegistration(read, { profile, host }),
@@ -165,6 +201,31 @@ function readRegistration(
       `must be set when FLEET_HOST is ${host}: locked, bootstrap, or open if anyone who can reach it may become admin`,
     )
   return registration
+}
+
+/** Nothing of it, or certificate and key at least: half of it would be plain text where TLS was meant. */
+function readTls(read: Reader): TlsSettings | undefined {
+  const path = (name: Name) => {
+    const text = read.text(name)
+    return text === undefined ? undefined : resolve(text)
+  }
+  const [cert, key] = [path('FLEET_TLS_CERT'), path('FLEET_TLS_KEY')]
+  const more = {
+    clientCa: path('FLEET_TLS_CLIENT_CA'),
+    crl: path('FLEET_TLS_CRL'),
+    mqttsPort: read.number('FLEET_MQTTS_PORT', { ...PORT, default: 8883 }),
+    mqttWsPort: read.number('FLEET_MQTT_WS_PORT', { ...PORT, default: 8084 }),
+    isHttp: read.word('FLEET_HTTP_TLS', ['on', 'off'], 'on') === 'on',
+  }
+  if (more.crl !== undefined && more.clientCa === undefined)
+    read.refuse('FLEET_TLS_CRL', 'is a list of a CA; expected FLEET_TLS_CLIENT_CA beside it')
+  if (cert !== undefined && key !== undefined) return { cert, key, ...more }
+  if (cert !== undefined || key !== undefined)
+    read.refuse('FLEET_TLS_CERT', 'and FLEET_TLS_KEY go together; expected both of them, or neither')
+  const alone = TLS_NAMES.find((name) => read.text(name) !== undefined)
+  if (cert === undefined && key === undefined && alone !== undefined)
+    read.refuse(alone, 'does nothing by itself; expected FLEET_TLS_CERT and FLEET_TLS_KEY beside it')
+  return undefined
 }
 
 function readSigning(read: Reader, profile: Settings['profile']): Signing {

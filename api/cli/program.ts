@@ -49,6 +49,10 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'keys that services present instead of a login',
     load: async () => (await import('./areas/api-keys.ts')).apiKeys,
   },
+  certs: {
+    summary: 'certificates for devices and for TLS, from a CA of your own',
+    load: async () => (await import('./areas/certs.ts')).certs,
+  },
   audit: { summary: 'who did what', load: async () => (await import('./areas/audit.ts')).audit },
   start: { summary: 'run the service here', load: async () => (await import('./areas/start.ts')).start },
   simulate: {

@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   type HTTPMethods,
 } from 'fastify'
 import { Type } from 'typebox'
@@ -16,6 +17,7 @@ import type { RefusalCode } from '../../schemas/refusals.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
+import type { TlsFiles } from '../tls/tls-files.ts'
 import { type Answer, type FileAnswer, refused } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { type Cors, createCors } from './cors.ts'
@@ -49,6 +51,8 @@ export interface AppOptions {
   readonly corsOrigins: readonly string[]
   /** Addresses and networks whose word on where a request comes from is taken. */
   readonly trustedProxies: readonly string[]
+  /** Without it, plain HTTP. */
+  readonly tls?: TlsFiles | undefined
 }
 
 declare module 'fastify' {
@@ -73,7 +77,7 @@ const QUIET = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
 
 export function buildApp(options: AppOptions): FastifyInstance {
   const { services, routes, logger } = options
-  const app = Fastify({
+  const server: FastifyServerOptions = {
     logger: false,
     bodyLimit: LIMITS.bodyBytesMax,
     requestTimeout: LIMITS.requestTimeoutMs,
@@ -88,7 +92,13 @@ export function buildApp(options: AppOptions): FastifyInstance {
       reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
       sendProblem(request, reply, toRefusal(error, request, logger))
     },
-  })
+  }
+  // Over TLS it is the same server on other sockets; Fastify's types tell the two apart.
+  const app = Fastify(
+    options.tls === undefined
+      ? server
+      : ({ ...server, https: options.tls.context() } as FastifyServerOptions),
+  )
   const cors = createCors(options.corsOrigins)
   acceptJson(app)
   app.decorateRequest('caller', undefined)

@@ -1,5 +1,6 @@
 // The REST server: built from its services, listening, with a life cycle.
 import type { Server } from 'node:http'
+import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
@@ -21,6 +22,7 @@ import type { Logger } from '../logging.ts'
 import type { Phase } from '../routes/operations.ts'
 import { toRoutes } from '../routes/routes.ts'
 import type { Settings } from '../settings.ts'
+import type { TlsFiles } from '../tls/tls-files.ts'
 import { buildApp, type RequestDone } from './app.ts'
 import { createRepeats } from './repeats.ts'
 import type { Services } from './services.ts'
@@ -38,6 +40,8 @@ export interface HttpOptions {
     | 'corsOrigins'
     | 'trustedProxies'
   >
+  /** Without it, plain HTTP. */
+  readonly tls?: TlsFiles | undefined
   readonly answers: KeptAnswers
   readonly tokens: Tokens
   readonly passwords: Passwords
@@ -102,6 +106,7 @@ export function createHttp(options: HttpOptions) {
     requestRates: settings.requestRates,
     corsOrigins: settings.corsOrigins,
     trustedProxies: settings.trustedProxies,
+    tls: options.tls,
     isDraining: () => phase.state === 'draining',
   })
   return {
@@ -125,8 +130,12 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     await app.close()
     throw toFault(error, { host, port: httpPort })
   }
-  const url = serviceUrl('http', { host, port: portOf(app) })
+  const url = serviceUrl(options.tls === undefined ? 'http' : 'https', { host, port: portOf(app) })
   move({ httpUrl: url })
+  const { tls } = options
+  tls?.onChange(() => {
+    if (app.server instanceof TlsServer) app.server.setSecureContext(tls.context())
+  })
   return {
     fastify: app,
     server: app.server,

@@ -43,6 +43,7 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   DATA_DIR_UNUSABLE: 'store',
   PORT_IN_USE: 'broker',
   PROFILE_UNAVAILABLE: 'broker',
+  TLS_FILES_WRONG: 'broker',
   SHARD_LOST: 'shards',
   OVERLOADED: 'shards',
 }

@@ -10,14 +10,17 @@ import { openEmbeddedTelemetry } from '../../engine/adapters/telemetry/embedded.
 import { openLmdbUsers, USER_TABLES } from '../../engine/adapters/users/lmdb.ts'
 import { partitionOf } from '../../engine/index.ts'
 import { systemClock } from '../clock.ts'
-import type { Logger } from '../logging.ts'
 import type { Settings } from '../settings.ts'
-import type { OpenProfile } from './profile.ts'
+import type { OpenProfile, ProfileMeans } from './profile.ts'
 
 /** One machine, npm packages only: nothing to install, everything in one directory. */
-export async function openEmbedded(settings: Settings, logger: Logger): Promise<OpenProfile> {
+export async function openEmbedded(settings: Settings, { logger, tls }: ProfileMeans): Promise<OpenProfile> {
   const dir = await openDataDir(settings.dataDir)
   const { durability, host, mqttPort: port, devicePublishRate: publishRateMax } = settings
+  const secure =
+    tls === undefined || settings.tls === undefined
+      ? undefined
+      : { port: settings.tls.mqttsPort, wsPort: settings.tls.mqttWsPort, tls }
   // Always fsynced: a power cut must not tear the file that holds users and devices, however fast the log is.
   const env = new LmdbEnv({
     path: dir.store,
@@ -34,7 +37,7 @@ export async function openEmbedded(settings: Settings, logger: Logger): Promise<
     () => openEmbeddedTelemetry({ path: dir.telemetry, retentionDays, auditRetentionDays, logger }),
     (err) => logger.warn({ err }, 'ClickHouse does not start, trying again'),
   )
-  const broker = new EmbeddedBroker({ host, port, clock: systemClock, publishRateMax })
+  const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
     answers: openLmdbAnswers(env),

@@ -1,6 +1,14 @@
 // What a profile opens for the service.
 import type { Ports } from '../../engine/index.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
+import type { Logger } from '../logging.ts'
+import type { TlsFiles } from '../tls/tls-files.ts'
+
+export interface ProfileMeans {
+  readonly logger: Logger
+  /** If TLS is set. */
+  readonly tls: TlsFiles | undefined
+}
 
 export interface OpenProfile {
   readonly ports: Ports

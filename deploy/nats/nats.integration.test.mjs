@@ -1,6 +1,6 @@
 // The configuration, as a real server takes it.
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +11,7 @@ import { until } from '../../api/service-harness.ts'
 import { bundle, drain, NOTHING, show } from '../../engine/adapters/log/contract.ts'
 import { openJetStreamLog } from '../../engine/adapters/log/jetstream.ts'
 import { openNats } from '../../engine/adapters/nats-link.ts'
+import { Authority } from '../certs/authority.ts'
 import { makeSecrets } from '../secrets.mjs'
 
 const { TEST_SERVER_NATS_SERVER: program } = process.env
@@ -127,32 +128,10 @@ describe.skipIf(program === undefined)('NATS', () => {
 
 /** The cluster's file beside certificates that it can read. */
 function withCertificates() {
-  const key = join(dir, 'server.key')
-  const certificate = join(dir, 'server.crt')
-  if (!existsSync(key))
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-days',
-        '1',
-        '-subj',
-        '/CN=nats-1',
-        '-keyout',
-        key,
-        '-out',
-        certificate,
-      ],
-      { stdio: 'ignore' },
-    )
-  writeFileSync(join(dir, 'ca.crt'), readFileSync(certificate))
+  const certs = join(dir, 'certs')
+  const authority = Authority.create(certs, { name: 'CA', days: 2, crlUrl: undefined, now: Date.now() })
+  authority.issueServer(['nats-1', 'nats-2', 'nats-3'], { days: 1, now: Date.now() })
   const path = join(dir, 'nats-cluster.conf')
-  writeFileSync(path, readFileSync(confOf('nats-cluster.conf'), 'utf8').replaceAll('/run/fleet/certs', dir))
+  writeFileSync(path, readFileSync(confOf('nats-cluster.conf'), 'utf8').replaceAll('/run/fleet/certs', certs))
   return path
 }

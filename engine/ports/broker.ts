@@ -13,10 +13,19 @@ export const CONNACK = {
 } as const
 export type ConnackCode = (typeof CONNACK)[keyof typeof CONNACK]
 
+/** What a peer showed in the TLS handshake, and proved to have the key of. */
+export interface PeerCertificate {
+  readonly commonName: string
+  /** What makes it count for nothing, such as `has expired`. */
+  readonly fault: string | undefined
+  readonly expiresAt: Millis
+}
+
 export interface ConnectAttempt {
   readonly clientId: string
   readonly username: string | undefined
   readonly password: Uint8Array | undefined
+  readonly certificate?: PeerCertificate | undefined
   readonly ip: string
 }
 
@@ -118,9 +127,16 @@ export interface BrokerCounts {
   readonly shedQos0: number
 }
 
+export interface Listener {
+  readonly scheme: 'mqtt' | 'mqtts' | 'wss'
+  readonly host: string
+  readonly port: number
+}
+
 export interface Broker {
-  /** Resolves once connections are accepted. Throws `Fault('PORT_IN_USE')` when the port is taken. */
-  listen(host: UplinkHost): Promise<{ readonly host: string; readonly port: number }>
+  /** Resolves once connections are accepted; devices are told the first of them. Throws `Fault('PORT_IN_USE')` when a
+   *  port is taken. */
+  listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]>
   /** Resolves `true` once the device itself acknowledged it (QoS 1 and 2) or it was written (QoS 0);
    *  `false` when no live session takes it. A retained message is kept in either case, and one for a persistent
    *  session that is away, unless it `isLive`. */

@@ -78,7 +78,7 @@ export class LocalEngine implements Engine {
   readonly #sender: Sender
   readonly #metrics: Metrics
   readonly #stops: (() => void)[] = []
-  #mqttUrl = ''
+  #mqttUrls: readonly string[] = []
   #isClosing = false
 
   constructor(ports: Ports, settings: EngineSettings, means: EngineMeans) {
@@ -143,13 +143,13 @@ export class LocalEngine implements Engine {
   async open(): Promise<void> {
     const { schedule } = this.#means
     this.#warnOfRebuild()
-    const address = await this.#ports.broker.listen(
+    const listeners = await this.#ports.broker.listen(
       uplinkHost(this.#ingest, this.#gateways, {
         admit: this.#means.admit,
         recordRefusal: (entry) => this.recordRefusal(entry),
       }),
     )
-    this.#mqttUrl = serviceUrl('mqtt', address)
+    this.#mqttUrls = listeners.map((listener) => serviceUrl(listener.scheme, listener))
     for (const runner of this.#runners) runner.start()
     this.#history.start()
     this.#broadcasts.open()
@@ -321,13 +321,13 @@ export class LocalEngine implements Engine {
     return [
       { name: 'log', ok: fault === undefined, detail: fault?.message ?? 'appending' },
       { name: 'store', ok: isCurrent, detail: isCurrent ? 'current' : 'what others saved may be missing' },
-      { name: 'broker', ok: this.#mqttUrl !== '', detail: this.#mqttUrl },
+      { name: 'broker', ok: this.#mqttUrls.length > 0, detail: this.#mqttUrls.join(' ') },
       { name: 'telemetry', ok: isUp, detail: isUp ? 'answering' : 'not answering; rows wait in the log' },
     ]
   }
 
   mqttUrl(): string {
-    return this.#mqttUrl
+    return this.#mqttUrls[0] ?? ''
   }
 
   /** Settles rollups if it is time; what fails is tried again with the next round. */

@@ -11,7 +11,7 @@ brokerContract('embedded', async (host, options = {}) => {
   let at = 0
   const clock = { now: () => Millis(at), ticks: () => at }
   const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, clock, ...options })
-  const { port } = await broker.listen(host)
+  const [{ port }] = await broker.listen(host)
   return {
     broker,
     pass(ms) {

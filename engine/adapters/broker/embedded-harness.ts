@@ -20,7 +20,7 @@ export async function openStage(options: { readonly sessionsMax?: number } = {})
   const clock = { now: () => Millis(at), ticks: () => at }
   const host = new FakeHost()
   const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, clock, ...options })
-  const { port } = await broker.listen(host)
+  const [{ port }] = await broker.listen(host)
   const sleep = (ms: number) => {
     at += ms
     broker.sweep()

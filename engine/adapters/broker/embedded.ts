@@ -1,9 +1,9 @@
-// The embedded broker: MQTT 3.1.1 on a TCP port, in this process. Sockets become handshakes, admitted handshakes
+// The embedded broker: MQTT 3.1.1 in this process. Connections (listeners.ts) become handshakes, admitted handshakes
 // become sessions; uplinks are ours (session.ts), downlinks are aedes (downlinks.ts).
 //
 // B1. At most one live session per device; the newer one wins and the older one's will is not spoken.
 // B2. No connection has a timer: one sweep looks at deadlines, keep-alives and expiries.
-import { createServer, type Server, type Socket } from 'node:net'
+// B3. A session ends when the certificate it began with is revoked.
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import {
@@ -13,22 +13,21 @@ import {
   CONNACK,
   type Downlink,
   type EndCause,
+  type Listener,
   type UplinkHost,
 } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { Fault } from '../../ports/fault.ts'
 import { allowWill, type Connect } from './connect.ts'
 import { Downlinks } from './downlinks.ts'
 import { Handshake } from './handshake.ts'
+import { type ListenerOptions, Listeners, type ReadCertificate } from './listeners.ts'
 import { connack } from './packets.ts'
+import type { Peer } from './peer.ts'
 import { PublishLimit } from './publish-limit.ts'
 import { Session } from './session.ts'
 import type { SessionHub } from './session-hub.ts'
 
-export interface EmbeddedBrokerOptions {
-  readonly host: string
-  /** 0 picks a free one. */
-  readonly port: number
+export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly clock: Clock
   readonly sessionsMax?: number
   /** Messages per second of one device; 0 or nothing is no limit. */
@@ -37,9 +36,18 @@ export interface EmbeddedBrokerOptions {
 
 type Admitted = Extract<Admission, { kind: 'admitted' }>
 
+interface Asking {
+  readonly connect: Connect
+  readonly certificate: ReadCertificate
+}
+
+interface Welcome {
+  readonly connect: Connect
+  readonly admission: Admitted
+}
+
 /** A sweep this late means that the process was asleep, not that devices were silent. */
 const ASLEEP_MS = LIMITS.brokerSweepEveryMs * 4
-const BACKLOG = 4_096
 
 export class EmbeddedBroker implements Broker {
   readonly #options: EmbeddedBrokerOptions
@@ -48,11 +56,13 @@ export class EmbeddedBroker implements Broker {
   /** Ended, with messages that are not yet durable. */
   readonly #draining = new Set<Session>()
   readonly #paused = new Set<Session>()
-  readonly #sockets = new Set<Socket>()
+  readonly #peers = new Set<Peer>()
+  readonly #listeners: Listeners
+  /** Of live sessions that showed one: the certificate's serial number. */
+  readonly #serials = new Map<Session, string>()
   readonly #downlinks = new Downlinks((deviceId) => this.#live.get(deviceId)?.wire)
   readonly #publishLimit: PublishLimit
   #hub: Hub | undefined
-  #server: Server | undefined
   #sweeper: NodeJS.Timeout | undefined
   #isRelieved = false
   #isClosed = false
@@ -62,19 +72,22 @@ export class EmbeddedBroker implements Broker {
   constructor(options: EmbeddedBrokerOptions) {
     this.#options = options
     this.#publishLimit = new PublishLimit(options.publishRateMax ?? 0, options.clock.ticks())
+    this.#listeners = new Listeners({
+      connectionsMax: (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax,
+      peer: (peer, certificate) => this.#accept(peer, certificate),
+    })
+    options.secure?.tls.onChange(() => this.#endRevoked())
   }
 
-  async listen(host: UplinkHost): Promise<{ readonly host: string; readonly port: number }> {
+  async listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]> {
     this.#hub = this.#createHub(host)
     await this.#downlinks.open()
-    const server = createServer({ noDelay: true }, (socket) => this.#accept(socket))
-    server.maxConnections = (this.#options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax
-    this.#server = server
     try {
-      const port = await bind(server, this.#options)
+      const opened = await this.#listeners.open(this.#options)
       this.#sweeper = setInterval(() => this.sweep(), LIMITS.brokerSweepEveryMs)
-      return { host: this.#options.host, port }
+      return opened
     } catch (error) {
+      await this.#listeners.close()
       await this.#downlinks.close()
       throw error
     }
@@ -127,10 +140,8 @@ export class EmbeddedBroker implements Broker {
     this.#isClosed = true
     clearInterval(this.#sweeper)
     for (const session of [...this.#live.values()]) session.end('shutdown')
-    for (const socket of this.#sockets) socket.destroy()
-    const server = this.#server
-    // Calls back once every socket is gone.
-    if (server?.listening) await new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const peer of this.#peers) peer.destroy()
+    await this.#listeners.close()
     await this.#downlinks.close()
   }
 
@@ -171,35 +182,51 @@ export class EmbeddedBroker implements Broker {
     }
   }
 
-  #accept(socket: Socket): void {
+  #accept(peer: Peer, certificate: ReadCertificate): void {
     const hub = this.#hub
     if (hub === undefined || this.#isClosed) {
-      socket.destroy()
+      peer.destroy()
       return
     }
-    this.#sockets.add(socket)
-    const handshake = new Handshake(socket, hub.tick + LIMITS.handshakeTimeoutMs, (connect) => {
+    this.#peers.add(peer)
+    const handshake = new Handshake(peer, hub.tick + LIMITS.handshakeTimeoutMs, (connect) => {
       // From here on it is the host that takes time, not the peer.
       this.#handshakes.delete(handshake)
-      void this.#admit(hub, handshake, connect)
+      void this.#admit(hub, handshake, { connect, certificate })
     })
     this.#handshakes.add(handshake)
     // What an error is about is told by 'close', which follows.
-    socket.on('error', () => {})
-    socket.on('close', () => {
-      this.#sockets.delete(socket)
+    peer.on('error', () => {})
+    peer.on('close', () => {
+      this.#peers.delete(peer)
       this.#handshakes.delete(handshake)
     })
   }
 
-  async #admit(hub: Hub, handshake: Handshake, connect: Connect): Promise<void> {
+  async #admit(hub: Hub, handshake: Handshake, { connect, certificate }: Asking): Promise<void> {
     const { clientId, username, password } = connect
     const ip = handshake.socket.remoteAddress ?? ''
-    const admission = await hub.host.admit({ clientId, username, password, ip }).catch(() => undefined)
+    const shown = certificate(this.#options.clock.now())
+    const attempt = { clientId, username, password, certificate: shown, ip }
+    const admission = await hub.host.admit(attempt).catch(() => undefined)
     if (handshake.socket.destroyed || this.#isClosed) return
     if (admission === undefined) this.#deny(hub, handshake, CONNACK.unavailable)
     else if (admission.kind === 'denied') this.#deny(hub, handshake, admission.code)
-    else this.#open(hub, handshake, connect, admission)
+    // It may have been revoked while the host was thinking.
+    else if (this.#isRevoked(shown?.serial)) this.#deny(hub, handshake, CONNACK.unauthorized)
+    else {
+      const session = this.#open(hub, handshake, { connect, admission })
+      if (session?.isEnded === false && shown !== undefined) this.#serials.set(session, shown.serial)
+    }
+  }
+
+  #isRevoked(serial: string | undefined): boolean {
+    return serial !== undefined && this.#options.secure?.tls.isRevoked(serial) === true
+  }
+
+  /** By B3. */
+  #endRevoked(): void {
+    for (const [session, serial] of [...this.#serials]) if (this.#isRevoked(serial)) session.end('revoked')
   }
 
   #deny(hub: Hub, handshake: Handshake, code: number): void {
@@ -209,17 +236,17 @@ export class EmbeddedBroker implements Broker {
     handshake.refuse(connack(code, false))
   }
 
-  #open(hub: Hub, handshake: Handshake, connect: Connect, admission: Admitted): void {
+  #open(hub: Hub, handshake: Handshake, { connect, admission }: Welcome): Session | undefined {
     const { deviceId, mayPublish } = admission
     const earlier = this.#live.get(deviceId)
     if (earlier === undefined && this.#live.size >= (this.#options.sessionsMax ?? LIMITS.sessionsMax)) {
       this.#deny(hub, handshake, CONNACK.unavailable)
-      return
+      return undefined
     }
     const will = connect.will && mayPublish ? allowWill(connect.will, deviceId) : undefined
     if (connect.will !== undefined && will === undefined) {
       this.#deny(hub, handshake, CONNACK.unauthorized)
-      return
+      return undefined
     }
     const { state, present } = this.#downlinks.states.claim(deviceId, connect.clean)
     const { socket, rest } = handshake
@@ -240,11 +267,13 @@ export class EmbeddedBroker implements Broker {
     this.#live.set(deviceId, session)
     earlier?.end('takeover')
     session.open(connack(CONNACK.accepted, present), rest)
+    return session
   }
 
   #ended(session: Session): void {
     if (this.#live.get(session.deviceId) === session) this.#live.delete(session.deviceId)
     this.#paused.delete(session)
+    this.#serials.delete(session)
     if (session.pending > 0) this.#draining.add(session)
     else this.#draining.delete(session)
   }
@@ -265,17 +294,3 @@ export class EmbeddedBroker implements Broker {
 }
 
 type Hub = { -readonly [Key in keyof SessionHub]: SessionHub[Key] }
-
-function bind(server: Server, { host, port }: EmbeddedBrokerOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const isTaken = cause.code === 'EADDRINUSE'
-      const message = isTaken ? `port ${port} on ${host} is in use` : `cannot listen on ${host}:${port}`
-      reject(new Fault(isTaken ? 'PORT_IN_USE' : 'BROKER_UNAVAILABLE', { retryable: false, message, cause }))
-    })
-    server.listen({ host, port, backlog: BACKLOG }, () => {
-      const address = server.address()
-      resolve(address !== null && typeof address === 'object' ? address.port : port)
-    })
-  })
-}

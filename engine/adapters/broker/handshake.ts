@@ -1,14 +1,14 @@
 // A socket before its CONNACK: nothing but one CONNECT, small and soon.
 import { Buffer } from 'node:buffer'
-import type { Socket } from 'node:net'
 import { LIMITS } from '../../limits.ts'
 import { type Connect, parseConnect } from './connect.ts'
 import { locate, type Span } from './packets.ts'
+import type { Peer } from './peer.ts'
 
 const CONNECT_FIRST_BYTE = 0x10
 
 export class Handshake {
-  readonly socket: Socket
+  readonly socket: Peer
   /** Ticks at which it is given up; set ahead when the whole process was asleep. */
   deadline: number
   /** Bytes that came right behind the CONNECT. */
@@ -16,7 +16,7 @@ export class Handshake {
   #received: Buffer = Buffer.alloc(0)
   readonly #arrived: (connect: Connect) => void
 
-  constructor(socket: Socket, deadline: number, arrived: (connect: Connect) => void) {
+  constructor(socket: Peer, deadline: number, arrived: (connect: Connect) => void) {
     this.socket = socket
     this.deadline = deadline
     this.#arrived = arrived

@@ -11,6 +11,7 @@ import {
   type Downlink,
   type EndCause,
   isLive,
+  type Listener,
   type UplinkHost,
 } from '../../ports/broker.ts'
 import { allowWill, type RawWill } from './connect.ts'
@@ -54,9 +55,9 @@ export class MemoryBroker implements Broker, MemoryHub {
     return this.#host
   }
 
-  async listen(host: UplinkHost): Promise<{ readonly host: string; readonly port: number }> {
+  async listen(host: UplinkHost): Promise<readonly [Listener]> {
     this.#host = host
-    return { host: 'memory', port: 0 }
+    return [{ scheme: 'mqtt', host: 'memory', port: 0 }]
   }
 
   /** The device, connected; or the code it is refused with. */

@@ -7,7 +7,6 @@
 // S4. `durable` is answered for every message ever handed over, also after the session has ended.
 // S5. Bytes of a device never throw; what MQTT has no error for ends the connection.
 import { Buffer } from 'node:buffer'
-import type { Socket } from 'node:net'
 import type { DeviceId, Micros, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
@@ -17,6 +16,7 @@ import { isWillSpoken, type Will } from './connect.ts'
 import type { Qos } from './filters.ts'
 import { FollowUps } from './follow-ups.ts'
 import { answer, isSubscription, locate, PACKET, PINGRESP, readUint16, type Span } from './packets.ts'
+import type { Peer } from './peer.ts'
 import type { Allowance } from './publish-limit.ts'
 import type { SessionFacts, SessionHub } from './session-hub.ts'
 import type { SessionState } from './session-state.ts'
@@ -44,7 +44,7 @@ export class Session implements DeviceSession, Subscriber {
   wire: Wire | undefined
 
   readonly #hub: SessionHub
-  readonly #socket: Socket
+  readonly #socket: Peer
   readonly #mayPublish: boolean
   readonly #silenceMs: number
   readonly #topics: TopicCache
@@ -59,7 +59,7 @@ export class Session implements DeviceSession, Subscriber {
   #isPeerGone = false
   #burstBytes = 0
 
-  constructor(hub: SessionHub, socket: Socket, facts: SessionFacts) {
+  constructor(hub: SessionHub, socket: Peer, facts: SessionFacts) {
     this.#hub = hub
     this.#socket = socket
     this.deviceId = facts.deviceId

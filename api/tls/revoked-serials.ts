@@ -1,0 +1,62 @@
+// Which certificates a list of revoked ones (RFC 5280, PEM or DER) names. Only read: whether it is genuine, TLS checks.
+
+const SEQUENCE = 0x30
+const INTEGER = 0x02
+const TIMES: ReadonlySet<number> = new Set([0x17, 0x18])
+const NO_LIST = 'no list of revoked certificates'
+const PEM = /-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]+)-----END X509 CRL-----/g
+
+/** Serial numbers in hexadecimal, as `toSerial` writes them. Throws if it is no such list. */
+export function revokedSerials(content: Buffer): ReadonlySet<string> {
+  const lists = [...content.toString('latin1').matchAll(PEM)].map(([, text = '']) =>
+    Buffer.from(text, 'base64'),
+  )
+  return new Set((lists.length === 0 ? [content] : lists).flatMap(serialsOf))
+}
+
+/** One way of writing a serial number: capitals, and no zeros in front. */
+export function toSerial(hexadecimal: string): string {
+  return hexadecimal.toUpperCase().replace(/^0+(?=.)/, '')
+}
+
+function serialsOf(list: Buffer): readonly string[] {
+  const [signed] = valuesIn(sequenceIn(valuesIn(list)[0]))
+  const fields = valuesIn(sequenceIn(signed))
+  // Version, algorithm and issuer, of which the first may be left out; then one or two times.
+  const times = fields.findIndex(({ tag }) => TIMES.has(tag))
+  if (times < 0) throw new Error(NO_LIST)
+  const after = fields.slice(times).find(({ tag }) => !TIMES.has(tag))
+  if (after === undefined || after.tag !== SEQUENCE) return []
+  return valuesIn(after.content).map((entry) => {
+    const [serial] = valuesIn(entry.content)
+    if (serial?.tag !== INTEGER) throw new Error('an entry has no serial number')
+    return toSerial(serial.content.toString('hex'))
+  })
+}
+
+interface Value {
+  readonly tag: number
+  readonly content: Buffer
+}
+
+function sequenceIn(value: Value | undefined): Buffer {
+  if (value?.tag !== SEQUENCE) throw new Error(NO_LIST)
+  return value.content
+}
+
+function valuesIn(bytes: Buffer): readonly Value[] {
+  const values: Value[] = []
+  let at = 0
+  while (at < bytes.length) {
+    const first = bytes[at + 1] ?? 0
+    const lengthBytes = first < 0x80 ? 0 : first & 0x7f
+    if (lengthBytes > 4 || at + 2 + lengthBytes > bytes.length) throw new Error('not DER')
+    const start = at + 2 + lengthBytes
+    const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes)
+    if (start + length > bytes.length) throw new Error('not DER')
+    const end = start + length
+    values.push({ tag: bytes[at] ?? 0, content: bytes.subarray(start, end) })
+    at = end
+  }
+  return values
+}

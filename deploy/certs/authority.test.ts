@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Authority } from './authority.ts'
+
+const DAY_MS = 86_400_000
+const now = Date.now()
+const URL = 'http://fleet.example.com/fleet-ca.crl'
+let dir: string
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'fleet-certs-'))
+})
+afterEach(() => rmSync(dir, { recursive: true }))
+
+const make = (crlUrl?: string, days = 3_650) =>
+  Authority.create(join(dir, 'ca'), { name: 'Fleet CA', days, crlUrl, now })
+const read = (name: string) => readFileSync(join(dir, 'ca', name), 'utf8')
+const certificate = (path: string) => new X509Certificate(readFileSync(path))
+
+describe('a certificate', () => {
+  test('of a device has its id for a name, is signed by the CA, and counts for as long as was asked', () => {
+    const files = make().issueDevice('robot-7', { days: 30, now })
+    const [issued, ca] = [certificate(files.certificate), new X509Certificate(read('ca.crt'))]
+    expect(issued.subject).toBe('CN=robot-7')
+    expect([issued.issuer, issued.checkIssued(ca), issued.verify(ca.publicKey)]).toEqual([
+      'CN=Fleet CA',
+      true,
+      true,
+    ])
+    expect(Date.parse(issued.validTo)).toBe(Math.floor((now + 30 * DAY_MS) / 1000) * 1000)
+    expect([issued.ca, ca.ca]).toEqual([false, true])
+    expect(issued.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2'])
+  })
+
+  test('of a server is for its names and addresses', () => {
+    const hosts = ['mqtt.example.com', '10.0.0.1', 'fd00::1:2', '::1'] as const
+    const issued = certificate(make().issueServer([...hosts], { days: 90, now }).certificate)
+    expect(issued.checkHost('mqtt.example.com')).toBe('mqtt.example.com')
+    expect(issued.checkHost('other.example.com')).toBeUndefined()
+    for (const host of hosts.slice(1)) expect([host, issued.checkIP(host)]).toEqual([host, host])
+  })
+
+  test('never outlives its CA, also beyond 2049', () => {
+    const authority = make(undefined, 20_000)
+    const ca = new X509Certificate(read('ca.crt'))
+    expect(new Date(ca.validTo).getUTCFullYear()).toBeGreaterThan(2_050)
+    const { certificate: path } = authority.issueDevice('a', { days: 30_000, now })
+    expect(certificate(path).validTo).toBe(ca.validTo)
+  })
+
+  test('is for devices that there can be: no other name gets one', () => {
+    const authority = make()
+    for (const name of ['fleet:api', '+', '#', 'a/b', '', 'x'.repeat(65), '../x', 'a\nb'])
+      expect(() => authority.issueDevice(name, { days: 1, now })).toThrow('no device id')
+    expect(authority.issued()).toEqual([])
+  })
+
+  test('has a key that only its owner can read', () => {
+    const { key } = make().issueDevice('a', { days: 1, now })
+    for (const path of [key, join(dir, 'ca', 'ca.key')]) expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+})
+
+describe('a CA', () => {
+  test('is made once, and remembers what it issued and revoked', () => {
+    const authority = make()
+    expect(() => make()).toThrow('has a CA already')
+    expect(() => Authority.open(join(dir, 'none'))).toThrow('has no CA')
+    authority.issueDevice('a', { days: 1, now })
+    authority.issueDevice('a', { days: 2, now })
+    authority.issueDevice('b', { days: 1, now })
+    const again = Authority.open(join(dir, 'ca'))
+    expect(again.revoke('a', { now }).map(({ name }) => name)).toEqual(['a', 'a'])
+    expect(again.revoke('a', { now })).toEqual([])
+    expect(() => again.revoke('c', { now })).toThrow('nothing was issued to "c"')
+    const states = Authority.open(join(dir, 'ca'))
+      .issued()
+      .map(({ name, revoked_at }) => [name, revoked_at !== null])
+    expect(states).toEqual([
+      ['a', true],
+      ['a', true],
+      ['b', false],
+    ])
+  })
+
+  test('revokes one certificate by its serial number', () => {
+    const authority = make()
+    const { certificate: path } = authority.issueDevice('a', { days: 1, now })
+    authority.issueDevice('a', { days: 1, now })
+    const { serialNumber } = certificate(path)
+    expect(authority.revoke(serialNumber.toLowerCase(), { now })).toMatchObject([{ serial: serialNumber }])
+    expect(authority.issued().filter(({ revoked_at }) => revoked_at === null)).toHaveLength(1)
+  })
+})
+
+// Another's judgement of the bytes.
+describe.skipIf(!hasOpenssl())('openssl', () => {
+  const verify = (path: string) => {
+    writeFileSync(join(dir, 'trusted.pem'), read('ca.crt') + read('ca.crl'))
+    try {
+      const args = ['verify', '-x509_strict', '-crl_check_all', '-CAfile', join(dir, 'trusted.pem'), path]
+      return execFileSync('openssl', args, { encoding: 'utf8', stdio: 'pipe' }).trim().split(': ').at(-1)
+    } catch (error) {
+      return String(error instanceof Error && 'stderr' in error ? error.stderr : error)
+    }
+  }
+
+  test.each([undefined, URL])('finds certificates good, and revoked ones revoked; list at %s', (crlUrl) => {
+    const authority = make(crlUrl)
+    const good = authority.issueDevice('good', { days: 1, now }).certificate
+    const bad = authority.issueDevice('bad', { days: 1, now }).certificate
+    const server = authority.issueServer(['localhost'], { days: 1, now }).certificate
+    expect([verify(good), verify(bad), verify(server)]).toEqual(['OK', 'OK', 'OK'])
+    authority.revoke('bad', { now })
+    expect(verify(bad)).toContain('certificate revoked')
+    expect([verify(good), verify(server)]).toEqual(['OK', 'OK'])
+    const shown = execFileSync('openssl', ['x509', '-in', good, '-noout', '-ext', 'crlDistributionPoints'], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+    expect(shown.includes(URL)).toBe(crlUrl !== undefined)
+  })
+
+  test('finds an old one expired', () => {
+    const authority = Authority.create(join(dir, 'ca'), {
+      name: 'x',
+      days: 100,
+      crlUrl: undefined,
+      now: now - 50 * DAY_MS,
+    })
+    expect(verify(authority.issueDevice('old', { days: 10, now: now - 50 * DAY_MS }).certificate)).toContain(
+      'expired',
+    )
+  })
+})
+
+function hasOpenssl(): boolean {
+  try {
+    return execFileSync('openssl', ['version'], { encoding: 'utf8' }).startsWith('OpenSSL')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,213 @@
+// MQTT in a WebSocket (RFC 6455, subprotocol `mqtt`), as the stream of bytes that it carries.
+//
+// F1. Nothing is collected: payload is handed on as it comes, and only the few bytes of a header or of a control frame
+//     are kept. Frames may cut MQTT packets anywhere.
+// F2. What is wrong ends the connection with the code that says so.
+import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { Duplex } from 'node:stream'
+import type { Peer } from './peer.ts'
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+const PATH = '/mqtt'
+const PROTOCOL = 'mqtt'
+const OPCODE = { continuation: 0, binary: 2, close: 8, ping: 9, pong: 10 } as const
+const CLOSE = { normal: 1000, protocol: 1002, unsupported: 1003 } as const
+const CONTROL_BYTES_MAX = 125
+const HEADER_BYTES_MAX = 14
+
+/** What an upgrade is answered with; undefined if it is a WebSocket for MQTT. */
+export function refuseUpgrade({ method, url, headers }: IncomingMessage): string | undefined {
+  if ((url ?? '').split('?', 1)[0] !== PATH) return 'HTTP/1.1 404 Not Found'
+  const isWebSocket =
+    method === 'GET' &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    headers['sec-websocket-version'] === '13' &&
+    headers['sec-websocket-key']?.length === 24
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim())
+  return isWebSocket && offered.includes(PROTOCOL) ? undefined : 'HTTP/1.1 400 Bad Request'
+}
+
+export function acceptUpgrade({ headers }: IncomingMessage): string {
+  const accept = createHash('sha1').update(`${headers['sec-websocket-key']}${GUID}`).digest('base64')
+  return [
+    'HTTP/1.1 101 Switching Protocols',
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    `Sec-WebSocket-Accept: ${accept}`,
+    `Sec-WebSocket-Protocol: ${PROTOCOL}`,
+    '\r\n',
+  ].join('\r\n')
+}
+
+interface Frame {
+  readonly opcode: number
+  readonly mask: Uint8Array
+  left: number
+  /** Where in the mask the next byte falls. */
+  at: number
+  /** Of a control frame. */
+  readonly body: Buffer[]
+}
+
+export class WebSocketPeer extends Duplex implements Peer {
+  readonly remoteAddress: string | undefined
+  readonly #socket: Peer
+  #header = Buffer.alloc(0)
+  #frame: Frame | undefined
+  #isInMessage = false
+  #hasSaidGoodbye = false
+  /** Nothing more is read. */
+  #isOver = false
+
+  constructor(socket: Peer, head: Buffer) {
+    super()
+    this.#socket = socket
+    this.remoteAddress = socket.remoteAddress
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('end', () => this.#over())
+    socket.on('close', () => this.destroy())
+    socket.on('error', () => {})
+    if (head.length > 0) this.#take(head)
+  }
+
+  override _read(): void {
+    this.#socket.resume()
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#send(OPCODE.binary, [chunk], done)
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: () => void): void {
+    this.#send(
+      OPCODE.binary,
+      chunks.map(({ chunk }) => chunk),
+      done,
+    )
+  }
+
+  override _final(done: () => void): void {
+    this.#goodbye(CLOSE.normal)
+    this.#socket.end(() => done())
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#socket.destroy()
+    done(error)
+  }
+
+  #take(chunk: Buffer): void {
+    let from = 0
+    while (from < chunk.length && !this.#isOver) {
+      if (this.#frame === undefined) from += this.#readHeader(chunk.subarray(from))
+      else from += this.#readBody(this.#frame, chunk.subarray(from))
+      if (this.#frame?.left === 0) this.#end(this.#frame)
+    }
+  }
+
+  /** Returns how many of the bytes it took. */
+  #readHeader(chunk: Buffer): number {
+    const before = this.#header.length
+    const header = Buffer.concat([this.#header, chunk.subarray(0, HEADER_BYTES_MAX - before)])
+    const size = headerSize(header)
+    if (size === undefined || header.length < size) {
+      this.#header = header
+      return header.length - before
+    }
+    this.#header = Buffer.alloc(0)
+    this.#begin(header.subarray(0, size))
+    return size - before
+  }
+
+  #begin(header: Buffer): void {
+    const [first = 0, second = 0] = header
+    const opcode = first & 0x0f
+    const short = second & 0x7f
+    const left =
+      short < 126 ? short : short === 126 ? header.readUInt16BE(2) : Number(header.readBigUInt64BE(2))
+    const isControl = opcode >= OPCODE.close
+    const isFinal = (first & 0x80) !== 0
+    const isWrong =
+      (first & 0x70) !== 0 ||
+      (second & 0x80) === 0 ||
+      left > Number.MAX_SAFE_INTEGER ||
+      (isControl
+        ? !isFinal || left > CONTROL_BYTES_MAX || opcode > OPCODE.pong
+        : (opcode === OPCODE.continuation) !== this.#isInMessage)
+    const isUnknown = !isControl && opcode !== OPCODE.binary && opcode !== OPCODE.continuation
+    if (isWrong || isUnknown) {
+      this.#fail(isWrong ? CLOSE.protocol : CLOSE.unsupported)
+      return
+    }
+    if (!isControl) this.#isInMessage = !isFinal
+    this.#frame = { opcode, mask: header.subarray(-4), left, at: 0, body: [] }
+  }
+
+  #readBody(frame: Frame, chunk: Buffer): number {
+    // The reader's own bytes, since the chunk is the socket's.
+    const bytes = Buffer.from(chunk.subarray(0, frame.left))
+    for (let index = 0; index < bytes.length; index++)
+      bytes[index] = (bytes[index] ?? 0) ^ (frame.mask[(frame.at + index) & 3] ?? 0)
+    frame.at += bytes.length
+    frame.left -= bytes.length
+    if (frame.opcode >= OPCODE.close) frame.body.push(bytes)
+    else if (!this.push(bytes)) this.#socket.pause()
+    return bytes.length
+  }
+
+  #end({ opcode, body }: Frame): void {
+    this.#frame = undefined
+    if (opcode === OPCODE.ping) this.#send(OPCODE.pong, body, () => {})
+    if (opcode !== OPCODE.close) return
+    this.#goodbye(CLOSE.normal)
+    this.#over()
+  }
+
+  #fail(code: number): void {
+    this.#goodbye(code)
+    this.#socket.end(() => this.destroy())
+    this.#over()
+  }
+
+  #over(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.push(null)
+  }
+
+  #goodbye(code: number): void {
+    if (this.#hasSaidGoodbye) return
+    this.#send(OPCODE.close, [Buffer.from([code >> 8, code & 0xff])], () => {})
+    this.#hasSaidGoodbye = true
+  }
+
+  #send(opcode: number, parts: readonly Buffer[], done: () => void): void {
+    // After a goodbye nothing may follow.
+    if (this.#hasSaidGoodbye || !this.#socket.writable) {
+      done()
+      return
+    }
+    const length = parts.reduce((sum, part) => sum + part.length, 0)
+    this.#socket.write(Buffer.concat([headerOf(opcode, length), ...parts]), () => done())
+  }
+}
+
+/** Undefined as long as it cannot be told. A client's frames are masked; one that is not is refused with its header. */
+function headerSize([, second]: Buffer): number | undefined {
+  if (second === undefined) return undefined
+  const short = second & 0x7f
+  return 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + 4
+}
+
+function headerOf(opcode: number, length: number): Buffer {
+  const first = 0x80 | opcode
+  if (length < 126) return Buffer.from([first, length])
+  if (length < 0x1_0000) return Buffer.from([first, 126, length >> 8, length & 0xff])
+  const header = Buffer.alloc(10)
+  header[0] = first
+  header[1] = 127
+  header.writeBigUInt64BE(BigInt(length), 2)
+  return header
+}
