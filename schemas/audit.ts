@@ -1,9 +1,9 @@
 // Bodies of the audit: who did what, when, and what came of it.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { CURSOR_QUERY, NextCursor } from './history.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { FEED_QUERY, feedPageOf } from './page.ts'
 
 /** `anonymous`: who it was is not known, or only claimed. */
 export const ACTOR_TYPES = ['user', 'api_key', 'device', 'anonymous'] as const
@@ -64,7 +64,9 @@ const filter = (description: string, example: string) =>
 
 export const AuditQuery = Type.Object(
   {
-    ...CURSOR_QUERY,
+    ...FEED_QUERY,
+    from: Type.Optional(instantText('this instant included')),
+    to: Type.Optional(instantText('this instant not included')),
     actor: filter('Who: the id, or the e-mail of a user', 'a@example.com'),
     action: filter('What: an operationId', 'registerDevice'),
     target: filter('To what: a path', 'devices/robot-7'),
@@ -75,7 +77,4 @@ export const AuditQuery = Type.Object(
   { additionalProperties: false },
 )
 
-export const AuditPage = Type.Object(
-  { data: Type.Array(AuditEntry), next_cursor: NextCursor },
-  { title: 'AuditPage', description: 'Newest first.' },
-)
+export const AuditPage = feedPageOf(AuditEntry, 'AuditPage')

@@ -2,13 +2,14 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { choice, FreeObject, Instant, instantText, orNull } from './json-schema.ts'
+import { NextCursor } from './page.ts'
 import { LOG_LEVELS } from './vocabulary.ts'
 
 /** What the timeline shows. */
 export const EVENT_KINDS = ['status', 'command', 'shadow'] as const
 
 /** Of lists that only grow. */
-export const CURSOR_QUERY = {
+const CURSOR_QUERY = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: BODY_LIMITS.perPageMax, default: BODY_LIMITS.perPageDefault }),
   ),
@@ -40,10 +41,6 @@ export const EventQuery = Type.Object(
     kind: words(EVENT_KINDS, `Of: ${EVENT_KINDS.join(', ')}; several with commas between them`),
   },
   { additionalProperties: false },
-)
-
-export const NextCursor = orNull(
-  Type.String({ description: 'Where the next page begins; null on the last one' }),
 )
 
 const LogBody = Type.Object(

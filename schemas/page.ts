@@ -1,6 +1,7 @@
 // Lists in pages: the query and the envelope every list shares.
 import { type TSchema, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
+import { orNull } from './json-schema.ts'
 
 export const PAGE_QUERY = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: BODY_LIMITS.pageMax, default: 1 })),
@@ -15,6 +16,41 @@ export const PAGE_FIELDS = {
   total: Type.Integer({ minimum: 0, examples: [1] }),
   total_pages: Type.Integer({ minimum: 0, examples: [1] }),
 }
+
+export const NextCursor = orNull(
+  Type.String({ description: 'Where the next page begins; null on the last one' }),
+)
+
+/** Of a list that only grows, in pages or on from a cursor. */
+export const FEED_QUERY = {
+  ...PAGE_QUERY,
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: BODY_LIMITS.perPageMax,
+      description: 'Instead of `page` and `per_page`: so many, to go on from `next_cursor`, without a total',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: BODY_LIMITS.cursorCharsMax,
+      description: '`next_cursor` of the page before, instead of `page`',
+    }),
+  ),
+}
+
+export const feedPageOf = <T extends TSchema>(item: T, title: string) =>
+  Type.Object(
+    {
+      data: Type.Array(item),
+      next_cursor: NextCursor,
+      page: Type.Optional(Type.Integer({ minimum: 1 })),
+      per_page: Type.Optional(Type.Integer({ minimum: 1 })),
+      total: Type.Optional(Type.Integer({ minimum: 0 })),
+      total_pages: Type.Optional(Type.Integer({ minimum: 0 })),
+    },
+    { title, description: 'Newest first. Asked for by cursor or limit, without page and totals.' },
+  )
 
 export const pageOf = <T extends TSchema>(item: T, title: string) =>
   Type.Object(

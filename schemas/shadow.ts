@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
 import { choice, Instant, instantText, orNull } from './json-schema.ts'
-import { PAGE_QUERY, pageOf } from './page.ts'
+import { FEED_QUERY, feedPageOf } from './page.ts'
 
 const SECTIONS = ['desired', 'reported'] as const
 const ACTORS = ['user', 'device', 'system', 'ota'] as const
@@ -67,7 +67,7 @@ export const DeltaBody = Type.Object(
 
 export const ShadowHistoryQuery = Type.Object(
   {
-    ...PAGE_QUERY,
+    ...FEED_QUERY,
     section: Type.Optional(choice(SECTIONS)),
     from: Type.Optional(instantText('this instant included')),
     to: Type.Optional(instantText('not included')),
@@ -98,4 +98,4 @@ const ShadowEntry = Type.Object(
   },
   { title: 'ShadowHistoryEntry' },
 )
-export const ShadowHistoryPage = pageOf(ShadowEntry, 'ShadowHistoryPage')
+export const ShadowHistoryPage = feedPageOf(ShadowEntry, 'ShadowHistoryPage')

@@ -97,9 +97,13 @@ export class FakeEngine implements Engine {
 
   async audit(query: AuditQuery): Promise<readonly AuditRow[]> {
     this.askedAudit.push(query)
-    const { before, limit } = query
+    const { before, limit, offset = 0 } = query
     const rows = this.auditRows.filter((row) => before === undefined || row.at < before.at)
-    return rows.slice(0, limit)
+    return rows.slice(offset, offset + limit)
+  }
+
+  async countAudit(): Promise<number> {
+    return this.auditRows.length
   }
 
   async submit(

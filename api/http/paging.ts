@@ -19,13 +19,19 @@ export function toWindow({ page = 1, per_page: perPage = BODY_LIMITS.perPageDefa
 
 /** `url` is the request's own: the links to other pages keep its filters. */
 export function pageAnswer(data: readonly unknown[], total: number, window: Window, url: string): Answer {
-  const body = pageBody(data, total, window)
-  return answer(200, body, { 'x-total-count': String(total), link: links(url, window, body.total_pages) })
+  return answer(200, pageBody(data, total, window), pageHeaders(total, window, url))
 }
 
-export function pageBody(data: readonly unknown[], total: number, { page, perPage }: Window) {
-  return { data, page, per_page: perPage, total, total_pages: Math.ceil(total / perPage) }
+export function pageBody(data: readonly unknown[], total: number, window: Window) {
+  const { page, perPage } = window
+  return { data, page, per_page: perPage, total, total_pages: pagesOf(total, window) }
 }
+
+export function pageHeaders(total: number, window: Window, url: string): Readonly<Record<string, string>> {
+  return { 'x-total-count': String(total), link: links(url, window, pagesOf(total, window)) }
+}
+
+const pagesOf = (total: number, { perPage }: Window) => Math.ceil(total / perPage)
 
 /** [RFC 8288] Relative links: the service need not know its own public name. */
 function links(url: string, { page, perPage }: Window, pages: number): string {

@@ -84,7 +84,8 @@ export function headersOfRefusal(codes: readonly RefusalCode[]): readonly Sent[]
 }
 
 function listHeaders(reply: Reply | undefined): readonly Sent[] {
-  if (hasField(reply, 'total_pages')) return always('Link', 'X-Total-Count')
+  if (hasField(reply, 'total_pages') && !hasField(reply, 'next_cursor'))
+    return always('Link', 'X-Total-Count')
   const kinds = Object(Object(reply)['anyOf'] ?? [reply]) as readonly (Reply | undefined)[]
   return [
     ...(kinds.some((kind) => hasField(kind, 'total_pages')) ? sometimes('Link', 'X-Total-Count') : []),

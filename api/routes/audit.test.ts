@@ -49,6 +49,10 @@ test('an entry says who did what to what, and what came of it', async () => {
       },
     ],
     next_cursor: null,
+    page: 1,
+    per_page: 50,
+    total: 1,
+    total_pages: 1,
   })
 })
 
@@ -70,6 +74,19 @@ test('filters are handed on, together', async () => {
       limit: 8,
     },
   ])
+})
+
+test('pages have a number and a total, and each leads on by cursor, too', async () => {
+  const { add, send } = await setUp()
+  for (let n = 0; n < 5; n++) add(n)
+  const first = await send('?per_page=2')
+  expect(first.body).toMatchObject({ page: 1, per_page: 2, total: 5, total_pages: 3 })
+  expect(first.headers['x-total-count']).toBe('5')
+  expect(first.headers['link']).toContain(`<${AUDIT}?per_page=2&page=2>; rel="next"`)
+  const second = await send('?per_page=2&page=2')
+  expect((await send(`?per_page=2&cursor=${first.body.next_cursor}`)).body.data).toEqual(second.body.data)
+  const last = await send('?per_page=2&page=3')
+  expect([last.body.data.length, last.body.next_cursor]).toEqual([1, null])
 })
 
 test('pages are the whole, by cursor or by link', async () => {

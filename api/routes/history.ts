@@ -1,12 +1,11 @@
 // /devices/{id}/logs and /devices/{id}/events: what a device said of itself, and what happened to it. Newest first.
 import type { HistoryFilter, HistoryKind, HistoryRow } from '../../engine/ports/history.ts'
-import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { listDeviceEvents, listDeviceLogs } from '../../schemas/operations/history.ts'
 import type { Caller } from '../auth/caller.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
-import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
-import { nextLink, parseCursor, toCursor } from '../http/cursor.ts'
+import { type Answer, answer, type Refusal } from '../http/answer.ts'
+import { cursorPage } from '../http/feed-page.ts'
 import { parseSpan } from '../http/instant.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
@@ -52,16 +51,12 @@ async function page(
   if (deviceId === undefined) return noSuchDevice()
   const range = parseSpan(asked)
   if (range.kind === 'refused') return range
-  const before = asked.cursor === undefined ? undefined : parseCursor(asked.cursor)
-  if (asked.cursor !== undefined && before === undefined)
-    return refused('BAD_REQUEST', { message: 'cursor: must be the `next_cursor` of an earlier answer' })
-  const { limit = BODY_LIMITS.perPageDefault, kinds, labels } = asked
+  const { kinds, labels } = asked
   const filter: HistoryFilter = { deviceId, kinds, labels, from: range.from, to: range.to }
-  // One more than asked for tells whether there is another page.
-  const rows = kinds.length === 0 ? [] : await engine.history({ ...filter, before, limit: limit + 1 })
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  const next = rows.length > limit && last !== undefined ? toCursor(last) : null
-  const body = { device_id: deviceId, data: shown.map(toBody), next_cursor: next }
-  return answer(200, body, next === null ? undefined : { link: nextLink(url, next) })
+  const found = await cursorPage(asked, url, async (wanted) =>
+    kinds.length === 0 ? [] : engine.history({ ...filter, ...wanted }),
+  )
+  if (found.kind === 'refused') return found
+  const body = { device_id: deviceId, data: found.rows.map(toBody), next_cursor: found.next }
+  return answer(200, body, found.headers)
 }

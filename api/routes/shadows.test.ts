@@ -228,8 +228,12 @@ describe('the history of a shadow', () => {
       per_page: 2,
       total: 3,
       total_pages: 2,
+      next_cursor: expect.any(String),
     })
     expect(headers['link']).toContain('rel="next"')
+    const rest = await send(`GET ${SHADOW}/history?limit=2&cursor=${body.next_cursor}`)
+    expect(rest.body).toEqual({ data: [entry(1, 'desired')], next_cursor: null })
+    expect((await send(`GET ${SHADOW}/history?cursor=x`)).status).toBe(400)
   })
 
   test('is asked for by side and time', async () => {

@@ -14,8 +14,8 @@ import {
 import type { Caller } from '../auth/caller.ts'
 import { type Answer, answer, refused } from '../http/answer.ts'
 import { isFresh, parseVersionMatch, quoted } from '../http/etag.ts'
+import { feedAnswer } from '../http/feed-page.ts'
 import { parseSpan } from '../http/instant.ts'
-import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { noSuchDevice, visibleId } from './device-answers.ts'
@@ -78,13 +78,11 @@ function historyRoute({ engine }: Services): Route {
     const { section } = query
     const labels = section === undefined ? undefined : [section]
     const filter = { deviceId, kinds: ['shadow'] as const, from: span.from, to: span.to, labels }
-    const window = toWindow(query)
-    const [rows, total] = await Promise.all([
-      engine.history({ ...filter, offset: window.offset, limit: window.perPage }),
-      engine.countHistory(filter),
-    ])
-    const entries = rows.map(({ body }) => body)
-    return pageAnswer(entries, total, window, url)
+    return feedAnswer(query, url, {
+      read: (wanted) => engine.history({ ...filter, ...wanted }),
+      count: () => engine.countHistory(filter),
+      toBody: ({ body }) => body,
+    })
   })
 }
 

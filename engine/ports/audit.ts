@@ -27,6 +27,8 @@ export interface AuditQuery extends AuditFilter {
   /** Only what is older than this: the last row of the page before. */
   readonly before?: AuditPlace | undefined
   readonly limit: number
+  /** Rows to skip; far slower than `before` when there are many. */
+  readonly offset?: number | undefined
 }
 
 /** The body is as the API shows it. */
@@ -37,4 +39,5 @@ export interface AuditRow extends AuditPlace {
 export interface AuditTrail {
   /** Newest first, each row once however often it was inserted. */
   audit(query: AuditQuery): Promise<readonly AuditRow[]>
+  countAudit(filter: AuditFilter): Promise<number>
 }

@@ -8,7 +8,7 @@ import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
-import type { AuditEntry, AuditQuery, AuditRow } from '../ports/audit.ts'
+import type { AuditEntry, AuditFilter, AuditQuery, AuditRow } from '../ports/audit.ts'
 import type { DeviceView } from '../ports/device-view.ts'
 import type {
   BroadcastRequest,
@@ -286,6 +286,10 @@ export class LocalEngine implements Engine {
 
   countHistory(filter: HistoryFilter): Promise<number> {
     return this.#ports.telemetry.countHistory(filter)
+  }
+
+  countAudit(filter: AuditFilter): Promise<number> {
+    return this.#ports.telemetry.countAudit(filter)
   }
 
   audit(query: AuditQuery): Promise<readonly AuditRow[]> {

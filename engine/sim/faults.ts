@@ -273,6 +273,7 @@ export function faultyTelemetry(
     newest: (deviceId) => telemetry.newest(deviceId),
     history: (query) => telemetry.history(query),
     audit: (query) => telemetry.audit(query),
+    countAudit: (filter) => telemetry.countAudit(filter),
     countHistory: (filter) => telemetry.countHistory(filter),
     isUp: watch.isUp,
     close: async () => {},

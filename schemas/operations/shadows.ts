@@ -56,4 +56,5 @@ export const getShadowHistory = {
   summary: 'Every change of a shadow, newest first',
   query: ShadowHistoryQuery,
   replies: { 200: ShadowHistoryPage },
+  refusals: ['NOT_FOUND', 'BAD_REQUEST'],
 } as const satisfies Operation

@@ -57,7 +57,11 @@ export function auditContract({
       const block = auditBlock(rows)
       for (const again of [block, block, auditBlock(rows.slice(5, 30)), ...rows.map((r) => auditBlock([r]))])
         await telemetry.insert(again)
-      expect(await telemetry.audit({ action: 'again', limit: 99 })).toEqual(rows.map(shown).toReversed())
+      const want = rows.map(shown).toReversed()
+      expect(await telemetry.audit({ action: 'again', limit: 99 })).toEqual(want)
+      expect(await telemetry.audit({ action: 'again', limit: 9, offset: 33 })).toEqual(want.slice(33))
+      expect(await telemetry.countAudit({ action: 'again' })).toBe(40)
+      expect(await telemetry.countAudit({ action: 'again', from: Millis(AT + 39) })).toBe(1)
     })
 
     test('every filter finds what it names and nothing else, whatever its text', async () => {

@@ -1,7 +1,7 @@
 // Questions to the audit. A row inserted twice stands twice until parts are merged, and is answered once.
 import { Micros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
+import type { AuditFilter, AuditQuery, AuditRow } from '../../ports/audit.ts'
 import type { Statement } from './clickhouse-http.ts'
 
 type Params = Record<string, string | number>
@@ -11,23 +11,35 @@ type Ask = (statement: Statement) => Promise<Buffer>
 const SPARE = 16
 
 export async function readAudit(query: AuditQuery, ask: Ask): Promise<readonly AuditRow[]> {
+  // Rows to skip must be counted once: they are merged first, which is slower.
+  if (query.offset !== undefined && query.offset > 0) return read(query, 'FINAL', ask)
   const rows: AuditRow[] = []
   for (let { before } = query; ; ) {
     const limit = query.limit - rows.length + SPARE
-    const found = await newest({ ...query, before, limit }, ask)
+    const found = await read({ ...query, before, limit }, '', ask)
     rows.push(...found.filter((row, i) => !isSame(row, found[i - 1])))
     if (found.length < limit || rows.length >= query.limit) return rows.slice(0, query.limit)
     before = found.at(-1)
   }
 }
 
+export async function countAudit(filter: AuditFilter, ask: Ask): Promise<number> {
+  const params: Params = {}
+  const count = await ask({
+    sql: `SELECT count() FROM audit FINAL WHERE ${conditions(filter, params).join(' AND ')} FORMAT TSV`,
+    params,
+    timeoutMs: LIMITS.telemetryQueryTimeoutMs,
+  })
+  return Number(count.toString())
+}
+
 /** In the table's own order: as soon as there are enough rows, no more are read. */
-async function newest(query: AuditQuery, ask: Ask): Promise<readonly AuditRow[]> {
-  const params: Params = { limit: query.limit }
+async function read(query: AuditQuery, merge: 'FINAL' | '', ask: Ask): Promise<readonly AuditRow[]> {
+  const params: Params = { limit: query.limit, offset: query.offset ?? 0 }
   const rows = await ask({
-    sql: `SELECT toUnixTimestamp64Micro(at) AS us, toString(version) AS number, body FROM audit
+    sql: `SELECT toUnixTimestamp64Micro(at) AS us, toString(version) AS number, body FROM audit ${merge}
       WHERE ${conditions(query, params).join(' AND ')}
-      ORDER BY at DESC, version DESC LIMIT {limit:UInt32} FORMAT JSONCompactEachRow`,
+      ORDER BY at DESC, version DESC LIMIT {limit:UInt32} OFFSET {offset:UInt64} FORMAT JSONCompactEachRow`,
     params,
     settings: { max_threads: 1, output_format_json_quote_64bit_integers: 0 },
     timeoutMs: LIMITS.telemetryQueryTimeoutMs,
@@ -45,7 +57,10 @@ function isSame(row: AuditRow, other: AuditRow | undefined): boolean {
 }
 
 /** Statement text is ours alone; whatever comes from outside is a parameter. */
-function conditions({ from, to, before, ...query }: AuditQuery, params: Params): readonly string[] {
+function conditions(
+  { from, to, before, ...query }: AuditFilter & Pick<AuditQuery, 'before'>,
+  params: Params,
+): readonly string[] {
   const parts = ['1']
   const moment = (name: string, micros: number) => {
     params[name] = micros

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import { Micros as toMicros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
+import type { AuditFilter, AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type {
@@ -19,7 +19,7 @@ import type {
   SeriesQuery,
   Telemetry,
 } from '../../ports/telemetry.ts'
-import { readAudit } from './audit.ts'
+import { countAudit, readAudit } from './audit.ts'
 import type { Endpoint } from './chdb-supervisor.ts'
 import { ClickHouseError, ClickHouseHttp, type Statement } from './clickhouse-http.ts'
 import { toExport } from './export.ts'
@@ -188,6 +188,10 @@ export class ClickHouseTelemetry implements Telemetry {
 
   countHistory(filter: HistoryFilter): Promise<number> {
     return countHistory(filter, (statement) => this.#query(statement))
+  }
+
+  countAudit(filter: AuditFilter): Promise<number> {
+    return countAudit(filter, (statement) => this.#query(statement))
   }
 
   audit(query: AuditQuery): Promise<readonly AuditRow[]> {

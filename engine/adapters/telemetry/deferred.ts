@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { DeviceId, Micros } from '../../../schemas/ids.ts'
 import { Millis } from '../../../schemas/ids.ts'
-import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
+import type { AuditFilter, AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type {
@@ -74,6 +74,10 @@ export class DeferredTelemetry implements Telemetry {
 
   async countHistory(filter: HistoryFilter): Promise<number> {
     return this.#get().countHistory(filter)
+  }
+
+  async countAudit(filter: AuditFilter): Promise<number> {
+    return this.#get().countAudit(filter)
   }
 
   async audit(query: AuditQuery): Promise<readonly AuditRow[]> {

@@ -13,7 +13,11 @@ export class MemoryAudit {
     for (const row of rows) this.#rows.set(`${row.at} ${row.version}`, row)
   }
 
-  read({ before, limit, ...filter }: AuditQuery): readonly AuditRow[] {
+  count(filter: AuditFilter): number {
+    return [...this.#rows.values()].filter((row) => isMatch(row, filter)).length
+  }
+
+  read({ before, limit, offset = 0, ...filter }: AuditQuery): readonly AuditRow[] {
     return [...this.#rows.values()]
       .filter((row) => isMatch(row, filter))
       .sort(byAge)
@@ -21,7 +25,7 @@ export class MemoryAudit {
         ({ at, version }) =>
           before === undefined || at < before.at || (at === before.at && version < before.version),
       )
-      .slice(0, limit)
+      .slice(offset, offset + limit)
       .map(({ at, version, body }) => ({ at, version, body }))
   }
 }

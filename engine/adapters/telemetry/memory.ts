@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { readHistoryBlock } from '../../domain/history/read-block.ts'
 import { byAge, LABEL_FIELDS } from '../../domain/history/row.ts'
 import { type BlockRow, readBlock } from '../../domain/telemetry/native-reader.ts'
-import type { AuditQuery, AuditRow } from '../../ports/audit.ts'
+import type { AuditFilter, AuditQuery, AuditRow } from '../../ports/audit.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { HistoryFilter, HistoryPlace, HistoryQuery, HistoryRow } from '../../ports/history.ts'
 import type {
@@ -117,6 +117,10 @@ export class MemoryTelemetry implements Telemetry {
 
   async countHistory(filter: HistoryFilter): Promise<number> {
     return this.#matching(filter).length
+  }
+
+  async countAudit(filter: AuditFilter): Promise<number> {
+    return this.#audit.count(filter)
   }
 
   async audit(query: AuditQuery): Promise<readonly AuditRow[]> {
