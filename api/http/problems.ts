@@ -45,6 +45,7 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   PROFILE_UNAVAILABLE: 'broker',
   TLS_FILES_WRONG: 'broker',
   SHARD_LOST: 'shards',
+  NOT_OWNED: 'shards',
   OVERLOADED: 'shards',
 }
 

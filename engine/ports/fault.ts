@@ -18,6 +18,8 @@ const FAULT_CODES = [
   'PROFILE_UNAVAILABLE',
   'TLS_FILES_WRONG',
   'SHARD_LOST',
+  /** The device's partition is another node's, or nobody's just now. */
+  'NOT_OWNED',
   'OVERLOADED',
 ] as const
 export type FaultCode = (typeof FAULT_CODES)[number]

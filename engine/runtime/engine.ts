@@ -37,16 +37,16 @@ import { Ingest } from './ingress/ingest.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
 import type { EngineMeans } from './means.ts'
 import { Metrics } from './metrics.ts'
-import { partitionOf, partitionsOfShards } from './partition.ts'
+import { ALL_PARTITIONS, partitionOf } from './partition.ts'
 import { Questions } from './questions.ts'
 import { Replies } from './replies.ts'
 import type { HistoryWriter } from './rows/history-writer.ts'
 import type { Inserter } from './rows/inserter.ts'
 import { Settler } from './rows/settler.ts'
-import type { Runner } from './runner/runner.ts'
 import { Sender } from './sender.ts'
 import type { Proposal } from './shard/protocol.ts'
 import { packRequest, unkeepable } from './shard/requests.ts'
+import { Shards } from './shards.ts'
 import { Workers } from './workers.ts'
 
 export interface EngineSettings {
@@ -66,7 +66,7 @@ export class LocalEngine implements Engine {
   readonly #ingest: Ingest
   readonly #gateways: Gateways
   readonly #inserters: Inserter[] = []
-  readonly #runners: Runner[] = []
+  readonly #shards: Shards
   readonly #questions: Questions
   readonly #feed: LocalFeed
   readonly #settler: Settler
@@ -92,15 +92,11 @@ export class LocalEngine implements Engine {
     this.#ingest = new Ingest({ log: ports.log, clock: ports.clock, schedule, fatal })
     this.#gateways = new Gateways(this.#ingest, ports.store)
     this.#feed = new LocalFeed(
-      (wants) => {
-        for (const runner of this.#runners) runner.want(wants)
-      },
+      (wants) => this.#shards.want(wants),
       (error) => means.warn('a listener of the feed failed', { err: error }),
     )
     this.feed = this.#feed
-    this.#settler = new Settler(ports, async () => {
-      await Promise.all(this.#runners.map((runner) => runner.flush()))
-    })
+    this.#settler = new Settler(ports, () => this.#shards.flush())
     this.#sender = new Sender(ports.broker, this.#ingest, (error) =>
       means.warn('a message could not be sent to its device', { err: error }),
     )
@@ -112,7 +108,6 @@ export class LocalEngine implements Engine {
       commands: (deviceId) => this.commands(deviceId),
       children: (broadcastId) => this.#questions.children(broadcastId),
     })
-    this.#questions = new Questions(ports.log)
     const bootAt = this.#ingest.nextAt()
     const workers = new Workers({
       ports,
@@ -122,21 +117,17 @@ export class LocalEngine implements Engine {
       horizon: () => this.#settler.horizon(),
       perform: (proposal) => this.#perform(proposal),
     })
-    this.#history = workers.openHistory(bootAt.toString(36))
+    const life = bootAt.toString(36)
+    this.#history = workers.openHistory(life)
     this.#audit = workers.openAudit(() => this.#history.poke())
-    partitionsOfShards(settings.shards).forEach((partitions, shard) => {
+    const seats = Array.from({ length: settings.shards }, (_, shard) => {
       const inserter = workers.openInserter()
-      const { heartbeatTimeoutMs } = settings
-      const runner = workers.openRunner(shard, inserter, {
-        partitions,
-        claims: [],
-        heartbeatTimeoutMs,
-        bootAt,
-      })
       this.#inserters.push(inserter.inserter)
-      this.#runners.push(runner)
-      this.#questions.add(runner, partitions)
+      const { heartbeatTimeoutMs } = settings
+      return workers.openSeat(shard, inserter, { isAlone: true, heartbeatTimeoutMs, bootAt, life })
     })
+    this.#shards = new Shards(seats, () => true)
+    this.#questions = new Questions(ports.log, this.#shards)
   }
 
   /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
@@ -150,13 +141,13 @@ export class LocalEngine implements Engine {
       }),
     )
     this.#mqttUrls = listeners.map((listener) => serviceUrl(listener.scheme, listener))
-    for (const runner of this.#runners) runner.start()
+    this.#shards.gained(ALL_PARTITIONS.map((partition) => ({ partition, epoch: 0 })))
     this.#history.start()
     this.#broadcasts.open()
     this.#stops.push(
       schedule.every(LIMITS.sweepEveryMs, () => {
         this.#ingest.tick()
-        for (const runner of this.#runners) runner.tick()
+        this.#shards.tick()
         this.#replies.expire()
         this.#audit.tick()
         // What another process left there, too.
@@ -171,7 +162,7 @@ export class LocalEngine implements Engine {
       ingest: () => this.#ingest.counts(),
       broker: () => this.#ports.broker.counts(),
       devices: () => this.store.countByStatus(),
-      backlog: () => this.#runners.map((runner) => runner.backlog()),
+      backlog: () => this.#shards.backlog(),
       outbox: () => this.store.outboxCounts(),
       blocksWaiting: () => this.#inserters.reduce((sum, inserter) => sum + inserter.waiting, 0),
     })
@@ -359,7 +350,7 @@ export class LocalEngine implements Engine {
     await this.#ports.broker.close()
     await this.#ingest.close()
     const until = this.#ports.clock.ticks() + LIMITS.shardStopTimeoutMs
-    await Promise.all(this.#runners.map((runner) => runner.close(LIMITS.shardStopTimeoutMs)))
+    await this.#shards.close(LIMITS.shardStopTimeoutMs)
     // What the shards left of their time; the rest waits in the outbox.
     const left = () => Math.max(0, until - this.#ports.clock.ticks())
     await Promise.race([this.#audit.close(), this.#means.schedule.sleep(left())])

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseDeviceId } from '../../schemas/ids.ts'
-import { partitionOf, partitionsOfShards } from './partition.ts'
+import { partitionOf } from './partition.ts'
 
 // Data at rest depends on it: md5('a') begins with 0cc175b9, md5('robot-7') with d0adec4f.
 test.each([
@@ -10,10 +10,4 @@ test.each([
   const deviceId = parseDeviceId(id)
   if (deviceId === undefined) throw new Error(id)
   expect(partitionOf(deviceId)).toBe(partition)
-})
-
-test('partitions are dealt to all shards, each once', () => {
-  const dealt = partitionsOfShards(3)
-  expect(dealt.map(({ length }) => length)).toEqual([22, 21, 21])
-  expect(new Set(dealt.flat()).size).toBe(64)
 })

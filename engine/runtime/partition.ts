@@ -9,10 +9,6 @@ export function partitionOf(deviceId: DeviceId): Partition {
   return Partition(Number.parseInt(hash('md5', deviceId, 'hex').slice(0, 8), 16) % LIMITS.partitions)
 }
 
-/** The partitions of each shard: dealt out in turn. */
-export function partitionsOfShards(shards: number): readonly (readonly Partition[])[] {
-  const dealt: Partition[][] = Array.from({ length: shards }, () => [])
-  for (let partition = 0; partition < LIMITS.partitions; partition++)
-    dealt[partition % shards]?.push(Partition(partition))
-  return dealt
-}
+export const ALL_PARTITIONS: readonly Partition[] = Array.from({ length: LIMITS.partitions }, (_, p) =>
+  Partition(p),
+)

@@ -1,5 +1,5 @@
-// What is asked of the shards: each question goes to whom it concerns, and sees all that was acknowledged before it.
-import type { BroadcastId, DeviceId, Partition } from '../../schemas/ids.ts'
+// What is asked of the shards: each question sees all that was acknowledged before it.
+import type { BroadcastId, DeviceId } from '../../schemas/ids.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
 import type { DeviceView } from '../ports/device-view.ts'
@@ -8,42 +8,24 @@ import type { Log } from '../ports/log.ts'
 import { partitionOf } from './partition.ts'
 import type { Answer, Ask, Child, Mark } from './shard/protocol.ts'
 
-interface Asked {
+/** Who answers; sees all that lies at or before `after`. */
+export interface Asked {
   ask(ask: Ask, after: readonly Mark[]): Promise<Answer>
 }
 
 export class Questions {
   readonly #log: Pick<Log, 'ends'>
-  readonly #shards: Asked[] = []
-  readonly #shardOf: Asked[] = []
+  readonly #asked: Asked
 
-  constructor(log: Pick<Log, 'ends'>) {
+  constructor(log: Pick<Log, 'ends'>, asked: Asked) {
     this.#log = log
-  }
-
-  add(shard: Asked, partitions: readonly Partition[]): void {
-    this.#shards.push(shard)
-    for (const partition of partitions) this.#shardOf[partition] = shard
+    this.#asked = asked
   }
 
   async views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]> {
-    const byShard = new Map<Asked, DeviceId[]>()
-    for (const id of deviceIds) {
-      const shard = this.#shardFor(id)
-      const ids = byShard.get(shard)
-      if (ids === undefined) byShard.set(shard, [id])
-      else ids.push(id)
-    }
-    const found = new Map<DeviceId, DeviceView | undefined>()
-    const ask = async ([shard, ids]: readonly [Asked, readonly DeviceId[]]) => {
-      const answer = await shard.ask({ kind: 'views', deviceIds: ids }, this.#ends(ids))
-      if (answer.kind !== 'views') return
-      ids.forEach((id, i) => {
-        found.set(id, answer.views[i])
-      })
-    }
-    await Promise.all([...byShard].map(ask))
-    return deviceIds.map((id) => found.get(id))
+    if (deviceIds.length === 0) return []
+    const answer = await this.#asked.ask({ kind: 'views', deviceIds }, this.#ends(deviceIds))
+    return answer.kind === 'views' ? answer.views : []
   }
 
   async snapshot(deviceId: DeviceId): Promise<Snapshot | undefined> {
@@ -68,20 +50,12 @@ export class Questions {
 
   /** Of all devices; the requests that made them are answered before. */
   async children(broadcastId: BroadcastId): Promise<readonly Child[]> {
-    const answers = await Promise.all(
-      this.#shards.map((shard) => shard.ask({ kind: 'children', broadcastId }, [])),
-    )
-    return answers.flatMap((answer) => (answer.kind === 'children' ? answer.children : []))
+    const answer = await this.#asked.ask({ kind: 'children', broadcastId }, [])
+    return answer.kind === 'children' ? answer.children : []
   }
 
   #ask(ask: Extract<Ask, { readonly deviceId: DeviceId }>): Promise<Answer> {
-    return this.#shardFor(ask.deviceId).ask(ask, this.#ends([ask.deviceId]))
-  }
-
-  #shardFor(deviceId: DeviceId): Asked {
-    const shard = this.#shardOf[partitionOf(deviceId)]
-    if (shard === undefined) throw new Error('every partition has a shard')
-    return shard
+    return this.#asked.ask(ask, this.#ends([ask.deviceId]))
   }
 
   /** The log's end for these devices: what was acknowledged lies at or before it. */

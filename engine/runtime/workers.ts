@@ -1,7 +1,8 @@
 // The engine's workers, wired to its metrics and warnings: a runner for each shard, what inserts its rows, and what
 // inserts the history.
-import type { Millis } from '../../schemas/ids.ts'
+import type { Micros, Millis } from '../../schemas/ids.ts'
 import type { Ports } from '../ports/engine.ts'
+import { Fault } from '../ports/fault.ts'
 import type { Block } from '../ports/telemetry.ts'
 import { AuditBook } from './audit-book.ts'
 import type { Ingest } from './ingress/ingest.ts'
@@ -10,6 +11,7 @@ import type { Metrics } from './metrics.ts'
 import { HistoryWriter } from './rows/history-writer.ts'
 import { Inserter } from './rows/inserter.ts'
 import { Runner, type RunnerSettings } from './runner/runner.ts'
+import { Seat } from './runner/seat.ts'
 import type { Proposal } from './shard/protocol.ts'
 
 interface WorkersOptions {
@@ -19,6 +21,15 @@ interface WorkersOptions {
   readonly ingest: Ingest
   readonly horizon: () => Millis
   readonly perform: (proposal: Proposal) => void
+}
+
+export interface SeatSettings {
+  /** No other process has any partition. */
+  readonly isAlone: boolean
+  readonly heartbeatTimeoutMs: number
+  readonly bootAt: Micros
+  /** Unique per start of any process. */
+  readonly life: string
 }
 
 interface OpenInserter {
@@ -60,7 +71,34 @@ export class Workers {
     return { inserter, cutAt }
   }
 
-  openRunner(shard: number, { inserter, cutAt }: OpenInserter, settings: RunnerSettings): Runner {
+  /** Where one process has all partitions, nobody claims them. */
+  openSeat(shard: number, inserter: OpenInserter, settings: SeatSettings): Seat {
+    const { ports, means } = this.#options
+    const { clock, store } = ports
+    let runners = 0
+    return new Seat({
+      clock,
+      schedule: means.schedule,
+      store: { claim: async (claims) => (settings.isAlone ? undefined : store.claim(claims)) },
+      open: (claims, fenced) => {
+        const { heartbeatTimeoutMs, bootAt } = settings
+        const partitions = claims.map(({ partition }) => partition)
+        const life = `${settings.life}-${shard}-${runners++}`
+        const own = settings.isAlone ? [] : claims
+        return this.#openRunner(shard, inserter, {
+          settings: { partitions, claims: own, heartbeatTimeoutMs, bootAt, life },
+          fenced,
+        })
+      },
+      failed: (fault) => means.warn('partitions cannot be claimed, trying again', { shard, err: fault }),
+    })
+  }
+
+  #openRunner(
+    shard: number,
+    { inserter, cutAt }: OpenInserter,
+    { settings, fenced }: { readonly settings: RunnerSettings; readonly fenced: () => void },
+  ): Runner {
     const { ports, means, metrics, ingest, horizon, perform } = this.#options
     const { clock, log, store } = ports
     const { schedule, openThread, warn, fatal } = means
@@ -78,7 +116,11 @@ export class Workers {
           warn('the store does not save, trying again', { err: fault })
         },
         readFailed: (error) => warn('the log cannot be read, trying again', { shard, err: error }),
-        fatal,
+        fatal: (error) => {
+          if (!(error instanceof Fault && error.code === 'STORE_FENCED')) return fatal(error)
+          warn('another node has a partition of this shard', { shard, err: error })
+          fenced()
+        },
         lost: (error) => {
           metrics.lost()
           warn('a shard was lost and is loaded again', { shard, err: error })

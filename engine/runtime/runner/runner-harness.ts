@@ -78,7 +78,13 @@ export class RunnerBench {
     })
     const partitions = Array.from({ length: LIMITS.partitions }, (_, i) => Partition(i))
     this.runner = new Runner(
-      { partitions, claims: [], heartbeatTimeoutMs: HEARTBEAT_MS, bootAt: Micros(START * 1000) },
+      {
+        partitions,
+        claims: [],
+        heartbeatTimeoutMs: HEARTBEAT_MS,
+        bootAt: Micros(START * 1000),
+        life: 'r',
+      },
       {
         clock: this.time,
         schedule,

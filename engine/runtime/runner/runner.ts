@@ -23,13 +23,13 @@ import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { Poison } from './poison.ts'
 import { Reach } from './reach.ts'
-import { Saver } from './saver.ts'
+import { isSaveNeeded, Saver } from './saver.ts'
 import { type Portion, Source } from './source.ts'
 import type { ShardThread } from './thread.ts'
 import { Watch } from './watch.ts'
 
-/** What is the same for each life of the shard. */
-export type RunnerSettings = Omit<ShardSettings, 'life' | 'progress'> & {
+/** What is the same for each life of the shard; `life` is what its lives have in common, and no other runner's. */
+export type RunnerSettings = Omit<ShardSettings, 'progress'> & {
   /** Of its partitions; none where one process has them all (R2). */
   readonly claims: readonly Claim[]
 }
@@ -180,6 +180,13 @@ export class Runner {
       // Said by whoever made it fail: here it only means that there is nothing more to wait for.
     })
     await Promise.race([flushed, schedule.sleep(Math.max(0, until - clock.ticks()))])
+    await this.abandon()
+  }
+
+  /** Ends as it is: what is being saved is waited for, and nothing follows. Another one goes on from there. */
+  async abandon(): Promise<void> {
+    const { schedule } = this.#ports
+    this.#isClosing = true
     this.#isClosed = true
     this.#saver.close()
     this.#checkpoints.close()
@@ -190,6 +197,7 @@ export class Runner {
     // A shard that was just being opened again.
     await this.#thread.close()
     await this.#saving
+    await this.#checkpoints.abandon()
     this.#source.close()
     this.#asks.fail(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
   }
@@ -228,9 +236,10 @@ export class Runner {
     if (!isNeeded) return false
     const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint, wants })
     const result = await this.#runTask(task)
-    if (result instanceof Error) {
+    // Of what it does while it is given up nothing is true any more.
+    if (result instanceof Error || this.#isClosed) {
       this.#asks.putBack(asks)
-      await this.#recover(result, task)
+      if (result instanceof Error) await this.#recover(result, task)
       return true
     }
     result.answers.forEach((answer, i) => {
@@ -368,8 +377,7 @@ export class Runner {
   }
 
   #newThread(): ShardThread {
-    const { bootAt, partitions } = this.#settings
-    const life = `${bootAt.toString(36)}-${partitions[0] ?? 0}-${this.#lives++}`
+    const life = `${this.#settings.life}-${this.#lives++}`
     return this.#ports.openThread({ ...this.#settings, life, progress: this.#progress })
   }
 
@@ -382,8 +390,4 @@ export class Runner {
       failed: (error) => this.#events.readFailed(error),
     })
   }
-}
-
-function isSaveNeeded({ changed, shadows, commands, deadLetters, late, history }: Proposal): boolean {
-  return [changed, shadows, commands, deadLetters, late, history].some(({ length }) => length > 0)
 }

@@ -93,6 +93,17 @@ export class Saver {
   }
 }
 
+export function isSaveNeeded({
+  changed,
+  shadows,
+  commands,
+  deadLetters,
+  late,
+  history,
+}: Omit<Save, 'claims' | 'applied'>): boolean {
+  return [changed, shadows, commands, deadLetters, late, history].some(({ length }) => length > 0)
+}
+
 export function toFault(error: unknown): Fault {
   return error instanceof Fault
     ? error

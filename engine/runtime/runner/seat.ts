@@ -1,0 +1,199 @@
+// One shard of this node: a runner for those partitions that are this node's now, and another one when these change.
+//
+// S1. A runner keeps its partitions. When they change it ends, and the next one begins with the store and the log, as
+//     after a crash (H4): a change of owner is nothing that has to be right besides.
+// S2. The next one begins when nothing of the earlier one is being saved any more, and after its claim: what an earlier
+//     owner saved is found, and no later save of it is taken (R2).
+// S3. Questions wait over a change. What is asked of a partition that is not ours is refused.
+import type { Partition } from '../../../schemas/ids.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Wants } from '../../ports/feed.ts'
+import type { Claim, Store } from '../../ports/store.ts'
+import type { Schedule } from '../schedule.ts'
+import type { Answer, Ask, Mark } from '../shard/protocol.ts'
+import type { Runner } from './runner.ts'
+import { toFault } from './saver.ts'
+
+type Seated = Pick<Runner, 'start' | 'ask' | 'want' | 'tick' | 'flush' | 'backlog' | 'close' | 'abandon'>
+
+export interface SeatMeans {
+  readonly store: Pick<Store, 'claim'>
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly schedule: Pick<Schedule, 'sleep'>
+  /** `fenced`: a later owner has claimed one of its partitions. */
+  readonly open: (claims: readonly Claim[], fenced: () => void) => Seated
+  /** The store did not take the claims; they are tried again while they are ours. */
+  readonly failed: (fault: Fault) => void
+}
+
+const RETRY_MS = 250
+/** Behind a checkpoint the next owner has little to read; without it, no more than after a crash. */
+const FLUSH_MS = 2_000
+const WAIT_MS = 5_000
+
+export class Seat {
+  readonly #means: SeatMeans
+  readonly #owned = new Map<Partition, number>()
+  #runner: Seated | undefined
+  /** What the runner began with. */
+  #seated: ReadonlyMap<Partition, number> = new Map()
+  #isFenced = false
+  #isFlushing = false
+  #changing: Promise<void> | undefined
+  #wants: Wants | undefined
+
+  constructor(means: SeatMeans) {
+    this.#means = means
+  }
+
+  gain(claims: readonly Claim[]): void {
+    for (const { partition, epoch } of claims) this.#owned.set(partition, epoch)
+    void this.#change()
+  }
+
+  /** Nothing more is done for them from now on. */
+  lose(partitions: readonly Partition[]): void {
+    const isNews = partitions.filter((partition) => this.#owned.delete(partition)).length > 0
+    if (isNews) void this.#end()
+    void this.#change()
+  }
+
+  /** Resolves once nothing more is done for them. */
+  async handOver(partitions: readonly Partition[]): Promise<void> {
+    await this.#flush()
+    this.lose(partitions)
+    await this.#change()
+  }
+
+  /** Of devices in these partitions; of all it has, if there are none. */
+  async ask(ask: Ask, after: readonly Mark[], partitions: readonly Partition[]): Promise<Answer> {
+    const { clock } = this.#means
+    for (const until = clock.ticks() + WAIT_MS; ; ) {
+      if (!partitions.every((partition) => this.#owned.has(partition))) throw notOwned()
+      const runner = await this.#seatedBy(until)
+      try {
+        return await runner.ask(ask, after)
+      } catch (error) {
+        const isOver = this.#runner === runner || clock.ticks() >= until
+        if (isOver || !(error instanceof Fault && error.code === 'SHARD_LOST')) throw error
+      }
+    }
+  }
+
+  want(wants: Wants): void {
+    this.#wants = wants
+    this.#runner?.want(wants)
+  }
+
+  tick(): void {
+    this.#runner?.tick()
+  }
+
+  backlog(): number {
+    return this.#runner?.backlog() ?? 0
+  }
+
+  /** As that of the runner; a change that is under way is waited for. */
+  async flush(): Promise<void> {
+    await this.#changing
+    await this.#runner?.flush()
+  }
+
+  async close(deadlineMs: number): Promise<void> {
+    await this.#changing
+    const runner = this.#runner
+    this.#owned.clear()
+    this.#runner = undefined
+    await runner?.close(deadlineMs)
+  }
+
+  async #seatedBy(until: number): Promise<Seated> {
+    const { clock, schedule } = this.#means
+    while (this.#runner === undefined) {
+      const leftMs = until - clock.ticks()
+      if (leftMs <= 0 || this.#changing === undefined)
+        throw new Fault('SHARD_LOST', { retryable: true, message: 'the shard is changing its partitions' })
+      await Promise.race([this.#changing, schedule.sleep(leftMs)])
+    }
+    return this.#runner
+  }
+
+  /** Resolves once the runner has what is ours. One change at a time; what comes meanwhile belongs to it. */
+  #change(): Promise<void> {
+    this.#changing ??= this.#reseat().finally(() => {
+      this.#changing = undefined
+    })
+    return this.#changing
+  }
+
+  async #reseat(): Promise<void> {
+    const { store, schedule, failed, open } = this.#means
+    while (this.#isFenced || !isSame(this.#seated, this.#owned)) {
+      if (this.#runner !== undefined && !this.#isFenced) await this.#flush()
+      await this.#end()
+      const owned = new Map(this.#owned)
+      const claims = [...owned].map(([partition, epoch]) => ({ partition, epoch }))
+      this.#isFenced = false
+      this.#seated = owned
+      if (claims.length === 0) continue
+      try {
+        await store.claim(claims)
+      } catch (error) {
+        failed(toFault(error))
+        this.#isFenced = true
+        await schedule.sleep(RETRY_MS)
+        continue
+      }
+      if (isSame(owned, this.#owned)) this.#sit(open(claims, () => this.#fence(owned)))
+    }
+  }
+
+  #sit(runner: Seated): void {
+    this.#runner = runner
+    if (this.#wants !== undefined) runner.want(this.#wants)
+    runner.start()
+  }
+
+  /** It cannot save any more: whoever decides who owns what will say why. */
+  #fence(seated: ReadonlyMap<Partition, number>): void {
+    if (this.#seated !== seated) return
+    this.#isFenced = true
+    void this.#end()
+    void this.#change()
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#runner === undefined || this.#isFlushing) return
+    this.#isFlushing = true
+    const flushed = this.#runner.flush().catch(() => {
+      // Said by whoever made it fail: here there is only more to read for the next one.
+    })
+    await Promise.race([flushed, this.#means.schedule.sleep(FLUSH_MS)])
+    this.#isFlushing = false
+  }
+
+  #ending: Promise<void> = Promise.resolve()
+
+  /** Resolves once nothing of the runner is under way (S2). */
+  #end(): Promise<void> {
+    const runner = this.#runner
+    if (runner !== undefined) {
+      this.#runner = undefined
+      const ended = runner.abandon()
+      this.#ending = this.#ending.then(() => ended)
+    }
+    return this.#ending
+  }
+}
+
+export function notOwned(): Fault {
+  return new Fault('NOT_OWNED', {
+    retryable: true,
+    message: 'the partition of this device has no owner just now',
+  })
+}
+
+function isSame(one: ReadonlyMap<Partition, number>, other: ReadonlyMap<Partition, number>): boolean {
+  return one.size === other.size && [...one].every(([partition, epoch]) => other.get(partition) === epoch)
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import type { Partition } from '../../schemas/ids.ts'
+import type { Fault } from '../ports/fault.ts'
+import { ALL_PARTITIONS, partitionOf } from './partition.ts'
+import { idOf, registration, request } from './shard/frames-harness.ts'
+import { ShardsNode, SharedPlace } from './shards-harness.ts'
+
+const A = partitionOf(idOf('a'))
+const claims = (partitions: readonly Partition[], epoch: number) =>
+  partitions.map((partition) => ({ partition, epoch }))
+const rename = (id: string, at: number, name: string) =>
+  request(id, at, { kind: 'edit', replace: false, name }, name)
+
+/** Two nodes, the first of which has everything, and two devices. */
+async function setUp(seats = 2) {
+  const place = new SharedPlace()
+  const [one, two] = [new ShardsNode('one', place, seats), new ShardsNode('two', place, seats)]
+  one.shards.gained(claims(ALL_PARTITIONS, 1))
+  for (const frame of [registration('a', 0), registration('b', 1)]) {
+    await place.append(frame)
+    await place.time.advance(500)
+  }
+  one.performed.length = 0
+  return { place, one, two }
+}
+
+const codeOf = (promise: Promise<unknown>) => promise.then(String, (fault: Fault) => fault.code)
+
+describe('what is handed over', () => {
+  test('is gone on with by the next owner, each change once and in order', async () => {
+    const { place, one, two } = await setUp()
+    for (let n = 0; n < 20; n++) {
+      await place.append(rename('a', 10 + n, `name-${n}`))
+      if (n === 10) {
+        const done = one.shards.handOver([A])
+        await place.time.advance(0)
+        await place.append(rename('a', 10.5 + n, `name-${n}.5`))
+        await place.time.advance(3_000)
+        await done
+        two.shards.gained(claims([A], 2))
+      }
+      await place.time.advance(20)
+    }
+    await place.time.advance(1_000)
+    const all = [...one.replied(), ...two.replied()]
+    expect(all).toEqual([...new Set(all)])
+    expect(all).toHaveLength(21)
+    expect(two.replied().length).toBeGreaterThan(5)
+    const name = two.nameOf('a')
+    await place.time.advance(100)
+    expect(await name).toBe('name-19')
+    expect(await codeOf(one.nameOf('a'))).toBe('NOT_OWNED')
+  })
+
+  test('takes nothing from what is kept: its questions wait a moment and are answered', async () => {
+    const { place, one } = await setUp(1)
+    const done = one.shards.handOver([A])
+    const name = one.nameOf('b')
+    await place.time.advance(3_000)
+    await done
+    expect(await name).toBe('b')
+    expect([one.shards.owns(A), one.shards.owns(partitionOf(idOf('b')))]).toEqual([false, true])
+  })
+
+  test('is left alone from then on', async () => {
+    const { place, one } = await setUp()
+    const done = one.shards.handOver([A])
+    await place.time.advance(3_000)
+    await done
+    one.performed.length = 0
+    await place.append(rename('a', 5_000, 'later'))
+    await place.time.advance(1_000)
+    expect(one.performed.flatMap(({ applied }) => applied)).toEqual([])
+  })
+})
+
+describe('a node that lost a partition without notice', () => {
+  test('saves and performs nothing of it any more (R2)', async () => {
+    const { place, one, two } = await setUp()
+    one.isStuck = true
+    await place.append(rename('a', 10, 'n1'))
+    await place.time.advance(100)
+    two.shards.gained(claims([A], 2))
+    await place.time.advance(500)
+    one.isStuck = false
+    await place.time.advance(2_000)
+    expect([one.replied(), two.replied()]).toEqual([[], ['n1']])
+    expect(one.warnings).toContain('fenced')
+  })
+
+  test('goes on with what it has left once it is told', async () => {
+    const { place, one, two } = await setUp(1)
+    two.shards.gained(claims([A], 2))
+    await place.time.advance(500)
+    await place.append(rename('b', 10, 'n2'), rename('a', 11, 'n1'))
+    await place.time.advance(1_000)
+    one.shards.lost([A])
+    const name = one.nameOf('b')
+    await place.time.advance(2_000)
+    expect(await name).toBe('n2')
+    expect([...one.replied(), ...two.replied()].sort()).toEqual(['n1', 'n2'])
+  })
+
+  test('answers nothing while it may be another who owns it', async () => {
+    const { place, one } = await setUp()
+    one.isCertain = false
+    const answer = codeOf(one.nameOf('a'))
+    await place.time.advance(100)
+    expect(await answer).toBe('NOT_OWNED')
+  })
+
+  test('takes it back under a later claim', async () => {
+    const { place, one, two } = await setUp()
+    two.shards.gained(claims([A], 2))
+    one.shards.lost([A])
+    await place.time.advance(500)
+    const done = two.shards.handOver([A])
+    await place.time.advance(3_000)
+    await done
+    one.shards.gained(claims([A], 3))
+    await place.append(rename('a', 10, 'n1'))
+    await place.time.advance(1_000)
+    expect([one.replied(), two.replied()]).toEqual([['n1'], []])
+  })
+})
