@@ -320,6 +320,8 @@ export const LIMITS = {
   keptAnswersMax: 100_000,
   keptAnswersBytesMax: 256 * MIB,
   keptAnswersRetrySec: 600,
+  /** Whoever began to make an answer and says nothing for so long has died: the request may be sent again. */
+  answerBegunMs: 120_000,
   validationErrorsMax: 20,
   /** Bodies above this are told their first mistake only. */
   explainBytesMax: 16 * KIB,
@@ -377,6 +379,10 @@ assert(LIMITS.chdbPingEveryMs * 5 < LIMITS.chdbSilenceMaxMs, 'one lost ping does
 assert(LIMITS.chdbLockWaitMs < LIMITS.chdbStartTimeoutMs, 'a locked directory is told from a slow start')
 assert(LIMITS.telemetrySpillBytes < LIMITS.telemetryQueryMemoryBytesMax, 'an aggregation can go on on disk')
 assert(LIMITS.flappingConnectsMin < LIMITS.connectsCountedMax, 'a device can flap')
+assert(
+  LIMITS.requestTimeoutMs + 2 * LIMITS.clockLeewayMs < LIMITS.answerBegunMs,
+  'no node takes a request that still arrives at another one for dead',
+)
 assert(LIMITS.refreshTouchMs < LIMITS.refreshIdleMs, 'a used refresh token never counts as idle')
 assert(
   LIMITS.socketLingerMs +

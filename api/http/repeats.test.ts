@@ -13,7 +13,12 @@ const wish = { name: 'A', type: 'simulator', group: 'a' }
 const key = (text: string) => ({ 'idempotency-key': text })
 
 /** As if the service died each time before an answer was kept. */
-const forgetful: KeptAnswers = { get: () => undefined, hasRoom: () => true, put: async () => {} }
+const forgetful: KeptAnswers = {
+  find: async () => ({ kind: 'none' }),
+  begin: async (_, now) => ({ kind: 'begun', until: now }),
+  put: async () => {},
+  giveUp: async () => {},
+}
 
 async function asAdmin(answers?: KeptAnswers) {
   const harness = openHarness(answers === undefined ? {} : { answers })
@@ -172,32 +177,72 @@ test('nothing of an answer or its key can be read from what is kept', async () =
 })
 
 test('without room for another answer a key is not taken, and nothing is done', async () => {
-  const { send, engine } = await asAdmin({ ...forgetful, hasRoom: () => false })
+  const { send, engine } = await asAdmin({ ...forgetful, begin: async () => ({ kind: 'full' }) })
   const { status, headers } = await send(DEVICES, wish, key('k'))
   expect([status, headers['retry-after']]).toEqual([429, String(LIMITS.keptAnswersRetrySec)])
   expect(engine.devices.size).toBe(0)
   expect((await send(DEVICES, wish)).status).toBe(201)
 })
 
-test('while the first is under way, a repeat is told to come back', async () => {
-  const repeats = createRepeats({ answers: new MemoryAnswers(), clock: new FakeClock(0) })
-  const request: RepeatableRequest = {
-    user: { id: 'usr_1' },
-    method: 'POST',
-    url: '/x',
-    query: {},
-    body: {},
-    header: () => 'k',
+describe('at two nodes, a request under a key', () => {
+  function openTwo() {
+    const [answers, clock] = [new MemoryAnswers(), new FakeClock(0)]
+    const [one, other] = [createRepeats({ answers, clock }), createRepeats({ answers, clock })]
+    const request: RepeatableRequest = {
+      user: { id: 'usr_1' },
+      method: 'POST',
+      url: '/x',
+      query: {},
+      body: {},
+      header: () => 'k',
+    }
+    const found = one.keyOf(request)
+    if (found === undefined || 'kind' in found) return expect.fail('no key')
+    return { one, other, found, clock, answers }
   }
-  const found = repeats.keyOf(request)
-  if (found === undefined || 'kind' in found) return expect.fail('no key')
-  let finish = () => {}
-  const first = repeats.once(found, () => new Promise((resolve) => (finish = () => resolve(answer(201, {})))))
-  expect(await repeats.once(found, async () => answer(201, {}))).toMatchObject({
-    code: 'IDEMPOTENCY_KEY_IN_USE',
-    detail: { retry_after_sec: 1 },
+  const inUse = { code: 'IDEMPOTENCY_KEY_IN_USE', detail: { retry_after_sec: 1 } }
+
+  test('is told to come back while the first is under way, and answered the same afterwards', async () => {
+    const { one, other, found } = openTwo()
+    let finish = () => {}
+    let hasBegun = () => {}
+    const begun = new Promise<void>((resolve) => (hasBegun = resolve))
+    const first = one.once(found, () => {
+      hasBegun()
+      return new Promise((resolve) => (finish = () => resolve(answer(201, {}))))
+    })
+    await begun
+    for (const node of [one, other])
+      expect(await node.once(found, async () => answer(201, {}))).toMatchObject(inUse)
+    finish()
+    expect(await first).toMatchObject({ status: 201 })
+    for (const node of [one, other])
+      expect(await node.once(found, async () => refused('INTERNAL'))).toMatchObject({ status: 201 })
   })
-  finish()
-  expect(await first).toMatchObject({ status: 201 })
-  expect(await repeats.once(found, async () => refused('INTERNAL'))).toMatchObject({ status: 201 })
+
+  test.each([
+    ['was refused', async () => refused('NOT_FOUND')],
+    ['failed', () => Promise.reject(new Error('broken'))],
+  ])('runs again if it %s', async (_, run) => {
+    const { one, other, found } = openTwo()
+    await one.once(found, run).catch(() => undefined)
+    expect(await other.once(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
+  })
+
+  test('runs again if its answer could not be kept', async () => {
+    const { one, other, found, answers } = openTwo()
+    const put = answers.put.bind(answers)
+    answers.put = () => Promise.reject(new Error('full disk'))
+    await expect(one.once(found, async () => answer(201, {}))).rejects.toThrow('full disk')
+    answers.put = put
+    expect(await other.once(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
+  })
+
+  test('runs again some time after its node died', async () => {
+    const { one, other, found, clock } = openTwo()
+    void one.once(found, () => new Promise(() => {}))
+    expect(await other.once(found, async () => answer(201, {}))).toMatchObject(inUse)
+    clock.at = LIMITS.answerBegunMs
+    expect(await other.once(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
+  })
 })

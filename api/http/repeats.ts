@@ -4,10 +4,11 @@
 // P2. It is kept sealed with the caller's own key, of which only a hash is kept: an answer may hold a token.
 // P3. If the service dies after the deed and before P1, the repeat does it again; so what it makes has an id that
 //     follows from the key, and whoever makes it takes the second time for the first.
-// P4. Only success is kept: what was refused changed nothing and is judged anew.
+// P4. It runs at one place at a time, over all nodes: whoever begins says so first, and when it ended without an answer.
+// P5. Only success is kept: what was refused changed nothing and is judged anew.
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
-import type { KeptAnswers } from '../../engine/ports/answers.ts'
+import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
@@ -31,17 +32,15 @@ export interface RepeatKey {
   readonly fingerprint: string
 }
 
-export type Recalled =
-  | { readonly kind: 'new' }
-  | { readonly kind: 'repeat'; readonly answer: Answer }
-  | Refusal
+type Found = { readonly kind: 'repeat'; readonly answer: Answer } | Refusal
+export type Recalled = { readonly kind: 'new' } | Found
 
 type Result = Answer | FileAnswer | Refusal
 
 export interface Repeats {
   /** Undefined without a key. */
   keyOf(request: RepeatableRequest): RepeatKey | Refusal | undefined
-  recall(key: RepeatKey): Recalled
+  recall(key: RepeatKey): Promise<Recalled>
   keep(key: RepeatKey, answer: Answer): Promise<void>
   /** Runs the request, or answers as when it ran. A file is sent anew. */
   once(key: RepeatKey, run: () => Promise<Result>): Promise<Result>
@@ -58,12 +57,7 @@ export function createRepeats({
   readonly answers: KeptAnswers
   readonly clock: Clock
 }): Repeats {
-  const running = new Set<string>()
-
-  function recall({ id, secret, fingerprint }: RepeatKey): Recalled {
-    const now = clock.now()
-    const kept = answers.get(id, now)
-    if (kept === undefined) return answers.hasRoom(now) ? { kind: 'new' } : noRoom()
+  function recalled({ id, secret, fingerprint }: RepeatKey, kept: KeptAnswer): Found {
     if (kept.fingerprint !== fingerprint) return reused()
     return { kind: 'repeat', answer: unsealed(kept.sealed, sealingKey(id, secret)) }
   }
@@ -83,27 +77,38 @@ export function createRepeats({
       return { id, secret, fingerprint: fingerprintOf(request) }
     },
 
-    recall,
+    async recall(key) {
+      const found = await answers.find(key.id, clock.now())
+      if (found.kind === 'full') return noRoom()
+      return found.kind === 'none' ? { kind: 'new' } : recalled(key, found.answer)
+    },
+
     keep,
 
     async once(key, run) {
-      if (running.has(key.id)) return inUse()
-      const recalled = recall(key)
-      if (recalled.kind === 'refused') return recalled
-      if (recalled.kind === 'repeat') {
-        const { headers } = recalled.answer
-        return { ...recalled.answer, headers: { ...headers, ...REPLAYED }, noted: { replayed: true } }
-      }
-      running.add(key.id)
+      const begun = await answers.begin(key.id, clock.now())
+      if (begun.kind === 'running') return inUse()
+      if (begun.kind === 'full') return noRoom()
+      if (begun.kind === 'kept') return again(recalled(key, begun.answer))
+      let isKept = false
       try {
         const result = await run()
-        if (result.kind === 'answer') await keep(key, result)
+        if (result.kind === 'answer') {
+          await keep(key, result)
+          isKept = true
+        }
         return result
       } finally {
-        running.delete(key.id)
+        if (!isKept) await answers.giveUp(key.id, begun.until)
       }
     },
   }
+}
+
+function again(recalled: Found): Answer | Refusal {
+  if (recalled.kind === 'refused') return recalled
+  const { headers } = recalled.answer
+  return { ...recalled.answer, headers: { ...headers, ...REPLAYED }, noted: { replayed: true } }
 }
 
 const ID_CHARS = 26

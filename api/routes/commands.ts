@@ -92,7 +92,7 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   if (device === undefined) return noSuchDevice()
   const refusal = wishRefusal(body, deviceTypes.defined.get(device.type))
   if (refusal !== undefined) return refusal
-  const recalled = repeatKey && repeats.recall(repeatKey)
+  const recalled = repeatKey && (await repeats.recall(repeatKey))
   if (recalled?.kind === 'refused') return recalled
   if (recalled?.kind === 'repeat') return await repeatedAnswer(engine, { ...call, device }, recalled.answer)
   const id = CommandId(ids.next('cmd_'))

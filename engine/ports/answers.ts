@@ -1,5 +1,6 @@
 // Answers kept for callers who repeat a request under its idempotency key. They may hold secrets, such as the token of
-// a new device, so they come sealed: whoever keeps them cannot read them.
+// a new device, so they come sealed: whoever keeps them cannot read them. Nodes that share them share who is at which
+// request, too. Every method may reject with a `STORE_UNAVAILABLE` fault.
 import type { Millis } from '../../schemas/ids.ts'
 
 export interface KeptAnswer {
@@ -11,11 +12,25 @@ export interface KeptAnswer {
   readonly sealed: Uint8Array
 }
 
+export type FoundAnswer =
+  | { readonly kind: 'kept'; readonly answer: KeptAnswer }
+  | { readonly kind: 'none' }
+  /** None, and as many are kept as may be: nothing is dropped before its time. */
+  | { readonly kind: 'full' }
+
+export type BegunAnswer =
+  | Exclude<FoundAnswer, { readonly kind: 'none' }>
+  /** The caller's to make: nobody else begins it until `put`, `giveUp`, or this time. */
+  | { readonly kind: 'begun'; readonly until: Millis }
+  /** Somebody else is at it. */
+  | { readonly kind: 'running' }
+
 export interface KeptAnswers {
-  /** Undefined, too, for one whose time is over. */
-  get(id: string, now: Millis): KeptAnswer | undefined
-  /** False while as many are kept as may be: nothing is dropped before its time. */
-  hasRoom(now: Millis): boolean
+  /** One whose time is over is not found. */
+  find(id: string, now: Millis): Promise<FoundAnswer>
+  begin(id: string, now: Millis): Promise<BegunAnswer>
   /** Durable when resolved. Those whose time is over go. */
   put(answer: KeptAnswer, now: Millis): Promise<void>
+  /** Of what was begun until then. Never rejects: what cannot be given up ends with its time. */
+  giveUp(id: string, until: Millis): Promise<void>
 }

@@ -1,8 +1,8 @@
-// Which answers are kept, in memory: how long, and how large they are. All are kept equally long, so that the oldest
-// is the first whose time is over.
-import type { Millis } from '../../../schemas/ids.ts'
+// Which answers are kept, in memory: how long, and how large they are; and which are being made. All are kept equally
+// long, so that the oldest is the first whose time is over, and so it is with those being made.
+import { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { KeptAnswer } from '../../ports/answers.ts'
+import type { BegunAnswer, FoundAnswer, KeptAnswer } from '../../ports/answers.ts'
 
 interface Entry {
   readonly keptUntil: Millis
@@ -11,6 +11,7 @@ interface Entry {
 
 export class KeptList {
   readonly #entries = new Map<string, Entry>()
+  readonly #begun = new Map<string, Millis>()
   #bytes = 0
 
   has(id: string, now: Millis): boolean {
@@ -18,10 +19,29 @@ export class KeptList {
     return entry !== undefined && entry.keptUntil > now
   }
 
-  hasRoom(now: Millis): boolean {
+  /** Whether another one may be kept. */
+  room(now: Millis): FoundAnswer {
     const over = this.over(now)
     const bytes = over.reduce((sum, id) => sum - (this.#entries.get(id)?.bytes ?? 0), this.#bytes)
-    return this.#entries.size - over.length < LIMITS.keptAnswersMax && bytes < LIMITS.keptAnswersBytesMax
+    const hasRoom =
+      this.#entries.size - over.length < LIMITS.keptAnswersMax && bytes < LIMITS.keptAnswersBytesMax
+    return { kind: hasRoom ? 'none' : 'full' }
+  }
+
+  /** Of one that is not kept. */
+  begin(id: string, now: Millis): BegunAnswer {
+    for (const [other, until] of this.#begun) {
+      if (until > now) break
+      this.#begun.delete(other)
+    }
+    if (this.#begun.has(id)) return { kind: 'running' }
+    const until = Millis(now + LIMITS.answerBegunMs)
+    this.#begun.set(id, until)
+    return { kind: 'begun', until }
+  }
+
+  giveUp(id: string, until: Millis): void {
+    if (this.#begun.get(id) === until) this.#begun.delete(id)
   }
 
   /** Those whose time is over. */
@@ -36,6 +56,7 @@ export class KeptList {
 
   add({ id, keptUntil }: Pick<KeptAnswer, 'id' | 'keptUntil'>, bytes: number): void {
     this.remove([id])
+    this.#begun.delete(id)
     this.#entries.set(id, { keptUntil, bytes })
     this.#bytes += bytes
   }

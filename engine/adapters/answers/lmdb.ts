@@ -1,7 +1,8 @@
-// Kept answers in a table of the store's LMDB file. Memory holds only how long each is kept; it changes after the commit.
+// Kept answers in a table of the store's LMDB file. Memory holds how long each is kept, which changes after the commit,
+// and what is being made: with the process, that ends.
 import { Packr } from 'msgpackr'
 import type { Millis } from '../../../schemas/ids.ts'
-import type { KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
+import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
 import { Fault } from '../../ports/fault.ts'
 import { CommitError, type LmdbEnv } from '../lmdb-env.ts'
 import { KeptList } from './kept-list.ts'
@@ -35,13 +36,14 @@ class LmdbAnswers implements KeptAnswers {
     for (const answer of found) this.#list.add(answer, answer.bytes)
   }
 
-  get(id: string, now: Millis): KeptAnswer | undefined {
-    const bytes = this.#list.has(id, now) ? this.#env.read(ANSWERS, id) : undefined
-    return bytes === undefined ? undefined : unpack(bytes)
+  async find(id: string, now: Millis): Promise<FoundAnswer> {
+    return this.#find(id, now)
   }
 
-  hasRoom(now: Millis): boolean {
-    return this.#list.hasRoom(now)
+  // Without a wait in between: of two at once, one begins.
+  async begin(id: string, now: Millis): Promise<BegunAnswer> {
+    const found = this.#find(id, now)
+    return found.kind === 'none' ? this.#list.begin(id, now) : found
   }
 
   async put(answer: KeptAnswer, now: Millis): Promise<void> {
@@ -58,6 +60,15 @@ class LmdbAnswers implements KeptAnswers {
     }
     this.#list.remove(over)
     this.#list.add(answer, value.length)
+  }
+
+  async giveUp(id: string, until: Millis): Promise<void> {
+    this.#list.giveUp(id, until)
+  }
+
+  #find(id: string, now: Millis): FoundAnswer {
+    const bytes = this.#list.has(id, now) ? this.#env.read(ANSWERS, id) : undefined
+    return bytes === undefined ? this.#list.room(now) : { kind: 'kept', answer: unpack(bytes) }
   }
 }
 

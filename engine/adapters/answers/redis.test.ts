@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
+import type { KeptAnswers } from '../../ports/answers.ts'
+import { REDIS_SERVER, RedisServer } from '../redis-harness.ts'
+import type { RedisLink } from '../redis-link.ts'
+import { answersContract } from './contract.ts'
+import { openRedisAnswers } from './redis.ts'
+
+const at = Millis
+
+describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await RedisServer.start()
+  })
+  afterAll(() => server.stop())
+
+  const opened = new Map<KeptAnswers, { readonly link: RedisLink; readonly prefix: string }>()
+  let count = 0
+
+  async function open(prefix = `p${count++}`): Promise<KeptAnswers> {
+    const link = await server.link({ prefix })
+    const answers = openRedisAnswers(link)
+    opened.set(answers, { link, prefix })
+    return answers
+  }
+  const end = (answers: KeptAnswers) => opened.get(answers)?.link.close()
+
+  answersContract({
+    name: 'redis',
+    open,
+    restart: async (answers) => {
+      end(answers)
+      return open(opened.get(answers)?.prefix)
+    },
+    close: async (answers) => end(answers),
+  })
+
+  test('of many processes that begin the same request, one does', async () => {
+    const prefix = `p${count++}`
+    const nodes = await Promise.all(Array.from({ length: 4 }, () => open(prefix)))
+    const begun = await Promise.all([...nodes, ...nodes].map((answers) => answers.begin('a', at(1))))
+    expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', ...Array(7).fill('running')])
+    const sealed = new Uint8Array([0, 255, 7])
+    await nodes[0]?.put({ id: 'a', fingerprint: 'print', keptUntil: at(100), sealed }, at(2))
+    for (const answers of nodes)
+      expect(await answers.begin('a', at(3))).toMatchObject({
+        kind: 'kept',
+        answer: { fingerprint: 'print' },
+      })
+    nodes.map(end)
+  })
+
+  test('what could not be given up while Redis was away rejects nobody', async () => {
+    const away = await RedisServer.start()
+    const answers = openRedisAnswers(await away.link())
+    const begun = await answers.begin('a', at(1))
+    await away.kill()
+    await answers.giveUp('a', begun.kind === 'begun' ? begun.until : at(0))
+    await expect(answers.begin('b', at(1))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await away.stop()
+  })
+})
