@@ -1,30 +1,29 @@
 // The composition root: settings, profile, engine, REST and /ws, in the order that lets devices in first.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { createEngine, type Engine, exposedGc, REST_AFTER_LOAD_MS } from '../engine/index.ts'
+import { createEngine, exposedGc, REST_AFTER_LOAD_MS } from '../engine/index.ts'
 import { LIMITS } from '../engine/limits.ts'
 import { Fault } from '../engine/ports/fault.ts'
-import { Millis } from '../schemas/ids.ts'
 import { createAdmission } from './admission.ts'
 import { HELP, readArguments } from './arguments.ts'
 import { createFirstAdmin } from './auth/first-admin.ts'
 import { openKeyRing } from './auth/key-ring.ts'
 import { openPasswords } from './auth/passwords.ts'
-import { openTokens, type Tokens } from './auth/tokens.ts'
-import { type BannerFacts, bannerText } from './banner.ts'
+import { openTokens } from './auth/tokens.ts'
+import { bannerText, readyLine } from './banner.ts'
 import { systemClock } from './clock.ts'
 import { readDeviceTypes } from './device-types-file.ts'
 import { openHttp } from './http/open-http.ts'
 import { createIds } from './ids.ts'
-import { type Logger, openLogger } from './logging.ts'
+import { openLogger } from './logging.ts'
 import { openProfile } from './profiles.ts'
 import { watchService } from './service-metrics.ts'
 import { readSettings, type Settings } from './settings.ts'
+import { startSimulation } from './simulation.ts'
+import { onStop } from './stop.ts'
 import { TlsFiles } from './tls/tls-files.ts'
 import { systemScheduler } from './ws/scheduler.ts'
 import { openSockets } from './ws/sockets.ts'
-
-const STOP_MS = 10_000
 
 /** What is wrong at start is said in one line, without a stack: it is for the person who starts it. */
 function refuseToStart(line: string): never {
@@ -104,7 +103,6 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     profile: settings.profile,
     httpUrl: http.url,
     mqttUrl: engine.mqttUrl(),
-    dataDir: settings.dataDir,
     durability: settings.durability,
     registration: settings.registration,
     startedInMs: systemClock.ticks() - startedAt,
@@ -123,75 +121,8 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     tls?.close()
   })
   if (process.stdout.isTTY) process.stdout.write(bannerText(facts))
-  else sayReady(facts)
+  else process.stdout.write(readyLine(facts, systemClock.now()))
   if (simulated > 0) simulation.stop = await startSimulation({ engine, tokens, logger, facts })
-}
-
-/** One line for programs. A generated password is shown here too, once: there is no other place to find it. */
-function sayReady({ admin, httpUrl, mqttUrl, profile, dataDir, startedInMs }: BannerFacts): void {
-  const login =
-    admin?.generatedPassword === undefined
-      ? {}
-      : { admin_email: admin.email, admin_password: admin.generatedPassword }
-  const ready = {
-    level: 'info',
-    time: new Date(systemClock.now()).toISOString(),
-    msg: 'ready',
-    http_url: httpUrl,
-    mqtt_url: mqttUrl,
-    profile,
-    data_dir: dataDir,
-    started_ms: Math.round(startedInMs),
-    ...login,
-  }
-  process.stdout.write(`${JSON.stringify(ready)}\n`)
-}
-
-async function startSimulation(parts: {
-  engine: Engine
-  tokens: Tokens
-  logger: Logger
-  facts: BannerFacts
-}): Promise<() => Promise<void>> {
-  const { engine, tokens, logger, facts } = parts
-  const admin = engine.users.list().find(({ role, disabled }) => role === 'admin' && !disabled)
-  if (admin === undefined) {
-    logger.warn({}, 'no simulated devices: there is no admin yet to register them')
-    return async () => {}
-  }
-  const at = Millis(Math.max(systemClock.now(), admin.tokensValidFrom))
-  const { token } = await tokens.issueAccess({ userId: admin.id, at })
-  const { simulate } = await import('../bench/simulator/simulate.ts')
-  const { httpUrl, mqttUrl, simulated } = facts
-  const log = (fields: Readonly<Record<string, unknown>>, text: string) => logger.info(fields, text)
-  const simulation = await simulate({ httpUrl, mqttUrl, token, count: simulated, log })
-  return () => simulation.stop()
-}
-
-/**
- * SIGTERM drains and exits 0; a second one exits at once, and so does a drain that hangs. Until it is told how to stop
- * there is nothing to drain: nobody was told that the service is there.
- */
-function onStop(): (stop: () => Promise<void>) => void {
-  let stop = async () => {}
-  let isStopping = false
-  const begin = () => {
-    if (isStopping) process.exit(1)
-    isStopping = true
-    setTimeout(() => process.exit(1), STOP_MS).unref()
-    stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(`fleet: stopping failed: ${String(error)}\n`)
-        process.exit(1)
-      },
-    )
-  }
-  process.on('SIGTERM', begin)
-  process.on('SIGINT', begin)
-  return (how) => {
-    stop = how
-  }
 }
 
 const wanted = readArguments(process.argv.slice(2))

@@ -5,9 +5,10 @@ import type { Settings } from './settings.ts'
 
 /** Loads what the profile needs, and no other: an installation may lack the packages of the rest. */
 export async function openProfile(settings: Settings, means: ProfileMeans): Promise<OpenProfile> {
-  if (settings.profile === 'embedded') {
+  const { profile } = settings
+  if (profile.kind === 'embedded') {
     const { openEmbedded } = await import('./profiles/embedded.ts')
-    return openEmbedded(settings, means)
+    return openEmbedded({ ...settings, profile }, means)
   }
   throw new Fault('PROFILE_UNAVAILABLE', {
     retryable: false,

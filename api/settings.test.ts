@@ -18,12 +18,10 @@ describe('settings', () => {
   test('of the embedded profile have safe defaults', () => {
     const settings = settingsOf({ PATH: '/bin' })
     expect(settings).toEqual({
-      profile: 'embedded',
+      profile: { kind: 'embedded', dataDir: resolve('./data'), mqttPort: 1883, devicePublishRate: 0 },
       host: '127.0.0.1',
       httpPort: 8000,
-      mqttPort: 1883,
       tls: undefined,
-      dataDir: resolve('./data'),
       durability: 'power',
       registration: 'open',
       adminEmail: undefined,
@@ -32,7 +30,6 @@ describe('settings', () => {
       previousKeys: [],
       refreshRotation: false,
       heartbeatTimeoutMs: 60_000,
-      devicePublishRate: 0,
       requestRates: { perUser: 1_000, perDevice: 100, perAddress: 100 },
       corsOrigins: [],
       trustedProxies: [],
@@ -50,21 +47,10 @@ describe('settings', () => {
     expect(settingsOf({ FLEET_CLI_TOKEN: 'x', FLEET_CLI_URL: 'y' })).toEqual(settingsOf({}))
   })
 
-  test('of the cluster profile listen everywhere, lock registration, and need a key', () => {
-    expect(settingsOf({ FLEET_PROFILE: 'cluster', FLEET_JWT_SECRET: SECRET })).toMatchObject({
-      host: '0.0.0.0',
-      registration: 'bootstrap',
-      signing: { kind: 'secret', secret: SECRET },
-    })
-    expect(lineOf({ FLEET_PROFILE: 'cluster' })).toMatch(
-      /^FLEET_JWT_SECRET or FLEET_JWT_PRIVATE_KEY is needed/,
-    )
-  })
-
   test('of TLS close the plain port unless it is asked for, and come whole or not at all', () => {
     const files = { FLEET_TLS_CERT: 'server.crt', FLEET_TLS_KEY: '/etc/server.key' }
     expect(settingsOf(files)).toMatchObject({
-      mqttPort: undefined,
+      profile: { mqttPort: undefined },
       tls: {
         cert: resolve('server.crt'),
         key: '/etc/server.key',
@@ -75,7 +61,7 @@ describe('settings', () => {
       },
     })
     const both = settingsOf({ ...files, FLEET_MQTT_PORT: '1883', FLEET_HTTP_TLS: 'off' })
-    expect([both.mqttPort, both.tls?.isHttp]).toEqual([1883, false])
+    expect(both).toMatchObject({ profile: { mqttPort: 1883 }, tls: { isHttp: false } })
     expect(lineOf({ FLEET_TLS_CERT: 'x' })).toMatch(/^FLEET_TLS_CERT and FLEET_TLS_KEY go together/)
     expect(lineOf({ FLEET_MQTTS_PORT: '8883' })).toMatch(/^FLEET_MQTTS_PORT does nothing by itself/)
     expect(lineOf({ ...files, FLEET_TLS_CRL: 'x' })).toMatch(/^FLEET_TLS_CRL .* FLEET_TLS_CLIENT_CA/)
@@ -105,7 +91,7 @@ describe('settings', () => {
     }
     expect(settingsOf(environment)).toMatchObject({
       httpPort: 0,
-      dataDir: resolve('here'),
+      profile: { dataDir: resolve('here'), mqttPort: 18830 },
       registration: 'locked',
       adminEmail: 'boss@example.com',
       heartbeatTimeoutMs: 5000,

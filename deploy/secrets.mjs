@@ -62,6 +62,11 @@ function filesOf(secrets) {
         FLEET_ADMIN_PASSWORD: secrets.admin_password,
       }),
     },
+    'fleet-servers.env': { text: environment(serversOf(secrets, { nats: 'nats://', names: ['nats'] })) },
+    // For cluster.yaml, where NATS are three, with TLS.
+    'fleet-servers-cluster.env': {
+      text: environment(serversOf(secrets, { nats: 'tls://', names: ['nats-1', 'nats-2', 'nats-3'] })),
+    },
     'emqx.env': {
       text: environment({
         EMQX_NODE__COOKIE: secrets.emqx_cookie,
@@ -93,6 +98,19 @@ function filesOf(secrets) {
     },
     's3.json': { owner: EMQX, text: s3Identities(secrets) },
     'grafana.env': { text: environment({ GF_SECURITY_ADMIN_PASSWORD: secrets.grafana_admin }) },
+  }
+}
+
+/** Where the service finds the servers of deploy/compose, and who it is there. */
+function serversOf(secrets, { nats, names }) {
+  return {
+    FLEET_NATS_URL: names.map((name) => `${nats}fleet:${secrets.nats_fleet}@${name}:4222`).join(','),
+    FLEET_REDIS_URL: `redis://fleet:${secrets.redis_fleet}@redis:6379`,
+    FLEET_CLICKHOUSE_URL: `http://fleet:${secrets.clickhouse_fleet}@clickhouse:8123`,
+    FLEET_MQTT_INGEST_PASSWORD: secrets.emqx_ingest,
+    FLEET_MQTT_API_PASSWORD: secrets.emqx_api,
+    FLEET_EMQX_API_KEY: 'fleet',
+    FLEET_EMQX_API_SECRET: secrets.emqx_api_key,
   }
 }
 

@@ -22,6 +22,7 @@ const LAYERS = [
   ['engine/', 'engine'],
   ['api/profiles', 'profiles'],
   ['api/main.ts', 'main'],
+  ['api/simulation.ts', 'main'],
   ['api/cli/', 'cli'],
   ['api/', 'api'],
   ['bench/', 'tools'],

@@ -10,13 +10,17 @@ import { openEmbeddedTelemetry } from '../../engine/adapters/telemetry/embedded.
 import { openLmdbUsers, USER_TABLES } from '../../engine/adapters/users/lmdb.ts'
 import { partitionOf } from '../../engine/index.ts'
 import { systemClock } from '../clock.ts'
-import type { Settings } from '../settings.ts'
+import type { EmbeddedSettings, Settings } from '../settings.ts'
 import type { OpenProfile, ProfileMeans } from './profile.ts'
 
 /** One machine, npm packages only: nothing to install, everything in one directory. */
-export async function openEmbedded(settings: Settings, { logger, tls }: ProfileMeans): Promise<OpenProfile> {
-  const dir = await openDataDir(settings.dataDir)
-  const { durability, host, mqttPort: port, devicePublishRate: publishRateMax } = settings
+export async function openEmbedded(
+  settings: Settings & { readonly profile: EmbeddedSettings },
+  { logger, tls }: ProfileMeans,
+): Promise<OpenProfile> {
+  const { durability, host, profile } = settings
+  const { mqttPort: port, devicePublishRate: publishRateMax } = profile
+  const dir = await openDataDir(profile.dataDir)
   const secure =
     tls === undefined || settings.tls === undefined
       ? undefined

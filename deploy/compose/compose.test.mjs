@@ -94,16 +94,23 @@ describe.each(stacks)('%s', (stack, compose) => {
     expect(named.filter(([, names]) => names.length > 0)).toEqual([])
   })
 
-  test('sets only what the service knows', () => {
-    const { environment } = compose.services['fleet']
-    const env = Object.fromEntries(
-      readFileSync(join(dir, 'fleet.env'), 'utf8')
-        .trim()
-        .split('\n')
-        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-    )
-    const { kind, line } = readSettings({ ...env, ...environment }, { cores: 4 })
-    expect([line, kind]).toEqual([undefined, 'settings'])
+  test('sets all that the service needs, and only what it knows', () => {
+    const fleets = Object.entries(compose.services).filter(([, { image }]) => image.startsWith('fleet:'))
+    expect(fleets.map(([name]) => name)).toContain('fleet')
+    for (const [name, { environment, env_file: files }] of fleets) {
+      const given = files.flatMap((file) =>
+        readFileSync(join(dir, file.replace('../secrets/', '')), 'utf8')
+          .trim()
+          .split('\n'),
+      )
+      const pairs = [
+        ...given.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+        // Without a value it is the shell's.
+        ...Object.entries(environment).filter(([, value]) => value !== null),
+      ]
+      const { kind, line } = readSettings(Object.fromEntries(pairs), { cores: 4 })
+      expect([name, line, kind]).toEqual([name, undefined, 'settings'])
+    }
   })
 
   test('is reached only where it should be', () => {
@@ -159,4 +166,12 @@ test('each node of a cluster has a name and a volume of its own', () => {
     expect(new Set(names).size).toBe(nodes.length)
     if (prefix === 'emqx') for (const name of names) expect(seeds).toContain(name)
   }
+})
+
+test('a cluster has processes for each part of the work, and more than one', () => {
+  const { services } = readCompose(...STACKS.cluster)
+  const replicas = Object.values(services)
+    .filter(({ image }) => image.startsWith('fleet:'))
+    .map(({ environment, deploy }) => [environment.FLEET_ROLES, deploy.replicas])
+  expect(Object.fromEntries(replicas)).toEqual({ api: 2, engine: 3, ingress: 2 })
 })

@@ -37,7 +37,7 @@ test('its settings are known, and its data lies in the directory that the unit m
   const pairs = (service.get('Environment') ?? '').split(' ').map((pair) => pair.split('='))
   const read = readSettings(Object.fromEntries(pairs), { cores: 2 })
   const dataDir = `/var/lib/${service.get('StateDirectory')}/data`
-  expect(read).toMatchObject({ kind: 'settings', settings: { dataDir } })
+  expect(read).toMatchObject({ kind: 'settings', settings: { profile: { dataDir } } })
 })
 
 test('it is stopped in order, with more time than it takes itself', () => {

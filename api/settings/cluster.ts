@@ -1,0 +1,167 @@
+// The settings of the cluster profile: where its servers are, and what this node does.
+import { type Address, parseAddress } from './address.ts'
+import { CLUSTER_NAMES, EMBEDDED_NAMES, type Name } from './names.ts'
+import type { Reader } from './reader.ts'
+
+const ROLES = ['ingress', 'engine', 'api'] as const
+export type Role = (typeof ROLES)[number]
+
+export interface ClusterSettings {
+  readonly kind: 'cluster'
+  readonly roles: readonly Role[]
+  /** For people: nodes know each other by ids of their own. */
+  readonly nodeName: string | undefined
+  readonly nats: NatsSettings
+  readonly redisUrl: string
+  readonly clickhouse: {
+    readonly url: string
+    /** With it, tables are replicated over its servers. */
+    readonly cluster: string | undefined
+  }
+  readonly mqtt: MqttSettings
+}
+
+export interface NatsSettings {
+  /** `host:port`. */
+  readonly servers: readonly string[]
+  readonly isTls: boolean
+  readonly user: string | undefined
+  readonly password: string | undefined
+  /** Of HTTP monitoring. */
+  readonly monitors: readonly string[]
+  readonly replicas: number
+}
+
+/** `plain`: any broker of MQTT 5, without EMQX's rules and its REST API. */
+export interface MqttSettings {
+  readonly mode: 'emqx' | 'plain'
+  readonly url: string
+  /** What devices are told. */
+  readonly publicUrl: string
+  readonly ingestPassword: string | undefined
+  readonly apiPassword: string | undefined
+  readonly emqxApi: { readonly url: string; readonly key: string; readonly secret: string } | undefined
+}
+
+const EXAMPLES = {
+  FLEET_NATS_URL: 'nats://fleet:password@nats:4222',
+  FLEET_REDIS_URL: 'redis://fleet:password@redis:6379',
+  FLEET_CLICKHOUSE_URL: 'http://fleet:password@clickhouse:8123',
+  FLEET_MQTT_URL: 'mqtt://emqx:1884',
+  FLEET_MQTT_INGEST_PASSWORD: '(of the account fleet:ingest)',
+  FLEET_MQTT_API_PASSWORD: '(of the account fleet:api)',
+  FLEET_EMQX_API_URL: 'http://emqx:18083',
+  FLEET_EMQX_API_KEY: 'fleet',
+  FLEET_EMQX_API_SECRET: '(of that key)',
+} as const satisfies Partial<Record<Name, string>>
+type Needed = keyof typeof EXAMPLES
+
+export function readCluster(read: Reader): ClusterSettings {
+  const roles = readRoles(read)
+  const mode = read.word('FLEET_MQTT_MODE', ['emqx', 'plain'], 'emqx')
+  refuseMissing(read, { roles, mode })
+  const url = (name: Needed, schemes: readonly string[]) => read.url(name, schemes, EXAMPLES[name]) ?? ''
+  return {
+    kind: 'cluster',
+    roles,
+    nodeName: read.matching(
+      'FLEET_NODE_NAME',
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+      'up to 64 letters, digits, dots, dashes and underscores',
+    ),
+    nats: readNats(read),
+    redisUrl: url('FLEET_REDIS_URL', ['redis', 'rediss']),
+    clickhouse: {
+      url: url('FLEET_CLICKHOUSE_URL', ['http', 'https']),
+      cluster: read.matching(
+        'FLEET_CLICKHOUSE_CLUSTER',
+        /^[A-Za-z0-9_-]{1,64}$/,
+        'the name of a cluster in the configuration of ClickHouse',
+      ),
+    },
+    mqtt: readMqtt(read, { mode, url: url('FLEET_MQTT_URL', ['mqtt', 'mqtts']) }),
+  }
+}
+
+/** What belongs to another profile would be set in vain. */
+export function refuseForeign(read: Reader, profile: 'embedded' | 'cluster'): void {
+  const foreign = profile === 'embedded' ? CLUSTER_NAMES : EMBEDDED_NAMES
+  const name = foreign.find((name) => read.text(name) !== undefined)
+  if (name !== undefined)
+    read.refuse(
+      name,
+      profile === 'embedded'
+        ? 'is a setting of the cluster profile; expected FLEET_PROFILE=cluster beside it'
+        : 'is a setting of the embedded profile; take it out, or FLEET_PROFILE=cluster',
+    )
+}
+
+function readRoles(read: Reader): readonly Role[] {
+  const named = new Set(
+    read.list('FLEET_ROLES', (item) => ROLES.some((role) => role === item), `some of ${ROLES.join(', ')}`),
+  )
+  return named.size === 0 ? ROLES : ROLES.filter((role) => named.has(role))
+}
+
+/** All of them at once: whoever sets up a cluster would otherwise start it ten times. */
+function refuseMissing(
+  read: Reader,
+  { roles, mode }: Pick<ClusterSettings, 'roles'> & Pick<MqttSettings, 'mode'>,
+): void {
+  const isEngine = roles.includes('engine')
+  const needed: readonly Needed[] = [
+    'FLEET_NATS_URL',
+    'FLEET_REDIS_URL',
+    'FLEET_CLICKHOUSE_URL',
+    'FLEET_MQTT_URL',
+    ...(mode === 'emqx' && roles.includes('ingress') ? (['FLEET_MQTT_INGEST_PASSWORD'] as const) : []),
+    ...(mode === 'emqx' && isEngine ? (['FLEET_MQTT_API_PASSWORD'] as const) : []),
+    ...(mode === 'emqx' && isEngine
+      ? (['FLEET_EMQX_API_URL', 'FLEET_EMQX_API_KEY', 'FLEET_EMQX_API_SECRET'] as const)
+      : []),
+  ]
+  const [first, ...more] = needed.filter((name) => read.text(name) === undefined)
+  if (first === undefined) return
+  const shown = (name: Needed) => `${name}=${EXAMPLES[name]}`
+  const also = more.length === 0 ? '' : `; so are ${more.map(shown).join(' ')}`
+  read.refuse(first, `is needed in the cluster profile, such as ${shown(first)}${also}`)
+}
+
+function readNats(read: Reader): NatsSettings {
+  const urls = read.urls('FLEET_NATS_URL', ['nats', 'tls'], EXAMPLES.FLEET_NATS_URL)
+  const addresses = urls.map(parseAddress).filter((address) => address !== undefined)
+  const accounts = addresses.filter(({ user }) => user !== undefined)
+  const [account] = accounts
+  const isAlike = (other: Address) => other.user === account?.user && other.password === account?.password
+  if (!accounts.every(isAlike)) read.refuse('FLEET_NATS_URL', 'has several accounts; expected one for all')
+  const replicas = read.word('FLEET_NATS_REPLICAS', ['1', '3', '5'], '1')
+  return {
+    servers: addresses.map(({ host }) => host),
+    isTls: addresses.some(({ scheme }) => scheme === 'tls'),
+    user: account?.user,
+    password: account?.password,
+    monitors: read.urls('FLEET_NATS_MONITOR_URL', ['http', 'https'], 'http://nats:8222'),
+    replicas: Number(replicas),
+  }
+}
+
+function readMqtt(read: Reader, { mode, url }: Pick<MqttSettings, 'mode' | 'url'>): MqttSettings {
+  const schemes = ['mqtt', 'mqtts', 'ws', 'wss']
+  const publicUrl = read.url('FLEET_MQTT_PUBLIC_URL', schemes, 'mqtts://fleet.example.com:8883')
+  const api = {
+    url: read.url('FLEET_EMQX_API_URL', ['http', 'https'], EXAMPLES.FLEET_EMQX_API_URL),
+    key: read.text('FLEET_EMQX_API_KEY'),
+    secret: read.text('FLEET_EMQX_API_SECRET'),
+  }
+  return {
+    mode,
+    url,
+    publicUrl: publicUrl ?? url,
+    ingestPassword: read.text('FLEET_MQTT_INGEST_PASSWORD'),
+    apiPassword: read.text('FLEET_MQTT_API_PASSWORD'),
+    emqxApi:
+      mode === 'plain' || api.url === undefined || api.key === undefined || api.secret === undefined
+        ? undefined
+        : { url: api.url, key: api.key, secret: api.secret },
+  }
+}

@@ -1,0 +1,120 @@
+// Reads single settings, and collects what is wrong with them.
+import { readFileSync } from 'node:fs'
+import { parseAddress } from './address.ts'
+import { NAMES, type Name, SECRET_NAMES } from './names.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export const PORT = { min: 0, max: 65_535 }
+
+interface Range {
+  readonly min: number
+  readonly max: number
+}
+
+export class Reader {
+  readonly #values = new Map<string, string>()
+  readonly #wrong: string[] = []
+
+  constructor(environment: Environment) {
+    this.#readSecretFiles(environment)
+    const known: ReadonlySet<string> = new Set(NAMES)
+    for (const [name, value = ''] of Object.entries(environment)) {
+      if (!name.startsWith('FLEET_') || name.startsWith('FLEET_CLI_') || isSecretFile(name)) continue
+      // An empty value counts as not set: compose files write it so.
+      if (known.has(name)) value !== '' && this.#values.set(name, value)
+      else this.#wrong.push(`${name} is not a setting; known are ${NAMES.join(', ')}`)
+    }
+  }
+
+  /** The one to act on first; undefined if there is nothing wrong. */
+  get wrong(): string | undefined {
+    return this.#wrong[0]
+  }
+
+  refuse(name: Name, what: string): void {
+    this.#wrong.push(`${name} ${what}`)
+  }
+
+  text(name: Name): string | undefined {
+    return this.#values.get(name)
+  }
+
+  word<const Words extends readonly string[]>(
+    name: Name,
+    words: Words,
+    otherwise: Words[number],
+  ): Words[number] {
+    const text = this.text(name)
+    if (text === undefined) return otherwise
+    const word = words.find((candidate) => candidate === text)
+    if (word === undefined) this.refuse(name, `is "${text}"; expected one of ${words.join(', ')}`)
+    return word ?? otherwise
+  }
+
+  /** With commas between its items. */
+  list(name: Name, isRight: (item: string) => boolean, expected: string): readonly string[] {
+    const items = this.#items(name)
+    const wrong = items.find((item) => !isRight(item))
+    if (wrong !== undefined)
+      this.refuse(name, `has "${wrong}"; expected ${expected}, with commas between them`)
+    return items
+  }
+
+  /** The value is not shown: it may be a secret. */
+  matching(name: Name, pattern: RegExp, expected: string): string | undefined {
+    const text = this.text(name)
+    if (text !== undefined && !pattern.test(text)) this.refuse(name, `expected ${expected}`)
+    return text
+  }
+
+  /** The value is not shown: it may hold a password. */
+  url(name: Name, schemes: readonly string[], example: string): string | undefined {
+    const [url, more] = this.urls(name, schemes, example)
+    if (more !== undefined) this.refuse(name, `has several addresses; expected one, such as ${example}`)
+    return url
+  }
+
+  /** With commas between them. */
+  urls(name: Name, schemes: readonly string[], example: string): readonly string[] {
+    const items = this.#items(name)
+    if (!items.every((item) => schemes.includes(parseAddress(item)?.scheme ?? '')))
+      this.refuse(name, `expected an address such as ${example}`)
+    return items
+  }
+
+  number(name: Name, range: Range & { readonly default: number }): number {
+    return this.numberIfSet(name, range) ?? range.default
+  }
+
+  numberIfSet(name: Name, { min, max }: Range): number | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= min && value <= max))
+      this.refuse(name, `is "${text}"; expected a whole number from ${min} to ${max}`)
+    return value
+  }
+
+  #items(name: Name): readonly string[] {
+    return (this.text(name) ?? '').split(',').flatMap((item) => item.trim() || [])
+  }
+
+  #readSecretFiles(environment: Environment): void {
+    for (const name of SECRET_NAMES) {
+      const path = environment[`${name}_FILE`] ?? ''
+      if (path === '') continue
+      if ((environment[name] ?? '') !== '') this.refuse(name, `and ${name}_FILE are both set; expected one`)
+      try {
+        // An editor ends a file with a newline; no secret does.
+        this.#values.set(name, readFileSync(path, 'utf8').trimEnd())
+      } catch {
+        this.#wrong.push(`${name}_FILE is ${path}, which cannot be read`)
+      }
+    }
+  }
+}
+
+function isSecretFile(name: string): boolean {
+  return SECRET_NAMES.some((secret) => name === `${secret}_FILE`)
+}
