@@ -175,6 +175,8 @@ export const LIMITS = {
   telemetryInsertTimeoutMs: 30_000,
   telemetryQueryTimeoutMs: 15_000,
   telemetrySettleTimeoutMs: 900_000,
+  /** What other nodes have settled since is read from raw until then. */
+  telemetryHorizonAgeMaxMs: 60_000,
   /** Late hours recomputed by one statement, and read from raw one by one in a query. */
   telemetryLateHoursMax: 1_000,
   telemetryRawRangesMax: 64,

@@ -37,6 +37,8 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   TELEMETRY_UNAVAILABLE: 'telemetry',
   TELEMETRY_REFUSED: 'telemetry',
   TELEMETRY_TOO_MUCH: 'telemetry',
+  TELEMETRY_TOO_NEW: 'telemetry',
+  TELEMETRY_FORBIDDEN: 'telemetry',
   BROKER_UNAVAILABLE: 'broker',
   DATA_DIR_TOO_NEW: 'store',
   DATA_DIR_IN_USE: 'store',

@@ -34,6 +34,15 @@ describe('ClickHouse', () => {
     }
   })
 
+  test('lets the service do what its statements need, and no more', () => {
+    expect(texts(users, 'users/fleet/grants/query')).toEqual([
+      'GRANT SELECT, INSERT, CREATE TABLE, ALTER TABLE, OPTIMIZE ON fleet.*',
+      'GRANT CLUSTER ON *.*',
+      'GRANT CREATE TEMPORARY TABLE ON *.*',
+      'GRANT SELECT ON system.clusters',
+    ])
+  })
+
   test('gives the reader nothing but reading', () => {
     expect(texts(users, 'users/fleet_reader/grants/query')).toEqual(['GRANT SELECT ON fleet.*'])
     expect(texts(users, 'profiles/fleet_reader/readonly')).toEqual(['2'])

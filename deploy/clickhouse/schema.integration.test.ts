@@ -23,24 +23,25 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test.each(['single', 'replicated'] as const)(
-  'the file of the %s layout is what the service makes',
-  async (layout) => {
-    const text = allTables(layout).map((sql) => `${sql};\n`)
-    await expect(text.join('\n')).toMatchFileSnapshot(`schema/${layout}.sql`)
-  },
-)
+test.each([
+  ['single', undefined],
+  // The macro of config.d/replicated.xml; the service says the name.
+  ['replicated', '{cluster}'],
+])('the file of the %s layout is what the service makes', async (layout, cluster) => {
+  const text = allTables(cluster).map((sql) => `${sql};\n`)
+  await expect(text.join('\n')).toMatchFileSnapshot(`schema/${layout}.sql`)
+})
 
 test('the tables of one server can be made, twice', async () => {
-  for (const sql of [...allTables('single'), ...allTables('single')]) await run(sql)
+  for (const sql of [...allTables(), ...allTables()]) await run(sql)
   expect(
     Number(await run('SELECT count() FROM system.tables WHERE database = currentDatabase() FORMAT TSV')),
-  ).toBe(allTables('single').length)
+  ).toBe(allTables().length)
 })
 
 // Made they cannot be: there is no Keeper here.
 test('the tables of several servers differ in being replicated, and in nothing else', async () => {
-  for (const [index, sql] of allTables('replicated').entries()) {
+  for (const [index, sql] of allTables('{cluster}').entries()) {
     expect(await run(`EXPLAIN AST ${sql}`)).toContain('CreateQuery')
     expect(sql).toMatch(/^CREATE TABLE IF NOT EXISTS \w+ ON CLUSTER '\{cluster\}' \(/)
     expect(sql).toMatch(/ENGINE = Replicated(Replacing)?MergeTree\('[^']*\{table\}', '\{replica\}'(, \w+)?\)/)
@@ -49,6 +50,6 @@ test('the tables of several servers differ in being replicated, and in nothing e
       .replace(/Replicated(\w+)\('[^']*', '\{replica\}', (\w+)\)/, '$1($2)')
       .replace(/Replicated(\w+)\('[^']*', '\{replica\}'\)/, '$1')
       .replace('replicated_deduplication_window', 'non_replicated_deduplication_window')
-    expect(back).toBe(allTables('single')[index])
+    expect(back).toBe(allTables()[index])
   }
 })

@@ -10,6 +10,10 @@ const FAULT_CODES = [
   'TELEMETRY_REFUSED',
   /** The question is for more than may be read; asking for less helps. */
   'TELEMETRY_TOO_MUCH',
+  /** Its tables were made by a later version. */
+  'TELEMETRY_TOO_NEW',
+  /** It does not let us in. */
+  'TELEMETRY_FORBIDDEN',
   'BROKER_UNAVAILABLE',
   'DATA_DIR_TOO_NEW',
   'DATA_DIR_IN_USE',

@@ -8,13 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import { ChdbChild, StartFailure } from './chdb-child.ts'
+import type { Endpoint } from './clickhouse-http.ts'
 import { clearSpool } from './spool.ts'
-
-export interface Endpoint {
-  readonly url: string
-  readonly username: string
-  readonly password: string
-}
 
 export type ChdbEvent =
   | { readonly kind: 'started'; readonly pid: number; readonly url: string }

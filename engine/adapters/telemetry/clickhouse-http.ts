@@ -1,9 +1,20 @@
 // ClickHouse's HTTP interface, as the adapter needs it: one statement per request over connections that stay open.
 // Bytes go out and come back as they are; a general client takes about twice the processor time for the same.
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import { LIMITS } from '../../limits.ts'
-import type { Endpoint } from './chdb-supervisor.ts'
+
+export interface Endpoint {
+  /** `http` or `https`, host and port alone. */
+  readonly url: string
+  readonly username: string
+  readonly password: string
+  /** Its user's own if not given. */
+  readonly database?: string | undefined
+  /** Who may have signed the server's certificate, in PEM; those that Node trusts if not given. */
+  readonly ca?: string | undefined
+}
 
 export interface Statement {
   readonly sql: string
@@ -32,9 +43,12 @@ class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 
+const CONNECTIONS = { keepAlive: true, maxSockets: 16 }
+
 export class ClickHouseHttp {
   readonly #endpoint: () => Endpoint
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 })
+  readonly #agent = new Agent(CONNECTIONS)
+  readonly #tlsAgent = new TlsAgent(CONNECTIONS)
 
   constructor(endpoint: () => Endpoint) {
     this.#endpoint = endpoint
@@ -53,6 +67,7 @@ export class ClickHouseHttp {
 
   close(): void {
     this.#agent.destroy()
+    this.#tlsAgent.destroy()
   }
 
   /** The answer as it comes; destroying it ends the statement. It fails where it breaks off. */
@@ -76,19 +91,19 @@ export class ClickHouseHttp {
     { sql, params = {}, settings = {}, body, timeoutMs }: Statement,
     inTime: 'head' | 'end',
   ): Promise<IncomingMessage> {
-    const { url, username, password } = this.#endpoint()
+    const endpoint = this.#endpoint()
+    const { url, ca } = endpoint
     const search = new URLSearchParams()
     for (const [name, value] of Object.entries(settings)) search.set(name, String(value))
     for (const [name, value] of Object.entries(params)) search.set(`param_${name}`, toParam(value))
     if (body !== undefined) search.set('query', sql)
     const payload = body ?? Buffer.from(sql)
     return new Promise((resolve, reject) => {
-      const headers = {
-        'X-ClickHouse-User': username,
-        'X-ClickHouse-Key': password,
-        'Content-Length': payload.length,
-      }
-      const sent = request(`${url}/?${search}`, { method: 'POST', agent: this.#agent, headers }, resolve)
+      const headers = { ...headersOf(endpoint), 'Content-Length': payload.length }
+      const where = `${url}/?${search}`
+      const sent = url.startsWith('https:')
+        ? tlsRequest(where, { method: 'POST', agent: this.#tlsAgent, headers, ca }, resolve)
+        : request(where, { method: 'POST', agent: this.#agent, headers }, resolve)
       const late = setTimeout(() => sent.destroy(new NoAnswer(`no answer within ${timeoutMs} ms`)), timeoutMs)
       sent.once(inTime === 'head' ? 'response' : 'close', () => clearTimeout(late))
       sent.once('close', () => clearTimeout(late))
@@ -99,6 +114,12 @@ export class ClickHouseHttp {
       sent.end(payload)
     })
   }
+}
+
+/** Never in the URL, which others log. */
+function headersOf({ username, password, database }: Endpoint): Readonly<Record<string, string>> {
+  const Authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+  return database === undefined ? { Authorization } : { Authorization, 'X-ClickHouse-Database': database }
 }
 
 class StaleConnection extends NoAnswer {}

@@ -20,21 +20,22 @@ import type {
   Telemetry,
 } from '../../ports/telemetry.ts'
 import { countAudit, readAudit } from './audit.ts'
-import type { Endpoint } from './chdb-supervisor.ts'
-import { ClickHouseError, ClickHouseHttp, type Statement } from './clickhouse-http.ts'
+import { ClickHouseError, ClickHouseHttp, type Endpoint, type Statement } from './clickhouse-http.ts'
 import { toExport } from './export.ts'
 import { countHistory, readHistory } from './history.ts'
 import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
 import { type LateHour, Rollups } from './rollups.ts'
-import { keepFor, type Layout, migrate } from './schema.ts'
+import { keepFor, migrate } from './schema.ts'
 import { readSeries, toStatement } from './series.ts'
 
 export interface ClickHouseOptions {
   /** Asked before every request: it may move. */
   readonly endpoint: () => Endpoint
-  /** One server by default. */
-  readonly layout?: Layout | undefined
+  /** The name of several servers with the same tables; one server by default. */
+  readonly cluster?: string | undefined
+  /** Other processes settle too: the horizon is looked up again when it is older than this. */
+  readonly horizonAgeMaxMs?: number | undefined
   /** Raw telemetry older than this goes; undefined keeps it for ever. */
   readonly retentionDays?: number | undefined
   /** The same of the audit. */
@@ -56,6 +57,22 @@ const INSERT_SETTINGS = {
   max_insert_block_size: 1_048_576,
   min_insert_block_size_rows: 1_048_576,
   min_insert_block_size_bytes: 268_435_456,
+}
+
+/** A majority of two is both: with one of them down nothing could be stored. There the log's retention has to do. */
+const QUORUM_REPLICAS_MIN = 3
+const QUORUM_SETTINGS = {
+  insert_quorum: 'auto',
+  insert_quorum_timeout: LIMITS.telemetryInsertTimeoutMs - 5_000,
+}
+
+async function countReplicas(http: ClickHouseHttp, cluster: string): Promise<number> {
+  const rows = await http.run({
+    sql: 'SELECT count() FROM system.clusters WHERE cluster = {cluster:String} AND shard_num = 1 FORMAT TSV',
+    params: { cluster },
+    timeoutMs: LIMITS.telemetryQueryTimeoutMs,
+  })
+  return Number(rows.toString())
 }
 
 /** As `domain/telemetry/native-writer.ts` writes it: a row per message, its points in lists. */
@@ -91,25 +108,33 @@ export class ClickHouseTelemetry implements Telemetry {
   readonly #options: ClickHouseOptions
   readonly #http: ClickHouseHttp
   readonly #rollups: Rollups
+  readonly #insertSettings: Readonly<Record<string, string | number>>
   #isAnswering = true
   #isAsking = false
 
-  private constructor(options: ClickHouseOptions, http: ClickHouseHttp, rollups: Rollups) {
+  private constructor(
+    options: ClickHouseOptions,
+    parts: { readonly http: ClickHouseHttp; readonly rollups: Rollups; readonly isQuorum: boolean },
+  ) {
     this.#options = options
-    this.#http = http
-    this.#rollups = rollups
+    this.#http = parts.http
+    this.#rollups = parts.rollups
+    this.#insertSettings = parts.isQuorum ? { ...INSERT_SETTINGS, ...QUORUM_SETTINGS } : INSERT_SETTINGS
   }
 
   /** Brings the tables up to date first. */
   static async open(options: ClickHouseOptions): Promise<ClickHouseTelemetry> {
-    const http = new ClickHouseHttp(options.endpoint)
+    const { endpoint, cluster, horizonAgeMaxMs } = options
+    const http = new ClickHouseHttp(endpoint)
     try {
-      await migrate(http, options.layout)
+      await migrate(http, cluster)
       await keepFor(http, { points: options.retentionDays, audit: options.auditRetentionDays })
-      return new ClickHouseTelemetry(options, http, await Rollups.open(http))
+      const isQuorum = cluster !== undefined && (await countReplicas(http, cluster)) >= QUORUM_REPLICAS_MIN
+      const rollups = await Rollups.open(http, horizonAgeMaxMs)
+      return new ClickHouseTelemetry(options, { http, rollups, isQuorum })
     } catch (cause) {
       http.close()
-      throw toFault(cause)
+      throw toOpenFault(cause)
     }
   }
 
@@ -121,7 +146,7 @@ export class ClickHouseTelemetry implements Telemetry {
     await this.#run({
       sql: INSERT_SQL[kind],
       body: bytes,
-      settings: { ...INSERT_SETTINGS, insert_deduplication_token: token },
+      settings: { ...this.#insertSettings, insert_deduplication_token: token },
       timeoutMs: this.#options.insertTimeoutMs ?? LIMITS.telemetryInsertTimeoutMs,
     })
   }
@@ -252,6 +277,15 @@ function refuseTooMuch(cause: unknown): never {
     (cause.code === 158 || (cause.code === 241 && cause.message.includes('Query memory limit')))
   if (!isTooMuch) throw cause
   throw new Fault('TELEMETRY_TOO_MUCH', { retryable: false, message: cause.message, cause })
+}
+
+/** No such user, a wrong password, or a right that is missing: only the operator can help. */
+const FORBIDDEN_CODES: ReadonlySet<number> = new Set([194, 497, 516])
+
+function toOpenFault(cause: unknown): Fault {
+  if (!(cause instanceof ClickHouseError) || !FORBIDDEN_CODES.has(cause.code)) return toFault(cause)
+  const message = `ClickHouse does not let this user do what it has to: ${cause.message}`
+  return new Fault('TELEMETRY_FORBIDDEN', { retryable: false, message, cause })
 }
 
 function toFault(cause: unknown): Fault {

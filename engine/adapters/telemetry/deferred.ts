@@ -30,7 +30,7 @@ export class DeferredTelemetry implements Telemetry {
     this.#failed = failed
   }
 
-  /** Opens it, and again until it succeeds. Resolves once it is open, or closed. */
+  /** Opens it, and again until it succeeds. Resolves once it is open, or closed; rejects if it never will be. */
   begin(): Promise<void> {
     this.#opening ??= this.#run()
     return this.#opening
@@ -91,7 +91,8 @@ export class DeferredTelemetry implements Telemetry {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#wake?.()
-    await this.#opening
+    // Whoever began it was told what went wrong.
+    await this.#opening?.catch(() => undefined)
     await this.#telemetry?.close()
   }
 
@@ -106,6 +107,7 @@ export class DeferredTelemetry implements Telemetry {
       try {
         this.#telemetry = await this.#open()
       } catch (cause) {
+        if (cause instanceof Fault && !cause.retryable) throw cause
         this.#failed(cause)
         await this.#pause()
       }

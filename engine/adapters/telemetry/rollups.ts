@@ -1,8 +1,11 @@
 // Rollups are recomputed from raw, whole hours at a time, and never added to: a computation replaces the earlier ones
 // of the same buckets, so replays and late points cannot make them wrong.
 //
-// U1. A computation's number is written down before its first row: no two computations share one, whatever crashes.
+// U1. A computation's number is written down before its first row, and has microseconds in it: no two computations share
+//     one, whatever crashes, and whoever else settles.
 // U2. The horizon moves after the last row of a computation.
+import { randomInt } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { ClickHouseHttp, Statement } from './clickhouse-http.ts'
@@ -28,27 +31,50 @@ const SETTINGS = {
 
 export class Rollups {
   readonly #http: ClickHouseHttp
-  #computed: number
-  #horizon: Millis
+  readonly #ageMaxMs: number
+  #computed = 0
+  #horizon = Millis(0)
+  #lookedAt = 0
+  #isLooking = false
   #running: Promise<void> = Promise.resolve()
 
-  private constructor(http: ClickHouseHttp, computed: number, horizon: Millis) {
+  private constructor(http: ClickHouseHttp, ageMaxMs: number) {
     this.#http = http
-    this.#computed = computed
-    this.#horizon = horizon
+    this.#ageMaxMs = ageMaxMs
   }
 
-  static async open(http: ClickHouseHttp): Promise<Rollups> {
-    const answer = await http.run({
+  /** `ageMaxMs`: others settle too, and what they did is looked up again when it is older. */
+  static async open(http: ClickHouseHttp, ageMaxMs = Number.POSITIVE_INFINITY): Promise<Rollups> {
+    const rollups = new Rollups(http, ageMaxMs)
+    await rollups.#look()
+    return rollups
+  }
+
+  /** Others may be further: then more is read from raw than need be. */
+  horizon(): Millis {
+    if (performance.now() - this.#lookedAt > this.#ageMaxMs) this.#lookAgain()
+    return this.#horizon
+  }
+
+  async #look(): Promise<void> {
+    const answer = await this.#http.run({
       sql: `SELECT max(computed), toUnixTimestamp64Milli(maxIf(horizon, finished = 1)) FROM settlements FORMAT TSV`,
       timeoutMs: LIMITS.telemetryQueryTimeoutMs,
     })
     const [computed, horizon] = answer.toString().trim().split('\t').map(Number)
-    return new Rollups(http, computed ?? 0, Millis(horizon ?? 0))
+    this.#computed = Math.max(this.#computed, computed ?? 0)
+    this.#horizon = Millis(Math.max(this.#horizon, horizon ?? 0))
+    this.#lookedAt = performance.now()
   }
 
-  horizon(): Millis {
-    return this.#horizon
+  #lookAgain(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    const done = () => {
+      this.#isLooking = false
+    }
+    // What fails is tried again by whoever asks next.
+    this.#look().then(done, done)
   }
 
   /** One at a time, in the order asked for. */
@@ -59,11 +85,12 @@ export class Rollups {
   }
 
   async #settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
+    await this.#look()
     const from = this.#horizon
     const to = Math.max(from, Math.floor(upTo / HOUR_MS) * HOUR_MS)
     const lateHours = late.filter(({ hour }) => hour * 1000 < from)
     if (to === from && lateHours.length === 0) return
-    const computed = this.#computed + 1
+    const computed = Math.max(this.#computed + 1, Date.now() * 1000 + randomInt(1000))
     await this.#note({ computed, horizon: from, finished: 0 })
     this.#computed = computed
     if (to > from) await this.#run(minutesOfAll({ from, to, computed }))

@@ -8,6 +8,7 @@
 // settlements     each computation of rollups, begun and finished; the greatest finished horizon counts.
 
 import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
 import { ClickHouseError, type ClickHouseHttp } from './clickhouse-http.ts'
 
 const TIMEOUT_MS = LIMITS.telemetryQueryTimeoutMs
@@ -91,7 +92,8 @@ const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
   ORDER BY (at, version)
   SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
 
-/** Append only: what a released version did stays as it was. */
+/** Append only: what a released version did stays as it was. An earlier version must be able to go on with the tables of
+ *  the next one: nodes are replaced one after another. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     points('points', 'Float64'),
@@ -106,36 +108,57 @@ const MIGRATIONS: readonly (readonly string[])[] = [
 
 const VERSIONS = 'CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version'
 
-/** `replicated`: the same tables, kept by several servers that agree by way of a Keeper. */
-export type Layout = 'single' | 'replicated'
-
-/** All tables as of this version, for whoever creates them by hand. */
-export function allTables(layout: Layout): readonly string[] {
-  return [VERSIONS, ...MIGRATIONS.flat()].map((sql) => toLayout(sql, layout))
+/** All tables as of this version, for whoever creates them by hand. With `cluster` they are kept by several servers that
+ *  agree by way of a Keeper. */
+export function allTables(cluster?: string): readonly string[] {
+  return [VERSIONS, ...MIGRATIONS.flat()].map((sql) => toLayout(sql, cluster))
 }
 
-function toLayout(sql: string, layout: Layout): string {
-  if (layout === 'single') return sql
+function toLayout(sql: string, cluster: string | undefined): string {
+  if (cluster === undefined) return sql
   const place = `'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'`
   return sql
-    .replace(/^(CREATE TABLE IF NOT EXISTS \w+)/, "$1 ON CLUSTER '{cluster}'")
+    .replace(/^(CREATE TABLE IF NOT EXISTS \w+)/, `$1 ON CLUSTER '${cluster}'`)
     .replace(/ENGINE = (\w+)(?:\((\w+)\))?/, (_, engine: string, version?: string) => {
       return `ENGINE = Replicated${engine}(${version === undefined ? place : `${place}, ${version}`})`
     })
     .replace('non_replicated_deduplication_window', 'replicated_deduplication_window')
 }
 
-export async function migrate(http: ClickHouseHttp, layout: Layout = 'single'): Promise<void> {
-  const run = (sql: string) => http.run({ sql: toLayout(sql, layout), timeoutMs: TIMEOUT_MS })
-  await run(VERSIONS)
-  const done = Number((await run('SELECT max(version) FROM migrations FORMAT TSV')).toString().trim())
+/** A replica that is down makes its tables when it is back; nobody waits for it. */
+const ON_CLUSTER = { distributed_ddl_task_timeout: 10, distributed_ddl_output_mode: 'null_status_on_timeout' }
+
+/** Every step may be done twice, and by several nodes at once. */
+export async function migrate(http: ClickHouseHttp, cluster?: string): Promise<void> {
+  const run = (sql: string) =>
+    http.run({
+      sql: toLayout(sql, cluster),
+      settings: cluster === undefined ? {} : ON_CLUSTER,
+      timeoutMs: TIMEOUT_MS,
+    })
+  const done = await versionOf(http)
   if (done > MIGRATIONS.length) {
-    throw new ClickHouseError(0, `its tables are of version ${done}, this program knows ${MIGRATIONS.length}`)
+    const known = `this version of Fleet knows them up to ${MIGRATIONS.length}`
+    const message = `the tables in ClickHouse are of version ${done}, ${known}: start the version that made them, or a later one`
+    throw new Fault('TELEMETRY_TOO_NEW', { retryable: false, message })
   }
+  if (done === 0) await run(VERSIONS)
   for (const [index, statements] of MIGRATIONS.entries()) {
     if (index < done) continue
     for (const sql of statements) await run(sql)
     await run(`INSERT INTO migrations VALUES (${index + 1})`)
+  }
+}
+
+const UNKNOWN_TABLE = 60
+
+async function versionOf(http: ClickHouseHttp): Promise<number> {
+  try {
+    const sql = 'SELECT max(version) FROM migrations FORMAT TSV'
+    return Number((await http.run({ sql, timeoutMs: TIMEOUT_MS })).toString().trim())
+  } catch (error) {
+    if (error instanceof ClickHouseError && error.code === UNKNOWN_TABLE) return 0
+    throw error
   }
 }
 

@@ -7,6 +7,7 @@ import { StringBytes } from '../../domain/telemetry/dictionary.ts'
 import { bytesOf, encodeBlock } from '../../domain/telemetry/native-writer.ts'
 import { Rows } from '../../domain/telemetry/rows.ts'
 import type { Block } from '../../ports/telemetry.ts'
+import type { Endpoint } from './clickhouse-http.ts'
 
 export interface Message<Value extends number | string = number> {
   readonly device: string
@@ -19,6 +20,14 @@ export interface Message<Value extends number | string = number> {
 
 // Tests write ids as they are.
 export const DeviceIdOf = (text: string): DeviceId => text as DeviceId
+
+/** As an operator writes where a server is. */
+export function urlOf({ url, username, password }: Endpoint): string {
+  const written = new URL(url)
+  written.username = encodeURIComponent(username)
+  written.password = encodeURIComponent(password)
+  return written.href
+}
 
 export function pointsBlock(messages: readonly Message[], token: string = randomUUID()): Block {
   const rows = collect(messages)
