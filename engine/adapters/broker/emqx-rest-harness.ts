@@ -1,0 +1,82 @@
+// For tests: of EMQX's REST API what the adapter calls, as version 5.8 answers it.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+
+export interface RestSubject {
+  kick(clientId: string): Promise<boolean>
+  ban(clientId: string): Promise<boolean>
+  unban(clientId: string): boolean
+  subscriptions(clientId: string): readonly { readonly topic: string; readonly qos: number }[] | undefined
+}
+
+type Answer = readonly [code: number, body?: unknown]
+
+const ROUTE = /^\/api\/v5\/(clients|banned)(?:\/(?:clientid\/)?([^/]+))?(\/subscriptions)?$/
+const NOT_FOUND: Answer = [404, { code: 'CLIENTID_NOT_FOUND', message: 'Client ID not found' }]
+
+export class EmqxRest {
+  readonly #subject: RestSubject
+  readonly #server: Server
+  readonly #key = 'fleet'
+  readonly #secret = 'rest-secret'
+
+  constructor(subject: RestSubject) {
+    this.#subject = subject
+    this.#server = createServer((request, response) => void this.#serve(request, response))
+  }
+
+  get access() {
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') throw new Error('not listening')
+    return { url: `http://127.0.0.1:${address.port}`, key: this.#key, secret: this.#secret }
+  }
+
+  async open(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#server.close()
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const token = Buffer.from(`${this.#key}:${this.#secret}`).toString('base64')
+    const isKnown = request.headers.authorization === `Basic ${token}`
+    const [code, body] = isKnown ? await this.#answer(request) : [401, { code: 'BAD_API_KEY_OR_SECRET' }]
+    response.writeHead(code, { 'content-type': 'application/json' })
+    response.end(body === undefined ? undefined : JSON.stringify(body))
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const path = new URL(request.url ?? '/', 'http://emqx').pathname
+    const [, what, name = '', more] = ROUTE.exec(path) ?? []
+    const clientId = decodeURIComponent(name)
+    switch (`${request.method} ${what}${more ?? ''}`) {
+      case 'DELETE clients':
+        return (await this.#subject.kick(clientId)) ? [204] : NOT_FOUND
+      case 'GET clients/subscriptions': {
+        const subscriptions = this.#subject.subscriptions(clientId)
+        return subscriptions === undefined ? NOT_FOUND : [200, subscriptions]
+      }
+      case 'POST banned': {
+        const { as, who } = await bodyOf(request)
+        if (as !== 'clientid' || typeof who !== 'string') return [400, { code: 'BAD_REQUEST' }]
+        const isNew = await this.#subject.ban(who)
+        return isNew ? [200, { as, who }] : [400, { code: 'ALREADY_EXISTS' }]
+      }
+      case 'DELETE banned':
+        return this.#subject.unban(clientId) ? [204] : [404, { code: 'NOT_FOUND' }]
+      default:
+        return [404, { code: 'NOT_FOUND' }]
+    }
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(Buffer.from(chunk))
+  // What a test of the adapter sends.
+  return JSON.parse(Buffer.concat(chunks).toString()) as Readonly<Record<string, unknown>>
+}
