@@ -86,7 +86,6 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     engine,
     authenticate: http.authenticate,
     redeemTicket: http.redeemTicket,
-    revocations: http.revocations,
     clock: systemClock,
     limits: LIMITS,
     heartbeatTimeoutMs: settings.heartbeatTimeoutMs,

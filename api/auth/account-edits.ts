@@ -22,22 +22,19 @@ export interface AccountEdits {
   revoke(id: UserId): Promise<void>
 }
 
-export interface AccountEditsOptions extends Pick<LoginsOptions, 'users' | 'clock' | 'revocations'> {
+export interface AccountEditsOptions extends Pick<LoginsOptions, 'users' | 'clock'> {
   readonly passwords: Passwords
   readonly limiter: LoginLimiter
 }
 
 export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
-  const { users, clock, passwords, revocations } = options
+  const { users, clock, passwords } = options
 
   async function change(id: UserId, toUser: (user: User) => User): Promise<EditedUser> {
-    let isVoided = false
     const edited = await users.edit(id, (before) => {
       const after = toUser(before)
-      isVoided = isRevoking(before, after)
-      return isVoided ? revoked(after, clock.now()) : after
+      return isRevoking(before, after) ? revoked(after, clock.now()) : after
     })
-    if (isVoided && edited.kind === 'edited') revocations.tell(id)
     return answerOf(edited)
   }
 
@@ -72,14 +69,11 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
     },
 
     async remove(id) {
-      const removed = await users.remove(id)
-      if (removed.kind === 'edited') revocations.tell(id)
-      return answerOf(removed)
+      return answerOf(await users.remove(id))
     },
 
     async revoke(id) {
       await users.edit(id, (user) => revoked(user, clock.now()))
-      revocations.tell(id)
     },
   }
 }

@@ -8,7 +8,6 @@ import type { Role } from '../../schemas/vocabulary.ts'
 import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
 import type { Caller } from './caller.ts'
-import type { Revocations } from './revocations.ts'
 
 export interface ApiKeys {
   create(
@@ -38,12 +37,10 @@ export function createApiKeys({
   users,
   ids,
   clock,
-  revocations,
 }: {
   readonly users: Pick<Users, 'getKey' | 'addKey' | 'editKey' | 'removeKey'>
   readonly ids: Ids
   readonly clock: Clock
-  readonly revocations: Revocations
 }): ApiKeys {
   return {
     async create(about, by) {
@@ -65,11 +62,7 @@ export function createApiKeys({
       return { kind: 'created', key, token: `flk_${id.slice(API_KEY_PREFIX.length)}_${secret}` }
     },
 
-    async remove(id) {
-      const isRemoved = await users.removeKey(id)
-      if (isRemoved) revocations.tell(id)
-      return isRemoved
-    },
+    remove: (id) => users.removeKey(id),
 
     find(token) {
       const [, name = '', secret = ''] = TOKEN.exec(token) ?? []

@@ -12,7 +12,6 @@ import { Millis, type UserId } from '../../schemas/ids.ts'
 import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logging.ts'
-import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
 
 const SECRET_BYTES = 32
@@ -31,7 +30,6 @@ export interface LoginsOptions {
   readonly ids: Ids
   readonly clock: Clock
   readonly refreshRotation: boolean
-  readonly revocations: Revocations
   readonly logger: Logger
 }
 
@@ -43,7 +41,7 @@ export interface Logins {
 }
 
 export function createLogins(options: LoginsOptions): Logins {
-  const { users, tokens, ids, clock, refreshRotation, revocations, logger } = options
+  const { users, tokens, ids, clock, refreshRotation, logger } = options
 
   async function loggedIn(grant: RefreshGrant, refreshToken: string, at: Millis): Promise<LoggedIn> {
     const { userId, family: login } = grant
@@ -67,7 +65,6 @@ export function createLogins(options: LoginsOptions): Logins {
       'a refresh token came back after its successor: its login is ended',
     )
     await users.dropFamily(family)
-    revocations.tell(userId)
   }
 
   return {
@@ -105,7 +102,6 @@ export function createLogins(options: LoginsOptions): Logins {
       // Somebody else's token is nothing to this user, and no error: it tells nothing about it.
       if (grant?.userId !== userId) return
       await users.dropFamily(grant.family)
-      revocations.tell(userId)
     },
   }
 }

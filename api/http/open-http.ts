@@ -14,7 +14,6 @@ import { createAccounts } from '../auth/accounts.ts'
 import { createApiKeys } from '../auth/api-keys.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import type { Passwords } from '../auth/passwords.ts'
-import { Revocations } from '../auth/revocations.ts'
 import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { createIds } from '../ids.ts'
@@ -63,7 +62,6 @@ export interface HttpServer {
   readonly authenticate: Authenticate
   /** For `/ws?ticket=`. */
   readonly redeemTicket: Tickets['redeem']
-  readonly revocations: Revocations
   /** Until then `/readyz` says 503. */
   setReady(): void
   /** From now on `/readyz` says 503 and connections are closed after their answer. */
@@ -78,14 +76,13 @@ export function createHttp(options: HttpOptions) {
   const ids = createIds(clock)
   const { users } = engine
   const { heartbeatTimeoutMs } = settings
-  const revocations = new Revocations()
-  const apiKeys = createApiKeys({ users, ids, clock, revocations })
+  const apiKeys = createApiKeys({ users, ids, clock })
   const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
   const defined: DeviceTypes = options.customTypes ?? new Map()
   const tickets = new Tickets(authenticate, clock)
   const services: Services = {
     engine,
-    accounts: createAccounts({ ...options, ...settings, users, ids, revocations }),
+    accounts: createAccounts({ ...options, ...settings, users, ids }),
     apiKeys,
     authenticate,
     tokens,
@@ -114,7 +111,6 @@ export function createHttp(options: HttpOptions) {
     routes,
     authenticate,
     tickets,
-    revocations,
     move(next: Partial<Phase>) {
       phase = { ...phase, ...next }
     },
@@ -122,7 +118,7 @@ export function createHttp(options: HttpOptions) {
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { app, authenticate, tickets, revocations, move } = createHttp(options)
+  const { app, authenticate, tickets, move } = createHttp(options)
   const { host, httpPort } = options.settings
   try {
     await app.listen({ host, port: httpPort })
@@ -142,7 +138,6 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     url,
     authenticate,
     redeemTicket: (ticket) => tickets.redeem(ticket),
-    revocations,
     setReady: () => move({ state: 'serving' }),
     drain: () => move({ state: 'draining' }),
     async close() {

@@ -8,6 +8,7 @@ import type { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Store } from '../../engine/ports/store.ts'
+import type { Users } from '../../engine/ports/users.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import type { RefusalAbout } from '../../schemas/problem.ts'
 import {
@@ -37,6 +38,7 @@ import type { Hello, Wire, WireEvents } from './wire.ts'
 export interface SocketEngine
   extends Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'history' | 'feed'> {
   readonly store: Pick<Store, 'get' | 'summary' | 'list'>
+  readonly users: Pick<Users, 'onChange'>
 }
 
 export interface SocketLogger {
@@ -136,8 +138,8 @@ export class Connection implements WireEvents, Subscriber {
     this.closed()
   }
 
-  review(id: Caller['id']): void {
-    this.#login.review(id)
+  review(changed: ReadonlySet<Caller['id']>): void {
+    this.#login.review(changed)
   }
 
   scopeAt(round: number): Scope | undefined {

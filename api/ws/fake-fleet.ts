@@ -12,11 +12,10 @@ import { LIMITS } from '../../engine/limits.ts'
 import type { Wants } from '../../engine/ports/feed.ts'
 import type { HistoryKind, HistoryRow } from '../../engine/ports/history.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
-import type { User } from '../../engine/ports/users.ts'
+import type { User, UserListener } from '../../engine/ports/users.ts'
 import { CommandId, type DeviceId, Micros, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
-import { Revocations } from '../auth/revocations.ts'
 import { isInScope } from '../auth/scope.ts'
 import { type Dial, dial, type RawClient } from './raw-client.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -66,7 +65,7 @@ export function id(text: string): DeviceId {
 
 export class FakeFleet {
   readonly time = new FakeTime()
-  readonly revocations = new Revocations()
+  readonly #userListeners = new Set<UserListener>()
   readonly views = new Map<DeviceId, DeviceView>()
   readonly snapshots = new Map<DeviceId, Snapshot>()
   readonly shadows = new Map<DeviceId, Shadow>()
@@ -118,6 +117,11 @@ export class FakeFleet {
     }
     this.views.set(device.id, view)
     return view
+  }
+
+  tellChanged(...users: readonly User[]): void {
+    const changed = new Set(users.map(({ id }) => id))
+    for (const listener of this.#userListeners) listener(changed)
   }
 
   addUser(name: string, about: Partial<User> = {}): User {
@@ -218,6 +222,12 @@ export class FakeFleet {
   get engine(): SocketsOptions['engine'] {
     const view = (device: DeviceId) => this.views.get(device)
     return {
+      users: {
+        onChange: (listener) => {
+          this.#userListeners.add(listener)
+          return () => this.#userListeners.delete(listener)
+        },
+      },
       feed: {
         listen: (listener) => {
           this.#listeners.add(listener)
@@ -288,7 +298,6 @@ export async function openFakeService(
     engine: fleet.engine,
     authenticate: fleet.authenticate,
     redeemTicket: fleet.redeemTicket,
-    revocations: fleet.revocations,
     clock: fleet.time,
     scheduler: fleet.time,
     limits: { ...LIMITS, ...limits },

@@ -69,9 +69,9 @@ export class Login {
     return undefined
   }
 
-  /** Ends the socket at once if it is the caller's whose tokens may be void now, and its own is. */
-  review(id: Caller['id']): void {
-    if (this.#admitted?.user.id === id) this.user()
+  /** Ends the socket at once if it is a caller's whose tokens may be void now, and its own is. */
+  review(changed: ReadonlySet<Caller['id']>): void {
+    if (this.#admitted !== undefined && changed.has(this.#admitted.user.id)) this.user()
   }
 
   close(): void {

@@ -128,8 +128,8 @@ describe('authentication', () => {
   })
 })
 
-describe('a revocation', () => {
-  test('ends the sockets of a caller whose token is void, at once, and no other', async () => {
+describe('a change of a caller', () => {
+  test('ends the sockets whose token is void, at once, and no other', async () => {
     service.fleet.addUser('bob')
     const [idle, waiting, other] = [
       await service.login('ada'),
@@ -139,7 +139,7 @@ describe('a revocation', () => {
     waiting.send({ type: 'subscribe', id: 's1', channel: 'telemetry' })
     await waiting.next('subscribed')
     const ada = service.fleet.addUser('ada', { tokensValidFrom: (START + 1) as typeof START })
-    service.fleet.revocations.tell(ada.id)
+    service.fleet.tellChanged(ada)
     for (const client of [idle, waiting]) {
       await client.until(() => client.closed !== undefined)
       expect(client.closed?.code).toBe(4401)
@@ -148,10 +148,10 @@ describe('a revocation', () => {
     await other.next('pong')
   })
 
-  test('of another login of the same caller leaves a socket alone', async () => {
+  test('that voids no token of theirs leaves a socket alone', async () => {
     const client = await service.login('ada')
     const ada = service.fleet.addUser('ada')
-    service.fleet.revocations.tell(ada.id)
+    service.fleet.tellChanged(ada)
     client.send({ type: 'ping' })
     await client.next('pong')
     expect(client.closed).toBeUndefined()

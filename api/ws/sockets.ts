@@ -1,7 +1,6 @@
 // The live stream /ws, put together: the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
-import type { Revocations } from '../auth/revocations.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionDeps, type SocketEngine, type SocketLogger } from './connection.ts'
 import { Hub } from './hub.ts'
@@ -17,8 +16,6 @@ export interface SocketsOptions
   extends Pick<ConnectionDeps, 'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
   readonly engine: SocketEngine
   readonly scheduler: Scheduler
-  /** Sockets of those it names end at once if their token is void. */
-  readonly revocations: Pick<Revocations, 'listen'>
   readonly logger?: SocketLogger | undefined
   /** Takes clients on the loopback port too: for a reverse proxy on the same machine. */
   readonly allowDirect?: boolean | undefined
@@ -51,8 +48,8 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   const hub = new Hub(engine.feed, { store: engine.store, heartbeatTimeoutMs })
   const connections = new Set<Connection>()
   const secret = randomBytes(24).toString('base64url')
-  const stopListening = options.revocations.listen((id) => {
-    for (const connection of [...connections]) connection.review(id)
+  const stopListening = engine.users.onChange((changed) => {
+    for (const connection of [...connections]) connection.review(changed)
   })
   let opened = 0
 

@@ -52,6 +52,8 @@ export interface ApiKey {
   readonly lastUsedAt: Millis | undefined
 }
 
+export type UserListener = (changed: ReadonlySet<UserId>) => void
+
 /** `full`: there are as many as there may be. */
 export type Added = 'added' | 'email_taken' | 'not_the_first' | 'full'
 export type Edited =
@@ -61,6 +63,11 @@ export type Edited =
 
 /** Durable when resolved. */
 export interface Users {
+  /** Whose account, key or logins are different from now on, whoever changed them: told as soon as this process answers
+   *  by what is new. Returns what stops it. The listener must not throw. */
+  onChange(listener: UserListener): () => void
+  /** False while what other processes write may be missing. */
+  isUp(): boolean
   get(id: UserId): User | undefined
   getByEmail(email: string): User | undefined
   count(): number

@@ -312,7 +312,7 @@ export class LocalEngine implements Engine {
   health(): readonly DependencyHealth[] {
     const fault = this.#ingest.fault()
     const isUp = this.#ports.telemetry.isUp()
-    const isCurrent = this.store.isUp()
+    const isCurrent = this.store.isUp() && this.users.isUp()
     return [
       { name: 'log', ok: fault === undefined, detail: fault?.message ?? 'appending' },
       { name: 'store', ok: isCurrent, detail: isCurrent ? 'current' : 'what others saved may be missing' },

@@ -28,7 +28,7 @@ export function user(id: string, over: Partial<User> = {}): User {
   }
 }
 
-function grant(tokenHash: string, over: Partial<RefreshGrant> = {}): RefreshGrant {
+export function grant(tokenHash: string, over: Partial<RefreshGrant> = {}): RefreshGrant {
   const at = Millis(1_700_000_000_000)
   return {
     tokenHash,
@@ -41,7 +41,7 @@ function grant(tokenHash: string, over: Partial<RefreshGrant> = {}): RefreshGran
   }
 }
 
-function apiKey(id: string, over: Partial<ApiKey> = {}): ApiKey {
+export function apiKey(id: string, over: Partial<ApiKey> = {}): ApiKey {
   return {
     id: UserId(id),
     name: `Name of ${id}`,
@@ -97,6 +97,28 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(users.getByEmail('u1@example.org')).toBeUndefined()
       expect(users.getByEmail('other@example.org')?.id).toBe('u1')
       expect(await users.add(user('u2', { email: 'u1@example.org' }))).toBe('added')
+    })
+
+    test('who is different is told, once this process answers by what is new', async () => {
+      const told: string[] = []
+      const tell = (what: () => unknown) =>
+        users.onChange((changed) => void told.push(`${[...changed].join()} ${String(what())}`))
+      const stops = [tell(() => users.get(U1)?.name), tell(() => users.hasFamily('f1'))]
+      await users.add(user('u1', { name: 'A' }))
+      await users.putGrant(grant('h1'))
+      expect(told.splice(0)).toEqual(['u1 A', 'u1 false', 'u1 A', 'u1 true'])
+      await users.dropFamily('f1')
+      await users.edit(U1, (before) => ({ ...before, name: 'B' }))
+      expect(told.splice(0)).toEqual(['u1 A', 'u1 false', 'u1 B', 'u1 false'])
+      for (const stop of stops) stop()
+      const stop = tell(() => users.listKeys().length)
+      await users.addKey(apiKey('k1'))
+      await users.removeKey(UserId('k1'))
+      await users.remove(U1)
+      expect(told.splice(0)).toEqual(['k1 1', 'k1 0', 'u1 0'])
+      stop()
+      await users.add(user('u2'))
+      expect(told).toEqual([])
     })
 
     test('is one of those that came at once with one e-mail, or as the first', async () => {

@@ -3,7 +3,7 @@
 import { UserId } from '../../../schemas/ids.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Added, ApiKey, Edited, RefreshGrant, User } from '../../ports/users.ts'
+import type { Added, ApiKey, Edited, RefreshGrant, User, UserListener } from '../../ports/users.ts'
 import { Grants } from './grants.ts'
 
 /** Without a value: a removal. */
@@ -17,6 +17,7 @@ export class Directory {
   readonly keys = new Map<UserId, ApiKey>()
   readonly #users = new Map<UserId, User>()
   readonly #byEmail = new Map<string, UserId>()
+  readonly #listeners = new Set<UserListener>()
 
   get size(): number {
     return this.#users.size
@@ -50,8 +51,25 @@ export class Directory {
     return { kind: 'edited', user: after ?? before }
   }
 
+  onChange(listener: UserListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   apply(changes: readonly UserChange[]): void {
-    for (const change of changes) this.#apply(change)
+    const changed = new Set<UserId>()
+    for (const change of changes) {
+      // A grant that goes tells whose it was while it is there.
+      const id = this.#userOf(change)
+      if (id !== undefined) changed.add(id)
+      this.#apply(change)
+    }
+    for (const listener of this.#listeners) listener(changed)
+  }
+
+  #userOf(change: UserChange): UserId | undefined {
+    if (change.kind !== 'grant') return UserId(change.key)
+    return (change.value ?? this.grants.get(change.key))?.userId
   }
 
   #apply(change: UserChange): void {
@@ -74,17 +92,20 @@ export class Directory {
   }
 
   #put(user: User): void {
-    const before = this.#users.get(user.id)
-    if (before !== undefined) this.#byEmail.delete(before.email.toLowerCase())
+    this.#freeEmail(user.id)
     this.#users.set(user.id, user)
     this.#byEmail.set(user.email.toLowerCase(), user.id)
   }
 
   #remove(id: UserId): void {
-    const before = this.#users.get(id)
-    if (before === undefined) return
+    this.#freeEmail(id)
     this.#users.delete(id)
-    this.#byEmail.delete(before.email.toLowerCase())
+  }
+
+  #freeEmail(id: UserId): void {
+    const email = this.#users.get(id)?.email.toLowerCase()
+    // Another may have taken it over: what is loaded again comes in no order.
+    if (email !== undefined && this.#byEmail.get(email) === id) this.#byEmail.delete(email)
   }
 
   #hasAdminBeside({ id }: User): boolean {

@@ -4,7 +4,7 @@
 //     its write is durable; one that another process has overtaken is done again, with what that has written.
 import type { UserId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Added, ApiKey, Edited, RefreshGrant, User, Users } from '../../ports/users.ts'
+import type { Added, ApiKey, Edited, RefreshGrant, User, UserListener, Users } from '../../ports/users.ts'
 import type { Directory, UserChange } from './directory.ts'
 
 /** All or nothing; durable when resolved, and the directory has it. `overtaken`: nothing of it was written, and the
@@ -16,11 +16,21 @@ class Overtaken extends Error {}
 export class HeldUsers implements Users {
   readonly #directory: Directory
   readonly #writeUsers: WriteUsers
+  readonly #isCurrent: () => boolean
   #lastTurn: Promise<unknown> = Promise.resolve()
 
-  constructor(directory: Directory, write: WriteUsers) {
+  constructor(directory: Directory, write: WriteUsers, isCurrent = () => true) {
     this.#directory = directory
     this.#writeUsers = write
+    this.#isCurrent = isCurrent
+  }
+
+  onChange(listener: UserListener): () => void {
+    return this.#directory.onChange(listener)
+  }
+
+  isUp(): boolean {
+    return this.#isCurrent()
   }
 
   get(id: UserId): User | undefined {

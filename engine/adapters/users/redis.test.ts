@@ -3,7 +3,7 @@ import { Millis, UserId } from '../../../schemas/ids.ts'
 import type { Users } from '../../ports/users.ts'
 import { REDIS_SERVER, RedisServer, until } from '../redis-harness.ts'
 import type { RedisLink } from '../redis-link.ts'
-import { user, usersContract } from './contract.ts'
+import { apiKey, grant, user, usersContract } from './contract.ts'
 import { openRedisUsers, type RedisUsers } from './redis.ts'
 
 describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
@@ -87,11 +87,79 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
+  test('what one process revokes is told at the other one, which then answers by it', async () => {
+    const { one, other, close } = await openTwo()
+    const told: string[] = []
+    const facts = () => [
+      other.get(UserId('u1'))?.tokensValidFrom,
+      other.hasFamily('f'),
+      other.listKeys().length,
+    ]
+    other.onChange((changed) => void told.push([...changed, ...facts()].join(' ')))
+    const heard = (what: string) => until(() => told.includes(what), what)
+    await one.add(user('u1'))
+    await one.putGrant(grant('h1', { family: 'f' }))
+    await one.addKey(apiKey('k1'))
+    await heard('k1 0 true 1')
+    await one.dropFamily('f')
+    await heard('u1 0 false 1')
+    await one.edit(UserId('u1'), (before) => ({ ...before, tokensValidFrom: Millis(7) }))
+    await heard('u1 7 false 1')
+    await one.removeKey(UserId('k1'))
+    await heard('k1 7 false 0')
+    await one.remove(UserId('u1'))
+    await heard('u1  false 0')
+    await close()
+  })
+
+  test('a refresh token that two processes replace at once has one successor', async () => {
+    const { one, other, close } = await openTwo()
+    await one.putGrant(grant('h1'))
+    await until(() => other.getGrant('h1') !== undefined, 'the login')
+    const replaced = await Promise.all(
+      [one, other].map((users, i) =>
+        users.editGrant('h1', (before) =>
+          before.replaced === undefined
+            ? {
+                grant: { ...before, replaced: { at: Millis(1), seed: `s${i}` } },
+                successor: grant(`next${i}`),
+              }
+            : { grant: before },
+        ),
+      ),
+    )
+    const seeds = replaced.map((after) => after?.replaced?.seed)
+    expect(seeds[0]).toBe(seeds[1])
+    for (const users of [one, other])
+      await until(() => users.getGrant(seeds[0] === 's0' ? 'next0' : 'next1') !== undefined, 'the successor')
+    expect(one.getGrant(seeds[0] === 's0' ? 'next1' : 'next0')).toBeUndefined()
+    await close()
+  })
+
+  test('a process that hears nothing from Redis says so, and tells afterwards what it missed', async () => {
+    const away = await RedisServer.start()
+    const [link, fence] = [await away.link({ node: 'one' }), await away.link({ node: 'other' })]
+    const [one, other] = [await openRedisUsers(link), await openRedisUsers(fence)]
+    expect(other.users.isUp()).toBe(true)
+    away.signal('SIGSTOP')
+    await until(() => !other.users.isUp(), 'silence to show')
+    away.signal('SIGCONT')
+    await until(() => other.users.isUp() && one.users.isUp(), 'both to hear again')
+    const told: string[] = []
+    other.users.onChange((changed) => void told.push(...changed))
+    await one.users.add(user('u1'))
+    await until(() => told.includes('u1'), 'the user')
+    await Promise.all([one.close(), other.close()])
+    await away.stop()
+  })
+
   test('what went while a process could not listen is gone for it, too', async () => {
     const { one, other, close } = await openTwo()
     await one.add(user('u1'))
     await one.add(user('u2'))
     await until(() => other.count() === 2, 'both users')
+    const told: string[] = []
+    other.onChange((changed) => void told.push(...changed))
     // As if the messages of a removal and of one more write had come and been trimmed.
     const { prefix = '' } = opened.get(one) ?? {}
     const key = `{${prefix}}:user-changes`
@@ -105,6 +173,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
         .exec(),
     )
     await until(() => one.count() === 1 && other.count() === 1, 'the user to be gone')
+    expect(told).toContain('u1')
     expect(await other.add(user('u3', { email: 'u1@example.org' }))).toBe('added')
     await close()
   })

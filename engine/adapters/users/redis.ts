@@ -7,7 +7,7 @@ import { type Followed, Follower } from '../redis-follower.ts'
 import { type RedisLink, redisScript } from '../redis-link.ts'
 import { packLists, pairs, unpackLists } from '../redis-lists.ts'
 import { Directory, type UserChange } from './directory.ts'
-import { HeldUsers } from './held-users.ts'
+import { HeldUsers, type WriteUsers } from './held-users.ts'
 
 /** `users` the hash, by kind and key · `user-changes` the stream, `user-changes:seq` its last number. */
 const STREAM = 'user-changes'
@@ -39,7 +39,7 @@ export async function openRedisUsers(link: RedisLink): Promise<RedisUsers> {
   const replica = new Replica(link.key('users'))
   const follower = new Follower(link, replica)
   await follower.start()
-  const users = new HeldUsers(replica.directory, async (changes) => {
+  const write: WriteUsers = async (changes) => {
     const put = changes.flatMap((change) =>
       change.value === undefined ? [] : [nameOf(change), packr.pack(change.value)],
     )
@@ -47,7 +47,8 @@ export async function openRedisUsers(link: RedisLink): Promise<RedisUsers> {
     const reply = await link.run(WRITE, [follower.seq, LIMITS.storeMessagesKept, packLists([put, gone])])
     await follower.reached(Math.abs(Number(reply)))
     return Number(reply) > 0 ? 'written' : 'overtaken'
-  })
+  }
+  const users = new HeldUsers(replica.directory, write, () => follower.isUp())
   return { users, close: () => follower.close() }
 }
 
@@ -69,28 +70,27 @@ class Replica implements Followed {
       cursor = next.toString()
     }
     // What went while this process was not listening.
-    this.#drop([...this.#names].filter((name) => !found.has(name)))
-    for (const name of [...found.keys()].sort()) this.#put(name, found.get(name))
+    const gone = [...this.#names].filter((name) => !found.has(name))
+    this.#apply(
+      [...found.keys()].sort().map((name) => [name, found.get(name)]),
+      gone,
+    )
   }
 
   take([, told]: readonly Buffer[]): void {
     if (told === undefined) return
     const [put = [], gone = []] = unpackLists(told)
-    for (const [name, bytes] of pairs(put)) this.#put(String(name), bytes)
-    this.#drop(gone.map(String))
+    const named = [...pairs(put)].map(([name, bytes]) => [String(name), bytes] as const)
+    this.#apply(named, gone.map(String))
   }
 
-  #put(name: string, bytes: Buffer | undefined): void {
-    if (bytes === undefined) return
-    this.#names.add(name)
-    this.directory.apply([toChange(name, packr.unpack(bytes))])
-  }
-
-  #drop(names: readonly string[]): void {
-    for (const name of names) {
-      this.#names.delete(name)
-      this.directory.apply([toChange(name)])
-    }
+  #apply(put: readonly (readonly [string, Buffer | undefined])[], gone: readonly string[]): void {
+    for (const [name] of put) this.#names.add(name)
+    for (const name of gone) this.#names.delete(name)
+    this.directory.apply([
+      ...put.flatMap(([name, bytes]) => (bytes === undefined ? [] : toChange(name, packr.unpack(bytes)))),
+      ...gone.map((name) => toChange(name)),
+    ])
   }
 }
 
