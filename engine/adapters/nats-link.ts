@@ -4,7 +4,13 @@
 // N2. A server that cannot keep what is promised is refused at start, in words that say what to change. What cannot be
 //     seen from here is warned of.
 import { readFileSync } from 'node:fs'
-import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import {
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  jserrors,
+} from '@nats-io/jetstream'
 import {
   AuthorizationError,
   type ConnectionOptions,
@@ -148,7 +154,13 @@ async function managerOf(connection: NatsConnection): Promise<JetStreamManager> 
   try {
     return await jetstreamManager(connection, { timeout: LIMITS.natsTimeoutMs })
   } catch (error) {
-    throw refused(`JetStream does not answer this NATS account: ${messageOf(error)}`, error)
+    const message = `JetStream does not answer this NATS account: ${messageOf(error)}`
+    // Servers that are starting choose a leader first.
+    throw new Fault('LOG_UNAVAILABLE', {
+      retryable: !(error instanceof jserrors.JetStreamNotEnabled),
+      message,
+      cause: error,
+    })
   }
 }
 

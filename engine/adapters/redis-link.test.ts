@@ -49,15 +49,17 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     test('that nobody answers for, by its address and without its password', async () => {
       const down = await start()
       await down.kill()
-      const { message } = await refusal(down, `redis://user:${SECRET}@127.0.0.1:${down.port}`)
+      const { message, retryable } = await refusal(down, `redis://user:${SECRET}@127.0.0.1:${down.port}`)
       expect(message).toMatch(new RegExp(`^Redis at 127.0.0.1:${down.port} cannot be used: .*`))
       expect(message).not.toContain(SECRET)
+      expect(retryable).toBe(true)
     })
 
     test('with a wrong password, which nothing repeats', async () => {
       const one = await start('--requirepass', 'right')
       const refused = await refusal(one, `redis://:${SECRET}@127.0.0.1:${one.port}`)
       expect(refused.message).toContain('look at user and password in the URL')
+      expect(refused.retryable).toBe(false)
       expect(JSON.stringify([refused, { ...refused }, String(refused.cause)])).not.toContain(SECRET)
       expect((await refusal(one)).message).toContain('the URL needs a password')
     })

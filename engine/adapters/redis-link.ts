@@ -199,8 +199,9 @@ function unavailable(message: string): Fault {
 
 function unreachableFault(url: string, error: unknown): Fault {
   const { hostname, port } = new URL(url)
-  const message = `Redis at ${hostname}:${port || 6379} cannot be used: ${explain(messageOf(error))}`
-  return new Fault('STORE_UNAVAILABLE', { retryable: true, message })
+  const why = messageOf(error)
+  const message = `Redis at ${hostname}:${port || 6379} cannot be used: ${explain(why)}`
+  return new Fault('STORE_UNAVAILABLE', { retryable: !/^(WRONGPASS|NOAUTH|NOPERM)/.test(why), message })
 }
 
 function explain(message: string): string {

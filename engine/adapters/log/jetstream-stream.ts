@@ -54,7 +54,9 @@ export class LogStream {
         throw this.#refused(failure)
       })
     }
-    const state = await this.state()
+    const state = await this.state().catch((failure: unknown) => {
+      throw this.#refused(failure)
+    })
     if (state.lastSeq < options.notBefore)
       throw new Fault('LOG_UNAVAILABLE', {
         retryable: false,
@@ -101,7 +103,8 @@ export class LogStream {
   #refused(error: unknown): Fault {
     const why = error instanceof Error ? error.message : String(error)
     return new Fault('LOG_UNAVAILABLE', {
-      retryable: false,
+      // No answer, or one of a server that is still starting.
+      retryable: !(error instanceof JetStreamApiError) || isStarting(error),
       message: `the stream ${this.name} cannot be opened: ${why}`,
       cause: error,
     })
@@ -121,9 +124,12 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      const isStarting = error instanceof JetStreamApiError && STARTING_CODES.includes(error.code)
-      if (!isStarting || performance.now() > until) throw error
+      if (!isStarting(error) || performance.now() > until) throw error
       await wait(RETRY_MS)
     }
   }
+}
+
+function isStarting(error: unknown): boolean {
+  return error instanceof JetStreamApiError && STARTING_CODES.includes(error.code)
 }
