@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((http) => http.close()))
 })
 
-async function start(httpPort = 0) {
+async function start(httpPort = 0, onlyProbes = false) {
   const clock = new FakeClock(NOW)
   const engine = new FakeEngine(clock)
   const key = createSecretKey(Buffer.from(SECRET))
@@ -41,6 +41,7 @@ async function start(httpPort = 0) {
     },
     logger: silentLogger,
     version: '1.2.3',
+    onlyProbes,
   })
   open.push(http)
   return { http, engine, port: Number(new URL(http.url).port) }
@@ -81,6 +82,18 @@ describe('the life of the server', () => {
       const response = await fetch(`${http.url}/${path}`)
       expect([response.status, response.headers.get('connection')]).toEqual([200, 'close'])
     }
+  })
+
+  test('of a node without the API answers probes and metrics, and knows no other path', async () => {
+    const { http } = await start(0, true)
+    const statusOf = async (path: string) => (await fetch(`${http.url}${path}`)).status
+    http.setReady()
+    expect(await Promise.all(['/livez', '/healthz', '/readyz', '/metrics'].map(statusOf))).toEqual([
+      200, 200, 200, 200,
+    ])
+    expect(
+      await Promise.all(['/api/v1/auth/me', '/api/v1/devices', '/docs', '/problems'].map(statusOf)),
+    ).toEqual([404, 404, 404, 404])
   })
 
   test('a port in use is told in one line', async () => {

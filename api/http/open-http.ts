@@ -8,6 +8,7 @@ import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
+import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
 import { createAccounts } from '../auth/accounts.ts'
@@ -41,6 +42,8 @@ export interface HttpOptions {
   >
   /** Without it, plain HTTP. */
   readonly tls?: TlsFiles | undefined
+  /** Nothing but probes and metrics. */
+  readonly onlyProbes?: boolean
   readonly answers: KeptAnswers
   readonly tokens: Tokens
   readonly passwords: Passwords
@@ -70,6 +73,8 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
+const PROBES: ReadonlySet<string> = new Set([livez, healthz, readyz, metrics].map(({ path }) => path))
+
 /** Everything but listening: what tests inject requests into. */
 export function createHttp(options: HttpOptions) {
   const { engine, settings, tokens, clock, version } = options
@@ -94,7 +99,8 @@ export function createHttp(options: HttpOptions) {
     deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },
   }
   let phase: Phase = { state: 'starting', httpUrl: undefined }
-  const routes = toRoutes(services, { version, phase: () => phase })
+  const all = toRoutes(services, { version, phase: () => phase })
+  const routes = options.onlyProbes === true ? all.filter(({ path }) => PROBES.has(path)) : all
   const app = buildApp({
     services,
     routes,

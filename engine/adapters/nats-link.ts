@@ -4,13 +4,7 @@
 // N2. A server that cannot keep what is promised is refused at start, in words that say what to change. What cannot be
 //     seen from here is warned of.
 import { readFileSync } from 'node:fs'
-import {
-  type JetStreamClient,
-  type JetStreamManager,
-  jetstream,
-  jetstreamManager,
-  jserrors,
-} from '@nats-io/jetstream'
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import {
   AuthorizationError,
   type ConnectionOptions,
@@ -157,7 +151,7 @@ async function managerOf(connection: NatsConnection): Promise<JetStreamManager> 
     const message = `JetStream does not answer this NATS account: ${messageOf(error)}`
     // Servers that are starting choose a leader first.
     throw new Fault('LOG_UNAVAILABLE', {
-      retryable: !(error instanceof jserrors.JetStreamNotEnabled),
+      retryable: !(error instanceof Error && error.name === 'JetStreamNotEnabled'),
       message,
       cause: error,
     })
