@@ -2,12 +2,14 @@
 // parked with its reason; the relations between limits are asserted at the end.
 import { strict as assert } from 'node:assert'
 import { BODY_LIMITS } from '../schemas/body-limits.ts'
+import { CLUSTER_LIMITS } from './cluster-limits.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
 export const LIMITS = {
   ...BODY_LIMITS,
+  ...CLUSTER_LIMITS,
 
   /** Fixed with the data: the partition of a device is part of where its past is stored. */
   partitions: 64,
@@ -60,33 +62,6 @@ export const LIMITS = {
   logSegmentBytes: 256 * MIB,
   /** Records and log are not written when less than this would be left on the disk. */
   diskReserveBytes: 4 * MIB,
-
-  // --- NATS
-  natsReconnectMs: 250,
-  natsPingEveryMs: 2_000,
-  natsTimeoutMs: 5_000,
-  natsStartTimeoutMs: 15_000,
-  /** A publish may be repeated for so long without being stored twice; later the stream is looked through for it. */
-  natsDuplicateWindowMs: 600_000,
-  /** What a reader has fetched and not handed out; and messages on their way to it, each of them an append. */
-  natsReaderBytesMax: 2 * MIB,
-  natsReaderMessagesMax: 16,
-  /** A reader's consumer that says nothing for twice as long is made again. */
-  natsHeartbeatMs: 1_000,
-  /** Readers know how far the log goes as of so long ago, and trust that for so long. */
-  logLookEveryMs: 250,
-  logLookTrustedMs: 1_000,
-  /** Appends read past a partition without entries before its position is moved on all the same. */
-  logMarkEvery: 4_096,
-  logTrimEveryMs: 10_000,
-
-  // --- ownership of partitions
-  ownershipRenewMs: 500,
-  /** A node that did not renew for so long may have lost what it owns, and does nothing for it. */
-  ownershipLeaseMs: 2_500,
-  /** A node that was not seen to renew for so long loses what it owns. */
-  ownershipSilenceMs: 3_000,
-  ownershipTimeoutMs: 1_000,
 
   // --- shards
   shardsMax: 64,
@@ -188,17 +163,6 @@ export const LIMITS = {
   chdbSilenceMaxMs: 20_000,
   chdbStopTimeoutMs: 2_000,
   chdbRestartDelayMaxMs: 5_000,
-
-  // --- Redis
-  storeTimeoutMs: 5_000,
-  /** Asked at least so often what others wrote. */
-  storePollMs: 1_000,
-  /** Without an answer for so long, what others wrote may be missing. */
-  storeStaleMaxMs: 3_000,
-  /** What was written last; a process that was away for longer loads everything again. */
-  storeMessagesKept: 2_000,
-  /** A process that does not ask for the outbox for so long leaves it to another one. */
-  outboxReaderMs: 10_000,
 
   // --- devices
   /** A device flaps with so many connects in mind; each is forgotten a while after the one before it. */
@@ -332,20 +296,12 @@ export const LIMITS = {
 assert(LIMITS.payloadBytesMax < LIMITS.packetBytesMax, 'a full payload needs room for its topic')
 assert(LIMITS.packetBytesMax < LIMITS.bundleBytesMax, 'any one message fits a bundle')
 assert(LIMITS.bundleBytesMax <= LIMITS.commitBytesMax, 'any one bundle fits a commit')
-assert(LIMITS.logLookEveryMs * 2 < LIMITS.logLookTrustedMs, 'a late look does not make a reader doubt')
-assert(LIMITS.natsTimeoutMs * 10 < LIMITS.natsDuplicateWindowMs, 'a publish can be repeated')
 assert(
-  LIMITS.ownershipRenewMs + LIMITS.ownershipTimeoutMs < LIMITS.ownershipLeaseMs,
-  'a renewal may be lost, and the next one is in time',
+  LIMITS.meshMessageBytesMax <= LIMITS.commitBytesMax,
+  'a server that takes an append takes what nodes say to each other',
 )
-assert(
-  LIMITS.ownershipLeaseMs < LIMITS.ownershipSilenceMs,
-  'who owned it has stopped before another takes it',
-)
-assert(
-  LIMITS.ownershipSilenceMs + 2 * LIMITS.ownershipRenewMs <= 5_000,
-  'what a dead node owned is taken in time',
-)
+assert(LIMITS.commandWaitsMax < LIMITS.meshQuestionsMax, 'waits for commands keep no question out')
+assert(LIMITS.devicesMax * 256 <= LIMITS.meshAnswerBytesMax, 'every device of a broadcast fits an answer')
 assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing one file of the log is not all or nothing')
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit can be collected while one is written')
 assert(LIMITS.sessionPendingBytesMax < LIMITS.ingestPendingBytesMax, 'one session cannot use up the ingress')
@@ -370,7 +326,6 @@ assert(
   LIMITS.historyBlockBytesMax + LIMITS.bundleBytesMax * 4 < LIMITS.telemetryBodyBytesMax,
   'a block of history is taken, however its last batch turned out',
 )
-assert(LIMITS.storePollMs < LIMITS.storeStaleMaxMs, 'a quiet Redis does not look like a dead one')
 assert(LIMITS.historyBatchRowsMax < LIMITS.outboxRowsMax, 'the outbox is emptied in several steps')
 assert(LIMITS.seriesMax * LIMITS.bucketsMax <= LIMITS.bucketsPerAnswerMax, 'all series may be full')
 assert(
@@ -395,3 +350,4 @@ assert(
     10_000,
   'a stop takes less than ten seconds, whatever hangs',
 )
+assert(LIMITS.meshStopTimeoutMs < LIMITS.chdbStopTimeoutMs, 'so does one without chdb and with other nodes')

@@ -12,6 +12,7 @@ const PROGRAM = SOURCES.filter(({ isTest }) => !isTest)
 const LAYERS = [
   ['schemas/', 'schemas'],
   ['engine/limits.ts', 'limits'],
+  ['engine/cluster-limits.ts', 'limits'],
   ['engine/domain/', 'domain'],
   ['engine/ports/', 'ports'],
   ['engine/adapters/', 'adapters'],

@@ -34,6 +34,8 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   STORE_UNAVAILABLE: 'store',
   STORE_FENCED: 'store',
   OWNERSHIP_UNAVAILABLE: 'ownership',
+  NODE_UNREACHABLE: 'nodes',
+  NODE_FAILED: 'nodes',
   TELEMETRY_UNAVAILABLE: 'telemetry',
   TELEMETRY_REFUSED: 'telemetry',
   TELEMETRY_TOO_MUCH: 'telemetry',

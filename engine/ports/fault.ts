@@ -6,6 +6,10 @@ const FAULT_CODES = [
   'STORE_UNAVAILABLE',
   'STORE_FENCED',
   'OWNERSHIP_UNAVAILABLE',
+  /** Another node does not answer: whether it did what was asked is not known. */
+  'NODE_UNREACHABLE',
+  /** Another node could not do what was asked, and will not be able to. */
+  'NODE_FAILED',
   'TELEMETRY_UNAVAILABLE',
   'TELEMETRY_REFUSED',
   /** The question is for more than may be read; asking for less helps. */

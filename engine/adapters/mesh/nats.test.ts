@@ -1,0 +1,96 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Mesh } from '../../ports/mesh.ts'
+import { NATS_SERVER, NatsServer } from '../nats-harness.ts'
+import { type NatsLink, openNats } from '../nats-link.ts'
+import { CutProxy } from '../proxy-harness.ts'
+import { meshContract } from './contract.ts'
+import { openNatsMesh } from './nats.ts'
+
+const FOREVER_MS = 600_000
+const question = new Uint8Array([1, 2, 3])
+const lost = { code: 'NODE_UNREACHABLE', retryable: true }
+
+describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `npm test` finds)', () => {
+  const links: NatsLink[] = []
+  const meshes: Mesh[] = []
+  let server: NatsServer
+  let count = 0
+
+  async function open(url = server.url): Promise<Mesh> {
+    const link = await openNats({ servers: [url], durability: 'process', warn: () => {} })
+    links.push(link)
+    const warn = (message: string) => expect.unreachable(message)
+    const mesh = openNatsMesh(link, { address: `n${count++}`, warn })
+    meshes.push(mesh)
+    return mesh
+  }
+
+  /** Known to the others by now. */
+  async function serve(mesh: Mesh, answer: (bytes: Uint8Array) => Promise<Uint8Array>): Promise<void> {
+    mesh.serve(answer)
+    await expect(mesh.ask('nobody', question, FOREVER_MS)).rejects.toMatchObject(lost)
+  }
+
+  beforeAll(async () => {
+    server = await NatsServer.start()
+  })
+  afterEach(async () => {
+    for (const mesh of meshes.splice(0)) await mesh.close()
+    for (const link of links.splice(0)) await link.close()
+  })
+  afterAll(() => server.remove())
+
+  meshContract({ name: 'nats', open: async () => [await open(), await open()] })
+
+  test('with the server what is under way is lost at once; with another life of it everything works again', async () => {
+    const [asker, asked] = [await open(), await open()]
+    const heard: string[] = []
+    asked.hear('topic', (news) => heard.push(news.join()))
+    let arrived = () => {}
+    const isThere = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    await serve(asked, (bytes) => {
+      if (bytes.length > 0) return Promise.resolve(bytes)
+      arrived()
+      return new Promise(() => {})
+    })
+    const underWay = expect(asker.ask(asked.address, new Uint8Array(0), FOREVER_MS)).rejects.toMatchObject(
+      lost,
+    )
+    await isThere
+    await server.kill()
+    await underWay
+    await expect.poll(() => [asker.isUp(), asked.isUp()]).toEqual([false, false])
+    asker.tell('topic', new Uint8Array([1]))
+    await expect(asker.ask(asked.address, question, FOREVER_MS)).rejects.toMatchObject(lost)
+    await server.restart()
+    await expect.poll(() => [asker.isUp(), asked.isUp()], { timeout: 10_000 }).toEqual([true, true])
+    expect([...(await asker.ask(asked.address, question, 5_000))]).toEqual([...question])
+    asker.tell('topic', new Uint8Array([2]))
+    // What was told to nobody stays untold.
+    await expect.poll(() => heard).toEqual(['2'])
+  })
+
+  test('a node that was cut off is not there for the others, and is again when it is back', async () => {
+    const proxy = await CutProxy.open(server.url)
+    const [asker, asked] = [await open(), await open(proxy.url)]
+    await serve(asked, async (bytes) => bytes)
+    expect(await asker.ask(asked.address, question, 5_000)).toHaveLength(3)
+    proxy.isClosed = true
+    proxy.cut()
+    await expect.poll(() => asked.isUp()).toBe(false)
+    await expect(asker.ask(asked.address, question, FOREVER_MS)).rejects.toMatchObject(lost)
+    proxy.isClosed = false
+    await expect.poll(() => asked.isUp(), { timeout: 10_000 }).toBe(true)
+    expect(await asker.ask(asked.address, question, 5_000)).toHaveLength(3)
+    proxy.close()
+  })
+
+  test('an address is a word of a subject', async () => {
+    const [link] = [await openNats({ servers: [server.url], durability: 'process', warn: () => {} })]
+    links.push(link)
+    expect(() => openNatsMesh(link, { address: 'a.b', warn: () => {} })).toThrow('cannot be a node')
+    await expect((await open()).ask('*', question, FOREVER_MS)).rejects.toMatchObject(lost)
+  })
+})
