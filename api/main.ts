@@ -51,7 +51,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     logger.warn({ path: settings.deviceTypesPath, warning }, 'the device-type file says more than is known')
   const tls = settings.tls && new TlsFiles(settings.tls, logger)
   const build = buildFacts()
-  const { ports, answers, openRest, release } = await openProfile(settings, { logger, tls })
+  const { ports, shared, openRest, release } = await openProfile(settings, { logger, tls })
   const tokens = openTokens({ keys: await openKeyRing(settings, ports.store), clock: systemClock })
   const engine = await createEngine(
     ports,
@@ -71,7 +71,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   const metrics = watchService(engine)
   const http = await openHttp({
     engine,
-    answers,
+    shared,
     settings,
     tokens,
     passwords,

@@ -1,59 +1,45 @@
 // Tickets for /ws. A browser can send no header there, and what stands in an address ends up in histories and logs:
-// so it shows a ticket, which lets in one socket within half a minute and is worthless afterwards. It stands for the
-// bearer token that it was issued for, which is judged again when the ticket is shown. They live in memory alone.
-import { randomBytes } from 'node:crypto'
+// so it shows a ticket, which lets in one socket within half a minute, at any node, and is worthless afterwards. It
+// stands for the bearer token that it was issued for, which is judged again when the ticket is shown. Until then the
+// token is kept sealed with the ticket, of which only a hash is kept.
+import { createHash, randomBytes } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
-import type { Clock } from '../../engine/ports/clock.ts'
+import type { OpenTickets } from '../../engine/ports/tickets.ts'
 import { refused } from '../http/answer.ts'
+import { sealed, sealingKey, unsealed } from '../sealing.ts'
 import type { Authenticate, Authenticated } from './authenticate.ts'
 
-interface Open {
-  readonly owner: string
-  readonly token: string
-  /** In ticks. */
-  readonly endsAt: number
-}
+const SECRET_BYTES = 32
 
 export class Tickets {
   readonly #authenticate: Authenticate
-  readonly #clock: Pick<Clock, 'ticks'>
-  /** They all live for the same time: the oldest ends first. */
-  readonly #open = new Map<string, Open>()
+  readonly #open: OpenTickets
 
-  constructor(authenticate: Authenticate, clock: Pick<Clock, 'ticks'>) {
+  constructor(authenticate: Authenticate, open: OpenTickets) {
     this.#authenticate = authenticate
-    this.#clock = clock
+    this.#open = open
   }
 
   /** Of one owner the newest count. Undefined: all owners together have too many. */
-  issue(owner: string, token: string): string | undefined {
-    this.#forget()
-    const own = [...this.#open].filter(([, open]) => open.owner === owner)
-    const [oldest] = own
-    if (oldest !== undefined && own.length >= LIMITS.ticketsPerUserMax) this.#open.delete(oldest[0])
-    if (this.#open.size >= LIMITS.ticketsMax) return undefined
-    const ticket = `tkt_${randomBytes(32).toString('base64url')}`
-    this.#open.set(ticket, { owner, token, endsAt: this.#clock.ticks() + LIMITS.ticketMs })
-    return ticket
+  async issue(owner: string, token: string): Promise<string | undefined> {
+    const ticket = `tkt_${randomBytes(SECRET_BYTES).toString('base64url')}`
+    const { id, key } = keyOf(ticket)
+    return (await this.#open.put({ id, owner, sealed: sealed(token, key) })) ? ticket : undefined
   }
 
   /** One use each, whatever comes of it. */
   async redeem(ticket: string): Promise<Authenticated> {
-    this.#forget()
-    const open = this.#open.get(ticket)
-    if (open === undefined) {
+    const { id, key } = keyOf(ticket)
+    const kept = await this.#open.take(id)
+    if (kept === undefined) {
       const message = `a ticket is good once and for ${LIMITS.ticketMs / 1000} seconds; ask for another`
       return refused('UNAUTHENTICATED', { message })
     }
-    this.#open.delete(ticket)
-    return await this.#authenticate(open.token)
+    return await this.#authenticate(unsealed(kept, key))
   }
+}
 
-  #forget(): void {
-    const now = this.#clock.ticks()
-    for (const [ticket, { endsAt }] of this.#open) {
-      if (endsAt > now) return
-      this.#open.delete(ticket)
-    }
-  }
+function keyOf(ticket: string): { readonly id: string; readonly key: Uint8Array } {
+  const id = createHash('sha256').update(ticket).digest('base64url')
+  return { id, key: sealingKey({ secret: ticket, id, use: 'fleet ticket' }) }
 }

@@ -4,6 +4,7 @@ import { createSecretKey } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/memory.ts'
+import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
 import { silentLogger } from '../logging.ts'
@@ -22,7 +23,7 @@ async function start(httpPort = 0, onlyProbes = false) {
   const key = createSecretKey(Buffer.from(SECRET))
   const http = await openHttp({
     engine,
-    answers: new MemoryAnswers(),
+    shared: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock) },
     clock,
     tokens: openTokens({
       keys: { signing: { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined }, previous: [] },

@@ -5,7 +5,6 @@ import type { FastifyInstance } from 'fastify'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
-import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
@@ -22,6 +21,7 @@ import type { Logger } from '../logging.ts'
 import type { Phase } from '../routes/operations.ts'
 import { toRoutes } from '../routes/routes.ts'
 import type { Settings } from '../settings.ts'
+import type { Shared } from '../shared.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
 import { buildApp, type RequestDone } from './app.ts'
 import { createRepeats } from './repeats.ts'
@@ -44,7 +44,7 @@ export interface HttpOptions {
   readonly tls?: TlsFiles | undefined
   /** Nothing but probes and metrics. */
   readonly onlyProbes?: boolean
-  readonly answers: KeptAnswers
+  readonly shared: Shared
   readonly tokens: Tokens
   readonly passwords: Passwords
   readonly logger: Logger
@@ -84,14 +84,14 @@ export function createHttp(options: HttpOptions) {
   const apiKeys = createApiKeys({ users, ids, clock })
   const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
   const defined: DeviceTypes = options.customTypes ?? new Map()
-  const tickets = new Tickets(authenticate, clock)
+  const tickets = new Tickets(authenticate, options.shared.tickets)
   const services: Services = {
     engine,
     accounts: createAccounts({ ...options, ...settings, users, ids }),
     apiKeys,
     authenticate,
     tokens,
-    repeats: createRepeats({ answers: options.answers, clock }),
+    repeats: createRepeats({ answers: options.shared.answers, clock }),
     tickets,
     ids,
     clock,

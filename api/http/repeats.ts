@@ -6,12 +6,13 @@
 //     follows from the key, and whoever makes it takes the second time for the first.
 // P4. It runs at one place at a time, over all nodes: whoever begins says so first, and when it ended without an answer.
 // P5. Only success is kept: what was refused changed nothing and is judged anew.
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
+import { sealed, sealingKey, unsealed } from '../sealing.ts'
 import { type Answer, type FileAnswer, type Refusal, refused } from './answer.ts'
 import { pathOf } from './problems.ts'
 
@@ -57,15 +58,16 @@ export function createRepeats({
   readonly answers: KeptAnswers
   readonly clock: Clock
 }): Repeats {
-  function recalled({ id, secret, fingerprint }: RepeatKey, kept: KeptAnswer): Found {
-    if (kept.fingerprint !== fingerprint) return reused()
-    return { kind: 'repeat', answer: unsealed(kept.sealed, sealingKey(id, secret)) }
+  function recalled(key: RepeatKey, kept: KeptAnswer): Found {
+    if (kept.fingerprint !== key.fingerprint) return reused()
+    return { kind: 'repeat', answer: parseAnswer(unsealed(kept.sealed, keyFor(key))) }
   }
 
-  async function keep({ id, secret, fingerprint }: RepeatKey, answer: Answer): Promise<void> {
+  async function keep(key: RepeatKey, answer: Answer): Promise<void> {
+    const { id, fingerprint } = key
     const now = clock.now()
     const keptUntil = Millis(now + LIMITS.idempotencyKeyMs)
-    await answers.put({ id, fingerprint, keptUntil, sealed: sealed(answer, sealingKey(id, secret)) }, now)
+    await answers.put({ id, fingerprint, keptUntil, sealed: sealed(answerText(answer), keyFor(key)) }, now)
   }
 
   return {
@@ -139,29 +141,18 @@ function sorted(value: unknown): unknown {
     .map(([name, inner]) => [name, sorted(inner)])
 }
 
-const CIPHER = 'aes-256-gcm'
-const KEY_BYTES = 32
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
-
-function sealingKey(id: string, secret: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', secret, id, 'fleet kept answer', KEY_BYTES))
+/** by P2 */
+function keyFor({ id, secret }: RepeatKey): Uint8Array {
+  return sealingKey({ secret, id, use: 'fleet kept answer' })
 }
 
-function sealed({ status, body, headers }: Answer, key: Uint8Array): Uint8Array {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(CIPHER, key, nonce)
-  const text = JSON.stringify({ status, body, headers })
-  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+function answerText({ status, body, headers }: Answer): string {
+  return JSON.stringify({ status, body, headers })
 }
 
-function unsealed(bytes: Uint8Array, key: Uint8Array): Answer {
-  const end = bytes.length - TAG_BYTES
-  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES))
-  decipher.setAuthTag(bytes.subarray(end))
-  const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()])
-  // Written by `sealed`.
-  const answer = JSON.parse(text.toString()) as Pick<Answer, 'status' | 'body' | 'headers'>
+function parseAnswer(text: string): Answer {
+  // Written by `answerText`.
+  const answer = JSON.parse(text) as Pick<Answer, 'status' | 'body' | 'headers'>
   return { kind: 'answer', ...answer }
 }
 

@@ -2,6 +2,7 @@
 
 import { createSecretKey } from 'node:crypto'
 import { MemoryAnswers } from '../../engine/adapters/answers/memory.ts'
+import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { User } from '../../engine/ports/users.ts'
@@ -66,7 +67,7 @@ export function openHarness(options: HarnessOptions = {}) {
   const answers = options.answers ?? new MemoryAnswers()
   const { app, routes, tickets, move } = createHttp({
     engine,
-    answers,
+    shared: { answers, tickets: new MemoryTickets(clock) },
     clock,
     tokens,
     passwords: options.passwords ?? plainPasswords,

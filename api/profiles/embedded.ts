@@ -7,6 +7,7 @@ import { openLmdbLog } from '../../engine/adapters/log/lmdb.ts'
 import { openLmdbStore, STORE_TABLES } from '../../engine/adapters/store/lmdb.ts'
 import { DeferredTelemetry } from '../../engine/adapters/telemetry/deferred.ts'
 import { openEmbeddedTelemetry } from '../../engine/adapters/telemetry/embedded.ts'
+import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { openLmdbUsers, USER_TABLES } from '../../engine/adapters/users/lmdb.ts'
 import { partitionOf } from '../../engine/index.ts'
 import { systemClock } from '../clock.ts'
@@ -44,7 +45,7 @@ export async function openEmbedded(
   const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
-    answers: openLmdbAnswers(env),
+    shared: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock) },
     openRest: () => telemetry.begin(),
     release: () => dir.release(),
   }

@@ -1,7 +1,7 @@
 // What a profile opens for the service.
 import type { Ports } from '../../engine/index.ts'
-import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Logger } from '../logging.ts'
+import type { Shared } from '../shared.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
 
 export interface ProfileMeans {
@@ -12,7 +12,7 @@ export interface ProfileMeans {
 
 export interface OpenProfile {
   readonly ports: Ports
-  readonly answers: KeptAnswers
+  readonly shared: Shared
   /** Opens what devices need not wait for, once they are let in; resolves when all of it answers. */
   openRest(): Promise<void>
   /** After the engine is closed: what is left to let go of. */

@@ -72,8 +72,8 @@ export function authRoutes({ accounts, engine, tokens, tickets }: Services): rea
       const issued = { device_id: deviceId, mqtt_token: token, expires_at: toIso(expiresAt) }
       return answer(200, issued, NO_STORE)
     }),
-    route(issueSocketTicket, ({ user, header }) => {
-      const ticket = tickets.issue(user.id, bearerOf(header('authorization')) ?? '')
+    route(issueSocketTicket, async ({ user, header }) => {
+      const ticket = await tickets.issue(user.id, bearerOf(header('authorization')) ?? '')
       if (ticket === undefined)
         return refused('RATE_LIMIT_EXCEEDED', { message: 'too many tickets are open', retry_after_sec: 1 })
       return answer(200, { ticket, expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)

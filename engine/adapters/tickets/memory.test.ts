@@ -1,0 +1,15 @@
+import { ticketsContract } from './contract.ts'
+import { MemoryTickets } from './memory.ts'
+
+const clock = { at: 0, ticks: () => clock.at }
+
+ticketsContract({
+  name: 'memory',
+  open: async (lifeMs) => {
+    const tickets = new MemoryTickets(clock, lifeMs)
+    return [tickets, tickets]
+  },
+  pass: async (lifeMs) => {
+    clock.at += lifeMs
+  },
+})

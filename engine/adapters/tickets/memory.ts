@@ -1,0 +1,46 @@
+// Open tickets of a service that is one process: they end with it, and their holders ask for others.
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { OpenTicket, OpenTickets } from '../../ports/tickets.ts'
+
+interface Open extends OpenTicket {
+  /** In ticks. */
+  readonly endsAt: number
+}
+
+export class MemoryTickets implements OpenTickets {
+  readonly #clock: Pick<Clock, 'ticks'>
+  readonly #lifeMs: number
+  /** They all live for the same time: the oldest ends first. */
+  readonly #open = new Map<string, Open>()
+
+  constructor(clock: Pick<Clock, 'ticks'>, lifeMs: number = LIMITS.ticketMs) {
+    this.#clock = clock
+    this.#lifeMs = lifeMs
+  }
+
+  async put(ticket: OpenTicket): Promise<boolean> {
+    this.#forget()
+    const own = [...this.#open.values()].filter(({ owner }) => owner === ticket.owner)
+    const [oldest] = own
+    if (oldest !== undefined && own.length >= LIMITS.ticketsPerUserMax) this.#open.delete(oldest.id)
+    if (this.#open.size >= LIMITS.ticketsMax) return false
+    this.#open.set(ticket.id, { ...ticket, endsAt: this.#clock.ticks() + this.#lifeMs })
+    return true
+  }
+
+  async take(id: string): Promise<Uint8Array | undefined> {
+    this.#forget()
+    const open = this.#open.get(id)
+    this.#open.delete(id)
+    return open?.sealed
+  }
+
+  #forget(): void {
+    const now = this.#clock.ticks()
+    for (const [id, { endsAt }] of this.#open) {
+      if (endsAt > now) return
+      this.#open.delete(id)
+    }
+  }
+}
