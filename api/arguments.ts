@@ -3,6 +3,9 @@ import { parseArgs } from 'node:util'
 
 export type Arguments =
   | { readonly kind: 'run'; readonly simulate: number }
+  /** Of the users, to or from this file; the service need not run. */
+  | { readonly kind: 'backup'; readonly path: string }
+  | { readonly kind: 'restore'; readonly path: string; readonly isOverwrite: boolean }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly line: string }
 
@@ -20,9 +23,19 @@ export function readArguments(args: readonly string[]): Arguments {
   try {
     const { values } = parseArgs({
       args: [...args],
-      options: { simulate: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        simulate: { type: 'string' },
+        // `fleet backup` and `fleet restore`.
+        'backup-users': { type: 'string' },
+        'restore-users': { type: 'string' },
+        overwrite: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
     })
     if (values.help === true) return { kind: 'help' }
+    const { 'backup-users': to, 'restore-users': from, overwrite: isOverwrite = false } = values
+    if (to !== undefined) return { kind: 'backup', path: to }
+    if (from !== undefined) return { kind: 'restore', path: from, isOverwrite }
     const count = Number(values.simulate ?? 0)
     if (!Number.isInteger(count) || count < 0 || count > SIMULATED_MAX)
       return {

@@ -5,7 +5,7 @@ import { createEngine, exposedGc, REST_AFTER_LOAD_MS } from '../engine/index.ts'
 import { LIMITS } from '../engine/limits.ts'
 import { Fault } from '../engine/ports/fault.ts'
 import { createAdmission } from './admission.ts'
-import { HELP, readArguments } from './arguments.ts'
+import { type Arguments, HELP, readArguments } from './arguments.ts'
 import { createFirstAdmin } from './auth/first-admin.ts'
 import { openKeyRing } from './auth/key-ring.ts'
 import { openPasswords } from './auth/passwords.ts'
@@ -16,12 +16,14 @@ import { readDeviceTypes } from './device-types-file.ts'
 import { openHttp } from './http/open-http.ts'
 import { createIds } from './ids.ts'
 import { openLogger } from './logging.ts'
+import { openUsers } from './profiles/users.ts'
 import { openProfile } from './profiles.ts'
 import { watchService } from './service-metrics.ts'
 import { readSettings, type Settings } from './settings.ts'
 import { startSimulation } from './simulation.ts'
 import { onStop } from './stop.ts'
 import { TlsFiles } from './tls/tls-files.ts'
+import { backupUsers, restoreUsers } from './users-file.ts'
 import { systemScheduler } from './ws/scheduler.ts'
 import { openSockets } from './ws/sockets.ts'
 
@@ -124,6 +126,21 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   if (simulated > 0) simulation.stop = await startSimulation({ engine, tokens, logger, facts })
 }
 
+async function moveUsers(
+  settings: Settings,
+  wanted: Extract<Arguments, { readonly kind: 'backup' | 'restore' }>,
+): Promise<void> {
+  const { users, close } = await openUsers(settings, wanted.kind === 'backup' ? 'read' : 'write')
+  const { path } = wanted
+  const told =
+    wanted.kind === 'backup'
+      ? backupUsers(users, path, systemClock)
+      : await restoreUsers(users, path, { clock: systemClock, isOverwrite: wanted.isOverwrite })
+  await close()
+  if (told.kind === 'wrong') refuseToStart(told.line)
+  process.stderr.write(`fleet: ${told.line}\n`)
+}
+
 const wanted = readArguments(process.argv.slice(2))
 if (wanted.kind === 'help') process.stdout.write(HELP)
 else if (wanted.kind === 'wrong') refuseToStart(wanted.line)
@@ -131,7 +148,8 @@ else {
   const read = readSettings(undefined, { cores: availableParallelism() })
   if (read.kind === 'wrong') refuseToStart(read.line)
   try {
-    await run(read.settings, wanted.simulate)
+    if (wanted.kind === 'run') await run(read.settings, wanted.simulate)
+    else await moveUsers(read.settings, wanted)
   } catch (error) {
     if (error instanceof Fault) refuseToStart(error.message)
     throw error

@@ -54,6 +54,14 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     load: async () => (await import('./areas/certs.ts')).certs,
   },
   audit: { summary: 'who did what', load: async () => (await import('./areas/audit.ts')).audit },
+  backup: {
+    summary: 'users and API keys, to a file',
+    load: async () => (await import('./areas/backup.ts')).backup,
+  },
+  restore: {
+    summary: 'users and API keys, from a file',
+    load: async () => (await import('./areas/backup.ts')).restore,
+  },
   start: { summary: 'run the service here', load: async () => (await import('./areas/start.ts')).start },
   simulate: {
     summary: 'run simulated devices against the service',

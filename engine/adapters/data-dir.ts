@@ -48,10 +48,15 @@ async function open(path: string): Promise<DataDir> {
   return {
     path: real,
     log: join(real, 'log'),
-    store: join(real, 'store.mdb'),
+    store: storePath(real),
     telemetry: join(real, 'telemetry'),
     release: () => release(lock),
   }
+}
+
+/** Of devices and users; to be read beside the process that has the directory. */
+export function storePath(dir: string): string {
+  return join(dir, 'store.mdb')
 }
 
 function checkVersion(dir: string): void {

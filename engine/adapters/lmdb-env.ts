@@ -27,6 +27,8 @@ export interface LmdbEnvOptions {
   readonly path: string
   readonly durability: Durability
   readonly tables: readonly string[]
+  /** Beside the process that writes: nothing is made or changed. */
+  readonly isReadOnly?: boolean
   /** Called when the file was opened again after a failure; throwing keeps it closed for writes. */
   readonly reopened?: () => void
 }
@@ -138,8 +140,9 @@ export class LmdbEnv {
   }
 
   #open(): RootDatabase<Uint8Array, Key> {
-    const { path, durability, tables } = this.#options
+    const { path, durability, tables, isReadOnly = false } = this.#options
     const settings = {
+      readOnly: isReadOnly,
       path,
       encoding: 'binary' as const,
       maxDbs: tables.length + 2,

@@ -61,6 +61,12 @@ export type Edited =
   /** `last_admin`: afterwards no enabled admin would be left. */
   | { readonly kind: 'kept'; readonly why: 'unknown' | 'email_taken' | 'last_admin' }
 
+/** All there is, but for logins. */
+export interface AllUsers {
+  readonly users: readonly User[]
+  readonly keys: readonly ApiKey[]
+}
+
 /** Durable when resolved. */
 export interface Users {
   /** Whose account, key or logins are different from now on, whoever changed them: told as soon as this process answers
@@ -95,4 +101,10 @@ export interface Users {
   editKey(id: UserId, change: (key: ApiKey) => ApiKey): Promise<void>
   /** Whether there was one. */
   removeKey(id: UserId): Promise<boolean>
+
+  /** These and no others, and nobody is logged in: all or nothing. */
+  replaceAll(
+    all: AllUsers,
+    options?: { readonly onlyIfNone?: boolean },
+  ): Promise<'replaced' | 'not_empty' | 'full'>
 }

@@ -1,8 +1,7 @@
 // `fleet start`: the service, in this process.
-import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError } from 'commander'
 import type { Area } from '../area.ts'
-import { ROOT } from '../root.ts'
+import { runService } from '../run-service.ts'
 
 export const start: Area = (command) => {
   command
@@ -16,10 +15,6 @@ export const start: Area = (command) => {
         '\nExample:\n  FLEET_HTTP_PORT=8080 fleet start --simulate 25\n',
     )
     .action(async ({ simulate }: { simulate?: string }) => {
-      // In this process: signals and the exit code are the service's own, with nobody in between.
-      const main = new URL('dist/api/main.js', ROOT)
-      process.argv.splice(1, process.argv.length, fileURLToPath(main))
-      if (simulate !== undefined) process.argv.push('--simulate', simulate)
-      await import(main.href)
+      await runService(simulate === undefined ? [] : ['--simulate', simulate])
     })
 }

@@ -268,4 +268,33 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(await users.addKey(apiKey('one more'))).toBe('added')
     })
   })
+
+  describe(`users: ${name}: all of them`, () => {
+    const kept = { users: [ADMIN, user('u2')], keys: [apiKey('k2')] }
+
+    test('are replaced as a whole, and nobody stays logged in', async () => {
+      // Of those who go one has the e-mail of one who comes.
+      await users.add(user('u1', { email: 'u2@example.org' }))
+      await users.add(user('a1', { role: 'admin', name: 'before' }))
+      await users.putGrant(grant('a'))
+      await users.addKey(apiKey('k1'))
+      expect(await users.replaceAll(kept, { onlyIfNone: true })).toBe('not_empty')
+      expect(users.get(U1)?.email).toBe('u2@example.org')
+      expect(await users.replaceAll(kept)).toBe('replaced')
+      for (const look of [async () => {}, again]) {
+        await look()
+        expect([...users.list()].sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual(kept.users)
+        expect(users.listKeys()).toEqual(kept.keys)
+        expect(users.getByEmail('u2@example.org')?.id).toBe('u2')
+        expect([users.getGrant('a'), users.hasFamily('f1')]).toEqual([undefined, false])
+      }
+    })
+
+    test('come to where there are none, and no more than there may be', async () => {
+      const many = Array.from({ length: LIMITS.apiKeysMax + 1 }, (_, i) => apiKey(`k${i}`))
+      expect(await users.replaceAll({ users: [], keys: many })).toBe('full')
+      expect(await users.replaceAll(kept, { onlyIfNone: true })).toBe('replaced')
+      expect(users.count()).toBe(2)
+    })
+  })
 }

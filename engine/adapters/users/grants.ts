@@ -21,6 +21,10 @@ export class Grants {
     return [...(hashes ?? [])]
   }
 
+  hashes(): readonly string[] {
+    return [...this.#grants.keys()]
+  }
+
   put(grant: RefreshGrant): void {
     this.#grants.set(grant.tokenHash, grant)
     include(this.#ofUser, grant.userId, grant.tokenHash)

@@ -4,7 +4,16 @@
 //     its write is durable; one that another process has overtaken is done again, with what that has written.
 import type { UserId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Added, ApiKey, Edited, RefreshGrant, User, UserListener, Users } from '../../ports/users.ts'
+import type {
+  Added,
+  AllUsers,
+  ApiKey,
+  Edited,
+  RefreshGrant,
+  User,
+  UserListener,
+  Users,
+} from '../../ports/users.ts'
 import type { Directory, UserChange } from './directory.ts'
 
 /** All or nothing; durable when resolved, and the directory has it. `overtaken`: nothing of it was written, and the
@@ -140,6 +149,30 @@ export class HeldUsers implements Users {
       if (this.getKey(id) === undefined) return false
       await this.#write([{ kind: 'api_key', key: id }])
       return true
+    })
+  }
+
+  replaceAll(
+    { users, keys }: AllUsers,
+    { onlyIfNone = false } = {},
+  ): Promise<'replaced' | 'not_empty' | 'full'> {
+    return this.#inTurn(async () => {
+      if (onlyIfNone && (this.count() > 0 || this.listKeys().length > 0)) return 'not_empty'
+      if (users.length > LIMITS.usersMax || keys.length > LIMITS.apiKeysMax) return 'full'
+      const kept = new Set([...users, ...keys].map(({ id }) => id))
+      const isGone = ({ id }: { readonly id: UserId }) => !kept.has(id)
+      await this.#write([
+        ...grantRemovals(this.#directory.grants.hashes()),
+        ...this.list()
+          .filter(isGone)
+          .map(({ id }) => ({ kind: 'user', key: id }) as const),
+        ...this.listKeys()
+          .filter(isGone)
+          .map(({ id }) => ({ kind: 'api_key', key: id }) as const),
+        ...users.map((value) => ({ kind: 'user', key: value.id, value }) as const),
+        ...keys.map((value) => ({ kind: 'api_key', key: value.id, value }) as const),
+      ])
+      return 'replaced'
     })
   }
 
