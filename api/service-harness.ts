@@ -1,14 +1,18 @@
 // The whole service as a process, for tests that look at it from outside: REST, MQTT and /ws, and nothing else.
+// With TEST_PROFILE=cluster it is one of the cluster profile, with servers of its own.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { ClusterServers } from './cluster-harness.ts'
 import { type Rest, restOf } from './service-rest-harness.ts'
 
 /** Built before the tests run. */
 const MAIN = fileURLToPath(new URL('../dist/api/main.js', import.meta.url))
+/** What the tests that do not care run against. */
+export const PROFILE = process.env['TEST_PROFILE'] === 'cluster' ? 'cluster' : 'embedded'
 const READY_MS = 60_000
 const DEADLINE_MS = 30_000
 const LOOK_EVERY_MS = 20
@@ -69,6 +73,7 @@ export function passed(ms: number): Promise<true> {
 export class ServiceHarness {
   readonly #running = new Map<ChildProcess, Promise<Exit>>()
   readonly #folders: string[] = []
+  readonly #servers: ClusterServers[] = []
   readonly #cleanUp = () => this.#killAll()
 
   constructor() {
@@ -83,20 +88,32 @@ export class ServiceHarness {
   }
 
   async start(settings: Settings = {}): Promise<Service> {
-    const all = { FLEET_DATA_DIR: join(this.newFolder(), 'data'), ...settings }
+    if (PROFILE === 'embedded' || settings['FLEET_PROFILE'] !== undefined) return this.startNode(settings)
+    const servers = await ClusterServers.start()
+    this.#servers.push(servers)
+    const { FLEET_DATA_DIR: _, FLEET_MQTT_PORT: __, ...fitting } = settings
+    return this.startNode({ ...servers.settings, ...fitting }, servers)
+  }
+
+  /** One process, of the profile and the roles that these settings say. */
+  async startNode(settings: Settings, servers?: ClusterServers): Promise<Service> {
+    const isCluster = settings['FLEET_PROFILE'] === 'cluster'
+    const dataDir = settings['FLEET_DATA_DIR'] ?? (isCluster ? '' : join(this.newFolder(), 'data'))
+    const all = isCluster ? settings : { FLEET_MQTT_PORT: '0', ...settings, FLEET_DATA_DIR: dataDir }
     const { child, ended, ready } = this.#spawn(all)
     const { http_url: httpUrl, mqtt_url: mqttUrl } = await ready
-    const ports = {
+    const same: Settings = {
+      ...all,
       FLEET_HTTP_PORT: new URL(httpUrl).port,
-      FLEET_MQTT_PORT: new URL(mqttUrl).port,
+      ...(isCluster ? {} : { FLEET_MQTT_PORT: new URL(mqttUrl).port }),
     }
-    const same = { ...all, ...ports }
     const { pid } = child
     if (pid === undefined) throw new Error('a process that is ready has an id')
     const nobody = restOf(httpUrl)
     let admin: Promise<Rest> | undefined
+    const databasePid = () => servers?.clickhouse.pid ?? databaseOf(pid)
     return {
-      dataDir: all.FLEET_DATA_DIR,
+      dataDir,
       httpUrl,
       mqttUrl,
       wsUrl: `${httpUrl.replace(/^http/, 'ws')}/ws`,
@@ -106,21 +123,25 @@ export class ServiceHarness {
         admin ??= logIn(nobody)
         return admin
       },
-      databasePid: () => databaseOf(pid),
-      signalAll: (signal) => process.kill(-pid, signal),
+      databasePid,
+      signalAll: (signal) => {
+        process.kill(-pid, signal)
+        if (servers !== undefined) process.kill(databasePid(), signal)
+      },
       kill: (signal) => void process.kill(pid, signal),
       ended,
       settings: same,
       again: async (more) => {
         await ended
-        return this.start({ ...same, ...more })
+        return this.startNode({ ...same, ...more }, servers)
       },
     }
   }
 
   /** Runs it to its end: for a start that should be refused, or that is cut short. */
   run(settings: Settings, killAfterMs?: number): Promise<Exit> {
-    const { child, ended, ready } = this.#spawn(settings)
+    const all = settings['FLEET_PROFILE'] === 'cluster' ? settings : { FLEET_MQTT_PORT: '0', ...settings }
+    const { child, ended, ready } = this.#spawn(all)
     ready.catch(() => undefined)
     if (killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs)
     return ended
@@ -134,6 +155,7 @@ export class ServiceHarness {
 
   async close(): Promise<void> {
     await this.end()
+    for (const servers of this.#servers) await servers.stop()
     process.off('exit', this.#cleanUp)
     for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
   }
@@ -144,7 +166,6 @@ export class ServiceHarness {
     const env = {
       ...Object.fromEntries(inherited),
       FLEET_HTTP_PORT: '0',
-      FLEET_MQTT_PORT: '0',
       FLEET_LOG_LEVEL: 'warn',
       // Tests are one user who asks often; the limits have tests of their own.
       FLEET_USER_REQUEST_RATE: '0',
