@@ -19,7 +19,7 @@ export interface BannerFacts {
 export function bannerText(facts: BannerFacts): string {
   const { httpUrl, admin, profile } = facts
   const lines: readonly (readonly [string, string] | undefined)[] = [
-    ...(hasApi(profile)
+    ...(profile.roles.includes('api')
       ? ([
           ['API', `${httpUrl}/api/v1     docs ${httpUrl}/docs`],
           ['WebSocket', `${httpUrl.replace(/^http/, 'ws')}/ws`],
@@ -66,10 +66,6 @@ export function readyLine(facts: BannerFacts, now: number): string {
     ...login,
   }
   return `${JSON.stringify(ready)}\n`
-}
-
-function hasApi(profile: Settings['profile']): boolean {
-  return profile.kind === 'embedded' || profile.roles.includes('api')
 }
 
 function clusterLines(profile: ClusterSettings): readonly (readonly [string, string])[] {

@@ -23,10 +23,15 @@ const SECRETS = [
 /** One level of nesting is looked at: nothing logs whole bodies. */
 const REDACTED = SECRETS.flatMap((name) => [name, `*.${name}`])
 
-export function openLogger(options: { readonly level: string; readonly to?: DestinationStream }): Logger {
+export function openLogger(options: {
+  readonly level: string
+  /** Of this node, in every line. */
+  readonly node?: string | undefined
+  readonly to?: DestinationStream
+}): Logger {
   const settings = {
     level: options.level,
-    base: null,
+    base: options.node === undefined ? null : { node: options.node },
     redact: { paths: REDACTED, censor: '[redacted]' },
     formatters: { level: (label: string) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,

@@ -18,7 +18,13 @@ describe('settings', () => {
   test('of the embedded profile have safe defaults', () => {
     const settings = settingsOf({ PATH: '/bin' })
     expect(settings).toEqual({
-      profile: { kind: 'embedded', dataDir: resolve('./data'), mqttPort: 1883, devicePublishRate: 0 },
+      profile: {
+        kind: 'embedded',
+        roles: ['ingress', 'engine', 'api'],
+        dataDir: resolve('./data'),
+        mqttPort: 1883,
+        devicePublishRate: 0,
+      },
       host: '127.0.0.1',
       httpPort: 8000,
       tls: undefined,

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { type ClusterSettings, readCluster, refuseForeign } from './settings/cluster.ts'
+import { type ClusterSettings, ROLES, type Role, readCluster, refuseForeign } from './settings/cluster.ts'
 import { type Environment, PORT, Reader } from './settings/reader.ts'
 import { type PreviousKey, readPreviousKeys, readSigning, type Signing } from './settings/signing.ts'
 import { readTls, type TlsSettings } from './settings/tls.ts'
@@ -13,6 +13,8 @@ export type Registration = (typeof REGISTRATIONS)[number]
 
 export interface EmbeddedSettings {
   readonly kind: 'embedded'
+  /** All of them. */
+  readonly roles: readonly Role[]
   readonly dataDir: string
   /** Of plain text; undefined is none. */
   readonly mqttPort: number | undefined
@@ -108,6 +110,7 @@ export function readSettings(
 function readEmbedded(read: Reader, tls: TlsSettings | undefined): EmbeddedSettings {
   return {
     kind: 'embedded',
+    roles: ROLES,
     dataDir: resolve(read.text('FLEET_DATA_DIR') ?? './data'),
     mqttPort: read.numberIfSet('FLEET_MQTT_PORT', PORT) ?? (tls === undefined ? 1883 : undefined),
     devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { ...RATE, default: 0 }),

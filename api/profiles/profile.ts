@@ -8,6 +8,8 @@ export interface ProfileMeans {
   readonly logger: Logger
   /** If TLS is set. */
   readonly tls: TlsFiles | undefined
+  /** The process should end: only another one can go on. */
+  readonly fatal: (error: unknown) => void
 }
 
 export interface OpenProfile {

@@ -3,11 +3,12 @@ import { type Address, parseAddress } from './address.ts'
 import { CLUSTER_NAMES, EMBEDDED_NAMES, type Name } from './names.ts'
 import type { Reader } from './reader.ts'
 
-const ROLES = ['ingress', 'engine', 'api'] as const
+export const ROLES = ['ingress', 'engine', 'api'] as const
 export type Role = (typeof ROLES)[number]
 
 export interface ClusterSettings {
   readonly kind: 'cluster'
+  /** What this process does of a service's work. */
   readonly roles: readonly Role[]
   /** For people: nodes know each other by ids of their own. */
   readonly nodeName: string | undefined
