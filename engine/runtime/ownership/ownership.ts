@@ -37,6 +37,9 @@ export interface OwnershipMeans {
   readonly host: OwnershipHost
   /** A node that nobody has seen yet. */
   readonly newNode: () => OwnershipNode
+  /** How many there are of what is shared: the engine's partitions, or else the lanes of the ingress, each named by its
+   *  first partition. */
+  readonly count?: number
 }
 
 interface Seen {
@@ -201,8 +204,8 @@ export class Ownership {
   }
 
   async #share(state: OwnershipState): Promise<void> {
-    const { table } = this.#means
-    const { take, give } = shareOf(this.#node.id, state)
+    const { table, count } = this.#means
+    const { take, give } = shareOf(this.#node.id, state, count)
     const claims: Claim[] = []
     try {
       for (const { partition, epoch: before } of take) {

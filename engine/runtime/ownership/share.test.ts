@@ -84,3 +84,12 @@ test('from any table all nodes together take every free partition once, and end 
     }),
   )
 })
+
+test('lanes of the ingress are shared alike', () => {
+  const lanes = (id: string, owner: string | undefined) => {
+    const { nodes, owners } = state(['a', 'b', 'c'], (p) => (p < 16 ? owner : undefined))
+    return shareOf(id, { nodes, owners }, 16)
+  }
+  expect(['a', 'b', 'c'].map((id) => lanes(id, undefined).take.length)).toEqual([6, 5, 5])
+  expect(['a', 'b', 'c'].map((id) => lanes(id, 'a').give.length)).toEqual([10, 0, 0])
+})

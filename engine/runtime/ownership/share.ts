@@ -10,17 +10,22 @@ export interface Share {
   readonly give: readonly Partition[]
 }
 
-export function shareOf(nodeId: string, { nodes, owners }: OwnershipState): Share {
+/** Of so many partitions, numbered from 0. */
+export function shareOf(
+  nodeId: string,
+  { nodes, owners }: OwnershipState,
+  count: number = LIMITS.partitions,
+): Share {
   const ids = nodes.map(({ id }) => id).sort()
   const held = new Map<string, Partition[]>(ids.map((id) => [id, []]))
-  const free = new Map(Array.from({ length: LIMITS.partitions }, (_, p) => [Partition(p), 0]))
+  const free = new Map(Array.from({ length: count }, (_, p) => [Partition(p), 0]))
   for (const { partition, nodeId: owner, epoch } of owners) {
     const partitions = owner === undefined ? undefined : held.get(owner)
     partitions?.push(partition)
     if (partitions === undefined) free.set(partition, epoch)
     else free.delete(partition)
   }
-  const wanted = wantedCounts(ids, held)
+  const wanted = wantedCounts(count, ids, held)
   const give = (held.get(nodeId) ?? []).sort((a, b) => a - b).slice(wanted.get(nodeId))
   const available = [...free]
     .map(([partition, epoch]) => ({ partition, epoch }))
@@ -35,12 +40,13 @@ export function shareOf(nodeId: string, { nodes, owners }: OwnershipState): Shar
 
 /** Some have one more than others: those that have it already. */
 function wantedCounts(
+  all: number,
   ids: readonly string[],
   held: ReadonlyMap<string, readonly Partition[]>,
 ): ReadonlyMap<string, number> {
   const count = (id: string) => held.get(id)?.length ?? 0
-  const least = Math.floor(LIMITS.partitions / ids.length)
-  const more = LIMITS.partitions % ids.length
+  const least = Math.floor(all / ids.length)
+  const more = all % ids.length
   const byCount = [...ids].sort((a, b) => count(b) - count(a) || (a < b ? -1 : 1))
   return new Map(byCount.map((id, i) => [id, i < more ? least + 1 : least]))
 }
