@@ -165,6 +165,8 @@ export const LIMITS = {
   chdbRestartDelayMaxMs: 5_000,
 
   // --- devices
+  /** Connections of a device, and times that the broker sent their messages again, that are kept to know a repetition. */
+  originsPerDeviceMax: 4,
   /** A device flaps with so many connects in mind; each is forgotten a while after the one before it. */
   flappingConnectsMin: 5,
   connectCountedMs: 60_000,

@@ -1,9 +1,11 @@
 // How device messages and requests lie in a bundle: one log entry, read front to back without decoding.
 //
-//   kind u8 | flags u8 | receivedAt f64 | idLength u8 | suffixLength u16 | payloadLength u32 | id | via | suffix | payload
+//   kind u8 | flags u8 | receivedAt f64 | idLength u8 | suffixLength u16 | payloadLength u32
+//   | id | via | origin | suffix | payload
 //
-// Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3), via (4). `via` is there only if its flag is:
-// viaLength u8 and the id of the gateway that said it for the device. A request's payload is msgpack.
+// Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3), via (4), origin (5), sent again (6). `via` is
+// there only if its flag is: viaLength u8 and the id of the gateway that said it for the device; so is `origin`, 16 bytes
+// by which a broker outside names the message. A request's payload is msgpack.
 
 /** `parked` is never written to the log: it stands where a message was taken out, see `withoutFrames`. `listening`: a
  *  session subscribed to commands. `delivered`: the device has one. `heard`: a gateway spoke for a sub-device. */
@@ -22,6 +24,10 @@ const FRAME_HEADER_BYTES = 17
 export const FLAG_RETAIN = 4
 export const FLAG_WILL = 8
 const FLAG_VIA = 16
+const FLAG_ORIGIN = 32
+/** The broker has sent it before, and does not know whether it came. */
+export const FLAG_DUP = 64
+const ORIGIN_BYTES = 16
 const NO_BYTES = new Uint8Array(0)
 
 export interface Frame {
@@ -32,6 +38,8 @@ export interface Frame {
   readonly id: Uint8Array
   /** The gateway that the device's message came through; empty if it came from the device itself. */
   readonly via: Uint8Array
+  /** What the broker calls the message; empty for one of ours. */
+  readonly origin: Uint8Array
   readonly suffix: Uint8Array
   readonly payload: Uint8Array
 }
@@ -55,13 +63,13 @@ export class BundleWriter {
   }
 
   add(frame: Frame): void {
-    const { id, via, suffix, payload } = frame
+    const { id, via, origin, suffix, payload } = frame
     const start = this.#length
     const size = sizeOf(frame)
     if (start + size > this.#bytes.length) this.#grow(start + size)
     const bytes = this.#bytes
     bytes[start] = frame.kind
-    bytes[start + 1] = via.length === 0 ? frame.flags & ~FLAG_VIA : frame.flags | FLAG_VIA
+    bytes[start + 1] = flagsOf(frame)
     bytes.writeDoubleLE(frame.receivedAt, start + 2)
     bytes[start + 10] = id.length
     bytes[start + 11] = suffix.length & 0xff
@@ -74,6 +82,8 @@ export class BundleWriter {
       bytes.set(via, at + 1)
       at += 1 + via.length
     }
+    bytes.set(origin, at)
+    at += origin.length
     bytes.set(suffix, at)
     bytes.set(payload, at + suffix.length)
     this.#length = start + size
@@ -100,9 +110,14 @@ export class BundleWriter {
   }
 }
 
-function sizeOf({ id, via, suffix, payload }: Frame): number {
+function flagsOf({ flags, via, origin }: Frame): number {
+  const own = flags & ~(FLAG_VIA | FLAG_ORIGIN)
+  return own | (via.length === 0 ? 0 : FLAG_VIA) | (origin.length === 0 ? 0 : FLAG_ORIGIN)
+}
+
+function sizeOf({ id, via, origin, suffix, payload }: Frame): number {
   const viaBytes = via.length === 0 ? 0 : 1 + via.length
-  return FRAME_HEADER_BYTES + id.length + viaBytes + suffix.length + payload.length
+  return FRAME_HEADER_BYTES + id.length + viaBytes + origin.length + suffix.length + payload.length
 }
 
 /** The same bundle with these frames parked: the others keep their places. */
@@ -126,7 +141,8 @@ export function* readFrames(body: Uint8Array): Generator<Frame> {
     const idEnd = idStart + bytes.readUInt8(at + 10)
     const flags = bytes.readUInt8(at + 1)
     const isVia = (flags & FLAG_VIA) !== 0
-    const suffixStart = isVia ? idEnd + 1 + bytes.readUInt8(idEnd) : idEnd
+    const viaEnd = isVia ? idEnd + 1 + bytes.readUInt8(idEnd) : idEnd
+    const suffixStart = (flags & FLAG_ORIGIN) === 0 ? viaEnd : viaEnd + ORIGIN_BYTES
     const payloadStart = suffixStart + bytes.readUInt16LE(at + 11)
     const end = payloadStart + bytes.readUInt32LE(at + 13)
     if (end > bytes.length) throw new RangeError(`bundle cut short at ${at} of ${bytes.length} bytes`)
@@ -136,7 +152,8 @@ export function* readFrames(body: Uint8Array): Generator<Frame> {
       flags,
       receivedAt: bytes.readDoubleLE(at + 2),
       id: bytes.subarray(idStart, idEnd),
-      via: isVia ? bytes.subarray(idEnd + 1, suffixStart) : NO_BYTES,
+      via: isVia ? bytes.subarray(idEnd + 1, viaEnd) : NO_BYTES,
+      origin: viaEnd === suffixStart ? NO_BYTES : bytes.subarray(viaEnd, suffixStart),
       suffix: bytes.subarray(suffixStart, payloadStart),
       payload: bytes.subarray(payloadStart, end),
     }

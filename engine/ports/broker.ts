@@ -58,6 +58,8 @@ export interface DeviceSession {
   readonly partition: Partition
   /** The receive time of its CONNECT, unique: later sessions have greater numbers. */
   readonly number: Micros
+  /** It was under way when the broker was first heard of it: `number` is a time at which it was. */
+  readonly isAssumed?: boolean
   readonly ip: string
   /** The device id as bytes, ready to be copied into a bundle. */
   readonly idBytes: Uint8Array
@@ -76,6 +78,10 @@ export interface UplinkMessage {
   readonly retain: boolean
   /** True for a last will: the broker speaks for a device that is gone. */
   readonly will: boolean
+  /** What a broker outside calls the message, 16 bytes; undefined if its sender sends it once. */
+  readonly origin?: Uint8Array | undefined
+  /** The broker has sent it before, and does not know whether it came. */
+  readonly isDup?: boolean
 }
 
 /** What the broker needs of the engine. */
@@ -90,6 +96,13 @@ export interface UplinkHost {
   /** One message of an open session, in the order sent; every call is answered by `session.durable` one day,
    *  in order and counted over calls of any QoS. The bytes are copied before it returns. */
   uplink(session: DeviceSession, message: UplinkMessage): void
+  /** The device acknowledged what it was sent there, a command or another message with this `request_id`. For a broker
+   *  whose `publish` cannot tell. */
+  delivered(session: DeviceSession, suffix: string, requestId: string): void
+  /** Answered by one `session.durable(1)` once all that was told so far is durable. */
+  mark(session: DeviceSession): void
+  /** The session goes on, and another process hears of it from now on. */
+  left(session: DeviceSession): void
   /** After the session's last message (its will included, unless it was taken over). */
   closed(session: DeviceSession, cause: EndCause): void
   /** The session asked for a topic that is not its own, or that its token does not grant. */

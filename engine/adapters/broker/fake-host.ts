@@ -33,6 +33,8 @@ export class FakeHost implements UplinkHost {
   readonly admissions = new Map<string, Partial<Admitted>>()
   readonly attempts: ConnectAttempt[] = []
   readonly refusals: string[] = []
+  readonly deliveries: string[] = []
+  readonly lefts: DeviceSession[] = []
   /** While true, messages stay pending until `release`. */
   isHolding = false
   congested = false
@@ -72,6 +74,10 @@ export class FakeHost implements UplinkHost {
   uplink(session: DeviceSession, { suffix, payload, qos, retain, will }: UplinkMessage): void {
     const text = Buffer.from(payload).toString()
     this.events.push({ kind: 'message', session, suffix, text, qos, retain, will })
+    this.#await(session)
+  }
+
+  #await(session: DeviceSession): void {
     this.#pending.set(session, this.pendingOf(session) + 1)
     if (this.isHolding || this.#isFlushing) return
     this.#isFlushing = true
@@ -80,6 +86,18 @@ export class FakeHost implements UplinkHost {
       this.#isFlushing = false
       if (!this.isHolding) this.release()
     })
+  }
+
+  delivered({ deviceId }: DeviceSession, suffix: string, requestId: string): void {
+    this.deliveries.push(`${deviceId} ${suffix} ${requestId}`)
+  }
+
+  mark(session: DeviceSession): void {
+    this.#await(session)
+  }
+
+  left(session: DeviceSession): void {
+    this.lefts.push(session)
   }
 
   closed(session: DeviceSession, cause: EndCause): void {

@@ -1,7 +1,8 @@
 // What a device is told on `command`.
-import { type Millis, toIso } from '../../../schemas/ids.ts'
+import { CommandId, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type DownlinkMessage, toDownlink } from '../downlink.ts'
+import type { SendKind } from './lanes.ts'
 import type { Command, Notice } from './record.ts'
 
 const CANCEL = '$cancel'
@@ -26,6 +27,15 @@ export function cancelMessage(command: Command, notice: Notice, now: Millis): Do
 /** A device may answer the `$cancel` itself; that says nothing about the command. */
 export function isCancelId(requestId: string): boolean {
   return requestId.endsWith(CANCEL_ID_SUFFIX)
+}
+
+/** What a device has that acknowledged a message with this id. */
+export function toDelivered(requestId: string): {
+  readonly commandId: CommandId
+  readonly message: SendKind
+} {
+  if (!isCancelId(requestId)) return { commandId: CommandId(requestId), message: 'command' }
+  return { commandId: CommandId(requestId.slice(0, -CANCEL_ID_SUFFIX.length)), message: 'cancel' }
 }
 
 function leftOf(expiresAt: Millis, now: Millis): JsonObject {

@@ -1,7 +1,7 @@
 // What goes into the log together, and whom to tell of it.
 import type { Micros } from '../../../schemas/ids.ts'
-import { BundleWriter, FRAME, readFrames } from '../../domain/bundle.ts'
-import type { DeviceSession } from '../../ports/broker.ts'
+import { BundleWriter, FLAG_DUP, FLAG_RETAIN, FLAG_WILL, FRAME, readFrames } from '../../domain/bundle.ts'
+import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import type { Fault } from '../../ports/fault.ts'
 import type { Bundle } from '../../ports/log.ts'
 
@@ -9,8 +9,8 @@ export interface Append {
   readonly bundles: readonly Bundle[]
   readonly bytes: number
   /** Whom to tell, and of how many messages, in order. */
-  readonly sessions: readonly DeviceSession[]
-  readonly counts: readonly number[]
+  readonly sessions: DeviceSession[]
+  readonly counts: number[]
   readonly settled: readonly ((fault: Fault | undefined) => void)[]
   readonly firstAt: number
   readonly latestAt: Micros
@@ -26,4 +26,8 @@ export function withoutRequests(append: Append, fault: Fault): Append {
     return writer.length > 0 ? [{ partition, body: writer.take() }] : []
   })
   return { ...append, bundles, bytes: bundles.reduce((sum, { body }) => sum + body.length, 0), settled: [] }
+}
+
+export function flagsOf({ qos, retain, will, isDup }: UplinkMessage): number {
+  return qos | (retain ? FLAG_RETAIN : 0) | (will ? FLAG_WILL : 0) | (isDup ? FLAG_DUP : 0)
 }

@@ -39,6 +39,7 @@ class Taken extends MemoryLog {
 interface TestSession extends DeviceSession {
   readonly filters: string[]
   acknowledged: number
+  isAssumed: boolean
 }
 
 async function setUp(...devices: readonly Device[]) {
@@ -72,6 +73,7 @@ function session(deviceId: DeviceId = gw.id): TestSession {
     idBytes: Buffer.from(deviceId),
     filters,
     acknowledged: 0,
+    isAssumed: false,
     takes: (suffix) => filters.includes(suffix),
     durable(count) {
       this.acknowledged += count
@@ -172,4 +174,36 @@ test('who is no gateway, and what names no sub-device, stays with its sender', a
   host.uplink(live, message('sub/c1'))
   expect((await lines()).sort()).toEqual(['message gw sub/c1', 'message plain sub/c1/telemetry'])
   expect([plain.acknowledged, live.acknowledged]).toEqual([1, 1])
+})
+
+test('of a gateway that connected elsewhere its sub-devices know already: they are told of what comes and of its end', async () => {
+  const { host, lines } = await setUp(subDevice('c1'), subDevice('c2'))
+  const live = session()
+  live.isAssumed = true
+  host.uplink(live, message('sub/c1/telemetry'))
+  expect((await lines()).sort()).toEqual(['heard gw', 'message c1 via gw telemetry'])
+  live.filters.push('sub/c1/command')
+  host.subscribed(live)
+  expect(await lines()).toEqual(['listening c1 via gw'])
+  host.closed(live, 'lost')
+  expect((await lines()).sort()).toEqual(['closed c1 via gw', 'closed c2 via gw', 'closed gw'])
+})
+
+test('a gateway whose session goes on elsewhere is told to be over there', async () => {
+  const { host, lines } = await setUp(subDevice('c1'))
+  const live = session()
+  host.opened(live)
+  await lines()
+  host.left(live)
+  host.closed(live, 'lost')
+  expect(await lines()).toEqual(['closed gw'])
+})
+
+test('what a device acknowledged is told to whom the command was for', async () => {
+  const { host, lines } = await setUp(subDevice('c1'))
+  const live = session()
+  host.delivered(live, 'command', 'cmd_1')
+  host.delivered(live, 'sub/c1/command', 'cmd_2_cancel')
+  host.delivered(live, 'shadow/desired', 'cmd_3')
+  expect((await lines()).sort()).toEqual(['delivered c1', 'delivered gw'])
 })

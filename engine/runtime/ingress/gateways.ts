@@ -42,12 +42,12 @@ export class Gateways {
   }
 
   subscribed(session: DeviceSession): void {
-    const family = this.#families.get(session)
+    const family = this.#familyOf(session)
     for (const [id, told] of family ?? []) this.#listen(session, id, told)
   }
 
   uplink(session: DeviceSession, message: UplinkMessage): void {
-    const family = this.#families.get(session)
+    const family = this.#familyOf(session)
     const sub = family === undefined ? undefined : parseSubSuffix(message.suffix)
     // By G3.
     if (family === undefined || sub === undefined) {
@@ -60,9 +60,13 @@ export class Gateways {
   }
 
   closed(session: DeviceSession, cause: EndCause): void {
-    const family = this.#families.get(session)
+    const family = this.#familyOf(session)
     this.#families.delete(session)
     for (const told of family?.values() ?? []) this.#close(session, told, cause)
+  }
+
+  left(session: DeviceSession): void {
+    this.#families.delete(session)
   }
 
   /** The device is decommissioned: no gateway speaks for it any more. */
@@ -73,6 +77,18 @@ export class Gateways {
       family.delete(deviceId)
       this.#close(session, told, 'revoked')
     }
+  }
+
+  /** Of an assumed session the sub-devices were told before, by whoever heard of it then. */
+  #familyOf(session: DeviceSession): Family | undefined {
+    const known = this.#families.get(session)
+    const isGateway = session.isAssumed === true && this.#store.summary(session.deviceId)?.type === 'gateway'
+    if (known !== undefined || !isGateway) return known
+    const family: Family = new Map()
+    for (const id of this.#store.subDevices(session.deviceId))
+      family.set(id, { ...toSubDevice(id), listens: false })
+    this.#families.set(session, family)
+    return family
   }
 
   /** A device that was registered since the gateway connected; or one that this gateway should not speak for. */

@@ -81,6 +81,20 @@ test('nothing is acknowledged before its append is durable, and then in runs per
   expect([a.acknowledged, b.acknowledged]).toEqual([[2, 1], [1]])
 })
 
+test('a mark is answered once all before it is durable, at once if it is already', async () => {
+  const { time, ingest, release } = setUp()
+  const [a, b] = [session('a'), session('b')]
+  ingest.mark(a)
+  expect(a.acknowledged).toEqual([1])
+  ingest.session(FRAME.opened, a, new Uint8Array(1))
+  ingest.mark(a)
+  await time.advance(10)
+  ingest.mark(b)
+  expect([a.acknowledged, b.acknowledged]).toEqual([[1], []])
+  await release()
+  expect([a.acknowledged, b.acknowledged]).toEqual([[1, 1], [1]])
+})
+
 test('what arrives during an append makes the next one', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')

@@ -13,14 +13,14 @@
 //     behind it.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Millis, Partition, toMillis } from '../../../schemas/ids.ts'
-import { BundleWriter, FLAG_RETAIN, FLAG_WILL, FRAME, type FrameKind } from '../../domain/bundle.ts'
+import { BundleWriter, FRAME, type FrameKind } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Bundle, Log } from '../../ports/log.ts'
 import type { Schedule } from '../schedule.ts'
-import { type Append, withoutRequests } from './append.ts'
+import { type Append, flagsOf, withoutRequests } from './append.ts'
 
 export interface IngestCounts {
   readonly messages: number
@@ -63,6 +63,7 @@ export class Ingest {
   #collectedBytes = 0
   #latestAt: number
   #underWay: Promise<void> | undefined
+  #underWayAppend: Append | undefined
   #underWayBytes = 0
   #underWaySince = 0
   #lastAppendTicks = 0
@@ -115,27 +116,48 @@ export class Ingest {
   }
 
   message(session: DeviceSession, message: UplinkMessage): void {
-    this.#add(
-      FRAME.message,
-      flagsOf(message),
-      session.partition,
-      session.idBytes,
-      NO_BYTES,
-      this.#suffix(message.suffix),
-      message.payload,
-    )
-    this.#count(session)
+    this.#say(session, session, NO_BYTES, message)
+  }
+
+  /** Answered like a message, once all that came before is durable. */
+  mark(session: DeviceSession): void {
+    const last = this.#sealed.at(-1) ?? this.#underWayAppend
+    if (this.#collectedBytes > 0) this.#count(session)
+    else if (last === undefined) session.durable(1)
+    else {
+      last.sessions.push(session)
+      last.counts.push(1)
+    }
   }
 
   /** A gateway's message for a sub-device, with that device's own suffix. */
-  relayed(session: DeviceSession, { partition, idBytes }: SubDevice, message: UplinkMessage): void {
-    const suffix = this.#suffix(message.suffix)
-    this.#add(FRAME.message, flagsOf(message), partition, idBytes, session.idBytes, suffix, message.payload)
-    this.#count(session)
+  relayed(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
+    this.#say(session, device, session.idBytes, message)
     if (message.will || this.#heard.has(session)) return
     // Once per append: the sign of life is in another partition than the message.
     this.#heard.add(session)
     this.#add(FRAME.heard, 0, session.partition, session.idBytes, NO_BYTES, NO_BYTES, NO_BYTES)
+  }
+
+  #say(
+    session: DeviceSession,
+    { partition, idBytes }: SubDevice,
+    via: Uint8Array,
+    message: UplinkMessage,
+  ): void {
+    const suffix = this.#suffix(message.suffix)
+    this.#add(
+      FRAME.message,
+      flagsOf(message),
+      partition,
+      idBytes,
+      via,
+      suffix,
+      message.payload,
+      message.origin,
+    )
+    this.#count(session)
+    this.#totals.messages++
   }
 
   #count(session: DeviceSession): void {
@@ -146,7 +168,6 @@ export class Ingest {
       this.#sessions.push(session)
       this.#counts.push(1)
     }
-    this.#totals.messages++
   }
 
   session(
@@ -248,6 +269,7 @@ export class Ingest {
     via: Uint8Array,
     suffix: Uint8Array,
     payload: Uint8Array,
+    origin: Uint8Array = NO_BYTES,
   ): void {
     const writer = this.#writers[partition]
     if (writer === undefined) throw new RangeError(`no partition ${partition}`)
@@ -257,7 +279,7 @@ export class Ingest {
     const before = writer.length
     const receivedAt = this.nextAt()
     if (this.#firstAt === 0) this.#firstAt = receivedAt
-    writer.add({ kind, flags, receivedAt, id, via, suffix, payload })
+    writer.add({ kind, flags, receivedAt, id, via, origin, suffix, payload })
     this.#collectedBytes += writer.length - before
     if (!this.#isScheduled && this.#underWay === undefined) this.#plan()
   }
@@ -284,10 +306,12 @@ export class Ingest {
     if (sealed !== undefined) this.#sealedBytes -= sealed.bytes
     const append = sealed ?? this.#collect()
     this.#lastAppendTicks = this.#clock.ticks()
+    this.#underWayAppend = append
     this.#underWayBytes = append.bytes
     this.#underWaySince = append.firstAt
     this.#underWay = this.#append(append).finally(() => {
       this.#underWay = undefined
+      this.#underWayAppend = undefined
       this.#underWayBytes = 0
       this.#underWaySince = 0
       if (this.#isWaiting() && !this.#isScheduled && !this.#isClosed) this.#plan()
@@ -372,8 +396,4 @@ export class Ingest {
       this.#sealedBytes += waiting.bytes
     }
   }
-}
-
-function flagsOf({ qos, retain, will }: UplinkMessage): number {
-  return qos | (retain ? FLAG_RETAIN : 0) | (will ? FLAG_WILL : 0)
 }

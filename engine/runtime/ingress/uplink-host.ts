@@ -1,8 +1,9 @@
 // What the broker needs of the engine: everything it hears goes into the log.
-import { isSubSuffix } from '../../../schemas/topics.ts'
+import { isSubSuffix, parseSubSuffix } from '../../../schemas/topics.ts'
 import { accessRefused, connectRefused } from '../../domain/audit/device-refusals.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
 import { FRAME } from '../../domain/bundle.ts'
+import { toDelivered } from '../../domain/command/messages.ts'
 import {
   type Admission,
   COMMAND_SUFFIX,
@@ -10,6 +11,8 @@ import {
   type DeviceSession,
   type UplinkHost,
 } from '../../ports/broker.ts'
+import { partitionOf } from '../partition.ts'
+import { packDelivered } from '../shard/control-uplinks.ts'
 import { sessionPayload } from '../shard/sessions.ts'
 import type { Gateways } from './gateways.ts'
 import type { Ingest } from './ingest.ts'
@@ -47,6 +50,14 @@ export function uplinkHost(
       if (isSubSuffix(message.suffix)) gateways.uplink(session, message)
       else ingest.message(session, message)
     },
+    delivered(session, suffix, requestId) {
+      const sub = parseSubSuffix(suffix)
+      if ((sub?.suffix ?? suffix) !== COMMAND_SUFFIX) return
+      const deviceId = sub?.deviceId ?? session.deviceId
+      ingest.delivered(deviceId, partitionOf(deviceId), packDelivered(toDelivered(requestId)))
+    },
+    mark: (session) => ingest.mark(session),
+    left: (session) => gateways.left(session),
     closed(session, cause) {
       ingest.session(FRAME.closed, session, sessionPayload(session, cause))
       gateways.closed(session, cause)

@@ -7,6 +7,7 @@ import { type Device, type Session, toRecord, type Way } from '../../domain/devi
 import { Latest } from '../../domain/telemetry/latest.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
 import type { Snapshot } from '../../ports/engine.ts'
+import type { Origin } from './repeats.ts'
 
 export interface Actor {
   device: Device
@@ -27,6 +28,8 @@ export interface Actor {
   /** The session id that the device itself last announced in its `status`. */
   statusSessionId: string | undefined
   latest: Latest | undefined
+  /** Of messages that a broker outside names. */
+  origins: Origin[] | undefined
   /** Vitals changed since they were last handed out. */
   isDirty: boolean
 }
@@ -45,6 +48,7 @@ export function newActor(device: Device, slot: number): Actor {
     connectionReason: undefined,
     statusSessionId: undefined,
     latest: undefined,
+    origins: undefined,
     isDirty: false,
   }
 }
@@ -66,6 +70,7 @@ type PackedVitals = readonly [
   /** Missing in what was written before there were gateways. */
   relay?: PackedSession | null,
   connects?: readonly [lastAt: number, countedUntil: number] | null,
+  origins?: Origin[] | null,
 ]
 
 export function encodeVitals(actor: Actor): Uint8Array {
@@ -81,6 +86,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     actor.recoverAt,
     packSession(actor.relay),
     connects === undefined ? null : [connects.lastAt, connects.countedUntil],
+    actor.origins ?? null,
   ]
   return packr.pack(packed)
 }
@@ -90,7 +96,7 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   // Written by encodeVitals, in this format or the data directory is refused.
   const packed = packr.unpack(bytes) as PackedVitals
   const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt] = packed
-  const { 8: relay = null, 9: connects = null } = packed
+  const { 8: relay = null, 9: connects = null, 10: origins = null } = packed
   actor.heardAt = Math.max(actor.heardAt, heardAt)
   actor.telemetryAt = telemetryAt
   actor.connectionSince = since === null ? undefined : Millis(since)
@@ -98,6 +104,7 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   actor.statusSessionId = statusSessionId ?? undefined
   actor.latest = latest === null ? undefined : Latest.decode(latest)
   actor.recoverAt = recoverAt
+  actor.origins = origins ?? undefined
   actor.session = liveSession(session, bootAt)
   actor.relay = liveSession(relay, bootAt)
   if (connects !== null) actor.connects = { lastAt: Micros(connects[0]), countedUntil: Millis(connects[1]) }

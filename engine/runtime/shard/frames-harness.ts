@@ -8,6 +8,7 @@ import { register } from '../../domain/device/transition.ts'
 import { packRequest } from './requests.ts'
 import { packSession } from './sessions.ts'
 
+const NO_BYTES = new Uint8Array(0)
 export const START = Millis(Date.UTC(2026, 0, 5, 10))
 
 export function idOf(name: string): DeviceId {
@@ -26,6 +27,8 @@ export interface TestFrame {
   /** The gateway it came through. */
   readonly via?: string
   readonly flags?: number
+  /** What the broker calls it. */
+  readonly origin?: Uint8Array
 }
 
 export const telemetry = (id: string, at: number, data: object | string): TestFrame => ({
@@ -74,13 +77,14 @@ export const registration = (id: string, at: number): TestFrame =>
 
 export function bundle(frames: readonly TestFrame[]): Uint8Array {
   const writer = new BundleWriter()
-  for (const { kind, id, at, via = '', suffix = '', payload, flags = 0 } of frames)
+  for (const { kind, id, at, via = '', suffix = '', payload, flags = 0, origin = NO_BYTES } of frames)
     writer.add({
       kind,
       flags,
       receivedAt: micros(at),
       id: Buffer.from(id),
       via: Buffer.from(via),
+      origin,
       suffix: Buffer.from(suffix),
       payload,
     })

@@ -105,6 +105,7 @@ const NO_FRAME: Frame = {
   receivedAt: 0,
   id: NO_BYTES,
   via: NO_BYTES,
+  origin: NO_BYTES,
   suffix: NO_BYTES,
   payload: NO_BYTES,
 }

@@ -59,7 +59,8 @@ export function sessionClosed(actor: Actor, frame: Frame, batch: Batch): boolean
   batch.open.wasSilent = true
   const { number, cause } = readSession(frame.payload)
   const slot = slotOf(frame)
-  if (actor[slot]?.number !== number) return false
+  // Of an assumed session the number is a time at which it was: it names the session that had begun by then.
+  if (actor[slot] === undefined || actor[slot].number > number) return false
   actor[slot] = undefined
   batch.reschedule(actor)
   const at = toMillis(Micros(frame.receivedAt))
@@ -76,7 +77,7 @@ export function sessionListens(actor: Actor, frame: Frame, place: Place, batch: 
   const { number } = readSession(frame.payload)
   const slot = slotOf(frame)
   const session = actor[slot]
-  if (session?.number !== number) return
+  if (session === undefined || session.number > number) return
   actor[slot] = { ...session, listens: true }
   batch.reschedule(actor)
   if (place.isNew) batch.decisions.send(actor, toMillis(Micros(frame.receivedAt)))

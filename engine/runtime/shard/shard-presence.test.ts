@@ -52,6 +52,14 @@ describe('presence', () => {
     expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })
   })
 
+  test('of a session whose number nobody knows, an end ends the one that had begun by then, and no later one', () => {
+    const bench = new ShardBench([online])
+    bench.apply([opened('a', 10), closed('a', 30, 20)])
+    expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })
+    bench.apply([opened('a', 40), closed('a', 41, 35)])
+    expect(bench.view('a')?.connected).toBe(true)
+  })
+
   test('one that connects is told online and connected, and never connected and away', () => {
     const bench = new ShardBench([deviceOf('a')])
     const { feed } = bench.apply([opened('a', 1), closed('a', 2, 1)]).proposal

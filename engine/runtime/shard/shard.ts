@@ -35,6 +35,7 @@ import { placeOf } from './place.ts'
 import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark, viaOf } from './proposal.ts'
 import type { Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
+import { isRepeated } from './repeats.ts'
 import { applyRequest } from './requests.ts'
 import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
 import { mayBeSaid } from './sub-devices.ts'
@@ -217,6 +218,10 @@ export class Shard {
     if (!mayBeSaid(actor, frame, place, batch)) return
     if (actor === undefined) {
       batch.open.park(frame, place, 'UNKNOWN_DEVICE', 'no such device is registered')
+      return
+    }
+    if (isRepeated(actor, frame, place)) {
+      batch.counts.ignored++
       return
     }
     let isConnectionMoved = false

@@ -1,0 +1,91 @@
+import { Buffer } from 'node:buffer'
+import { describe, expect, test } from 'vitest'
+import { FLAG_DUP } from '../../domain/bundle.ts'
+import { telemetry } from './frames-harness.ts'
+import { online, ShardBench, valuesOf } from './shard-harness.ts'
+
+/** As EMQX names a message: time, connection, count. */
+function originOf(at: number, connection = 7, count = 0): Uint8Array {
+  const bytes = Buffer.alloc(16)
+  bytes.writeBigUInt64BE(1_790_000_000_000_000n + BigInt(at))
+  bytes.writeUIntBE(connection, 8, 6)
+  bytes.writeUInt16BE(count, 14)
+  return bytes
+}
+
+let clock = 0
+const said = (n: number, more: { isDup?: boolean; connection?: number; count?: number } = {}) => ({
+  ...telemetry('a', ++clock, { n }),
+  origin: originOf(n, more.connection, more.count),
+  flags: more.isDup ? FLAG_DUP : 0,
+})
+const again = (n: number, connection?: number) =>
+  said(n, { isDup: true, ...(connection !== undefined && { connection }) })
+
+describe('a message that the broker sends again', () => {
+  test('counts once: what the log has is dropped, what it lacks is taken', () => {
+    const bench = new ShardBench([online])
+    bench.apply([said(1), said(2), said(3)])
+    bench.apply([again(2), again(3), again(4), said(5)])
+    expect(valuesOf(bench.rows())).toEqual([1, 2, 3, 4, 5])
+  })
+
+  test('is told from others of the same microsecond by its count', () => {
+    const bench = new ShardBench([online])
+    bench.apply([said(1, { count: 0 }), said(1, { count: 1 }), said(1, { count: 1, isDup: true })])
+    bench.apply([said(1, { count: 2, isDup: true })])
+    expect(valuesOf(bench.rows())).toEqual([1, 1, 1])
+  })
+
+  test('is nobody else’s: each connection of the device is known by itself', () => {
+    const bench = new ShardBench([online])
+    bench.apply([
+      said(9, { connection: 1 }),
+      said(2, { connection: 2 }),
+      again(9, 1),
+      again(2, 2),
+      again(3, 2),
+    ])
+    expect(valuesOf(bench.rows())).toEqual([9, 2, 3])
+  })
+
+  test('is known through several readers that end one after the other', () => {
+    const bench = new ShardBench([online])
+    bench.apply([said(1), said(2)])
+    bench.apply([again(1), again(2), again(3)])
+    bench.apply([again(2), again(3), again(4), said(5), said(6)])
+    bench.apply([again(5), again(6), again(7)])
+    expect(valuesOf(bench.rows())).toEqual([1, 2, 3, 4, 5, 6, 7])
+  })
+
+  test('may be appended once more by a reader that was paused: that is dropped, too', () => {
+    const bench = new ShardBench([online])
+    bench.apply([said(1)])
+    bench.apply([again(2), again(3), said(4)])
+    bench.apply([said(2), said(3)])
+    expect(valuesOf(bench.rows())).toEqual([1, 2, 3, 4])
+  })
+
+  test('of a broker whose clock went back is taken if it is not sent again', () => {
+    const bench = new ShardBench([online])
+    bench.apply([said(5), said(3), said(4)])
+    expect(valuesOf(bench.rows())).toEqual([5, 3, 4])
+  })
+
+  test('is judged alike by the next life of the shard, though its vitals are later', () => {
+    const log = [[said(1), said(2)], [again(2), again(3)], [said(4)], [again(4), again(5)], [said(3)]]
+    const first = new ShardBench([online])
+    const taken = log.map((frames) => {
+      first.apply(frames)
+      return valuesOf(first.rows())
+    })
+    expect(taken).toEqual([[1, 2], [3], [4], [5], []])
+    const [vitals] = first.work({ vitals: true }).vitals
+    for (let from = 0; from < log.length; from++) {
+      const later = new ShardBench([online], vitals === undefined ? {} : { vitals: vitals.bytes })
+      for (let seq = from; seq < log.length; seq++)
+        later.work({ entries: [later.entry(seq + 1, log[seq] ?? [])] })
+      expect(valuesOf(later.rows())).toEqual(taken.slice(from).flat())
+    }
+  })
+})

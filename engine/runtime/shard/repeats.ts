@@ -1,0 +1,94 @@
+// A broker outside sends a message again if it does not know whether it came: each counts once (R1). EMQX names a
+// message by 16 bytes: its time in microseconds (8), the connection that it came by (6), a count (2). Of one connection
+// these names grow, and messages come in their order.
+//
+// D1. Nothing is dropped but what the broker marks as sent again, and what such messages have brought already: a reader
+//     that was paused may append its own copy behind that of the one that took over. So a clock of the broker that is set
+//     back loses nothing.
+// D2. Judgement depends on places in the log alone: what is read again is judged as the first time, though vitals may be
+//     later by then. Behind what is kept here everything counts.
+// D3. What is sent again comes as a run, in the order of the first time: first what the log has, then what it lacks. So
+//     the last name before a run judges all of it.
+import { FLAG_DUP, type Frame } from '../../domain/bundle.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Actor } from './actor.ts'
+import { type Place, placeOf } from './place.ts'
+
+type Name = readonly [at: number, count: number]
+
+interface Run {
+  /** Of its first message. */
+  readonly place: number
+  /** The greatest name before it. */
+  readonly before: Name
+  last: Name
+}
+
+/** One connection, as far as its messages were read. */
+export interface Origin {
+  readonly connection: number
+  /** The greatest. */
+  name: Name
+  place: number
+  readonly runs: Run[]
+}
+
+const CONNECTION_AT = 8
+const CONNECTION_BYTES = 6
+const COUNT_AT = 14
+const HIGH = 2 ** 32
+const NO_NAME: Name = [0, 0]
+
+/** Whether the log has the message already. */
+export function isRepeated(actor: Actor, frame: Frame, place: Place): boolean {
+  const { buffer, byteOffset, length } = frame.origin
+  if (length === 0) return false
+  actor.origins ??= []
+  const at = placeOf(place)
+  const bytes = Buffer.from(buffer, byteOffset, length)
+  const origin = originOf(actor.origins, bytes.readUIntBE(CONNECTION_AT, CONNECTION_BYTES), at)
+  if (origin === undefined) return false
+  const name: Name = [bytes.readUInt32BE(0) * HIGH + bytes.readUInt32BE(4), bytes.readUInt16BE(COUNT_AT)]
+  const isDup = (frame.flags & FLAG_DUP) !== 0
+  if (at > origin.place) advance(origin, { name, place: at, isDup })
+  const { runs } = origin
+  if (runs.length === 0) return false
+  const earlier = runs.filter((run) => run.place <= at)
+  if (!isDup) return earlier.some(({ before, last }) => isAfter(name, before) && !isAfter(name, last))
+  const run = earlier.at(-1)
+  return run !== undefined && !isAfter(name, run.before)
+}
+
+function originOf(origins: Origin[], connection: number, place: number): Origin | undefined {
+  const known = origins.find((origin) => origin.connection === connection)
+  // By D2: it was known, and has been forgotten since.
+  if (known !== undefined || origins.some((origin) => origin.place >= place)) return known
+  const origin: Origin = { connection, name: NO_NAME, place: place - 1, runs: [] }
+  if (origins.length === LIMITS.originsPerDeviceMax) origins.shift()
+  origins.push(origin)
+  return origin
+}
+
+function advance(
+  origin: Origin,
+  { name, place, isDup }: { name: Name; place: number; isDup: boolean },
+): void {
+  origin.place = place
+  if (isDup) {
+    const { runs } = origin
+    const run = runs.at(-1)
+    if (run !== undefined && isGoingOn(run, origin.name, name)) run.last = name
+    else runs.push({ place, before: origin.name, last: name })
+    if (runs.length > LIMITS.originsPerDeviceMax) runs.shift()
+  }
+  if (isAfter(name, origin.name)) origin.name = name
+}
+
+/** By D3, while it brings ever greater names and nothing new has come since. */
+function isGoingOn({ before, last }: Run, greatest: Name, name: Name): boolean {
+  return isAfter(name, last) && !isAfter(greatest, isAfter(last, before) ? last : before)
+}
+
+function isAfter(left: Name, right: Name): boolean {
+  return left[0] === right[0] ? left[1] > right[1] : left[0] > right[0]
+}
