@@ -8,7 +8,7 @@ const UNIT = [
   `engine/${TESTS}`,
   `engine/{domain,ports,sim,edge}/**/${TESTS}`,
   'engine/adapters/**/memory.test.ts',
-  `bench/{simulator,micro,measure}/**/${TESTS}`,
+  `bench/{simulator,micro,measure,chaos}/**/${TESTS}`,
   `deploy/!(dev)/**/${TESTS}`,
 ]
 const NEVER = ['**/node_modules/**', 'dist/**', 'data/**']

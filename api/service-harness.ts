@@ -233,7 +233,7 @@ async function logIn(nobody: Rest): Promise<Rest> {
 }
 
 /** The child of the service that is ClickHouse's engine. */
-function databaseOf(parent: number): number {
+export function databaseOf(parent: number): number {
   const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' })
   for (const line of table.split('\n')) {
     const [, pid, ppid, stat, args = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []

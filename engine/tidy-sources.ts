@@ -29,7 +29,7 @@ export interface Source {
   readonly bare: string
   readonly imports: readonly Import[]
   readonly exports: readonly Export[]
-  /** A test, or what only tests use: `contract.ts`, `fake-….ts`, `raw-….ts`, `…-harness.ts`. */
+  /** A test, or what only tests use: `contract.ts`, `fake-….ts`, `raw-….ts`, `…-harness.ts`, and the chaos run. */
   readonly isTest: boolean
 }
 
@@ -60,7 +60,7 @@ export function toSource(path: string, text: string): Source {
     bare,
     imports: importsOf(path, code),
     exports: exportsOf(code),
-    isTest: /\.test\.(ts|mjs)$|\/(contract|(fake|raw)-[\w-]+|[\w-]+-harness)\.ts$/.test(path),
+    isTest: /^bench\/chaos\/|\.test\.(ts|mjs)$|\/(contract|(fake|raw)-[\w-]+|[\w-]+-harness)\.ts$/.test(path),
   }
 }
 

@@ -92,7 +92,7 @@ const TECHNOLOGIES: Readonly<Record<string, string>> = {
 
 /** Run or imported by people and tools rather than by other sources. */
 const ENTRY_POINTS =
-  /^(api\/main|engine\/index|engine\/sim\/run|bench\/run|bench\/proofs\/run|bench\/micro\/[\w-]+|bench\/load\/k6\/[\w-]+|api\/cli\/main)\.ts$|\.mjs$/
+  /^(api\/main|engine\/index|engine\/sim\/run|bench\/run|bench\/proofs\/run|bench\/chaos\/run|bench\/micro\/[\w-]+|bench\/load\/k6\/[\w-]+|api\/cli\/main)\.ts$|\.mjs$/
 
 const LINES_MAX = 400
 const LINES_LONG = 250

@@ -1,26 +1,36 @@
-// For tests: a TCP connection that can be cut, deafened and refused between a client and its server.
+// For tests: a TCP connection that can be cut, deafened, refused, slowed and frozen between a client and its server.
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+
+/** Bytes on their way in one direction; with more the sender is not read. */
+const HELD_BYTES_MAX = 1 << 20
 
 export class CutProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  readonly #ways = new Set<Way>()
+  /** `host:port`; another one counts for connections to come. */
+  target: string
   /** Answers are thrown away while it is set. */
   isDeaf = false
   /** Nobody gets through while it is set. */
   isClosed = false
+  /** What each direction is late by. */
+  delayMs = 0
+  #isFrozen = false
 
-  private constructor(server: Server) {
+  private constructor(server: Server, target: string) {
     this.#server = server
+    this.target = target
   }
 
   static async open(target: string): Promise<CutProxy> {
-    const [host = '', port = ''] = target.split(':')
-    const server = createServer()
-    const proxy = new CutProxy(server)
+    const server = createServer({ allowHalfOpen: true })
+    const proxy = new CutProxy(server, target)
     server.on('connection', (client) => {
       if (proxy.isClosed) return void client.destroy()
-      proxy.#join(client, connect(Number(port), host))
+      const [host = '', port = ''] = proxy.target.split(':')
+      proxy.#join(client, connect({ port: Number(port), host, allowHalfOpen: true, noDelay: true }))
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -31,6 +41,16 @@ export class CutProxy {
     const address = this.#server.address()
     if (address === null || typeof address === 'string') throw new Error('not listening')
     return `127.0.0.1:${address.port}`
+  }
+
+  /** Nothing moves while it is set, and nothing is lost. */
+  set isFrozen(isFrozen: boolean) {
+    this.#isFrozen = isFrozen
+    for (const way of this.#ways) way.move()
+  }
+
+  get isFrozen(): boolean {
+    return this.#isFrozen
   }
 
   /** Ends every connection. */
@@ -45,17 +65,72 @@ export class CutProxy {
 
   #join(client: Socket, server: Socket): void {
     const ends = [client, server] as const
+    client.setNoDelay(true)
+    const ways = [
+      new Way(this, client, server, () => false),
+      new Way(this, server, client, () => this.isDeaf),
+    ]
+    for (const way of ways) this.#ways.add(way)
     for (const socket of ends) {
       this.#sockets.add(socket)
       socket.on('error', () => socket.destroy())
       socket.on('close', () => {
         this.#sockets.delete(socket)
         for (const end of ends) end.destroy()
+        for (const way of ways) this.#ways.delete(way)
       })
     }
-    client.on('data', (bytes) => server.write(bytes))
-    server.on('data', (bytes) => {
-      if (!this.isDeaf) client.write(bytes)
+  }
+}
+
+/** One direction of one connection. */
+class Way {
+  readonly #proxy: Pick<CutProxy, 'delayMs' | 'isFrozen'>
+  readonly #from: Socket
+  readonly #to: Socket
+  readonly #held: { readonly bytes: Buffer; readonly dueAt: number }[] = []
+  #heldBytes = 0
+  #isEnded = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(
+    proxy: Pick<CutProxy, 'delayMs' | 'isFrozen'>,
+    from: Socket,
+    to: Socket,
+    isThrownAway: () => boolean,
+  ) {
+    this.#proxy = proxy
+    this.#from = from
+    this.#to = to
+    from.on('data', (bytes: Buffer) => {
+      if (isThrownAway()) return
+      this.#held.push({ bytes, dueAt: performance.now() + proxy.delayMs })
+      this.#heldBytes += bytes.length
+      if (this.#heldBytes > HELD_BYTES_MAX) from.pause()
+      this.move()
     })
+    from.on('end', () => {
+      this.#isEnded = true
+      this.move()
+    })
+    to.on('drain', () => this.move())
+  }
+
+  move(): void {
+    clearTimeout(this.#timer)
+    if (this.#proxy.isFrozen) return
+    for (let next = this.#held[0]; next !== undefined; next = this.#held[0]) {
+      const early = next.dueAt - performance.now()
+      if (early > 0) {
+        this.#timer = setTimeout(() => this.move(), early)
+        return
+      }
+      if (this.#to.writableNeedDrain) return
+      this.#held.shift()
+      this.#heldBytes -= next.bytes.length
+      if (!this.#to.destroyed) this.#to.write(next.bytes)
+    }
+    if (this.#from.isPaused()) this.#from.resume()
+    if (this.#isEnded && !this.#to.destroyed) this.#to.end()
   }
 }

@@ -1,0 +1,13 @@
+// Every checker over one recording.
+import type { Recording } from '../recording.ts'
+import { checkCommands } from './commands.ts'
+import { checkMessages } from './messages.ts'
+import { checkReads } from './reads.ts'
+import { checkShadows } from './shadows.ts'
+import type { Violation } from './violation.ts'
+
+const CHECKS = [checkMessages, checkShadows, checkCommands, checkReads]
+
+export function checkAll(recording: Recording): readonly Violation[] {
+  return CHECKS.flatMap((check) => check(recording))
+}

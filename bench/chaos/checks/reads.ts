@@ -1,0 +1,70 @@
+// Snapshots, and answers of any kind: nobody reads what is older than what was told before.
+import type { Message, Recording, SnapshotCall } from '../recording.ts'
+import { groupedBy } from './grouped.ts'
+import { type Operation, outOfOrder } from './real-time.ts'
+import type { Violation } from './violation.ts'
+
+/** A message is seen after it was sent and before the next one is. */
+const SEEN = 0.5
+const SERIES = ['timed', 'plain'] as const
+
+export function checkReads(recording: Recording): readonly Violation[] {
+  const messages = groupedBy(recording.messages, ({ device }) => device)
+  const calls = groupedBy(recording.calls, ({ device }) => device)
+  const stale = [...calls].flatMap(([device, own]) => {
+    const looks = own.filter((call) => call.kind === 'snapshot')
+    return SERIES.flatMap((series) =>
+      outOfOrder([...saidOf(recording, messages.get(device) ?? [], series), ...seenOf(looks, series)]).map(
+        ({ earlier, later }) => {
+          const text = `${later.label} of ${later.from}, after ${earlier.label} at ${earlier.to}`
+          return { check: 'reads', device, text }
+        },
+      ),
+    )
+  })
+  return [...stale, ...oddAnswers(recording)]
+}
+
+/** Where a PUBACK is the log's, what it acknowledges shows from then on. */
+function saidOf(
+  { promises }: Recording,
+  messages: readonly Message[],
+  series: (typeof SERIES)[number],
+): readonly Operation[] {
+  return messages.flatMap((message): Operation[] => {
+    const { n, ackedAt, sentAt } = message
+    if (message.series !== series || sentAt[0] === undefined) return []
+    const to = promises.isPubackDurable ? ackedAt : undefined
+    const label = `message ${series} ${n}`
+    return [{ label, place: n, from: sentAt[0], to: to ?? Number.POSITIVE_INFINITY }]
+  })
+}
+
+function seenOf(calls: readonly SnapshotCall[], series: (typeof SERIES)[number]): readonly Operation[] {
+  return calls.flatMap((call): Operation[] => {
+    const { status, from, to, caller } = call
+    if (status !== 200 || to === undefined) return []
+    const seen = call[series] ?? -1
+    return [{ label: `${caller} reads ${series} ${seen}`, place: seen + SEEN, from, to }]
+  })
+}
+
+/** Refusals that the rules foresee, and faults that say so; anything else is a fault of ours. */
+function oddAnswers({ calls }: Recording): readonly Violation[] {
+  return calls.flatMap(({ kind, status, device, caller, node, from, text }): Violation[] => {
+    const isExpected = status === undefined || [...EXPECTED[kind], ...AWAY].includes(status)
+    if (isExpected) return []
+    return [{ check: 'answers', device, text: `${kind} of ${caller} at ${node}, ${from}: ${status} ${text}` }]
+  })
+}
+
+const AWAY = [503, 504]
+const EXPECTED = {
+  desire: [200, 409],
+  shadow: [200],
+  snapshot: [200],
+  command: [202],
+  look: [200],
+  // Not open any more.
+  cancel: [200, 409],
+} satisfies Readonly<Record<Recording['calls'][number]['kind'], readonly number[]>>

@@ -1,0 +1,37 @@
+// Does to the parts what the plan says, and undoes it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fault, Faultable, FaultKind } from './faults.ts'
+import type { FaultNote, Recorder } from './recording.ts'
+
+export interface Target extends Faultable {
+  inflict(kind: FaultKind): Promise<void>
+  /** Resolves once the part is itself again or on its way there. */
+  heal(kind: FaultKind): Promise<void>
+}
+
+export interface NemesisOptions {
+  readonly plan: readonly Fault[]
+  readonly targets: readonly Target[]
+  readonly recorder: Recorder
+  readonly say: (text: string) => void
+}
+
+/** Resolves once every fault is undone. */
+export async function haunt({ plan, targets, recorder, say }: NemesisOptions): Promise<void> {
+  const startedAt = performance.now()
+  const since = () => performance.now() - startedAt
+  await Promise.all(
+    plan.map(async ({ atMs, target: name, kind, forMs }) => {
+      const target = targets.find((each) => each.name === name)
+      if (target === undefined) throw new Error(`there is no ${name}`)
+      await sleep(Math.max(0, atMs - since()))
+      say(`${kind} ${name} for ${forMs} ms`)
+      const note: FaultNote = { target: name, kind, from: recorder.now() }
+      recorder.faults.push(note)
+      await target.inflict(kind)
+      await sleep(forMs)
+      await target.heal(kind)
+      note.to = recorder.now()
+    }),
+  )
+}
