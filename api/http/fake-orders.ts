@@ -10,6 +10,7 @@ import {
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { Device } from '../../engine/domain/device/record.ts'
+import { own } from '../../engine/domain/shadow/json-object.ts'
 import type { BroadcastRequest, BroadcastState, Engine, Refused } from '../../engine/ports/engine.ts'
 import { type BroadcastId, CommandId, type DeviceId } from '../../schemas/ids.ts'
 import type { FakeEngine } from './fake-engine.ts'
@@ -25,14 +26,14 @@ export class FakeOrders implements Pick<Engine, 'broadcast' | 'broadcastState' |
   async broadcast(
     request: BroadcastRequest,
   ): Promise<{ readonly kind: 'done'; readonly broadcast: Broadcast } | Refused> {
-    const { broadcastId: id, command: name, group, within, by, unfit } = request
+    const { broadcastId: id, command: name, group, within, by, unfit = {} } = request
     const earlier = this.#broadcasts.get(id)
     if (earlier !== undefined) return { kind: 'done', broadcast: earlier }
     const { devices } = this.#engine.store.list({ group, within }, { offset: 0, limit: 1_000 })
     const members = devices.map((device) => ({
       deviceId: device.id,
       status: device.status,
-      unfit: unfit?.(device.type),
+      unfit: own(unfit, device.type),
     }))
     const outcome = createBroadcast({ ...request, name }, members, { id, by, now: this.#engine.now() })
     if (outcome.kind === 'refused') return outcome

@@ -15,7 +15,7 @@ import { pageBody, toWindow, type Window } from '../http/paging.ts'
 import { idFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { unfitness, wishRefusal } from './command-checks.ts'
+import { unfitTypes, wishRefusal } from './command-checks.ts'
 
 export function broadcastRoutes(services: Services): readonly Route[] {
   const { engine } = services
@@ -58,7 +58,7 @@ async function broadcast(
     timeoutSec: body.timeout_sec,
     by: user.id,
     within: scopeOf(user),
-    unfit: (type: string) => unfitness(body, deviceTypes.defined.get(type)),
+    unfit: unfitTypes(body, deviceTypes.defined.values()),
   }
   const send = (id: string) => engine.broadcast({ broadcastId: BroadcastId(id), ...request })
   const first = await send(idFor(repeatKey, 'bc_', ids))

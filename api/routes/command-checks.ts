@@ -1,8 +1,8 @@
 // What a schema cannot say about a command, and which commands a list is asked for.
-import type { BroadcastMember } from '../../engine/domain/command/broadcast.ts'
 import type { DeviceType } from '../../engine/domain/device-type/definition.ts'
 import { validateCommand } from '../../engine/domain/device-type/validate-command.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'
+import type { BroadcastRequest } from '../../engine/ports/engine.ts'
 import type { CommandWishBody } from '../../schemas/command.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../schemas/vocabulary.ts'
@@ -20,11 +20,15 @@ export function wishRefusal(wish: Wish, type: DeviceType | undefined): Refusal |
   return refused(code, { message: `${first.path}: ${first.message}`, errors: errors.map(inBody) })
 }
 
-/** Why devices of a type are left out of a broadcast. */
-export function unfitness(wish: Wish, type: DeviceType | undefined): BroadcastMember['unfit'] {
-  const [first] = mismatches(wish, type)
-  if (first === undefined) return undefined
-  return first.code === 'UNKNOWN_COMMAND' ? 'unknown_command' : 'invalid_parameters'
+/** The types whose devices are left out of a broadcast, and why. */
+export function unfitTypes(wish: Wish, types: Iterable<DeviceType>): NonNullable<BroadcastRequest['unfit']> {
+  const reasons = Array.from(types, (type) => {
+    const [first] = mismatches(wish, type)
+    if (first === undefined) return []
+    const reason = first.code === 'UNKNOWN_COMMAND' ? 'unknown_command' : 'invalid_parameters'
+    return [[type.name, reason] as const]
+  })
+  return Object.fromEntries(reasons.flat())
 }
 
 function mismatches({ command, data }: Wish, type: DeviceType | undefined): readonly FieldError[] {

@@ -68,8 +68,8 @@ export interface BroadcastRequest {
   readonly by: string
   /** The sender's scope: devices outside of these subtrees are no members. Undefined is everything. */
   readonly within?: readonly string[] | undefined
-  /** Why devices of this type do not take the command; undefined if they do. */
-  readonly unfit?: ((deviceType: string) => BroadcastMember['unfit']) | undefined
+  /** By type, why its devices do not take the command; those of other types do. */
+  readonly unfit?: Readonly<Record<string, BroadcastMember['unfit']>> | undefined
 }
 
 export interface BroadcastState {

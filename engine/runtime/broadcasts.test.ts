@@ -101,9 +101,23 @@ test('a group of nobody, and what every device would refuse, is refused', async 
     bench.settled(bench.broadcasts.create({ ...stop, ...more }))
   expect(await create({ group: 'hal' })).toMatchObject({ kind: 'refused', code: 'EMPTY_TARGET' })
   expect(await create({ within: ['elsewhere'] })).toMatchObject({ code: 'EMPTY_TARGET' })
-  expect(await create({ unfit: () => 'unknown_command' })).toMatchObject({ code: 'EMPTY_TARGET' })
+  expect(await create({ unfit: { mqtt_device: 'unknown_command' } })).toMatchObject({ code: 'EMPTY_TARGET' })
   expect(await create({ command: '$cancel' })).toMatchObject({ code: 'VALIDATION_FAILED' })
   expect(bench.submitted).toBe(0)
+})
+
+test('devices whose type does not take the command are skipped, whatever their type is called', async () => {
+  const bench = new Bench()
+  const changed = ['mqtt_device', 'gateway', 'constructor'].map((type) =>
+    deviceOf(`a-${type}`, { group: 'hall', type }),
+  )
+  await bench.store.save({ ...NO_SAVE, changed })
+  const answer = await bench.settled(
+    bench.broadcasts.create({ ...stop, unfit: { gateway: 'invalid_parameters' } }),
+  )
+  expect(answer).toMatchObject({
+    broadcast: { accepted: 2, skipped: [{ deviceId: 'a-gateway', reason: 'invalid_parameters' }] },
+  })
 })
 
 test('the same id again is the same broadcast', async () => {

@@ -20,6 +20,7 @@ import { createCommand } from '../domain/command/create.ts'
 import { isOpen } from '../domain/command/moves.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import { own } from '../domain/shadow/json-object.ts'
 import { LIMITS } from '../limits.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -176,14 +177,14 @@ export class Broadcasts {
   }
 
   /** In steps: the host has other things to do. */
-  async #membersOf({ group, within, unfit }: BroadcastRequest): Promise<readonly BroadcastMember[]> {
+  async #membersOf({ group, within, unfit = {} }: BroadcastRequest): Promise<readonly BroadcastMember[]> {
     const { store, schedule } = this.#ports
     const members: BroadcastMember[] = []
     for (let offset = 0; ; offset += LIST_AT_ONCE) {
       const filter = { group, within }
       const { devices } = store.list(filter, { offset, limit: LIST_AT_ONCE, sort: 'device_id' })
       for (const { id: deviceId, status, type } of devices)
-        members.push({ deviceId, status, unfit: unfit?.(type) })
+        members.push({ deviceId, status, unfit: own(unfit, type) })
       if (devices.length < LIST_AT_ONCE) return members
       await schedule.sleep(0)
     }
