@@ -65,7 +65,7 @@ export function toRefusal(
       'request failed: a dependency is down',
     )
     return refused('DEPENDENCY_UNAVAILABLE', {
-      message: 'nothing is known to have happened; try again',
+      message: adviceOf(error),
       dependency: DEPENDENCIES[error.code],
       retry_after_sec: LIMITS.retryAfterSec,
     })
@@ -84,6 +84,12 @@ export function toRefusal(
   if (status >= 400 && status < 500) return refused('BAD_REQUEST', { message: 'the request cannot be read' })
   logger.error({ request_id: id, err: error, path: pathOf(url) }, 'request failed: a mistake of the service')
   return refused('INTERNAL', { message: 'tell the operator the request_id' })
+}
+
+function adviceOf({ code }: Fault): string {
+  return code === 'NODE_UNREACHABLE' || code === 'NODE_FAILED'
+    ? 'another node of the service did not answer, and may have done it or not: look, or send it again under the same Idempotency-Key'
+    : 'nothing is known to have happened; try again'
 }
 
 function tooLarge(contentLength: string | undefined): Refusal {

@@ -185,6 +185,15 @@ describe('registering a device', () => {
     }
   })
 
+  test('says 503 and that it may have happened when another node does not answer', async () => {
+    const { send, engine } = await asAdmin()
+    engine.writeFault = new Fault('NODE_UNREACHABLE', { retryable: true, message: 'node 10.1.2.3 is gone' })
+    const { status, headers, body, text } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })
+    expect([status, headers['retry-after'], body.dependency]).toEqual([503, '2', 'nodes'])
+    expect(body.detail).toContain('may have done it or not')
+    expect(text).not.toContain('10.1.2.3')
+  })
+
   test('says 503 with Retry-After while the log cannot be written, and reads go on', async () => {
     const { send, engine, device } = await asAdmin()
     await device('robot-7')

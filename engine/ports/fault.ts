@@ -1,6 +1,6 @@
 // A fault: the world failed. The caller retries, degrades or translates it.
 
-const FAULT_CODES = [
+export const FAULT_CODES = [
   'LOG_UNAVAILABLE',
   'LOG_FULL',
   'STORE_UNAVAILABLE',

@@ -14,10 +14,16 @@ type Unanswered =
 type Answer = (question: Uint8Array) => Promise<Uint8Array>
 
 export class Desk {
+  readonly #failed: (error: unknown) => void
   readonly #underWay = new Set<Promise<void>>()
   #bytes = 0
   #answer: Answer | undefined
   #isClosing = false
+
+  /** `failed`: this node could not answer, which is a mistake of its own. */
+  constructor(failed: (error: unknown) => void = () => {}) {
+    this.#failed = failed
+  }
 
   open(answer: Answer): void {
     this.#answer = answer
@@ -28,7 +34,7 @@ export class Desk {
     const answerTo = this.#isClosing ? undefined : this.#answer
     if (answerTo === undefined) reply({ kind: 'closing' })
     else if (!this.#hasRoomFor(question)) reply({ kind: 'busy' })
-    else this.#begin(outcomeOf(answerTo, question).then(reply), question)
+    else this.#begin(this.#outcomeOf(answerTo, question).then(reply), question)
   }
 
   #hasRoomFor({ length }: Uint8Array): boolean {
@@ -45,6 +51,17 @@ export class Desk {
     this.#underWay.add(answering)
   }
 
+  async #outcomeOf(answerTo: Answer, question: Uint8Array): Promise<Outcome> {
+    try {
+      const answer = await answerTo(question)
+      if (answer.length <= LIMITS.meshAnswerBytesMax) return { kind: 'answered', answer }
+      return { kind: 'failed', message: `its answer of ${answer.length} bytes is too large: ask for less` }
+    } catch (error) {
+      this.#failed(error)
+      return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
   /** Takes no more; resolves once those under way are answered, or after a while. */
   async close(): Promise<void> {
     this.#isClosing = true
@@ -54,16 +71,6 @@ export class Desk {
     })
     await Promise.race([Promise.all(this.#underWay), late])
     clearTimeout(timer)
-  }
-}
-
-async function outcomeOf(answerTo: Answer, question: Uint8Array): Promise<Outcome> {
-  try {
-    const answer = await answerTo(question)
-    if (answer.length <= LIMITS.meshAnswerBytesMax) return { kind: 'answered', answer }
-    return { kind: 'failed', message: `its answer of ${answer.length} bytes is too large: ask for less` }
-  } catch (error) {
-    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
   }
 }
 

@@ -44,7 +44,7 @@ class NatsMesh implements Mesh {
   readonly #link: NatsLink
   readonly #name: string
   readonly #warn: NatsMeshOptions['warn']
-  readonly #desk = new Desk()
+  readonly #desk: Desk
   readonly #asking = new Map<string, Asking>()
   readonly #subscriptions = new Set<Subscription>()
   readonly #inbox: string
@@ -60,6 +60,7 @@ class NatsMesh implements Mesh {
     this.#link = link
     this.#name = name
     this.#warn = warn
+    this.#desk = new Desk((err) => warn('a question of another node could not be answered', { err }))
     this.#inbox = `${name}.answer.${address}.`
     this.#subscribe(`${this.#inbox}*`, (message) => this.#take(message))
     this.#watch()

@@ -1,0 +1,92 @@
+import { deepStrictEqual } from 'node:assert'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { CommandId, Millis } from '../../../schemas/ids.ts'
+import { MemoryMesh, MemoryNet } from '../../adapters/mesh/memory.ts'
+import { FAULT_CODES, Fault } from '../../ports/fault.ts'
+import { idOf } from '../shard/frames-harness.ts'
+import { askNode, serveNode, WIRE_VERSION } from './wire.ts'
+import { anyOutcome, anyWork } from './wire-arbitraries-harness.ts'
+import type { NodeOutcomes, NodeWork } from './work.ts'
+
+type Outcome = NodeOutcomes[keyof NodeOutcomes]
+
+const FLUSH: NodeWork = { kind: 'flush', horizon: Millis(5), partitions: [] }
+const to = { address: 'b', timeoutMs: 10_000 }
+
+/** What `perform` is given and what comes of it, over a mesh. */
+async function over(work: NodeWork, perform: (work: NodeWork) => Promise<Outcome>): Promise<Outcome> {
+  const net = new MemoryNet()
+  serveNode(new MemoryMesh(net, 'b'), perform)
+  return askNode(new MemoryMesh(net, 'a'), work, to)
+}
+
+/** With what is undefined, and whatever its fields are called. */
+function expectSame(arrived: unknown, sent: unknown): void {
+  deepStrictEqual(arrived, structuredClone(sent))
+}
+
+test('any work arrives as it was, and any outcome of it comes back', async () => {
+  const anyCall = anyWork.chain((work) => fc.tuple(fc.constant(work), anyOutcome[work.kind]))
+  const kinds = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(anyCall, async ([work, outcome]) => {
+      kinds.add(work.kind)
+      const came = await over(work, async (arrived) => {
+        expectSame(arrived, work)
+        return outcome
+      })
+      expectSame(came, outcome)
+    }),
+    { numRuns: 500 },
+  )
+  expect([...kinds].sort()).toEqual(Object.keys(anyOutcome).sort())
+})
+
+test('a fault comes back as it was, with its code, and whether to try again', async () => {
+  for (const code of FAULT_CODES)
+    for (const retryable of [true, false]) {
+      const failed = over(FLUSH, () => Promise.reject(new Fault(code, { retryable, message: 'no room' })))
+      await expect(failed).rejects.toMatchObject({ name: 'Fault', code, retryable, message: 'no room' })
+    }
+})
+
+test('a mistake of the other node is a failure that is not to be repeated', async () => {
+  const failed = over(FLUSH, () => Promise.reject(new TypeError('x is not a function')))
+  await expect(failed).rejects.toMatchObject({
+    code: 'NODE_FAILED',
+    retryable: false,
+    message: expect.stringContaining('x is not a function'),
+  })
+})
+
+test('nodes of two releases that do not understand each other say so', async () => {
+  const net = new MemoryNet()
+  const node = new MemoryMesh(net, 'b')
+  const other = new MemoryMesh(net, 'other')
+  const asker = new MemoryMesh(net, 'a')
+  let isPerformed = false
+  serveNode(node, async () => {
+    isPerformed = true
+    return undefined
+  })
+  const mine = await asker.ask('b', Uint8Array.from([WIRE_VERSION + 1, 1, 2, 3]), 10_000)
+  expect([mine[0], isPerformed]).toEqual([WIRE_VERSION, false])
+  const failed = { code: 'NODE_FAILED', retryable: false, message: expect.stringContaining('version') }
+  let answer: readonly number[] = [WIRE_VERSION + 1, 0xc0]
+  other.serve(async () => Uint8Array.from(answer))
+  const ask = () => askNode(asker, FLUSH, { ...to, address: 'other' })
+  await expect(ask()).rejects.toMatchObject(failed)
+  answer = []
+  await expect(ask()).rejects.toMatchObject(failed)
+  answer = [WIRE_VERSION, 0xdf]
+  await expect(ask()).rejects.toMatchObject({ code: 'NODE_FAILED', retryable: false })
+})
+
+test('the outcome has the type of its work', async () => {
+  const net = new MemoryNet()
+  serveNode(new MemoryMesh(net, 'b'), async () => undefined)
+  const work = { kind: 'await', deviceId: idOf('d1'), commandId: CommandId('c'), timeoutMs: 1 } as const
+  const command = await askNode(new MemoryMesh(net, 'a'), work, to)
+  expect(command?.status).toBeUndefined()
+})

@@ -1,0 +1,46 @@
+// What one node asks of another: of the owner of a device's partition, or of the leader. Plain data both ways.
+import type { BroadcastId, CommandId, DeviceId, Millis, Partition } from '../../../schemas/ids.ts'
+import type { Command } from '../../domain/command/record.ts'
+import type { DeviceRequest } from '../../domain/device/events.ts'
+import type { Author } from '../../domain/shadow/record.ts'
+import type { BroadcastRequest, BroadcastState, Signed, Submitted } from '../../ports/engine.ts'
+import type { BroadcastAnswer } from '../broadcasts.ts'
+import type { Answer, Ask, Mark } from '../shard/protocol.ts'
+
+export type NodeWork =
+  | {
+      readonly kind: 'submit'
+      readonly deviceId: DeviceId
+      readonly request: DeviceRequest
+      readonly signed: Author | string | Signed
+    }
+  | { readonly kind: 'ask'; readonly ask: Ask; readonly after: readonly Mark[] }
+  | {
+      readonly kind: 'await'
+      readonly deviceId: DeviceId
+      readonly commandId: CommandId
+      readonly timeoutMs: number
+    }
+  | { readonly kind: 'broadcast'; readonly request: BroadcastRequest }
+  | {
+      readonly kind: 'broadcast_state'
+      readonly broadcastId: BroadcastId
+      readonly offset: number
+      readonly limit: number
+    }
+  | { readonly kind: 'broadcast_cancel'; readonly broadcastId: BroadcastId; readonly by: string }
+  /** Telemetry before the horizon is marked late from now on, and what was received before is stored. */
+  | { readonly kind: 'flush'; readonly horizon: Millis; readonly partitions: readonly Partition[] }
+
+/** What comes back, by the kind of work. */
+export interface NodeOutcomes {
+  readonly submit: Submitted
+  readonly ask: Answer
+  readonly await: Command | undefined
+  readonly broadcast: BroadcastAnswer
+  readonly broadcast_state: BroadcastState | undefined
+  readonly broadcast_cancel: BroadcastState | undefined
+  readonly flush: undefined
+}
+
+export type OutcomeOf<Work extends NodeWork> = NodeOutcomes[Work['kind']]
