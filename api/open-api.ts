@@ -50,6 +50,7 @@ export async function openApi(parts: ApiParts): Promise<Api> {
     passwords,
     logger,
     clock: systemClock,
+    scheduler: systemScheduler,
     version: build.version,
     customTypes,
     onlyProbes: !isApi,

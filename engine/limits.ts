@@ -255,7 +255,6 @@ export const LIMITS = {
   replacedGrantsMax: 100,
   /** Wrong logins of one address for one e-mail. */
   loginsPerMinuteMax: 10,
-  loginKeysMax: 10_000,
   accessTokenSec: 3_600,
   /** Tickets for /ws that were not shown yet: how long they are good, and how many there may be. */
   ticketMs: 30_000,
@@ -284,6 +283,9 @@ export const LIMITS = {
   retryAfterSec: 2,
   /** Callers whose rate is kept in mind. */
   rateKeysMax: 100_000,
+  /** Nodes tell each other what was taken of limits that they share so long after it, and of so many callers at once. */
+  rateShareEveryMs: 50,
+  rateSharesAtOnceMax: 500,
   /** Answers to requests with an idempotency key; beyond, such a key is not taken. */
   keptAnswersMax: 100_000,
   keptAnswersBytesMax: 256 * MIB,

@@ -5,6 +5,7 @@ import type { RegisterBody } from '../../schemas/auth.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 import { type Refusal, refused } from '../http/answer.ts'
+import type { RateShares } from '../http/rate-shares.ts'
 import type { Registration } from '../settings.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'
 import type { Caller } from './caller.ts'
@@ -16,6 +17,8 @@ import { hashingBusy, type Passwords } from './passwords.ts'
 export interface AccountsOptions extends LoginsOptions {
   readonly passwords: Passwords
   readonly registration: Registration
+  /** Undefined: there is only this node. */
+  readonly rateShares: RateShares | undefined
 }
 
 export interface Accounts extends AccountEdits {
@@ -37,7 +40,7 @@ export interface Accounts extends AccountEdits {
 export function createAccounts(options: AccountsOptions): Accounts {
   const { users, passwords, clock } = options
   const logins = createLogins(options)
-  const limiter = new LoginLimiter(clock)
+  const limiter = new LoginLimiter(clock, options.rateShares)
   const edits = createAccountEdits({ ...options, limiter })
   return {
     ...edits,

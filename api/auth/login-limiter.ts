@@ -1,51 +1,34 @@
-// How often one address may try one e-mail: a bucket of attempts that refills evenly. A right password costs nothing.
+// How often one address may try one e-mail, at all nodes together. A right password costs nothing.
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { type Refusal, refused } from '../http/answer.ts'
+import { RateLimit } from '../http/rate-limit.ts'
+import type { RateShares } from '../http/rate-shares.ts'
 
-interface Attempts {
-  left: number
-  readonly at: number
-}
-
-const REFILL_MS = 60_000 / LIMITS.loginsPerMinuteMax
+const WINDOW_MS = 60_000
 
 export class LoginLimiter {
-  readonly #clock: Clock
-  /** Oldest attempt first. */
-  readonly #keys = new Map<string, Attempts>()
+  readonly #clock: Pick<Clock, 'ticks'>
+  readonly #shares: RateShares | undefined
+  readonly #limit = new RateLimit('login', LIMITS.loginsPerMinuteMax, WINDOW_MS)
 
-  constructor(clock: Clock) {
+  constructor(clock: Pick<Clock, 'ticks'>, shares?: RateShares) {
     this.#clock = clock
+    this.#shares = shares
   }
 
   /** Undefined if the attempt may be made. */
   refuse(key: string): Refusal | undefined {
-    const now = this.#clock.ticks()
-    const known = this.#keys.get(key)
-    const left = known === undefined ? LIMITS.loginsPerMinuteMax : refilled(known, now)
-    if (left < 1) return tooMany(Math.max(1, Math.ceil(((1 - left) * REFILL_MS) / 1000)))
-    this.#keys.delete(key)
-    this.#keys.set(key, { left: left - 1, at: now })
-    this.#evict()
+    const aheadMs = this.#limit.take(key, this.#clock.ticks())
+    if (aheadMs < 0) return tooMany(Math.max(1, Math.ceil(-aheadMs / 1000)))
+    this.#shares?.tell(this.#limit, key, 1)
     return undefined
   }
 
   giveBack(key: string): void {
-    const known = this.#keys.get(key)
-    if (known !== undefined) known.left = Math.min(LIMITS.loginsPerMinuteMax, known.left + 1)
+    this.#limit.giveBack(key)
+    this.#shares?.tell(this.#limit, key, -1)
   }
-
-  #evict(): void {
-    for (const key of this.#keys.keys()) {
-      if (this.#keys.size <= LIMITS.loginKeysMax) return
-      this.#keys.delete(key)
-    }
-  }
-}
-
-function refilled({ left, at }: Attempts, now: number): number {
-  return Math.min(LIMITS.loginsPerMinuteMax, left + (now - at) / REFILL_MS)
 }
 
 function tooMany(waitSec: number): Refusal {

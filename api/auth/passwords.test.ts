@@ -6,7 +6,6 @@ import { FakeClock, FakeEngine } from '../http/fake-engine.ts'
 import { NOW } from '../http/rest-harness.ts'
 import { createIds } from '../ids.ts'
 import { createFirstAdmin } from './first-admin.ts'
-import { LoginLimiter } from './login-limiter.ts'
 import { openPasswords } from './passwords.ts'
 import { isInScope, scopeOf } from './scope.ts'
 
@@ -49,15 +48,6 @@ test('a flood of hashes waits in a bounded queue; what is over it is turned away
   const results = await Promise.all(Array.from({ length: room + 5 }, () => passwords.hash('correct horse')))
   expect(results.filter((result) => result === 'busy').length).toBe(5)
   expect(await passwords.hash('correct horse')).not.toBe('busy')
-})
-
-test('the login limiter forgets old keys rather than grow', () => {
-  const clock = new FakeClock(NOW)
-  const limiter = new LoginLimiter(clock)
-  for (let i = 0; i < 10; i++) expect(limiter.refuse('first')).toBeUndefined()
-  expect(limiter.refuse('first')?.detail).toMatchObject({ retry_after_sec: 6 })
-  for (let i = 0; i < LIMITS.loginKeysMax; i++) limiter.refuse(`key ${i}`)
-  expect(limiter.refuse('first')).toBeUndefined()
 })
 
 test('a scope covers its group and what lies below, at the slash', () => {

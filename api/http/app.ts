@@ -25,6 +25,7 @@ import { admit } from './gate.ts'
 import { handle } from './handle.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
+import type { RateShares } from './rate-shares.ts'
 import { createRates, type Rates, type RequestRates } from './rates.ts'
 import type { Route } from './route.ts'
 import { allowedMethods, plainUrl } from './route-match.ts'
@@ -48,6 +49,7 @@ export interface AppOptions {
   /** Answers carry `connection: close` then, so that clients go elsewhere. */
   readonly isDraining: () => boolean
   readonly requestRates: RequestRates
+  readonly rateShares: RateShares | undefined
   readonly corsOrigins: readonly string[]
   /** Addresses and networks whose word on where a request comes from is taken. */
   readonly trustedProxies: readonly string[]
@@ -119,7 +121,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   observe(app, options)
   const validation = createValidation()
   const audit = createAudit({ engine: services.engine, logger })
-  const rates = createRates(options.requestRates, services.clock)
+  const rates = createRates(options.requestRates, { clock: services.clock, shares: options.rateShares })
   for (const route of routes) {
     const tools = { services, validation, rates, audit: audit(route) }
     if (route.streamsBody !== true) addRoute(app, route, tools)

@@ -8,6 +8,7 @@ import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
 import { silentLogger } from '../logging.ts'
+import { systemScheduler } from '../ws/scheduler.ts'
 import { FakeClock, FakeEngine } from './fake-engine.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
 import { NOW, SECRET } from './rest-harness.ts'
@@ -23,8 +24,9 @@ async function start(httpPort = 0, onlyProbes = false) {
   const key = createSecretKey(Buffer.from(SECRET))
   const http = await openHttp({
     engine,
-    shared: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock) },
+    shared: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
     clock,
+    scheduler: systemScheduler,
     tokens: openTokens({
       keys: { signing: { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined }, previous: [] },
       clock,

@@ -23,7 +23,9 @@ import { toRoutes } from '../routes/routes.ts'
 import type { Settings } from '../settings.ts'
 import type { Shared } from '../shared.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
+import type { Scheduler } from '../ws/scheduler.ts'
 import { buildApp, type RequestDone } from './app.ts'
+import { RateShares } from './rate-shares.ts'
 import { createRepeats } from './repeats.ts'
 import type { Services } from './services.ts'
 
@@ -49,6 +51,7 @@ export interface HttpOptions {
   readonly passwords: Passwords
   readonly logger: Logger
   readonly clock: Clock
+  readonly scheduler: Scheduler
   readonly version: string
   /** Of the device-type file, beside the built-in types. */
   readonly customTypes?: DeviceTypes | undefined
@@ -84,10 +87,12 @@ export function createHttp(options: HttpOptions) {
   const apiKeys = createApiKeys({ users, ids, clock })
   const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
   const defined: DeviceTypes = options.customTypes ?? new Map()
+  const { rates } = options.shared
+  const rateShares = rates && new RateShares({ ...options, rates })
   const tickets = new Tickets(authenticate, options.shared.tickets)
   const services: Services = {
     engine,
-    accounts: createAccounts({ ...options, ...settings, users, ids }),
+    accounts: createAccounts({ ...options, ...settings, users, ids, rateShares }),
     apiKeys,
     authenticate,
     tokens,
@@ -107,6 +112,7 @@ export function createHttp(options: HttpOptions) {
     logger: options.logger,
     onRequestDone: options.onRequestDone,
     requestRates: settings.requestRates,
+    rateShares,
     corsOrigins: settings.corsOrigins,
     trustedProxies: settings.trustedProxies,
     tls: options.tls,

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { type Refusal, refused } from './answer.ts'
 import { RateLimit } from './rate-limit.ts'
+import type { RateShares } from './rate-shares.ts'
 
 /** Requests per second; 0 is no limit. */
 export interface RequestRates {
@@ -20,11 +21,15 @@ export interface Rates {
   address(ip: string, reply: FastifyReply): Refusal | undefined
 }
 
-export function createRates({ perUser, perDevice, perAddress }: RequestRates, clock: Clock): Rates {
+/** Without `shares` there is only this node. */
+export function createRates(
+  { perUser, perDevice, perAddress }: RequestRates,
+  { clock, shares }: { readonly clock: Clock; readonly shares: RateShares | undefined },
+): Rates {
   const limitOf = (name: string, perSec: number) => {
     const limit = perSec === 0 ? undefined : new RateLimit(name, perSec)
     return (key: string, reply: FastifyReply) =>
-      limit && charge({ limit, name, key, reply, now: clock.ticks() })
+      limit && charge({ limit, key, reply, now: clock.ticks(), shares })
   }
   const address = limitOf('address', perAddress)
   return {
@@ -36,21 +41,24 @@ export function createRates({ perUser, perDevice, perAddress }: RequestRates, cl
 
 interface Charge {
   readonly limit: RateLimit
-  readonly name: string
   readonly key: string
   readonly reply: FastifyReply
   readonly now: number
+  readonly shares: RateShares | undefined
 }
 
 /** [draft-ietf-httpapi-ratelimit-headers] Limits that apply together are members of one list. */
-function charge({ limit, name, key, reply, now }: Charge): Refusal | undefined {
+function charge({ limit, key, reply, now, shares }: Charge): Refusal | undefined {
   const aheadMs = limit.take(key, now)
   add(reply, 'ratelimit-policy', limit.policy)
   add(reply, 'ratelimit', limit.stateOf(aheadMs))
-  if (aheadMs > 0) return undefined
+  if (aheadMs > 0) {
+    shares?.tell(limit, key, 1)
+    return undefined
+  }
   return refused('RATE_LIMIT_EXCEEDED', {
-    message: `too many requests of one ${name}`,
-    limited: name,
+    message: `too many requests of one ${limit.name}`,
+    limited: limit.name,
     retry_after_sec: Math.max(1, Math.ceil(-aheadMs / 1000)),
   })
 }

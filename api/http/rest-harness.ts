@@ -13,6 +13,7 @@ import type { Passwords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
 import { type Logger, silentLogger } from '../logging.ts'
 import type { Registration } from '../settings.ts'
+import { systemScheduler } from '../ws/scheduler.ts'
 import type { RequestDone } from './app.ts'
 import { createConformance } from './conformance-harness.ts'
 import { FakeClock, FakeEngine } from './fake-engine.ts'
@@ -67,8 +68,9 @@ export function openHarness(options: HarnessOptions = {}) {
   const answers = options.answers ?? new MemoryAnswers()
   const { app, routes, tickets, move } = createHttp({
     engine,
-    shared: { answers, tickets: new MemoryTickets(clock) },
+    shared: { answers, tickets: new MemoryTickets(clock), rates: undefined },
     clock,
+    scheduler: systemScheduler,
     tokens,
     passwords: options.passwords ?? plainPasswords,
     settings: {

@@ -45,7 +45,7 @@ export async function openEmbedded(
   const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
-    shared: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock) },
+    shared: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock), rates: undefined },
     openRest: () => telemetry.begin(),
     release: () => dir.release(),
   }

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { MemoryRates } from '../../engine/adapters/rates/memory.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import { RateShares } from '../http/rate-shares.ts'
+import { FakeTime } from '../ws/fake-fleet.ts'
+import { LoginLimiter } from './login-limiter.ts'
+
+const ATTEMPTS = LIMITS.loginsPerMinuteMax
+
+function openTwo() {
+  const time = new FakeTime()
+  const rates = new MemoryRates(time)
+  const node = () => new LoginLimiter(time, new RateShares({ rates, clock: time, scheduler: time }))
+  const share = async () => {
+    time.pass(LIMITS.rateShareEveryMs)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { time, one: node(), other: node(), share }
+}
+
+test('attempts are counted over a minute, and come back evenly', () => {
+  const { time, one } = openTwo()
+  for (let i = 0; i < ATTEMPTS; i++) expect(one.refuse('a')).toBeUndefined()
+  expect(one.refuse('a')).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED', detail: { retry_after_sec: 6 } })
+  expect(one.refuse('b')).toBeUndefined()
+  time.pass(6_000)
+  expect([one.refuse('a'), one.refuse('a')?.code]).toEqual([undefined, 'RATE_LIMIT_EXCEEDED'])
+})
+
+test('what was tried at one node counts at the other', async () => {
+  const { one, other, share } = openTwo()
+  expect(other.refuse('a')).toBeUndefined()
+  for (let i = 0; i < ATTEMPTS; i++) one.refuse('a')
+  await share()
+  expect(other.refuse('a')).toBeUndefined()
+  await share()
+  expect(other.refuse('a')?.code).toBe('RATE_LIMIT_EXCEEDED')
+})
+
+test('a right password costs nothing at any node', async () => {
+  const { one, other, share } = openTwo()
+  for (let i = 0; i < 3 * ATTEMPTS; i++) {
+    expect(one.refuse('a')).toBeUndefined()
+    if (i % 2 === 0) await share()
+    one.giveBack('a')
+    await share()
+  }
+  for (let i = 0; i < ATTEMPTS; i++) expect(other.refuse('a')).toBeUndefined()
+  expect(other.refuse('a')?.code).toBe('RATE_LIMIT_EXCEEDED')
+})

@@ -1,0 +1,84 @@
+// Tells the other nodes what this one took of limits that count for all of them together, and its own limits what the
+// others took. No request waits for it: a node judges by what it knows.
+//
+// S1. All that is taken is told, and told together: one call at a time, some time after the first.
+// S2. So over any time all nodes let through what one may, and in a burst that comes to all of them at once, as much
+//     again for each further node: it is a debt then, that is paid off before anything more gets through.
+// S3. What cannot be told is forgotten: then each node's own limit holds, as if it were alone.
+import { LIMITS } from '../../engine/limits.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import type { SharedRates } from '../../engine/ports/rates.ts'
+import type { Scheduler } from '../ws/scheduler.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+interface Untold {
+  readonly limit: RateLimit
+  readonly key: string
+  readonly since: number
+  count: number
+}
+
+export interface RateSharesOptions {
+  readonly rates: SharedRates
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly scheduler: Scheduler
+}
+
+export class RateShares {
+  readonly #options: RateSharesOptions
+  readonly #untold = new Map<string, Untold>()
+  #isDue = false
+
+  constructor(options: RateSharesOptions) {
+    this.#options = options
+  }
+
+  /** Below 0: given back. */
+  tell(limit: RateLimit, key: string, count: number): void {
+    const name = `${limit.name} ${key}`
+    const known = this.#untold.get(name)
+    if (known !== undefined) known.count += count
+    else if (this.#untold.size < LIMITS.rateKeysMax)
+      this.#untold.set(name, { limit, key, count, since: this.#options.clock.ticks() })
+    this.#shareSoon()
+  }
+
+  #shareSoon(): void {
+    if (this.#isDue || this.#untold.size === 0) return
+    this.#isDue = true
+    this.#options.scheduler.after(LIMITS.rateShareEveryMs, () => void this.#share())
+  }
+
+  async #share(): Promise<void> {
+    const { rates, clock } = this.#options
+    const sent = this.#next()
+    const sentAt = clock.ticks()
+    try {
+      const taken = sent.map(([key, { limit, count, since }]) => {
+        return { key, stepMs: limit.stepMs, count, ageMs: sentAt - since }
+      })
+      const aheads = sent.length === 0 ? [] : await rates.take(taken)
+      for (const [index, [name, { limit, key }]] of sent.entries()) {
+        const untold = (this.#untold.get(name)?.count ?? 0) * limit.stepMs
+        limit.learn(key, sentAt + (aheads[index] ?? 0) + untold, sentAt)
+      }
+    } catch (error) {
+      // by S3
+      if (!(error instanceof Fault)) throw error
+    }
+    this.#isDue = false
+    this.#shareSoon()
+  }
+
+  #next(): readonly (readonly [string, Untold])[] {
+    const next: (readonly [string, Untold])[] = []
+    for (const entry of this.#untold) {
+      if (next.length >= LIMITS.rateSharesAtOnceMax) break
+      this.#untold.delete(entry[0])
+      // What was given back before anyone was told is nothing.
+      if (entry[1].count !== 0) next.push(entry)
+    }
+    return next
+  }
+}
