@@ -58,6 +58,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     ports,
     {
       shards: profile.roles.includes('engine') ? settings.shards : 0,
+      listens: profile.roles.includes('ingress'),
       heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
       build,
     },

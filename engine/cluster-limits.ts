@@ -31,6 +31,12 @@ export const CLUSTER_LIMITS = {
   /** A node that was not seen to renew for so long loses what it owns. */
   ownershipSilenceMs: 3_000,
   ownershipTimeoutMs: 1_000,
+  /** For so long work looks for the owner of its partition: a node that takes over needs about as long. */
+  ownerSearchMs: 3_000,
+  /** For so long another node is waited for. */
+  nodeAnswerMs: 12_000,
+  /** How often the ingress says up to when it has heard everything. */
+  heardEveryMs: 1_000,
 
   // --- nodes that talk to each other
   /** A question, or news. */

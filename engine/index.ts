@@ -1,8 +1,9 @@
 // The public surface of the engine: what the API layer may use. Everything else is inside.
 import { randomUUID } from 'node:crypto'
 import type { Ports } from './ports/engine.ts'
-import { type EngineSettings, LocalEngine } from './runtime/engine.ts'
+import { LocalEngine } from './runtime/engine.ts'
 import type { EngineMeans } from './runtime/means.ts'
+import type { EngineSettings } from './runtime/parts.ts'
 import { piscinaThread } from './runtime/runner/thread.ts'
 import { realSchedule } from './runtime/schedule.ts'
 

@@ -293,6 +293,7 @@ function fakeStore(engine: FakeEngine): Store {
     save: unused,
     checkpoint: unused,
     lateHours: unused,
+    lateHoursOf: unused,
     clearLate: unused,
     countByStatus: unused,
     outbox: unused,

@@ -107,6 +107,9 @@ export interface UplinkHost {
   closed(session: DeviceSession, cause: EndCause): void
   /** The session asked for a topic that is not its own, or that its token does not grant. */
   refused(session: DeviceSession, wanted: 'publish' | 'subscribe'): void
+  /** All that devices of these partitions had said by then was handed over. A broker that is not part of this process
+   *  says so every second or so, as far as it can tell: without it nobody is called silent. */
+  heard(partitions: readonly Partition[], at: Millis): void
   /** True while nothing more should be read from devices; asked after every read. */
   isCongested(): boolean
 }

@@ -16,6 +16,8 @@ import type { DeviceView } from './device-view.ts'
 import type { Feed } from './feed.ts'
 import type { History } from './history.ts'
 import type { Log } from './log.ts'
+import type { Mesh } from './mesh.ts'
+import type { OwnershipTable } from './ownership.ts'
 import type { Store } from './store.ts'
 import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry } from './telemetry.ts'
 import type { Users } from './users.ts'
@@ -138,6 +140,13 @@ export interface Engine extends History, AuditTrail {
   close(): Promise<void>
 }
 
+/** What the nodes of a cluster have in common. */
+export interface Cluster {
+  readonly mesh: Mesh
+  /** Of partitions. */
+  readonly owners: OwnershipTable
+}
+
 export interface Ports {
   readonly clock: Clock
   readonly log: Log
@@ -145,4 +154,6 @@ export interface Ports {
   readonly users: Users
   readonly telemetry: Telemetry
   readonly broker: Broker
+  /** Undefined where one process is everything. */
+  readonly cluster?: Cluster | undefined
 }

@@ -186,6 +186,7 @@ export interface Store {
     readonly deviceId?: DeviceId | undefined
   }): Promise<DeadLetterPage>
   lateHours(): readonly LateHour[]
+  lateHoursOf(deviceId: DeviceId): readonly number[]
   clearLate(hours: readonly LateHour[]): Promise<void>
   /** The oldest saves' history first: at least one batch if there is any, and no more than fill these bounds. Of several
    *  processes one at a time is given any. */

@@ -14,6 +14,7 @@ const NO_REPLY = 'the request was not applied in time'
 
 export class Replies {
   readonly #waiting = new Map<string, Waiting>()
+  readonly #whenSettled: (() => void)[] = []
   readonly #ticks: () => number
 
   constructor(ticks: () => number) {
@@ -29,14 +30,20 @@ export class Replies {
     })
   }
 
-  /** Replies to requests of an earlier run find nobody: the log is replayed, the caller is gone. */
-  settle(reply: Reply): void {
+  /** False if nobody here waits for it, as for those of an earlier run: the log is replayed, the caller is gone. */
+  settle(reply: Reply): boolean {
     this.#waiting.get(reply.requestId)?.resolve(reply)
-    this.#waiting.delete(reply.requestId)
+    return this.#forget(reply.requestId)
+  }
+
+  /** Resolves once nobody waits. */
+  settled(): Promise<void> {
+    if (this.#waiting.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#whenSettled.push(resolve))
   }
 
   forget(requestId: string): void {
-    this.#waiting.delete(requestId)
+    this.#forget(requestId)
   }
 
   /** The map is in order of asking, so the first one that may wait on ends the search. */
@@ -52,5 +59,11 @@ export class Replies {
   fail(fault: Fault): void {
     for (const { reject } of this.#waiting.values()) reject(fault)
     this.#waiting.clear()
+  }
+
+  #forget(requestId: string): boolean {
+    const wasThere = this.#waiting.delete(requestId)
+    if (this.#waiting.size === 0) for (const resolve of this.#whenSettled.splice(0)) resolve()
+    return wasThere
   }
 }

@@ -42,6 +42,16 @@ export class Shards {
     return this.#owned.has(partition)
   }
 
+  /** It is ours, and nobody else's for certain. */
+  acts(partition: Partition): boolean {
+    return this.owns(partition) && this.#isCertain()
+  }
+
+  /** Resolves once the claim of this partition went through, or it is not ours any more. */
+  seated(partition: Partition): Promise<void> {
+    return this.#seatOf(partition).settled()
+  }
+
   /** Sees all that lies at or before `after`. Rejects with a `NOT_OWNED` fault if it concerns others' partitions. */
   async ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
     const answer = await this.#ask(ask, after)

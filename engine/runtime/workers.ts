@@ -1,6 +1,6 @@
 // The engine's workers, wired to its metrics and warnings: a runner for each shard, what inserts its rows, and what
 // inserts the history.
-import type { Micros, Millis } from '../../schemas/ids.ts'
+import type { Micros, Millis, Partition } from '../../schemas/ids.ts'
 import type { Ports } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Block } from '../ports/telemetry.ts'
@@ -20,6 +20,9 @@ interface WorkersOptions {
   readonly metrics: Metrics
   readonly ingest: Ingest
   readonly horizon: () => Millis
+  readonly heardUpTo: (partitions: readonly Partition[]) => Millis | undefined
+  /** A claim went through: what earlier owners saved is known from now on. */
+  readonly seated: () => void
   readonly perform: (proposal: Proposal) => void
 }
 
@@ -40,12 +43,22 @@ interface OpenInserter {
 
 export class Workers {
   readonly #options: WorkersOptions
+  readonly #inserters: Inserter[] = []
 
   constructor(options: WorkersOptions) {
     this.#options = options
   }
 
-  openInserter(): OpenInserter {
+  /** Blocks that wait for ClickHouse. */
+  blocksWaiting(): number {
+    return this.#inserters.reduce((sum, inserter) => sum + inserter.waiting, 0)
+  }
+
+  closeInserters(): void {
+    for (const inserter of this.#inserters) inserter.close()
+  }
+
+  #openInserter(): OpenInserter {
     const { ports, means, metrics } = this.#options
     const { clock, telemetry } = ports
     const cutAt = new WeakMap<Block, Millis>()
@@ -68,12 +81,14 @@ export class Workers {
         },
       },
     })
+    this.#inserters.push(inserter)
     return { inserter, cutAt }
   }
 
   /** Where one process has all partitions, nobody claims them. */
-  openSeat(shard: number, inserter: OpenInserter, settings: SeatSettings): Seat {
+  openSeat(shard: number, settings: SeatSettings): Seat {
     const { ports, means } = this.#options
+    const inserter = this.#openInserter()
     const { clock, store } = ports
     let runners = 0
     return new Seat({
@@ -81,6 +96,7 @@ export class Workers {
       schedule: means.schedule,
       store: { claim: async (claims) => (settings.isAlone ? undefined : store.claim(claims)) },
       open: (claims, fenced) => {
+        this.#options.seated()
         const { heartbeatTimeoutMs, bootAt } = settings
         const partitions = claims.map(({ partition }) => partition)
         const life = `${settings.life}-${shard}-${runners++}`
@@ -99,7 +115,7 @@ export class Workers {
     { inserter, cutAt }: OpenInserter,
     { settings, fenced }: { readonly settings: RunnerSettings; readonly fenced: () => void },
   ): Runner {
-    const { ports, means, metrics, ingest, horizon, perform } = this.#options
+    const { ports, means, metrics, ingest, horizon, perform, heardUpTo } = this.#options
     const { clock, log, store } = ports
     const { schedule, openThread, warn, fatal } = means
     return new Runner(
@@ -127,7 +143,7 @@ export class Workers {
         },
         horizon,
         now: () => ingest.now(),
-        heardUpTo: () => (ingest.fault() === undefined ? ingest.durableUpTo() : undefined),
+        heardUpTo: () => heardUpTo(settings.partitions),
       },
     )
   }

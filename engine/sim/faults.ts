@@ -216,6 +216,7 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
     countByStatus: () => store.countByStatus(),
     deadLetters: (page) => store.deadLetters(page),
     lateHours: () => store.lateHours(),
+    lateHoursOf: (deviceId) => store.lateHoursOf(deviceId),
     clearLate: (hours) => unlucky(context, named('clearLate'), () => store.clearLate(hours)),
     outbox: (bounds) => store.outbox(bounds),
     clearHistory: (keys) => unlucky(context, named('clearHistory'), () => store.clearHistory(keys)),

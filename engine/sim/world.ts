@@ -156,6 +156,7 @@ export class World {
       // Partitions change shards from one life to the next.
       {
         shards: this.dice.between(1, 3),
+        listens: true,
         heartbeatTimeoutMs: HEARTBEAT_MS,
         build: { version: 'sim', commit: 'sim' },
       },

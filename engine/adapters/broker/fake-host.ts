@@ -108,6 +108,10 @@ export class FakeHost implements UplinkHost {
     this.refusals.push(`${deviceId} ${wanted}`)
   }
 
+  heard(): void {
+    // A broker in this process has nothing to say of it.
+  }
+
   isCongested(): boolean {
     return this.congested
   }

@@ -187,6 +187,10 @@ class LmdbStore implements Store {
     return this.#state.lateHours()
   }
 
+  lateHoursOf(deviceId: DeviceId): readonly number[] {
+    return this.#state.lateHoursOf(deviceId)
+  }
+
   async clearLate(hours: readonly LateHour[]): Promise<void> {
     await this.#write(hours.map((late) => ({ table: LATE, key: keyOfLate(late) })))
     this.#state.removeLate(hours)

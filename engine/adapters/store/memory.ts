@@ -138,6 +138,10 @@ export class MemoryStore implements Store {
     return this.#durable.state.lateHours()
   }
 
+  lateHoursOf(deviceId: DeviceId): readonly number[] {
+    return this.#durable.state.lateHoursOf(deviceId)
+  }
+
   async clearLate(hours: readonly LateHour[]): Promise<void> {
     await this.#live()
     this.#durable.state.removeLate(hours)

@@ -176,6 +176,10 @@ class RedisStore implements Store {
     return this.#replica.state.lateHours()
   }
 
+  lateHoursOf(deviceId: DeviceId): readonly number[] {
+    return this.#replica.state.lateHoursOf(deviceId)
+  }
+
   clearLate(hours: readonly LateHour[]): Promise<void> {
     return this.#write({ settled: hours.map(keyOfLate) })
   }

@@ -1,5 +1,5 @@
 // What a store keeps in memory of what is saved. It changes only after a write has succeeded, in the order of the writes.
-import type { Partition } from '../../../schemas/ids.ts'
+import type { DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -21,7 +21,7 @@ export class SavedState {
   readonly #applied = new Array<number>(LIMITS.partitions).fill(0)
   readonly #inserted = new Array<number>(LIMITS.partitions).fill(0)
   readonly #epochs = new Array<number>(LIMITS.partitions).fill(0)
-  readonly #late = new Map<string, LateHour>()
+  readonly #late = new Map<DeviceId, Set<number>>()
   readonly index = new DeviceIndex()
   readonly letters = new LetterList(LIMITS.deadLettersMax)
   readonly facts = new Map<string, string>()
@@ -39,7 +39,11 @@ export class SavedState {
   }
 
   lateHours(): readonly LateHour[] {
-    return [...this.#late.values()]
+    return [...this.#late].flatMap(([deviceId, hours]) => [...hours].map((hour) => ({ deviceId, hour })))
+  }
+
+  lateHoursOf(deviceId: DeviceId): readonly number[] {
+    return [...(this.#late.get(deviceId) ?? [])]
   }
 
   putDevice(device: DeviceRecord): void {
@@ -74,11 +78,19 @@ export class SavedState {
   }
 
   addLate(hours: readonly LateHour[]): void {
-    for (const late of hours) this.#late.set(keyOfLate(late), late)
+    for (const { deviceId, hour } of hours) {
+      const known = this.#late.get(deviceId)
+      if (known === undefined) this.#late.set(deviceId, new Set([hour]))
+      else known.add(hour)
+    }
   }
 
   removeLate(hours: readonly LateHour[]): void {
-    for (const late of hours) this.#late.delete(keyOfLate(late))
+    for (const { deviceId, hour } of hours) {
+      const known = this.#late.get(deviceId)
+      known?.delete(hour)
+      if (known?.size === 0) this.#late.delete(deviceId)
+    }
   }
 }
 

@@ -53,6 +53,7 @@ async function setUp(...devices: readonly Device[]) {
   const host = uplinkHost(ingest, gateways, {
     admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),
     recordRefusal: () => {},
+    heard: () => {},
   })
   /** What came into the log since. */
   const lines = async () => {

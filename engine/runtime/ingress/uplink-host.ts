@@ -20,12 +20,13 @@ import type { Ingest } from './ingest.ts'
 interface UplinkMeans {
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
   readonly recordRefusal: (entry: AuditEntry) => void
+  readonly heard: UplinkHost['heard']
 }
 
 export function uplinkHost(
   ingest: Ingest,
   gateways: Gateways,
-  { admit, recordRefusal }: UplinkMeans,
+  { admit, recordRefusal, heard }: UplinkMeans,
 ): UplinkHost {
   const listening = new WeakSet<DeviceSession>()
   return {
@@ -63,6 +64,7 @@ export function uplinkHost(
       gateways.closed(session, cause)
     },
     refused: (session, wanted) => recordRefusal(accessRefused(session, wanted)),
+    heard,
     isCongested: () => ingest.isCongested(),
   }
 }

@@ -19,7 +19,7 @@ import type { Schedule } from '../schedule.ts'
 import { shareOf } from './share.ts'
 
 /** What owns and gives up. */
-export interface OwnershipHost {
+interface OwnershipHost {
   /** Ours from now on. */
   gained(claims: readonly Claim[]): void
   /** Ours no longer, without notice: nothing more may be done for them. */

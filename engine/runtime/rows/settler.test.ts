@@ -20,7 +20,7 @@ class Bench {
   isUp = true
   horizon = Millis(0)
   flushes: () => Promise<void> = async () => {}
-  clears: () => Promise<void> = async () => {}
+  isLeading = true
   computes: () => Promise<void> = async () => {}
   store = new MemoryStore({ partitionOf })
   settler = this.#open()
@@ -35,38 +35,36 @@ class Bench {
     const named = {
       late: (hours: readonly LateHour[]) => hours.map(({ hour }) => (hour * 1000 - TEN) / HOUR_MS),
     }
-    return new Settler(
-      {
-        clock: this.time,
-        store: {
-          getFact: (name) => store.getFact(name),
-          putFact: async (name, value) => {
-            this.steps.push(`announce ${(Number(value) - TEN) / HOUR_MS}`)
-            await store.putFact(name, value)
-          },
-          lateHours: () => store.lateHours(),
-          clearLate: async (hours) => {
-            this.steps.push(`clear ${named.late(hours)}`)
-            await store.clearLate(hours)
-            await this.clears()
-          },
-          save: (save) => store.save(save),
+    return new Settler({
+      clock: this.time,
+      store: {
+        getFact: (name) => store.getFact(name),
+        putFact: async (name, value) => {
+          if (name === 'rollup_horizon') this.steps.push(`announce ${(Number(value) - TEN) / HOUR_MS}`)
+          await store.putFact(name, value)
         },
-        telemetry: {
-          isUp: () => this.isUp,
-          horizon: () => this.horizon,
-          settle: async (upTo, hours) => {
-            this.steps.push(`settle ${(upTo - TEN) / HOUR_MS} and ${named.late(hours)}`)
-            await this.computes()
-            this.horizon = upTo
-          },
+        lateHours: () => store.lateHours(),
+        lateHoursOf: (deviceId) => store.lateHoursOf(deviceId),
+        clearLate: async (hours) => {
+          this.steps.push(`take ${named.late(hours)}`)
+          await store.clearLate(hours)
         },
       },
-      async () => {
+      telemetry: {
+        isUp: () => this.isUp,
+        horizon: () => this.horizon,
+        settle: async (upTo, hours) => {
+          this.steps.push(`settle ${(upTo - TEN) / HOUR_MS} and ${named.late(hours)}`)
+          await this.computes()
+          this.horizon = upTo
+        },
+      },
+      flush: async () => {
         this.steps.push('flush')
         await this.flushes()
       },
-    )
+      isLeading: () => this.isLeading,
+    })
   }
 }
 
@@ -84,7 +82,7 @@ test('a horizon is announced, then all rows received before are stored, then it 
   await bench.settler.settle()
   flushed()
   await round
-  expect(bench.steps).toEqual(['announce 1', 'flush', 'settle 1 and ', 'clear '])
+  expect(bench.steps).toEqual(['announce 1', 'flush', 'settle 1 and '])
 })
 
 test('an hour is settled some minutes after its end, once', async () => {
@@ -96,40 +94,45 @@ test('an hour is settled some minutes after its end, once', async () => {
   bench.time.set(200_000)
   await bench.settler.settle()
   await bench.settler.settle()
-  expect(bench.steps).toEqual(['announce 1', 'flush', 'settle 1 and ', 'clear '])
+  expect(bench.steps).toEqual(['announce 1', 'flush', 'settle 1 and '])
 })
 
 test('late hours are computed again and then are late no more; one marked meanwhile stays', async () => {
   const bench = new Bench()
   bench.horizon = Millis(TEN + HOUR_MS)
   await bench.store.save(saveOf([late(-1), late(0)]))
-  bench.settler.mark([late(-1), late(0)])
   bench.computes = async () => {
+    expect([...bench.settler.lateHours(a)].sort()).toEqual([late(-1).hour, late(0).hour])
     await bench.store.save(saveOf([late(0)]))
-    bench.settler.mark([late(0)])
   }
   await bench.settler.settle()
   expect(bench.settler.lateHours(a)).toEqual([late(0).hour])
-  expect(bench.store.lateHours()).toEqual([late(0)])
-  expect(bench.steps.slice(1)).toEqual(['flush', 'settle 1 and -1,0', 'clear -1'])
+  expect(bench.steps.slice(1)).toEqual(['take -1,0', 'flush', 'settle 1 and -1,0'])
 })
 
-test('a mark saved while earlier ones are cleared outlives a restart', async () => {
+test('what was taken and not computed is late still, and computed by whoever leads next', async () => {
   const bench = new Bench()
   bench.horizon = Millis(TEN + HOUR_MS)
-  bench.settler.mark([late(0)])
-  // It was saved before, and is told only now.
-  bench.clears = async () => bench.settler.mark([late(0)])
+  await bench.store.save(saveOf([late(0)]))
+  bench.flushes = async () => {
+    bench.isLeading = false
+  }
   await bench.settler.settle()
-  expect([bench.settler.lateHours(a), bench.store.lateHours()]).toEqual([[late(0).hour], [late(0)]])
   bench.restart()
-  expect(bench.settler.lateHours(a)).toEqual([late(0).hour])
+  expect([bench.settler.lateHours(a), bench.store.lateHours()]).toEqual([[late(0).hour], []])
+  bench.flushes = async () => {}
+  await bench.settler.settle()
+  expect(bench.steps).toEqual(['announce 1', 'take 0', 'flush'])
+  bench.isLeading = true
+  await bench.store.save(saveOf([late(-1)]))
+  await bench.settler.settle()
+  expect(bench.steps.slice(3)).toEqual(['take -1', 'flush', 'settle 1 and 0,-1'])
+  expect(bench.settler.lateHours(a)).toEqual([])
 })
 
 test('what fails is tried with the next round, and nothing is forgotten over a restart', async () => {
   const bench = new Bench()
   await bench.store.save(saveOf([late(-3)]))
-  bench.settler.mark([late(-3)])
   bench.computes = async () => {
     throw new Error('away')
   }
@@ -140,7 +143,7 @@ test('what fails is tried with the next round, and nothing is forgotten over a r
   bench.computes = async () => {}
   bench.steps.length = 0
   await bench.settler.settle()
-  expect(bench.steps).toEqual(['flush', 'settle 1 and -3', 'clear -3'])
+  expect(bench.steps).toEqual(['flush', 'settle 1 and -3'])
 })
 
 test('while ClickHouse is away nothing is announced', async () => {

@@ -1,105 +1,120 @@
 // Rollups: hour by hour recomputed from raw, some minutes after the hour is over, and again where late points came.
+// One node does it for all.
 //
 // T1. A new horizon is announced first; then all rows received before are stored; only then is it computed. So a
 //     point of a settled hour is either in the computation or marked late.
-// T2. A mark made while its hour is being recomputed stays.
+// T2. Late hours are taken before they are computed: what marks them meanwhile marks them anew. What is taken is kept
+//     aside until it is done, counts as late until then, and is computed by whoever leads next.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { Millis as toMillis } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { type LateHour, NO_SAVE, type Store } from '../../ports/store.ts'
+import type { LateHour, Store } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 
 const HOUR_MS = 3_600_000
 /** How long after its end an hour is settled: most late points are less late than this. */
 const GRACE_MS = 300_000
 const HORIZON = 'rollup_horizon'
+const TAKEN = 'rollup_late'
+const NOTHING = '[]'
 const LATE_HOURS_PER_ROUND = 1_000
 
-export interface SettlerPorts {
-  readonly store: Pick<Store, 'getFact' | 'putFact' | 'lateHours' | 'clearLate' | 'save'>
+export interface SettlerMeans {
+  readonly store: Pick<Store, 'getFact' | 'putFact' | 'lateHours' | 'lateHoursOf' | 'clearLate'>
   readonly telemetry: Pick<Telemetry, 'isUp' | 'horizon' | 'settle'>
   readonly clock: Clock
+  /** Resolves once all rows received before are stored, and what comes now knows the horizon. */
+  readonly flush: (horizon: Millis) => Promise<void>
+  /** Whether this node settles for all. */
+  readonly isLeading: () => boolean
 }
 
 export class Settler {
-  readonly #ports: SettlerPorts
-  readonly #flush: () => Promise<void>
-  readonly #late = new Map<DeviceId, Set<number>>()
-  #again: Set<string> | undefined
-  #announced: Millis
+  readonly #means: SettlerMeans
+  #announced = toMillis(0)
   #isRunning = false
+  /** As read last, and what it says. */
+  #takenText: string | undefined
+  #taken: readonly LateHour[] = []
 
-  constructor(ports: SettlerPorts, flush: () => Promise<void>) {
-    this.#ports = ports
-    this.#flush = flush
-    // ClickHouse may not be there yet to say how far it got; it was never further than was announced.
-    this.#announced = toMillis(Number(ports.store.getFact(HORIZON) ?? 0))
-    this.mark(ports.store.lateHours())
+  constructor(means: SettlerMeans) {
+    this.#means = means
+    this.look()
   }
 
   /** Telemetry before this is marked late from now on. */
   horizon(): Millis {
-    return toMillis(Math.max(this.#ports.telemetry.horizon(), this.#announced))
+    return toMillis(Math.max(this.#means.telemetry.horizon(), this.#announced))
   }
 
-  mark(hours: readonly LateHour[]): void {
-    for (const { deviceId, hour } of hours) {
-      const known = this.#late.get(deviceId)
-      if (known === undefined) this.#late.set(deviceId, new Set([hour]))
-      else known.add(hour)
-      this.#again?.add(`${deviceId} ${hour}`)
-    }
+  /** By whoever leads. */
+  announced(horizon: Millis): void {
+    if (horizon > this.#announced) this.#announced = horizon
+  }
+
+  /** Learns what was announced before. ClickHouse was never further than that. */
+  look(): void {
+    this.announced(toMillis(Number(this.#means.store.getFact(HORIZON) ?? 0)))
   }
 
   lateHours(deviceId: DeviceId): readonly number[] {
-    return [...(this.#late.get(deviceId) ?? [])]
+    const marked = this.#means.store.lateHoursOf(deviceId)
+    const taken = this.#readTaken().filter((late) => late.deviceId === deviceId)
+    return taken.length === 0 ? marked : [...new Set([...marked, ...taken.map(({ hour }) => hour)])]
   }
 
   /** One round, if one is due. A `Fault` leaves everything to the next round. */
   async settle(): Promise<void> {
-    const due = toMillis(Math.floor((this.#ports.clock.now() - GRACE_MS) / HOUR_MS) * HOUR_MS)
-    const isBehind = due > this.#ports.telemetry.horizon()
-    if (this.#isRunning || !this.#ports.telemetry.isUp() || (!isBehind && this.#late.size === 0)) return
+    const { telemetry, isLeading } = this.#means
+    if (this.#isRunning || !telemetry.isUp() || !isLeading()) return
     this.#isRunning = true
-    this.#again = new Set()
     try {
-      if (due > this.#announced) await this.#announce(due)
-      const late = this.#take()
-      await this.#flush()
-      await this.#ports.telemetry.settle(this.#announced, late)
-      const again = this.#again
-      const done = late.filter(({ deviceId, hour }) => !again.has(`${deviceId} ${hour}`))
-      await this.#ports.store.clearLate(done)
-      // Marked while that was written: the mark may have been saved before it, and be cleared with it.
-      const lost = done.filter(({ deviceId, hour }) => again.has(`${deviceId} ${hour}`))
-      if (lost.length > 0) await this.#ports.store.save({ ...NO_SAVE, late: lost })
-      for (const { deviceId, hour } of done)
-        if (!again.has(`${deviceId} ${hour}`)) this.#clear(deviceId, hour)
+      await this.#settle()
     } finally {
-      this.#again = undefined
       this.#isRunning = false
     }
   }
 
-  async #announce(due: Millis): Promise<void> {
-    await this.#ports.store.putFact(HORIZON, String(due))
-    this.#announced = due
+  async #settle(): Promise<void> {
+    const { store, telemetry, clock, flush, isLeading } = this.#means
+    this.look()
+    const due = toMillis(Math.floor((clock.now() - GRACE_MS) / HOUR_MS) * HOUR_MS)
+    const isLate = store.lateHours().length + this.#readTaken().length > 0
+    if (due <= telemetry.horizon() && !isLate) return
+    if (due > this.#announced) {
+      await store.putFact(HORIZON, String(due))
+      this.announced(due)
+    }
+    const late = await this.#take()
+    await flush(this.#announced)
+    if (!isLeading()) return
+    await telemetry.settle(this.#announced, late)
+    if (late.length > 0) await store.putFact(TAKEN, NOTHING)
   }
 
-  #take(): readonly LateHour[] {
-    const taken: LateHour[] = []
-    for (const [deviceId, hours] of this.#late) {
-      for (const hour of hours) {
-        if (taken.length === LATE_HOURS_PER_ROUND) return taken
-        taken.push({ deviceId, hour })
-      }
-    }
+  /** By T2. */
+  async #take(): Promise<readonly LateHour[]> {
+    const { store } = this.#means
+    const before = this.#readTaken()
+    const fresh = store.lateHours().slice(0, LATE_HOURS_PER_ROUND - before.length)
+    if (fresh.length === 0) return before
+    const taken = [...new Map([...before, ...fresh].map((late) => [keyOf(late), late])).values()]
+    await store.putFact(TAKEN, JSON.stringify(taken.map(({ deviceId, hour }) => [deviceId, hour])))
+    await store.clearLate(fresh)
     return taken
   }
 
-  #clear(deviceId: DeviceId, hour: number): void {
-    const hours = this.#late.get(deviceId)
-    hours?.delete(hour)
-    if (hours?.size === 0) this.#late.delete(deviceId)
+  #readTaken(): readonly LateHour[] {
+    const text = this.#means.store.getFact(TAKEN) ?? NOTHING
+    if (text === this.#takenText) return this.#taken
+    // Written by #take.
+    const pairs = JSON.parse(text) as readonly (readonly [DeviceId, number])[]
+    this.#takenText = text
+    this.#taken = pairs.map(([deviceId, hour]) => ({ deviceId, hour }))
+    return this.#taken
   }
+}
+
+function keyOf({ deviceId, hour }: LateHour): string {
+  return `${deviceId} ${hour}`
 }

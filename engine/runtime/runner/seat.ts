@@ -81,6 +81,11 @@ export class Seat {
     }
   }
 
+  /** Resolves once what is ours has a runner. */
+  async settled(): Promise<void> {
+    await this.#changing
+  }
+
   want(wants: Wants): void {
     this.#wants = wants
     this.#runner?.want(wants)
@@ -96,12 +101,12 @@ export class Seat {
 
   /** As that of the runner; a change that is under way is waited for. */
   async flush(): Promise<void> {
-    await this.#changing
+    await this.settled()
     await this.#runner?.flush()
   }
 
   async close(deadlineMs: number): Promise<void> {
-    await this.#changing
+    await this.settled()
     const runner = this.#runner
     this.#owned.clear()
     this.#runner = undefined

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { Millis, Partition } from '../../../schemas/ids.ts'
+import { MemoryMesh, MemoryNet } from '../../adapters/mesh/memory.ts'
+import { SimTime } from '../../sim/time.ts'
+import { START } from '../shard/frames-harness.ts'
+import { Heard } from './heard.ts'
+
+const [ONE, TWO] = [Partition(1), Partition(2)]
+const at = (ms: number) => Millis(START + ms)
+
+/** An ingress, and a node that owns devices and has heard of the log up to `end`. */
+function setUp() {
+  const net = new MemoryNet()
+  const time = new SimTime(START)
+  const state = { fault: undefined as never, durable: at(1_000_000), written: 7, known: 7 }
+  const { schedule } = time.newLife()
+  const open = (name: string, end: () => number) =>
+    new Heard({
+      ingest: { fault: () => state.fault, durableUpTo: () => state.durable },
+      log: { ends: () => [end()] },
+      mesh: new MemoryMesh(net, name),
+    })
+  const ingress = open('ingress', () => state.written)
+  const owner = open('owner', () => state.known)
+  ingress.start(schedule)
+  owner.start(schedule)
+  return { time, state, ingress, owner }
+}
+
+test('nothing is known of devices of which no ingress has spoken', async () => {
+  const { time, ingress, owner } = setUp()
+  ingress.handedOver([ONE], at(10))
+  await time.advance(1_000)
+  expect([owner.upTo([ONE]), owner.upTo([ONE, TWO])]).toEqual([at(10), undefined])
+})
+
+test('of several partitions the one that is furthest behind counts', async () => {
+  const { time, ingress, owner } = setUp()
+  ingress.handedOver([ONE, TWO], at(10))
+  ingress.handedOver([TWO], at(500))
+  await time.advance(1_000)
+  expect([owner.upTo([ONE, TWO]), owner.upTo([TWO])]).toEqual([at(10), at(500)])
+})
+
+test('what was heard counts once the log is known so far', async () => {
+  const { time, state, ingress, owner } = setUp()
+  ingress.handedOver([ONE], at(10))
+  await time.advance(1_000)
+  state.written = 9
+  for (let n = 1; n <= 3; n++) {
+    ingress.handedOver([ONE], at(1_000 * n))
+    await time.advance(1_000)
+    expect(owner.upTo([ONE])).toBe(at(10))
+  }
+  state.known = 9
+  expect(owner.upTo([ONE])).toBe(at(1_000))
+})
+
+test('what waits to become durable was not heard yet', async () => {
+  const { time, state, ingress, owner } = setUp()
+  state.durable = at(300)
+  ingress.handedOver([ONE], at(500))
+  await time.advance(1_000)
+  expect(owner.upTo([ONE])).toBe(at(300))
+})
+
+test('an ingress that is silent leaves time standing still', async () => {
+  const { time, ingress, owner } = setUp()
+  ingress.handedOver([ONE], at(10))
+  await time.advance(60_000)
+  expect(owner.upTo([ONE])).toBe(at(10))
+})

@@ -1,0 +1,76 @@
+// This node among the others: what it owns follows the table, and so does whether it leads.
+import type { Partition } from '../../../schemas/ids.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Cluster } from '../../ports/engine.ts'
+import { Onlooker } from '../ownership/onlooker.ts'
+import { Ownership } from '../ownership/ownership.ts'
+import type { Schedule } from '../schedule.ts'
+import type { Shards } from '../shards.ts'
+import { LEADING } from './nodes.ts'
+
+export interface MembershipMeans {
+  readonly cluster: Pick<Cluster, 'owners' | 'mesh'>
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly schedule: Pick<Schedule, 'every'>
+  readonly shards: Shards
+  readonly newId: () => string
+  /** Called with each change. */
+  readonly led: (isLeading: boolean) => void
+  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+}
+
+export interface Membership {
+  start(): void
+  addressOf(partition: Partition): string | undefined
+  /** False while what is owned may be another's by now. */
+  isCertain(): boolean
+  /** Hands everything over. */
+  close(): Promise<void>
+}
+
+/** Of a node that takes its share of the partitions. */
+export function joinOwners(means: MembershipMeans): Membership {
+  const { cluster, clock, schedule, shards, newId, led, warn } = means
+  const { mesh, owners: table } = cluster
+  const ownership = new Ownership({
+    table,
+    clock,
+    schedule,
+    // One that was taken out comes back as another; where it is found stays the same.
+    newNode: () => ({ id: newId(), address: mesh.address }),
+    host: {
+      gained(claims) {
+        shards.gained(claims)
+        if (claims.some(({ partition }) => partition === LEADING)) led(true)
+      },
+      lost(partitions) {
+        if (partitions.includes(LEADING)) led(false)
+        shards.lost(partitions)
+      },
+      async handOver(partitions) {
+        if (partitions.includes(LEADING)) led(false)
+        await shards.handOver(partitions)
+      },
+      failed: (error) => warn('the table of owners does not answer, trying again', { err: error }),
+    },
+  })
+  return {
+    start: () => ownership.start(),
+    addressOf: (partition) => ownership.addressOf(partition),
+    isCertain: () => ownership.isCertain(),
+    close: () => ownership.close(),
+  }
+}
+
+/** Of a node that owns nothing. */
+export function watchOwners({ cluster, schedule, warn }: MembershipMeans): Membership {
+  const onlooker = new Onlooker(cluster.owners, (error) =>
+    warn('the table of owners does not answer, trying again', { err: error }),
+  )
+  return {
+    start: () => onlooker.start(schedule),
+    addressOf: (partition) => onlooker.addressOf(partition),
+    isCertain: () => false,
+    close: async () => onlooker.close(),
+  }
+}

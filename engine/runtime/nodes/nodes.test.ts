@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { BroadcastId, CommandId } from '../../../schemas/ids.ts'
+import { idOf } from '../shard/frames-harness.ts'
+import { type TestNode, TestNodes } from './nodes-harness.ts'
+
+const IDS = Array.from({ length: 12 }, (_, n) => `device-${n}`)
+
+/** Two that own devices, and one that only asks. */
+async function setUp() {
+  const nodes = new TestNodes()
+  const [a, b, api] = [await nodes.open('a'), await nodes.open('b'), await nodes.open('api', 0)]
+  await nodes.time.advance(5_000)
+  for (const id of IDS) expect(await nodes.register(api, id)).toMatchObject({ kind: 'done' })
+  return { nodes, a, b, api }
+}
+
+test('a request finds the owner from any node, and a question sees what was answered before it', async () => {
+  const { nodes, a, b, api } = await setUp()
+  const all = [a, b, api]
+  for (const [n, id] of IDS.entries()) {
+    const by: TestNode = all[n % 3] ?? api
+    expect(await nodes.within(1_000, nodes.rename(by, id, `new-${n}`))).toMatchObject({ kind: 'done' })
+    for (const node of all) expect(await nodes.nameOf(node, id)).toBe(`new-${n}`)
+  }
+  expect(await nodes.within(1_000, api.engine.views(IDS.map(idOf)))).toHaveLength(IDS.length)
+})
+
+test('a node that dies is followed within seconds, and nothing that was answered is lost', async () => {
+  const { nodes, a, b, api } = await setUp()
+  for (const id of IDS) await nodes.within(1_000, nodes.rename(api, id, 'before'))
+  a.die()
+  await nodes.time.advance(5_000)
+  for (const id of IDS) expect(await nodes.nameOf(api, id)).toBe('before')
+  for (const id of IDS) {
+    expect(await nodes.within(1_000, nodes.rename(api, id, 'after'))).toMatchObject({ kind: 'done' })
+    expect(await nodes.nameOf(b, id)).toBe('after')
+  }
+})
+
+test('while a partition has no owner nobody answers for it', async () => {
+  const { nodes, a, b, api } = await setUp()
+  await a.close()
+  await b.close()
+  await nodes.time.advance(1_000)
+  expect(await nodes.within(5_000, nodes.rename(api, 'device-0', 'lost?'))).toBe('NOT_OWNED')
+  expect(await nodes.within(5_000, api.engine.view(idOf('device-0')))).toBe('NOT_OWNED')
+  const c = await nodes.open('c')
+  await nodes.time.advance(1_000)
+  expect(await nodes.nameOf(api, 'device-0')).toBe('device-0')
+  expect(await nodes.nameOf(c, 'device-0')).toBe('device-0')
+})
+
+test('nodes that come and go refuse nothing that was asked of them', async () => {
+  const { nodes, a, api } = await setUp()
+  const outcomes: string[] = []
+  const ask = (n: number) =>
+    nodes.rename(api, IDS[n % IDS.length] ?? '', `n${n}`).then(
+      ({ kind }) => outcomes.push(kind),
+      (error: unknown) => outcomes.push(String(error)),
+    )
+  const c = await nodes.open('c')
+  for (let n = 0; n < 40; n++) {
+    void ask(n)
+    await nodes.time.advance(100)
+  }
+  const closing = a.close()
+  for (let n = 40; n < 60; n++) void ask(n)
+  await closing
+  await nodes.time.advance(12_000)
+  expect(outcomes).toEqual(Array(60).fill('done'))
+  expect(c.fatal).toEqual([])
+})
+
+test('a broadcast is handed out once to all, although its leader dies meanwhile', async () => {
+  const { nodes, a, b, api } = await setUp()
+  const broadcastId = BroadcastId('brd_1')
+  const request = { broadcastId, group: 'g', command: 'blink', by: 'usr_1' }
+  const first = a.engine.broadcast(request)
+  expect(await nodes.within(5_000, first)).toMatchObject({
+    kind: 'done',
+    broadcast: { accepted: IDS.length },
+  })
+  expect(await nodes.counts(api, broadcastId)).toMatchObject({ pending: IDS.length })
+  a.die()
+  await nodes.time.advance(6_000)
+  expect(await nodes.counts(api, broadcastId)).toMatchObject({ pending: IDS.length })
+  // Asked for again, it is the same one.
+  await nodes.within(5_000, api.engine.broadcast(request))
+  expect(await nodes.counts(b, broadcastId)).toMatchObject({ pending: IDS.length })
+})
+
+test('a caller at one node hears of the end of a command that another decides', async () => {
+  const { nodes, api } = await setUp()
+  const deviceId = idOf('device-3')
+  const commandId = CommandId('cmd_1')
+  const wish = { name: 'blink', timeoutSec: 10 }
+  const sent = await nodes.within(
+    1_000,
+    api.engine.submit(deviceId, { kind: 'command', id: commandId, wish }, 'usr_1'),
+  )
+  expect(sent).toMatchObject({ kind: 'done' })
+  nodes.hearFrom(api)
+  const ended = api.engine.awaitCommand(deviceId, commandId, 30_000)
+  expect(await nodes.within(15_000, ended)).toMatchObject({ status: 'expired' })
+})

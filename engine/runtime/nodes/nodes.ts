@@ -1,0 +1,144 @@
+// The way of work to where it can be done: here, on another node, or nowhere just now.
+//
+// N1. What was refused because the node does not own the partition was not done, and is tried again for a while: an owner
+//     that just hands over, or has just taken over, is found that way. After any other failure it is not known.
+// N2. A question that concerns several owners goes to all of them at once; without one of them there is no answer.
+import type { Millis, Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Mesh } from '../../ports/mesh.ts'
+import { ALL_PARTITIONS, partitionOf } from '../partition.ts'
+import type { Asked } from '../questions.ts'
+import { notOwned } from '../runner/seat.ts'
+import type { Schedule } from '../schedule.ts'
+import type { Answer, Ask, Mark } from '../shard/protocol.ts'
+import type { LocalWork } from './local-work.ts'
+import { askNode, serveNode } from './wire.ts'
+import type { NodeWork, OutcomeOf } from './work.ts'
+
+/** The other nodes, where there may be any. */
+export interface Others {
+  readonly mesh: Mesh
+  /** Undefined while it has no owner. */
+  readonly addressOf: (partition: Partition) => string | undefined
+}
+
+export interface NodesMeans {
+  readonly here: LocalWork
+  readonly others: Others | undefined
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly schedule: Pick<Schedule, 'sleep'>
+}
+
+const RETRY_MS = 100
+/** Whose owner hands out broadcasts and settles rollups for all. */
+export const LEADING = partitionAt(0)
+
+export class Nodes implements Asked {
+  readonly #means: NodesMeans
+
+  constructor(means: NodesMeans) {
+    this.#means = means
+  }
+
+  /** Does what the others ask for. */
+  serve(): void {
+    const { here, others } = this.#means
+    if (others !== undefined) serveNode(others.mesh, (work) => here.do(work))
+  }
+
+  /** On the node that owns this partition. */
+  async at<Work extends NodeWork>(partition: Partition, work: Work): Promise<OutcomeOf<Work>> {
+    const { here, others, clock, schedule } = this.#means
+    if (others === undefined) return here.do(work)
+    for (const until = clock.ticks() + LIMITS.ownerSearchMs; ; ) {
+      try {
+        return await this.#send(others.addressOf(partition), work)
+      } catch (error) {
+        // By N1.
+        const isTried = error instanceof Fault && error.code === 'NOT_OWNED' && clock.ticks() < until
+        if (!isTried) throw error
+      }
+      await schedule.sleep(RETRY_MS)
+    }
+  }
+
+  /** By N2. */
+  ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
+    if (this.#means.others === undefined) return this.#means.here.do({ kind: 'ask', ask, after })
+    if (ask.kind === 'views') return this.#views(ask, after)
+    if (ask.kind === 'children') return this.#children(ask)
+    return this.at(partitionOf(ask.deviceId), { kind: 'ask', ask, after })
+  }
+
+  /** On every node that owns anything; rejects if a partition has no owner. */
+  async flush(horizon: Millis): Promise<void> {
+    const { here, others } = this.#means
+    if (others === undefined) {
+      await here.do({ kind: 'flush', horizon, partitions: ALL_PARTITIONS })
+      return
+    }
+    const groups = [...this.#byOwner(ALL_PARTITIONS, (partition) => partition)]
+    await Promise.all(
+      groups.map(([address, partitions]) => this.#send(address, { kind: 'flush', horizon, partitions })),
+    )
+  }
+
+  async #views(ask: Extract<Ask, { readonly kind: 'views' }>, after: readonly Mark[]): Promise<Answer> {
+    const groups = [...this.#byOwner(ask.deviceIds, partitionOf).values()]
+    const answers = await Promise.all(
+      groups.map((deviceIds) => {
+        const partitions = new Set(deviceIds.map(partitionOf))
+        const [first = LEADING] = partitions
+        const marks = after.filter(({ partition }) => partitions.has(partition))
+        return this.at(first, { kind: 'ask', ask: { kind: 'views', deviceIds }, after: marks })
+      }),
+    )
+    const found = new Map(
+      groups.flatMap((ids, group) => {
+        const answer = answers[group]
+        return ids.map((id, i) => [id, answer?.kind === 'views' ? answer.views[i] : undefined] as const)
+      }),
+    )
+    return { kind: 'views', views: ask.deviceIds.map((id) => found.get(id)) }
+  }
+
+  async #children(ask: Extract<Ask, { readonly kind: 'children' }>): Promise<Answer> {
+    const addresses = [...this.#byOwner(ALL_PARTITIONS, (partition) => partition).keys()]
+    const answers = await Promise.all(
+      addresses.map((address) => this.#send(address, { kind: 'ask', ask, after: [] })),
+    )
+    return {
+      kind: 'children',
+      children: answers.flatMap((answer) => (answer.kind === 'children' ? answer.children : [])),
+    }
+  }
+
+  #send<Work extends NodeWork>(address: string | undefined, work: Work): Promise<OutcomeOf<Work>> {
+    const { here, others } = this.#means
+    if (others === undefined || address === others.mesh.address) return here.do(work)
+    if (address === undefined) return Promise.reject(notOwned())
+    const extraMs = work.kind === 'await' ? work.timeoutMs : 0
+    return askNode(others.mesh, work, { address, timeoutMs: LIMITS.nodeAnswerMs + extraMs })
+  }
+
+  /** Throws if one of them has no owner. */
+  #byOwner<Item>(items: readonly Item[], toPartition: (item: Item) => Partition): Map<string, Item[]> {
+    const byOwner = new Map<string, Item[]>()
+    for (const item of items) {
+      const address = this.#means.others?.addressOf(toPartition(item))
+      if (address === undefined) throw notOwned()
+      const own = byOwner.get(address)
+      if (own === undefined) byOwner.set(address, [item])
+      else own.push(item)
+    }
+    return byOwner
+  }
+}
+
+function partitionAt(index: number): Partition {
+  const partition = ALL_PARTITIONS[index]
+  if (partition === undefined) throw new RangeError(`no partition ${index}`)
+  return partition
+}

@@ -1,0 +1,56 @@
+// Who owns what, for a node that owns nothing: it is entered nowhere, and only looks.
+import type { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { OwnershipTable } from '../../ports/ownership.ts'
+import type { Schedule } from '../schedule.ts'
+
+interface Seen {
+  readonly epoch: number
+  readonly address: string | undefined
+}
+
+export class Onlooker {
+  readonly #table: OwnershipTable
+  readonly #failed: (error: unknown) => void
+  readonly #seen = new Map<Partition, Seen>()
+  #isLooking = false
+  #stops: readonly (() => void)[] = []
+
+  constructor(table: OwnershipTable, failed: (error: unknown) => void) {
+    this.#table = table
+    this.#failed = failed
+  }
+
+  start(schedule: Pick<Schedule, 'every'>): void {
+    const look = () => void this.#look()
+    this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), this.#table.onCall(look)]
+    look()
+  }
+
+  addressOf(partition: Partition): string | undefined {
+    return this.#seen.get(partition)?.address
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      const { nodes, owners } = await this.#table.read()
+      const addresses = new Map(nodes.map(({ id, address }) => [id, address]))
+      for (const { partition, nodeId, epoch } of owners) {
+        // A read may be older than the one before it.
+        if (epoch < (this.#seen.get(partition)?.epoch ?? 0)) continue
+        const address = nodeId === undefined ? undefined : addresses.get(nodeId)
+        this.#seen.set(partition, { epoch, address })
+      }
+    } catch (error) {
+      this.#failed(error)
+    } finally {
+      this.#isLooking = false
+    }
+  }
+}

@@ -1,0 +1,184 @@
+// The engine's parts, each wired to those it needs.
+
+import type { DeviceId } from '../../schemas/ids.ts'
+import { Micros, type Partition } from '../../schemas/ids.ts'
+import type { AuditEntry } from '../domain/audit/entry.ts'
+import type { DeviceRequest } from '../domain/device/events.ts'
+import type { Cluster, Ports, Submitted } from '../ports/engine.ts'
+import type { AuditBook } from './audit-book.ts'
+import { Broadcasts } from './broadcasts.ts'
+import { CommandWaits } from './command-waits.ts'
+import { LocalFeed } from './feed.ts'
+import { Gateways } from './ingress/gateways.ts'
+import { Heard } from './ingress/heard.ts'
+import { Ingest } from './ingress/ingest.ts'
+import type { EngineMeans } from './means.ts'
+import { Metrics } from './metrics.ts'
+import { Leader } from './nodes/leader.ts'
+import { LocalWork } from './nodes/local-work.ts'
+import { joinOwners, type Membership, watchOwners } from './nodes/membership.ts'
+import { Nodes } from './nodes/nodes.ts'
+import { Performer } from './performer.ts'
+import { Questions } from './questions.ts'
+import { Replies } from './replies.ts'
+import type { HistoryWriter } from './rows/history-writer.ts'
+import { Settler } from './rows/settler.ts'
+import { Sender } from './sender.ts'
+import { Shards } from './shards.ts'
+import { Workers } from './workers.ts'
+
+export interface EngineSettings {
+  /** None on a node that owns no devices. */
+  readonly shards: number
+  /** Whether devices are listened to here. */
+  readonly listens: boolean
+  readonly heartbeatTimeoutMs: number
+  readonly build: { readonly version: string; readonly commit: string }
+}
+
+/** What parts ask of the whole. */
+interface Whole {
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, by: string) => Promise<Submitted>
+  readonly recordRefusal: (entry: AuditEntry) => void
+}
+
+export class EngineParts {
+  readonly metrics: Metrics
+  readonly ingest: Ingest
+  readonly gateways: Gateways
+  readonly heard: Heard
+  readonly feed: LocalFeed
+  readonly workers: Workers
+  readonly shards: Shards
+  /** Undefined where there is one node alone. */
+  readonly members: Membership | undefined
+  readonly nodes: Nodes
+  readonly leader: Leader
+  readonly questions: Questions
+  readonly settler: Settler
+  readonly history: HistoryWriter
+  readonly audit: AuditBook
+  readonly replies: Replies
+  readonly waits = new CommandWaits()
+  readonly performer: Performer
+  readonly #ports: Ports
+  readonly #settings: EngineSettings
+  readonly #means: EngineMeans
+  readonly #whole: Whole
+
+  constructor(ports: Ports, settings: EngineSettings, means: EngineMeans, whole: Whole) {
+    this.#ports = ports
+    this.#settings = settings
+    this.#means = means
+    this.#whole = whole
+    const { clock, log, store, broker, cluster } = ports
+    const { schedule, fatal } = means
+    const mesh = cluster?.mesh
+    this.metrics = new Metrics(settings.build)
+    this.replies = new Replies(() => clock.ticks())
+    this.ingest = new Ingest({ log, clock, schedule, fatal })
+    this.gateways = new Gateways(this.ingest, store)
+    this.heard = new Heard({ ingest: this.ingest, log, mesh })
+    this.feed = new LocalFeed(
+      (wants) => this.shards.want(wants),
+      (error) => means.warn('a listener of the feed failed', { err: error }),
+    )
+    this.workers = new Workers({
+      ports,
+      means,
+      metrics: this.metrics,
+      ingest: this.ingest,
+      horizon: () => this.settler.horizon(),
+      heardUpTo: (partitions) => this.heard.upTo(partitions),
+      seated: () => this.settler.look(),
+      perform: (proposal) => this.performer.perform(proposal),
+    })
+    const bootAt = this.ingest.nextAt()
+    const life = cluster === undefined ? bootAt.toString(36) : means.newId()
+    this.history = this.workers.openHistory(life)
+    this.audit = this.workers.openAudit(() => this.history.poke())
+    this.shards = new Shards(
+      Array.from({ length: settings.shards }, (_, shard) =>
+        this.workers.openSeat(shard, {
+          isAlone: cluster === undefined,
+          heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+          // The sessions of a broker outside go on over a restart.
+          bootAt: cluster === undefined ? bootAt : Micros(0),
+          life,
+        }),
+      ),
+      () => this.members?.isCertain() ?? true,
+    )
+    this.leader = new Leader(this.shards, () => this.#openBroadcasts())
+    this.members = cluster && this.#join(cluster)
+    this.settler = new Settler({
+      ...ports,
+      flush: (horizon) => this.nodes.flush(horizon),
+      isLeading: () => this.leader.isLeading(),
+    })
+    this.performer = new Performer({
+      broker,
+      gateways: this.gateways,
+      history: this.history,
+      sender: new Sender(broker, this.ingest, (error) =>
+        means.warn('a message could not be sent to its device', { err: error }),
+      ),
+      feed: this.feed,
+      waits: this.waits,
+      replies: this.replies,
+      recordRefusal: whole.recordRefusal,
+      mesh,
+    })
+    this.nodes = this.#openNodes()
+    this.questions = new Questions(log, this.nodes)
+  }
+
+  #join(cluster: Cluster): Membership {
+    const { schedule, newId, warn } = this.#means
+    return (this.#settings.shards === 0 ? watchOwners : joinOwners)({
+      cluster,
+      clock: this.#ports.clock,
+      schedule,
+      shards: this.shards,
+      newId,
+      led: (isLeading) => {
+        if (isLeading) void this.leader.begin()
+        else this.leader.end()
+      },
+      warn,
+    })
+  }
+
+  #openNodes(): Nodes {
+    const { clock, cluster } = this.#ports
+    const { schedule, newId } = this.#means
+    const here = new LocalWork({
+      shards: this.shards,
+      ingest: this.ingest,
+      replies: this.replies,
+      waits: this.waits,
+      settler: this.settler,
+      schedule,
+      broadcasts: () => this.leader.broadcasts(),
+      newRequestId: () => this.performer.requestId(newId()),
+    })
+    const members = this.members
+    const others = cluster &&
+      members && {
+        mesh: cluster.mesh,
+        addressOf: (partition: Partition) => members.addressOf(partition),
+      }
+    return new Nodes({ here, others, clock, schedule })
+  }
+
+  #openBroadcasts(): Broadcasts {
+    return new Broadcasts({
+      ...this.#ports,
+      schedule: this.#means.schedule,
+      warn: this.#means.warn,
+      submit: this.#whole.submit,
+      commands: (deviceId) => this.questions.commands(deviceId),
+      children: (broadcastId) => this.questions.children(broadcastId),
+    })
+  }
+}

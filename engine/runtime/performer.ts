@@ -1,0 +1,93 @@
+// What follows from a batch once it is saved: send, tell, and only then acknowledge (R4).
+import { decode, encode } from 'msgpackr'
+import type { DeviceId } from '../../schemas/ids.ts'
+import { messageRefused } from '../domain/audit/device-refusals.ts'
+import type { AuditEntry } from '../domain/audit/entry.ts'
+import type { Broker } from '../ports/broker.ts'
+import type { FeedEvent } from '../ports/feed.ts'
+import type { Mesh } from '../ports/mesh.ts'
+import type { CommandWaits } from './command-waits.ts'
+import type { Gateways } from './ingress/gateways.ts'
+import type { Replies } from './replies.ts'
+import type { HistoryWriter } from './rows/history-writer.ts'
+import type { Sender } from './sender.ts'
+import type { Proposal, Reply } from './shard/protocol.ts'
+
+export interface PerformerParts {
+  readonly broker: Pick<Broker, 'cut'>
+  readonly gateways: Gateways
+  readonly history: HistoryWriter
+  readonly sender: Sender
+  readonly feed: { tell(events: readonly FeedEvent[]): void }
+  readonly waits: CommandWaits
+  readonly replies: Replies
+  readonly recordRefusal: (entry: AuditEntry) => void
+  readonly mesh: Mesh | undefined
+}
+
+const CUTS = 'cuts'
+/** Stands in no id of a node. */
+const OF_NODE = '~'
+
+export class Performer {
+  readonly #parts: PerformerParts
+  readonly #stops: readonly (() => void)[]
+
+  constructor(parts: PerformerParts) {
+    this.#parts = parts
+    const { mesh, gateways, replies } = parts
+    this.#stops =
+      mesh === undefined
+        ? []
+        : [
+            // Packed by #cut and #reply of another node.
+            mesh.hear(CUTS, (news) => {
+              for (const deviceId of decode(news) as readonly DeviceId[]) gateways.forget(deviceId)
+            }),
+            mesh.hear(repliesTo(mesh.address), (news) => void replies.settle(decode(news) as Reply)),
+          ]
+  }
+
+  perform(proposal: Proposal): void {
+    const { history, recordRefusal, sender, feed, waits } = this.#parts
+    if (proposal.history.length > 0) history.poke()
+    for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
+    this.#cut(proposal.cuts)
+    sender.send(proposal)
+    feed.tell(proposal.feed)
+    waits.hear(proposal.feed)
+    for (const reply of proposal.replies) this.#reply(reply)
+  }
+
+  /** Of a request whose reply finds its way back to this node, whoever applies it. */
+  requestId(id: string): string {
+    const { mesh } = this.#parts
+    return mesh === undefined ? id : `${mesh.address}${OF_NODE}${id}`
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
+  }
+
+  #cut(deviceIds: readonly DeviceId[]): void {
+    const { broker, gateways, mesh } = this.#parts
+    for (const deviceId of deviceIds) {
+      broker.cut(deviceId, 'revoked')
+      gateways.forget(deviceId)
+    }
+    if (deviceIds.length > 0) mesh?.tell(CUTS, encode(deviceIds))
+  }
+
+  /** Its partition may have moved since it was asked for. */
+  #reply(reply: Reply): void {
+    const { replies, mesh } = this.#parts
+    if (replies.settle(reply) || mesh === undefined) return
+    const address = reply.requestId.split(OF_NODE, 1)[0] ?? ''
+    if (reply.requestId.includes(OF_NODE) && address !== mesh.address)
+      mesh.tell(repliesTo(address), encode(reply))
+  }
+}
+
+function repliesTo(address: string): string {
+  return `replies.${address}`
+}
