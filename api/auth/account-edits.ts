@@ -46,6 +46,7 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
 
   return {
     async edit(id, { role, groups, disabled, ...body }) {
+      await users.catchUp()
       if (users.get(id) === undefined) return noSuchUser()
       const wanted = await withHash({ ...profileOf(body), role, groups, disabled }, body.password)
       return wanted === 'busy' ? hashingBusy() : await change(id, (user) => changed(user, wanted))

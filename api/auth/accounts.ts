@@ -61,6 +61,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const key = `${ip} ${normalEmail(email)}`
       const limited = limiter.refuse(key)
       if (limited !== undefined) return limited
+      // The account may have been made or changed a moment ago, at another node.
+      await users.catchUp()
       const user = users.getByEmail(normalEmail(email))
       const isRight = await passwords.verify(password, user?.passwordHash)
       if (isRight === 'busy') return hashingBusy()

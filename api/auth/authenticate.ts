@@ -24,7 +24,7 @@ export type Authenticate = (token: string) => Promise<Authenticated>
 export interface AuthenticateOptions {
   readonly tokens: Pick<Tokens, 'verifyAccess'>
   readonly apiKeys: Pick<ApiKeys, 'find'>
-  readonly users: Pick<Users, 'get' | 'hasFamily'>
+  readonly users: Pick<Users, 'get' | 'hasFamily' | 'catchUp'>
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -37,21 +37,30 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     if (issuedAt > Math.max(clock.now() + LIMITS.clockLeewayMs, user.tokensValidFrom)) return undefined
     return login === undefined || users.hasFamily(login) ? user : undefined
   }
-  const admitted = (current: () => Caller | undefined, expiresAt: Millis | undefined): Authenticated => {
-    const user = current()
+  const admitted = async (
+    current: () => Caller | undefined,
+    expiresAt: Millis | undefined,
+  ): Promise<Authenticated> => {
+    let user = current()
+    if (user === undefined) {
+      // The login may have been a moment ago, at another node.
+      await users.catchUp()
+      user = current()
+    }
     if (user === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
     return { kind: 'user', user, expiresAt, current }
   }
   return async (token) => {
     if (isApiKey(token)) {
-      const key = apiKeys.find(token)
+      const key = apiKeys.find(token) ?? (await users.catchUp().then(() => apiKeys.find(token)))
       if (key === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
       if (key.expiresAt !== undefined && key.expiresAt <= clock.now())
         return refused('TOKEN_EXPIRED', { message: 'the API key has expired; ask an admin for another' })
-      return admitted(key.current, key.expiresAt)
+      return await admitted(key.current, key.expiresAt)
     }
     const verified = await tokens.verifyAccess(token)
-    if (verified.kind === 'valid') return admitted(() => userOf(verified.claims), verified.claims.expiresAt)
+    if (verified.kind === 'valid')
+      return await admitted(() => userOf(verified.claims), verified.claims.expiresAt)
     if (verified.why === 'expired')
       return refused('TOKEN_EXPIRED', { message: 'refresh it, or log in again' })
     return refused('UNAUTHENTICATED', { message: NOT_VALID })

@@ -98,6 +98,7 @@ export function createLogins(options: LoginsOptions): Logins {
     },
 
     async end(userId, refreshToken) {
+      await users.catchUp()
       const grant = users.getGrant(hashOf(refreshToken))
       // Somebody else's token is nothing to this user, and no error: it tells nothing about it.
       if (grant?.userId !== userId) return

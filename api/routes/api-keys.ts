@@ -25,13 +25,15 @@ export function apiKeyRoutes({ apiKeys, clock, engine: { users } }: Services): r
       const headers = { 'cache-control': 'no-store', location: `${API}/api-keys/${created.key.id}` }
       return answer(201, { ...apiKeyBody(created.key), api_key: created.token }, headers)
     }),
-    route(listApiKeys, ({ query, url }) => {
+    route(listApiKeys, async ({ query, url }) => {
+      await users.catchUp()
       const found = users.listKeys().toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
       const window = toWindow(query)
       const page = found.slice(window.offset, window.offset + window.perPage).map(apiKeyBody)
       return pageAnswer(page, found.length, window, url)
     }),
-    route(getApiKey, ({ params }) => {
+    route(getApiKey, async ({ params }) => {
+      await users.catchUp()
       const key = users.getKey(UserId(params.key_id))
       return key === undefined ? noSuchKey() : answer(200, apiKeyBody(key))
     }),

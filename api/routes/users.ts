@@ -10,7 +10,8 @@ import type { Services } from '../http/services.ts'
 
 export function userRoutes({ accounts, engine: { users } }: Services): readonly Route[] {
   return [
-    route(listUsers, ({ query, url }) => {
+    route(listUsers, async ({ query, url }) => {
+      await users.catchUp()
       const { role, disabled, q = '', sort = 'created_at:DESC' } = query
       const found = users
         .list()
@@ -22,7 +23,8 @@ export function userRoutes({ accounts, engine: { users } }: Services): readonly 
       const page = found.slice(window.offset, window.offset + window.perPage).map(userBody)
       return pageAnswer(page, found.length, window, url)
     }),
-    route(getUser, ({ params }) => {
+    route(getUser, async ({ params }) => {
+      await users.catchUp()
       const user = users.get(UserId(params.user_id))
       return user === undefined
         ? refused('NOT_FOUND', { message: 'no such user' })

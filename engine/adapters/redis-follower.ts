@@ -68,6 +68,12 @@ export class Follower {
     return this.#isLoaded && performance.now() - this.#heardAt < LIMITS.storeStaleMaxMs
   }
 
+  /** Resolves once all messages are taken that were there before the call. */
+  async catchUp(): Promise<void> {
+    const seq = await this.#link.read((redis) => redis.get(`${this.#key}:seq`))
+    await this.reached(Number(seq ?? 0))
+  }
+
   /** Resolves once the message of this number is taken. */
   reached(seq: number): Promise<void> {
     if (seq <= this.#seq) return Promise.resolve()

@@ -74,6 +74,9 @@ export interface Users {
   onChange(listener: UserListener): () => void
   /** False while what other processes write may be missing. */
   isUp(): boolean
+  /** Resolves once all is here that any process wrote before the call: others see it a moment later. Changes of records
+   *  begin with it by themselves. */
+  catchUp(): Promise<void>
   get(id: UserId): User | undefined
   getByEmail(email: string): User | undefined
   count(): number

@@ -20,18 +20,22 @@ import type { Directory, UserChange } from './directory.ts'
  *  directory has what was written instead. */
 export type WriteUsers = (changes: readonly UserChange[]) => Promise<'written' | 'overtaken'>
 
+/** The processes that write users, too. */
+type Others = Pick<Users, 'isUp' | 'catchUp'>
+const NO_OTHERS: Others = { isUp: () => true, catchUp: async () => {} }
+
 class Overtaken extends Error {}
 
 export class HeldUsers implements Users {
   readonly #directory: Directory
   readonly #writeUsers: WriteUsers
-  readonly #isCurrent: () => boolean
+  readonly #others: Others
   #lastTurn: Promise<unknown> = Promise.resolve()
 
-  constructor(directory: Directory, write: WriteUsers, isCurrent = () => true) {
+  constructor(directory: Directory, write: WriteUsers, others: Others = NO_OTHERS) {
     this.#directory = directory
     this.#writeUsers = write
-    this.#isCurrent = isCurrent
+    this.#others = others
   }
 
   onChange(listener: UserListener): () => void {
@@ -39,7 +43,11 @@ export class HeldUsers implements Users {
   }
 
   isUp(): boolean {
-    return this.#isCurrent()
+    return this.#others.isUp()
+  }
+
+  catchUp(): Promise<void> {
+    return this.#others.catchUp()
   }
 
   get(id: UserId): User | undefined {
@@ -177,11 +185,13 @@ export class HeldUsers implements Users {
   }
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const run = async () => {
+      // Or a step that writes nothing would refuse by what was true before.
+      await this.#others.catchUp()
+      return await untilFirst(step)
+    }
     // A step that failed told its caller; the next one is no part of that.
-    const turn = this.#lastTurn.then(
-      () => untilFirst(step),
-      () => untilFirst(step),
-    )
+    const turn = this.#lastTurn.then(run, run)
     this.#lastTurn = turn
     return turn
   }

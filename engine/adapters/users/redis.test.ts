@@ -112,6 +112,19 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
+  test('what one process has written, the other one has once it caught up', async () => {
+    const { one, other, close } = await openTwo()
+    for (let i = 0; i < 50; i++) {
+      await one.add(user(`u${i}`))
+      await other.catchUp()
+      expect(other.get(UserId(`u${i}`))).toBeDefined()
+      // Changes need not be told to.
+      await one.edit(UserId(`u${i}`), (before) => ({ ...before, name: 'B' }))
+      expect(await other.remove(UserId(`u${i}`))).toMatchObject({ kind: 'edited', user: { name: 'B' } })
+    }
+    await close()
+  })
+
   test('a refresh token that two processes replace at once has one successor', async () => {
     const { one, other, close } = await openTwo()
     await one.putGrant(grant('h1'))

@@ -48,7 +48,7 @@ export async function openRedisUsers(link: RedisLink): Promise<RedisUsers> {
     await follower.reached(Math.abs(Number(reply)))
     return Number(reply) > 0 ? 'written' : 'overtaken'
   }
-  const users = new HeldUsers(replica.directory, write, () => follower.isUp())
+  const users = new HeldUsers(replica.directory, write, follower)
   return { users, close: () => follower.close() }
 }
 

@@ -1,0 +1,65 @@
+import { createSecretKey } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { Directory } from '../../engine/adapters/users/directory.ts'
+import { HeldUsers } from '../../engine/adapters/users/held-users.ts'
+import type { User } from '../../engine/ports/users.ts'
+import { Millis, UserId } from '../../schemas/ids.ts'
+import { FakeClock } from '../http/fake-engine.ts'
+import { createIds } from '../ids.ts'
+import { createApiKeys } from './api-keys.ts'
+import { createAuthenticate } from './authenticate.ts'
+import { openTokens } from './tokens.ts'
+
+const NOW = 1_760_000_000_000
+const ADA: User = {
+  id: UserId('usr_ada'),
+  email: 'ada@example.org',
+  name: 'Ada',
+  role: 'admin',
+  groups: [],
+  passwordHash: '',
+  disabled: false,
+  createdAt: Millis(NOW),
+  lastLoginAt: undefined,
+  tokensValidFrom: Millis(NOW),
+}
+
+/** Two nodes; what the one writes reaches the other when it catches up. */
+function openTwo() {
+  const clock = new FakeClock(NOW)
+  const [here, there] = [new Directory(), new Directory()]
+  const late: Parameters<Directory['apply']>[0][] = []
+  let catchUps = 0
+  const one = new HeldUsers(here, async (changes) => {
+    here.apply(changes)
+    late.push(changes)
+    return 'written'
+  })
+  const other = new HeldUsers(there, async () => 'written', {
+    isUp: () => true,
+    catchUp: async () => {
+      catchUps += 1
+      for (const changes of late.splice(0)) there.apply(changes)
+    },
+  })
+  const key = createSecretKey(Buffer.from('0123456789abcdef0123456789abcdef'))
+  const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
+  const tokens = openTokens({ keys: { signing, previous: [] }, clock })
+  const keysOf = (users: HeldUsers) => createApiKeys({ users, clock, ids: createIds(clock) })
+  const authenticate = createAuthenticate({ tokens, clock, users: other, apiKeys: keysOf(other) })
+  return { one, tokens, authenticate, keys: keysOf(one), clock, count: () => catchUps }
+}
+
+test('a token of a moment ago is good at another node, which asks for news only where it knows nothing', async () => {
+  const { one, tokens, authenticate, keys, clock, count } = openTwo()
+  await one.add(ADA)
+  const { token } = await tokens.issueAccess({ userId: ADA.id, at: clock.now() })
+  expect(await authenticate(token)).toMatchObject({ kind: 'user', user: { id: ADA.id } })
+  await authenticate(token)
+  expect(count()).toBe(1)
+  const created = await keys.create({ name: 'ci', role: 'viewer', groups: [], expiresAt: undefined }, ADA.id)
+  if (created.kind === 'refused') return expect.fail('no key')
+  expect(await authenticate(created.token)).toMatchObject({ kind: 'user', user: { name: 'ci' } })
+  expect(await authenticate('flk_nobody')).toMatchObject({ code: 'UNAUTHENTICATED' })
+  expect(await authenticate('no token at all')).toMatchObject({ code: 'UNAUTHENTICATED' })
+})
