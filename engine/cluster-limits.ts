@@ -33,6 +33,8 @@ export const CLUSTER_LIMITS = {
   ownershipTimeoutMs: 1_000,
   /** For so long work looks for the owner of its partition: a node that takes over needs about as long. */
   ownerSearchMs: 3_000,
+  /** For so long a record that another process has saved is waited for. */
+  storeKnownMs: 1_000,
   /** For so long another node is waited for. */
   nodeAnswerMs: 12_000,
   /** How often the ingress says up to when it has heard everything. */

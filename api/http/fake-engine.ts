@@ -292,6 +292,7 @@ function fakeStore(engine: FakeEngine): Store {
     inserted: unused,
     save: unused,
     checkpoint: unused,
+    known: unused,
     lateHours: unused,
     lateHoursOf: unused,
     clearLate: unused,

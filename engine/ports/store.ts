@@ -162,6 +162,8 @@ export interface Store {
   save(save: Save): Promise<void>
   checkpoint(checkpoint: Checkpoint): Promise<void>
   get(id: DeviceId): DeviceRecord | undefined
+  /** Resolves once the device is read here as another process has saved it, or later; after a second in any case. */
+  known(device: DeviceRecord): Promise<void>
   /** What filters and scopes need of a saved device, from memory: cheap enough for every feed event. */
   summary(id: DeviceId): DeviceSummary | undefined
   /** The devices registered as this one's sub-devices, whatever became of them. */

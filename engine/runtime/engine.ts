@@ -129,8 +129,16 @@ export class LocalEngine implements Engine {
   ): Promise<Submitted> {
     if (this.#isClosing) throw closing()
     const refused = unkeepable(request)
-    if (refused === undefined)
-      return this.#parts.nodes.at(partitionOf(deviceId), { kind: 'submit', deviceId, request, signed })
+    if (refused === undefined) {
+      const submitted = await this.#parts.nodes.at(partitionOf(deviceId), {
+        kind: 'submit',
+        deviceId,
+        request,
+        signed,
+      })
+      if (submitted.kind === 'done') await this.store.known(submitted.view.device)
+      return submitted
+    }
     if (typeof signed === 'object' && 'entry' in signed)
       await this.record([{ ...signed.entry, deviceId, outcome: 'refused', code: refused.code }])
     return refused

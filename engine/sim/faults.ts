@@ -209,6 +209,7 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
         return store.checkpoint(checkpoint)
       }),
     get: (id) => store.get(id),
+    known: (device) => store.known(device),
     summary: (id) => store.summary(id),
     subDevices: (id) => store.subDevices(id),
     list: (filter, page) => store.list(filter, page),

@@ -153,6 +153,10 @@ class LmdbStore implements Store {
     return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)
   }
 
+  async known(): Promise<void> {
+    // Nobody else saves anything here.
+  }
+
   subDevices(id: DeviceId): readonly DeviceId[] {
     return this.#state.index.subDevices(id)
   }

@@ -108,6 +108,10 @@ export class MemoryStore implements Store {
     return this.#durable.devices.get(id)
   }
 
+  async known(): Promise<void> {
+    // Nobody else saves anything here.
+  }
+
   subDevices(id: DeviceId): readonly DeviceId[] {
     return this.#durable.state.index.subDevices(id)
   }

@@ -10,6 +10,11 @@ import { type PartitionOf, SavedState } from './saved-state.ts'
 /** The reader's commands that loading needs. */
 type Reader = Parameters<Followed['load']>[0]
 
+interface Waiter {
+  readonly revision: number
+  readonly settle: (isHere: boolean) => void
+}
+
 const SCAN_COUNT = 1_000
 const packr = new Packr({ useRecords: false })
 
@@ -18,6 +23,7 @@ export class RedisReplica implements Followed {
   readonly state: SavedState
   readonly #keyOf: (name: string) => string
   readonly #records = new Map<DeviceId, Uint8Array>()
+  readonly #waiting = new Map<DeviceId, Set<Waiter>>()
   #counts: OutboxCounts = { rows: 0, dropped: 0 }
   #droppedBefore: number | undefined
 
@@ -29,6 +35,26 @@ export class RedisReplica implements Followed {
   get(id: DeviceId): DeviceRecord | undefined {
     const bytes = this.#records.get(id)
     return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)
+  }
+
+  /** Resolves once this revision is here, with false if it was not within this time. */
+  awaits({ id, revision }: DeviceRecord, timeoutMs: number): Promise<boolean> {
+    if ((this.get(id)?.revision ?? 0) >= revision) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(id) ?? new Set()
+      this.#waiting.set(id, waiting)
+      const waiter: Waiter = {
+        revision,
+        settle: (isHere) => {
+          clearTimeout(timer)
+          waiting.delete(waiter)
+          if (waiting.size === 0) this.#waiting.delete(id)
+          resolve(isHere)
+        },
+      }
+      const timer = setTimeout(() => waiter.settle(false), timeoutMs)
+      waiting.add(waiter)
+    })
   }
 
   /** `dropped` since this process started. */
@@ -72,6 +98,8 @@ export class RedisReplica implements Followed {
       const device = unpack<DeviceRecord>(own)
       this.#records.set(device.id, own)
       this.state.putDevice(device)
+      for (const waiter of this.#waiting.get(device.id) ?? [])
+        if (device.revision >= waiter.revision) waiter.settle(true)
     }
   }
 

@@ -77,6 +77,16 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       await close()
     })
 
+    test('wait for what another is about to save', async () => {
+      const { one, other, close } = await openTwo()
+      const saved = device('d1', { name: 'new', revision: 2 })
+      await one.save(save([device('d1', { name: 'old', revision: 1 })]))
+      const seen = other.known(saved).then(() => other.get(saved.id)?.name)
+      await one.save(save([saved]))
+      expect(await seen).toBe('new')
+      await close()
+    })
+
     test('hand a partition over: the new owner finds all of the old one, who can write no more', async () => {
       const { one, other, close } = await openTwo()
       await one.claim(claim(5))

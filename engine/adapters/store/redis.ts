@@ -135,6 +135,10 @@ class RedisStore implements Store {
     return this.#replica.get(id)
   }
 
+  async known(device: DeviceRecord): Promise<void> {
+    await this.#replica.awaits(device, LIMITS.storeKnownMs)
+  }
+
   subDevices(id: DeviceId): readonly DeviceId[] {
     return this.#replica.state.index.subDevices(id)
   }
