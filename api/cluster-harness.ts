@@ -1,6 +1,6 @@
 // The servers that the cluster profile stands on, for tests: real ones, but for what stands in for EMQX and for a
 // ClickHouse server. Each may be killed, paused and started again; `settings` is what a node of the service is told.
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export class ClusterServers {
   readonly broker: EmqxStandIn
   /** Starts again by itself when it is killed. */
   readonly clickhouse: ChdbSupervisor
-  readonly #secret: string
+  readonly #key: KeyObject
   readonly #folder: string
 
   private constructor(parts: {
@@ -28,27 +28,29 @@ export class ClusterServers {
     readonly redis: RedisServer
     readonly broker: EmqxStandIn
     readonly clickhouse: ChdbSupervisor
-    readonly secret: string
+    readonly key: KeyObject
     readonly folder: string
   }) {
     this.nats = parts.nats
     this.redis = parts.redis
     this.broker = parts.broker
     this.clickhouse = parts.clickhouse
-    this.#secret = parts.secret
+    this.#key = parts.key
     this.#folder = parts.folder
   }
 
   static async start(): Promise<ClusterServers> {
-    const secret = randomBytes(32).toString('hex')
+    // EMQX knows RSA, and not Ed25519.
+    const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const verify = createPublicKey(key)
     const folder = mkdtempSync(join(tmpdir(), 'fleet-cluster-'))
     const [nats, redis, broker, clickhouse] = await Promise.all([
       NatsServer.start(),
       RedisServer.start(),
-      EmqxStandIn.start({ authenticate: (attempt) => isDeviceToken(attempt, secret) }),
+      EmqxStandIn.start({ authenticate: (attempt) => isDeviceToken(attempt, verify) }),
       ChdbSupervisor.open({ dataDir: folder }),
     ])
-    return new ClusterServers({ nats, redis, broker, clickhouse, secret, folder })
+    return new ClusterServers({ nats, redis, broker, clickhouse, key, folder })
   }
 
   /** Of any node; what it does is added by `FLEET_ROLES`. Read anew after a restart of ClickHouse, which may move. */
@@ -58,7 +60,7 @@ export class ClusterServers {
       FLEET_PROFILE: 'cluster',
       FLEET_HOST: '127.0.0.1',
       FLEET_REGISTRATION: 'open',
-      FLEET_JWT_SECRET: this.#secret,
+      FLEET_JWT_PRIVATE_KEY: this.#key.export({ type: 'pkcs8', format: 'pem' }).toString(),
       FLEET_NATS_URL: `nats://${nats.url}`,
       FLEET_NATS_MONITOR_URL: nats.monitor,
       FLEET_REDIS_URL: redis.url,
@@ -82,10 +84,9 @@ export class ClusterServers {
 /** As EMQX judges: our signature, its own name, in time. */
 async function isDeviceToken(
   { clientId, password }: { readonly clientId: string; readonly password: string | undefined },
-  secret: string,
+  key: KeyObject,
 ): Promise<boolean> {
   try {
-    const key = createSecretKey(Buffer.from(secret))
     const { payload } = await jwtVerify(password ?? '', key, { subject: clientId })
     return payload['scope'] === 'device'
   } catch {

@@ -59,6 +59,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     {
       shards: profile.roles.includes('engine') ? settings.shards : 0,
       listens: profile.roles.includes('ingress'),
+      mqttUrl: profile.kind === 'cluster' ? profile.mqtt.publicUrl : undefined,
       heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
       build,
     },

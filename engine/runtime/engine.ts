@@ -251,13 +251,26 @@ export class LocalEngine implements Engine {
     return [
       { name: 'log', ok: fault === undefined, detail: fault?.message ?? 'appending' },
       { name: 'store', ok: isCurrent, detail: isCurrent ? 'current' : 'what others saved may be missing' },
-      { name: 'broker', ok: this.#mqttUrls.length > 0, detail: this.#mqttUrls.join(' ') },
+      ...this.#nodesHealth(),
+      ...(this.#settings.listens
+        ? [{ name: 'broker', ok: this.#mqttUrls.length > 0, detail: this.#mqttUrls.join(' ') }]
+        : []),
       { name: 'telemetry', ok: isUp, detail: isUp ? 'answering' : 'not answering; rows wait in the log' },
     ]
   }
 
   mqttUrl(): string {
-    return this.#mqttUrls[0] ?? ''
+    return this.#settings.mqttUrl ?? this.#mqttUrls[0] ?? ''
+  }
+
+  #nodesHealth(): readonly DependencyHealth[] {
+    const { members } = this.#parts
+    const mesh = this.#ports.cluster?.mesh
+    if (members === undefined || mesh === undefined) return []
+    const isMember = this.#settings.shards === 0 || members.isCertain()
+    const ok = mesh.isUp() && isMember
+    const detail = isMember ? 'the other nodes cannot be reached' : 'what this node owns is not known'
+    return [{ name: 'nodes', ok, detail: ok ? 'connected' : detail }]
   }
 
   /** Settles rollups if it is time; what fails is tried again with the next round. */

@@ -32,6 +32,8 @@ export interface EngineSettings {
   readonly shards: number
   /** Whether devices are listened to here. */
   readonly listens: boolean
+  /** Where they connect, if that is to be told otherwise than the broker does. */
+  readonly mqttUrl?: string | undefined
   readonly heartbeatTimeoutMs: number
   readonly build: { readonly version: string; readonly commit: string }
 }
