@@ -53,6 +53,13 @@ export const CLUSTER_LIMITS = {
   meshNewsWaitingBytesMax: 32 * MIB,
   /** What questions under way get at a stop. */
   meshStopTimeoutMs: 500,
+  /** Events of the feed that go to a node together. */
+  feedNewsBytesMax: 1 * MIB,
+  /** A node that wants to hear of more devices than these hears of all. */
+  feedDevicesWantedMax: 10_000,
+  /** What a node wants to hear is told again, and forgotten when it is not. */
+  feedWantsEveryMs: 2_000,
+  feedWantsForgottenMs: 7_000,
 
   // --- Redis
   storeTimeoutMs: 5_000,
@@ -87,6 +94,14 @@ assert(
   CLUSTER_LIMITS.meshMessageBytesMax * 4 <= CLUSTER_LIMITS.meshNewsWaitingBytesMax &&
     CLUSTER_LIMITS.meshMessageBytesMax * 4 <= CLUSTER_LIMITS.meshQuestionsBytesMax,
   'one large message does not keep the others out',
+)
+assert(
+  CLUSTER_LIMITS.feedDevicesWantedMax * 3 * 80 < CLUSTER_LIMITS.meshMessageBytesMax,
+  'whatever a node wants to hear fits one message',
+)
+assert(
+  CLUSTER_LIMITS.feedWantsEveryMs * 3 < CLUSTER_LIMITS.feedWantsForgottenMs,
+  'two lost repetitions are not the end of a wish',
 )
 assert(
   CLUSTER_LIMITS.storePollMs < CLUSTER_LIMITS.storeStaleMaxMs,

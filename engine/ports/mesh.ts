@@ -10,8 +10,9 @@ export interface Mesh {
   /** Rejects with a retryable `NODE_UNREACHABLE` fault when no answer comes in time, when nobody has this address, or
    *  when its node is closing: whether it was done is then not known. With a retryable `OVERLOADED` fault it was not. */
   ask(address: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
-  /** To every node that listens to this topic, this one included; at most once, and in order for each sender. What is
-   *  over `LIMITS.meshMessageBytesMax` throws. A topic is words of letters, digits, `-` and `_` with dots between them. */
+  /** To every node that listens to this topic, this one included; at most once, and in order for each sender, whose
+   *  questions keep their place among its news. What is over `LIMITS.meshMessageBytesMax` throws. A topic is words of
+   *  letters, digits, `-` and `_` with dots between them. */
   tell(topic: string, news: Uint8Array): void
   /** Returns what stops it. A listener must not throw. */
   hear(topic: string, listener: (news: Uint8Array) => void): () => void

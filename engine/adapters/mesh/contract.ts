@@ -186,6 +186,18 @@ export function meshContract({ name, open }: MeshContract): void {
       expect({ mine, theirs, elsewhere }).toEqual({ mine: told, theirs: told, elsewhere: [] })
     })
 
+    test('news are heard before a question that was put after them, by the same node', async () => {
+      let heard = 0
+      asked.hear('topic', () => heard++)
+      await serve(async () => bytesOf(`${heard}`))
+      const answers: Promise<string>[] = []
+      for (let n = 0; n < 100; n++) {
+        asker.tell('topic', bytesOf('news'))
+        answers.push(ask('how many?'))
+      }
+      expect(await Promise.all(answers)).toEqual(Array.from({ length: 100 }, (_, n) => `${n + 1}`))
+    })
+
     test('who begins to listen hears nothing old, and who stops hears nothing more', async () => {
       const heard: string[] = []
       asker.tell('topic', bytesOf('before'))

@@ -1,0 +1,98 @@
+// Over a real server what a simulated mesh only promises: the places of wishes, questions and events.
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { DeviceId } from '../../../schemas/ids.ts'
+import { openNatsMesh } from '../../adapters/mesh/nats.ts'
+import { NATS_SERVER, NatsServer } from '../../adapters/nats-harness.ts'
+import { type NatsLink, openNats } from '../../adapters/nats-link.ts'
+import type { FeedEvent, Wants } from '../../ports/feed.ts'
+import type { Mesh } from '../../ports/mesh.ts'
+import { NO_WANTS } from '../feed.ts'
+import { realSchedule } from '../schedule.ts'
+import { idOf, START } from '../shard/frames-harness.ts'
+import { RemoteFeed } from './remote-feed.ts'
+import { askNode, serveNode } from './wire.ts'
+
+class Node {
+  readonly mesh: Mesh
+  readonly feed: RemoteFeed
+  wants: Wants = NO_WANTS
+
+  constructor(link: NatsLink, address: string) {
+    const warn = (message: string) => expect.unreachable(message)
+    this.mesh = openNatsMesh(link, { address, warn })
+    this.feed = new RemoteFeed({
+      mesh: this.mesh,
+      clock: { ticks: () => performance.now() },
+      schedule: realSchedule,
+      onWant: (wants) => {
+        this.wants = wants
+      },
+      warn,
+    })
+    this.feed.start()
+  }
+
+  async close(): Promise<void> {
+    this.feed.close()
+    await this.mesh.close()
+  }
+}
+
+describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm test` finds)', () => {
+  let server: NatsServer
+  const links: NatsLink[] = []
+
+  beforeAll(async () => {
+    server = await NatsServer.start()
+  })
+  afterAll(async () => {
+    for (const link of links) await link.close()
+    await server.remove()
+  })
+
+  async function open(address: string): Promise<Node> {
+    const link = await openNats({ servers: [server.url], durability: 'process', warn: () => {} })
+    links.push(link)
+    return new Node(link, address)
+  }
+
+  test('of each device that is subscribed to, no event after the answer to the next question is missed', async () => {
+    const [engine, api] = [await open('engine'), await open('api')]
+    const counts = new Map<DeviceId, number>()
+    // An event of each device with every answer.
+    serveNode(engine.mesh, async (work) => {
+      if (work.kind !== 'ask' || work.ask.kind !== 'snapshot') throw new Error('only snapshots')
+      await turn()
+      const { deviceId } = work.ask
+      const { all, devices } = engine.wants.telemetry
+      if (!all && !devices.has(deviceId)) throw new Error(`the wish for ${deviceId} is not known`)
+      const events = [...devices].map((id): FeedEvent => {
+        const n = (counts.get(id) ?? 0) + 1
+        counts.set(id, n)
+        return { kind: 'telemetry', deviceId: id, at: START, data: { n } }
+      })
+      engine.feed.tell(events)
+      return { kind: 'snapshot', snapshot: { data: { n: counts.get(deviceId) ?? 0 }, timestamp: START } }
+    })
+    const heard = new Map<DeviceId, number[]>()
+    api.feed.listen((events) => {
+      for (const event of events)
+        if (event.kind === 'telemetry')
+          heard.set(event.deviceId, [...(heard.get(event.deviceId) ?? []), Number(event.data['n'])])
+    })
+    const wanted = new Set<DeviceId>()
+    for (let i = 0; i < 200; i++) {
+      const deviceId = idOf(`d${i}`)
+      wanted.add(deviceId)
+      api.feed.want({ ...NO_WANTS, telemetry: { all: false, devices: wanted } })
+      const work = { kind: 'ask', ask: { kind: 'snapshot', deviceId }, after: [] } as const
+      const answer = await askNode(api.mesh, work, { address: 'engine', timeoutMs: 10_000 })
+      expect(answer).toMatchObject({ snapshot: { data: { n: 1 } } })
+    }
+    await expect.poll(() => heard.get(idOf('d0'))?.length).toBe(200)
+    for (const id of wanted)
+      expect(heard.get(id)).toEqual(Array.from({ length: counts.get(id) ?? 0 }, (_, n) => n + 1))
+    await Promise.all([engine.close(), api.close()])
+  })
+})

@@ -1,0 +1,335 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { DeviceId } from '../../../schemas/ids.ts'
+import { MemoryMesh, MemoryNet } from '../../adapters/mesh/memory.ts'
+import { LIMITS } from '../../limits.ts'
+import type { FeedEvent, Want, Wants } from '../../ports/feed.ts'
+import { SimTime } from '../../sim/time.ts'
+import { NO_WANTS } from '../feed.ts'
+import { idOf, START } from '../shard/frames-harness.ts'
+import { RemoteFeed } from './remote-feed.ts'
+import { pack } from './versioned.ts'
+
+const [a, b, c] = ['a', 'b', 'c'].map(idOf) as [DeviceId, DeviceId, DeviceId]
+const ALL: Want = { all: true, devices: new Set() }
+const of = (...ids: readonly DeviceId[]): Want => ({ all: false, devices: new Set(ids) })
+const telemetryOf = (deviceId: DeviceId, n = 0): FeedEvent => ({
+  kind: 'telemetry',
+  deviceId,
+  at: START,
+  data: { n },
+})
+const logOf = (deviceId: DeviceId, body = ''): FeedEvent => ({
+  kind: 'log',
+  event: 'device.log',
+  deviceId,
+  at: START,
+  row: { deviceId, kind: 'log', at: 1 as never, version: 1, body },
+})
+const shadowOf = (deviceId: DeviceId): FeedEvent => ({
+  kind: 'shadow',
+  event: 'shadow.updated',
+  deviceId,
+  at: START,
+  change: {
+    version: 1,
+    at: START,
+    section: 'desired',
+    by: { kind: 'user', id: 'u' },
+    patch: {},
+    previous: {},
+    requestId: undefined,
+  },
+})
+
+class Node {
+  readonly mesh: MemoryMesh
+  readonly feed: RemoteFeed
+  readonly heard: FeedEvent[] = []
+  readonly warnings: string[] = []
+  /** What its shards are to make. */
+  wants = NO_WANTS
+  stop = () => {}
+
+  constructor(net: MemoryNet, time: SimTime, name: string) {
+    this.mesh = new MemoryMesh(net, name)
+    this.feed = new RemoteFeed({
+      mesh: this.mesh,
+      clock: time,
+      schedule: time.newLife().schedule,
+      onWant: (wants) => {
+        this.wants = wants
+      },
+      warn: (message) => this.warnings.push(message),
+    })
+    this.feed.start()
+  }
+
+  listen(wants: Partial<Wants> = {}): this {
+    this.stop = this.feed.listen((events) => this.heard.push(...events))
+    this.feed.want({ ...NO_WANTS, ...wants })
+    return this
+  }
+
+  taken(): readonly FeedEvent[] {
+    return this.heard.splice(0)
+  }
+}
+
+class Nodes {
+  readonly time = new SimTime(START)
+  readonly net = new MemoryNet()
+  #count = 0
+
+  add(): Node {
+    return new Node(this.net, this.time, `n${this.#count++}`)
+  }
+
+  settle(ms = 0): Promise<void> {
+    return this.time.advance(ms)
+  }
+}
+
+test('without other nodes it is the feed of this one', () => {
+  const wishes: Wants[] = []
+  const feed = new RemoteFeed({
+    mesh: undefined,
+    clock: new SimTime(START),
+    schedule: new SimTime(START).newLife().schedule,
+    onWant: (wants) => wishes.push(wants),
+    warn: (message) => expect.unreachable(message),
+  })
+  feed.start()
+  const heard: FeedEvent[] = []
+  feed.listen((events) => heard.push(...events))
+  feed.want({ ...NO_WANTS, telemetry: of(a) })
+  feed.tell([telemetryOf(a)])
+  feed.close()
+  expect(wishes).toEqual([{ ...NO_WANTS, telemetry: of(a) }])
+  expect(heard).toEqual([telemetryOf(a)])
+})
+
+test('a node hears of other nodes’ devices what it wants, and the kinds that are for everybody, as they were', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const [wide, narrow, deaf] = [
+    nodes.add().listen({ telemetry: ALL }),
+    nodes.add().listen({ telemetry: of(a), log: of(b) }),
+    nodes.add(),
+  ]
+  await nodes.settle()
+  const events = [telemetryOf(a), logOf(a), shadowOf(c), telemetryOf(b), logOf(b)]
+  engine.feed.tell(events)
+  await nodes.settle()
+  expect(wide.taken()).toStrictEqual([telemetryOf(a), shadowOf(c), telemetryOf(b)])
+  expect(narrow.taken()).toStrictEqual([telemetryOf(a), shadowOf(c), logOf(b)])
+  expect([deaf.taken(), engine.taken()]).toEqual([[], []])
+})
+
+test('a node that listens to itself, too, hears each of its own events once, and of them what it wants', async () => {
+  const nodes = new Nodes()
+  const [one, other] = [nodes.add().listen({ telemetry: of(a) }), nodes.add().listen({ telemetry: ALL })]
+  await nodes.settle()
+  one.feed.tell([telemetryOf(a), telemetryOf(b), shadowOf(c)])
+  await nodes.settle()
+  expect(one.taken()).toEqual([telemetryOf(a), shadowOf(c)])
+  expect(other.taken()).toEqual([telemetryOf(a), telemetryOf(b), shadowOf(c)])
+})
+
+test('shards make what any node wants, from its wish on until it wants it no more or listens no more', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const [one, other] = [nodes.add().listen({ telemetry: of(a) }), nodes.add().listen({ telemetry: of(a, b) })]
+  await nodes.settle()
+  expect(engine.wants).toEqual({ ...NO_WANTS, telemetry: of(a, b) })
+  other.feed.want({ ...NO_WANTS, telemetry: of(b), timeline: ALL })
+  await nodes.settle()
+  expect(engine.wants).toEqual({ ...NO_WANTS, telemetry: of(a, b), timeline: ALL })
+  expect(one.wants).toEqual(engine.wants)
+  one.feed.want(NO_WANTS)
+  await nodes.settle()
+  expect(engine.wants).toEqual({ ...NO_WANTS, telemetry: of(b), timeline: ALL })
+  other.stop()
+  await nodes.settle()
+  expect(engine.wants).toEqual(NO_WANTS)
+  one.feed.want({ ...NO_WANTS, log: of(c) })
+  await nodes.settle()
+  one.feed.close()
+  await nodes.settle()
+  expect(engine.wants).toEqual(NO_WANTS)
+})
+
+test('a node that comes later learns at once what is wanted', async () => {
+  const nodes = new Nodes()
+  nodes.add().listen({ telemetry: of(a) })
+  await nodes.settle(LIMITS.feedWantsEveryMs / 2)
+  const late = nodes.add()
+  await nodes.settle()
+  expect(late.wants).toEqual({ ...NO_WANTS, telemetry: of(a) })
+})
+
+test('who does not tell its wish again is forgotten, and remembered when it does (F2)', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const api = nodes.add().listen({ telemetry: of(a) })
+  await nodes.settle(LIMITS.feedWantsForgottenMs * 3)
+  expect(engine.wants.telemetry).toEqual(of(a))
+  api.mesh.isCut = true
+  await nodes.settle(LIMITS.feedWantsForgottenMs - LIMITS.feedWantsEveryMs)
+  expect(engine.wants.telemetry).toEqual(of(a))
+  await nodes.settle(LIMITS.feedWantsEveryMs * 2)
+  expect(engine.wants).toEqual(NO_WANTS)
+  api.mesh.isCut = false
+  await nodes.settle(LIMITS.feedWantsEveryMs)
+  expect(engine.wants.telemetry).toEqual(of(a))
+})
+
+test('a node that is cut off itself forgets nobody', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  nodes.add().listen({ telemetry: of(a) })
+  await nodes.settle()
+  engine.mesh.isCut = true
+  await nodes.settle(LIMITS.feedWantsForgottenMs * 3)
+  expect(engine.wants.telemetry).toEqual(of(a))
+})
+
+test('a change on top of one that was lost counts for nothing, and the whole wish soon after (F2)', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const api = nodes.add().listen({ telemetry: of(a) })
+  await nodes.settle()
+  api.mesh.isCut = true
+  api.feed.want({ ...NO_WANTS, telemetry: of(a, b) })
+  await nodes.settle()
+  api.mesh.isCut = false
+  api.feed.want({ ...NO_WANTS, telemetry: of(a, b, c) })
+  await nodes.settle()
+  expect(engine.wants.telemetry).toEqual(of(a))
+  await nodes.settle(LIMITS.feedWantsEveryMs)
+  expect(engine.wants.telemetry).toEqual(of(a, b, c))
+})
+
+test('a question that is asked after a wish finds its shards knowing it (F1)', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const api = nodes.add().listen()
+  const { schedule } = nodes.time.newLife()
+  let known: Wants | undefined
+  engine.mesh.serve(async (question) => {
+    // As questions are put to shards: at the end of the turn.
+    await schedule.sleep(0)
+    known = engine.wants
+    return question
+  })
+  await nodes.settle()
+  api.feed.want({ ...NO_WANTS, telemetry: of(a) })
+  const asked = api.mesh.ask(engine.mesh.address, new Uint8Array(1), 10_000)
+  await nodes.settle()
+  await asked
+  expect(known?.telemetry).toEqual(of(a))
+})
+
+test('what is too much for one message is split, and stays in order', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const api = nodes.add().listen({ log: ALL })
+  await nodes.settle()
+  const sizes: number[] = []
+  nodes.add().mesh.hear(`feed.${api.mesh.address}`, ({ length }) => sizes.push(length))
+  const events = Array.from({ length: 500 }, (_, n) => logOf(a, `${n} ${'x'.repeat(9_000)}`))
+  engine.feed.tell(events)
+  await nodes.settle()
+  expect(api.taken()).toEqual(events)
+  expect(sizes.length).toBeGreaterThan(4)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(LIMITS.feedNewsBytesMax)
+  const single = [logOf(a, 'x'.repeat(LIMITS.feedNewsBytesMax))]
+  engine.feed.tell(single)
+  await nodes.settle()
+  expect(api.taken()).toEqual(single)
+})
+
+test('a node that wants very many devices is told of all, and shards of its own make only those', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const many = Array.from({ length: LIMITS.feedDevicesWantedMax + 1 }, (_, n) => idOf(`d${n}`))
+  const api = nodes.add().listen({ telemetry: of(...many.slice(1)) })
+  await nodes.settle()
+  expect(engine.wants.telemetry).toEqual(of(...many.slice(1)))
+  api.feed.want({ ...NO_WANTS, telemetry: of(...many) })
+  await nodes.settle()
+  expect([engine.wants.telemetry, api.wants.telemetry]).toEqual([ALL, of(...many)])
+  api.feed.want({ ...NO_WANTS, telemetry: of(a) })
+  await nodes.settle()
+  expect(engine.wants.telemetry).toEqual(of(a))
+})
+
+test('what a node of another release tells is left out, and said so once', async () => {
+  const nodes = new Nodes()
+  const [engine, stranger] = [nodes.add(), nodes.add()]
+  await nodes.settle()
+  for (const topic of ['wants', `feed.${engine.mesh.address}`])
+    for (const bytes of [[], [99, 1, 2], [...pack({}).subarray(0, 1)]])
+      stranger.mesh.tell(topic, Uint8Array.from(bytes))
+  await nodes.settle()
+  expect(engine.warnings).toEqual(['what another node tells is not understood'])
+})
+
+interface Step {
+  readonly kind: 'want' | 'listen' | 'stop' | 'tell' | 'cut' | 'back' | 'pass'
+  readonly node: number
+  readonly ids: readonly DeviceId[]
+}
+
+test('whatever comes and goes, each node hears in the end what it wants, once and in order', async () => {
+  const anyStep: fc.Arbitrary<Step> = fc.record({
+    kind: fc.constantFrom('want', 'listen', 'stop', 'tell', 'cut', 'back', 'pass'),
+    node: fc.nat({ max: 2 }),
+    ids: fc.subarray([a, b, c]),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), async (steps) => {
+      const nodes = new Nodes()
+      const all = [nodes.add(), nodes.add(), nodes.add()]
+      const wants = all.map(() => of())
+      const isListening = all.map(() => false)
+      const set = (i: number, listens: boolean) => {
+        const node = all[i]
+        if (node === undefined || isListening[i] === listens) return
+        isListening[i] = listens
+        if (!listens) node.stop()
+        else node.stop = node.feed.listen((events) => node.heard.push(...events))
+      }
+      for (const { kind, node: i, ids } of steps) {
+        const node = all[i]
+        if (node === undefined) continue
+        if (kind === 'listen' || kind === 'stop') set(i, kind === 'listen')
+        else if (kind === 'want') {
+          wants[i] = of(...ids)
+          node.feed.want({ ...NO_WANTS, telemetry: of(...ids) })
+        } else if (kind === 'tell') node.feed.tell(ids.map((id) => telemetryOf(id)))
+        else if (kind === 'pass') await nodes.settle(LIMITS.feedWantsEveryMs / 2)
+        else node.mesh.isCut = kind === 'cut'
+      }
+      for (const node of all) node.mesh.isCut = false
+      await nodes.settle(LIMITS.feedWantsForgottenMs + 2 * LIMITS.feedWantsEveryMs)
+      for (const node of all) node.taken()
+      for (const teller of all) {
+        const events = [a, b, c, a, c].map((id, n) => telemetryOf(id, n))
+        teller.feed.tell(events)
+        await nodes.settle()
+        all.forEach((node, i) => {
+          const wanted = isListening[i] ? events.filter((event) => isOf(event, wants[i])) : []
+          expect(node.taken()).toEqual(wanted)
+        })
+        const union = new Set(wants.flatMap((want, i) => (isListening[i] ? [...want.devices] : [])))
+        for (const id of union) expect(teller.wants.telemetry.devices).toContain(id)
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+function isOf(event: FeedEvent, want: Want | undefined): boolean {
+  return event.kind === 'telemetry' && want !== undefined && want.devices.has(event.deviceId)
+}

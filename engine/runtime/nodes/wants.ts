@@ -1,0 +1,82 @@
+// What nodes want to hear of, what changes of it, and what they want together.
+import type { DeviceId } from '../../../schemas/ids.ts'
+import { unreachable } from '../../domain/unreachable.ts'
+import { LIMITS } from '../../limits.ts'
+import type { FeedEvent, Want, WantedKind, Wants } from '../../ports/feed.ts'
+import { isWanted } from '../feed.ts'
+
+interface WantChange {
+  readonly all: boolean
+  readonly added: readonly DeviceId[]
+  readonly dropped: readonly DeviceId[]
+}
+
+/** Plain data. The change from `NO_WANTS` says all. */
+export type WantsChange = Readonly<Record<WantedKind, WantChange>>
+
+export function changeOf(before: Wants, after: Wants): WantsChange {
+  return forEachKind((kind) => ({
+    all: after[kind].all,
+    added: without(after[kind], before[kind]),
+    dropped: without(before[kind], after[kind]),
+  }))
+}
+
+export function isSame(before: Wants, change: WantsChange): boolean {
+  const same = forEachKind((kind) => {
+    const { all, added, dropped } = change[kind]
+    return all === before[kind].all && added.length + dropped.length === 0
+  })
+  return same.telemetry && same.timeline && same.log
+}
+
+export function changed(before: Wants, change: WantsChange): Wants {
+  return forEachKind((kind) => {
+    const { all, added, dropped } = change[kind]
+    const devices = new Set(before[kind].devices)
+    for (const id of dropped) devices.delete(id)
+    for (const id of added) devices.add(id)
+    return { all, devices }
+  })
+}
+
+/** Too wide a wish loses nothing; too long a list would be told again and again. */
+export function bounded(wants: Wants): Wants {
+  return forEachKind((kind) => {
+    const { all, devices } = wants[kind]
+    return all || devices.size > LIMITS.feedDevicesWantedMax ? ALL : { all, devices }
+  })
+}
+
+export function unionOf(wishes: readonly Wants[]): Wants {
+  return forEachKind((kind) => {
+    if (wishes.some((wants) => wants[kind].all)) return ALL
+    return { all: false, devices: new Set(wishes.flatMap((wants) => [...wants[kind].devices])) }
+  })
+}
+
+/** Events of the other kinds are for everybody. */
+export function isFor(event: FeedEvent, wants: Wants): boolean {
+  switch (event.kind) {
+    case 'telemetry':
+    case 'timeline':
+    case 'log':
+      return isWanted(wants[event.kind], event.deviceId)
+    case 'device':
+    case 'shadow':
+    case 'command':
+      return true
+    default:
+      return unreachable(event)
+  }
+}
+
+const ALL: Want = { all: true, devices: new Set() }
+
+function without({ devices }: Want, { devices: others }: Want): readonly DeviceId[] {
+  return [...devices].filter((id) => !others.has(id))
+}
+
+function forEachKind<T>(make: (kind: WantedKind) => T): Readonly<Record<WantedKind, T>> {
+  return { telemetry: make('telemetry'), timeline: make('timeline'), log: make('log') }
+}
