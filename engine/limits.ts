@@ -45,6 +45,29 @@ export const LIMITS = {
   /** A live session outlives its token, or its device's decommissioning, by at most this. */
   revocationMs: 1_000,
 
+  // --- a broker outside
+  /** Sessions on it that the ingress shares out; a partition's lane is its remainder. Fixed: what waits is in them. */
+  lanes: 16,
+  /** What waits for a lane that nobody reads is kept so long. */
+  laneSessionSec: 7_200,
+  /** Sent by the broker and not yet acknowledged, of one lane. */
+  laneReceiveMax: 2_048,
+  lanePacketBytesMax: 300 * KIB,
+  mqttReconnectMs: 250,
+  mqttReconnectMaxMs: 5_000,
+  /** Who was heard of without a connect, and says nothing for so long, is forgotten. */
+  assumedSessionMs: 600_000,
+  /** Messages to devices on their way to the broker, and those that wait while it is away. */
+  downlinksInFlightMax: 512,
+  downlinksWaitingMax: 20_000,
+  downlinksWaitingBytesMax: 64 * MIB,
+  emqxApiTimeoutMs: 5_000,
+  emqxApiAtOnceMax: 8,
+  /** Devices to be cut off, and questions about sessions, that wait for EMQX. */
+  emqxApiWaitingMax: 10_000,
+  emqxApiRetryMs: 500,
+  emqxApiRetryMaxMs: 10_000,
+
   // --- ingress and log
   /** Device messages accepted and not yet durable, over all sessions; beyond, sockets are not read. */
   ingestPendingBytesMax: 64 * MIB,
@@ -310,6 +333,8 @@ assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing one file of t
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit can be collected while one is written')
 assert(LIMITS.sessionPendingBytesMax < LIMITS.ingestPendingBytesMax, 'one session cannot use up the ingress')
 assert(LIMITS.sessionPendingBytesMax >= LIMITS.packetBytesMax, 'a session can hold its largest message')
+assert(LIMITS.lanes <= LIMITS.partitions, 'every lane has a partition, and is named by its first')
+assert(LIMITS.packetBytesMax < LIMITS.lanePacketBytesMax, 'a lane takes any message of a device')
 assert(LIMITS.connectBytesMax < LIMITS.packetBytesMax, 'the handshake is the tighter bound')
 assert(
   LIMITS.brokerSweepEveryMs * 2 <= LIMITS.revocationMs,

@@ -65,7 +65,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['engine/adapters/'],
   jose: ['api/auth/'],
   lmdb: ['engine/adapters/'],
-  mqtt: [],
+  mqtt: ['engine/adapters/broker/'],
   'mqtt-packet': ['engine/adapters/broker/'],
   msgpackr: ['engine/adapters/', 'engine/runtime/'],
   pino: ['api/'],
@@ -78,9 +78,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** An adapter file reaches the packages of one technology at most (R13). */
 const TECHNOLOGIES: Readonly<Record<string, string>> = {
-  aedes: 'aedes',
-  'mqtt-packet': 'aedes',
-  mqtt: 'mqtt',
+  aedes: 'MQTT',
+  'mqtt-packet': 'MQTT',
+  mqtt: 'MQTT',
   lmdb: 'lmdb',
   chdb: 'ClickHouse',
   '@clickhouse/client': 'ClickHouse',

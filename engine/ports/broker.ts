@@ -120,6 +120,8 @@ export interface Downlink {
   readonly payload: Uint8Array
   readonly qos: 0 | 1 | 2
   readonly retain: boolean
+  /** Nobody should be given it later. */
+  readonly expiresAt?: Millis
 }
 
 /** The topic of commands. */
@@ -141,6 +143,23 @@ export interface BrokerCounts {
   readonly cutFrozen: number
   /** Dropped because their device was over its publish rate. */
   readonly shedQos0: number
+  /** Of a broker outside. */
+  readonly outside?: OutsideCounts
+}
+
+export interface OutsideCounts {
+  /** Sessions that this process reads uplinks from. */
+  readonly lanesOwned: number
+  readonly lanesOpen: number
+  /** Read from them, and not acknowledged. */
+  readonly unacknowledged: number
+  /** Times that the broker had forgotten one of them, and what waited in it. */
+  readonly lostSessions: number
+  readonly downlinksWaiting: number
+  readonly downlinksDropped: number
+  /** Calls of the broker's API: devices to be cut off, and questions about sessions. */
+  readonly callsWaiting: number
+  readonly callsDropped: number
 }
 
 export interface Listener {
@@ -150,6 +169,8 @@ export interface Listener {
 }
 
 export interface Broker {
+  /** Devices stay connected while this process starts again. */
+  readonly keepsSessions?: boolean
   /** Resolves once connections are accepted; devices are told the first of them. Throws `Fault('PORT_IN_USE')` when a
    *  port is taken. */
   listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]>

@@ -29,10 +29,11 @@ export class Sender {
   async #publish({ deviceId, via, message, confirms }: Outbound): Promise<void> {
     // Saving may have taken its time: what is over is not sent, whatever was decided before.
     if (confirms !== undefined && this.#ingest.now() >= confirms.expiresAt) return
+    const expiry = confirms && { expiresAt: confirms.expiresAt }
     const isTaken = await this.#broker.publish(
       via === undefined
-        ? { ...message, deviceId }
-        : { ...message, deviceId: via, suffix: toSubSuffix(deviceId, message.suffix) },
+        ? { ...message, ...expiry, deviceId }
+        : { ...message, ...expiry, deviceId: via, suffix: toSubSuffix(deviceId, message.suffix) },
     )
     if (!isTaken || confirms === undefined) return
     const { commandId, message: kind } = confirms

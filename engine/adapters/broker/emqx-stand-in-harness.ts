@@ -123,6 +123,13 @@ export class EmqxStandIn {
     await this.#front.reopen()
   }
 
+  /** Starts again without anything that it had. */
+  async forget(): Promise<void> {
+    await this.#end('SIGKILL')
+    rmSync(join(this.#directory, 'mosquitto.db'), { force: true })
+    await this.revive()
+  }
+
   pause(): void {
     this.#child?.kill('SIGSTOP')
   }

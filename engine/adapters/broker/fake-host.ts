@@ -34,6 +34,9 @@ export class FakeHost implements UplinkHost {
   readonly attempts: ConnectAttempt[] = []
   readonly refusals: string[] = []
   readonly deliveries: string[] = []
+  /** Of each message. */
+  readonly origins: (string | undefined)[] = []
+  readonly dups: boolean[] = []
   readonly lefts: DeviceSession[] = []
   /** While true, messages stay pending until `release`. */
   isHolding = false
@@ -71,7 +74,10 @@ export class FakeHost implements UplinkHost {
     if (session.takes(COMMAND_SUFFIX) && !this.listeners.includes(session)) this.listeners.push(session)
   }
 
-  uplink(session: DeviceSession, { suffix, payload, qos, retain, will }: UplinkMessage): void {
+  uplink(session: DeviceSession, message: UplinkMessage): void {
+    const { suffix, payload, qos, retain, will, origin, isDup } = message
+    this.origins.push(origin && Buffer.from(origin).toString('hex'))
+    this.dups.push(isDup === true)
     const text = Buffer.from(payload).toString()
     this.events.push({ kind: 'message', session, suffix, text, qos, retain, will })
     this.#await(session)

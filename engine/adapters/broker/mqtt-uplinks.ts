@@ -1,0 +1,231 @@
+// From a lane's packets to the host: whose they are, and what the broker tells of their sessions.
+//
+// U1. Every packet is answered one day, in any case: what says nothing at once, the rest when it is durable (R1).
+// U2. A device is heard of at any time, not only from its connect on: a lane changes hands, and the log knows more than
+//     its reader. What was not seen to begin has a time in place of a number (`DeviceSession.isAssumed`).
+// U3. An end is that of the session it was of: one that came late says nothing of the next.
+//
+// What EMQX does not tell: whether a message was a last will (it comes like any other, ahead of the end of its session).
+import { Buffer } from 'node:buffer'
+import type { IPublishPacket } from 'mqtt-packet'
+import { type DeviceId, Micros, type Partition, parseDeviceId } from '../../../schemas/ids.ts'
+import { isRetainable, suffixOf } from '../../../schemas/topics.ts'
+import { unreachable } from '../../domain/unreachable.ts'
+import { LIMITS } from '../../limits.ts'
+import type { EndCause, UplinkHost, UplinkMessage } from '../../ports/broker.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { type EmqxEvent, parseEvent } from './emqx-events.ts'
+import type { Lane } from './mqtt-lane.ts'
+import { MqttSession } from './mqtt-session.ts'
+import { parseLaneTopic } from './mqtt-topics.ts'
+
+export interface UplinkTotals {
+  connects: number
+  readonly publishes: [number, number, number]
+  bytesIn: number
+  /** Of no device, or not what a rule of ours sends. */
+  strange: number
+  lostSessions: number
+}
+
+export interface UplinksOptions {
+  readonly host: UplinkHost
+  readonly clock: Clock
+  readonly partitionOf: (deviceId: DeviceId) => Partition
+  readonly totals: UplinkTotals
+  /** What a session that goes on is subscribed to, which no event tells. */
+  readonly subscriptionsOf: (
+    deviceId: DeviceId,
+  ) => Promise<readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]>
+  readonly lane: () => Pick<Lane, 'done'>
+}
+
+type Message = { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
+
+const NOTHING = new Uint8Array(0)
+const ORIGIN_BYTES = 16
+
+export class LaneUplinks {
+  readonly #options: UplinksOptions
+  readonly #lane: Pick<Lane, 'done'> = { done: (seq) => this.#options.lane().done(seq) }
+  readonly #sessions = new Map<string, MqttSession>()
+  /** Filled anew for every message: the host copies what it keeps. */
+  readonly #message: Message = { suffix: '', payload: NOTHING, qos: 0, retain: false, will: false }
+  readonly #origin = Buffer.alloc(ORIGIN_BYTES)
+
+  constructor(options: UplinksOptions) {
+    this.#options = options
+  }
+
+  get connected(): number {
+    let count = 0
+    for (const { isAssumed } of this.#sessions.values()) if (!isAssumed) count++
+    return count
+  }
+
+  isConnected(deviceId: DeviceId): boolean {
+    return this.#sessions.has(deviceId)
+  }
+
+  take(packet: IPublishPacket, seq: number): void {
+    const topic = parseLaneTopic(packet.topic)
+    // What a plain parser makes of it is bytes.
+    const payload = packet.payload as Buffer
+    this.#options.totals.bytesIn += payload.length
+    const id = topic && (this.#sessions.get(topic.deviceId)?.deviceId ?? parseDeviceId(topic.deviceId))
+    const isGood = id !== undefined && payload.length <= LIMITS.payloadBytesMax
+    if (topic === undefined || !isGood) this.#strange(seq)
+    else if (topic.suffix.startsWith('$')) this.#event(id, parseEvent(topic.suffix, payload), seq)
+    else this.#uplink(id, { suffix: topic.suffix, payload, packet }, seq)
+  }
+
+  /** The lane goes on in another process. */
+  leave(): void {
+    for (const session of this.#sessions.values()) this.#options.host.left(session)
+    this.#sessions.clear()
+  }
+
+  /** Those that were heard of without their connect are let go of after a while: nobody tells of their end for sure. */
+  sweep(): void {
+    const now = this.#options.clock.ticks()
+    for (const [id, session] of this.#sessions) {
+      if (!session.isAssumed || session.pending > 0) continue
+      if (now - session.heardTicks < LIMITS.assumedSessionMs) continue
+      this.#sessions.delete(id)
+      this.#options.host.left(session)
+    }
+  }
+
+  #uplink(
+    deviceId: DeviceId,
+    { suffix, payload, packet }: { suffix: string; payload: Buffer; packet: IPublishPacket },
+    seq: number,
+  ): void {
+    const { host, clock, totals } = this.#options
+    const up = packet.properties?.userProperties
+    const session = this.#sessions.get(deviceId) ?? this.#assume(deviceId, toMicros(up?.['ts']))
+    session.heardTicks = clock.ticks()
+    const message = this.#message
+    message.suffix = suffix
+    message.payload = payload
+    message.qos = up === undefined ? packet.qos : toQos(up['qos'])
+    message.retain = (up === undefined ? packet.retain : up['retain'] === 'true') && isRetainable(suffix)
+    message.isDup = packet.dup
+    const id = up?.['id']
+    const isNamed = typeof id === 'string' && this.#origin.write(id, 'hex') === ORIGIN_BYTES
+    message.origin = isNamed ? this.#origin : undefined
+    totals.publishes[message.qos]++
+    session.told(seq)
+    host.uplink(session, message)
+  }
+
+  #event(deviceId: DeviceId, event: EmqxEvent | undefined, seq: number): void {
+    if (event === undefined) {
+      this.#strange(seq)
+      return
+    }
+    const { host } = this.#options
+    const known = this.#sessions.get(deviceId)
+    switch (event.kind) {
+      case 'connected':
+        this.#connected(deviceId, event, seq)
+        return
+      case 'disconnected':
+        // By U3.
+        if (event.cause === undefined || (known !== undefined && known.number > event.at)) this.#skip(seq)
+        else this.#ended(known ?? this.#assume(deviceId, event.at), event.cause, seq)
+        return
+      case 'subscribed': {
+        const session = known ?? this.#assume(deviceId, event.at)
+        this.#grant(session, event)
+        host.subscribed(session)
+        this.#mark(session, seq)
+        return
+      }
+      case 'delivered': {
+        const session = known ?? this.#assume(deviceId, event.at)
+        const suffix = suffixOf(deviceId, event.topic)
+        if (suffix !== undefined) host.delivered(session, suffix, event.requestId)
+        this.#mark(session, seq)
+        return
+      }
+      default:
+        unreachable(event)
+    }
+  }
+
+  #connected(deviceId: DeviceId, event: Extract<EmqxEvent, { kind: 'connected' }>, seq: number): void {
+    const { host, totals } = this.#options
+    const earlier = this.#sessions.get(deviceId)
+    // It was told of before, or a later one was.
+    if (earlier?.isAssumed === false && earlier.number >= event.at) {
+      this.#skip(seq)
+      return
+    }
+    const session = this.#create(deviceId, { number: event.at, ip: event.ip, isAssumed: false })
+    totals.connects++
+    host.opened(session)
+    if (earlier?.isAssumed === true) host.left(earlier)
+    else if (earlier !== undefined) host.closed(earlier, 'takeover')
+    this.#mark(session, seq)
+    if (event.isResumed) void this.#resume(session)
+  }
+
+  async #resume(session: MqttSession): Promise<void> {
+    const subscriptions = await this.#options.subscriptionsOf(session.deviceId)
+    if (this.#sessions.get(session.deviceId) !== session || subscriptions.length === 0) return
+    for (const subscription of subscriptions) this.#grant(session, subscription)
+    this.#options.host.subscribed(session)
+  }
+
+  #ended(session: MqttSession, cause: EndCause, seq: number): void {
+    this.#sessions.delete(session.deviceId)
+    this.#options.host.closed(session, cause)
+    this.#mark(session, seq)
+  }
+
+  #grant(session: MqttSession, { topic, qos }: { readonly topic: string; readonly qos: 0 | 1 | 2 }): void {
+    const suffix = suffixOf(session.deviceId, topic)
+    if (suffix !== undefined && session.filters.size < LIMITS.subscriptionsPerSessionMax)
+      session.filters.set(suffix, qos)
+  }
+
+  #assume(deviceId: DeviceId, at: Micros | undefined): MqttSession {
+    const number = at ?? Micros(this.#options.clock.now() * 1_000)
+    return this.#create(deviceId, { number, ip: '', isAssumed: true })
+  }
+
+  #create(
+    deviceId: DeviceId,
+    facts: { readonly number: Micros; readonly ip: string; readonly isAssumed: boolean },
+  ): MqttSession {
+    const partition = this.#options.partitionOf(deviceId)
+    const session = new MqttSession(this.#lane, { ...facts, deviceId, partition })
+    this.#sessions.set(deviceId, session)
+    session.heardTicks = this.#options.clock.ticks()
+    return session
+  }
+
+  #mark(session: MqttSession, seq: number): void {
+    session.told(seq)
+    this.#options.host.mark(session)
+  }
+
+  #strange(seq: number): void {
+    this.#options.totals.strange++
+    this.#skip(seq)
+  }
+
+  #skip(seq: number): void {
+    this.#lane.done(seq)
+  }
+}
+
+function toMicros(millis: unknown): Micros | undefined {
+  const value = typeof millis === 'string' ? Number(millis) : Number.NaN
+  return Number.isSafeInteger(value) ? Micros(value * 1_000) : undefined
+}
+
+function toQos(text: unknown): 0 | 1 | 2 {
+  return text === '0' ? 0 : text === '2' ? 2 : 1
+}
