@@ -7,18 +7,25 @@ export type Outcome = { readonly kind: 'answered'; readonly answer: Uint8Array }
 
 type Unanswered =
   | { readonly kind: 'failed'; readonly message: string }
-  /** Not begun. */
+  /** Not begun, or given up. */
   | { readonly kind: 'closing' }
+  /** Not begun. */
   | { readonly kind: 'busy' }
 
 type Answer = (question: Uint8Array) => Promise<Uint8Array>
 
+interface UnderWay {
+  readonly bytes: number
+  reply(outcome: Outcome): void
+}
+
 export class Desk {
   readonly #failed: (error: unknown) => void
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #underWay = new Set<UnderWay>()
   #bytes = 0
   #answer: Answer | undefined
   #isClosing = false
+  #idle = () => {}
 
   /** `failed`: this node could not answer, which is a mistake of its own. */
   constructor(failed: (error: unknown) => void = () => {}) {
@@ -34,7 +41,26 @@ export class Desk {
     const answerTo = this.#isClosing ? undefined : this.#answer
     if (answerTo === undefined) reply({ kind: 'closing' })
     else if (!this.#hasRoomFor(question)) reply({ kind: 'busy' })
-    else this.#begin(this.#outcomeOf(answerTo, question).then(reply), question)
+    else {
+      const one = { bytes: question.length, reply }
+      this.#underWay.add(one)
+      this.#bytes += one.bytes
+      void this.#outcomeOf(answerTo, question).then((outcome) => this.#end(one, outcome))
+    }
+  }
+
+  /** Takes no more; resolves once those under way are answered, or given up after a while. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    if (this.#underWay.size === 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, LIMITS.meshStopTimeoutMs)
+      this.#idle = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    for (const one of this.#underWay) this.#end(one, { kind: 'closing' })
   }
 
   #hasRoomFor({ length }: Uint8Array): boolean {
@@ -42,13 +68,12 @@ export class Desk {
     return this.#underWay.size < meshQuestionsMax && this.#bytes + length <= meshQuestionsBytesMax
   }
 
-  #begin(answered: Promise<void>, { length }: Uint8Array): void {
-    this.#bytes += length
-    const answering = answered.finally(() => {
-      this.#underWay.delete(answering)
-      this.#bytes -= length
-    })
-    this.#underWay.add(answering)
+  #end(one: UnderWay, outcome: Outcome): void {
+    // Given up before.
+    if (!this.#underWay.delete(one)) return
+    this.#bytes -= one.bytes
+    one.reply(outcome)
+    if (this.#underWay.size === 0) this.#idle()
   }
 
   async #outcomeOf(answerTo: Answer, question: Uint8Array): Promise<Outcome> {
@@ -60,17 +85,6 @@ export class Desk {
       this.#failed(error)
       return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
     }
-  }
-
-  /** Takes no more; resolves once those under way are answered, or after a while. */
-  async close(): Promise<void> {
-    this.#isClosing = true
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, LIMITS.meshStopTimeoutMs)
-    })
-    await Promise.race([Promise.all(this.#underWay), late])
-    clearTimeout(timer)
   }
 }
 
