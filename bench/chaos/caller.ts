@@ -10,6 +10,7 @@ const PAUSE_MS = 120
 /** Before it calls again when there was no answer. */
 const AWAY_MS = 300
 const COMMAND_SEC = 15
+const TRIES_MAX = 6
 /** Of commands a caller still looks at. */
 const WATCHED_MAX = 20
 const TEXT_KEPT = 300
@@ -115,16 +116,29 @@ export class Caller {
     if (plain !== undefined) call.plain = plain
   }
 
+  /** Half of them with an Idempotency-Key, and then again and again until there is an answer: it is one command. */
   async #command(device: string): Promise<void> {
-    const token = `${this.#options.name}:${this.#made++}`
+    const { name, dice } = this.#options
+    const token = `${name}:${this.#made++}`
+    const isKeyed = dice() < 0.5
+    for (let tries = isKeyed ? TRIES_MAX : 1; tries > 0; tries--) {
+      if (await this.#commandOnce(device, token, isKeyed ? { 'idempotency-key': token } : {})) return
+      await sleep(AWAY_MS)
+    }
+  }
+
+  /** Whether there was an answer. */
+  async #commandOnce(device: string, token: string, headers: Request['headers'] = {}): Promise<boolean> {
     const call: CommandCall = { kind: 'command', token, ...this.#begin(device) }
     const body = { command: 'do', data: { token }, timeout_sec: COMMAND_SEC }
-    const answer = await this.#ask(call, { method: 'POST', path: `/commands/${device}`, body })
-    if (answer?.status !== 202) return
-    call.commandId = String(answer.body['command_id'])
+    const answer = await this.#ask(call, { method: 'POST', path: `/commands/${device}`, body, headers })
+    const commandId = answer?.body['command_id']
+    if (answer === undefined || typeof commandId !== 'string') return false
+    call.commandId = commandId
     call.seen = statusOf(answer)
-    this.#watched.push({ device, commandId: call.commandId })
+    this.#watched.push({ device, commandId })
     if (this.#watched.length > WATCHED_MAX) this.#watched.shift()
+    return true
   }
 
   async #look(

@@ -12,6 +12,7 @@ import type { Violation } from './checks/violation.ts'
 import { collect } from './collect.ts'
 import { planFaults } from './faults.ts'
 import { haunt } from './nemesis.ts'
+import { ENDED } from './program.ts'
 import { Recorder, type Recording, type Stored, writeRecording } from './recording.ts'
 import { ADMIN, type System, type SystemOptions } from './system.ts'
 
@@ -129,7 +130,8 @@ class Run {
       unanswered: calls.filter(({ to }) => to === undefined).length,
       unavailable: calls.filter(({ status }) => status === 503).length,
       received: receipts.length,
-      faults: faults.length,
+      faults: faults.filter(({ to }) => to !== undefined).length,
+      'ends of processes by themselves': faults.filter(({ kind }) => kind.startsWith(ENDED)).length,
     }
   }
 

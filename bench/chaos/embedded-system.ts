@@ -4,11 +4,12 @@ import { databaseOf } from '../../api/service-harness.ts'
 import type { FaultKind } from './faults.ts'
 import type { Target } from './nemesis.ts'
 import { Program, SERVICE_MAIN } from './program.ts'
-import { LinkTarget, type System, type SystemOptions, unwell } from './system.ts'
+import { LinkTarget, NOWHERE, type System, type SystemOptions, unwell } from './system.ts'
 
 export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptions): Promise<System> {
-  const http = await LinkTarget.open('api-link')
-  const mqtt = await LinkTarget.open('device-link')
+  let [httpAddress, mqttAddress] = [NOWHERE, NOWHERE]
+  const http = await LinkTarget.open('api-link', () => httpAddress)
+  const mqtt = await LinkTarget.open('device-link', () => mqttAddress)
   const service = new Program({
     name: 'service',
     args: [SERVICE_MAIN],
@@ -26,8 +27,8 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
     logs,
     recorder,
     onReady: ({ http_url: httpUrl, mqtt_url: mqttUrl }) => {
-      http.proxy.target = new URL(String(httpUrl)).host
-      mqtt.proxy.target = new URL(String(mqttUrl)).host
+      httpAddress = new URL(String(httpUrl)).host
+      mqttAddress = new URL(String(mqttUrl)).host
     },
   })
   service.start()

@@ -15,6 +15,8 @@ const here = import.meta.url
 export const SERVICE_MAIN = fileURLToPath(
   new URL(here.endsWith('.ts') ? '../../dist/api/main.js' : '../../api/main.js', here),
 )
+/** A node that cannot go on ends, and is started again. */
+export const ENDED = 'ended by itself'
 const RESTART_MS = 300
 const FAREWELL_MS = 15_000
 const LOOK_MS = 20
@@ -117,7 +119,7 @@ export class Program implements Target {
     this.#isReady = false
     this.#note(`ended: ${why}`)
     if (!this.#isWanted) return
-    this.#tell(`ended by itself: ${why}`)
+    this.#tell(`${ENDED}: ${why}`)
     setTimeout(() => this.#isWanted && this.start(), RESTART_MS)
   }
 

@@ -62,7 +62,7 @@ export interface SnapshotCall extends CallBase {
 }
 export interface CommandCall extends CallBase {
   readonly kind: 'command' | 'look' | 'cancel'
-  /** Of `command`: unlike that of any other call. */
+  /** Of `command`: unlike that of any other call, unless it is the same one repeated with its Idempotency-Key. */
   readonly token?: string
   /** Known from the start, but for `command`. */
   commandId?: string

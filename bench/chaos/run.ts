@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { runChaos } from './chaos.ts'
 import { checkAll } from './checks/all.ts'
 import type { Violation } from './checks/violation.ts'
+import { openClusterSystem } from './cluster-system.ts'
 import { openEmbeddedSystem } from './embedded-system.ts'
 import { readRecording } from './recording.ts'
 
@@ -12,7 +13,10 @@ const SHOWN_MAX = 20
 /** A user's token, which the run does not renew, lasts an hour. */
 const MINUTES_MAX = 50
 
-const SYSTEMS: Readonly<Record<string, typeof openEmbeddedSystem>> = { embedded: openEmbeddedSystem }
+const SYSTEMS: Readonly<Record<string, typeof openEmbeddedSystem>> = {
+  cluster: openClusterSystem,
+  embedded: openEmbeddedSystem,
+}
 
 const { values } = parseArgs({
   options: {

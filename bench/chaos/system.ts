@@ -28,6 +28,9 @@ export interface SystemOptions {
 
 export const ADMIN = { email: 'chaos@example.com', password: 'correct horse battery' } as const
 
+/** Nobody listens there. */
+export const NOWHERE = '127.0.0.1:9'
+
 /** For a connection; `name` says from whom to whom. */
 export class LinkTarget implements Target {
   readonly kinds: readonly FaultKind[] = ['cut', 'slow', 'freeze']
@@ -39,8 +42,8 @@ export class LinkTarget implements Target {
     this.proxy = proxy
   }
 
-  /** Its target may be told later. */
-  static async open(name: string, target = '127.0.0.1:9'): Promise<LinkTarget> {
+  /** To the `host:port` that `target` gives at each connection. */
+  static async open(name: string, target: () => string): Promise<LinkTarget> {
     return new LinkTarget(name, await CutProxy.open(target))
   }
 

@@ -9,8 +9,8 @@ export class CutProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   readonly #ways = new Set<Way>()
-  /** `host:port`; another one counts for connections to come. */
-  target: string
+  /** `host:port`, asked for at each connection. */
+  target: () => string
   /** Answers are thrown away while it is set. */
   isDeaf = false
   /** Nobody gets through while it is set. */
@@ -19,17 +19,17 @@ export class CutProxy {
   delayMs = 0
   #isFrozen = false
 
-  private constructor(server: Server, target: string) {
+  private constructor(server: Server, target: () => string) {
     this.#server = server
     this.target = target
   }
 
-  static async open(target: string): Promise<CutProxy> {
+  static async open(target: string | (() => string)): Promise<CutProxy> {
     const server = createServer({ allowHalfOpen: true })
-    const proxy = new CutProxy(server, target)
+    const proxy = new CutProxy(server, typeof target === 'string' ? () => target : target)
     server.on('connection', (client) => {
       if (proxy.isClosed) return void client.destroy()
-      const [host = '', port = ''] = proxy.target.split(':')
+      const [host = '', port = ''] = proxy.target().split(':')
       proxy.#join(client, connect({ port: Number(port), host, allowHalfOpen: true, noDelay: true }))
     })
     server.listen(0, '127.0.0.1')

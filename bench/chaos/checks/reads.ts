@@ -63,7 +63,8 @@ const EXPECTED = {
   desire: [200, 409],
   shadow: [200],
   snapshot: [200],
-  command: [202],
+  // Repeated with its key it is answered as it is now, and refused while the first is under way.
+  command: [200, 202, 409],
   look: [200],
   // Not open any more.
   cancel: [200, 409],
