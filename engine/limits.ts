@@ -187,6 +187,14 @@ export const LIMITS = {
   chdbStopTimeoutMs: 2_000,
   chdbRestartDelayMaxMs: 5_000,
 
+  // --- blobs
+  blobsListedMax: 1_000,
+  /** What S3 takes at once, and what one put holds in memory twice. S3's own bounds are 5 MiB and 10 000 parts. */
+  blobPartBytes: 8 * MIB,
+  blobTimeoutMs: 30_000,
+  blobAttemptsMax: 3,
+  blobRetryMs: 200,
+
   // --- devices
   /** Connections of a device, and times that the broker sent their messages again, that are kept to know a repetition. */
   originsPerDeviceMax: 4,

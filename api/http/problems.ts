@@ -42,6 +42,7 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   TELEMETRY_TOO_NEW: 'telemetry',
   TELEMETRY_FORBIDDEN: 'telemetry',
   BROKER_UNAVAILABLE: 'broker',
+  BLOBS_UNAVAILABLE: 'blobs',
   DATA_DIR_TOO_NEW: 'store',
   DATA_DIR_IN_USE: 'store',
   DATA_DIR_UNUSABLE: 'store',

@@ -14,6 +14,10 @@ export const SERVERS = {
   mosquitto: { fetch: { apt: 'mosquitto' }, required: false },
   'nats-server': { fetch: { go: 'github.com/nats-io/nats-server/v2@v2.14.0' }, required: false },
   'redis-server': { fetch: { apt: 'redis-server' }, required: false },
+  versitygw: {
+    fetch: { go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' },
+    required: false,
+  },
   k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
 }
 

@@ -19,6 +19,7 @@ export const FAULT_CODES = [
   /** It does not let us in. */
   'TELEMETRY_FORBIDDEN',
   'BROKER_UNAVAILABLE',
+  'BLOBS_UNAVAILABLE',
   'DATA_DIR_TOO_NEW',
   'DATA_DIR_IN_USE',
   'DATA_DIR_UNUSABLE',

@@ -1,0 +1,48 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import type { Blobs } from '../../ports/blobs.ts'
+import { blobsContract } from './contract.ts'
+import { openFileBlobs } from './files.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'fleet-blobs-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+const paths = new Map<Blobs, string>()
+let count = 0
+
+async function open(path = join(root, `${count++}`)): Promise<Blobs> {
+  const blobs = await openFileBlobs(path)
+  paths.set(blobs, path)
+  return blobs
+}
+
+blobsContract({
+  name: 'files',
+  open: () => open(),
+  restart: (blobs) => open(paths.get(blobs)),
+  close: async () => {},
+})
+
+test('what was not finished goes with the next start, and nothing is left of what failed', async () => {
+  const path = join(root, `${count++}`)
+  await open(path)
+  writeFileSync(join(path, 'unfinished', 'x'), 'half')
+  const blobs = await open(path)
+  await expect(blobs.put('a', content(), 10)).resolves.toEqual({ kind: 'too_large' })
+  expect(readdirSync(join(path, 'unfinished'))).toEqual([])
+})
+
+test('a directory that is gone is a fault that may be retried', async () => {
+  const path = join(root, `${count++}`)
+  const blobs = await open(path)
+  rmSync(path, { recursive: true })
+  await expect(blobs.put('a', content(), 100)).rejects.toMatchObject({
+    code: 'BLOBS_UNAVAILABLE',
+    retryable: true,
+  })
+})
+
+async function* content(): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(20)
+}

@@ -1,0 +1,132 @@
+// Blobs as files of one directory, named after their keys. One is written beside the others, synced, and takes its place
+// by a rename: so none is ever there in part.
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { LIMITS } from '../../limits.ts'
+import type { BlobFacts, BlobPage, Blobs, PutBlob } from '../../ports/blobs.ts'
+import { Fault } from '../../ports/fault.ts'
+import { checkedKey, Meter, TooLarge } from './content.ts'
+
+const CONTENT = 'content'
+const UNFINISHED = 'unfinished'
+/** No key has it. */
+const SLASH = '+'
+
+/** Of one process at a time. What it did not finish before it ended goes. */
+export async function openFileBlobs(path: string): Promise<Blobs> {
+  await orFault(async () => {
+    await rm(join(path, UNFINISHED), { recursive: true, force: true })
+    for (const folder of [CONTENT, UNFINISHED]) await mkdir(join(path, folder), { recursive: true })
+  })
+  return new FileBlobs(path)
+}
+
+class FileBlobs implements Blobs {
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  async put(key: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<PutBlob> {
+    const target = this.#fileOf(key)
+    const unfinished = join(this.#path, UNFINISHED, randomUUID())
+    const meter = new Meter()
+    try {
+      await write(unfinished, meter.read(content, bytesMax))
+      await orFault(() => rename(unfinished, target))
+      await orFault(() => this.#sync())
+      return meter.result()
+    } catch (error) {
+      await orFault(() => rm(unfinished, { force: true }))
+      if (error instanceof TooLarge) return { kind: 'too_large' }
+      throw error
+    }
+  }
+
+  async head(key: string): Promise<BlobFacts | undefined> {
+    const path = this.#fileOf(key)
+    const found = await orFault(() => ifThere(stat(path)))
+    return found && { key, bytes: found.size }
+  }
+
+  async get(
+    key: string,
+    range?: { readonly from: number; readonly to: number },
+  ): Promise<Readable | undefined> {
+    const path = this.#fileOf(key)
+    const file = await orFault(() => ifThere(open(path, 'r')))
+    if (file === undefined) return undefined
+    const part = range === undefined ? {} : { start: range.from, end: range.to - 1 }
+    return createReadStream('', { fd: file, ...part })
+  }
+
+  async delete(key: string): Promise<void> {
+    const path = this.#fileOf(key)
+    await orFault(async () => {
+      await rm(path, { force: true })
+      await this.#sync()
+    })
+  }
+
+  async list({ prefix, after = '', limit }: BlobPage): Promise<readonly BlobFacts[]> {
+    const names = await orFault(() => readdir(join(this.#path, CONTENT)))
+    const keys = names
+      .map((name) => name.replaceAll(SLASH, '/'))
+      .filter((key) => key.startsWith(prefix) && key > after)
+      .sort()
+      .slice(0, Math.min(limit, LIMITS.blobsListedMax))
+    const facts = await Promise.all(keys.map((key) => this.head(key)))
+    return facts.flatMap((fact) => fact ?? [])
+  }
+
+  #fileOf(key: string): string {
+    return join(this.#path, CONTENT, checkedKey(key).replaceAll('/', SLASH))
+  }
+
+  /** Names are kept by their directory. */
+  async #sync(): Promise<void> {
+    const directory = await open(join(this.#path, CONTENT), 'r')
+    try {
+      await directory.sync()
+    } finally {
+      await directory.close()
+    }
+  }
+}
+
+/** Of an error of the content nothing is made here. */
+async function write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+  const file = await orFault(() => open(path, 'wx'))
+  try {
+    for await (const chunk of content) await orFault(() => file.writeFile(chunk))
+    await orFault(() => file.sync())
+  } finally {
+    await file.close()
+  }
+}
+
+async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function orFault<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (cause) {
+    const message = `the directory of blobs cannot be used: ${codeOf(cause)}`
+    throw new Fault('BLOBS_UNAVAILABLE', { retryable: true, message, cause })
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

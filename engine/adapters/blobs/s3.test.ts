@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
+import type { Blobs } from '../../ports/blobs.ts'
+import { blobsContract } from './contract.ts'
+import { S3Blobs, type S3Options } from './s3.ts'
+import { S3_SERVER, S3Server } from './s3-harness.ts'
+
+const PART_BYTES = 5 * 1024 * 1024
+const clock = { now: () => Millis(Date.now()) }
+
+describe.skipIf(S3_SERVER === undefined)('with an S3 service (needs versitygw in the PATH)', () => {
+  let server: S3Server
+  beforeAll(async () => {
+    server = await S3Server.start()
+  })
+  afterAll(() => server.stop())
+
+  const options = new Map<Blobs, S3Options>()
+  function open(over: Partial<S3Options> = {}): Blobs {
+    const { url, credentials } = server
+    const all = { url, bucket: server.bucket(), clock, partBytes: PART_BYTES, ...credentials, ...over }
+    const blobs = new S3Blobs(all)
+    options.set(blobs, all)
+    return blobs
+  }
+  const small = async function* () {
+    yield Buffer.from('small')
+  }
+
+  blobsContract({
+    name: 's3',
+    open: async () => open(),
+    restart: async (blobs) => open(options.get(blobs)),
+    close: async () => {},
+  })
+
+  test('a wrong secret or bucket is a fault that is not retried, and says why', async () => {
+    for (const [over, why] of [
+      [{ secretKey: 'wrong' }, '403 SignatureDoesNotMatch'],
+      [{ bucket: 'nowhere' }, '404 NoSuchBucket'],
+    ] as const) {
+      const fault = await open(over)
+        .put('a', small(), 10)
+        .catch((error: unknown) => error)
+      expect(fault).toMatchObject({ code: 'BLOBS_UNAVAILABLE', retryable: false })
+      expect(String(fault)).toContain(why)
+    }
+  })
+
+  test('a service that is away is a fault that may be retried, and is found again', async () => {
+    const away = await S3Server.start()
+    const blobs = open({ url: away.url, bucket: away.bucket() })
+    await away.kill()
+    await expect(blobs.put('a', small(), 10)).rejects.toMatchObject({
+      code: 'BLOBS_UNAVAILABLE',
+      retryable: true,
+    })
+    await away.start()
+    expect(await blobs.put('a', small(), 10)).toMatchObject({ kind: 'put', bytes: 5 })
+    await away.stop()
+  })
+})

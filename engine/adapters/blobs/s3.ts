@@ -1,0 +1,214 @@
+// Blobs in a bucket of an S3 API, addressed by path. A large one goes in parts, of which only two are held here; S3 shows
+// it once it is told that all are there.
+
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LIMITS } from '../../limits.ts'
+import type { BlobFacts, BlobPage, Blobs, PutBlob } from '../../ports/blobs.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
+import { checkedKey, Meter, TooLarge } from './content.ts'
+import { type S3Credentials, signedHeaders } from './sigv4.ts'
+
+export interface S3Options extends S3Credentials {
+  /** Of the service, without the bucket. */
+  readonly url: string
+  readonly bucket: string
+  readonly clock: Pick<Clock, 'now'>
+  readonly partBytes?: number | undefined
+}
+
+interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  readonly key: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+}
+
+const EMPTY = new Uint8Array()
+
+export class S3Blobs implements Blobs {
+  readonly #options: S3Options
+
+  constructor(options: S3Options) {
+    this.#options = options
+  }
+
+  async put(key: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<PutBlob> {
+    checkedKey(key)
+    const meter = new Meter()
+    const parts = partsOf(meter.read(content, bytesMax), this.#options.partBytes ?? LIMITS.blobPartBytes)
+    try {
+      const first = await parts.next()
+      const second = await parts.next()
+      if (second.done === true) await this.#send({ method: 'PUT', key, body: first.value ?? EMPTY })
+      else await this.#putParts(key, chained([first.value ?? EMPTY, second.value], parts))
+      return meter.result()
+    } catch (error) {
+      if (error instanceof TooLarge) return { kind: 'too_large' }
+      throw error
+    } finally {
+      await parts.return(undefined)
+    }
+  }
+
+  async head(key: string): Promise<BlobFacts | undefined> {
+    const found = await this.#find({ method: 'HEAD', key: checkedKey(key) })
+    return found && { key, bytes: Number(found.headers.get('content-length')) }
+  }
+
+  async get(
+    key: string,
+    range?: { readonly from: number; readonly to: number },
+  ): Promise<Readable | undefined> {
+    const headers = range === undefined ? {} : { range: `bytes=${range.from}-${range.to - 1}` }
+    const found = await this.#find({ method: 'GET', key: checkedKey(key), headers })
+    if (found === undefined) return undefined
+    if (range !== undefined && found.status !== 206) throw unavailable(false, 'it gives no part of a blob')
+    // The same stream; the two type libraries name it differently.
+    return found.body === null ? Readable.from([]) : Readable.fromWeb(found.body as ReadableStream)
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#find({ method: 'DELETE', key: checkedKey(key) })
+  }
+
+  async list({ prefix, after, limit }: BlobPage): Promise<readonly BlobFacts[]> {
+    const query = {
+      'list-type': '2',
+      prefix,
+      'max-keys': String(Math.min(limit, LIMITS.blobsListedMax)),
+      ...(after === undefined ? {} : { 'start-after': after }),
+    }
+    const text = await (await this.#send({ method: 'GET', key: '', query })).text()
+    return [...text.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry = '']) => ({
+      key: fieldOf(entry, 'Key'),
+      bytes: Number(fieldOf(entry, 'Size')),
+    }))
+  }
+
+  async #putParts(key: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
+    const begun = await this.#send({ method: 'POST', key, query: { uploads: '' } })
+    const uploadId = fieldOf(await begun.text(), 'UploadId')
+    try {
+      const tags: string[] = []
+      for await (const body of parts) {
+        const query = { partNumber: String(tags.length + 1), uploadId }
+        const { headers } = await this.#send({ method: 'PUT', key, query, body })
+        tags.push(headers.get('etag') ?? '')
+      }
+      await this.#complete({ key, uploadId, tags })
+    } catch (error) {
+      // What S3 keeps of it costs space until then; that the upload has failed is what the caller must know.
+      await this.#find({ method: 'DELETE', key, query: { uploadId } }).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #complete(upload: {
+    readonly key: string
+    readonly uploadId: string
+    readonly tags: readonly string[]
+  }): Promise<void> {
+    const { key, uploadId, tags } = upload
+    const parts = tags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
+    const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
+    const text = await (await this.#send({ method: 'POST', key, query: { uploadId }, body })).text()
+    // It says 200 before it begins, and in the body how that ended.
+    if (text.includes('<Error>')) throw unavailable(true, `it answers ${fieldOf(text, 'Code')}`)
+  }
+
+  async #send(request: S3Request): Promise<Response> {
+    const response = await this.#find(request)
+    if (response === undefined) throw unavailable(false, 'there is no such bucket or upload')
+    return response
+  }
+
+  /** Undefined if it is not there. All that is asked here may be asked twice. */
+  async #find(request: S3Request): Promise<Response | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#ask(request)
+      } catch (error) {
+        if (!(error instanceof Fault && error.retryable) || attempt >= LIMITS.blobAttemptsMax) throw error
+        await sleep(LIMITS.blobRetryMs * 2 ** attempt)
+      }
+    }
+  }
+
+  async #ask({
+    method,
+    key,
+    query = {},
+    headers = {},
+    body = EMPTY,
+  }: S3Request): Promise<Response | undefined> {
+    const { url: base, bucket, clock } = this.#options
+    const url = new URL(`${base.replace(/\/$/, '')}/${bucket}${key === '' ? '' : `/${key}`}`)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    const { host: _, ...signed } = signedHeaders({ method, url, headers, body }, this.#options, clock.now())
+    const response = await answerOf(url, { method, headers: signed, ...(body.length > 0 ? { body } : {}) })
+    if (response.ok) {
+      // Of the others nobody reads what is in there, and their connection waits for it.
+      if (method !== 'GET' && method !== 'POST') await response.arrayBuffer()
+      return response
+    }
+    const text = await response.text()
+    if (response.status === 404 && !text.includes('NoSuchBucket')) return undefined
+    const isRetryable = response.status >= 500 || response.status === 429
+    throw unavailable(isRetryable, `it answers ${response.status} ${fieldOf(text, 'Code')}`.trim())
+  }
+}
+
+/** Of a body there is no end to be expected: its reader sees how it goes on. */
+async function answerOf(url: URL, request: RequestInit): Promise<Response> {
+  const impatience = new AbortController()
+  const timer = setTimeout(() => impatience.abort(), LIMITS.blobTimeoutMs)
+  try {
+    return await fetch(url, { ...request, redirect: 'error', signal: impatience.signal })
+  } catch (cause) {
+    throw unavailable(true, 'it does not answer', cause)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Of this size, but for the last one. */
+async function* partsOf(content: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of content) {
+    held.push(chunk)
+    size += chunk.length
+    while (size >= bytes) {
+      const whole = Buffer.concat(held)
+      yield whole.subarray(0, bytes)
+      held = [whole.subarray(bytes)]
+      size -= bytes
+    }
+  }
+  if (size > 0) yield Buffer.concat(held)
+}
+
+async function* chained(
+  first: readonly Uint8Array[],
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield* first
+  yield* rest
+}
+
+/** Keys, sizes and codes need no unescaping: none of them has a character that XML escapes. */
+function fieldOf(xml: string, name: string): string {
+  return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? ''
+}
+
+function unavailable(retryable: boolean, why: string, cause?: unknown): Fault {
+  return new Fault('BLOBS_UNAVAILABLE', {
+    retryable,
+    message: `the S3 service does not do it: ${why}`,
+    cause,
+  })
+}
