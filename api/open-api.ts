@@ -1,6 +1,6 @@
 // What a node serves over HTTP: REST and `/ws` if that is its role, probes and metrics in any case.
 import type { DeviceTypes } from '../engine/domain/device-type/definition.ts'
-import type { createEngine, Ports } from '../engine/index.ts'
+import { type createEngine, createRepairs, type Ports } from '../engine/index.ts'
 import { LIMITS } from '../engine/limits.ts'
 import { createFirstAdmin, type FirstAdmin } from './auth/first-admin.ts'
 import { openPasswords } from './auth/passwords.ts'
@@ -18,7 +18,7 @@ import { openSockets } from './ws/sockets.ts'
 
 export interface ApiParts {
   readonly engine: Awaited<ReturnType<typeof createEngine>>
-  readonly ports: Pick<Ports, 'users'>
+  readonly ports: Pick<Ports, 'clock' | 'log' | 'store' | 'telemetry' | 'users'>
   readonly shared: Shared
   readonly settings: Settings
   readonly tokens: Tokens
@@ -42,8 +42,10 @@ export async function openApi(parts: ApiParts): Promise<Api> {
     ? await createFirstAdmin({ users: ports.users, passwords, ids, clock: systemClock, settings })
     : undefined
   const metrics = watchService(engine)
+  const repairs = createRepairs(ports, { warn: (message, fields) => logger.warn(fields, message) })
   const http = await openHttp({
     engine,
+    repairs,
     shared,
     settings,
     tokens,
@@ -65,7 +67,7 @@ export async function openApi(parts: ApiParts): Promise<Api> {
     drain: () => http.drain(),
     async close() {
       await closeSockets()
-      await http.close()
+      await Promise.all([http.close(), repairs.close()])
     },
   }
 }

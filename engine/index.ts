@@ -1,9 +1,11 @@
 // The public surface of the engine: what the API layer may use. Everything else is inside.
 import { randomUUID } from 'node:crypto'
 import type { Ports } from './ports/engine.ts'
+import type { Repairs } from './ports/repair.ts'
 import { LocalEngine } from './runtime/engine.ts'
 import type { EngineMeans } from './runtime/means.ts'
 import type { EngineSettings } from './runtime/parts.ts'
+import { TelemetryRepairs, type TelemetryRepairsOptions } from './runtime/repair/telemetry-repairs.ts'
 import { piscinaThread } from './runtime/runner/thread.ts'
 import { realSchedule } from './runtime/schedule.ts'
 
@@ -21,6 +23,15 @@ export type {
 export type { Feed, FeedEvent } from './ports/feed.ts'
 export { exposedGc, REST_AFTER_LOAD_MS } from './runtime/garbage.ts'
 export { partitionOf } from './runtime/partition.ts'
+
+/** The clock and the ports are closed by whoever opened them, afterwards. */
+export function createRepairs(
+  ports: TelemetryRepairsOptions['ports'],
+  means: Pick<EngineMeans, 'warn'>,
+): Repairs {
+  const real = { schedule: realSchedule, openThread: piscinaThread, newId: randomUUID }
+  return new TelemetryRepairs({ ports, means: { ...means, ...real } })
+}
 
 /** An engine with real time and real threads. Devices are acknowledged from here on. */
 export async function createEngine(

@@ -175,6 +175,9 @@ export const LIMITS = {
   telemetrySettleTimeoutMs: 900_000,
   /** What other nodes have settled since is read from raw until then. */
   telemetryHorizonAgeMaxMs: 60_000,
+  /** Devices of so many partitions are loaded for a repair at a time. */
+  repairPartitionsAtOnce: 16,
+  repairStopTimeoutMs: 500,
   /** Late hours recomputed by one statement, and read from raw one by one in a query. */
   telemetryLateHoursMax: 1_000,
   telemetryRawRangesMax: 64,
@@ -369,6 +372,8 @@ assert(
   LIMITS.groupDevicesMax * 80 < LIMITS.telemetryUrlBytesMax,
   'any ids of that many devices fit a request',
 )
+assert(LIMITS.repairStopTimeoutMs <= LIMITS.drainTimeoutMs, 'a repair ends while REST does')
+assert(LIMITS.partitions % LIMITS.repairPartitionsAtOnce === 0, 'a repair comes by every partition')
 assert(LIMITS.chdbPingEveryMs * 5 < LIMITS.chdbSilenceMaxMs, 'one lost ping does not count as dead')
 assert(LIMITS.chdbLockWaitMs < LIMITS.chdbStartTimeoutMs, 'a locked directory is told from a slow start')
 assert(LIMITS.telemetrySpillBytes < LIMITS.telemetryQueryMemoryBytesMax, 'an aggregation can go on on disk')

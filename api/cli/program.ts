@@ -62,6 +62,10 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'users and API keys, from a file',
     load: async () => (await import('./areas/backup.ts')).restore,
   },
+  repair: {
+    summary: 'telemetry that was lost, from the log',
+    load: async () => (await import('./areas/repair.ts')).repair,
+  },
   start: { summary: 'run the service here', load: async () => (await import('./areas/start.ts')).start },
   simulate: {
     summary: 'run simulated devices against the service',

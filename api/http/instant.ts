@@ -29,19 +29,21 @@ export interface Span {
   readonly to: Millis | undefined
 }
 
-/** `from` and `to` of a query: either may be left out. */
-export function parseSpan(query: { readonly from?: string; readonly to?: string }): Span | Refusal {
+/** `from` and `to` of a query or body: either may be left out. */
+export function parseSpan(
+  query: { readonly from?: string; readonly to?: string },
+  where: 'query' | 'body' = 'query',
+): Span | Refusal {
+  const noInstant = (path: string) =>
+    invalid(path, { code: 'WRONG_FORMAT', message: 'must be an ISO 8601 instant', in: where })
   const from = query.from === undefined ? undefined : parseInstant(query.from)
   const to = query.to === undefined ? undefined : parseInstant(query.to)
   if (query.to !== undefined && to === undefined) return noInstant('/to')
   if (query.from !== undefined && from === undefined) return noInstant('/from')
   if (from !== undefined && to !== undefined && from >= to)
-    return invalid('/from', { code: 'OUT_OF_RANGE', message: 'must be before `to`', in: 'query' })
+    return invalid('/from', { code: 'OUT_OF_RANGE', message: 'must be before `to`', in: where })
   return { kind: 'span', from, to }
 }
-
-const noInstant = (path: string) =>
-  invalid(path, { code: 'WRONG_FORMAT', message: 'must be an ISO 8601 instant', in: 'query' })
 
 function offsetMinutes(zone: string | undefined): number | undefined {
   if (zone === undefined || zone === 'Z' || zone === 'z') return 0

@@ -10,6 +10,7 @@ import { openTokens } from '../auth/tokens.ts'
 import { silentLogger } from '../logging.ts'
 import { systemScheduler } from '../ws/scheduler.ts'
 import { FakeClock, FakeEngine } from './fake-engine.ts'
+import { FakeRepairs } from './fake-repairs.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
 import { NOW, SECRET } from './rest-harness.ts'
 
@@ -24,6 +25,7 @@ async function start(httpPort = 0, onlyProbes = false) {
   const key = createSecretKey(Buffer.from(SECRET))
   const http = await openHttp({
     engine,
+    repairs: new FakeRepairs(),
     shared: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
     clock,
     scheduler: systemScheduler,

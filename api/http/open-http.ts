@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
+import type { Repairs } from '../../engine/ports/repair.ts'
 import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
@@ -31,6 +32,7 @@ import type { Services } from './services.ts'
 
 export interface HttpOptions {
   readonly engine: Engine
+  readonly repairs: Repairs
   readonly settings: Pick<
     Settings,
     | 'refreshRotation'
@@ -92,6 +94,7 @@ export function createHttp(options: HttpOptions) {
   const tickets = new Tickets(authenticate, options.shared.tickets)
   const services: Services = {
     engine,
+    repairs: options.repairs,
     accounts: createAccounts({ ...options, ...settings, users, ids, rateShares }),
     apiKeys,
     authenticate,

@@ -17,6 +17,7 @@ import { systemScheduler } from '../ws/scheduler.ts'
 import type { RequestDone } from './app.ts'
 import { createConformance } from './conformance-harness.ts'
 import { FakeClock, FakeEngine } from './fake-engine.ts'
+import { FakeRepairs } from './fake-repairs.ts'
 import { createHttp } from './open-http.ts'
 import type { RequestRates } from './rates.ts'
 
@@ -61,6 +62,7 @@ export interface Answered {
 export function openHarness(options: HarnessOptions = {}) {
   const clock = new FakeClock(NOW)
   const engine = new FakeEngine(clock)
+  const repairs = new FakeRepairs()
   const key = createSecretKey(Buffer.from(SECRET))
   const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
   const tokens = openTokens({ keys: options.keys ?? { signing, previous: [] }, clock })
@@ -68,6 +70,7 @@ export function openHarness(options: HarnessOptions = {}) {
   const answers = options.answers ?? new MemoryAnswers()
   const { app, routes, tickets, move } = createHttp({
     engine,
+    repairs,
     shared: { answers, tickets: new MemoryTickets(clock), rates: undefined },
     clock,
     scheduler: systemScheduler,
@@ -141,7 +144,7 @@ export function openHarness(options: HarnessOptions = {}) {
     return deviceId
   }
 
-  return { app, clock, device, done, engine, login, move, request, routes, tickets, tokens }
+  return { app, clock, device, done, engine, login, move, repairs, request, routes, tickets, tokens }
 }
 
 function parsed(id: string): DeviceId {

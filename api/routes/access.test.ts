@@ -53,6 +53,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   cancelBroadcast: [200, 200, 404, 403],
   listDeadLetters: [200, 403, 403, 403],
   listAudit: [200, 403, 403, 403],
+  startRepair: [202, 403, 403, 403],
+  getRepair: [200, 403, 403, 403],
   livez: OPEN,
   healthz: OPEN,
   readyz: OPEN,
@@ -142,10 +144,11 @@ const CALLERS = [
 /** A harness with the device, and the caller's bearer. */
 async function openFor(caller: (typeof CALLERS)[number]) {
   const harness = openHarness()
-  const { login, device, move, engine, tokens, clock, request } = harness
+  const { login, device, move, engine, tokens, clock, request, repairs } = harness
   move({ state: 'serving' })
   const deviceId = await device('r', { group: 'a/b' })
   await fill(engine, deviceId)
+  await repairs.start({})
   const operator = async (...groups: string[]) => (await login('operator', { groups })).token
   const bearer: Readonly<Record<(typeof CALLERS)[number], () => Promise<string | undefined>>> = {
     'no token': async () => undefined,

@@ -16,6 +16,7 @@ import { deviceRoutes } from './devices.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
+import { repairRoutes } from './repair.ts'
 import { shadowRoutes } from './shadows.ts'
 import { telemetryRoutes } from './telemetry.ts'
 import { userRoutes } from './users.ts'
@@ -43,6 +44,7 @@ export function toRoutes(
     ...deadLetterRoutes(services),
     ...problemRoutes(),
     ...auditRoutes(services),
+    ...repairRoutes(services),
     ...operationRoutes(services, {
       phase,
       openApi() {

@@ -85,6 +85,8 @@ export interface Telemetry extends History, AuditTrail {
   horizon(): Millis
   /** Recomputes rollups from raw: every hour in [horizon, upTo), and these late hours. Then moves the horizon. */
   settle(upTo: Millis, late: readonly { readonly deviceId: DeviceId; readonly hour: number }[]): Promise<void>
+  /** Computes the settled hours in [from, to) again: for points that were lost and came back. */
+  resettle(from: Millis, to: Millis): Promise<void>
   /** Exact number of distinct points, by device if given: for tests, benches and repair. */
   countPoints(deviceId?: DeviceId): Promise<number>
   /** The newest receive time stored for a device; undefined if none. */

@@ -271,6 +271,7 @@ export function faultyTelemetry(
       const publish = telemetry.compute(upTo, late)
       await unlucky(context, named('settle'), async () => publish())
     },
+    resettle: () => telemetry.resettle(),
     countPoints: (deviceId) => telemetry.countPoints(deviceId),
     newest: (deviceId) => telemetry.newest(deviceId),
     history: (query) => telemetry.history(query),

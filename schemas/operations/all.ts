@@ -9,6 +9,7 @@ import * as commands from './commands.ts'
 import * as deadLetters from './dead-letters.ts'
 import * as devices from './devices.ts'
 import * as history from './history.ts'
+import * as repair from './repair.ts'
 import * as service from './service.ts'
 import * as shadows from './shadows.ts'
 import * as telemetry from './telemetry.ts'
@@ -27,5 +28,6 @@ export const OPERATIONS = {
   ...commands,
   ...deadLetters,
   ...audit,
+  ...repair,
   ...service,
 } as const satisfies Readonly<Record<string, Operation>>

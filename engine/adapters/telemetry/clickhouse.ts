@@ -183,6 +183,10 @@ export class ClickHouseTelemetry implements Telemetry {
     )
   }
 
+  resettle(from: Millis, to: Millis): Promise<void> {
+    return this.#guard(() => this.#rollups.resettle(from, to))
+  }
+
   async countPoints(deviceId?: DeviceId): Promise<number> {
     const whose = deviceId === undefined ? '' : 'WHERE device_id = {device:String}'
     const rows = await this.#run({

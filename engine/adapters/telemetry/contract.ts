@@ -301,6 +301,23 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(counts(await ask({ ...span, interval: '1d' }))).toEqual([3])
     })
 
+    test('points that come back after their hour was settled count once it is settled again', async () => {
+      const day = newDay()
+      const point = (at: number, v: number) => ({ device: 'n', at: day + at, version: at, values: { v } })
+      await telemetry.insert(pointsBlock([point(0, 1), point(HOUR, 2), point(2 * HOUR, 3)]))
+      await settle(day + 2 * HOUR)
+      await telemetry.insert(pointsBlock([point(1, 5), point(HOUR + 1, 7), point(2 * HOUR + 1, 9)]))
+      const span = { device: 'n', metric: 'v', from: day - DAY, to: day + DAY } as const
+      await telemetry.resettle(Millis(day / 1000), Millis((day + DAY) / 1000))
+      expect(telemetry.horizon() * 1000).toBe(day + 2 * HOUR)
+      for (const interval of ['1m', '1h'] as const)
+        expect((await ask({ ...span, interval })).map(({ count, last }) => [count, last])).toEqual([
+          [2, 5],
+          [2, 7],
+          [2, 9],
+        ])
+    })
+
     test('replays, late and unordered points, settled at any time, give the buckets of the points', async () => {
       let run = 0
       await fc.assert(

@@ -60,6 +60,10 @@ export class DeferredTelemetry implements Telemetry {
     return this.#get().settle(upTo, late)
   }
 
+  async resettle(from: Millis, to: Millis): Promise<void> {
+    return this.#get().resettle(from, to)
+  }
+
   async countPoints(deviceId?: DeviceId): Promise<number> {
     return this.#get().countPoints(deviceId)
   }

@@ -96,6 +96,9 @@ export class MemoryTelemetry implements Telemetry {
     this.#horizon = Millis(Math.max(this.#horizon, Math.floor(upTo / HOUR_MS) * HOUR_MS))
   }
 
+  /** There are no rollups here that could be wrong. */
+  async resettle(): Promise<void> {}
+
   async countPoints(deviceId?: DeviceId): Promise<number> {
     let count = 0
     for (const [id, metrics] of this.#points) {

@@ -79,9 +79,38 @@ export class Rollups {
 
   /** One at a time, in the order asked for. */
   settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
-    const settled = this.#running.then(() => this.#settle(upTo, late))
-    this.#running = settled.catch(() => undefined)
-    return settled
+    return this.#inTurn(() => this.#settle(upTo, late))
+  }
+
+  /** Of all devices, as far as they are settled. */
+  resettle(from: Millis, to: Millis): Promise<void> {
+    return this.#inTurn(() => this.#resettle(from, to))
+  }
+
+  #inTurn(compute: () => Promise<void>): Promise<void> {
+    const computed = this.#running.then(compute)
+    this.#running = computed.catch(() => undefined)
+    return computed
+  }
+
+  async #resettle(fromMs: Millis, toMs: Millis): Promise<void> {
+    await this.#look()
+    const horizon = this.#horizon
+    const from = Math.floor(fromMs / HOUR_MS) * HOUR_MS
+    const to = Math.min(horizon, Math.ceil(toMs / HOUR_MS) * HOUR_MS)
+    if (to <= from) return
+    const computed = await this.#begin(horizon)
+    await this.#run(minutesOfAll({ from, to, computed }))
+    await this.#run(hours(computed, from / 1000))
+    await this.#note({ computed, horizon, finished: 1 })
+  }
+
+  /** By U1. */
+  async #begin(horizon: Millis): Promise<number> {
+    const computed = Math.max(this.#computed + 1, Date.now() * 1000 + randomInt(1000))
+    await this.#note({ computed, horizon, finished: 0 })
+    this.#computed = computed
+    return computed
   }
 
   async #settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
@@ -90,9 +119,7 @@ export class Rollups {
     const to = Math.max(from, Math.floor(upTo / HOUR_MS) * HOUR_MS)
     const lateHours = late.filter(({ hour }) => hour * 1000 < from)
     if (to === from && lateHours.length === 0) return
-    const computed = Math.max(this.#computed + 1, Date.now() * 1000 + randomInt(1000))
-    await this.#note({ computed, horizon: from, finished: 0 })
-    this.#computed = computed
+    const computed = await this.#begin(from)
     if (to > from) await this.#run(minutesOfAll({ from, to, computed }))
     for (let i = 0; i < lateHours.length; i += LIMITS.telemetryLateHoursMax) {
       await this.#run(minutesOfLate(lateHours.slice(i, i + LIMITS.telemetryLateHoursMax), computed))

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { openHarness } from '../http/rest-harness.ts'
+
+const REPAIR = '/api/v1/telemetry/repair'
+
+async function setUp() {
+  const harness = openHarness()
+  const { token } = await harness.login('admin')
+  const send = (method: string, body?: object) => harness.request(`${method} ${REPAIR}`, { token, body })
+  return { ...harness, send }
+}
+
+test('a repair begins with what the log has, or with a span of it, and can be looked at', async () => {
+  const { send } = await setUp()
+  expect((await send('GET')).status).toBe(404)
+  const { status, body } = await send('POST')
+  expect([status, body]).toMatchObject([202, { status: 'running', from: null, progress: 0, detail: null }])
+  const span = { from: '2026-02-01T10:00:00Z', to: '2026-02-01 12:00' }
+  const shown = { from: '2026-02-01T10:00:00.000Z', to: '2026-02-01T12:00:00.000Z' }
+  expect((await send('POST', span)).body).toMatchObject(shown)
+  expect((await send('GET')).body).toMatchObject(shown)
+})
+
+test('a span that is none is refused', async () => {
+  const { send } = await setUp()
+  for (const [body, field] of [
+    [{ from: 'yesterday' }, '/from'],
+    [{ to: 5 }, '/to'],
+    [{ from: '2026-02-01', to: '2026-02-01' }, '/from'],
+  ] as const) {
+    const refused = await send('POST', body)
+    expect([refused.status, refused.body.errors[0]]).toMatchObject([422, { path: field, in: 'body' }])
+  }
+})

@@ -1,0 +1,133 @@
+// Some partitions' rows, read again: a shard of its own takes the log's entries as a restart does, in which all is
+// applied already. So it decides nothing, and its rows are to the bit those of the first reading (R11).
+import { Micros, Millis, type Partition } from '../../../schemas/ids.ts'
+import { readFrames } from '../../domain/bundle.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Entry, Log, LogReader } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Block } from '../../ports/telemetry.ts'
+import type { ShardThread } from '../runner/thread.ts'
+import { newProgress } from '../shard/progress.ts'
+import type { ShardSettings, WorkTask } from '../shard/protocol.ts'
+
+/** Messages of one entry were received within less. */
+const BESIDE_MS = 60_000
+
+export interface RowsAgainOptions {
+  readonly log: Pick<Log, 'reader' | 'ends'>
+  readonly store: Pick<Store, 'load'>
+  readonly clock: Clock
+  readonly openThread: (settings: ShardSettings) => ShardThread
+  readonly partitions: readonly Partition[]
+  /** Receive times. */
+  readonly from: Millis
+  readonly to: Millis
+  /** Distinct per reading: block tokens never meet those of another one. */
+  readonly life: string
+  /** Resolves once they are stored. */
+  readonly insert: (blocks: readonly Block[]) => Promise<unknown>
+  /** An entry of that time was read. */
+  readonly read: (at: Millis) => void
+  /** So many more messages had rows. */
+  readonly counted: (messages: number) => void
+}
+
+type Time = 'before' | 'within' | 'after'
+
+export class RowsAgain {
+  readonly #options: RowsAgainOptions
+  readonly #thread: ShardThread
+  readonly #reader: LogReader
+  /** Where each partition ended when the reading began. */
+  readonly #left: Map<Partition, number>
+  #isBehindProposal = false
+
+  constructor(options: RowsAgainOptions) {
+    const { log, clock, partitions, life, openThread } = options
+    this.#options = options
+    const ends = log.ends()
+    this.#left = new Map(partitions.map((p) => [p, ends[p] ?? 0] as const).filter(([, end]) => end > 0))
+    this.#reader = log.reader(partitions, new Array<number>(LIMITS.partitions).fill(0))
+    const bootAt = Micros(clock.now() * 1000)
+    const heartbeatTimeoutMs = Number.MAX_SAFE_INTEGER
+    this.#thread = openThread({ partitions, heartbeatTimeoutMs, bootAt, life, progress: newProgress() })
+  }
+
+  /** Ends `run` soon. */
+  stop(): void {
+    this.#reader.close()
+  }
+
+  /** Resolves once all rows are stored, or it was stopped. */
+  async run(): Promise<void> {
+    try {
+      await this.#load()
+      while (this.#left.size > 0) {
+        const pulled = await this.#reader.pull(LIMITS.batchBytesMax)
+        if (pulled === undefined) return
+        const found = pulled.map((entry) => ({ entry, time: this.#timeOf(entry) }))
+        const entriesOf = (time: Time) => found.filter((each) => each.time === time).map(({ entry }) => entry)
+        // Without rows, and yet read: which of two copies of a message counts follows from what came before.
+        await this.#work(entriesOf('before'), { rows: false, cut: 'due' })
+        await this.#work(entriesOf('within'), { rows: true, cut: 'due' })
+      }
+      await this.#work([], { rows: true, cut: 'all' })
+    } finally {
+      this.#reader.close()
+      await this.#thread.close()
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { store, clock, partitions } = this.#options
+    const applied = partitions.map((partition) => ({ partition, seq: Number.MAX_SAFE_INTEGER }))
+    const load = { kind: 'load', applied, now: clock.now() } as const
+    await this.#thread.run({ ...load, devices: [] })
+    for await (const devices of store.load(partitions)) {
+      // Vitals are those of today: the log is read as from its beginning.
+      const stored = devices.map((device) => ({ ...device, vitals: undefined }))
+      await this.#thread.run({ ...load, devices: stored })
+    }
+  }
+
+  /** By its first message. A partition that is past the span or its end is done with. */
+  #timeOf({ partition, seq, body }: Entry): Time {
+    const { from, to, read } = this.#options
+    const end = this.#left.get(partition)
+    if (end === undefined) return 'after'
+    if (seq >= end) this.#left.delete(partition)
+    const [first] = readFrames(body)
+    if (first === undefined) return 'before'
+    const at = Millis(Math.floor(first.receivedAt / 1000))
+    read(at)
+    if (at < from - BESIDE_MS) return 'before'
+    if (at <= to + BESIDE_MS) return 'within'
+    this.#left.delete(partition)
+    return 'after'
+  }
+
+  async #work(entries: readonly Entry[], { rows, cut }: Pick<WorkTask, 'rows' | 'cut'>): Promise<void> {
+    const { clock, insert, counted } = this.#options
+    if (entries.length === 0 && cut === 'due') return
+    const result = await this.#thread.run({
+      kind: 'work',
+      // Nothing was proposed: all that this says is that the rows count.
+      settle: this.#isBehindProposal ? 'saved' : undefined,
+      entries,
+      rows,
+      asks: [],
+      sweep: undefined,
+      forgiveAt: undefined,
+      horizon: Millis(0),
+      wants: undefined,
+      cut,
+      vitals: false,
+      now: clock.now(),
+    })
+    this.#isBehindProposal = entries.length > 0
+    if (result === undefined) return
+    if (rows) counted(result.counts.stored)
+    if (result.blocks.length > 0) await insert(result.blocks)
+  }
+}

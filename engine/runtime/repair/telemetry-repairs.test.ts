@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
+import { MemoryTelemetry } from '../../adapters/telemetry/memory.ts'
+import { RunnerBench } from '../runner/runner-harness.ts'
+import { inlineThread, type ShardThread } from '../runner/thread.ts'
+import { idOf, registration, request, START, type TestFrame, telemetry } from '../shard/frames-harness.ts'
+import type { ShardSettings } from '../shard/protocol.ts'
+import { TelemetryRepairs } from './telemetry-repairs.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DEVICES = ['a', 'b', 'c', 'gone', 'stranger']
+
+class Watched extends MemoryTelemetry {
+  readonly resettled: (readonly [number, number])[] = []
+  /** Inserts wait for it. */
+  gate: Promise<void> = Promise.resolve()
+
+  override async insert(block: Parameters<MemoryTelemetry['insert']>[0]): Promise<void> {
+    await this.gate
+    await super.insert(block)
+  }
+
+  override async resettle(from = Millis(0), to = Millis(0)): Promise<void> {
+    this.resettled.push([from - START, to - START])
+  }
+}
+
+const log = (id: string, at: number, message: string): TestFrame => ({
+  ...telemetry(id, at, { level: 'info', message }),
+  suffix: 'log',
+})
+
+/** Two hours of messages: of devices that come and go, and of one that nobody knows. */
+async function world() {
+  const bench = new RunnerBench()
+  for (const id of ['a', 'b', 'c', 'gone']) {
+    await bench.append(registration(id, 0))
+    await bench.time.advance(10)
+  }
+  for (let minute = 1; minute <= 120; minute++) {
+    const at = minute * MINUTE
+    for (const id of DEVICES) await bench.append(telemetry(id, at, { n: minute, deep: { of: id }, ok: true }))
+    await bench.append(log('a', at + 1, `minute ${minute}`))
+    if (minute === 60) await bench.append(request('gone', at + 2, { kind: 'decommission' }))
+    await bench.time.advance(MINUTE)
+  }
+  const flushed = bench.runner.flush()
+  await bench.time.advance(MINUTE)
+  await flushed
+  return bench
+}
+
+function repairsOf(
+  bench: RunnerBench,
+  openThread: (settings: ShardSettings) => ShardThread = (settings) => inlineThread(settings, () => 0),
+) {
+  const target = new Watched()
+  const { schedule } = bench.time.newLife()
+  let ids = 0
+  const repairs = new TelemetryRepairs({
+    ports: { clock: bench.time, log: bench.log, store: bench.store, telemetry: target },
+    means: { schedule, openThread, newId: () => `repair-${ids++}`, warn: () => {} },
+  })
+  const ended = async () => {
+    await expect.poll(() => repairs.latest()?.status).not.toBe('running')
+    return repairs.latest()
+  }
+  return { repairs, target, ended }
+}
+
+/** All rows there are. */
+async function dump(target: MemoryTelemetry, minutes: readonly [number, number] = [0, 999]) {
+  const [from, to] = minutes.map((minute) => Millis(START + minute * MINUTE)) as [Millis, Millis]
+  const found: unknown[] = []
+  for (const id of DEVICES) {
+    const deviceId = idOf(id)
+    for (const metric of ['n', 'deep.of', 'ok'])
+      found.push(await target.points({ deviceId, metric, from, to, limit: 1_000 }))
+    found.push(await target.history({ deviceId, kinds: ['log'], from, to, limit: 1_000 }))
+  }
+  return found
+}
+
+test('all rows that the log has come back as they were, and nothing else', async () => {
+  const bench = await world()
+  const { repairs, target, ended } = repairsOf(bench)
+  const saves = bench.store.saves.length
+  const before = await dump(bench.telemetry)
+  expect(before.flat().length).toBeGreaterThan(1_000)
+  expect(await repairs.start({})).toMatchObject({ status: 'running', progress: 0 })
+  expect(await ended()).toMatchObject({ status: 'done', progress: 1, messages: 120 * 4 + 60 })
+  expect(await dump(target)).toEqual(before)
+  // It reads: no record, no position and no letter moves.
+  expect(bench.store.saves.length).toBe(saves)
+})
+
+test('of a span, what was received in it comes back', async () => {
+  const bench = await world()
+  const { repairs, target, ended } = repairsOf(bench)
+  await repairs.start({ from: Millis(START + 30 * MINUTE), to: Millis(START + 50 * MINUTE) })
+  await ended()
+  expect(await dump(target, [30, 51])).toEqual(await dump(bench.telemetry, [30, 51]))
+  // A minute beside it is read, too.
+  const points = await target.points({
+    deviceId: idOf('a'),
+    metric: 'n',
+    from: Millis(0),
+    to: Millis(START + 9 * HOUR),
+    limit: 999,
+  })
+  expect(points.map(({ value }) => value)).toEqual(Array.from({ length: 23 }, (_, i) => 29 + i))
+})
+
+test('rollups are computed again where the log has the whole hour', async () => {
+  const bench = await world()
+  const { repairs, target, ended } = repairsOf(bench)
+  await repairs.start({ from: Millis(START + 70 * MINUTE), to: Millis(START + 80 * MINUTE) })
+  await ended()
+  await repairs.start({ to: Millis(START + 115 * MINUTE) })
+  const repair = await ended()
+  // The log begins at START: what a device had said before of that hour is not there.
+  expect(target.resettled).toEqual([
+    [HOUR, 2 * HOUR],
+    [HOUR, 2 * HOUR],
+  ])
+  expect(repair).toMatchObject({ logFrom: START, rollups: { from: START + HOUR, to: START + 2 * HOUR } })
+})
+
+test('a later repair takes the place of one that runs', async () => {
+  const bench = await world()
+  const { repairs, target, ended } = repairsOf(bench)
+  let open = () => {}
+  target.gate = new Promise((resolve) => {
+    open = resolve
+  })
+  await repairs.start({})
+  const second = await repairs.start({})
+  open()
+  expect(await ended()).toMatchObject({ id: second.id, status: 'done' })
+  expect(await dump(target)).toEqual(await dump(bench.telemetry))
+  await repairs.close()
+  expect(repairs.latest()).toMatchObject({ id: second.id, status: 'done' })
+})
+
+test('a stop of the process ends it, and says so', async () => {
+  const bench = await world()
+  const { repairs } = repairsOf(bench)
+  await repairs.start({})
+  await repairs.close()
+  expect(repairs.latest()).toMatchObject({
+    status: 'failed',
+    detail: expect.stringContaining('start it again'),
+  })
+  await expect(repairs.start({})).rejects.toThrow('shutting down')
+})
+
+test('a stop does not wait for a database that stands still', async () => {
+  const bench = await world()
+  const { repairs, target } = repairsOf(bench)
+  let isStuck = false
+  target.insert = () => {
+    isStuck = true
+    return new Promise(() => {})
+  }
+  await repairs.start({})
+  await expect.poll(() => isStuck).toBe(true)
+  const closed = repairs.close()
+  await bench.time.advance(1_000)
+  await closed
+})
+
+test('a shard that dies of it is a repair that failed, with the reason', async () => {
+  const bench = await world()
+  const { repairs, ended } = repairsOf(bench, () => ({
+    run: () => Promise.reject(new Error('no memory')),
+    close: async () => {},
+  }))
+  await repairs.start({})
+  expect(await ended()).toMatchObject({ status: 'failed', detail: 'no memory' })
+})

@@ -1,0 +1,206 @@
+// Repairs of ClickHouse: one at a time in all processes, the latest one wins. What it has done so far is a fact of the
+// store: any process can tell, and one that died with its work is seen by the time standing still.
+//
+// P1. Rollups are computed again only for hours of which the log has all: what is missing for good must not take
+//     away from what was computed while it was there.
+import { Millis, Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Ports } from '../../ports/engine.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Repair, Repairs } from '../../ports/repair.ts'
+import type { EngineMeans } from '../means.ts'
+import { Inserter } from '../rows/inserter.ts'
+import { RowsAgain } from './rows-again.ts'
+
+const FACT = 'telemetry_repair'
+const HOUR_MS = 3_600_000
+const TELL_EVERY_MS = 1_000
+
+export interface TelemetryRepairsOptions {
+  readonly ports: Pick<Ports, 'clock' | 'log' | 'store' | 'telemetry'>
+  readonly means: Pick<EngineMeans, 'schedule' | 'openThread' | 'newId' | 'warn'>
+}
+
+export class TelemetryRepairs implements Repairs {
+  readonly #options: TelemetryRepairsOptions
+  readonly #running = new Set<{ readonly work: Work; readonly ended: Promise<void> }>()
+  #isClosed = false
+
+  constructor(options: TelemetryRepairsOptions) {
+    this.#options = options
+  }
+
+  async start({ from = Millis(0), to }: Parameters<Repairs['start']>[0]): Promise<Repair> {
+    const { ports, means } = this.#options
+    if (this.#isClosed) throw new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
+    const now = ports.clock.now()
+    // Receive times are those of the broker's clock.
+    const newest = Math.max(now, Math.ceil(ports.log.latestAt() / 1000))
+    const repair: Repair = {
+      id: means.newId(),
+      status: 'running',
+      from,
+      to: Millis(Math.min(to ?? newest, newest)),
+      startedAt: now,
+      updatedAt: now,
+      logFrom: undefined,
+      messages: 0,
+      rows: 0,
+      progress: 0,
+      rollups: undefined,
+      detail: undefined,
+    }
+    await ports.store.putFact(FACT, JSON.stringify(repair))
+    const work = new Work(repair, this.#options)
+    const running = { work, ended: work.run().finally(() => this.#running.delete(running)) }
+    this.#running.add(running)
+    return repair
+  }
+
+  latest(): Repair | undefined {
+    return latestOf(this.#options.ports)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const ended = [...this.#running].map(({ work, ended }) => {
+      work.stop()
+      return ended
+    })
+    // A database that does not answer is not waited for.
+    await Promise.race([Promise.all(ended), this.#options.means.schedule.sleep(LIMITS.repairStopTimeoutMs)])
+  }
+}
+
+function latestOf({ store }: TelemetryRepairsOptions['ports']): Repair | undefined {
+  const text = store.getFact(FACT)
+  // Written by this file.
+  return text === undefined ? undefined : (JSON.parse(text) as Repair)
+}
+
+/** One repair, from its beginning to its end. */
+class Work {
+  readonly #options: TelemetryRepairsOptions
+  readonly #inserter: Inserter
+  #repair: Repair
+  #reading: RowsAgain | undefined
+  #isStopped = false
+  #refused = 0
+  #telling: Promise<void> = Promise.resolve()
+  #toldAt: number
+
+  constructor(repair: Repair, options: TelemetryRepairsOptions) {
+    const { ports, means } = options
+    this.#options = options
+    this.#repair = repair
+    this.#toldAt = ports.clock.ticks()
+    this.#inserter = new Inserter({
+      telemetry: ports.telemetry,
+      schedule: means.schedule,
+      ticks: () => ports.clock.ticks(),
+      events: {
+        inserted: (block) => this.#move({ rows: this.#repair.rows + block.rows }),
+        failed: (fault) => means.warn('a repair waits for ClickHouse', { err: fault }),
+        refused: (block, fault) => {
+          this.#refused += block.rows
+          means.warn('ClickHouse refused rows of a repair', { rows: block.rows, err: fault })
+        },
+      },
+    })
+  }
+
+  async run(): Promise<void> {
+    try {
+      await this.#rows()
+      if (!this.#isStopped) await this.#rollups()
+      if (this.#isStopped)
+        await this.#end({ status: 'failed', detail: 'its process was stopped; start it again' })
+      else if (this.#refused > 0)
+        await this.#end({ status: 'failed', detail: `ClickHouse refused ${this.#refused} rows for good` })
+      else await this.#end({ status: 'done', progress: 1 })
+    } catch (error) {
+      this.#options.means.warn('a repair of ClickHouse failed', { err: error })
+      await this.#end({ status: 'failed', detail: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#inserter.close()
+    this.#reading?.stop()
+  }
+
+  /** Some partitions after others: all their devices are held in memory meanwhile. */
+  async #rows(): Promise<void> {
+    const { ports, means } = this.#options
+    const { id, from, to } = this.#repair
+    for (
+      let first = 0;
+      first < LIMITS.partitions && !this.#isStopped;
+      first += LIMITS.repairPartitionsAtOnce
+    ) {
+      const share = LIMITS.repairPartitionsAtOnce / LIMITS.partitions
+      let oldest: Millis | undefined
+      this.#reading = new RowsAgain({
+        ...ports,
+        openThread: means.openThread,
+        partitions: Array.from({ length: LIMITS.repairPartitionsAtOnce }, (_, i) => Partition(first + i)),
+        from,
+        to,
+        life: `${id}-${first}`,
+        insert: (blocks) => this.#inserter.insert(blocks),
+        read: (at) => {
+          oldest ??= at
+          const part = Math.min(1, Math.max(0, (at - oldest) / Math.max(1, to - oldest)))
+          const logFrom = Millis(Math.min(oldest, this.#repair.logFrom ?? oldest))
+          const progress = Math.max(this.#repair.progress, first / LIMITS.partitions + share * part)
+          this.#move({ logFrom, progress })
+        },
+        counted: (messages) => this.#move({ messages: this.#repair.messages + messages }),
+      })
+      await this.#reading.run()
+    }
+  }
+
+  /** By P1. What a device claims to be from the future was received at most so much before. */
+  async #rollups(): Promise<void> {
+    const { logFrom, from, to } = this.#repair
+    if (logFrom === undefined) return
+    const isWhole = from >= logFrom
+    const first = isWhole
+      ? Math.floor(from / HOUR_MS)
+      : Math.ceil((logFrom + LIMITS.timestampAheadMaxMs) / HOUR_MS)
+    const span = { from: Millis(first * HOUR_MS), to: Millis(Math.ceil(to / HOUR_MS) * HOUR_MS) }
+    if (span.from >= span.to) return
+    await this.#options.ports.telemetry.resettle(span.from, span.to)
+    this.#repair = { ...this.#repair, rollups: span }
+  }
+
+  #move(change: Partial<Repair>): void {
+    const { clock } = this.#options.ports
+    this.#repair = { ...this.#repair, ...change, updatedAt: clock.now() }
+    if (clock.ticks() - this.#toldAt < TELL_EVERY_MS) return
+    this.#toldAt = clock.ticks()
+    this.#telling = this.#telling.then(() => this.#tell())
+  }
+
+  async #end(change: Partial<Repair>): Promise<void> {
+    this.#repair = { ...this.#repair, ...change, updatedAt: this.#options.ports.clock.now() }
+    await this.#telling
+    await this.#tell()
+  }
+
+  async #tell(): Promise<void> {
+    const { ports, means } = this.#options
+    if (latestOf(ports)?.id !== this.#repair.id) {
+      // A later one does it all.
+      this.stop()
+      return
+    }
+    try {
+      await ports.store.putFact(FACT, JSON.stringify(this.#repair))
+    } catch (error) {
+      means.warn('how far a repair is cannot be stored', { err: error })
+    }
+  }
+}
