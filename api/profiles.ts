@@ -1,5 +1,4 @@
 // A profile is a named choice of adapters; only here are they chosen (R13).
-import { Fault } from '../engine/ports/fault.ts'
 import type { OpenProfile, ProfileMeans } from './profiles/profile.ts'
 import type { Settings } from './settings.ts'
 
@@ -10,8 +9,6 @@ export async function openProfile(settings: Settings, means: ProfileMeans): Prom
     const { openEmbedded } = await import('./profiles/embedded.ts')
     return openEmbedded({ ...settings, profile }, means)
   }
-  throw new Fault('PROFILE_UNAVAILABLE', {
-    retryable: false,
-    message: 'FLEET_PROFILE is cluster; this version runs the embedded profile only',
-  })
+  const { openCluster } = await import('./profiles/cluster.ts')
+  return openCluster({ ...settings, profile }, means)
 }

@@ -53,6 +53,8 @@ export const CLUSTER_LIMITS = {
   meshNewsWaitingBytesMax: 32 * MIB,
   /** What questions under way get at a stop. */
   meshStopTimeoutMs: 500,
+  /** What was read of lanes is acknowledged within this, or read again by the next node. */
+  lanesStopTimeoutMs: 1_000,
   /** Events of the feed that go to a node together. */
   feedNewsBytesMax: 1 * MIB,
   /** A node that wants to hear of more devices than these hears of all. */

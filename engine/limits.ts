@@ -392,4 +392,7 @@ assert(
     10_000,
   'a stop takes less than ten seconds, whatever hangs',
 )
-assert(LIMITS.meshStopTimeoutMs < LIMITS.chdbStopTimeoutMs, 'so does one without chdb and with other nodes')
+assert(
+  LIMITS.meshStopTimeoutMs + LIMITS.lanesStopTimeoutMs < LIMITS.chdbStopTimeoutMs,
+  'so does one without chdb and with other nodes',
+)

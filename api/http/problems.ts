@@ -47,7 +47,6 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   DATA_DIR_IN_USE: 'store',
   DATA_DIR_UNUSABLE: 'store',
   PORT_IN_USE: 'broker',
-  PROFILE_UNAVAILABLE: 'broker',
   TLS_FILES_WRONG: 'broker',
   SHARD_LOST: 'shards',
   NOT_OWNED: 'shards',

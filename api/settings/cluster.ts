@@ -109,15 +109,15 @@ function refuseMissing(
   read: Reader,
   { roles, mode }: Pick<ClusterSettings, 'roles'> & Pick<MqttSettings, 'mode'>,
 ): void {
-  const isEngine = roles.includes('engine')
+  const [isEngine, isIngress] = [roles.includes('engine'), roles.includes('ingress')]
   const needed: readonly Needed[] = [
     'FLEET_NATS_URL',
     'FLEET_REDIS_URL',
     'FLEET_CLICKHOUSE_URL',
     'FLEET_MQTT_URL',
-    ...(mode === 'emqx' && roles.includes('ingress') ? (['FLEET_MQTT_INGEST_PASSWORD'] as const) : []),
+    ...(mode === 'emqx' && isIngress ? (['FLEET_MQTT_INGEST_PASSWORD'] as const) : []),
     ...(mode === 'emqx' && isEngine ? (['FLEET_MQTT_API_PASSWORD'] as const) : []),
-    ...(mode === 'emqx' && isEngine
+    ...(mode === 'emqx' && (isEngine || isIngress)
       ? (['FLEET_EMQX_API_URL', 'FLEET_EMQX_API_KEY', 'FLEET_EMQX_API_SECRET'] as const)
       : []),
   ]

@@ -187,3 +187,13 @@ export interface Broker {
   counts(): BrokerCounts
   close(): Promise<void>
 }
+
+/** Of a broker outside, which keeps what devices say in lanes until a process reads it. A lane is read by one process at
+ *  a time, and named by its first partition. */
+export interface LaneReader {
+  gained(lanes: readonly { readonly partition: Partition }[]): void
+  /** Without notice: another process may read them already. */
+  lost(lanes: readonly Partition[]): void
+  /** Resolves once all that was read is acknowledged, and nothing more is read. */
+  handOver(lanes: readonly Partition[]): Promise<void>
+}

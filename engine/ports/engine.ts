@@ -10,7 +10,7 @@ import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
 import type { AuditDraft, AuditEntry, AuditTrail } from './audit.ts'
-import type { Broker } from './broker.ts'
+import type { Broker, LaneReader } from './broker.ts'
 import type { Clock } from './clock.ts'
 import type { DeviceView } from './device-view.ts'
 import type { Feed } from './feed.ts'
@@ -145,6 +145,8 @@ export interface Cluster {
   readonly mesh: Mesh
   /** Of partitions. */
   readonly owners: OwnershipTable
+  /** What devices say comes by these, if the broker is outside. */
+  readonly lanes?: { readonly owners: OwnershipTable; readonly reader: LaneReader }
 }
 
 export interface Ports {

@@ -24,7 +24,6 @@ export const FAULT_CODES = [
   'DATA_DIR_IN_USE',
   'DATA_DIR_UNUSABLE',
   'PORT_IN_USE',
-  'PROFILE_UNAVAILABLE',
   'TLS_FILES_WRONG',
   'SHARD_LOST',
   /** The device's partition is another node's, or nobody's just now. */

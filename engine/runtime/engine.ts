@@ -113,6 +113,7 @@ export class LocalEngine implements Engine {
       }),
     )
     this.#mqttUrls = listeners.map((listener) => serviceUrl(listener.scheme, listener))
+    this.#parts.lanes?.start()
   }
 
   #warnOfRebuild(): void {
@@ -291,12 +292,14 @@ export class LocalEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    const { clock, broker, telemetry, store, log } = this.#ports
+    const { clock, cluster, broker, telemetry, store, log } = this.#ports
     this.#isClosing = true
     this.#parts.leader.end()
     this.#parts.waits.fail()
     for (const stop of this.#stops) stop()
-    await broker.close()
+    await Promise.race([this.#parts.lanes?.close(), this.#means.schedule.sleep(LIMITS.lanesStopTimeoutMs)])
+    // Devices stay on a broker outside, and are sent what is decided until the end.
+    if (cluster === undefined) await broker.close()
     await this.#parts.members?.close()
     await this.#parts.ingest.close()
     const until = clock.ticks() + LIMITS.shardStopTimeoutMs
@@ -310,6 +313,7 @@ export class LocalEngine implements Engine {
     await this.#parts.history.close(left())
     this.#parts.replies.fail(closing())
     this.#parts.performer.close()
+    if (cluster !== undefined) await broker.close()
     this.#parts.workers.closeInserters()
     await telemetry.close()
     await store.close()

@@ -12,6 +12,7 @@ import { LocalFeed } from './feed.ts'
 import { Gateways } from './ingress/gateways.ts'
 import { Heard } from './ingress/heard.ts'
 import { Ingest } from './ingress/ingest.ts'
+import { type Lanes, shareLanes } from './ingress/lanes.ts'
 import type { EngineMeans } from './means.ts'
 import { Metrics } from './metrics.ts'
 import { Leader } from './nodes/leader.ts'
@@ -48,6 +49,8 @@ export class EngineParts {
   readonly metrics: Metrics
   readonly ingest: Ingest
   readonly gateways: Gateways
+  /** Undefined where devices are not listened to, or by a broker of this process. */
+  readonly lanes: Lanes | undefined
   readonly heard: Heard
   readonly feed: LocalFeed
   readonly workers: Workers
@@ -80,6 +83,7 @@ export class EngineParts {
     this.replies = new Replies(() => clock.ticks())
     this.ingest = new Ingest({ log, clock, schedule, fatal })
     this.gateways = new Gateways(this.ingest, store)
+    this.lanes = settings.listens ? this.#shareLanes() : undefined
     this.heard = new Heard({ ingest: this.ingest, log, mesh })
     this.feed = new LocalFeed(
       (wants) => this.shards.want(wants),
@@ -133,6 +137,13 @@ export class EngineParts {
     })
     this.nodes = this.#openNodes()
     this.questions = new Questions(log, this.nodes)
+  }
+
+  #shareLanes(): Lanes | undefined {
+    const { clock, cluster } = this.#ports
+    return (
+      cluster?.lanes && shareLanes({ ...cluster.lanes, ...this.#means, clock, address: cluster.mesh.address })
+    )
   }
 
   #join(cluster: Cluster): Membership {

@@ -16,8 +16,9 @@ import type {
 import type { NatsLink } from '../nats-link.ts'
 
 export interface KvOwnershipOptions {
-  /** Of the bucket `<name>-owners` and the subject of calls. */
   readonly name?: string
+  /** Of what: the bucket is `<name>-<of>`, and the subject of calls `<name>.<of>`. */
+  readonly of?: 'owners' | 'lanes'
   readonly replicas: number
 }
 
@@ -28,11 +29,11 @@ const MARKERS_KEPT_MS = 3_600_000
 
 /** The link stays its owner's. */
 export async function openKvOwnership(link: NatsLink, options: KvOwnershipOptions): Promise<OwnershipTable> {
-  const { name = 'fleet', replicas } = options
+  const { name = 'fleet', of = 'owners', replicas } = options
   return translated(async () => {
     const client = jetstream(link.connection, { timeout: LIMITS.ownershipTimeoutMs })
-    const bucket = await new Kvm(client).create(`${name}-owners`, { history: 1, replicas })
-    const table = new KvOwnership(link, bucket, name)
+    const bucket = await new Kvm(client).create(`${name}-${of}`, { history: 1, replicas })
+    const table = new KvOwnership(link, bucket, { name, of })
     await table.clear()
     return table
   })
@@ -45,12 +46,12 @@ class KvOwnership implements OwnershipTable {
   readonly #keyPrefix: string
   readonly #calls: string
 
-  constructor(link: NatsLink, bucket: KV, name: string) {
+  constructor(link: NatsLink, bucket: KV, { name, of }: { readonly name: string; readonly of: string }) {
     this.#link = link
     this.#bucket = bucket
-    this.#stream = `KV_${name}-owners`
-    this.#keyPrefix = `$KV.${name}-owners.`
-    this.#calls = `${name}.owners`
+    this.#stream = `KV_${name}-${of}`
+    this.#keyPrefix = `$KV.${name}-${of}.`
+    this.#calls = `${name}.${of}`
   }
 
   read(): Promise<OwnershipState> {

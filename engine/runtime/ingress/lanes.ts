@@ -1,0 +1,39 @@
+// The lanes of a broker outside: the nodes that listen to devices share them as engines share partitions. A lane is read
+// by one node at a time; that the broker lets one client in under a lane's name holds also where two believe it theirs.
+import { LIMITS } from '../../limits.ts'
+import type { LaneReader } from '../../ports/broker.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { OwnershipTable } from '../../ports/ownership.ts'
+import { Ownership } from '../ownership/ownership.ts'
+import type { Schedule } from '../schedule.ts'
+
+export interface LanesMeans {
+  readonly owners: OwnershipTable
+  readonly reader: LaneReader
+  /** Of this node. */
+  readonly address: string
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly schedule: Pick<Schedule, 'every'>
+  readonly newId: () => string
+  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+}
+
+export type Lanes = Pick<Ownership, 'start' | 'isCertain' | 'close'>
+
+/** `close` resolves once all that was read is acknowledged, and others may read on. */
+export function shareLanes(means: LanesMeans): Lanes {
+  const { owners: table, reader, address, clock, schedule, newId, warn } = means
+  return new Ownership({
+    table,
+    clock,
+    schedule,
+    count: LIMITS.lanes,
+    newNode: () => ({ id: newId(), address }),
+    host: {
+      gained: (lanes) => reader.gained(lanes),
+      lost: (lanes) => reader.lost(lanes),
+      handOver: (lanes) => reader.handOver(lanes),
+      failed: (error) => warn('the table of lanes does not answer, trying again', { err: error }),
+    },
+  })
+}
