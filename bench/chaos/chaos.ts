@@ -5,14 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep, until } from '../measure/deadline.ts'
 import { seeded } from '../simulator/random.ts'
-import { ask, Caller } from './caller.ts'
+import { Caller } from './caller.ts'
 import { ChaosDevice } from './chaos-device.ts'
 import { checkAll } from './checks/all.ts'
 import type { Violation } from './checks/violation.ts'
+import { ask } from './client.ts'
 import { collect } from './collect.ts'
 import { planFaults } from './faults.ts'
 import { haunt } from './nemesis.ts'
 import { ENDED } from './program.ts'
+import { RecordKeeper } from './record-keeper.ts'
 import { Recorder, type Recording, type Stored, writeRecording } from './recording.ts'
 import { ADMIN, type System, type SystemOptions } from './system.ts'
 
@@ -43,6 +45,7 @@ const POLL_MS = 500
 const STEP_MS = 1_000
 const REGISTERED_AT_ONCE = 8
 const CONTENDED = 8
+const KEEPERS = 2
 
 /** Throws when the system does not come back; the message says where the logs are. */
 export async function runChaos(options: ChaosOptions): Promise<Verdict> {
@@ -94,7 +97,7 @@ class Run {
     await this.#enrol()
     const { targets } = this.#system
     const plan = planFaults(this.#dice(0), { durationMs, targets })
-    const callers = this.#callers()
+    const callers = [...this.#callers(), ...this.#keepers()]
     const calling = Promise.all(callers.map((caller) => caller.run()))
     say(`${this.#devices.length} devices and ${callers.length} callers are at work`)
     const over = sleep(durationMs)
@@ -188,6 +191,13 @@ class Run {
     return Array.from({ length: this.#options.callers }, (_, i) => {
       const [name, dice, { nodes }] = [`user-${i}`, this.#dice(100 + i), this.#system]
       return new Caller({ name, token, nodes, contended, devices, dice, recorder })
+    })
+  }
+
+  #keepers(): readonly RecordKeeper[] {
+    const [token, recorder, { nodes }] = [this.#token, this.#recorder, this.#system]
+    return Array.from({ length: KEEPERS }, (_, i) => {
+      return new RecordKeeper({ name: `keeper-${i}`, token, nodes, dice: this.#dice(200 + i), recorder })
     })
   }
 

@@ -1,6 +1,7 @@
 // What the service holds of each device once nothing happens any more, asked over REST.
 import type { CommandStatus } from '../../schemas/vocabulary.ts'
-import { ask, toShadowState } from './caller.ts'
+import { toShadowState } from './caller.ts'
+import { ask } from './client.ts'
 import type { Call, Change, FinalCommand, Step, Stored } from './recording.ts'
 
 const AT_ONCE = 6

@@ -68,7 +68,13 @@ export interface CommandCall extends CallBase {
   commandId?: string
   seen?: CommandStatus
 }
-export type Call = DesireCall | ShadowCall | SnapshotCall | CommandCall
+/** Of a device that one caller alone registers, as edit 0, and edits. */
+export interface RecordCall extends CallBase {
+  readonly kind: 'edit' | 'record' | 'list'
+  /** Of an edit, made; of the others, seen; -1 if there is no such device. */
+  edit?: number
+}
+export type Call = DesireCall | ShadowCall | SnapshotCall | CommandCall | RecordCall
 
 export interface ShadowState {
   readonly version: number

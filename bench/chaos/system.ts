@@ -1,6 +1,6 @@
 // What a run needs of the system it haunts.
 import { CutProxy } from '../../engine/adapters/proxy-harness.ts'
-import type { ApiNode } from './caller.ts'
+import type { ApiNode } from './client.ts'
 import type { FaultKind } from './faults.ts'
 import type { Target } from './nemesis.ts'
 import type { Promises, Recorder } from './recording.ts'

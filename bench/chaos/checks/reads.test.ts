@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SnapshotCall } from '../recording.ts'
+import type { RecordCall, SnapshotCall } from '../recording.ts'
 import { checkReads } from './reads.ts'
 import { DEVICE, message, recordingOf, textsOf } from './recording-harness.ts'
 
@@ -35,6 +35,39 @@ test('behind a broker of its own it is not older than a snapshot before it', () 
 
 test('a snapshot of what was not sent yet is told', () => {
   expect(checkReads(recordingOf({ messages, calls: [looked(1.5, 2.5, 1)] }))).toHaveLength(1)
+})
+
+test('whoever looks at a record sees the last edit that was answered, or a later one', () => {
+  const call = (
+    kind: RecordCall['kind'],
+    edit: number,
+    from: number,
+    to: number,
+    status = 200,
+  ): RecordCall => ({
+    kind,
+    caller: 'user',
+    node: 'api',
+    device: 'own-0',
+    edit,
+    from,
+    to,
+    status,
+  })
+  const edits = [call('edit', 0, 0, 1, 201), call('edit', 1, 4, 6)]
+  const fine = [
+    call('record', -1, 0.5, 2, 404),
+    call('list', 0, 2, 3),
+    call('list', 1, 5, 7),
+    call('record', 0, 5, 7),
+  ]
+  expect(checkReads(recordingOf({ calls: [...edits, ...fine] }))).toEqual([])
+  expect(textsOf(checkReads(recordingOf({ calls: [...edits, call('list', 0, 7, 8)] })))).toEqual([
+    'list 0 at api began at 7, after edit 1 at api had ended at 6',
+  ])
+  expect(checkReads(recordingOf({ calls: [...edits, call('record', -1, 2, 3, 404)] }))).toHaveLength(1)
+  const unanswered = { ...call('edit', 2, 9, 10), status: 503 }
+  expect(checkReads(recordingOf({ calls: [...edits, unanswered, call('record', 1, 11, 12)] }))).toEqual([])
 })
 
 test('an answer that no rule foresees is told; one that says that a part is away is not', () => {

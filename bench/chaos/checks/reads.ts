@@ -1,5 +1,5 @@
 // Snapshots, and answers of any kind: nobody reads what is older than what was told before.
-import type { Message, Recording, SnapshotCall } from '../recording.ts'
+import type { Call, Message, Recording, SnapshotCall } from '../recording.ts'
 import { groupedBy } from './grouped.ts'
 import { type Operation, outOfOrder } from './real-time.ts'
 import type { Violation } from './violation.ts'
@@ -22,7 +22,29 @@ export function checkReads(recording: Recording): readonly Violation[] {
       ),
     )
   })
-  return [...stale, ...oddAnswers(recording)]
+  return [
+    ...stale,
+    ...[...calls].flatMap(([device, own]) => staleRecords(device, own)),
+    ...oddAnswers(recording),
+  ]
+}
+
+/** Edits of one device follow each other, and whoever looks sees the last one that was answered, or a later one. */
+function staleRecords(device: string, calls: readonly Call[]): readonly Violation[] {
+  const operations = calls.flatMap((call): Operation[] => {
+    if (call.kind !== 'edit' && call.kind !== 'record' && call.kind !== 'list') return []
+    const { kind, edit, status, from, to = Number.POSITIVE_INFINITY, node } = call
+    if (edit === undefined) return []
+    const label = `${kind} ${edit} at ${node}`
+    if (kind !== 'edit') return [{ label, place: edit + SEEN, from, to }]
+    return [
+      { label, place: edit, from, to: status === 200 || status === 201 ? to : Number.POSITIVE_INFINITY },
+    ]
+  })
+  return outOfOrder(operations).map(({ earlier, later }) => {
+    const text = `${later.label} began at ${later.from}, after ${earlier.label} had ended at ${earlier.to}`
+    return { check: 'reads', device, text }
+  })
 }
 
 /** Where a PUBACK is the log's, what it acknowledges shows from then on. */
@@ -66,6 +88,9 @@ const EXPECTED = {
   // Repeated with its key it is answered as it is now, and refused while the first is under way.
   command: [200, 202, 409],
   look: [200],
+  edit: [200, 201],
+  record: [200, 404],
+  list: [200],
   // Not open any more.
   cancel: [200, 409],
 } satisfies Readonly<Record<Recording['calls'][number]['kind'], readonly number[]>>
