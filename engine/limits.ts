@@ -53,6 +53,9 @@ export const LIMITS = {
   /** Sent by the broker and not yet acknowledged, of one lane. */
   laneReceiveMax: 2_048,
   lanePacketBytesMax: 300 * KIB,
+  /** Its answer also tells that a lane is caught up. */
+  lanePingEveryMs: 1_000,
+  laneSilenceMs: 15_000,
   mqttReconnectMs: 250,
   mqttReconnectMaxMs: 5_000,
   /** Who was heard of without a connect, and says nothing for so long, is forgotten. */
@@ -344,7 +347,8 @@ assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing one file of t
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit can be collected while one is written')
 assert(LIMITS.sessionPendingBytesMax < LIMITS.ingestPendingBytesMax, 'one session cannot use up the ingress')
 assert(LIMITS.sessionPendingBytesMax >= LIMITS.packetBytesMax, 'a session can hold its largest message')
-assert(LIMITS.lanes <= LIMITS.partitions, 'every lane has a partition, and is named by its first')
+assert(LIMITS.partitions % LIMITS.lanes === 0, 'lanes have as many partitions as each other')
+assert(LIMITS.lanePingEveryMs * 5 < LIMITS.laneSilenceMs, 'a ping that is late is no silence')
 assert(LIMITS.packetBytesMax < LIMITS.lanePacketBytesMax, 'a lane takes any message of a device')
 assert(LIMITS.connectBytesMax < LIMITS.packetBytesMax, 'the handshake is the tighter bound')
 assert(

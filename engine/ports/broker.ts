@@ -169,8 +169,6 @@ export interface Listener {
 }
 
 export interface Broker {
-  /** Devices stay connected while this process starts again. */
-  readonly keepsSessions?: boolean
   /** Resolves once connections are accepted; devices are told the first of them. Throws `Fault('PORT_IN_USE')` when a
    *  port is taken. */
   listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]>

@@ -38,6 +38,8 @@ export class FakeHost implements UplinkHost {
   readonly origins: (string | undefined)[] = []
   readonly dups: boolean[] = []
   readonly lefts: DeviceSession[] = []
+  /** Of a broker that is not part of the process. */
+  readonly heardUpTo = new Map<Partition, Millis>()
   /** While true, messages stay pending until `release`. */
   isHolding = false
   congested = false
@@ -114,8 +116,8 @@ export class FakeHost implements UplinkHost {
     this.refusals.push(`${deviceId} ${wanted}`)
   }
 
-  heard(): void {
-    // A broker in this process has nothing to say of it.
+  heard(partitions: readonly Partition[], at: Millis): void {
+    for (const partition of partitions) this.heardUpTo.set(partition, at)
   }
 
   isCongested(): boolean {

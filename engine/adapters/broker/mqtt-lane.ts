@@ -4,11 +4,15 @@
 // N2. The session outlives connections and processes: its client id is fixed, and who connects with it takes it over from
 //     whoever had it. What the earlier one did not acknowledge is sent again.
 // N3. An acknowledgement is for the connection that the message came by; of an earlier one there is nothing to say.
-// N4. While the log is behind, the socket is not read: the broker keeps what waits.
+// N4. A ping's answer comes behind all that was sent before it. The broker holds something back only while as much is
+//     unacknowledged as it may send; without that, the lane was caught up when the ping left.
+// N5. While the log is behind, the socket is not read: the broker keeps what waits.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqtt, { type IConnackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
+import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
 import { PACKET } from './packets.ts'
 
 export interface MqttAccount {
@@ -24,6 +28,9 @@ export interface LaneOptions {
   readonly filters: readonly string[]
   readonly take: (message: IPublishPacket, seq: number) => void
   readonly isCongested: () => boolean
+  /** All that the broker had for the lane by then was taken. */
+  readonly caughtUp: (at: Millis) => void
+  readonly clock: Clock
   /** The broker did not know the session that there was: what waited in it is lost. */
   readonly forgotten: () => void
   readonly warn: (message: string, about: object) => void
@@ -33,8 +40,8 @@ export interface LaneOptions {
 const NO_ACK = -1
 
 const TAKEN_OVER = 0x8e
+const PINGREQ = mqtt.generate({ cmd: 'pingreq' })
 const GRANTED_MAX = 2
-const KEEP_ALIVE_SEC = LIMITS.keepAliveDefaultSec
 
 export class Lane {
   readonly #options: LaneOptions
@@ -50,6 +57,11 @@ export class Lane {
   #heardTicks = 0
   #hadSession = false
   #isOpen = false
+  #isSubscribed = false
+  #isPinging = false
+  #pingedTicks = 0
+  /** Of a ping that nothing has come in the way of. */
+  #pingLeftAt: Millis | undefined
   #isReading = true
   #isClosed = false
   #drained: (() => void) | undefined
@@ -117,14 +129,14 @@ export class Lane {
     const at = { host: url.hostname, port: Number(url.port || (isTls ? 8883 : 1883)) }
     const socket = isTls ? connectTls({ ...at, servername: at.host }) : connectTcp(at)
     this.#socket = socket
-    this.#heardTicks = performance.now()
+    this.#heardTicks = this.#options.clock.ticks()
     socket.setNoDelay(true)
     const parser = mqtt.parser({ protocolVersion: 5 })
     parser.on('packet', (packet) => this.#packet(packet, socket))
     parser.on('error', (error) => socket.destroy(error))
     socket.on('data', (bytes: Buffer) => {
       if (!this.#isReading) return
-      this.#heardTicks = performance.now()
+      this.#heardTicks = this.#options.clock.ticks()
       parser.parse(bytes)
       if (this.#options.isCongested()) socket.pause()
     })
@@ -139,7 +151,7 @@ export class Lane {
         clientId,
         username: account.user,
         password: Buffer.from(account.password),
-        keepalive: KEEP_ALIVE_SEC,
+        keepalive: LIMITS.keepAliveDefaultSec,
         properties: {
           sessionExpiryInterval: LIMITS.laneSessionSec,
           receiveMaximum: LIMITS.laneReceiveMax,
@@ -159,14 +171,19 @@ export class Lane {
         return
       case 'suback': {
         const refused = packet.granted.filter((code) => Number(code) > GRANTED_MAX)
-        if (refused.length === 0) this.#delayMs = LIMITS.mqttReconnectMs
-        else this.#refused('the broker does not let the ingress subscribe', { codes: refused }, socket)
+        if (refused.length === 0) {
+          this.#delayMs = LIMITS.mqttReconnectMs
+          this.#isSubscribed = true
+        } else this.#refused('the broker does not let the ingress subscribe', { codes: refused }, socket)
         return
       }
       case 'disconnect':
         // Whoever has it now keeps it: who owns the lane says whether it is to be taken back.
         if (packet.reasonCode === TAKEN_OVER) this.#delayMs = LIMITS.ownershipSilenceMs
         socket.destroy()
+        return
+      case 'pingresp':
+        this.#ponged()
         return
       default:
     }
@@ -177,6 +194,7 @@ export class Lane {
     if (message.qos > 0) {
       this.#ids.push(message.messageId ?? 0)
       this.#isDone.push(false)
+      if (this.#ids.length >= LIMITS.laneReceiveMax) this.#pingLeftAt = undefined
     }
     this.#options.take(message, seq)
   }
@@ -204,6 +222,8 @@ export class Lane {
     if (this.#socket !== socket) return
     this.#socket = undefined
     this.#isOpen = false
+    this.#isSubscribed = false
+    this.#isPinging = false
     this.#base += this.#ids.length
     this.#ids = []
     this.#isDone = []
@@ -234,22 +254,25 @@ export class Lane {
   #tick(): void {
     const socket = this.#socket
     if (socket === undefined) return
-    const silentMs = performance.now() - this.#heardTicks
+    const ticks = this.#options.clock.ticks()
     if (socket.isPaused()) {
-      // N4. What it would have heard meanwhile it has not asked for.
-      this.#heardTicks += Math.min(silentMs, LIMITS.brokerSweepEveryMs)
+      // N5. What it would have heard meanwhile it has not asked for.
+      this.#heardTicks = ticks
+      this.#pingLeftAt = undefined
       if (this.#isReading && !this.#options.isCongested()) socket.resume()
-    }
-    if (silentMs > KEEP_ALIVE_SEC * 1_500) socket.destroy()
-    else if (this.#isOpen) this.#ping(socket)
+    } else if (ticks - this.#heardTicks > LIMITS.laneSilenceMs) socket.destroy()
+    if (!this.#isSubscribed || this.#isPinging || ticks - this.#pingedTicks < LIMITS.lanePingEveryMs) return
+    this.#isPinging = true
+    this.#pingedTicks = ticks
+    this.#pingLeftAt = this.#ids.length < LIMITS.laneReceiveMax ? this.#options.clock.now() : undefined
+    socket.write(PINGREQ)
   }
 
-  #pingAt = 0
-
-  #ping(socket: Socket): void {
-    const now = performance.now()
-    if (now < this.#pingAt) return
-    this.#pingAt = now + (KEEP_ALIVE_SEC * 1_000) / 3
-    socket.write(mqtt.generate({ cmd: 'pingreq' }))
+  /** By N4. */
+  #ponged(): void {
+    const at = this.#pingLeftAt
+    this.#isPinging = false
+    this.#pingLeftAt = undefined
+    if (at !== undefined) this.#options.caughtUp(at)
   }
 }

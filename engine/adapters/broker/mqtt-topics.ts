@@ -1,5 +1,6 @@
 // What the lanes of the ingress bring, by its topic: `ingest/<partition>/fleet/<device>/<suffix>` by EMQX's rules, or a
 // device's own topic by a plain broker. A suffix that begins with `$` is an event of EMQX's.
+import { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 
 export interface LaneTopic {
@@ -28,10 +29,12 @@ export function laneClientId(lane: number): string {
 
 /** The partitions of a lane never change: its session has their messages. */
 export function laneFilters(lane: number): readonly string[] {
-  const filters: string[] = []
-  for (let partition = lane; partition < LIMITS.partitions; partition += LIMITS.lanes)
-    filters.push(`${INGEST}${partition}/#`)
-  return filters
+  return partitionsOf(lane).map((partition) => `${INGEST}${partition}/#`)
+}
+
+export function partitionsOf(lane: number): readonly Partition[] {
+  const count = LIMITS.partitions / LIMITS.lanes
+  return Array.from({ length: count }, (_, index) => Partition(lane + index * LIMITS.lanes))
 }
 
 /** All of a plain broker's. */

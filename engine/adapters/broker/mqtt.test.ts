@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
 import { partitionOf } from '../../runtime/partition.ts'
 import { deviceId, downlink } from './contract-harness.ts'
 import { MOSQUITTO } from './emqx-stand-in-harness.ts'
@@ -132,6 +133,31 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
     await until(() => host.texts('a').length === 51, 'all of it')
     expect(early).toBeLessThan(51)
     expect(host.texts('a').at(-1)).toBe('last')
+  })
+
+  test('says how far it has heard everything, unless the broker may hold something back', async () => {
+    await stage.broker(host)
+    const from = Date.now()
+    const heardSince = (at: number) => [...host.heardUpTo.values()].filter((heard) => heard >= at).length
+    await until(() => heardSince(from) === LIMITS.partitions, 'every partition')
+    host.isHolding = true
+    const device = await stage.device('a')
+    const count = LIMITS.laneReceiveMax + 10
+    for (let n = 0; n < count; n++) device.publish('fleet/a/telemetry', String(n), { qos: 1 })
+    await until(
+      () => host.texts('a').length === LIMITS.laneReceiveMax - 1,
+      'as much as may be unacknowledged',
+      20_000,
+    )
+    const full = Date.now()
+    const own = partitionOf(deviceId('a'))
+    const { lanes, partitions } = LIMITS
+    await until(() => heardSince(full) === partitions - partitions / lanes, 'the other lanes')
+    expect(host.heardUpTo.get(own)).toBeLessThan(full)
+    host.isHolding = false
+    host.release()
+    await until(() => heardSince(full) === partitions, 'the lane again')
+    expect(host.texts('a')).toHaveLength(count)
   })
 
   test('what is none of a device’s is acknowledged and counted', async () => {

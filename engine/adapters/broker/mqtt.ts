@@ -10,7 +10,7 @@
 // `publish` of a command resolves false, since `UplinkHost.delivered` comes by them. A `plain` broker has one lane, the
 // first, and these gaps: a device is online by its messages alone; a command counts as delivered once the broker had
 // somebody to give it to; wills, QoS 0 and what came twice look like anything else; nobody can be cut off.
-import type { DeviceId, Partition } from '../../../schemas/ids.ts'
+import { type DeviceId, Partition } from '../../../schemas/ids.ts'
 import { topicOf } from '../../../schemas/topics.ts'
 import { LIMITS } from '../../limits.ts'
 import {
@@ -26,7 +26,7 @@ import type { Clock } from '../../ports/clock.ts'
 import { EmqxApi } from './emqx-api.ts'
 import { MqttDownlinks } from './mqtt-downlinks.ts'
 import { Lane, type MqttAccount } from './mqtt-lane.ts'
-import { laneClientId, laneFilters, PLAIN_FILTERS } from './mqtt-topics.ts'
+import { laneClientId, laneFilters, PLAIN_FILTERS, partitionsOf } from './mqtt-topics.ts'
 import { LaneUplinks, type UplinkTotals } from './mqtt-uplinks.ts'
 
 export interface MqttBrokerOptions {
@@ -52,10 +52,10 @@ interface Reading {
 
 const RETAINED = ['status', 'shadow/desired', 'shadow/reported']
 const PORTS = { mqtt: 1883, mqtts: 8883, wss: 443 }
+const ALL_PARTITIONS = Array.from({ length: LIMITS.partitions }, (_, partition) => Partition(partition))
 const EMPTY = new Uint8Array(0)
 
 export class MqttBroker implements Broker {
-  readonly keepsSessions = true
   readonly #options: MqttBrokerOptions
   readonly #downlinks: MqttDownlinks
   readonly #emqx: EmqxApi | undefined
@@ -212,6 +212,8 @@ export class MqttBroker implements Broker {
       account: ingest,
       clientId,
       filters: mode === 'plain' ? PLAIN_FILTERS : laneFilters(partition),
+      clock,
+      caughtUp: (at) => host.heard(mode === 'plain' ? ALL_PARTITIONS : partitionsOf(partition), at),
       take: (message, seq) => uplinks.take(message, seq),
       isCongested: () => host.isCongested(),
       forgotten: () => {
