@@ -20,13 +20,10 @@ import type { Logger } from '../logging.ts'
 import type { ClusterSettings } from '../settings/cluster.ts'
 import type { Settings } from '../settings.ts'
 import { whenThere } from './patience.ts'
-import type { OpenProfile, ProfileMeans } from './profile.ts'
+import { CLUSTER_NAME as NAME, type OpenProfile, type ProfileMeans } from './profile.ts'
 
 type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 type ThisSettings = Settings & { readonly profile: ClusterSettings }
-
-/** Of all that the service keeps in servers it may share with others. */
-const NAME = 'fleet'
 
 /** Waits for the servers, and leaves ClickHouse for later: rows wait in the log. */
 export async function openCluster(

@@ -4,6 +4,9 @@ import type { Logger } from '../logging.ts'
 import type { Shared } from '../shared.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
 
+/** Of all that the service keeps in servers it may share with others. */
+export const CLUSTER_NAME = 'fleet'
+
 export interface ProfileMeans {
   readonly logger: Logger
   /** If TLS is set. */

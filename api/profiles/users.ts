@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import type { Settings } from '../settings.ts'
+import { CLUSTER_NAME } from './profile.ts'
 
 export interface OpenUsers {
   readonly users: Users
@@ -17,7 +18,7 @@ export async function openUsers({ profile }: Settings, access: 'read' | 'write')
   const { openRedisUsers } = await import('../../engine/adapters/users/redis.ts')
   const link = await RedisLink.open({
     url: profile.redisUrl,
-    prefix: 'fleet',
+    prefix: CLUSTER_NAME,
     node: `users-${randomUUID()}`,
     // What is under way is refused by Redis itself.
     lost: () => {},
