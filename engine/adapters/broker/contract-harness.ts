@@ -39,6 +39,8 @@ export interface ContractDevice {
 export interface BrokerUnderTest {
   readonly broker: Broker
   connect(clientId: string, options?: ContractConnect): Promise<ContractDevice | ConnackCode>
+  /** After `close`: what the adapter's test has beside it. */
+  release?(): Promise<void>
   /** Lets so much of the broker's time go by. */
   pass(ms: number): void
 }

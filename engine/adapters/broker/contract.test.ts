@@ -2,9 +2,11 @@ import { Buffer } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
 import type { ConnackCode } from '../../ports/broker.ts'
 import { brokerContract } from './contract.ts'
-import type { ContractDevice } from './contract-harness.ts'
+import type { BrokerUnderTest, ContractDevice } from './contract-harness.ts'
 import { EmbeddedBroker } from './embedded.ts'
+import { MOSQUITTO } from './emqx-stand-in-harness.ts'
 import { PASSWORD, until } from './fake-host.ts'
+import { MqttStage } from './mqtt-harness.ts'
 import { RawDevice } from './raw-device.ts'
 
 brokerContract('embedded', async (host, options = {}) => {
@@ -18,18 +20,38 @@ brokerContract('embedded', async (host, options = {}) => {
       at += ms
       broker.sweep()
     },
-    connect: async (clientId, { password = PASSWORD, clean = true, will } = {}) => {
-      const device = await RawDevice.connect(port, clientId, {
-        clean,
-        password: Buffer.from(password),
-        ...(will && { will: { ...will, payload: Buffer.from(will.payload) } }),
-      })
-      const code = device.connack?.returnCode ?? -1
-      // CONNACK codes are what the broker sends.
-      return code === 0 ? toContract(device) : (code as ConnackCode)
-    },
+    connect: connectTo(port),
   }
 })
+
+if (MOSQUITTO !== undefined)
+  brokerContract(
+    'EMQX outside',
+    async (host) => {
+      const stage = await MqttStage.open({ authenticate: ({ password }) => password === PASSWORD })
+      const broker = await stage.broker(host)
+      return {
+        broker,
+        pass() {},
+        release: () => stage.close(),
+        connect: connectTo(stage.emqx.devicePort),
+      }
+    },
+    { isOutside: true },
+  )
+
+function connectTo(port: number): BrokerUnderTest['connect'] {
+  return async (clientId, { password = PASSWORD, clean = true, will } = {}) => {
+    const device = await RawDevice.connect(port, clientId, {
+      clean,
+      password: Buffer.from(password),
+      ...(will && { will: { ...will, payload: Buffer.from(will.payload) } }),
+    })
+    const code = device.connack?.returnCode ?? -1
+    // CONNACK codes are what the broker sends.
+    return code === 0 ? toContract(device) : (code as ConnackCode)
+  }
+}
 
 function toContract(device: RawDevice): ContractDevice {
   const contract: ContractDevice = {

@@ -20,9 +20,12 @@ export interface Subscription {
 /** What a connection needs of its front. */
 export interface Hub {
   republish(message: Republished): Promise<void>
+  /** Later than that of any connection before. */
+  connectedAt(): number
   /** Why the device may not connect, as CONNACK says it. */
   refusal(connect: IConnectPacket): Promise<number>
-  /** The one before it is told to be over. */
+  /** Ends the connection that there is, before another one. */
+  takeOver(clientId: string, isKept: boolean): void
   connected(connection: FrontConnection, isKept: boolean): void
   subscribed(connection: FrontConnection, subscription: Subscription): void
   unsubscribed(connection: FrontConnection, topic: string): void
@@ -157,6 +160,7 @@ export class FrontConnection {
       this.#upstream.destroy()
       return
     }
+    this.#front.takeOver(this.clientId, connect.clean !== true)
     const parser = mqtt.parser({ protocolVersion })
     parser.on('packet', (packet) => this.#fromBroker(packet))
     this.#upstream.on('data', (bytes: Buffer) => {
@@ -185,7 +189,7 @@ export class FrontConnection {
         peername: `${this.#socket.remoteAddress}:${this.#socket.remotePort}`,
         keepalive: connect.keepalive,
         clean_start: connect.clean === true,
-        connected_at: Date.now(),
+        connected_at: this.#front.connectedAt(),
       }),
     )
   }

@@ -32,6 +32,7 @@ export class EmqxFront implements Hub {
   readonly #live = new Map<string, FrontConnection>()
   readonly #sockets = new Set<Socket>()
   readonly #banned = new Set<string>()
+  #connectedAt = 0
   /** Of sessions that are kept, also those of devices that are away. */
   readonly #sessions = new Map<string, Map<string, Subscription>>()
 
@@ -108,6 +109,15 @@ export class EmqxFront implements Hub {
     return session && [...session.values()]
   }
 
+  takeOver(clientId: string, isKept: boolean): void {
+    this.#live.get(clientId)?.end(isKept ? 'takenover' : 'discarded')
+  }
+
+  connectedAt(): number {
+    this.#connectedAt = Math.max(this.#connectedAt + 1, Date.now())
+    return this.#connectedAt
+  }
+
   async refusal({ clientId, username, password, protocolVersion }: IConnectPacket): Promise<number> {
     const isV5 = protocolVersion === 5
     if (this.#banned.has(clientId)) return isV5 ? BANNED_V5 : NOT_AUTHORIZED
@@ -118,10 +128,8 @@ export class EmqxFront implements Hub {
 
   connected(connection: FrontConnection, isKept: boolean): void {
     const { clientId } = connection
-    const earlier = this.#live.get(clientId)
     this.#live.set(clientId, connection)
     if (!isKept || !this.#sessions.has(clientId)) this.#sessions.set(clientId, new Map())
-    earlier?.end(isKept ? 'takenover' : 'discarded')
   }
 
   subscribed({ clientId }: FrontConnection, subscription: Subscription): void {

@@ -152,11 +152,11 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
     const full = Date.now()
     const own = partitionOf(deviceId('a'))
     const { lanes, partitions } = LIMITS
-    await until(() => heardSince(full) === partitions - partitions / lanes, 'the other lanes')
+    await until(() => heardSince(full) === partitions - partitions / lanes, 'the other lanes', 20_000)
     expect(host.heardUpTo.get(own)).toBeLessThan(full)
     host.isHolding = false
     host.release()
-    await until(() => heardSince(full) === partitions, 'the lane again')
+    await until(() => heardSince(full) === partitions, 'the lane again', 20_000)
     expect(host.texts('a')).toHaveLength(count)
   })
 
