@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Millis, UserId } from '../../../schemas/ids.ts'
 import type { Users } from '../../ports/users.ts'
+import { CutProxy } from '../proxy-harness.ts'
 import { REDIS_SERVER, RedisServer, until } from '../redis-harness.ts'
 import type { RedisLink } from '../redis-link.ts'
 import { apiKey, grant, user, usersContract } from './contract.ts'
@@ -21,8 +22,8 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   const opened = new Map<Users, Opened>()
   let count = 0
 
-  async function open(prefix = `p${count++}`, node = 'one'): Promise<Users> {
-    const link = await server.link({ prefix, node })
+  async function open(prefix = `p${count++}`, node = 'one', url = server.url): Promise<Users> {
+    const link = await server.link({ prefix, node, url })
     const { users, close } = await openRedisUsers(link)
     opened.set(users, { link, prefix, close })
     return users
@@ -113,16 +114,21 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   })
 
   test('what one process has written, the other one has once it caught up', async () => {
-    const { one, other, close } = await openTwo()
-    for (let i = 0; i < 50; i++) {
+    const slow = await CutProxy.open(`127.0.0.1:${server.port}`)
+    slow.delayMs = 25
+    const prefix = `p${count++}`
+    const [one, other] = [await open(prefix), await open(prefix, 'other', `redis://${slow.url}`)]
+    for (let i = 0; i < 4; i++) {
       await one.add(user(`u${i}`))
+      expect(other.get(UserId(`u${i}`))).toBeUndefined()
       await other.catchUp()
       expect(other.get(UserId(`u${i}`))).toBeDefined()
       // Changes need not be told to.
       await one.edit(UserId(`u${i}`), (before) => ({ ...before, name: 'B' }))
       expect(await other.remove(UserId(`u${i}`))).toMatchObject({ kind: 'edited', user: { name: 'B' } })
     }
-    await close()
+    await Promise.all([end(one), end(other)])
+    slow.close()
   })
 
   test('a refresh token that two processes replace at once has one successor', async () => {
