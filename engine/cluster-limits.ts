@@ -73,6 +73,17 @@ export const CLUSTER_LIMITS = {
   storeMessagesKept: 2_000,
   /** A process that does not ask for the outbox for so long leaves it to another one. */
   outboxReaderMs: 10_000,
+  /** Nodes tell each other what was taken of limits that they share so long after it, and of so many callers at once. */
+  rateShareEveryMs: 50,
+  rateSharesAtOnceMax: 500,
+
+  // --- blobs
+  blobsListedMax: 1_000,
+  /** What S3 takes at once, and what one put holds in memory twice. S3's own bounds are 5 MiB and 10 000 parts. */
+  blobPartBytes: 8 * MIB,
+  blobTimeoutMs: 30_000,
+  blobAttemptsMax: 3,
+  blobRetryMs: 200,
 } as const
 
 assert(

@@ -193,14 +193,6 @@ export const LIMITS = {
   chdbStopTimeoutMs: 2_000,
   chdbRestartDelayMaxMs: 5_000,
 
-  // --- blobs
-  blobsListedMax: 1_000,
-  /** What S3 takes at once, and what one put holds in memory twice. S3's own bounds are 5 MiB and 10 000 parts. */
-  blobPartBytes: 8 * MIB,
-  blobTimeoutMs: 30_000,
-  blobAttemptsMax: 3,
-  blobRetryMs: 200,
-
   // --- devices
   /** Connections of a device, and times that the broker sent their messages again, that are kept to know a repetition. */
   originsPerDeviceMax: 4,
@@ -320,9 +312,6 @@ export const LIMITS = {
   retryAfterSec: 2,
   /** Callers whose rate is kept in mind. */
   rateKeysMax: 100_000,
-  /** Nodes tell each other what was taken of limits that they share so long after it, and of so many callers at once. */
-  rateShareEveryMs: 50,
-  rateSharesAtOnceMax: 500,
   /** Answers to requests with an idempotency key; beyond, such a key is not taken. */
   keptAnswersMax: 100_000,
   keptAnswersBytesMax: 256 * MIB,
