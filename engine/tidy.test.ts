@@ -67,7 +67,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['engine/adapters/'],
   mqtt: ['engine/adapters/broker/'],
   'mqtt-packet': ['engine/adapters/broker/'],
-  msgpackr: ['engine/adapters/', 'engine/runtime/'],
+  msgpackr: ['engine/domain/packing.ts'],
   pino: ['api/'],
   piscina: ['engine/runtime/'],
   'prom-client': ['engine/runtime/', 'api/'],

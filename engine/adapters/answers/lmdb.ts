@@ -1,7 +1,8 @@
 // Kept answers in a table of the store's LMDB file. Memory holds how long each is kept, which changes after the commit,
 // and what is being made: with the process, that ends.
-import { Packr } from 'msgpackr'
+
 import type { Millis } from '../../../schemas/ids.ts'
+import { newPackr } from '../../domain/packing.ts'
 import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
 import { Fault } from '../../ports/fault.ts'
 import { CommitError, type LmdbEnv } from '../lmdb-env.ts'
@@ -11,7 +12,7 @@ const ANSWERS = 'answers'
 export const ANSWER_TABLES: readonly string[] = [ANSWERS]
 
 const BATCH = 1_000
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 /** The environment holds at least `ANSWER_TABLES`; whoever opened it closes it. */
 export function openLmdbAnswers(env: LmdbEnv): KeptAnswers {

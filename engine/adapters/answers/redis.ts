@@ -1,7 +1,8 @@
 // Kept answers that several processes share, in Redis. Times are the caller's: a day is long, and clocks of servers
 // differ by seconds.
-import { Packr } from 'msgpackr'
+
 import { Millis } from '../../../schemas/ids.ts'
+import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -54,7 +55,7 @@ local ends = redis.call('ZSCORE', P .. 'answers-begun', ARGV[4])
 if ends and tonumber(ends) == tonumber(ARGV[5]) then redis.call('ZREM', P .. 'answers-begun', ARGV[4]) end
 `)
 
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 /** The link is closed by whoever opened it. */
 export function openRedisAnswers(link: RedisLink): KeptAnswers {

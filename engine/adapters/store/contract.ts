@@ -84,7 +84,12 @@ export function storeContract({ name, open, restart }: StoreContract): void {
         description: 'ünï',
         group: 'eu/berlin',
         tags: ['a', 'b'],
-        metadata: { deep: { list: [1, 2.5, null, true, 'x'], big: 2 ** 53 }, 'a.b': '' },
+        metadata: {
+          deep: { list: [1, 2.5, null, true, 'x'], big: 2 ** 53 },
+          'a.b': '',
+          // Names that mean something elsewhere.
+          odd: { constructor: 'x', toJSON: 1, toString: null },
+        },
         parentId: DeviceIdOf('gw'),
         statusReason: 'why',
         firmwareVersion: '1.2.3',

@@ -3,9 +3,10 @@
 // T1. A save is one transaction: records, dead letters, late hours, history and positions, all or nothing (R4).
 // T2. Memory changes after the commit only, in the order of the saves; a failed save leaves no trace.
 // T3. Records are read and decoded when asked for; memory holds just what lists and filters need.
-import { Packr } from 'msgpackr'
+
 import { type DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
+import { newPackr } from '../../domain/packing.ts'
 import { Fault } from '../../ports/fault.ts'
 import type {
   Checkpoint,
@@ -60,7 +61,7 @@ export function openLmdbStore(
 }
 
 // Plain maps: a record must be readable without anything written beside it.
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 class LmdbStore implements Store {
   readonly #env: LmdbEnv

@@ -1,7 +1,8 @@
 // What a process holds in memory of the store in Redis: loaded once, then changed by the messages of writes.
-import { Packr } from 'msgpackr'
+
 import { type DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
+import { newPackr } from '../../domain/packing.ts'
 import type { LateHour, OutboxCounts } from '../../ports/store.ts'
 import type { Followed } from '../redis-follower.ts'
 import { pairs, unpackLists } from '../redis-lists.ts'
@@ -16,7 +17,7 @@ interface Waiter {
 }
 
 const SCAN_COUNT = 1_000
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 export class RedisReplica implements Followed {
   readonly stream = 'store'

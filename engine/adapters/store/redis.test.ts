@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { Packr } from 'msgpackr'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../schemas/ids.ts'
 import { DEVICE_STATUSES } from '../../../schemas/vocabulary.ts'
+import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import { NO_SAVE, type Store } from '../../ports/store.ts'
 import { REDIS_SERVER, RedisServer, until } from '../redis-harness.ts'
@@ -137,7 +137,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
         const key = `{${prefix}}:store`
         return redis
           .multi()
-          .hset(`{${prefix}}:devices`, 'd2', new Packr({ useRecords: false }).pack(device('d2')))
+          .hset(`{${prefix}}:devices`, 'd2', newPackr().pack(device('d2')))
           .incrby(`${key}:seq`, 2)
           .xadd(key, '3-1', 'told', packLists([[], [], [], [], [], [], []]), 'rows', '0', 'dropped', '0')
           .xtrim(key, 'MAXLEN', 1)

@@ -6,9 +6,10 @@
 // T2. Memory changes by the messages of writes only, in their order; a write is done once its own message was taken. So
 //     a process reads what it has written, and after a claim all that the earlier owner has.
 // T3. Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
-import { Packr } from 'msgpackr'
+
 import type { DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
+import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
   Checkpoint,
@@ -49,7 +50,7 @@ type Write = {
 }
 
 const BATCH = 1_000
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 /** The link is closed by whoever opened it, after the store. */
 export async function openRedisStore(

@@ -1,5 +1,5 @@
 // Users in tables of the store's LMDB file.
-import { Packr } from 'msgpackr'
+import { newPackr } from '../../domain/packing.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Users } from '../../ports/users.ts'
 import { CommitError, type LmdbEnv } from '../lmdb-env.ts'
@@ -24,7 +24,7 @@ export function openLmdbUsers(env: LmdbEnv): Users {
   })
 }
 
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 async function write(env: LmdbEnv, changes: readonly UserChange[]): Promise<void> {
   try {

@@ -1,6 +1,6 @@
 // Users that several processes share, in one hash in Redis. Each process holds all of them and follows what everyone
 // writes. A write goes through only if its process had taken all writes before it: what a step checked still holds.
-import { Packr } from 'msgpackr'
+import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Users } from '../../ports/users.ts'
 import { type Followed, Follower } from '../redis-follower.ts'
@@ -27,7 +27,7 @@ redis.call('XADD', P .. '${STREAM}', 'MAXLEN', '~', kept, string.format('%.0f', 
 return seq
 `)
 
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 export interface RedisUsers {
   readonly users: Users

@@ -1,13 +1,13 @@
 // What nodes say to each other, as bytes. Each message begins with the version of what is said, so that nodes of two
 // releases do not misread each other.
-import { Packr } from 'msgpackr'
+import { newPackr } from '../../domain/packing.ts'
 import { Fault } from '../../ports/fault.ts'
 
 /** Grows with every change that an earlier release would misread. */
 export const WIRE_VERSION = 1
 
 // A field of a device's data may be called `toJSON`, and is data.
-const packr = new Packr({ useRecords: false, useToJSON: false })
+const packr = newPackr()
 
 export function pack(value: object): Uint8Array {
   const body = packr.pack(value)

@@ -1,9 +1,10 @@
 // One device in a shard's memory: its settled record and its vitals. Vitals are mutated in place; they are
 // volatile facts that a replay of the log brings back (R7).
-import { Packr } from 'msgpackr'
+
 import { type DeviceId, Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
 import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
+import { newPackr } from '../../domain/packing.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
 import type { Snapshot } from '../../ports/engine.ts'
@@ -54,7 +55,7 @@ export function newActor(device: Device, slot: number): Actor {
 }
 
 // Persisted: plain arrays, no shared structures that a later reader would lack.
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 type PackedSession = readonly [number: number, ip: string, since: number, listens: boolean]
 

@@ -1,10 +1,10 @@
 // What a device says of its shadow and of its commands. All of it acts once: a message read again changes nothing.
 import { Buffer } from 'node:buffer'
-import { Packr } from 'msgpackr'
 import { type CommandId, Micros, toMillis } from '../../../schemas/ids.ts'
 import type { Frame } from '../../domain/bundle.ts'
 import { type AckMessage, readAck } from '../../domain/command/ack-message.ts'
 import type { SendKind } from '../../domain/command/lanes.ts'
+import { newPackr } from '../../domain/packing.ts'
 import { rejectedMessage } from '../../domain/shadow/messages.ts'
 import { readReport } from '../../domain/shadow/report-message.ts'
 import type { Actor } from './actor.ts'
@@ -18,7 +18,7 @@ export interface DeliveredPayload {
 }
 
 const DESIRED = 'shadow/desired'
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 export function packDelivered(payload: DeliveredPayload): Uint8Array {
   return packr.pack(payload)

@@ -1,14 +1,15 @@
 // Shadows and commands as they are kept: the store holds them as bytes beside the record, one value per command, so
 // that a status that moves writes no shadow, and an answered command only itself.
-import { Packr } from 'msgpackr'
+
 import type { Command, Commands, Delivery } from '../../domain/command/record.ts'
 import { NO_COMMANDS } from '../../domain/command/record.ts'
 import type { Device } from '../../domain/device/record.ts'
+import { newPackr } from '../../domain/packing.ts'
 import { NEW_SHADOW, type Shadow } from '../../domain/shadow/record.ts'
 import type { SavedCommand, SavedShadow } from '../../ports/store.ts'
 
 // Plain arrays and maps: a value must be readable without anything written beside it.
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 /** Every field, so that a new one does not compile until it is kept; its place in this list is the format. */
 const FIELDS: { readonly [Field in keyof Command]-?: true } = {

@@ -1,11 +1,12 @@
 // Requests of the REST API as they come out of the log: decided by the device's actor, answered by a reply.
-import { Packr } from 'msgpackr'
+
 import { type DeviceId, type Micros, toMillis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type AuditDraft, auditRow } from '../../domain/audit/entry.ts'
 import type { Frame } from '../../domain/bundle.ts'
 import type { DeviceRequest, Outcome } from '../../domain/device/events.ts'
 import { register, transition } from '../../domain/device/transition.ts'
+import { newPackr } from '../../domain/packing.ts'
 import type { Author } from '../../domain/shadow/record.ts'
 import { checkState } from '../../domain/shadow/state-check.ts'
 import { refuseState } from '../../domain/shadow/write.ts'
@@ -25,7 +26,7 @@ export interface RequestPayload {
   readonly request: DeviceRequest
 }
 
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 export function packRequest(payload: RequestPayload): Uint8Array {
   return packr.pack(payload)

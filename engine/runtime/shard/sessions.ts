@@ -1,8 +1,9 @@
 // MQTT sessions as the log tells of them: who is connected, since when, and why not.
-import { Packr } from 'msgpackr'
+
 import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Frame } from '../../domain/bundle.ts'
 import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
+import { newPackr } from '../../domain/packing.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
 import { type Actor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
@@ -15,7 +16,7 @@ export interface SessionPayload {
   readonly cause: EndCause | undefined
 }
 
-const packr = new Packr({ useRecords: false })
+const packr = newPackr()
 
 export function packSession(payload: SessionPayload): Uint8Array {
   return packr.pack(payload)
