@@ -9,11 +9,10 @@ import { run } from './run-child.mjs'
  * `fetch`: `{ apt: package }` or `{ go: module@version }`. `required`: tests need it, so that it is fetched before
  * them, and without it they fail where CI is set.
  */
-// None is required while the profile that runs on them cannot be started: they are used where they are.
 export const SERVERS = {
-  mosquitto: { fetch: { apt: 'mosquitto' }, required: false },
-  'nats-server': { fetch: { go: 'github.com/nats-io/nats-server/v2@v2.14.0' }, required: false },
-  'redis-server': { fetch: { apt: 'redis-server' }, required: false },
+  mosquitto: { fetch: { apt: 'mosquitto' }, required: true },
+  'nats-server': { fetch: { go: 'github.com/nats-io/nats-server/v2@v2.14.0' }, required: true },
+  'redis-server': { fetch: { apt: 'redis-server' }, required: true },
   versitygw: {
     fetch: { go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' },
     required: false,
@@ -56,7 +55,9 @@ async function obtain(name, { apt, go }, means) {
   if (go !== undefined) {
     await runChild('go', ['install', go], { env: { ...process.env, GOBIN: CACHE } })
   } else if (apt !== undefined && isRoot) {
-    await runChild('apt-get', ['install', '-y', '-qq', '--no-install-recommends', apt])
+    const install = () => runChild('apt-get', ['install', '-y', '-qq', '--no-install-recommends', apt])
+    // A fresh machine has no list of packages, or one that is too old to find them by.
+    if ((await install()) !== 0 && (await runChild('apt-get', ['update', '-qq'])) === 0) await install()
   }
   return locate(name, means)
 }

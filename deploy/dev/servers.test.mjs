@@ -52,3 +52,16 @@ test('an optional server that is missing fails nowhere', async () => {
   const [found] = await findServers({ servers, isCi: true, ...machine({ fetchable: false }) })
   expect(found).toEqual({ name: 'broker', missing: 'broker is not installed', fatal: false })
 })
+
+test('a machine whose list of packages is missing or old is given one', async () => {
+  const ran = []
+  const isKnown = () => ran.includes('apt-get update -qq')
+  const runChild = async (command, args) => {
+    ran.push([command, ...args].join(' '))
+    return args[0] === 'update' || isKnown() ? 0 : 100
+  }
+  const servers = { broker: { fetch: { apt: 'broker' }, required: true } }
+  const isProgram = (path) => path === '/bin/broker' && ran.length === 3
+  const [found] = await findServers({ servers, path: '/bin', isRoot: true, isProgram, runChild })
+  expect(found).toEqual({ name: 'broker', path: '/bin/broker', fatal: false })
+})
