@@ -79,6 +79,7 @@ export class LocalEngine implements Engine {
       void this.#parts.leader.begin()
     } else this.#parts.members.start()
     this.#parts.history.start()
+    this.#parts.feed.start()
     this.#stops.push(
       this.#parts.heard.start(schedule),
       schedule.every(LIMITS.sweepEveryMs, () => {
@@ -314,6 +315,7 @@ export class LocalEngine implements Engine {
     this.#parts.replies.fail(closing())
     this.#parts.performer.close()
     if (cluster !== undefined) await broker.close()
+    this.#parts.feed.close()
     this.#parts.workers.closeInserters()
     await telemetry.close()
     await store.close()

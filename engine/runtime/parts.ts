@@ -8,7 +8,6 @@ import type { Cluster, Ports, Submitted } from '../ports/engine.ts'
 import type { AuditBook } from './audit-book.ts'
 import { Broadcasts } from './broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
-import { LocalFeed } from './feed.ts'
 import { Gateways } from './ingress/gateways.ts'
 import { Heard } from './ingress/heard.ts'
 import { Ingest } from './ingress/ingest.ts'
@@ -19,6 +18,7 @@ import { Leader } from './nodes/leader.ts'
 import { LocalWork } from './nodes/local-work.ts'
 import { joinOwners, type Membership, watchOwners } from './nodes/membership.ts'
 import { Nodes } from './nodes/nodes.ts'
+import { RemoteFeed } from './nodes/remote-feed.ts'
 import { Performer } from './performer.ts'
 import { Questions } from './questions.ts'
 import { Replies } from './replies.ts'
@@ -52,7 +52,7 @@ export class EngineParts {
   /** Undefined where devices are not listened to, or by a broker of this process. */
   readonly lanes: Lanes | undefined
   readonly heard: Heard
-  readonly feed: LocalFeed
+  readonly feed: RemoteFeed
   readonly workers: Workers
   readonly shards: Shards
   /** Undefined where there is one node alone. */
@@ -85,10 +85,13 @@ export class EngineParts {
     this.gateways = new Gateways(this.ingest, store)
     this.lanes = settings.listens ? this.#shareLanes() : undefined
     this.heard = new Heard({ ingest: this.ingest, log, mesh })
-    this.feed = new LocalFeed(
-      (wants) => this.shards.want(wants),
-      (error) => means.warn('a listener of the feed failed', { err: error }),
-    )
+    this.feed = new RemoteFeed({
+      mesh,
+      clock,
+      schedule,
+      onWant: (wants) => this.shards.want(wants),
+      warn: means.warn,
+    })
     this.workers = new Workers({
       ports,
       means,
@@ -109,7 +112,7 @@ export class EngineParts {
           isAlone: cluster === undefined,
           heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
           // The sessions of a broker outside go on over a restart.
-          bootAt: cluster === undefined ? bootAt : Micros(0),
+          bootAt: cluster?.lanes === undefined ? bootAt : Micros(0),
           life,
         }),
       ),

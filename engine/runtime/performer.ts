@@ -1,8 +1,9 @@
 // What follows from a batch once it is saved: send, tell, and only then acknowledge (R4).
-import { decode, encode } from 'msgpackr'
+
 import type { DeviceId } from '../../schemas/ids.ts'
 import { messageRefused } from '../domain/audit/device-refusals.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
+import { newPackr } from '../domain/packing.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import type { Mesh } from '../ports/mesh.ts'
@@ -26,6 +27,7 @@ export interface PerformerParts {
 }
 
 const CUTS = 'cuts'
+const packr = newPackr()
 /** Stands in no id of a node. */
 const OF_NODE = '~'
 
@@ -42,9 +44,9 @@ export class Performer {
         : [
             // Packed by #cut and #reply of another node.
             mesh.hear(CUTS, (news) => {
-              for (const deviceId of decode(news) as readonly DeviceId[]) gateways.forget(deviceId)
+              for (const deviceId of packr.unpack(news) as readonly DeviceId[]) gateways.forget(deviceId)
             }),
-            mesh.hear(repliesTo(mesh.address), (news) => void replies.settle(decode(news) as Reply)),
+            mesh.hear(repliesTo(mesh.address), (news) => void replies.settle(packr.unpack(news) as Reply)),
           ]
   }
 
@@ -75,7 +77,7 @@ export class Performer {
       broker.cut(deviceId, 'revoked')
       gateways.forget(deviceId)
     }
-    if (deviceIds.length > 0) mesh?.tell(CUTS, encode(deviceIds))
+    if (deviceIds.length > 0) mesh?.tell(CUTS, packr.pack(deviceIds))
   }
 
   /** Its partition may have moved since it was asked for. */
@@ -84,7 +86,7 @@ export class Performer {
     if (replies.settle(reply) || mesh === undefined) return
     const address = reply.requestId.split(OF_NODE, 1)[0] ?? ''
     if (reply.requestId.includes(OF_NODE) && address !== mesh.address)
-      mesh.tell(repliesTo(address), encode(reply))
+      mesh.tell(repliesTo(address), packr.pack(reply))
   }
 }
 

@@ -3,8 +3,9 @@
 //
 // Where the ingress is another process, it says so once a second, together with the end of the log: what is known here
 // of the log must reach so far first.
-import { decode, encode } from 'msgpackr'
+
 import { Millis, type Partition } from '../../../schemas/ids.ts'
+import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Mesh } from '../../ports/mesh.ts'
@@ -20,6 +21,7 @@ export interface HeardParts {
 }
 
 const TOPIC = 'heard'
+const packr = newPackr()
 
 export class Heard {
   readonly #parts: HeardParts
@@ -39,7 +41,7 @@ export class Heard {
     if (mesh === undefined) return () => {}
     const stops = [
       // Packed by #tell of any node.
-      mesh.hear(TOPIC, (news) => this.#hear(decode(news) as News)),
+      mesh.hear(TOPIC, (news) => this.#hear(packr.unpack(news) as News)),
       schedule.every(LIMITS.heardEveryMs, () => this.#tell(mesh)),
     ]
     return () => {
@@ -79,7 +81,7 @@ export class Heard {
     }
     this.#own.clear()
     const end = this.#end()
-    for (const [at, partitions] of byTime) mesh.tell(TOPIC, encode([at, end, partitions] satisfies News))
+    for (const [at, partitions] of byTime) mesh.tell(TOPIC, packr.pack([at, end, partitions] satisfies News))
   }
 
   #hear([at, end, partitions]: News): void {

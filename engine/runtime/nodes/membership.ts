@@ -9,7 +9,7 @@ import type { Shards } from '../shards.ts'
 import { LEADING } from './nodes.ts'
 
 export interface MembershipMeans {
-  readonly cluster: Pick<Cluster, 'owners' | 'mesh'>
+  readonly cluster: Cluster
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
   readonly shards: Shards
