@@ -53,23 +53,18 @@ export const LIMITS = {
   /** Sent by the broker and not yet acknowledged, of one lane. */
   laneReceiveMax: 2_048,
   lanePacketBytesMax: 300 * KIB,
-  /** Its answer also tells that a lane is caught up. */
   lanePingEveryMs: 1_000,
   laneSilenceMs: 15_000,
   mqttReconnectMs: 250,
   mqttReconnectMaxMs: 5_000,
   /** Who was heard of without a connect, and says nothing for so long, is forgotten. */
   assumedSessionMs: 600_000,
-  /** Messages to devices on their way to the broker, and those that wait while it is away. */
   downlinksInFlightMax: 512,
   downlinksWaitingMax: 20_000,
   downlinksWaitingBytesMax: 64 * MIB,
   emqxApiTimeoutMs: 5_000,
   emqxApiAtOnceMax: 8,
-  /** Devices to be cut off, and questions about sessions, that wait for EMQX. */
   emqxApiWaitingMax: 10_000,
-  emqxApiRetryMs: 500,
-  emqxApiRetryMaxMs: 10_000,
 
   // --- ingress and log
   /** Device messages accepted and not yet durable, over all sessions; beyond, sockets are not read. */

@@ -208,8 +208,11 @@ export class FrontConnection {
     const command = this.#commands.get(messageId)
     this.#commands.delete(messageId)
     if (command === undefined) return
-    // A command is JSON with its request's id.
-    const { request_id } = JSON.parse(command.payload.toString()) as { readonly request_id?: string }
+    const text = command.payload.toString()
+    // The rule fails on what is no JSON.
+    if (!text.startsWith('{')) return
+    // A command has its request's id.
+    const { request_id } = JSON.parse(text) as { readonly request_id?: string }
     this.#tell(
       toEvent('delivered', this.clientId, { event: 'message.acked', topic: command.topic, request_id }),
     )

@@ -5,7 +5,7 @@
 //     per topic matters.
 // D3. Each connection is a client of its own: what was on its way when one ends is sent again by the next, unless live.
 import { Buffer } from 'node:buffer'
-import { connect, type IClientPublishOptions, type MqttClient, type Packet } from 'mqtt'
+import { connect, type IClientPublishOptions, type MqttClient } from 'mqtt'
 import { LIMITS } from '../../limits.ts'
 import type { MqttAccount } from './mqtt-lane.ts'
 
@@ -42,6 +42,8 @@ export class MqttDownlinks {
   readonly #waiting = new Map<object | string, Job>()
   #waitingBytes = 0
   readonly #inFlight = new Set<Job>()
+  /** Packet ids of what nobody was subscribed to. */
+  readonly #unheard = new Set<number>()
   #client: MqttClient | undefined
   #isConnected = false
   #isFailing = false
@@ -113,6 +115,11 @@ export class MqttDownlinks {
       this.#delayMs = LIMITS.mqttReconnectMs
       this.#send()
     })
+    // MQTT.js keeps this answer to itself, and calls back right after.
+    client.on('packetreceive', (packet) => {
+      if (packet.cmd === 'puback' && packet.reasonCode === NO_SUBSCRIBERS)
+        this.#unheard.add(messageIdOf(packet))
+    })
     client.on('error', (error) => {
       if (!this.#isFailing) warn('the broker cannot be told what devices should hear', { err: error })
       this.#isFailing = true
@@ -129,6 +136,7 @@ export class MqttDownlinks {
     const dead = [...this.#inFlight].filter(({ publication }) => publication.isLive)
     const later = [...this.#waiting.values()]
     this.#inFlight.clear()
+    this.#unheard.clear()
     this.#waiting.clear()
     this.#waitingBytes = 0
     for (const { settle } of dead) settle('lost')
@@ -185,16 +193,13 @@ export class MqttDownlinks {
       }
       client.publish(topic, Buffer.from(payload), options, (error, packet) => {
         if (!this.#inFlight.delete(job)) return
-        job.settle(toOutcome(error, packet))
+        job.settle(error ? 'lost' : this.#unheard.delete(messageIdOf(packet)) ? 'nobody' : 'taken')
         this.#send()
       })
     }
   }
 }
 
-/** MQTT.js hands over what the broker answered. */
-function toOutcome(error: Error | null | undefined, packet: Packet | undefined): Outcome {
-  if (error) return 'lost'
-  const code = packet !== undefined && 'reasonCode' in packet ? packet.reasonCode : 0
-  return code === NO_SUBSCRIBERS ? 'nobody' : 'taken'
+function messageIdOf(packet: { readonly messageId?: number | undefined } | undefined): number {
+  return packet?.messageId ?? 0
 }

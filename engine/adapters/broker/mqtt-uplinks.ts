@@ -3,7 +3,8 @@
 // U1. Every packet is answered one day, in any case: what says nothing at once, the rest when it is durable (R1).
 // U2. A device is heard of at any time, not only from its connect on: a lane changes hands, and the log knows more than
 //     its reader. What was not seen to begin has a time in place of a number (`DeviceSession.isAssumed`).
-// U3. An end is that of the session it was of: one that came late says nothing of the next.
+// U3. A plain broker tells of no connections: who speaks is connected, and takes what there is, until it is silent for long.
+// U4. An end is that of the session it was of: one that came late says nothing of the next.
 //
 // What EMQX does not tell: whether a message was a last will (it comes like any other, ahead of the end of its session).
 import { Buffer } from 'node:buffer'
@@ -33,6 +34,7 @@ export interface UplinksOptions {
   readonly clock: Clock
   readonly partitionOf: (deviceId: DeviceId) => Partition
   readonly totals: UplinkTotals
+  readonly isPlain: boolean
   /** What a session that goes on is subscribed to, which no event tells. */
   readonly subscriptionsOf: (
     deviceId: DeviceId,
@@ -85,14 +87,16 @@ export class LaneUplinks {
     this.#sessions.clear()
   }
 
-  /** Those that were heard of without their connect are let go of after a while: nobody tells of their end for sure. */
+  /** Who was heard of without a connect is let go of after a while: nobody tells of their end for sure. */
   sweep(): void {
     const now = this.#options.clock.ticks()
+    const { host, isPlain } = this.#options
     for (const [id, session] of this.#sessions) {
-      if (!session.isAssumed || session.pending > 0) continue
-      if (now - session.heardTicks < LIMITS.assumedSessionMs) continue
+      const isTold = !session.isAssumed && !isPlain
+      if (isTold || session.pending > 0 || now - session.heardTicks < LIMITS.assumedSessionMs) continue
       this.#sessions.delete(id)
-      this.#options.host.left(session)
+      if (isPlain) host.closed(session, 'lost')
+      else host.left(session)
     }
   }
 
@@ -101,9 +105,10 @@ export class LaneUplinks {
     { suffix, payload, packet }: { suffix: string; payload: Buffer; packet: IPublishPacket },
     seq: number,
   ): void {
-    const { host, clock, totals } = this.#options
+    const { host, clock, totals, isPlain } = this.#options
     const up = packet.properties?.userProperties
-    const session = this.#sessions.get(deviceId) ?? this.#assume(deviceId, toMicros(up?.['ts']))
+    const known = this.#sessions.get(deviceId)
+    const session = known ?? (isPlain ? this.#meet(deviceId) : this.#assume(deviceId, toMicros(up?.['ts'])))
     session.heardTicks = clock.ticks()
     const message = this.#message
     message.suffix = suffix
@@ -131,7 +136,7 @@ export class LaneUplinks {
         this.#connected(deviceId, event, seq)
         return
       case 'disconnected':
-        // By U3.
+        // By U4.
         if (event.cause === undefined || (known !== undefined && known.number > event.at)) this.#skip(seq)
         else this.#ended(known ?? this.#assume(deviceId, event.at), event.cause, seq)
         return
@@ -188,6 +193,16 @@ export class LaneUplinks {
     const suffix = suffixOf(session.deviceId, topic)
     if (suffix !== undefined && session.filters.size < LIMITS.subscriptionsPerSessionMax)
       session.filters.set(suffix, qos)
+  }
+
+  /** By U3. */
+  #meet(deviceId: DeviceId): MqttSession {
+    const { host } = this.#options
+    const session = this.#create(deviceId, { number: host.sessionNumber(), ip: '', isAssumed: false })
+    session.filters.set('#', 1)
+    host.opened(session)
+    host.subscribed(session)
+    return session
   }
 
   #assume(deviceId: DeviceId, at: Micros | undefined): MqttSession {

@@ -250,3 +250,41 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
     })
   })
 })
+
+describe.skipIf(MOSQUITTO === undefined)('a plain broker', () => {
+  let stage: MqttStage
+  let host: FakeHost
+
+  beforeEach(async () => {
+    stage = await MqttStage.open({ mode: 'plain' })
+    host = new FakeHost()
+  })
+  afterEach(() => stage.close())
+
+  test('brings what devices say, who are connected by that alone', async () => {
+    const broker = await stage.broker(host)
+    expect(stage.warnings[0]).toContain('a plain broker')
+    const device = await stage.device('a')
+    await device.publishAsync('fleet/a/telemetry/x', 'one', { qos: 1 })
+    await device.publishAsync('fleet/a/status', 'on', { qos: 1, retain: true })
+    await until(() => host.texts('a').length === 2, 'the messages')
+    expect(host.events.map(({ kind }) => kind)).toEqual(['opened', 'message', 'message'])
+    expect(host.messages('a').map(({ retain }) => retain)).toEqual([false, true])
+    expect(host.listeners).toEqual(host.sessions('a'))
+    expect(broker.isConnected(deviceId('a'))).toBe(true)
+    await until(() => broker.counts().outside?.unacknowledged === 0, 'the acknowledgements')
+  })
+
+  test('says of a command whether somebody was there for it', async () => {
+    const sender = await stage.broker()
+    // The first one opens the connection.
+    await sender.publish(downlink({ suffix: 'shadow/desired', retain: true }, 'wish'))
+    expect(await sender.publish(downlink())).toBe(false)
+    const device = await stage.device('a')
+    await device.subscribeAsync('fleet/a/#', { qos: 1 })
+    expect(await sender.publish(downlink())).toBe(true)
+    expect(await sender.publish(downlink({ qos: 2 }))).toBe(true)
+    await device.unsubscribeAsync('fleet/a/#')
+    expect(await sender.publish(downlink({ qos: 2 }))).toBe(false)
+  })
+})

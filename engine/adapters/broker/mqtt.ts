@@ -8,7 +8,7 @@
 //
 // With `emqx` the rules of deploy/emqx/emqx.conf are expected: they tell of connections and of what was delivered, and a
 // `publish` of a command resolves false, since `UplinkHost.delivered` comes by them. A `plain` broker has one lane, the
-// first, and these gaps: a device is online by its messages alone; a command counts as delivered once the broker had
+// first, and these gaps: a device is connected by its messages alone, and listens; a command counts as delivered once the broker had
 // somebody to give it to; wills, QoS 0 and what came twice look like anything else; nobody can be cut off.
 import { type DeviceId, Partition } from '../../../schemas/ids.ts'
 import { topicOf } from '../../../schemas/topics.ts'
@@ -132,7 +132,7 @@ export class MqttBroker implements Broker {
       isLive: isCommand,
       expirySec: leftMs === undefined ? undefined : Math.max(1, Math.ceil(leftMs / 1_000)),
     })
-    return outcome === 'taken' && (isPlain || !isCommand)
+    return isCommand ? isPlain && outcome === 'taken' : outcome !== 'lost'
   }
 
   publishToGroup(
@@ -204,6 +204,7 @@ export class MqttBroker implements Broker {
       clock,
       partitionOf,
       totals: this.#totals,
+      isPlain: mode === 'plain',
       subscriptionsOf: (deviceId) => this.#emqx?.subscriptions(deviceId) ?? Promise.resolve([]),
       lane: () => lane,
     })
