@@ -71,7 +71,8 @@ export class MqttDownlinks {
 
   publish(publication: Publication): Promise<Outcome> {
     this.#open()
-    if (this.#isClosed || (publication.isLive && !this.#isConnected)) return Promise.resolve('lost')
+    // A connection that is just being made is waited for; one that was lost is not.
+    if (this.#isClosed || (publication.isLive && this.#client === undefined)) return Promise.resolve('lost')
     return new Promise((settle) => {
       this.#add({ publication, settle })
       this.#send()
