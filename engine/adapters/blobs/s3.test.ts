@@ -4,6 +4,7 @@ import type { Blobs } from '../../ports/blobs.ts'
 import { blobsContract } from './contract.ts'
 import { S3Blobs, type S3Options } from './s3.ts'
 import { S3_SERVER, S3Server } from './s3-harness.ts'
+import { signedHeaders } from './sigv4.ts'
 
 const PART_BYTES = 5 * 1024 * 1024
 const clock = { now: () => Millis(Date.now()) }
@@ -33,6 +34,28 @@ describe.skipIf(S3_SERVER === undefined)('with an S3 service (needs versitygw in
     restart: async (blobs) => open(options.get(blobs)),
     close: async () => {},
   })
+
+  test('of an upload that broke off no part is left', async () => {
+    const blobs = open()
+    const breaking = async function* () {
+      for (let i = 0; i < 11; i++) yield new Uint8Array(1024 * 1024)
+      expect(await openUploads(blobs)).toBe(1)
+      throw new Error('broken off')
+    }
+    await expect(blobs.put('a', breaking(), 2 ** 30)).rejects.toThrow('broken off')
+    expect(await openUploads(blobs)).toBe(0)
+  })
+
+  /** As the service counts them. */
+  async function openUploads(blobs: Blobs): Promise<number> {
+    const { bucket } = options.get(blobs) ?? {}
+    const url = new URL(`${server.url}/${bucket}?uploads=`)
+    const request = { method: 'GET', url, headers: {}, body: new Uint8Array() }
+    const { host: _, ...headers } = signedHeaders(request, server.credentials, Date.now())
+    const text = await (await fetch(url, { headers })).text()
+    expect(text).toContain('ListMultipartUploadsResult')
+    return text.match(/<UploadId>/g)?.length ?? 0
+  }
 
   test('a wrong secret or bucket is a fault that is not retried, and says why', async () => {
     for (const [over, why] of [
