@@ -74,6 +74,26 @@ describe('what is handed over', () => {
   })
 })
 
+test('a question about what was just gained waits until its devices are known', async () => {
+  const { place, one, two } = await setUp(1)
+  const B = partitionOf(idOf('b'))
+  const done = one.shards.handOver([A, B])
+  await place.time.advance(3_000)
+  await done
+  two.shards.gained(claims([B], 2))
+  await place.time.advance(500)
+  // What it had is not let go of before this is saved.
+  two.isStuck = true
+  await place.append(rename('b', 10, 'n2'))
+  await place.time.advance(100)
+  two.shards.gained(claims([A], 2))
+  const name = two.nameOf('a')
+  await place.time.advance(500)
+  two.isStuck = false
+  await place.time.advance(3_000)
+  expect(await name).toBe('a')
+})
+
 describe('a node that lost a partition without notice', () => {
   test('saves and performs nothing of it any more (R2)', async () => {
     const { place, one, two } = await setUp()

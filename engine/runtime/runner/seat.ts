@@ -70,8 +70,7 @@ export class Seat {
   async ask(ask: Ask, after: readonly Mark[], partitions: readonly Partition[]): Promise<Answer> {
     const { clock } = this.#means
     for (const until = clock.ticks() + WAIT_MS; ; ) {
-      if (!partitions.every((partition) => this.#owned.has(partition))) throw notOwned()
-      const runner = await this.#seatedBy(until)
+      const runner = await this.#seatedBy(until, partitions)
       try {
         return await runner.ask(ask, after)
       } catch (error) {
@@ -113,15 +112,18 @@ export class Seat {
     await runner?.close(deadlineMs)
   }
 
-  async #seatedBy(until: number): Promise<Seated> {
+  /** The runner that began with all of these: another one has never heard of their devices. */
+  async #seatedBy(until: number, partitions: readonly Partition[]): Promise<Seated> {
     const { clock, schedule } = this.#means
-    while (this.#runner === undefined) {
+    for (;;) {
+      if (!partitions.every((partition) => this.#owned.has(partition))) throw notOwned()
+      const isSeated = partitions.every((each) => this.#seated.get(each) === this.#owned.get(each))
+      if (this.#runner !== undefined && isSeated) return this.#runner
       const leftMs = until - clock.ticks()
       if (leftMs <= 0 || this.#changing === undefined)
         throw new Fault('SHARD_LOST', { retryable: true, message: 'the shard is changing its partitions' })
       await Promise.race([this.#changing, schedule.sleep(leftMs)])
     }
-    return this.#runner
   }
 
   /** Resolves once the runner has what is ours. One change at a time; what comes meanwhile belongs to it. */
