@@ -36,6 +36,12 @@ describe('a write', () => {
     expect(second.updatedAt).toBe(at(2_000))
   })
 
+  test('whose message was given an earlier time than the one before it has that one’s', () => {
+    const first = changed(say(NEW_SHADOW, { mode: 'eco' })).shadow
+    const second = changed(want(first, { mode: 'turbo' }))
+    expect([second.change.at, second.shadow.updatedAt]).toEqual([at(2_000), at(2_000)])
+  })
+
   test('that changes nothing leaves the shadow, by reference', () => {
     const { shadow } = changed(want(NEW_SHADOW, { net: { ip: 'a' }, list: [1] }))
     const again = want(shadow, { net: { ip: 'a', mac: null }, list: [1] })

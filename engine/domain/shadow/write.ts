@@ -8,7 +8,7 @@
 // and turns `changed` into effects: the history entry, `desiredMessage` if `isDeltaMoved`, an announcement, and for a
 // device's report the accepted or rejected message.
 import { Buffer } from 'node:buffer'
-import type { Millis } from '../../../schemas/ids.ts'
+import { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
@@ -65,7 +65,7 @@ function write(
   patch: JsonObject,
   options: ShadowWrite & { readonly section: Section; readonly isWhole: boolean },
 ): ShadowOutcome {
-  const { section, isWhole, expectedVersion, now, by, requestId } = options
+  const { section, isWhole, expectedVersion, by, requestId } = options
   const errors = checkState(patch)
   if (errors.length > 0) return refuseState(errors)
   if (expectedVersion !== undefined && expectedVersion !== shadow.version)
@@ -76,6 +76,8 @@ function write(
   const actual = Buffer.byteLength(JSON.stringify(after))
   if (actual > LIMITS.shadowSideBytesMax) return refuseSize(section, actual)
   const version = shadow.version + 1
+  // Processes give messages their times, and the log their order: a later version is not told as an earlier one.
+  const now = Millis(Math.max(options.now, shadow.updatedAt ?? 0))
   const times = stampLeaves({ before, after, times: shadow[TIMES[section]], now })
   const changed: Shadow = {
     ...shadow,
