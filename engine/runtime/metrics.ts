@@ -158,6 +158,26 @@ export class Metrics {
         g.set({ qos }, count)
       })
     })
+    read('fleet_broker_lanes', 'Lanes of a broker outside, by whether they are read', ['state'], (g) => {
+      const { outside } = gauges.broker()
+      if (outside === undefined) return
+      g.set({ state: 'open' }, outside.lanesOpen)
+      g.set({ state: 'down' }, outside.lanesOwned - outside.lanesOpen)
+    })
+    read('fleet_broker_waiting', 'On its way from or to a broker outside', ['what'], (g) => {
+      const { outside } = gauges.broker()
+      if (outside === undefined) return
+      g.set({ what: 'uplinks' }, outside.unacknowledged)
+      g.set({ what: 'downlinks' }, outside.downlinksWaiting)
+      g.set({ what: 'calls' }, outside.callsWaiting)
+    })
+    read('fleet_broker_lost', 'Given up so far between here and a broker outside', ['what'], (g) => {
+      const { outside } = gauges.broker()
+      if (outside === undefined) return
+      g.set({ what: 'lane_sessions' }, outside.lostSessions)
+      g.set({ what: 'downlinks' }, outside.downlinksDropped)
+      g.set({ what: 'calls' }, outside.callsDropped)
+    })
     const shed: Counter = new Counter({
       name: 'fleet_messages_shed_total',
       help: 'Messages of QoS 0 dropped because their device was over its publish rate',

@@ -183,7 +183,8 @@ export class EmqxFront implements Hub {
       upstream.write(Buffer.concat(chunks))
       socket.pipe(upstream)
       upstream.pipe(socket)
-      socket.on('close', () => upstream.destroy())
+      // With what it has sent; what is unread must not make the end an abrupt one.
+      socket.on('close', () => upstream.resume().end())
       upstream.on('close', () => socket.destroy())
     })
   }
