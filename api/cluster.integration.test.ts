@@ -1,8 +1,10 @@
 // The cluster profile as processes, each with a part of the work: together they are one service.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ClusterServers, HAS_CLUSTER_SERVERS } from './cluster-harness.ts'
-import { connectDevice, publish } from './service-clients-harness.ts'
-import { passed, type Service, ServiceHarness, until } from './service-harness.ts'
+import { connectDevice, publish, watch } from './service-clients-harness.ts'
+import { type Service, ServiceHarness, until } from './service-harness.ts'
 import { listen } from './service-inbox-harness.ts'
 import { registerDevice } from './service-rest-harness.ts'
 
@@ -46,14 +48,21 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     await servers?.stop()
   })
 
-  test('takes what devices send, and does what people ask, over processes', async () => {
+  test('takes what devices send, does what people ask, and tells who listens, over processes', async () => {
     const admin = await api.admin()
     const elsewhere = other.nobody.as(admin.token ?? '')
     const device = await listen(api, admin, { id: 'r1' })
+    const watcher = await watch(other, admin)
+    await watcher.subscribe('points', 'telemetry', { filter: { device_id: 'r1' } })
     await device.say('telemetry', { battery: { percent: 71 } })
     const isThere = async () => (await elsewhere.get('/telemetry/r1')).body['data']
     expect(await until('the snapshot', async () => Object((await isThere()) ?? {})['battery'])).toEqual({
       percent: 71,
+    })
+    // What was said before an engine knew of the subscription is not told.
+    await until('a point on /ws', async () => {
+      await device.say('telemetry', { n: 1 })
+      return watcher.frames.some(({ id, type }) => type === 'event' && id === 'points')
     })
     await until(
       'presence',
@@ -105,22 +114,39 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     const late = await ClusterServers.start()
     try {
       await late.redis.kill()
+      const asked = await refuseAt(late.redis.port)
       let isReady = false
       const starting = harness.startNode(late.settings, late).then((node) => {
         isReady = true
         return node
       })
-      await passed(3_000)
+      await asked.twice
       expect(isReady).toBe(false)
+      await asked.close()
       await late.redis.start()
       const node = await starting
       expect((await node.nobody.get('//readyz')).status).toBe(200)
       node.kill('SIGTERM')
       const { code, stdout } = await node.ended
       expect(code).toBe(0)
-      expect(stdout.match(/waiting for a server/g)).toHaveLength(1)
+      expect(stdout).toContain('waiting for a server')
     } finally {
       await late.stop()
     }
   })
 })
+
+/** Hangs up on whoever connects. */
+async function refuseAt(port: number) {
+  let connections = 0
+  const server = createServer((socket) => {
+    connections++
+    socket.destroy()
+  }).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const twice = until('it to be asked again', () => connections > 1)
+  return {
+    twice,
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}

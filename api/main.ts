@@ -71,6 +71,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   )
   const api = await openApi({ engine, ports, shared, settings, tokens, tls, logger, build, customTypes })
   await openRest()
+  if (profile.roles.includes('api')) await engine.whole()
   api.setReady()
   setTimeout(exposedGc(), REST_AFTER_LOAD_MS).unref()
   const facts = {

@@ -28,6 +28,7 @@ import type { Point, PointsQuery, Series, SeriesQuery } from '../ports/telemetry
 import type { Users } from '../ports/users.ts'
 import type { AuditBook } from './audit-book.ts'
 import type { BroadcastAnswer } from './broadcasts.ts'
+import { examine } from './health.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
 import type { EngineMeans } from './means.ts'
 import type { Metrics } from './metrics.ts'
@@ -38,6 +39,7 @@ import type { Questions } from './questions.ts'
 import { unkeepable } from './shard/requests.ts'
 
 const SETTLE_EVERY_MS = 60_000
+const WHOLE_LOOK_MS = 100
 
 export class LocalEngine implements Engine {
   readonly store: Store
@@ -247,32 +249,22 @@ export class LocalEngine implements Engine {
   }
 
   health(): readonly DependencyHealth[] {
-    const fault = this.#parts.ingest.fault()
-    const isUp = this.#ports.telemetry.isUp()
-    const isCurrent = this.store.isUp() && this.users.isUp()
-    return [
-      { name: 'log', ok: fault === undefined, detail: fault?.message ?? 'appending' },
-      { name: 'store', ok: isCurrent, detail: isCurrent ? 'current' : 'what others saved may be missing' },
-      ...this.#nodesHealth(),
-      ...(this.#settings.listens
-        ? [{ name: 'broker', ok: this.#mqttUrls.length > 0, detail: this.#mqttUrls.join(' ') }]
-        : []),
-      { name: 'telemetry', ok: isUp, detail: isUp ? 'answering' : 'not answering; rows wait in the log' },
-    ]
+    return examine({
+      ports: this.#ports,
+      parts: this.#parts,
+      settings: this.#settings,
+      mqttUrls: this.#mqttUrls,
+    })
+  }
+
+  /** Resolves once every device has an owner that answers: after a start there may be none yet. */
+  async whole(): Promise<void> {
+    while (!this.#isClosing && !(await this.#parts.nodes.isWhole()))
+      await this.#means.schedule.sleep(WHOLE_LOOK_MS)
   }
 
   mqttUrl(): string {
     return this.#settings.mqttUrl ?? this.#mqttUrls[0] ?? ''
-  }
-
-  #nodesHealth(): readonly DependencyHealth[] {
-    const { members } = this.#parts
-    const mesh = this.#ports.cluster?.mesh
-    if (members === undefined || mesh === undefined) return []
-    const isMember = this.#settings.shards === 0 || members.isCertain()
-    const ok = mesh.isUp() && isMember
-    const detail = isMember ? 'the other nodes cannot be reached' : 'what this node owns is not known'
-    return [{ name: 'nodes', ok, detail: ok ? 'connected' : detail }]
   }
 
   /** Settles rollups if it is time; what fails is tried again with the next round. */

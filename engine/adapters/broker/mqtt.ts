@@ -176,7 +176,7 @@ export class MqttBroker implements Broker {
       cutFrozen: 0,
       shedQos0: 0,
       outside: {
-        lanesOwned: this.#owned.size,
+        lanesOwned: readings.length,
         lanesOpen: readings.filter(({ lane }) => lane.isOpen).length,
         unacknowledged: readings.reduce((sum, { lane }) => sum + lane.pending, 0),
         lostSessions,

@@ -3,7 +3,7 @@
 // N1. What was refused because the node does not own the partition was not done, and is tried again for a while: an owner
 //     that just hands over, or has just taken over, is found that way. After any other failure it is not known.
 // N2. A question that concerns several owners goes to all of them at once; without one of them there is no answer.
-import type { Millis, Partition } from '../../../schemas/ids.ts'
+import { BroadcastId, type Millis, type Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -34,6 +34,9 @@ export interface NodesMeans {
 const RETRY_MS = 100
 /** Whose owner hands out broadcasts and settles rollups for all. */
 export const LEADING = partitionAt(0)
+
+/** Asked for where only an answer counts. */
+const NO_BROADCAST = BroadcastId('')
 
 export class Nodes implements Asked {
   readonly #means: NodesMeans
@@ -83,6 +86,17 @@ export class Nodes implements Asked {
     await Promise.all(
       groups.map(([address, partitions]) => this.#send(address, { kind: 'flush', horizon, partitions })),
     )
+  }
+
+  /** Whether every partition has an owner that answers. */
+  async isWhole(): Promise<boolean> {
+    try {
+      await this.ask({ kind: 'children', broadcastId: NO_BROADCAST }, [])
+      return true
+    } catch (error) {
+      if (error instanceof Fault && error.retryable) return false
+      throw error
+    }
   }
 
   async #views(ask: Extract<Ask, { readonly kind: 'views' }>, after: readonly Mark[]): Promise<Answer> {
