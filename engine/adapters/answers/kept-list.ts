@@ -12,7 +12,12 @@ interface Entry {
 export class KeptList {
   readonly #entries = new Map<string, Entry>()
   readonly #begun = new Map<string, Millis>()
+  readonly #bytesMax: number
   #bytes = 0
+
+  constructor(bytesMax: number = LIMITS.keptAnswersBytesMax) {
+    this.#bytesMax = bytesMax
+  }
 
   has(id: string, now: Millis): boolean {
     const entry = this.#entries.get(id)
@@ -23,8 +28,7 @@ export class KeptList {
   room(now: Millis): FoundAnswer {
     const over = this.over(now)
     const bytes = over.reduce((sum, id) => sum - (this.#entries.get(id)?.bytes ?? 0), this.#bytes)
-    const hasRoom =
-      this.#entries.size - over.length < LIMITS.keptAnswersMax && bytes < LIMITS.keptAnswersBytesMax
+    const hasRoom = this.#entries.size - over.length < LIMITS.keptAnswersMax && bytes < this.#bytesMax
     return { kind: hasRoom ? 'none' : 'full' }
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import type { KeptAnswers } from '../../ports/answers.ts'
 import { LmdbEnv } from '../lmdb-env.ts'
-import { answersContract } from './contract.ts'
+import { ANSWERS_BYTES, answersContract } from './contract.ts'
 import { ANSWER_TABLES, openLmdbAnswers } from './lmdb.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-answers-'))
@@ -14,7 +14,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 function open(path = join(root, `${count++}.mdb`)): KeptAnswers {
   const env = new LmdbEnv({ path, durability: 'process', tables: ANSWER_TABLES })
-  const answers = openLmdbAnswers(env)
+  const answers = openLmdbAnswers(env, ANSWERS_BYTES)
   envs.set(answers, { env, path })
   return answers
 }

@@ -15,16 +15,17 @@ const BATCH = 1_000
 const packr = newPackr()
 
 /** The environment holds at least `ANSWER_TABLES`; whoever opened it closes it. */
-export function openLmdbAnswers(env: LmdbEnv): KeptAnswers {
-  return new LmdbAnswers(env)
+export function openLmdbAnswers(env: LmdbEnv, bytesMax?: number): KeptAnswers {
+  return new LmdbAnswers(env, bytesMax)
 }
 
 class LmdbAnswers implements KeptAnswers {
   readonly #env: LmdbEnv
-  readonly #list = new KeptList()
+  readonly #list: KeptList
 
-  constructor(env: LmdbEnv) {
+  constructor(env: LmdbEnv, bytesMax?: number) {
     this.#env = env
+    this.#list = new KeptList(bytesMax)
     const found: { readonly id: string; readonly keptUntil: Millis; readonly bytes: number }[] = []
     for (let batch = env.readRange(ANSWERS, undefined, BATCH); batch.length > 0; ) {
       for (const { value } of batch) {

@@ -5,7 +5,11 @@ import { KeptList } from './kept-list.ts'
 
 export class MemoryAnswers implements KeptAnswers {
   readonly #answers = new Map<string, KeptAnswer>()
-  readonly #list = new KeptList()
+  readonly #list: KeptList
+
+  constructor(bytesMax?: number) {
+    this.#list = new KeptList(bytesMax)
+  }
 
   async find(id: string, now: Millis): Promise<FoundAnswer> {
     return this.#find(id, now)

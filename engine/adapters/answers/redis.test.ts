@@ -3,7 +3,7 @@ import { Millis } from '../../../schemas/ids.ts'
 import type { KeptAnswers } from '../../ports/answers.ts'
 import { REDIS_SERVER, RedisServer } from '../redis-harness.ts'
 import type { RedisLink } from '../redis-link.ts'
-import { answersContract } from './contract.ts'
+import { ANSWERS_BYTES, answersContract } from './contract.ts'
 import { openRedisAnswers } from './redis.ts'
 
 const at = Millis
@@ -20,7 +20,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
 
   async function open(prefix = `p${count++}`): Promise<KeptAnswers> {
     const link = await server.link({ prefix })
-    const answers = openRedisAnswers(link)
+    const answers = openRedisAnswers(link, ANSWERS_BYTES)
     opened.set(answers, { link, prefix })
     return answers
   }

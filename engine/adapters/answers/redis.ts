@@ -58,13 +58,16 @@ if ends and tonumber(ends) == tonumber(ARGV[5]) then redis.call('ZREM', P .. 'an
 const packr = newPackr()
 
 /** The link is closed by whoever opened it. */
-export function openRedisAnswers(link: RedisLink): KeptAnswers {
+export function openRedisAnswers(
+  link: RedisLink,
+  bytesMax: number = LIMITS.keptAnswersBytesMax,
+): KeptAnswers {
   async function look(
     id: string,
     now: Millis,
     until: Millis,
   ): Promise<readonly [string, Buffer | undefined]> {
-    const args = [id, now, until, LIMITS.keptAnswersMax, LIMITS.keptAnswersBytesMax]
+    const args = [id, now, until, LIMITS.keptAnswersMax, bytesMax]
     // As the script says.
     const [kind, bytes] = (await link.run(LOOK, args)) as readonly [Buffer, Buffer?]
     return [kind.toString(), bytes]
