@@ -68,6 +68,7 @@ export class MqttBroker implements Broker {
     strange: 0,
     lostSessions: 0,
   }
+  readonly #cutting = new Set<DeviceId>()
   #host: UplinkHost | undefined
   #sweeper: NodeJS.Timeout | undefined
 
@@ -144,12 +145,18 @@ export class MqttBroker implements Broker {
   }
 
   cut(deviceId: DeviceId, cause: EndCause): void {
+    // It is asked for again while the device still talks.
+    if (this.#cutting.has(deviceId)) return
+    this.#cutting.add(deviceId)
     // A decommissioned device never comes back: the ban is for good, and also for its certificate.
     const isGone = cause === 'revoked'
     const ended = isGone ? this.#emqx?.ban(deviceId, 'decommissioned') : undefined
     const kicked = Promise.resolve(ended).then(() => this.#emqx?.kick(deviceId))
     // Last: until then the device could have said something more.
-    void kicked.then(() => this.#clear(deviceId))
+    void kicked.then(() => {
+      this.#cutting.delete(deviceId)
+      this.#clear(deviceId)
+    })
   }
 
   /** Connected for what devices are told. */

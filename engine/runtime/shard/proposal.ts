@@ -199,6 +199,7 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
   const { id: deviceId } = device
   switch (effect.kind) {
     case 'cut':
+      if (cuts.includes(deviceId)) return
       cuts.push(deviceId)
       if (device.parentId !== undefined) outbound.push(clearDesired(deviceId, device.parentId))
       return

@@ -35,6 +35,7 @@ export function readSession(payload: Uint8Array): SessionPayload {
 export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: Batch): boolean {
   const { number, ip } = readSession(frame.payload)
   const slot = slotOf(frame)
+  cutAgain(actor, frame, place, batch)
   // That its gateway has connected is no sign of life of the device.
   if (slot === 'relay') batch.open.wasSilent = true
   // Also one of an earlier run: a restart of ours does not calm a device.
@@ -52,6 +53,14 @@ export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: B
   if (place.isNew && shadow.version > 0)
     batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, since)
   return isMoved
+}
+
+/** A decommissioned device should have been gone: a broker outside was not told, if whoever was to tell it died (R5). */
+export function cutAgain(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+  const device = batch.decisions.deviceOf(actor)
+  if (device.status !== 'decommissioned' || !place.isNew || slotOf(frame) === 'relay') return
+  const now = toMillis(Micros(frame.receivedAt))
+  batch.decisions.follow(actor, device, { device, effects: [{ kind: 'cut' }] }, now)
 }
 
 /** Whether what the device is connected by is another now. */

@@ -7,6 +7,7 @@ import {
   registration,
   request,
   status,
+  type TestFrame,
   telemetry,
   will,
 } from './frames-harness.ts'
@@ -58,6 +59,17 @@ describe('presence', () => {
     expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })
     bench.apply([opened('a', 40), closed('a', 41, 35)])
     expect(bench.view('a')?.connected).toBe(true)
+  })
+
+  test('one that is decommissioned and still talks, or connects, is cut off again', () => {
+    const gone = deviceOf('a', { status: 'decommissioned', statusSince: at(0) })
+    const bench = new ShardBench([gone], { applied: 1 })
+    const cuts = (frames: readonly TestFrame[]) => bench.apply(frames).proposal.cuts
+    // Decided before.
+    expect(cuts([telemetry('a', 1, { x: 1 })])).toEqual([])
+    expect(cuts([telemetry('a', 2, { x: 1 })])).toEqual(['a'])
+    expect(cuts([opened('a', 3)])).toEqual(['a'])
+    expect(cuts([closed('a', 4, 3)])).toEqual([])
   })
 
   test('one that connects is told online and connected, and never connected and away', () => {

@@ -17,6 +17,7 @@ import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from './control-uplinks.ts'
 import { type Place, placeOf } from './place.ts'
+import { cutAgain } from './sessions.ts'
 
 const RECOVERY_MS = 10_000
 const HOUR_SEC = 3_600
@@ -29,6 +30,7 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
   // because the record keeps no finer time.
   if (device.status === 'decommissioned' && toMillis(Micros(frame.receivedAt)) > device.statusSince) {
     batch.counts.ignored++
+    cutAgain(actor, frame, place, batch)
     return
   }
   if ((frame.flags & FLAG_WILL) !== 0) batch.open.wasSilent = true
