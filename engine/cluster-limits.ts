@@ -31,8 +31,9 @@ export const CLUSTER_LIMITS = {
   /** A node that was not seen to renew for so long loses what it owns. */
   ownershipSilenceMs: 3_000,
   ownershipTimeoutMs: 1_000,
-  /** For so long work looks for the owner of its partition: a node that takes over needs about as long. */
-  ownerSearchMs: 3_000,
+  /** For so long work looks for the owner of its partition: a node that takes over from a dead one needs less. */
+  ownerSearchMs: 6_000,
+  ownerSearchesMax: 1_000,
   /** For so long a record that another process has saved is waited for. */
   storeKnownMs: 1_000,
   /** For so long another node is waited for. */

@@ -35,6 +35,7 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   STORE_FENCED: 'store',
   OWNERSHIP_UNAVAILABLE: 'ownership',
   NODE_UNREACHABLE: 'nodes',
+  NODE_ABSENT: 'nodes',
   NODE_FAILED: 'nodes',
   TELEMETRY_UNAVAILABLE: 'telemetry',
   TELEMETRY_REFUSED: 'telemetry',

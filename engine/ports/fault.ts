@@ -8,6 +8,8 @@ export const FAULT_CODES = [
   'OWNERSHIP_UNAVAILABLE',
   /** Another node does not answer: whether it did what was asked is not known. */
   'NODE_UNREACHABLE',
+  /** Nobody was there to be asked: nothing was done. */
+  'NODE_ABSENT',
   /** Another node could not do what was asked, and will not be able to. */
   'NODE_FAILED',
   'TELEMETRY_UNAVAILABLE',

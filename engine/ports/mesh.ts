@@ -4,11 +4,11 @@
 export interface Mesh {
   /** This node's own: what `ask` of the others takes. */
   readonly address: string
-  /** Answers what the others ask of this node, from a moment later on; called once. A rejection reaches the asker as a `NODE_FAILED` fault that
-   *  is not to be retried. */
+  /** Answers what the others ask of this node, from a moment later on; called once. A rejection reaches the asker as a
+   *  `NODE_FAILED` fault that is not to be retried. */
   serve(answer: (question: Uint8Array) => Promise<Uint8Array>): void
-  /** Rejects with a retryable `NODE_UNREACHABLE` fault when no answer comes in time, when nobody has this address, or
-   *  when its node is closing: whether it was done is then not known. With a retryable `OVERLOADED` fault it was not. */
+  /** Rejects with a retryable `NODE_UNREACHABLE` fault when no answer comes in time, or when its node closes
+   *  over it: whether it was done is then not known. With a retryable `NODE_ABSENT` or `OVERLOADED` fault it was not. */
   ask(address: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
   /** To every node that listens to this topic, this one included; at most once, and in order for each sender, whose
    *  questions keep their place among its news. What is over `LIMITS.meshMessageBytesMax` throws. A topic is words of

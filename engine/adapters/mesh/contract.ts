@@ -116,7 +116,7 @@ export function meshContract({ name, open }: MeshContract): void {
     })
 
     test('that nobody has an address is known at once', async () => {
-      const nobody = { code: 'NODE_UNREACHABLE', retryable: true }
+      const nobody = { code: 'NODE_ABSENT', retryable: true }
       await expect(asker.ask('nobody', bytesOf('?'), FOREVER_MS)).rejects.toMatchObject(nobody)
       await expect(ask('not serving yet', FOREVER_MS)).rejects.toMatchObject(nobody)
     })
@@ -141,7 +141,7 @@ export function meshContract({ name, open }: MeshContract): void {
       const underWay = ask('under way')
       await ask('arrived')
       const closed = asked.close()
-      const gone = { code: 'NODE_UNREACHABLE', retryable: true }
+      const gone = { code: 'NODE_ABSENT', retryable: true }
       await expect(ask('new', FOREVER_MS)).rejects.toMatchObject(gone)
       gate.open()
       expect(await underWay).toBe(`${asked.address}: under way`)

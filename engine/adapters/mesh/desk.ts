@@ -7,7 +7,9 @@ export type Outcome = { readonly kind: 'answered'; readonly answer: Uint8Array }
 
 type Unanswered =
   | { readonly kind: 'failed'; readonly message: string }
-  /** Not begun, or given up. */
+  /** Not begun. */
+  | { readonly kind: 'absent' }
+  /** Given up. */
   | { readonly kind: 'closing' }
   /** Not begun. */
   | { readonly kind: 'busy' }
@@ -39,7 +41,7 @@ export class Desk {
   /** `reply` is called once, at once if the question is not taken. */
   take(question: Uint8Array, reply: (outcome: Outcome) => void): void {
     const answerTo = this.#isClosing ? undefined : this.#answer
-    if (answerTo === undefined) reply({ kind: 'closing' })
+    if (answerTo === undefined) reply({ kind: 'absent' })
     else if (!this.#hasRoomFor(question)) reply({ kind: 'busy' })
     else {
       const one = { bytes: question.length, reply }
@@ -93,6 +95,8 @@ export function faultOf(address: string, outcome: Unanswered): Fault {
   switch (outcome.kind) {
     case 'failed':
       return new Fault('NODE_FAILED', { retryable: false, message: `node ${address}: ${outcome.message}` })
+    case 'absent':
+      return absent(address)
     case 'closing':
       return notReached(address, 'is closing')
     case 'busy':
@@ -103,6 +107,10 @@ export function faultOf(address: string, outcome: Unanswered): Fault {
     default:
       return unreachable(outcome)
   }
+}
+
+export function absent(address: string): Fault {
+  return new Fault('NODE_ABSENT', { retryable: true, message: `node ${address} is not there` })
 }
 
 export function notReached(address: string, why: string): Fault {

@@ -1,6 +1,6 @@
 // Nodes of one process, for tests and simulations: those that share a `MemoryNet` reach each other.
 import type { Mesh } from '../../ports/mesh.ts'
-import { checkNews, Desk, faultOf, notReached, type Outcome, questionFault } from './desk.ts'
+import { absent, checkNews, Desk, faultOf, notReached, type Outcome, questionFault } from './desk.ts'
 
 type Listener = (news: Uint8Array) => void
 
@@ -34,7 +34,7 @@ export class MemoryMesh implements Mesh {
     if (fault !== undefined) throw fault
     const asked = this.#net.nodes.get(address)
     if (this.isCut) throw notReached(address, 'cannot be reached: this node is cut off')
-    if (asked === undefined || !asked.#isServing) throw notReached(address, 'is not there')
+    if (asked === undefined || !asked.#isServing) throw absent(address)
     const outcome = await this.#outcomeOf(asked, question.slice(), timeoutMs)
     if (outcome === undefined) throw notReached(address, 'did not answer in time')
     if (outcome.kind !== 'answered') throw faultOf(address, outcome)

@@ -10,6 +10,7 @@ import { openNatsMesh } from './nats.ts'
 const FOREVER_MS = 600_000
 const question = new Uint8Array([1, 2, 3])
 const lost = { code: 'NODE_UNREACHABLE', retryable: true }
+const absent = { code: 'NODE_ABSENT', retryable: true }
 
 describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `npm test` finds)', () => {
   const links: NatsLink[] = []
@@ -30,7 +31,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
   /** Known to the others by now. */
   async function serve(mesh: Mesh, answer: (bytes: Uint8Array) => Promise<Uint8Array>): Promise<void> {
     mesh.serve(answer)
-    await expect(mesh.ask('nobody', question, FOREVER_MS)).rejects.toMatchObject(lost)
+    await expect(mesh.ask('nobody', question, FOREVER_MS)).rejects.toMatchObject(absent)
   }
 
   beforeAll(async () => {
@@ -83,7 +84,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     proxy.isClosed = true
     proxy.cut()
     await expect.poll(() => asked.isUp()).toBe(false)
-    await expect(asker.ask(asked.address, question, FOREVER_MS)).rejects.toMatchObject(lost)
+    await expect(asker.ask(asked.address, question, FOREVER_MS)).rejects.toMatchObject(absent)
     proxy.isClosed = false
     await expect.poll(() => asked.isUp(), { timeout: 10_000 }).toBe(true)
     expect(await asker.ask(asked.address, question, 5_000)).toHaveLength(3)

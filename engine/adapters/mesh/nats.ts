@@ -8,7 +8,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { NatsLink } from '../nats-link.ts'
-import { checkNews, Desk, faultOf, notReached, questionFault } from './desk.ts'
+import { absent, checkNews, Desk, faultOf, notReached, questionFault } from './desk.ts'
 import { Arriving, partsOf } from './parts.ts'
 
 export interface NatsMeshOptions {
@@ -138,8 +138,10 @@ class NatsMesh implements Mesh {
     if (asking === undefined) return
     const isNobody = data.length === 0 && headers?.code === NO_RESPONDERS
     const outcome = isNobody ? 'nobody' : asking.arriving.add(data)
-    if (outcome === 'nobody') this.#fail(id, 'is not there')
-    else if (outcome === 'torn') this.#fail(id, 'answered, but not all of it arrived')
+    if (outcome === 'nobody') {
+      this.#end(id)
+      asking.reject(absent(asking.address))
+    } else if (outcome === 'torn') this.#fail(id, 'answered, but not all of it arrived')
     else if (outcome !== undefined) {
       this.#end(id)
       if (outcome.kind === 'answered') asking.resolve(outcome.answer)

@@ -4,7 +4,7 @@ import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Outcome } from './desk.ts'
 
-const KINDS = ['more', 'answered', 'failed', 'closing', 'busy'] as const
+const KINDS = ['more', 'answered', 'failed', 'closing', 'busy', 'absent'] as const
 type Kind = (typeof KINDS)[number]
 
 /** The kind, and the place of the first byte. */
@@ -16,6 +16,7 @@ export function partsOf(outcome: Outcome): readonly Uint8Array[] {
       return answerParts(outcome.answer)
     case 'failed':
       return [partOf('failed', 0, Buffer.from(outcome.message))]
+    case 'absent':
     case 'closing':
     case 'busy':
       return [partOf(outcome.kind, 0, Buffer.alloc(0))]
@@ -56,6 +57,7 @@ export class Arriving {
     switch (kind) {
       case 'failed':
         return { kind, message: Buffer.from(bytes).toString() }
+      case 'absent':
       case 'closing':
       case 'busy':
         return { kind }

@@ -42,12 +42,23 @@ test('while a partition has no owner nobody answers for it', async () => {
   await a.close()
   await b.close()
   await nodes.time.advance(1_000)
-  expect(await nodes.within(5_000, nodes.rename(api, 'device-0', 'lost?'))).toBe('NOT_OWNED')
-  expect(await nodes.within(5_000, api.engine.view(idOf('device-0')))).toBe('NOT_OWNED')
+  expect(await nodes.within(7_000, nodes.rename(api, 'device-0', 'lost?'))).toBe('NOT_OWNED')
+  expect(await nodes.within(7_000, api.engine.view(idOf('device-0')))).toBe('NOT_OWNED')
   const c = await nodes.open('c')
   await nodes.time.advance(1_000)
   expect(await nodes.nameOf(api, 'device-0')).toBe('device-0')
   expect(await nodes.nameOf(c, 'device-0')).toBe('device-0')
+})
+
+test('what is asked of a node that is gone waits for the next owner, and is done', async () => {
+  const { nodes, a, api } = await setUp()
+  const asked = IDS.map((id) => nodes.rename(api, id, 'after'))
+  await nodes.within(1_000, Promise.all(asked))
+  a.die()
+  await a.mesh.close()
+  const done = Promise.all(IDS.map((id) => nodes.rename(api, id, 'later')))
+  expect(await nodes.within(6_000, done)).toHaveLength(IDS.length)
+  for (const id of IDS) expect(await nodes.nameOf(api, id)).toBe('later')
 })
 
 test('nodes that come and go refuse nothing that was asked of them', async () => {

@@ -1,7 +1,8 @@
 // The way of work to where it can be done: here, on another node, or nowhere just now.
 //
-// N1. What was refused because the node does not own the partition was not done, and is tried again for a while: an owner
-//     that just hands over, or has just taken over, is found that way. After any other failure it is not known.
+// N1. What was refused because the node does not own the partition, or is not there, was not done, and is tried again for
+//     a while: an owner that just takes over, from a dead node too, is found that way. After any other failure it is not
+//     known.
 // N2. A question that concerns several owners goes to all of them at once; without one of them there is no answer.
 import { BroadcastId, type Millis, type Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
@@ -40,6 +41,8 @@ const NO_BROADCAST = BroadcastId('')
 
 export class Nodes implements Asked {
   readonly #means: NodesMeans
+  /** That wait for an owner to be found. */
+  #searching = 0
 
   constructor(means: NodesMeans) {
     this.#means = means
@@ -53,26 +56,36 @@ export class Nodes implements Asked {
 
   /** On the node that owns this partition. */
   async at<Work extends NodeWork>(partition: Partition, work: Work): Promise<OutcomeOf<Work>> {
-    const { here, others, clock, schedule } = this.#means
+    const { here, others } = this.#means
     if (others === undefined) return here.do(work)
-    for (const until = clock.ticks() + LIMITS.ownerSearchMs; ; ) {
-      try {
-        return await this.#send(others.addressOf(partition), work)
-      } catch (error) {
-        // By N1.
-        const isTried = error instanceof Fault && error.code === 'NOT_OWNED' && clock.ticks() < until
-        if (!isTried) throw error
-      }
-      await schedule.sleep(RETRY_MS)
-    }
+    return this.#found(() => this.#send(others.addressOf(partition), work))
   }
 
   /** By N2. */
   ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
     if (this.#means.others === undefined) return this.#means.here.do({ kind: 'ask', ask, after })
-    if (ask.kind === 'views') return this.#views(ask, after)
-    if (ask.kind === 'children') return this.#children(ask)
+    if (ask.kind === 'views') return this.#found(() => this.#views(ask, after))
+    if (ask.kind === 'children') return this.#found(() => this.#children(ask))
     return this.at(partitionOf(ask.deviceId), { kind: 'ask', ask, after })
+  }
+
+  /** By N1. Waits for an owner no longer than most callers would, and not for too many of them. */
+  async #found<Outcome>(send: () => Promise<Outcome>): Promise<Outcome> {
+    const { clock, schedule } = this.#means
+    const until = clock.ticks() + LIMITS.ownerSearchMs
+    for (let isSearching = false; ; ) {
+      try {
+        return await send()
+      } catch (error) {
+        if (!isNotDone(error) || clock.ticks() >= until) throw error
+        if (!isSearching && this.#searching >= LIMITS.ownerSearchesMax) throw error
+      } finally {
+        if (isSearching) this.#searching--
+      }
+      isSearching = true
+      this.#searching++
+      await schedule.sleep(RETRY_MS)
+    }
   }
 
   /** On every node that owns anything; rejects if a partition has no owner. */
@@ -106,7 +119,8 @@ export class Nodes implements Asked {
         const partitions = new Set(deviceIds.map(partitionOf))
         const [first = LEADING] = partitions
         const marks = after.filter(({ partition }) => partitions.has(partition))
-        return this.at(first, { kind: 'ask', ask: { kind: 'views', deviceIds }, after: marks })
+        const work = { kind: 'ask', ask: { kind: 'views', deviceIds }, after: marks } as const
+        return this.#send(this.#means.others?.addressOf(first), work)
       }),
     )
     const found = new Map(
@@ -149,6 +163,11 @@ export class Nodes implements Asked {
     }
     return byOwner
   }
+}
+
+/** Nobody has begun with it. */
+function isNotDone(error: unknown): boolean {
+  return error instanceof Fault && (error.code === 'NOT_OWNED' || error.code === 'NODE_ABSENT')
 }
 
 function partitionAt(index: number): Partition {
