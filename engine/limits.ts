@@ -59,6 +59,8 @@ export const LIMITS = {
   mqttReconnectMaxMs: 5_000,
   /** Who was heard of without a connect, and says nothing for so long, is forgotten. */
   assumedSessionMs: 600_000,
+  /** A last will waits so long for the reason of the end. */
+  willWaitMs: 1_000,
   downlinksInFlightMax: 512,
   downlinksWaitingMax: 20_000,
   downlinksWaitingBytesMax: 64 * MIB,

@@ -32,6 +32,7 @@ describe('the rules', () => {
     publish_received_at: 1_790_000_000_000,
     flags: { retain: false, dup: false },
     qos: 1,
+    peerhost: '10.0.0.1',
   })
   const EVENTS = ['fleet_connected', 'fleet_disconnected', 'fleet_subscribed', 'fleet_delivered']
 
@@ -78,7 +79,10 @@ describe('the rules', () => {
       ts: '1790000000000',
       retain: 'false',
       qos: '1',
+      will: 'false',
     })
+    const { peerhost: _, ...will } = message('fleet/dev_abc/status')
+    expect(uplink.run(will)?.['up']).toMatchObject({ will: 'true' })
     const args = actionOf('fleet_uplink')
     expect(render(String(at(args, 'topic')), selected)).toBe('ingest/19/fleet/dev_abc/telemetry')
     expect(render(String(at(args, 'payload')), selected)).toBe('{"t":1}')

@@ -138,6 +138,7 @@ const FUNCTIONS: Readonly<Record<string, (...given: readonly unknown[]) => unkno
     return Number(all >> BigInt(bits.length * 8 - number(count)))
   },
   mod: (left, right) => number(left) % number(right),
+  is_null: (value) => value === undefined || value === null,
   str: (value) => (typeof value === 'string' ? value : JSON.stringify(value)),
   json_decode: (value) => JSON.parse(text(value)),
   map_get: (key, map) => look(map, [text(key)]),

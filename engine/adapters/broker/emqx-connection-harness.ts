@@ -85,7 +85,12 @@ export class FrontConnection {
     this.#front.ended(this, isKept(connect))
     if (!this.#isGoodbye && connect.will !== undefined && isUplink(connect.will.topic)) {
       const { topic, payload, qos = 0, retain = false } = connect.will
-      this.#tell(toUplink({ topic, payload: Buffer.from(payload), qos, retain }, this.#ids.next()))
+      this.#tell(
+        toUplink(
+          { topic, payload: Buffer.from(payload), qos, retain },
+          { id: this.#ids.next(), isWill: true },
+        ),
+      )
     }
     this.#tell(
       toEvent('disconnected', this.clientId, {
@@ -118,7 +123,7 @@ export class FrontConnection {
     if (packet.cmd === 'publish' && isUplink(packet.topic) && this.#isFirst(packet)) {
       held.isReady = false
       const payload = Buffer.from(packet.payload)
-      this.#front.republish(toUplink({ ...packet, payload }, this.#ids.next())).then(
+      this.#front.republish(toUplink({ ...packet, payload }, { id: this.#ids.next(), isWill: false })).then(
         () => {
           held.isReady = true
           this.#forward()

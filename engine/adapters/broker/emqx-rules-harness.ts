@@ -43,9 +43,10 @@ export class MessageIds {
 
 export function toUplink(
   { topic, payload, qos, retain }: { topic: string; payload: Buffer; qos: number; retain: boolean },
-  id: string,
+  { id, isWill }: { readonly id: string; readonly isWill: boolean },
 ): Republished {
-  const up = { id, ts: String(Date.now()), retain: String(retain), qos: String(qos) }
+  const flags = { retain: String(retain), qos: String(qos), will: String(isWill) }
+  const up = { id, ts: String(Date.now()), ...flags }
   return { topic: `ingest/${partitionOf(topic.split('/')[1] ?? '')}/${topic}`, payload, up }
 }
 

@@ -6,7 +6,8 @@
 // U3. A plain broker tells of no connections: who speaks is connected, and takes what there is, until it is silent for long.
 // U4. An end is that of the session it was of: one that came late says nothing of the next.
 //
-// What EMQX does not tell: whether a message was a last will (it comes like any other, ahead of the end of its session).
+// U5. EMQX speaks the will ahead of telling why the session ended. So a will waits for that: of a device that has taken
+//     over its own session nothing is said.
 import { Buffer } from 'node:buffer'
 import type { IPublishPacket } from 'mqtt-packet'
 import { type DeviceId, Micros, type Partition, parseDeviceId } from '../../../schemas/ids.ts'
@@ -42,6 +43,17 @@ export interface UplinksOptions {
   readonly lane: () => Pick<Lane, 'done'>
 }
 
+interface Uplink {
+  readonly suffix: string
+  readonly payload: Buffer
+  readonly packet: IPublishPacket
+}
+
+interface Will extends Uplink {
+  readonly seq: number
+  readonly at: number
+}
+
 type Message = { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
 
 const NOTHING = new Uint8Array(0)
@@ -54,6 +66,7 @@ export class LaneUplinks {
   /** Filled anew for every message: the host copies what it keeps. */
   readonly #message: Message = { suffix: '', payload: NOTHING, qos: 0, retain: false, will: false }
   readonly #origin = Buffer.alloc(ORIGIN_BYTES)
+  readonly #wills = new Map<DeviceId, Will>()
 
   constructor(options: UplinksOptions) {
     this.#options = options
@@ -78,11 +91,30 @@ export class LaneUplinks {
     const isGood = id !== undefined && payload.length <= LIMITS.payloadBytesMax
     if (topic === undefined || !isGood) this.#strange(seq)
     else if (topic.suffix.startsWith('$')) this.#event(id, parseEvent(topic.suffix, payload), seq)
-    else this.#uplink(id, { suffix: topic.suffix, payload, packet }, seq)
+    else {
+      this.#speak(id)
+      const uplink = { suffix: topic.suffix, payload, packet }
+      const isWill = packet.properties?.userProperties?.['will'] === 'true'
+      if (isWill)
+        this.#wills.set(id, {
+          ...uplink,
+          payload: Buffer.from(payload),
+          seq,
+          at: this.#options.clock.ticks(),
+        })
+      else this.#uplink(id, uplink, seq)
+    }
+  }
+
+  /** Of devices whose end nobody tells. */
+  speakWills(): void {
+    const now = this.#options.clock.ticks()
+    for (const [deviceId, { at }] of this.#wills) if (now - at >= LIMITS.willWaitMs) this.#speak(deviceId)
   }
 
   /** The lane goes on in another process. */
   leave(): void {
+    this.#wills.clear()
     for (const session of this.#sessions.values()) this.#options.host.left(session)
     this.#sessions.clear()
   }
@@ -100,11 +132,7 @@ export class LaneUplinks {
     }
   }
 
-  #uplink(
-    deviceId: DeviceId,
-    { suffix, payload, packet }: { suffix: string; payload: Buffer; packet: IPublishPacket },
-    seq: number,
-  ): void {
+  #uplink(deviceId: DeviceId, { suffix, payload, packet }: Uplink, seq: number): void {
     const { host, clock, totals, isPlain } = this.#options
     const up = packet.properties?.userProperties
     const known = this.#sessions.get(deviceId)
@@ -116,6 +144,7 @@ export class LaneUplinks {
     message.qos = up === undefined ? packet.qos : toQos(up['qos'])
     message.retain = (up === undefined ? packet.retain : up['retain'] === 'true') && isRetainable(suffix)
     message.isDup = packet.dup
+    message.will = up?.['will'] === 'true'
     const id = up?.['id']
     const isNamed = typeof id === 'string' && this.#origin.write(id, 'hex') === ORIGIN_BYTES
     message.origin = isNamed ? this.#origin : undefined
@@ -130,6 +159,9 @@ export class LaneUplinks {
       return
     }
     const { host } = this.#options
+    // By U5.
+    if (event.kind === 'disconnected' && event.cause === undefined) this.#forgetWill(deviceId)
+    else this.#speak(deviceId)
     const known = this.#sessions.get(deviceId)
     switch (event.kind) {
       case 'connected':
@@ -157,6 +189,19 @@ export class LaneUplinks {
       default:
         unreachable(event)
     }
+  }
+
+  #speak(deviceId: DeviceId): void {
+    const will = this.#wills.get(deviceId)
+    if (will === undefined) return
+    this.#wills.delete(deviceId)
+    this.#uplink(deviceId, will, will.seq)
+  }
+
+  #forgetWill(deviceId: DeviceId): void {
+    const will = this.#wills.get(deviceId)
+    this.#wills.delete(deviceId)
+    if (will !== undefined) this.#skip(will.seq)
   }
 
   #connected(deviceId: DeviceId, event: Extract<EmqxEvent, { kind: 'connected' }>, seq: number): void {

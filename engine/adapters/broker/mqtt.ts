@@ -70,7 +70,7 @@ export class MqttBroker implements Broker {
   }
   readonly #cutting = new Set<DeviceId>()
   #host: UplinkHost | undefined
-  #sweeper: NodeJS.Timeout | undefined
+  #sweepers: readonly NodeJS.Timeout[] = []
 
   constructor(options: MqttBrokerOptions) {
     const { url, api, emqxApi, mode, nodeId, warn } = options
@@ -88,9 +88,19 @@ export class MqttBroker implements Broker {
   async listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]> {
     this.#host = host
     for (const lane of this.#owned) this.#read(lane, host)
-    this.#sweeper = setInterval(() => {
-      for (const { uplinks } of this.#readings.values()) uplinks.sweep()
-    }, LIMITS.assumedSessionMs / 10)
+    const each = (run: (uplinks: LaneUplinks) => void) => () => {
+      for (const { uplinks } of this.#readings.values()) run(uplinks)
+    }
+    this.#sweepers = [
+      setInterval(
+        each((uplinks) => uplinks.sweep()),
+        LIMITS.assumedSessionMs / 10,
+      ),
+      setInterval(
+        each((uplinks) => uplinks.speakWills()),
+        LIMITS.willWaitMs / 2,
+      ),
+    ]
     return [toListener(this.#options.publicUrl ?? this.#options.url)]
   }
 
@@ -196,7 +206,7 @@ export class MqttBroker implements Broker {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#sweeper)
+    for (const sweeper of this.#sweepers) clearInterval(sweeper)
     this.#emqx?.close()
     for (const { lane } of this.#readings.values()) lane.close()
     await this.#downlinks.close()
