@@ -7,9 +7,10 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Entry, Log, LogReader } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
+import type { Poison } from '../runner/poison.ts'
 import type { ShardThread } from '../runner/thread.ts'
-import { newProgress } from '../shard/progress.ts'
-import type { ShardSettings, WorkTask } from '../shard/protocol.ts'
+import { newProgress, suspectOf } from '../shard/progress.ts'
+import type { ShardSettings, WorkResult, WorkTask } from '../shard/protocol.ts'
 
 /** Messages of one entry were received within less. */
 const BESIDE_MS = 60_000
@@ -23,6 +24,8 @@ export interface RowsAgainOptions {
   /** Receive times. */
   readonly from: Millis
   readonly to: Millis
+  /** What it died of in earlier readings is left out. */
+  readonly poison: Poison
   /** Distinct per reading: block tokens never meet those of another one. */
   readonly life: string
   /** Resolves once they are stored. */
@@ -37,6 +40,7 @@ type Time = 'before' | 'within' | 'after'
 
 export class RowsAgain {
   readonly #options: RowsAgainOptions
+  readonly #progress = newProgress()
   readonly #thread: ShardThread
   readonly #reader: LogReader
   /** Where each partition ended when the reading began. */
@@ -51,7 +55,7 @@ export class RowsAgain {
     this.#reader = log.reader(partitions, new Array<number>(LIMITS.partitions).fill(0))
     const bootAt = Micros(clock.now() * 1000)
     const heartbeatTimeoutMs = Number.MAX_SAFE_INTEGER
-    this.#thread = openThread({ partitions, heartbeatTimeoutMs, bootAt, life, progress: newProgress() })
+    this.#thread = openThread({ partitions, heartbeatTimeoutMs, bootAt, life, progress: this.#progress })
   }
 
   /** Ends `run` soon. */
@@ -59,7 +63,7 @@ export class RowsAgain {
     this.#reader.close()
   }
 
-  /** Resolves once all rows are stored, or it was stopped. */
+  /** Resolves once all rows are stored, or it was stopped. Rejects when its shard died: another reading may do. */
   async run(): Promise<void> {
     try {
       await this.#load()
@@ -108,26 +112,37 @@ export class RowsAgain {
   }
 
   async #work(entries: readonly Entry[], { rows, cut }: Pick<WorkTask, 'rows' | 'cut'>): Promise<void> {
-    const { clock, insert, counted } = this.#options
+    const { insert, counted } = this.#options
     if (entries.length === 0 && cut === 'due') return
-    const result = await this.#thread.run({
+    const result = await this.#try({ entries, rows, cut })
+    if (result === undefined) return
+    if (rows) counted(result.counts.stored)
+    if (result.blocks.length > 0) await insert(result.blocks)
+  }
+
+  async #try(wanted: Pick<WorkTask, 'entries' | 'rows' | 'cut'>): Promise<WorkResult | undefined> {
+    const { clock, poison } = this.#options
+    const entries = poison.disarm(wanted.entries)
+    const task: WorkTask = {
+      ...wanted,
       kind: 'work',
       // Nothing was proposed: all that this says is that the rows count.
       settle: this.#isBehindProposal ? 'saved' : undefined,
       entries,
-      rows,
       asks: [],
       sweep: undefined,
       forgiveAt: undefined,
       horizon: Millis(0),
       wants: undefined,
-      cut,
       vitals: false,
       now: clock.now(),
-    })
+    }
     this.#isBehindProposal = entries.length > 0
-    if (result === undefined) return
-    if (rows) counted(result.counts.stored)
-    if (result.blocks.length > 0) await insert(result.blocks)
+    try {
+      return await this.#thread.run(task)
+    } catch (error) {
+      await poison.died(entries, suspectOf(this.#progress))
+      throw error
+    }
   }
 }

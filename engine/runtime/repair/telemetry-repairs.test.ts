@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import { MemoryTelemetry } from '../../adapters/telemetry/memory.ts'
+import { FRAME } from '../../domain/bundle.ts'
 import { RunnerBench } from '../runner/runner-harness.ts'
 import { inlineThread, type ShardThread } from '../runner/thread.ts'
 import { idOf, registration, request, START, type TestFrame, telemetry } from '../shard/frames-harness.ts'
@@ -168,6 +169,33 @@ test('a stop does not wait for a database that stands still', async () => {
   const closed = repairs.close()
   await bench.time.advance(1_000)
   await closed
+})
+
+test('a message that kills its shard is left out, and all others come back', async () => {
+  const bench = await world()
+  let deaths = 0
+  const { repairs, target, ended } = repairsOf(bench, (settings) => {
+    const thread = inlineThread(settings, () => 0)
+    return {
+      ...thread,
+      async run(task) {
+        for (const { partition, seq, body } of task.kind === 'work' ? task.entries : []) {
+          if (body[0] === FRAME.parked || !Buffer.from(body).includes('"minute 7"')) continue
+          settings.progress.set([partition, seq, 0])
+          deaths++
+          throw new Error('deadly')
+        }
+        return await thread.run(task)
+      },
+    }
+  })
+  await repairs.start({})
+  expect(await ended()).toMatchObject({ status: 'done' })
+  expect(deaths).toBeGreaterThan(0)
+  const isOther = (row: unknown) => !JSON.stringify(row).includes('"minute 7"')
+  const rows = async (one: MemoryTelemetry) =>
+    (await dump(one)).map((found) => Array.from(found as unknown[]).filter(isOther))
+  expect(await rows(target)).toEqual(await rows(bench.telemetry))
 })
 
 test('a shard that dies of it is a repair that failed, with the reason', async () => {

@@ -10,11 +10,14 @@ import { Fault } from '../../ports/fault.ts'
 import type { Repair, Repairs } from '../../ports/repair.ts'
 import type { EngineMeans } from '../means.ts'
 import { Inserter } from '../rows/inserter.ts'
+import { Poison } from '../runner/poison.ts'
 import { RowsAgain } from './rows-again.ts'
 
 const FACT = 'telemetry_repair'
 const HOUR_MS = 3_600_000
 const TELL_EVERY_MS = 1_000
+/** Of the same partitions: a message that kills its shard is left out after some of them. */
+const READINGS_MAX = 10
 
 export interface TelemetryRepairsOptions {
   readonly ports: Pick<Ports, 'clock' | 'log' | 'store' | 'telemetry'>
@@ -132,34 +135,53 @@ class Work {
 
   /** Some partitions after others: all their devices are held in memory meanwhile. */
   async #rows(): Promise<void> {
-    const { ports, means } = this.#options
-    const { id, from, to } = this.#repair
+    const { means, ports } = this.#options
     for (
       let first = 0;
       first < LIMITS.partitions && !this.#isStopped;
       first += LIMITS.repairPartitionsAtOnce
     ) {
-      const share = LIMITS.repairPartitionsAtOnce / LIMITS.partitions
-      let oldest: Millis | undefined
-      this.#reading = new RowsAgain({
-        ...ports,
-        openThread: means.openThread,
-        partitions: Array.from({ length: LIMITS.repairPartitionsAtOnce }, (_, i) => Partition(first + i)),
-        from,
-        to,
-        life: `${id}-${first}`,
-        insert: (blocks) => this.#inserter.insert(blocks),
-        read: (at) => {
-          oldest ??= at
-          const part = Math.min(1, Math.max(0, (at - oldest) / Math.max(1, to - oldest)))
-          const logFrom = Millis(Math.min(oldest, this.#repair.logFrom ?? oldest))
-          const progress = Math.max(this.#repair.progress, first / LIMITS.partitions + share * part)
-          this.#move({ logFrom, progress })
-        },
-        counted: (messages) => this.#move({ messages: this.#repair.messages + messages }),
-      })
-      await this.#reading.run()
+      // The shard that owns it has parked the message that kills; here it is only left out.
+      const poison = new Poison(ports.store, async () => {})
+      for (let reading = 1, isRead = false; !isRead; reading++) {
+        this.#reading = this.#newReading(first, { poison, reading })
+        try {
+          await this.#reading.run()
+          isRead = true
+        } catch (error) {
+          if (reading === READINGS_MAX) throw error
+          means.warn('a repair lost its shard and reads again', { err: error })
+        }
+      }
     }
+  }
+
+  #newReading(
+    first: number,
+    { poison, reading }: { readonly poison: Poison; readonly reading: number },
+  ): RowsAgain {
+    const { ports, means } = this.#options
+    const { id, from, to } = this.#repair
+    const share = LIMITS.repairPartitionsAtOnce / LIMITS.partitions
+    let oldest: Millis | undefined
+    return new RowsAgain({
+      ...ports,
+      openThread: means.openThread,
+      partitions: Array.from({ length: LIMITS.repairPartitionsAtOnce }, (_, i) => Partition(first + i)),
+      from,
+      to,
+      poison,
+      life: `${id}-${first}-${reading}`,
+      insert: (blocks) => this.#inserter.insert(blocks),
+      read: (at) => {
+        oldest ??= at
+        const part = Math.min(1, Math.max(0, (at - oldest) / Math.max(1, to - oldest)))
+        const logFrom = Millis(Math.min(oldest, this.#repair.logFrom ?? oldest))
+        const progress = Math.max(this.#repair.progress, first / LIMITS.partitions + share * part)
+        this.#move({ logFrom, progress })
+      },
+      counted: (messages) => this.#move({ messages: this.#repair.messages + messages }),
+    })
   }
 
   /** By P1. What a device claims to be from the future was received at most so much before. */
