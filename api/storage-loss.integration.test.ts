@@ -1,7 +1,10 @@
 // What a cluster loses with one of its stores, and how it gets it back: ClickHouse from the log by a repair, Redis from the
 // log by a start, and users from their backup.
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { REDIS_SERVER } from '../engine/adapters/redis-harness.ts'
 import { ClickHouseHttp } from '../engine/adapters/telemetry/clickhouse-http.ts'
 import { openCliHarness } from './cli/cli-harness.ts'
 import { ClusterServers, HAS_CLUSTER_SERVERS } from './cluster-harness.ts'
@@ -123,5 +126,46 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
       async () => (await back.get('/devices/r6')).body['status'] === 'decommissioned',
     )
     expect(await seen(back)).toEqual(before)
+    admin = back
+  }, 120_000)
+
+  test('goes on from an older copy of Redis, put back as deploy/README.md says', async () => {
+    await servers.redis.run((client) => client.call('SAVE'))
+    await admin.call('PATCH', '/devices/r2', { name: 'since the copy' })
+    const { body: shadow } = await admin.call('PUT', '/shadows/r2/desired', { since: 'the copy' })
+    for (const node of nodes) node.kill('SIGTERM')
+    await Promise.all(nodes.map(({ ended }) => ended))
+    await servers.redis.kill()
+    const { directory, port } = servers.redis
+    rmSync(join(directory, 'appendonlydir'), { recursive: true })
+    const place = ['--dir', directory, '--port', String(port), '--bind', '127.0.0.1']
+    const once = spawn(REDIS_SERVER ?? '', [...place, '--appendonly', 'no'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const ended = new Promise((resolve) => once.once('exit', resolve))
+    let said = ''
+    once.stdout.on('data', (text: Buffer) => {
+      said += String(text)
+    })
+    await until('Redis', () => said.includes('Ready to accept connections'))
+    await servers.redis.run(async (client) => {
+      await client.config('SET', 'appendonly', 'yes')
+      const isWritten = async () => (await client.info('persistence')).includes('aof_rewrite_in_progress:0')
+      await until('the file', async () => (await isWritten()) && existsSync(join(directory, 'appendonlydir')))
+    })
+    once.kill('SIGTERM')
+    await ended
+    await servers.redis.start()
+    api = await startNodes()
+    // Users and the key of tokens were in the copy.
+    const back = api.nobody.as(admin.token ?? '')
+    await until(
+      'the last change',
+      async () => (await back.get('/devices/r2')).body['name'] === 'since the copy',
+    )
+    expect((await back.get('/shadows/r2')).body).toMatchObject({
+      desired: { since: 'the copy' },
+      version: shadow['version'],
+    })
   }, 120_000)
 })

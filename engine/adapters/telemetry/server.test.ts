@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { Authority } from '../../../deploy/certs/authority.ts'
 import { Millis } from '../../../schemas/ids.ts'
+import { gridOf } from '../../domain/telemetry/grid.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 import { ChdbSupervisor } from './chdb-supervisor.ts'
@@ -124,6 +125,38 @@ test('settlements of two nodes have numbers of their own', async () => {
     'SELECT count(), uniqExact(computed) FROM settlements WHERE NOT finished FORMAT TSV',
   )
   expect(rows).toBe('2\t2')
+})
+
+test('rollups that are truncated with their settlements are computed anew, and read from the points until then', async () => {
+  const day = Date.UTC(2025, 0, 1)
+  const span = { from: Millis(day), to: Millis(day + 7_200_000) }
+  const counts = async (node: Telemetry) => {
+    const [series] = await node.series({
+      deviceIds: [DeviceIdOf('a')],
+      by: 'device',
+      metrics: ['v'],
+      ...span,
+      grid: gridOf({ interval: '1h', ...span }),
+      aggregates: ['count'],
+      lateHours: [],
+    })
+    return series?.buckets.map(({ count }) => count)
+  }
+  const before = await open()
+  const messages = [0, 1, 3_600].map((s) => ({
+    device: 'a',
+    at: (day + s * 1_000) * 1_000,
+    version: s,
+    values: { v: s },
+  }))
+  await before.insert(pointsBlock(messages))
+  await before.settle(span.to, [])
+  for (const table of ['rollup_1m', 'rollup_1h', 'settlements']) await query(`TRUNCATE TABLE ${table}`)
+  const after = await open()
+  expect([after.horizon(), await counts(after)]).toEqual([0, [2, 1]])
+  await after.settle(span.to, [])
+  expect([after.horizon(), await counts(after)]).toEqual([span.to, [2, 1]])
+  expect(await query('SELECT sum(count) FROM rollup_1h FINAL FORMAT TSV')).toBe('3')
 })
 
 /** In front of chdb: what a request shows to whoever logs it. */
