@@ -12,6 +12,11 @@ const UNIT = [
   `deploy/!(dev)/**/${TESTS}`,
 ]
 const NEVER = ['**/node_modules/**', 'dist/**', 'data/**']
+/** Of its own broker, ports, data directory and database: with TEST_PROFILE=cluster there is nothing of the kind. */
+const EMBEDDED_ONLY = [
+  'api/{mqtt-refusals,slow-clients,tls,start-and-stop,full-disk,frozen-database,secrets}.integration.test.ts',
+]
+const ELSEWHERE = process.env['TEST_PROFILE'] === 'cluster' ? EMBEDDED_ONLY : []
 
 // A config file is read by the tool as its default export.
 export default defineConfig({
@@ -26,7 +31,7 @@ export default defineConfig({
           // lmdb, uWebSockets.js, argon2 and process signals do not work in worker threads.
           pool: 'forks',
           include: ['**/*.test.{ts,mjs}'],
-          exclude: [...NEVER, ...UNIT],
+          exclude: [...NEVER, ...UNIT, ...ELSEWHERE],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

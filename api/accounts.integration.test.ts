@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectDevice, watch } from './service-clients-harness.ts'
-import { type Service, ServiceHarness } from './service-harness.ts'
+import { PROFILE, type Service, ServiceHarness } from './service-harness.ts'
 import { type Rest, registerDevice } from './service-rest-harness.ts'
 
 const pemOf = (key: KeyObject) => String(key.export({ type: 'pkcs8', format: 'pem' }))
@@ -107,8 +107,8 @@ test('a key is followed by another: tokens of both count, and the public halves 
   await service.ended
   service = await service.again({ FLEET_JWT_PRIVATE_KEY: NEXT_KEY, FLEET_JWT_PREVIOUS_KEYS: FIRST_KEY })
   expect(await statusOf(service.nobody.as(rest.token ?? ''))).toBe(200)
-  const device = await connectDevice(service, 'robot-1', token)
-  await device.endAsync(true)
+  // EMQX does not know the first one's kind.
+  if (PROFILE === 'embedded') await (await connectDevice(service, 'robot-1', token)).endAsync(true)
   const { body } = await service.nobody.get('//.well-known/jwks.json')
   expect(body['keys']).toMatchObject([{ alg: 'RS256' }, { alg: 'EdDSA' }])
   const fresh = await enter()

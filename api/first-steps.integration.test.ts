@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import type { MqttClient } from 'mqtt'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectDevice, publish, watch } from './service-clients-harness.ts'
-import { type Service, ServiceHarness, until } from './service-harness.ts'
+import { PROFILE, type Service, ServiceHarness, until } from './service-harness.ts'
 import { historyOf, type Rest, registerDevice } from './service-rest-harness.ts'
 
 const harness = new ServiceHarness()
@@ -74,13 +74,17 @@ test('a device is provisioning until it connects, and answers carry what the con
   expect(await admin.get('/auth/me')).toMatchObject({ status: 200, body: { role: 'admin' } })
 })
 
-test('what was acknowledged is in the next snapshot, two hundred times over', async () => {
-  for (let n = 1; n <= 200; n++) {
-    await publish(device, 'robot-1', { n, position: { x: n / 2 } })
-    const { body } = await admin.get('/telemetry/robot-1')
-    expect(body['data']).toMatchObject({ n, position: { x: n / 2 } })
-  }
-})
+// A broker outside acknowledges first.
+test.skipIf(PROFILE === 'cluster')(
+  'what was acknowledged is in the next snapshot, two hundred times over',
+  async () => {
+    for (let n = 1; n <= 200; n++) {
+      await publish(device, 'robot-1', { n, position: { x: n / 2 } })
+      const { body } = await admin.get('/telemetry/robot-1')
+      expect(body['data']).toMatchObject({ n, position: { x: n / 2 } })
+    }
+  },
+)
 
 test('buckets of every interval are exact, for a past told out of order', async () => {
   const start = Date.UTC(2025, 2, 3, 22, 59, 40)

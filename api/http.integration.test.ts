@@ -1,7 +1,7 @@
 // What holds for every request, against the real process: limits, keys that make repeating safe, other origins.
 import { afterAll, expect, test } from 'vitest'
 import { connectDevice } from './service-clients-harness.ts'
-import { ServiceHarness, until } from './service-harness.ts'
+import { PROFILE, ServiceHarness, until } from './service-harness.ts'
 import { registerDevice } from './service-rest-harness.ts'
 
 const harness = new ServiceHarness()
@@ -99,19 +99,23 @@ test('a page of another origin gets through if it is named; what is fresh is not
   expect([fresh.status, await fresh.text(), fresh.headers.get('etag')]).toEqual([304, '', etag])
 })
 
-test('a device over its publish rate is slowed at QoS 1 and loses only QoS 0', async () => {
-  const service = await harness.start({ FLEET_DEVICE_PUBLISH_RATE: '20' })
-  const admin = await service.admin()
-  const client = await connectDevice(service, 'r1', await registerDevice(admin, 'r1'))
-  const send = (n: number, qos: 0 | 1) =>
-    client.publishAsync('fleet/r1/telemetry', JSON.stringify({ n, [`q${qos}`]: n }), { qos })
-  await Promise.all(Array.from({ length: 60 }, (_, n) => send(n, 1)))
-  expect((await admin.get('/telemetry/r1')).body['data']).toMatchObject({ q1: 59 })
-  await Promise.all(Array.from({ length: 200 }, (_, n) => send(n, 0)))
-  const shed = await until('messages to be shed', async () => {
-    const { text } = await service.nobody.get('//metrics')
-    return Number(/^fleet_messages_shed_total (\d+)$/m.exec(text)?.[1] ?? 0) || undefined
-  })
-  expect(shed).toBeLessThanOrEqual(200)
-  await client.endAsync()
-})
+// EMQX has a limit of its own.
+test.skipIf(PROFILE === 'cluster')(
+  'a device over its publish rate is slowed at QoS 1 and loses only QoS 0',
+  async () => {
+    const service = await harness.start({ FLEET_DEVICE_PUBLISH_RATE: '20' })
+    const admin = await service.admin()
+    const client = await connectDevice(service, 'r1', await registerDevice(admin, 'r1'))
+    const send = (n: number, qos: 0 | 1) =>
+      client.publishAsync('fleet/r1/telemetry', JSON.stringify({ n, [`q${qos}`]: n }), { qos })
+    await Promise.all(Array.from({ length: 60 }, (_, n) => send(n, 1)))
+    expect((await admin.get('/telemetry/r1')).body['data']).toMatchObject({ q1: 59 })
+    await Promise.all(Array.from({ length: 200 }, (_, n) => send(n, 0)))
+    const shed = await until('messages to be shed', async () => {
+      const { text } = await service.nobody.get('//metrics')
+      return Number(/^fleet_messages_shed_total (\d+)$/m.exec(text)?.[1] ?? 0) || undefined
+    })
+    expect(shed).toBeLessThanOrEqual(200)
+    await client.endAsync()
+  },
+)

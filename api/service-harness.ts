@@ -13,6 +13,9 @@ import { type Rest, restOf } from './service-rest-harness.ts'
 const MAIN = fileURLToPath(new URL('../dist/api/main.js', import.meta.url))
 /** What the tests that do not care run against. */
 export const PROFILE = process.env['TEST_PROFILE'] === 'cluster' ? 'cluster' : 'embedded'
+/** A broker outside acknowledges before the log has the message: what follows from it is looked for, with
+ *  `expect.poll`. */
+export const SOON = { timeout: 10_000, interval: 20 } as const
 const READY_MS = 60_000
 const DEADLINE_MS = 30_000
 const LOOK_EVERY_MS = 20
@@ -91,8 +94,10 @@ export class ServiceHarness {
     if (PROFILE === 'embedded' || settings['FLEET_PROFILE'] !== undefined) return this.startNode(settings)
     const servers = await ClusterServers.start()
     this.#servers.push(servers)
+    const { FLEET_JWT_PRIVATE_KEY: key, ...others } = servers.settings
+    const keys = settings['FLEET_JWT_SECRET'] === undefined ? { FLEET_JWT_PRIVATE_KEY: key } : {}
     const { FLEET_DATA_DIR: _, FLEET_MQTT_PORT: __, ...fitting } = settings
-    return this.startNode({ ...servers.settings, ...fitting }, servers)
+    return this.startNode({ ...others, ...keys, ...fitting }, servers)
   }
 
   /** One process, of the profile and the roles that these settings say. */

@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ChdbSupervisor } from '../engine/adapters/telemetry/chdb-supervisor.ts'
-import { ClickHouseHttp } from '../engine/adapters/telemetry/clickhouse-http.ts'
+import { ClickHouseHttp, type Endpoint } from '../engine/adapters/telemetry/clickhouse-http.ts'
 import { LIMITS } from '../engine/limits.ts'
 import { AGGREGATES } from '../schemas/vocabulary.ts'
 import { connectDevice, publish } from './service-clients-harness.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await registerDevice(await first.admin(), 'many')
   first.kill('SIGTERM')
   await first.ended
-  await fill(join(first.dataDir, 'telemetry'))
+  await fill(first)
   // One user asks more than a person would.
   service = await first.again({ FLEET_USER_REQUEST_RATE: '0', FLEET_DEVICE_REQUEST_RATE: '0' })
   admin = await service.admin()
@@ -35,9 +35,11 @@ afterAll(async () => {
   await harness.close()
 })
 
-async function fill(dataDir: string): Promise<void> {
-  const chdb = await ChdbSupervisor.open({ dataDir })
-  const http = new ClickHouseHttp(() => chdb.endpoint())
+async function fill({ dataDir, settings }: Service): Promise<void> {
+  const server = settings['FLEET_CLICKHOUSE_URL']
+  const own =
+    server === undefined ? await ChdbSupervisor.open({ dataDir: join(dataDir, 'telemetry') }) : undefined
+  const http = new ClickHouseHttp(() => own?.endpoint() ?? endpointOf(server ?? ''))
   await http.run({
     sql: `INSERT INTO points (device_id, metric, ts, value, version, received)
       SELECT 'many', 'load', fromUnixTimestamp64Milli(toInt64({start:Int64} + number * 100), 'UTC'), number % 1000 / 8, number,
@@ -52,7 +54,12 @@ async function fill(dataDir: string): Promise<void> {
     timeoutMs: 60_000,
   })
   http.close()
-  await chdb.close()
+  await own?.close()
+}
+
+function endpointOf(address: string): Endpoint {
+  const { origin, username, password } = new URL(address)
+  return { url: origin, username, password }
 }
 
 const at = (second: number) => new Date(START + second * 1000).toISOString()
