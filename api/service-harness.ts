@@ -30,6 +30,7 @@ export interface Exit {
 }
 
 export interface Service {
+  /** Of the embedded profile. */
   readonly dataDir: string
   readonly httpUrl: string
   readonly mqttUrl: string
@@ -103,7 +104,7 @@ export class ServiceHarness {
   /** One process, of the profile and the roles that these settings say. */
   async startNode(settings: Settings, servers?: ClusterServers): Promise<Service> {
     const isCluster = settings['FLEET_PROFILE'] === 'cluster'
-    const dataDir = settings['FLEET_DATA_DIR'] ?? (isCluster ? '' : join(this.newFolder(), 'data'))
+    const dataDir = settings['FLEET_DATA_DIR'] ?? join(this.newFolder(), 'data')
     const all = isCluster ? settings : { FLEET_MQTT_PORT: '0', ...settings, FLEET_DATA_DIR: dataDir }
     const { child, ended, ready } = this.#spawn(all)
     const { http_url: httpUrl, mqtt_url: mqttUrl } = await ready
