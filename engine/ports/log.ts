@@ -31,6 +31,9 @@ export interface Log {
   /** The last durable seq of each partition. What other processes append counts once it is heard of here; what was
    *  there when the log was opened counts at once. A reader gets to the end, if by an empty entry. */
   ends(): Positions
+  /** The ends as they are now: all that any process was promised before the call lies at or before them. Rejects with a
+   *  `Fault` while that cannot be known. */
+  look(): Promise<Positions>
   /** The greatest `latestAt` ever appended, 0 if none: a restarted ingress hands out later times only. */
   latestAt(): Micros
   /** Entries at or below `upTo` are settled everywhere and may go once older than the retention. */

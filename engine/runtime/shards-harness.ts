@@ -5,6 +5,7 @@ import { MemoryStore } from '../adapters/store/memory.ts'
 import { MemoryTelemetry } from '../adapters/telemetry/memory.ts'
 import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
+import type { Log } from '../ports/log.ts'
 import type { Claim, Save } from '../ports/store.ts'
 import { SimTime } from '../sim/time.ts'
 import { partitionOf } from './partition.ts'
@@ -37,6 +38,8 @@ export class ShardsNode {
   isCertain = true
   /** Saves wait while it is true. */
   isStuck = false
+  /** What the log has comes later while it is true. */
+  isBehind = false
   readonly #place: SharedPlace
   #lives = 0
 
@@ -60,6 +63,22 @@ export class ShardsNode {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
+    const log: Log = {
+      append: (bundles, latestAt) => place.log.append(bundles, latestAt),
+      reader: (partitions, from) => {
+        const reader = place.log.reader(partitions, from)
+        const pull = async (bytesMax: number) => {
+          while (this.isBehind) await schedule.sleep(10)
+          return reader.pull(bytesMax)
+        }
+        return { pull, isCaughtUp: () => reader.isCaughtUp(), close: () => reader.close() }
+      },
+      ends: () => place.log.ends(),
+      look: () => place.log.look(),
+      latestAt: () => place.log.latestAt(),
+      trim: (upTo) => place.log.trim(upTo),
+      close: () => place.log.close(),
+    }
     const open = (claims: readonly Claim[], fenced: () => void) =>
       new Runner(
         {
@@ -72,7 +91,7 @@ export class ShardsNode {
         {
           clock: place.time,
           schedule,
-          log: place.log,
+          log,
           store,
           inserter,
           openThread: (settings) => inlineThread(settings, () => 0),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Partition } from '../../schemas/ids.ts'
 import type { Fault } from '../ports/fault.ts'
 import { ALL_PARTITIONS, partitionOf } from './partition.ts'
-import { idOf, registration, request } from './shard/frames-harness.ts'
+import { idOf, registration, request, telemetry } from './shard/frames-harness.ts'
 import { ShardsNode, SharedPlace } from './shards-harness.ts'
 
 const A = partitionOf(idOf('a'))
@@ -92,6 +92,21 @@ test('a question about what was just gained waits until its devices are known', 
   two.isStuck = false
   await place.time.advance(3_000)
   expect(await name).toBe('a')
+})
+
+test('the next owner shows no less of a device than the one before it has shown', async () => {
+  const { place, one, two } = await setUp()
+  await place.append(telemetry('a', 10, { n: 1 }))
+  await place.time.advance(500)
+  one.shards.lost([A])
+  two.isBehind = true
+  two.shards.gained(claims([A], 2))
+  // By a node that has not heard of the log's end.
+  const answer = two.shards.ask({ kind: 'snapshot', deviceId: idOf('a') }, [])
+  await place.time.advance(500)
+  two.isBehind = false
+  await place.time.advance(1_000)
+  expect(await answer).toMatchObject({ snapshot: { data: { n: 1 } } })
 })
 
 describe('a node that lost a partition without notice', () => {

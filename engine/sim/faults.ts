@@ -169,6 +169,7 @@ export function faultyLog(log: Log, context: FaultContext, ledger: Ledger): Log 
     },
     reader: (partitions, from) => faultyReader(log.reader(partitions, from), context),
     ends: () => log.ends(),
+    look: () => log.look(),
     latestAt: () => log.latestAt(),
     trim: (upTo) => log.trim(upTo),
     close: () => log.close(),

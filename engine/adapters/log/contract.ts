@@ -82,6 +82,11 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(entries.map(({ seq }) => seq)).toEqual([first[0], d])
       })
 
+      test('counts at once where somebody looks', async () => {
+        const [seq] = await log.append([bundle(3, 'a')], Micros(10))
+        expect((await log.look())[3]).toBe(seq)
+      })
+
       test('of nothing does nothing', async () => {
         expect(await log.append([], Micros(10))).toEqual([])
         expect(log.ends()).toEqual(NOTHING)

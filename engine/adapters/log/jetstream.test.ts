@@ -58,6 +58,18 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     for (const log of logs) expect(log.ends()[1]).toBe(150)
   })
 
+  test('a look finds what another process has appended, and a reader gets there', async () => {
+    const name = bench.newName()
+    const [a, b] = [await open({ name }), await open({ name })]
+    const reader = b.reader([P1, Partition(2)], NOTHING)
+    const [seq = 0] = await a.append([bundle(1, 'one')], Micros(1))
+    const ends = await b.look()
+    expect(ends[1]).toBeGreaterThanOrEqual(seq)
+    const reached = [0, 0, 0]
+    while ([1, 2].some((p) => (reached[p] ?? 0) < (ends[p] ?? 0)))
+      for (const entry of (await reader.pull(1e6)) ?? []) reached[entry.partition] = entry.seq
+  })
+
   test('what one process has settled goes once the others have settled theirs', async () => {
     const name = bench.newName()
     const [a, b] = [await open({ name, retentionMs: 0 }), await open({ name, retentionMs: 0 })]

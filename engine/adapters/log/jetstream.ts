@@ -100,6 +100,17 @@ class JetStreamLog implements Log {
     return this.#ends.all
   }
 
+  /** What lies between what is known here and the end may be of any partition. */
+  async look(): Promise<Positions> {
+    try {
+      const { lastSeq } = await this.#stream.state()
+      this.#ends.skipTo(lastSeq)
+    } catch (error) {
+      throw unavailable(error)
+    }
+    return this.#ends.all
+  }
+
   latestAt(): Micros {
     return this.#latestAt
   }

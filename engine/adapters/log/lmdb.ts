@@ -95,6 +95,10 @@ class LmdbLog implements Log {
     return this.#commits.newest.ends
   }
 
+  async look(): Promise<Positions> {
+    return this.ends()
+  }
+
   latestAt(): Micros {
     return this.#commits.newest.latestAt
   }

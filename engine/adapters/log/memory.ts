@@ -91,6 +91,10 @@ export class MemoryLog implements Log {
     return this.#durable.newest.ends
   }
 
+  async look(): Promise<Positions> {
+    return this.ends()
+  }
+
   latestAt(): Micros {
     return this.#durable.newest.latestAt
   }

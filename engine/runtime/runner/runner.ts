@@ -21,6 +21,7 @@ import type { Answer, Ask, Mark, Proposal, ShardSettings, WorkResult, WorkTask }
 import { Wake } from '../wake.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
+import { Goal } from './goal.ts'
 import { Poison } from './poison.ts'
 import { Reach } from './reach.ts'
 import { isSaveNeeded, Saver } from './saver.ts'
@@ -72,6 +73,7 @@ export class Runner {
   readonly #ports: RunnerPorts
   readonly #events: RunnerEvents
   readonly #asks: Asks
+  readonly #goal: Goal
   readonly #wake = new Wake()
   readonly #watch: Watch
   readonly #poison: Poison
@@ -122,12 +124,14 @@ export class Runner {
       { partitions, claims, clock, schedule, log, store },
       { done: () => this.#wake.poke(), failed, fatal },
     )
+    this.#goal = new Goal({ log, schedule, partitions, found: () => this.#wake.poke() })
     this.#thread = this.#newThread()
     this.#reach = new Reach(store)
     this.#source = this.#newSource()
   }
 
   start(): void {
+    void this.#goal.begin()
     // by H5
     this.#running = this.#run().catch((error: unknown) => this.#events.fatal(error))
   }
@@ -190,6 +194,7 @@ export class Runner {
     this.#isClosed = true
     this.#saver.close()
     this.#checkpoints.close()
+    this.#goal.close()
     this.#wake.poke()
     await Promise.race([this.#running, schedule.sleep(LAST_TASK_MS)])
     await this.#thread.close()
@@ -221,7 +226,7 @@ export class Runner {
     const isCaughtUp = !isOpen && portion === undefined && this.#source.isCaughtUp()
     if (isCaughtUp) this.#reach.caughtUp()
     const { applied, seen, covered } = this.#reach
-    const asks = this.#asks.take(seen)
+    const asks = this.#goal.isReached(seen) ? this.#asks.take(seen) : []
     const sweep = isOpen ? undefined : this.#watch.takeSweep(isCaughtUp)
     const isCheckpoint = !isOpen && this.#checkpoints.isDue(applied, covered)
     const wants = this.#wants
@@ -358,6 +363,7 @@ export class Runner {
     this.#source.close()
     this.#thread = this.#newThread()
     this.#reach.startOver()
+    void this.#goal.begin()
     this.#source = this.#newSource()
     this.#verdict = undefined
     this.#wants = this.#lastWants
