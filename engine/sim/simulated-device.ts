@@ -64,7 +64,8 @@ export class SimulatedDevice {
   readonly #luck: () => Luck
   #transmissions = 0
   #sessions = 0
-  #isFaulty = false
+  /** It has said that something is wrong with it. */
+  isFaulty = false
 
   constructor(
     id: DeviceId,
@@ -183,7 +184,7 @@ export class SimulatedDevice {
     if (this.session !== undefined) this.session.acknowledges = true
     this.session?.acknowledge()
     this.session?.subscribe(this.#topic('#'))
-    if (this.#isFaulty) this.#publishDiagnostics(false)
+    if (this.isFaulty) this.#publishDiagnostics(false)
   }
 
   isConnected(): boolean {
@@ -246,7 +247,7 @@ export class SimulatedDevice {
   }
 
   #publishDiagnostics(isFaulty: boolean): void {
-    this.#isFaulty ||= isFaulty
+    this.isFaulty ||= isFaulty
     const level = isFaulty ? 'error' : 'ok'
     this.#send('telemetry', JSON.stringify({ diagnostics: { level, name: 'motor', message: level } }))
   }
