@@ -21,7 +21,7 @@ export interface World {
 
 export async function openWorld(): Promise<World> {
   const harness = openHarness()
-  const { engine, clock, request, login, device, move } = harness
+  const { engine, clock, request, login, device, move, repairs } = harness
   move({ state: 'serving' })
   const { user, token } = await login('admin')
   const robot = await device('r', { group: 'a/b', tags: ['x'] })
@@ -32,6 +32,7 @@ export async function openWorld(): Promise<World> {
   await engine.submit(robot, { kind: 'command', id: CommandId('cmd_1'), wish }, user.id)
   await engine.submit(robot, { kind: 'desire', patch: { a: 1 }, mode: 'merge' }, user.id)
   await engine.broadcast({ broadcastId: BroadcastId('bc_1'), group: 'a', command: 'go', by: user.id })
+  await repairs.start({})
   engine.snapshots.set(robot, { data: { m: 1 }, timestamp: Millis(NOW) })
   engine.rows.push({
     deviceId: robot,

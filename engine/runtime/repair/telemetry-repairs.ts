@@ -54,8 +54,11 @@ export class TelemetryRepairs implements Repairs {
       detail: undefined,
     }
     await ports.store.putFact(FACT, JSON.stringify(repair))
+    // Each holds a thread and devices: however often one is begun, few are under way.
+    const before = this.#stop()
     const work = new Work(repair, this.#options)
-    const running = { work, ended: work.run().finally(() => this.#running.delete(running)) }
+    const ended = before.then(() => work.run()).finally(() => this.#running.delete(running))
+    const running = { work, ended }
     this.#running.add(running)
     return repair
   }
@@ -66,11 +69,15 @@ export class TelemetryRepairs implements Repairs {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    await this.#stop()
+  }
+
+  /** A database that does not answer is not waited for. */
+  async #stop(): Promise<void> {
     const ended = [...this.#running].map(({ work, ended }) => {
       work.stop()
       return ended
     })
-    // A database that does not answer is not waited for.
     await Promise.race([Promise.all(ended), this.#options.means.schedule.sleep(LIMITS.repairStopTimeoutMs)])
   }
 }
