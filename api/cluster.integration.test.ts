@@ -2,9 +2,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NatsServer } from '../engine/adapters/nats-harness.ts'
 import { ClusterServers, HAS_CLUSTER_SERVERS } from './cluster-harness.ts'
 import { connectDevice, publish, watch } from './service-clients-harness.ts'
-import { type Service, ServiceHarness, until } from './service-harness.ts'
+import { type Service, ServiceHarness, type Settings, until } from './service-harness.ts'
 import { listen } from './service-inbox-harness.ts'
 import { registerDevice } from './service-rest-harness.ts'
 
@@ -108,6 +109,25 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     const snapshot = async () => Object((await admin.get('/telemetry/r2')).body['data'])['n']
     await until('what was sent meanwhile', async () => (await snapshot()) === 1)
     await client.endAsync()
+  })
+
+  test('does not wait where waiting mends nothing, says what does, and no password', async () => {
+    const lax = await NatsServer.start({ syncInterval: '2m' })
+    const redisUrl = servers.redis.url.replace('://', '://fleet:hunter2@')
+    const wrong: readonly (readonly [Settings, RegExp])[] = [
+      [{ FLEET_REDIS_URL: redisUrl }, /^fleet: Redis at .*look at user and password in the URL\)\n$/],
+      [
+        { FLEET_NATS_URL: `nats://${lax.url}`, FLEET_NATS_MONITOR_URL: lax.monitor },
+        /^fleet: nats-server .* set sync_interval: always .*\n$/,
+      ],
+    ]
+    const ends = wrong.map(([settings]) => harness.run({ ...servers.settings, ...settings }))
+    for (const [n, { code, stdout, stderr }] of (await Promise.all(ends)).entries()) {
+      expect(code).toBe(1)
+      expect(stderr).toMatch(wrong[n]?.[1] ?? '')
+      expect(stdout + stderr).not.toContain('hunter2')
+    }
+    await lax.remove()
   })
 
   test('waits for a server that is not there yet, and is ready when it is', async () => {
