@@ -40,6 +40,8 @@ export class ClusterServers {
   }
 
   static async start(): Promise<ClusterServers> {
+    if (!HAS_CLUSTER_SERVERS)
+      throw new Error('a cluster needs nats-server, redis-server and mosquitto, which `npm test` finds')
     // EMQX knows RSA, and not Ed25519.
     const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const verify = createPublicKey(key)
