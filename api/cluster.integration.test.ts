@@ -1,7 +1,7 @@
 // The cluster profile as processes, each with a part of the work: together they are one service.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { NatsServer } from '../engine/adapters/nats-harness.ts'
 import { ClusterServers, HAS_CLUSTER_SERVERS } from './cluster-harness.ts'
 import { connectDevice, publish, watch } from './service-clients-harness.ts'
@@ -113,6 +113,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
 
   test('does not wait where waiting mends nothing, says what does, and no password', async () => {
     const lax = await NatsServer.start({ syncInterval: '2m' })
+    onTestFinished(() => lax.remove())
     const redisUrl = servers.redis.url.replace('://', '://fleet:hunter2@')
     const wrong: readonly (readonly [Settings, RegExp])[] = [
       [{ FLEET_REDIS_URL: redisUrl }, /^fleet: Redis at .*look at user and password in the URL\)\n$/],
@@ -127,7 +128,6 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
       expect(stderr).toMatch(wrong[n]?.[1] ?? '')
       expect(stdout + stderr).not.toContain('hunter2')
     }
-    await lax.remove()
   })
 
   test('waits for a server that is not there yet, and is ready when it is', async () => {
