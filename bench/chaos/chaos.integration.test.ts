@@ -1,11 +1,13 @@
 // A minute of chaos and less, with real processes. The same seeds each time; `npm run chaos` draws others.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { HAS_CLUSTER_SERVERS } from '../../api/cluster-harness.ts'
 import { type ChaosOptions, runChaos } from './chaos.ts'
+import { openClusterSystem } from './cluster-system.ts'
 import { openEmbeddedSystem } from './embedded-system.ts'
 
-/** Besides the chaos itself: start, rest and the questions at the end. */
-const AROUND_MS = 240_000
+/** Besides the chaos itself: start, rest and the questions at the end, each of which has a deadline of its own. */
+const AROUND_MS = 420_000
 
 async function survives(
   options: Pick<ChaosOptions, 'seed' | 'durationMs' | 'open' | 'devices'>,
@@ -27,4 +29,12 @@ test(
     timeout: 20_000 + AROUND_MS,
   },
   () => survives({ seed: 4, durationMs: 20_000, devices: 50, open: openEmbeddedSystem }),
+)
+
+test.skipIf(!HAS_CLUSTER_SERVERS)(
+  'a cluster of seven nodes and its servers: the same',
+  {
+    timeout: 60_000 + AROUND_MS,
+  },
+  () => survives({ seed: 5, durationMs: 60_000, devices: 200, open: openClusterSystem }),
 )

@@ -53,7 +53,10 @@ export async function runChaos(options: ChaosOptions): Promise<Verdict> {
   const [data, logs] = [join(folder, 'data'), join(folder, 'logs')]
   for (const path of [data, logs]) mkdirSync(path)
   const recorder = new Recorder()
-  const system = await options.open({ folder: data, logs, recorder })
+  const system = await options.open({ folder: data, logs, recorder }).catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  })
   const abandon = () => system.abandon()
   process.once('exit', abandon)
   const run = new Run(options, system, recorder)

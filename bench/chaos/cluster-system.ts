@@ -62,6 +62,11 @@ export async function openClusterSystem({ logs, recorder }: SystemOptions): Prom
     },
     abandon: () => {
       for (const { program } of nodes) program.abandon()
+      // Each sends its signal before it waits for anything.
+      void servers.nats.kill()
+      void servers.redis.kill()
+      void servers.broker.kill9()
+      send(servers.clickhouse.pid, 'SIGKILL')
     },
   }
 }
