@@ -75,6 +75,9 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
       engine.feed.tell(events)
       return { kind: 'snapshot', snapshot: { data: { n: counts.get(deviceId) ?? 0 }, timestamp: START } }
     })
+    // Behind it on the same connection: the server knows who serves.
+    const unanswered = engine.mesh.ask('nobody', new Uint8Array(1), 60_000)
+    await expect(unanswered).rejects.toMatchObject({ code: 'NODE_ABSENT' })
     const heard = new Map<DeviceId, number[]>()
     api.feed.listen((events) => {
       for (const event of events)
