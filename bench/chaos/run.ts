@@ -2,6 +2,7 @@
 // `npm run chaos -- --judge <recording>`: what the checkers say of a run that was kept.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { HAS_CLUSTER_SERVERS } from '../../api/cluster-harness.ts'
 import { runChaos } from './chaos.ts'
 import { checkAll } from './checks/all.ts'
 import type { Violation } from './checks/violation.ts'
@@ -22,7 +23,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '1' },
     seed: { type: 'string' },
-    profile: { type: 'string', default: 'embedded' },
+    profile: { type: 'string', default: 'cluster' },
     devices: { type: 'string', default: '200' },
     judge: { type: 'string' },
   },
@@ -36,6 +37,10 @@ async function run(): Promise<number> {
   const open = SYSTEMS[values.profile]
   if (open === undefined || !(minutes > 0) || !Number.isInteger(seed)) {
     console.error(`--profile is one of ${Object.keys(SYSTEMS).join(', ')}; --minutes and --seed are numbers`)
+    return 2
+  }
+  if (values.profile === 'cluster' && !HAS_CLUSTER_SERVERS) {
+    console.error('nats-server, redis-server and mosquitto are needed; `npm test` tells which is missing')
     return 2
   }
   const devices = Number(values.devices)
