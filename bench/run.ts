@@ -9,6 +9,7 @@ import { METHOD } from './measure/method.ts'
 import { toReport, toTable, verdictOf } from './measure/report.ts'
 import { Bench, type Scenario } from './scenario.ts'
 import { broadcast } from './scenarios/broadcast.ts'
+import { cluster } from './scenarios/cluster.ts'
 import { commands } from './scenarios/commands.ts'
 import { disk } from './scenarios/disk.ts'
 import { floors } from './scenarios/floors.ts'
@@ -16,6 +17,7 @@ import { glue } from './scenarios/glue.ts'
 import { history } from './scenarios/history.ts'
 import { ingest } from './scenarios/ingest.ts'
 import { latency } from './scenarios/latency.ts'
+import { nodes } from './scenarios/nodes.ts'
 import { rest } from './scenarios/rest.ts'
 import { restart } from './scenarios/restart.ts'
 import { shadows } from './scenarios/shadows.ts'
@@ -28,6 +30,8 @@ const SCENARIOS: readonly Scenario[] = [
   floors,
   ingest,
   glue,
+  cluster,
+  nodes,
   latency,
   commands,
   shadows,

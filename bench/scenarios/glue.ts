@@ -14,6 +14,7 @@ import { startGlue } from '../targets/glue.ts'
 import { ingestName } from './ingest.ts'
 
 const SOCKETS = 1_000
+export const glueName = `glue peer, ${toDigits(SOCKETS)} sockets`
 const COUNT_MS = 300_000
 const TABLE = `CREATE TABLE glue (
   device_id LowCardinality(String), metric LowCardinality(String), ts DateTime64(3, 'UTC'), value Float64
@@ -83,7 +84,7 @@ interface GlueRun {
 function addFigures(bench: Bench, { run, seconds, micros, noise }: GlueRun): void {
   const [broker = 0, script = 0, inserts = 0] = micros
   const total = broker + script + inserts
-  const scenario = `glue peer, ${toDigits(SOCKETS)} sockets`
+  const scenario = glueName
   bench.add(
     {
       scenario,

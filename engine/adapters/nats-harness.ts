@@ -54,6 +54,10 @@ export class NatsServer {
     }
   }
 
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
   async kill(): Promise<void> {
     const child = this.#child
     if (child === undefined) return

@@ -47,6 +47,10 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}`
   }
 
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
   async start(): Promise<void> {
     const place = ['--port', String(this.port), '--dir', this.directory, '--bind', '127.0.0.1']
     const own = this.#arguments.map((text) => (text === 'PORT' ? String(this.port) : text))

@@ -1,7 +1,8 @@
-// `npm run chaos`: a long run against real servers, wherever they are.
+// `node deploy/dev/run-with-servers.mjs dist/bench/run.js`: a built program against real servers, wherever they are.
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 import { findServers, serverEnvironment } from './servers.mjs'
 
+const [file] = process.argv.splice(2, 1)
 Object.assign(process.env, serverEnvironment(await findServers()))
-await runBuilt('dist/bench/chaos/run.js')
+await runBuilt(file)

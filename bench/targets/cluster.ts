@@ -1,0 +1,141 @@
+// The cluster profile on this machine: real servers, and nodes of the service that a scenario starts one by one. The
+// broker is mosquitto as it comes (`FLEET_MQTT_MODE=plain`): what stands in for EMQX in tests would be the bottleneck.
+import { generateKeyPairSync } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { NATS_SERVER, NatsServer } from '../../engine/adapters/nats-harness.ts'
+import { openNats } from '../../engine/adapters/nats-link.ts'
+import { openKvOwnership } from '../../engine/adapters/ownership/jetstream-kv.ts'
+import { REDIS_SERVER, RedisServer } from '../../engine/adapters/redis-harness.ts'
+import { urlOf } from '../../engine/adapters/telemetry/telemetry-harness.ts'
+import type { OwnershipState } from '../../engine/ports/ownership.ts'
+import { until } from '../measure/deadline.ts'
+import { type BareBroker, startMosquitto } from './brokers.ts'
+import { type ClickHouse, withClickHouse } from './clickhouse.ts'
+import { type Program, startProgram } from './ready-line.ts'
+
+const MAIN = fileURLToPath(new URL('../../api/main.js', import.meta.url))
+const READY_MS = 60_000
+
+export interface NodeOptions {
+  readonly roles: string
+  /** Another way to ClickHouse than straight. */
+  readonly clickhouseUrl?: string
+}
+
+export interface ClusterNode extends Program {
+  readonly roles: string
+  readonly httpUrl: string
+}
+
+export interface Cluster {
+  readonly broker: BareBroker
+  readonly clickhouse: ClickHouse
+  /** By name, to tell what each of them cost. */
+  readonly serverPids: Readonly<Record<'mosquitto' | 'nats-server' | 'redis' | 'ClickHouse', number>>
+  /** Resolves once it says that it is ready. */
+  startNode(options: NodeOptions): Promise<ClusterNode>
+  /** Nodes and owners of partitions, as the nodes see them. */
+  owners(): Promise<OwnershipState>
+}
+
+/** Undefined without work where a server is missing. */
+export async function withCluster<T>(
+  dir: string,
+  work: (cluster: Cluster) => Promise<T>,
+): Promise<T | undefined> {
+  const broker =
+    NATS_SERVER === undefined || REDIS_SERVER === undefined ? undefined : await startMosquitto(dir)
+  if (broker === undefined) return undefined
+  const nats = await NatsServer.start()
+  const redis = await RedisServer.start()
+  const link = await openNats({ servers: [nats.url], durability: 'process', warn: () => {} })
+  const nodes: ClusterNode[] = []
+  try {
+    return await withClickHouse(dir, async (clickhouse) => {
+      const settings = settingsOf({ broker, nats, redis, clickhouse })
+      let table: Awaited<ReturnType<typeof openKvOwnership>> | undefined
+      const cluster: Cluster = {
+        broker,
+        clickhouse,
+        serverPids: {
+          mosquitto: broker.pid,
+          'nats-server': nats.pid ?? 0,
+          redis: redis.pid ?? 0,
+          ClickHouse: clickhouse.pid,
+        },
+        async startNode(options) {
+          const node = await startNode(settings, options)
+          nodes.push(node)
+          return node
+        },
+        async owners() {
+          table ??= await openKvOwnership(link, { of: 'owners', replicas: 1 })
+          return table.read()
+        },
+      }
+      try {
+        return await work(cluster)
+      } finally {
+        await Promise.all(nodes.map((node) => node.kill()))
+      }
+    })
+  } finally {
+    await link.close()
+    await Promise.all([broker.kill(), nats.remove(), redis.stop()])
+  }
+}
+
+async function startNode(
+  settings: Readonly<Record<string, string>>,
+  { roles, clickhouseUrl }: NodeOptions,
+): Promise<ClusterNode> {
+  // The settings of whoever runs the bench must not leak into what is measured.
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
+  const program = await startProgram({
+    args: [MAIN],
+    env: {
+      ...Object.fromEntries(inherited),
+      ...settings,
+      ...(clickhouseUrl === undefined ? {} : { FLEET_CLICKHOUSE_URL: clickhouseUrl }),
+      FLEET_ROLES: roles,
+    },
+    readyMs: READY_MS,
+  })
+  const httpUrl = program.ready.httpUrl.replace(/\/$/, '')
+  await until(`${roles} to be ready`, { deadlineMs: READY_MS, everyMs: 50 }, () => isReady(httpUrl))
+  return { ...program, roles, httpUrl }
+}
+
+async function isReady(httpUrl: string): Promise<true | undefined> {
+  const { status } = await fetch(`${httpUrl}/readyz`)
+  return status === 200 ? true : undefined
+}
+
+interface Servers extends Pick<Cluster, 'broker' | 'clickhouse'> {
+  readonly nats: NatsServer
+  readonly redis: RedisServer
+}
+
+function settingsOf({ broker, nats, redis, clickhouse }: Servers): Readonly<Record<string, string>> {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { url, user: username, password } = clickhouse
+  return {
+    FLEET_PROFILE: 'cluster',
+    FLEET_HOST: '127.0.0.1',
+    FLEET_HTTP_PORT: '0',
+    FLEET_REGISTRATION: 'open',
+    FLEET_DURABILITY: 'power',
+    FLEET_LOG_LEVEL: 'warn',
+    FLEET_JWT_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    FLEET_NATS_URL: `nats://${nats.url}`,
+    FLEET_NATS_MONITOR_URL: nats.monitor,
+    FLEET_REDIS_URL: redis.url,
+    FLEET_CLICKHOUSE_URL: urlOf({ url, username, password }),
+    FLEET_MQTT_MODE: 'plain',
+    FLEET_MQTT_URL: `mqtt://${broker.mqtt.host}:${broker.mqtt.port}`,
+    // One user asks for all: what the limits cost is measured, what they keep out is not.
+    FLEET_USER_REQUEST_RATE: '1000000',
+    FLEET_DEVICE_REQUEST_RATE: '1000000',
+    FLEET_ANONYMOUS_REQUEST_RATE: '1000000',
+  }
+}
