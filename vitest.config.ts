@@ -17,6 +17,15 @@ const EMBEDDED_ONLY = [
   'api/{mqtt-refusals,slow-clients,tls,start-and-stop,full-disk,frozen-database,secrets}.integration.test.ts',
 ]
 const ELSEWHERE = process.env['TEST_PROFILE'] === 'cluster' ? EMBEDDED_ONLY : []
+/** The quick ones, with something of every part. Of others: TEST_PROFILE=cluster, and `--project integration`. */
+const CLUSTER = [
+  'api/{first-steps,commands,shadow,gateway,presence,accounts,live,history,http}.integration.test.ts',
+]
+/** Without one of them there is no cluster; `npm test` says which was not found. */
+const SERVERS = ['TEST_SERVER_NATS_SERVER', 'TEST_SERVER_REDIS_SERVER', 'TEST_SERVER_MOSQUITTO']
+const HAS_SERVERS = SERVERS.every((name) => process.env[name] !== undefined)
+/** lmdb, uWebSockets.js, argon2 and process signals do not work in worker threads. */
+const PROCESSES = { pool: 'forks', testTimeout: 30_000, hookTimeout: 60_000 } as const
 
 // A config file is read by the tool as its default export.
 export default defineConfig({
@@ -27,15 +36,16 @@ export default defineConfig({
       { test: { name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER, testTimeout: 30_000 } },
       {
         test: {
+          ...PROCESSES,
           name: 'integration',
-          // lmdb, uWebSockets.js, argon2 and process signals do not work in worker threads.
-          pool: 'forks',
           include: ['**/*.test.{ts,mjs}'],
           exclude: [...NEVER, ...UNIT, ...ELSEWHERE],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
         },
       },
+      // What `integration` runs with the embedded profile, again.
+      ...(HAS_SERVERS
+        ? [{ test: { ...PROCESSES, name: 'cluster', include: CLUSTER, env: { TEST_PROFILE: 'cluster' } } }]
+        : []),
     ],
   },
 })

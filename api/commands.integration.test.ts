@@ -1,7 +1,7 @@
 // Commands from REST to a device and back, seen on /ws.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectDevice, publish, type Watcher, watch } from './service-clients-harness.ts'
-import { passed, type Service, ServiceHarness, until } from './service-harness.ts'
+import { applied, passed, type Service, ServiceHarness, until } from './service-harness.ts'
 import { type ListeningDevice, listen } from './service-inbox-harness.ts'
 import { type Answer, type Rest, registerDevice } from './service-rest-harness.ts'
 
@@ -279,6 +279,7 @@ test('a device that has not subscribed to commands is not taken to have them', a
   const deaf = await connectDevice(service, 'd1', token)
   const id = idOf(await send('d1', { command: 'go', timeout_sec: 60 }))
   await publish(deaf, 'd1', { n: 1 })
+  await applied(async () => expect((await admin.get('/telemetry/d1')).body['data']).toEqual({ n: 1 }))
   expect((await one('d1', id))['status']).toBe('pending')
   await deaf.endAsync()
   const device = await listen(service, admin, { id: 'd1', token })

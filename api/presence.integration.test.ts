@@ -10,7 +10,7 @@ import {
   type Watcher,
   watch,
 } from './service-clients-harness.ts'
-import { PROFILE, passed, type Service, ServiceHarness, SOON, until } from './service-harness.ts'
+import { applied, PROFILE, passed, type Service, ServiceHarness, until } from './service-harness.ts'
 import { type Rest, registerDevice } from './service-rest-harness.ts'
 
 const TIMEOUT_MS = 2_000
@@ -87,9 +87,11 @@ async function takeOver(id: string, times: number): Promise<void> {
     if (round % 10 === 9) await publish(last(clients), id, { round })
   }
   expect(clients.filter(({ connected }) => connected)).toEqual([last(clients)])
-  await expect
-    .poll(() => admin.get(`/devices/${id}`), SOON)
-    .toMatchObject({ body: { status: 'online', connectivity: { connected: true } } })
+  await applied(async () =>
+    expect(await admin.get(`/devices/${id}`)).toMatchObject({
+      body: { status: 'online', connectivity: { connected: true } },
+    }),
+  )
   await last(clients).endAsync()
 }
 

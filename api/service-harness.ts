@@ -13,11 +13,9 @@ import { type Rest, restOf } from './service-rest-harness.ts'
 const MAIN = fileURLToPath(new URL('../dist/api/main.js', import.meta.url))
 /** What the tests that do not care run against. */
 export const PROFILE = process.env['TEST_PROFILE'] === 'cluster' ? 'cluster' : 'embedded'
-/** A broker outside acknowledges before the log has the message: what follows from it is looked for, with
- *  `expect.poll`. */
-export const SOON = { timeout: 10_000, interval: 20 } as const
 const READY_MS = 60_000
 const DEADLINE_MS = 30_000
+const APPLIED_MS = 10_000
 const LOOK_EVERY_MS = 20
 
 export type Settings = Readonly<Record<`FLEET_${string}`, string>>
@@ -63,6 +61,22 @@ export async function until<Value>(
     const value = await look()
     if (value !== undefined && value !== false) return value
     if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
+/**
+ * What must hold once the service has applied what a device was acknowledged. In the embedded profile that is at once; a
+ * broker outside acknowledges before the log has it.
+ */
+export async function applied(check: () => Promise<unknown>): Promise<void> {
+  for (const deadline = performance.now() + APPLIED_MS; ; ) {
+    try {
+      await check()
+      return
+    } catch (error) {
+      if (PROFILE === 'embedded' || performance.now() > deadline) throw error
+    }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
   }
 }
