@@ -174,7 +174,9 @@ export class LocalEngine implements Engine {
     commandId: CommandId,
     timeoutMs: number,
   ): Promise<Command | undefined> {
-    return this.#parts.nodes.at(partitionOf(deviceId), { kind: 'await', deviceId, commandId, timeoutMs })
+    const after = this.#questions.ends([deviceId])
+    const work = { kind: 'await', deviceId, commandId, after, timeoutMs } as const
+    return this.#parts.nodes.at(partitionOf(deviceId), work)
   }
 
   broadcast(request: BroadcastRequest): Promise<BroadcastAnswer> {

@@ -24,7 +24,7 @@ export class Questions {
 
   async views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]> {
     if (deviceIds.length === 0) return []
-    const answer = await this.#asked.ask({ kind: 'views', deviceIds }, this.#ends(deviceIds))
+    const answer = await this.#asked.ask({ kind: 'views', deviceIds }, this.ends(deviceIds))
     return answer.kind === 'views' ? answer.views : []
   }
 
@@ -55,11 +55,11 @@ export class Questions {
   }
 
   #ask(ask: Extract<Ask, { readonly deviceId: DeviceId }>): Promise<Answer> {
-    return this.#asked.ask(ask, this.#ends([ask.deviceId]))
+    return this.#asked.ask(ask, this.ends([ask.deviceId]))
   }
 
   /** The log's end for these devices: what was acknowledged lies at or before it. */
-  #ends(deviceIds: readonly DeviceId[]): readonly Mark[] {
+  ends(deviceIds: readonly DeviceId[]): readonly Mark[] {
     const ends = this.#log.ends()
     return deviceIds.map((id) => {
       const partition = partitionOf(id)

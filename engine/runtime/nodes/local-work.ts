@@ -1,5 +1,5 @@
 // What this node does for the devices whose partitions are its own, whoever asks for it.
-import type { CommandId, DeviceId } from '../../../schemas/ids.ts'
+import type { DeviceId } from '../../../schemas/ids.ts'
 import { isOpen } from '../../domain/command/moves.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
@@ -40,7 +40,7 @@ export class LocalWork {
     this.#doers = {
       submit: ({ deviceId, request, signed }) => this.#submit(deviceId, request, signed),
       ask: ({ ask, after }) => parts.shards.ask(ask, after),
-      await: ({ deviceId, commandId, timeoutMs }) => this.#await(deviceId, commandId, timeoutMs),
+      await: (work) => this.#await(work),
       broadcast: ({ request }) => parts.broadcasts().create(request),
       broadcast_state: ({ broadcastId, offset, limit }) =>
         parts.broadcasts().state(broadcastId, { offset, limit }),
@@ -76,10 +76,10 @@ export class LocalWork {
     }
   }
 
-  async #await(deviceId: DeviceId, commandId: CommandId, timeoutMs: number): Promise<Command | undefined> {
+  async #await({ deviceId, commandId, after, timeoutMs }: WorkOf<'await'>): Promise<Command | undefined> {
     const { shards, waits, schedule } = this.#parts
     const find = async () => {
-      const answer = await shards.ask({ kind: 'commands', deviceId }, [])
+      const answer = await shards.ask({ kind: 'commands', deviceId }, after)
       return answer.kind === 'commands' ? answer.commands?.find(({ id }) => id === commandId) : undefined
     }
     const wait = waits.open(deviceId, commandId)

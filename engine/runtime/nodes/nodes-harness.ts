@@ -10,11 +10,13 @@ import { MemoryUsers } from '../../adapters/users/memory.ts'
 import { CONNACK } from '../../ports/broker.ts'
 import type { Submitted } from '../../ports/engine.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { Log } from '../../ports/log.ts'
 import type { OwnershipTable } from '../../ports/ownership.ts'
 import { SimTime } from '../../sim/time.ts'
 import { LocalEngine } from '../engine.ts'
 import { ALL_PARTITIONS, partitionOf } from '../partition.ts'
 import { inlineThread } from '../runner/thread.ts'
+import type { Schedule } from '../schedule.ts'
 import { idOf, START } from '../shard/frames-harness.ts'
 
 export interface TestNode {
@@ -36,6 +38,8 @@ export class TestNodes {
   readonly #users = new MemoryUsers()
   readonly #net = new MemoryNet()
   readonly #owners = new MemoryOwners()
+  /** What the log has is read later while it is true. */
+  isBehind = false
   #ids = 0
 
   /** `shards`: none for a node that owns nothing. */
@@ -62,7 +66,7 @@ export class TestNodes {
     const engine = new LocalEngine(
       {
         clock: this.time,
-        log: kept(this.log),
+        log: this.#slow(kept(this.log), life.schedule),
         store: kept(this.store),
         users: this.#users,
         telemetry: kept(this.telemetry),
@@ -102,6 +106,19 @@ export class TestNodes {
         await mesh.close()
       },
     }
+  }
+
+  #slow(log: Log, schedule: Schedule): Log {
+    const reader: Log['reader'] = (partitions, from) => {
+      const inner = log.reader(partitions, from)
+      const pull = async (bytesMax: number) => {
+        const portion = await inner.pull(bytesMax)
+        while (this.isBehind) await schedule.sleep(10)
+        return portion
+      }
+      return { pull, isCaughtUp: () => inner.isCaughtUp(), close: () => inner.close() }
+    }
+    return new Proxy(log, { get: (target, key) => (key === 'reader' ? reader : Reflect.get(target, key)) })
   }
 
   /** What comes of it within this time. */

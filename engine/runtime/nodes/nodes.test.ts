@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { BroadcastId, CommandId } from '../../../schemas/ids.ts'
-import { idOf } from '../shard/frames-harness.ts'
+import { BroadcastId, CommandId, Micros } from '../../../schemas/ids.ts'
+import { partitionOf } from '../partition.ts'
+import { bundle, idOf, START, telemetry } from '../shard/frames-harness.ts'
 import { type TestNode, TestNodes } from './nodes-harness.ts'
 
 const IDS = Array.from({ length: 12 }, (_, n) => `device-${n}`)
@@ -113,4 +114,22 @@ test('a caller at one node hears of the end of a command that another decides', 
   nodes.hearFrom(api)
   const ended = api.engine.awaitCommand(deviceId, commandId, 30_000)
   expect(await nodes.within(15_000, ended)).toMatchObject({ status: 'expired' })
+})
+
+test('a command is shown with what its device had acknowledged before', async () => {
+  const { nodes, api } = await setUp()
+  const deviceId = idOf('device-3')
+  const commandId = CommandId('cmd_1')
+  const wish = { name: 'blink', timeoutSec: 10 }
+  await nodes.within(1_000, api.engine.submit(deviceId, { kind: 'command', id: commandId, wish }, 'usr_1'))
+  const at = nodes.time.now() - START
+  const answer = { request_id: commandId, status: 'completed' }
+  const frame = { ...telemetry('device-3', at, answer), suffix: 'command/ack' }
+  const acknowledged = { partition: partitionOf(deviceId), body: bundle([frame]) }
+  nodes.isBehind = true
+  await nodes.log.append([acknowledged], Micros(nodes.time.now() * 1000))
+  const command = api.engine.awaitCommand(deviceId, commandId, 0)
+  await nodes.time.advance(500)
+  nodes.isBehind = false
+  expect(await nodes.within(1_000, command)).toMatchObject({ status: 'completed' })
 })

@@ -135,7 +135,7 @@ const broadcastRequest: fc.Arbitrary<BroadcastRequest> = fc.record(
 export const anyWork: fc.Arbitrary<NodeWork> = fc.oneof(
   fc.record({ kind: fc.constant('submit' as const), deviceId, request: deviceRequest, signed }),
   fc.record({ kind: fc.constant('ask' as const), ask, after }),
-  fc.record({ kind: fc.constant('await' as const), deviceId, commandId, timeoutMs: count }),
+  fc.record({ kind: fc.constant('await' as const), deviceId, commandId, after, timeoutMs: count }),
   fc.record({ kind: fc.constant('broadcast' as const), request: broadcastRequest }),
   fc.record({ kind: fc.constant('broadcast_state' as const), broadcastId, offset: count, limit: count }),
   fc.record({ kind: fc.constant('broadcast_cancel' as const), broadcastId, by: name }),

@@ -87,7 +87,8 @@ test('nodes of two releases that do not understand each other say so', async () 
 test('the outcome has the type of its work', async () => {
   const net = new MemoryNet()
   serveNode(new MemoryMesh(net, 'b'), async () => undefined)
-  const work = { kind: 'await', deviceId: idOf('d1'), commandId: CommandId('c'), timeoutMs: 1 } as const
+  const about = { deviceId: idOf('d1'), commandId: CommandId('c') }
+  const work = { kind: 'await', ...about, after: [], timeoutMs: 1 } as const
   const command = await askNode(new MemoryMesh(net, 'a'), work, to)
   expect(command?.status).toBeUndefined()
 })

@@ -19,6 +19,7 @@ export type NodeWork =
       readonly kind: 'await'
       readonly deviceId: DeviceId
       readonly commandId: CommandId
+      readonly after: readonly Mark[]
       readonly timeoutMs: number
     }
   | { readonly kind: 'broadcast'; readonly request: BroadcastRequest }
