@@ -1,13 +1,14 @@
 // A real redis-server in a directory of its own, that tests may kill, pause and start again.
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Fault } from '../ports/fault.ts'
+import { freePort } from './free-port-harness.ts'
 import { RedisLink, type RedisLinkOptions } from './redis-link.ts'
 
 /** Undefined where there is none: what needs it is skipped. */
@@ -109,14 +110,4 @@ export class RedisServer {
 export async function until(isSo: () => boolean, what: string): Promise<void> {
   for (const end = performance.now() + WAIT_MS; !isSo(); await sleep(5))
     if (performance.now() > end) throw new Error(`waited in vain for ${what}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

@@ -3,6 +3,7 @@ import type { BroadcastId, DeviceId, Partition } from '../../schemas/ids.ts'
 import type { DeviceView } from '../ports/device-view.ts'
 import type { Wants } from '../ports/feed.ts'
 import type { Claim } from '../ports/store.ts'
+import { grouped } from './grouped.ts'
 import { partitionOf } from './partition.ts'
 import { notOwned, type Seat } from './runner/seat.ts'
 import type { Answer, Ask, Mark } from './shard/protocol.ts'
@@ -112,14 +113,7 @@ export class Shards {
   }
 
   #bySeat<Item>(items: readonly Item[], toPartition: (item: Item) => Partition): Map<Seat, Item[]> {
-    const bySeat = new Map<Seat, Item[]>()
-    for (const item of items) {
-      const seat = this.#seatOf(toPartition(item))
-      const own = bySeat.get(seat)
-      if (own === undefined) bySeat.set(seat, [item])
-      else own.push(item)
-    }
-    return bySeat
+    return grouped(items, (item) => this.#seatOf(toPartition(item)))
   }
 
   /** Dealt out in turn. */

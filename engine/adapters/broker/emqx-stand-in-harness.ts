@@ -9,13 +9,15 @@
 //   EMQX may; after `restart` it has everything.
 // - Device credentials are asked of `authenticate`. Any subscription is granted; only its own topics reach a device.
 // - Nothing is told of devices that were connected when the broker died.
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, connect as dial } from 'node:net'
+import { connect as dial } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../free-port-harness.ts'
 import { EmqxFront, type FrontOptions } from './emqx-front-harness.ts'
 import { EmqxRest } from './emqx-rest-harness.ts'
 
@@ -202,14 +204,4 @@ function answers(port: number): Promise<boolean> {
     })
     socket.on('error', () => resolve(false))
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

@@ -1,22 +1,11 @@
 // The log on three servers, of which any one may die.
-import { once } from 'node:events'
-import { createServer } from 'node:net'
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
+import { freePort } from '../free-port-harness.ts'
 import { NATS_SERVER, NatsServer } from '../nats-harness.ts'
 import { drain, NOTHING, show } from './contract.ts'
 import { follow, JetStreamBench, load, numbers, until } from './jetstream-harness.ts'
-
-/** Routes must be known before the servers are there. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('not listening')
-  return address.port
-}
 
 describe.skipIf(NATS_SERVER === undefined)('three servers (need a nats-server that `npm test` finds)', () => {
   const bench = new JetStreamBench()

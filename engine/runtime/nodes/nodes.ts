@@ -9,6 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
+import { grouped } from '../grouped.ts'
 import { ALL_PARTITIONS, partitionOf } from '../partition.ts'
 import type { Asked } from '../questions.ts'
 import { notOwned } from '../runner/seat.ts'
@@ -153,15 +154,11 @@ export class Nodes implements Asked {
 
   /** Throws if one of them has no owner. */
   #byOwner<Item>(items: readonly Item[], toPartition: (item: Item) => Partition): Map<string, Item[]> {
-    const byOwner = new Map<string, Item[]>()
-    for (const item of items) {
+    return grouped(items, (item) => {
       const address = this.#means.others?.addressOf(toPartition(item))
       if (address === undefined) throw notOwned()
-      const own = byOwner.get(address)
-      if (own === undefined) byOwner.set(address, [item])
-      else own.push(item)
-    }
-    return byOwner
+      return address
+    })
   }
 }
 
