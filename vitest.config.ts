@@ -5,21 +5,22 @@ const TESTS = '!(*.integration).test.{ts,mjs}'
 /** No native modules, no sockets, no child processes: they may share a process and should take milliseconds. */
 const UNIT = [
   `schemas/**/${TESTS}`,
-  `engine/${TESTS}`,
   `engine/{domain,ports,sim,edge}/**/${TESTS}`,
   'engine/adapters/**/memory.test.ts',
-  `bench/{simulator,micro,measure,chaos}/**/${TESTS}`,
+  `bench/{micro,measure}/**/${TESTS}`,
+  `api/blackbox/chaos/**/${TESTS}`,
+  `deploy/dev/architecture/${TESTS}`,
   `deploy/!(dev)/**/${TESTS}`,
 ]
 const NEVER = ['**/node_modules/**', 'dist/**', 'data/**']
 /** Of its own broker, ports, data directory and database: with TEST_PROFILE=cluster there is nothing of the kind. */
 const EMBEDDED_ONLY = [
-  'api/{mqtt-refusals,slow-clients,tls,start-and-stop,full-disk,frozen-database,secrets}.integration.test.ts',
+  'api/blackbox/{mqtt-refusals,slow-clients,tls,start-and-stop,full-disk,frozen-database,secrets}.integration.test.ts',
 ]
 const ELSEWHERE = process.env['TEST_PROFILE'] === 'cluster' ? EMBEDDED_ONLY : []
 /** The quick ones, with something of every part. Of others: TEST_PROFILE=cluster, and `--project integration`. */
 const CLUSTER = [
-  'api/{first-steps,commands,shadow,gateway,presence,accounts,live,history,http}.integration.test.ts',
+  'api/blackbox/{first-steps,commands,shadow,gateway,presence,accounts,live,history,http}.integration.test.ts',
 ]
 /** Without one of them there is no cluster; `npm test` says which was not found. */
 const SERVERS = ['TEST_SERVER_NATS_SERVER', 'TEST_SERVER_REDIS_SERVER', 'TEST_SERVER_MOSQUITTO']

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { NAMES } from '../api/settings/names.ts'
+import { NAMES } from '../api/service/settings/names.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const text = readFileSync(here('README.md'), 'utf8')

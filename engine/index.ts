@@ -9,6 +9,7 @@ import { TelemetryRepairs, type TelemetryRepairsOptions } from './runtime/repair
 import { piscinaThread } from './runtime/runner/thread.ts'
 import { realSchedule } from './runtime/schedule.ts'
 
+export { partitionOf } from './domain/partition.ts'
 export type { DeviceView } from './ports/device-view.ts'
 export type {
   DependencyHealth,
@@ -22,7 +23,6 @@ export type {
 } from './ports/engine.ts'
 export type { Feed, FeedEvent } from './ports/feed.ts'
 export { exposedGc, REST_AFTER_LOAD_MS } from './runtime/garbage.ts'
-export { partitionOf } from './runtime/partition.ts'
 
 /** The clock and the ports are closed by whoever opened them, afterwards. */
 export function createRepairs(

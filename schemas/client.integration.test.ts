@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { NOW, openHarness } from '../api/http/rest-harness.ts'
+import { NOW, openHarness } from '../api/testing/rest.ts'
 import { type ClientOptions, ConnectionError, createClient, RefusalError } from './client.ts'
 import { Micros } from './ids.ts'
 

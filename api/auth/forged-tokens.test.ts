@@ -3,10 +3,10 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
-import type { Answered } from '../http/rest-harness.ts'
-import { NOW, SECRET } from '../http/rest-harness.ts'
-import { base64, deviceId, forge, openWithAdmin } from './forge-harness.ts'
+import type { Answered } from '../testing/rest.ts'
+import { NOW, SECRET } from '../testing/rest.ts'
 import { openKeyRing } from './key-ring.ts'
+import { base64, deviceId, forge, openWithAdmin } from './testing/forge.ts'
 
 const SECOND = Math.floor(NOW / 1000)
 const typ = 'at+jwt'

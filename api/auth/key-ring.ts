@@ -4,7 +4,7 @@
 import { createHmac, createPublicKey, type KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, importPKCS8, importSPKI, type JWK } from 'jose'
 import type { Store } from '../../engine/ports/store.ts'
-import type { PreviousKey, Signing } from '../settings/signing.ts'
+import type { PreviousKey, Signing } from '../service/settings/signing.ts'
 import { type PemKey, parsePrivateKey, parsePublicKey } from './pem-key.ts'
 
 export interface TokenKey {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { MemoryRates } from '../../engine/adapters/rates/memory.ts'
+import { MemoryRates } from '../../engine/adapters/rates/testing/memory.ts'
 import { LIMITS } from '../../engine/limits.ts'
-import { RateShares } from '../http/rate-shares.ts'
-import { FakeTime } from '../ws/fake-fleet.ts'
+import { RateShares } from '../rates/rate-shares.ts'
+import { FakeTime } from '../ws/testing/fake-fleet.ts'
 import { LoginLimiter } from './login-limiter.ts'
 
 const ATTEMPTS = LIMITS.loginsPerMinuteMax

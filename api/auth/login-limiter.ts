@@ -2,8 +2,8 @@
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { type Refusal, refused } from '../http/answer.ts'
-import { RateLimit } from '../http/rate-limit.ts'
-import type { RateShares } from '../http/rate-shares.ts'
+import { RateLimit } from '../rates/rate-limit.ts'
+import type { RateShares } from '../rates/rate-shares.ts'
 
 const WINDOW_MS = 60_000
 

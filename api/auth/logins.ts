@@ -11,7 +11,7 @@ import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
 import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
-import type { Logger } from '../logging.ts'
+import type { Logger } from '../service/logging.ts'
 import type { Tokens } from './tokens.ts'
 
 const SECRET_BYTES = 32

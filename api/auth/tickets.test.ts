@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { OpenTicket } from '../../engine/ports/tickets.ts'
-import { FakeClock } from '../http/fake-engine.ts'
+import { FakeClock } from '../testing/fake-engine.ts'
 import type { Authenticated } from './authenticate.ts'
 import { Tickets } from './tickets.ts'
 

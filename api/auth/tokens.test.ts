@@ -2,12 +2,12 @@ import { createPublicKey, createSecretKey, generateKeyPairSync } from 'node:cryp
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { Millis, UserId } from '../../schemas/ids.ts'
-import { FakeClock } from '../http/fake-engine.ts'
-import { NOW, SECRET } from '../http/rest-harness.ts'
 import { createIds, timeOfId } from '../ids.ts'
-import type { PreviousKey, Signing } from '../settings/signing.ts'
-import { deviceId, forge, openWithAdmin } from './forge-harness.ts'
+import type { PreviousKey, Signing } from '../service/settings/signing.ts'
+import { FakeClock } from '../testing/fake-engine.ts'
+import { NOW, SECRET } from '../testing/rest.ts'
 import { openKeyRing } from './key-ring.ts'
+import { deviceId, forge, openWithAdmin } from './testing/forge.ts'
 import { openTokens } from './tokens.ts'
 
 const SECOND = Math.floor(NOW / 1000)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { openCliHarness } from './cli-harness.ts'
+import { openCliHarness } from './testing/cli.ts'
 
 const cli = openCliHarness()
 afterAll(() => cli.close())

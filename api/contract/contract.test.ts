@@ -6,9 +6,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../schemas/operation.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
-import { type Answered, SECRET } from '../http/rest-harness.ts'
-import { validRequests, wrongRequests } from './requests-harness.ts'
-import { openWorld } from './world-harness.ts'
+import { type Answered, SECRET } from '../testing/rest.ts'
+import { validRequests, wrongRequests } from './testing/requests.ts'
+import { openWorld } from './testing/world.ts'
 
 const RUNS = { numRuns: 300, seed: 20_260_301 }
 const operations = Object.values(OPERATIONS).map((operation) => [operation.operationId, operation] as const)

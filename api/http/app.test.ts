@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { openLogger } from '../logging.ts'
-import { openHarness, SECRET } from './rest-harness.ts'
+import { openLogger } from '../service/logging.ts'
+import { openHarness, SECRET } from '../testing/rest.ts'
 
 const REGISTER = 'POST /api/v1/auth/register'
 const json = { 'content-type': 'application/json' }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
-import type { Logger } from '../logging.ts'
-import { openHarness } from './rest-harness.ts'
+import type { Logger } from '../service/logging.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const CANARY = 'hunter2-canary'
 const REGISTER = 'POST /api/v1/devices'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openHarness } from './rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const ORIGIN = 'https://fleet.example.com'
 const preflight = (origin: string) => ({

@@ -1,7 +1,7 @@
 // Input that is meant to do harm, or that two readers would read differently.
 import { describe, expect, test } from 'vitest'
-import { openLogger } from '../logging.ts'
-import { openHarness } from './rest-harness.ts'
+import { openLogger } from '../service/logging.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const MERGE_PATCH = { 'content-type': 'application/merge-patch+json' }

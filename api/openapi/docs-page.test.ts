@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 import { DOCS_SCRIPT } from './docs-script.ts'
 
 async function docs() {

@@ -1,9 +1,9 @@
 // The page at /docs: the OpenAPI to read, and to try out. It needs nothing from elsewhere.
 import { TAGS } from '../../schemas/operation.ts'
 import { problemPath, REFUSAL_CODES } from '../../schemas/refusals.ts'
-import { escaped, page } from '../http/page.ts'
 import { DOCS_SCRIPT } from './docs-script.ts'
 import type { OpenApi, OpenApiOperation, OpenApiParameter, OpenApiResponse } from './document.ts'
+import { escaped, page } from './html-page.ts'
 
 interface Entry {
   readonly method: string

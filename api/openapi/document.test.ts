@@ -7,10 +7,10 @@ import { describe, expect, test } from 'vitest'
 import { API } from '../../schemas/operation.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 import { type OpenApiOperation, type OpenApiResponse, toOpenApi } from './document.ts'
-import { OPENAPI_SCHEMA } from './openapi-schema-harness.ts'
 import { refusalsOf } from './refusals-of.ts'
+import { OPENAPI_SCHEMA } from './testing/openapi-schema.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 // npm's own format.

@@ -1,8 +1,8 @@
 // Who may call what, for every route of the table: a route without a row here fails.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { BroadcastId, CommandId, type DeviceId, Millis, UserId } from '../../schemas/ids.ts'
-import type { FakeEngine } from '../http/fake-engine.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import type { FakeEngine } from '../testing/fake-engine.ts'
+import { openHarness } from '../testing/rest.ts'
 
 type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
 const OPEN: Row = [200, 200, 200, 200]

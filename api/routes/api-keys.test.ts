@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { UserId } from '../../schemas/ids.ts'
-import { NOW, openHarness } from '../http/rest-harness.ts'
+import { NOW, openHarness } from '../testing/rest.ts'
 
 const KEYS = '/api/v1/api-keys'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { auditRow } from '../../engine/domain/audit/entry.ts'
 import { Millis, parseDeviceId } from '../../schemas/ids.ts'
-import { NOW, openHarness } from '../http/rest-harness.ts'
+import { NOW, openHarness } from '../testing/rest.ts'
 
 const AUDIT = '/api/v1/audit'
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
-import { type HarnessOptions, NOW, openHarness } from '../http/rest-harness.ts'
+import { type HarnessOptions, NOW, openHarness } from '../testing/rest.ts'
 
 const ADA = { email: 'Ada@Example.com', password: 'correct horse', name: 'Ada', role: 'admin' }
 const AUTH = '/api/v1/auth'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const PATH = '/api/v1/commands/$broadcast'
 const TYPES: DeviceTypes = new Map([

@@ -3,7 +3,7 @@ import { toAck } from '../../engine/domain/command/ack-message.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { CommandId, Micros } from '../../schemas/ids.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const COMMANDS = '/api/v1/commands/r'
 const json = { 'content-type': 'application/json' }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const DEVICES = '/api/v1/devices'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { Millis } from '../../schemas/ids.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const DEVICES = '/api/v1/devices'
 const SENSOR = { name: 'Sensor', type: 'simulator' }

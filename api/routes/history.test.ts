@@ -4,7 +4,7 @@ import type { HistoryRow } from '../../engine/ports/history.ts'
 import { Micros } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 import { parseCursor, toCursor } from '../http/cursor.ts'
-import { NOW, openHarness } from '../http/rest-harness.ts'
+import { NOW, openHarness } from '../testing/rest.ts'
 
 const LOGS = '/api/v1/devices/r/logs'
 const EVENTS = '/api/v1/devices/r/events'

@@ -2,10 +2,10 @@
 import type { Readiness } from '../../schemas/health.ts'
 import * as operations from '../../schemas/operations/service.ts'
 import { answer } from '../http/answer.ts'
-import { pageHeaders } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { DOCS_SCRIPT } from '../openapi/docs-script.ts'
+import { pageHeaders } from '../openapi/html-page.ts'
 
 export interface Phase {
   /** Once it accepts connections. */

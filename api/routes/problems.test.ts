@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { REFUSAL_CODES } from '../../schemas/refusals.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 

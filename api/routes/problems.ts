@@ -3,8 +3,8 @@ import { getProblem, listProblems } from '../../schemas/operations/service.ts'
 import type { ProblemKind } from '../../schemas/problem.ts'
 import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
 import { type Answer, answer, refused } from '../http/answer.ts'
-import { escaped, page, pageHeaders, wantsPage } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
+import { escaped, page, pageHeaders, wantsPage } from '../openapi/html-page.ts'
 
 const VARY = { vary: 'accept' }
 

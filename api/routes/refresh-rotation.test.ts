@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { openHarness } from '../http/rest-harness.ts'
-import type { Logger } from '../logging.ts'
-import { silentLogger } from '../logging.ts'
+import type { Logger } from '../service/logging.ts'
+import { silentLogger } from '../service/logging.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const AUTH = '/api/v1/auth'
 const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada', role: 'admin' }

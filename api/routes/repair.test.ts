@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 
 const REPAIR = '/api/v1/telemetry/repair'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
-import { openHarness } from '../http/rest-harness.ts'
+import { openHarness } from '../testing/rest.ts'
 
 test('every operation is exported by its name and has a route', () => {
   const { routes } = openHarness()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { Micros, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import { NOW, openHarness } from '../http/rest-harness.ts'
+import { NOW, openHarness } from '../testing/rest.ts'
 
 const SHADOW = '/api/v1/shadows/r'
 const DESIRED = `PUT ${SHADOW}/desired`

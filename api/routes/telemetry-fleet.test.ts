@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
 import { Millis } from '../../schemas/ids.ts'
-import { NOW, openHarness } from '../http/rest-harness.ts'
-import { openTelemetry } from './telemetry-harness.ts'
+import { NOW, openHarness } from '../testing/rest.ts'
+import { openTelemetry } from './testing/telemetry.ts'
 
 describe('the metrics of a device', () => {
   test('have type, last value, and what its type says of them', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { textsBlock } from '../../engine/adapters/telemetry/telemetry-harness.ts'
+import { textsBlock } from '../../engine/adapters/telemetry/testing/telemetry.ts'
 import { Fault } from '../../engine/ports/fault.ts'
-import { NOW } from '../http/rest-harness.ts'
-import { openTelemetry, reported } from './telemetry-harness.ts'
+import { NOW } from '../testing/rest.ts'
+import { openTelemetry, reported } from './testing/telemetry.ts'
 
 const HISTORY = '/api/v1/telemetry/r/history'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Micros, Millis } from '../../schemas/ids.ts'
-import { NOW } from '../http/rest-harness.ts'
-import { openTelemetry } from './telemetry-harness.ts'
+import { NOW } from '../testing/rest.ts'
+import { openTelemetry } from './testing/telemetry.ts'
 
 const HISTORY = '/api/v1/telemetry/r/history'
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type HarnessOptions, openHarness, type Sent } from '../http/rest-harness.ts'
+import { type HarnessOptions, openHarness, type Sent } from '../testing/rest.ts'
 
 const USERS = '/api/v1/users'
 const AUTH = '/api/v1/auth'

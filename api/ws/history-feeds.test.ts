@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeFleet, type FakeService, openFakeService } from './fake-fleet.ts'
-import type { RawClient, Received } from './raw-client.ts'
+import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
+import type { RawClient, Received } from './testing/raw-client.ts'
 
 let service: FakeService
 let fleet: FakeFleet

@@ -1,7 +1,7 @@
 // What /ws tells of shadows and commands.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeFleet, type FakeService, id, openFakeService } from './fake-fleet.ts'
-import type { RawClient, Received } from './raw-client.ts'
+import { type FakeFleet, type FakeService, id, openFakeService } from './testing/fake-fleet.ts'
+import type { RawClient, Received } from './testing/raw-client.ts'
 
 let service: FakeService
 let fleet: FakeFleet

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
 import { Micros } from '../../schemas/ids.ts'
 import { Budget } from './budget.ts'
-import { FakeTime, id, START } from './fake-fleet.ts'
 import type { Notice } from './notice.ts'
 import { type Addressee, HELD_COST_BYTES, Outbox } from './outbox.ts'
 import { openTally } from './tally.ts'
+import { FakeTime, id, START } from './testing/fake-fleet.ts'
 import type { Wire } from './wire.ts'
 
 class FakeWire implements Wire {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FeedEvent } from '../../engine/index.ts'
-import { type FakeFleet, type FakeService, openFakeService } from './fake-fleet.ts'
-import type { RawClient } from './raw-client.ts'
+import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
+import type { RawClient } from './testing/raw-client.ts'
 
 const KIB = 1024
 const DEVICES = 20

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeService, openFakeService, START } from './fake-fleet.ts'
-import { dial } from './raw-client.ts'
+import { type FakeService, openFakeService, START } from './testing/fake-fleet.ts'
+import { dial } from './testing/raw-client.ts'
 
 let service: FakeService
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Budget } from './budget.ts'
-import { FakeTime, id, START } from './fake-fleet.ts'
 import type { Notice } from './notice.ts'
 import { openTally } from './tally.ts'
+import { FakeTime, id, START } from './testing/fake-fleet.ts'
 import { Throttle } from './throttle.ts'
 
 function openThrottle(budgetBytes = 10_000) {

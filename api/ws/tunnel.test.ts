@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeService, openFakeService } from './fake-fleet.ts'
-import { dial } from './raw-client.ts'
+import { type FakeService, openFakeService } from './testing/fake-fleet.ts'
+import { dial } from './testing/raw-client.ts'
 
 let service: FakeService
 

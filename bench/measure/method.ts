@@ -4,7 +4,7 @@ export const METHOD = `## Method
 
 - Everything runs on one machine over loopback, load generator included: it shares the cores with the service, so
   rates are what is left for the service beside it. Nothing is pinned.
-- The service is the program as started by \`npm start\` (\`node dist/api/main.js\`), with a fresh data directory per
+- The service is the program as started by \`npm start\` (\`node dist/api/service/main.js\`), with a fresh data directory per
   scenario. Its CPU is that of its whole process tree, ClickHouse child included, from \`/proc/<pid>/stat\`; "main" is
   its event loop, "busiest thread" the shard where there is one shard. Kernel work for a received packet is billed to
   whoever is running when it arrives, mostly the sender: part of the broker's cost is in the generator's figure.

@@ -1,6 +1,6 @@
 // One hour of one series in minutes, over a large table, through REST.
 
-import { openDataDir } from '../../engine/adapters/data-dir.ts'
+import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
 import { METRICS } from '../load/payloads.ts'
 import type { HistoryQuery } from '../load/rest.ts'
 import { Rest } from '../load/rest.ts'

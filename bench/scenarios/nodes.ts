@@ -1,5 +1,5 @@
 // Three engines under a steady load: one is killed, another one comes, ClickHouse goes away and comes back.
-import { CutProxy } from '../../engine/adapters/proxy-harness.ts'
+import { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import { partitionOf } from '../../engine/index.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import type { Generator } from '../load/generator.ts'

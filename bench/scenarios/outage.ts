@@ -1,5 +1,5 @@
 // ClickHouse goes away under a steady load, and comes back.
-import type { CutProxy } from '../../engine/adapters/proxy-harness.ts'
+import type { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import type { Generator } from '../load/generator.ts'
 import { LEAVES } from '../load/payloads.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'

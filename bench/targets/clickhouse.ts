@@ -1,7 +1,7 @@
 // The embedded profile's ClickHouse, started as the service starts it, but with its door open to the bench.
-import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb-supervisor.ts'
-import { ClickHouseTelemetry } from '../../engine/adapters/telemetry/clickhouse.ts'
-import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse-http.ts'
+import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
+import { ClickHouseTelemetry } from '../../engine/adapters/telemetry/clickhouse/clickhouse.ts'
+import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse/clickhouse-http.ts'
 import type { Telemetry } from '../../engine/ports/telemetry.ts'
 
 /** Filling and merging a hundred million rows takes a while. */

@@ -2,18 +2,18 @@
 // broker is mosquitto as it comes (`FLEET_MQTT_MODE=plain`): what stands in for EMQX in tests would be the bottleneck.
 import { generateKeyPairSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { NATS_SERVER, NatsServer } from '../../engine/adapters/nats-harness.ts'
-import { openNats } from '../../engine/adapters/nats-link.ts'
+import { openNats } from '../../engine/adapters/nats/nats-link.ts'
+import { NATS_SERVER, NatsServer } from '../../engine/adapters/nats/testing/nats-server.ts'
 import { openKvOwnership } from '../../engine/adapters/ownership/jetstream-kv.ts'
-import { REDIS_SERVER, RedisServer } from '../../engine/adapters/redis-harness.ts'
-import { urlOf } from '../../engine/adapters/telemetry/telemetry-harness.ts'
+import { REDIS_SERVER, RedisServer } from '../../engine/adapters/redis/testing/redis-server.ts'
+import { urlOf } from '../../engine/adapters/telemetry/testing/telemetry.ts'
 import type { OwnershipState } from '../../engine/ports/ownership.ts'
 import { until } from '../measure/deadline.ts'
 import { type BareBroker, startMosquitto } from './brokers.ts'
 import { type ClickHouse, withClickHouse } from './clickhouse.ts'
 import { type Program, startProgram } from './ready-line.ts'
 
-const MAIN = fileURLToPath(new URL('../../api/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../api/service/main.js', import.meta.url))
 const READY_MS = 60_000
 
 export interface NodeOptions {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { all, parseXml } from './xml-harness.ts'
+import { all, parseXml } from '../testing/xml.ts'
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8')
 const server = parseXml(read('config.d/fleet.xml'))

@@ -1,12 +1,12 @@
 // The tables as files, for whoever creates them by hand. They are those of the service: after a change of
-// engine/adapters/telemetry/schema.ts, `npx vitest run deploy/clickhouse -u` writes them anew.
+// engine/adapters/telemetry/clickhouse/schema.ts, `npx vitest run deploy/clickhouse -u` writes them anew.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb-supervisor.ts'
-import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse-http.ts'
-import { allTables } from '../../engine/adapters/telemetry/schema.ts'
+import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
+import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse/clickhouse-http.ts'
+import { allTables } from '../../engine/adapters/telemetry/clickhouse/schema.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-schema-'))
 let chdb: ChdbSupervisor

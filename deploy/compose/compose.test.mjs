@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readSettings } from '../../api/settings.ts'
+import { readSettings } from '../../api/service/settings/settings.ts'
 import { makeSecrets } from '../secrets.mjs'
-import { networksOf, readCompose } from './compose-harness.ts'
+import { networksOf, readCompose } from '../testing/compose.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-compose-'))
 makeSecrets(dir, { isRoot: false })

@@ -22,8 +22,8 @@ beforeEach(() => {
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   const compilerOptions = { outDir: 'dist', rootDir: '.', module: 'nodenext', types: ['node'] }
   writeFileSync(join(root, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['api'] }))
-  mkdirSync(join(root, 'api'))
-  writeFileSync(join(root, 'api', 'main.ts'), MAIN)
+  mkdirSync(join(root, 'api', 'service'), { recursive: true })
+  writeFileSync(join(root, 'api', 'service', 'main.ts'), MAIN)
 })
 afterEach(() => {
   npm.kill('SIGTERM')
@@ -45,7 +45,7 @@ test.each([0, 7])('SIGTERM to npm reaches the service, and its exit code %i is n
 })
 
 test('a source that does not compile stops the start with a line on stderr, stdout stays empty', async () => {
-  writeFileSync(join(root, 'api', 'main.ts'), 'const x: number = ""\n')
+  writeFileSync(join(root, 'api', 'service', 'main.ts'), 'const x: number = ""\n')
   npmStart()
   const [stdout, stderr, [exitCode]] = await Promise.all([
     text(npm.stdout),

@@ -1,7 +1,7 @@
 // The images, as far as they can be judged without building one.
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { readSources } from '../../engine/tidy-sources.ts'
+import { readSources } from '../dev/architecture/sources.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const dockerfile = readFileSync(new URL('Dockerfile', import.meta.url), 'utf8')
@@ -22,7 +22,7 @@ test('the cluster’s image lacks what only the embedded profile loads, and star
   const sources = new Map(
     readSources(ROOT, ['schemas', 'engine', 'api']).map((source) => [source.path, source]),
   )
-  const reached = new Set(['api/main.ts', 'api/profiles/cluster.ts'])
+  const reached = new Set(['api/service/main.ts', 'api/service/profiles/cluster.ts'])
   const packages = new Map<string, string>()
   for (const path of reached) {
     for (const { target, isFile, isTypeOnly, isLazy } of sources.get(path)?.imports ?? []) {
@@ -40,7 +40,7 @@ test('the service runs as nobody in particular, and its files are not its own', 
     expect(stage(name)).toMatch(/^USER node$/m)
     expect(stage(name)).not.toMatch(/COPY .*--chown/)
   }
-  expect(stage('run')).toMatch(/^CMD \["node", "dist\/api\/main\.js"\]$/m)
+  expect(stage('run')).toMatch(/^CMD \["node", "dist\/api\/service\/main\.js"\]$/m)
   expect(stage('run')).toMatch(/^HEALTHCHECK /m)
 })
 

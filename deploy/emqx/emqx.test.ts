@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { partitionOf } from '../../engine/runtime/partition.ts'
+import { partitionOf } from '../../engine/domain/partition.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import { CLOUD_ONLY_SUFFIXES, parseSuffix } from '../../schemas/topics.ts'
-import { at, type Hocon, parseHocon } from './hocon-harness.ts'
-import { isMatch, parseRule, render } from './rule-harness.ts'
+import { at, type Hocon, parseHocon } from '../testing/hocon.ts'
+import { isMatch, parseRule, render } from '../testing/rule.ts'
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8')
 const conf = parseHocon(read('emqx.conf'))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { readSettings } from '../../api/settings.ts'
+import { readSettings } from '../../api/service/settings/settings.ts'
 
 const ALONE = readUnit('fleet.service')
 const NODE = readUnit('fleet@.service')

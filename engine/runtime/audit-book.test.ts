@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { Micros, Millis } from '../../schemas/ids.ts'
-import { MemoryStore } from '../adapters/store/memory.ts'
+import { MemoryStore } from '../adapters/store/testing/memory.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
+import { partitionOf } from '../domain/partition.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Save, Store } from '../ports/store.ts'
 import { AuditBook } from './audit-book.ts'
-import { partitionOf } from './partition.ts'
 
 const AT = Date.UTC(2026, 2, 1, 8, 30)
 const BOOT = Micros(AT * 1000)

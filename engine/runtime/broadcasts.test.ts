@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { BroadcastId, type DeviceId } from '../../schemas/ids.ts'
-import { MemoryBroker } from '../adapters/broker/memory.ts'
-import { MemoryStore } from '../adapters/store/memory.ts'
+import { MemoryBroker } from '../adapters/broker/testing/memory.ts'
+import { MemoryStore } from '../adapters/store/testing/memory.ts'
 import { createCommand } from '../domain/command/create.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import { partitionOf } from '../domain/partition.ts'
 import { LIMITS } from '../limits.ts'
 import type { BroadcastRequest, Submitted } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
 import { NO_SAVE } from '../ports/store.ts'
-import { SimTime } from '../sim/time.ts'
+import { SimTime } from '../testing/time.ts'
 import { Broadcasts } from './broadcasts.ts'
-import { partitionOf } from './partition.ts'
-import { deviceOf, START } from './shard/frames-harness.ts'
+import { deviceOf, START } from './shard/testing/frames.ts'
 
 const b1 = BroadcastId('b1')
 const stop: BroadcastRequest = { broadcastId: b1, group: 'hall', command: 'stop', by: 'usr_1' }

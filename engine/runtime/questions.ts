@@ -1,11 +1,11 @@
 // What is asked of the shards: each question sees all that was acknowledged before it.
 import type { BroadcastId, DeviceId } from '../../schemas/ids.ts'
 import type { Command } from '../domain/command/record.ts'
+import { partitionOf } from '../domain/partition.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
 import type { DeviceView } from '../ports/device-view.ts'
 import type { Metric, Snapshot } from '../ports/engine.ts'
 import type { Log } from '../ports/log.ts'
-import { partitionOf } from './partition.ts'
 import type { Answer, Ask, Child, Mark } from './shard/protocol.ts'
 
 /** Who answers; sees all that lies at or before `after`. */

@@ -1,9 +1,9 @@
 // Messages to devices, once the records they follow from are saved (R4). At most once: what is lost here is still
 // visible in the record, which sends it again (R5).
 import { toSubSuffix } from '../../schemas/topics.ts'
+import { partitionOf } from '../domain/partition.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Ingest } from './ingress/ingest.ts'
-import { partitionOf } from './partition.ts'
 import { packDelivered } from './shard/control-uplinks.ts'
 import type { Outbound, Proposal } from './shard/protocol.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Partition } from '../../schemas/ids.ts'
+import { ALL_PARTITIONS, partitionOf } from '../domain/partition.ts'
 import type { Fault } from '../ports/fault.ts'
-import { ALL_PARTITIONS, partitionOf } from './partition.ts'
-import { idOf, registration, request, telemetry } from './shard/frames-harness.ts'
-import { ShardsNode, SharedPlace } from './shards-harness.ts'
+import { idOf, registration, request, telemetry } from './shard/testing/frames.ts'
+import { ShardsNode, SharedPlace } from './testing/shards.ts'
 
 const A = partitionOf(idOf('a'))
 const claims = (partitions: readonly Partition[], epoch: number) =>

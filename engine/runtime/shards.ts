@@ -1,10 +1,10 @@
 // The shards of this node: which partitions are its own, and what is asked of them.
 import type { BroadcastId, DeviceId, Partition } from '../../schemas/ids.ts'
+import { partitionOf } from '../domain/partition.ts'
 import type { DeviceView } from '../ports/device-view.ts'
 import type { Wants } from '../ports/feed.ts'
 import type { Claim } from '../ports/store.ts'
 import { grouped } from './grouped.ts'
-import { partitionOf } from './partition.ts'
 import { notOwned, type Seat } from './runner/seat.ts'
 import type { Answer, Ask, Mark } from './shard/protocol.ts'
 

@@ -4,9 +4,9 @@ import type { DeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
+import type { SimTime } from '../testing/time.ts'
 import type { Dice } from './dice.ts'
 import type { Luck } from './faults.ts'
-import type { SimTime } from './time.ts'
 
 /** Who knows what is saved. */
 export interface Witness {

@@ -2,13 +2,13 @@
 // remembers what was acknowledged: what it remembers is what must be true.
 import type { DeviceId } from '../../schemas/ids.ts'
 import { parseSubSuffix, topicOf, toSubSuffix } from '../../schemas/topics.ts'
-import type { MemoryBroker } from '../adapters/broker/memory.ts'
-import { MemoryDevice, type Received } from '../adapters/broker/memory-device.ts'
+import type { MemoryBroker } from '../adapters/broker/testing/memory.ts'
+import { MemoryDevice, type Received } from '../adapters/broker/testing/memory-device.ts'
+import type { SimTime } from '../testing/time.ts'
 import { Control, type Witness } from './control.ts'
 import type { Dice } from './dice.ts'
 import type { Luck } from './faults.ts'
 import { POISON } from './faulty-thread.ts'
-import type { SimTime } from './time.ts'
 
 export const HEARTBEAT_MS = 30_000
 

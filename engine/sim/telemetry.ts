@@ -1,8 +1,8 @@
 // ClickHouse as far as the engine can tell: raw points, and hours that were computed from them at some time and show
 // later points only when they are computed again. So a broken promise about late points can be seen (R11).
 import { Micros, Millis } from '../../schemas/ids.ts'
-import { MemoryTelemetry } from '../adapters/telemetry/memory.ts'
-import { toSeries } from '../adapters/telemetry/memory-series.ts'
+import { MemoryTelemetry } from '../adapters/telemetry/testing/memory.ts'
+import { toSeries } from '../adapters/telemetry/testing/memory-series.ts'
 import type { LateHour } from '../ports/store.ts'
 import type { Block, Series, SeriesQuery } from '../ports/telemetry.ts'
 import type { Row, Rows } from './rows.ts'

@@ -1,13 +1,8 @@
 // `fleet certs`: a certificate authority in a folder on this machine, for devices that connect by certificate and for
 // the service's own TLS. It works without a service.
 import type { Command } from 'commander'
-import {
-  Authority,
-  AuthorityError,
-  type CertificateFiles,
-  type Issued,
-} from '../../../deploy/certs/authority.ts'
 import type { Area } from '../area.ts'
+import { Authority, AuthorityError, type CertificateFiles, type Issued } from '../certs/authority.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import type { Column } from '../output.ts'

@@ -23,7 +23,7 @@ export const simulate: Area = (command, cli) => {
         throw new Failure(EXIT.failed, 'the service does not say where MQTT is: use --mqtt-url')
       const bearer = await token()
       cli.output.progress(`registering ${count} devices`)
-      const { simulate } = await import('../../../bench/simulator/simulate.ts')
+      const { simulate } = await import('../../../engine/edge/simulator/simulate.ts')
       const simulation = await simulate({
         httpUrl: url,
         mqttUrl,

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { ServiceHarness } from '../../../api/service-harness.ts'
+import { ServiceHarness } from '../../../api/blackbox/testing/service.ts'
 
 const K6 = process.env['TEST_SERVER_K6']
 const MISSING = process.env['TEST_SERVER_K6_MISSING'] ?? 'npm test looks for it'

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import type { KeptAnswers } from '../../ports/answers.ts'
-import { LmdbEnv } from '../lmdb-env.ts'
-import { ANSWERS_BYTES, answersContract } from './contract.ts'
+import { LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { ANSWER_TABLES, openLmdbAnswers } from './lmdb.ts'
+import { ANSWERS_BYTES, answersContract } from './testing/contract.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-answers-'))
 const envs = new Map<KeptAnswers, { env: LmdbEnv; path: string }>()

@@ -5,7 +5,7 @@ import type { Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
 import { Fault } from '../../ports/fault.ts'
-import { CommitError, type LmdbEnv } from '../lmdb-env.ts'
+import { CommitError, type LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { KeptList } from './kept-list.ts'
 
 const ANSWERS = 'answers'

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import type { KeptAnswers } from '../../ports/answers.ts'
-import { REDIS_SERVER, RedisServer } from '../redis-harness.ts'
-import type { RedisLink } from '../redis-link.ts'
-import { ANSWERS_BYTES, answersContract } from './contract.ts'
+import type { RedisLink } from '../redis/redis-link.ts'
+import { REDIS_SERVER, RedisServer } from '../redis/testing/redis-server.ts'
 import { openRedisAnswers } from './redis.ts'
+import { ANSWERS_BYTES, answersContract } from './testing/contract.ts'
 
 const at = Millis
 

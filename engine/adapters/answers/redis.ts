@@ -6,7 +6,7 @@ import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
 import { Fault } from '../../ports/fault.ts'
-import { type RedisLink, redisScript } from '../redis-link.ts'
+import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
 /** `answers` the hash, `answers-order` by end, `answers-bytes` their sum, `answers-begun` by end. */
 const OVER = `

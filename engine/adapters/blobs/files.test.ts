@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { Blobs } from '../../ports/blobs.ts'
-import { blobsContract } from './contract.ts'
 import { openFileBlobs } from './files.ts'
+import { blobsContract } from './testing/contract.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-blobs-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import type { Blobs } from '../../ports/blobs.ts'
-import { blobsContract } from './contract.ts'
 import { S3Blobs, type S3Options } from './s3.ts'
-import { S3_SERVER, S3Server } from './s3-harness.ts'
 import { signedHeaders } from './sigv4.ts'
+import { blobsContract } from './testing/contract.ts'
+import { S3_SERVER, S3Server } from './testing/s3-server.ts'
 
 const PART_BYTES = 5 * 1024 * 1024
 const clock = { now: () => Millis(Date.now()) }

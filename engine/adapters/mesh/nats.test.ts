@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
 import type { Mesh } from '../../ports/mesh.ts'
-import { NATS_SERVER, NatsServer } from '../nats-harness.ts'
-import { type NatsLink, openNats } from '../nats-link.ts'
-import { CutProxy } from '../proxy-harness.ts'
-import { meshContract } from './contract.ts'
+import { type NatsLink, openNats } from '../nats/nats-link.ts'
+import { NATS_SERVER, NatsServer } from '../nats/testing/nats-server.ts'
+import { CutProxy } from '../testing/proxy.ts'
 import { openNatsMesh } from './nats.ts'
+import { meshContract } from './testing/contract.ts'
 
 const FOREVER_MS = 600_000
 const question = new Uint8Array([1, 2, 3])

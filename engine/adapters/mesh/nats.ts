@@ -7,7 +7,7 @@ import { deadline, type Msg, type Subscription } from '@nats-io/transport-node'
 import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
-import type { NatsLink } from '../nats-link.ts'
+import type { NatsLink } from '../nats/nats-link.ts'
 import { absent, checkNews, Desk, faultOf, notReached, questionFault } from './desk.ts'
 import { Arriving, partsOf } from './parts.ts'
 

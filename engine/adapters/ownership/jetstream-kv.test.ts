@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
-import { NATS_SERVER, NatsServer } from '../nats-harness.ts'
-import { type NatsLink, openNats } from '../nats-link.ts'
-import { CutProxy } from '../proxy-harness.ts'
-import { ownershipContract } from './contract.ts'
+import { type NatsLink, openNats } from '../nats/nats-link.ts'
+import { NATS_SERVER, NatsServer } from '../nats/testing/nats-server.ts'
+import { CutProxy } from '../testing/proxy.ts'
 import { openKvOwnership } from './jetstream-kv.ts'
+import { ownershipContract } from './testing/contract.ts'
 
 describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `npm test` finds)', () => {
   const links: NatsLink[] = []

@@ -13,7 +13,7 @@ import type {
   OwnershipState,
   OwnershipTable,
 } from '../../ports/ownership.ts'
-import type { NatsLink } from '../nats-link.ts'
+import type { NatsLink } from '../nats/nats-link.ts'
 
 export interface KvOwnershipOptions {
   readonly name?: string

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { REDIS_SERVER, RedisServer, until } from '../redis-harness.ts'
-import { ratesContract } from './contract.ts'
+import { REDIS_SERVER, RedisServer, until } from '../redis/testing/redis-server.ts'
 import { openRedisRates } from './redis.ts'
+import { ratesContract } from './testing/contract.ts'
 
 describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
   let server: RedisServer

@@ -1,6 +1,6 @@
 // Rates that several processes share, in Redis and by its clock: of a key, the instant at which all is paid off (GCRA).
 import type { SharedRates } from '../../ports/rates.ts'
-import { type RedisLink, redisScript } from '../redis-link.ts'
+import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
 /** By fours: key, step, count, age. It goes to no disk and to no replica: an fsync each would cost more than a limit that
  *  a failover forgets for a second. */

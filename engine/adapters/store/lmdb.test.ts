@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { Store } from '../../ports/store.ts'
-import { LmdbEnv } from '../lmdb-env.ts'
-import { mountSmallDisk } from '../small-disk.ts'
-import { device, letter, partitionOf, type StoreContract, save, storeContract } from './contract.ts'
+import { LmdbEnv } from '../lmdb/lmdb-env.ts'
+import { mountSmallDisk } from '../testing/small-disk.ts'
 import { openLmdbStore, STORE_TABLES } from './lmdb.ts'
 import type { OutboxBounds } from './outbox.ts'
-import { outboxContract } from './outbox-contract-harness.ts'
+import { device, letter, partitionOf, type StoreContract, save, storeContract } from './testing/contract.ts'
+import { outboxContract } from './testing/outbox-contract.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-store-'))
 const paths = new Map<Store, string>()

@@ -20,8 +20,8 @@ import type {
   Store,
   StoredDevice,
 } from '../../ports/store.ts'
-import { type Change, CommitError, type Key, type LmdbEnv } from '../lmdb-env.ts'
-import type { PageRequest } from './device-index.ts'
+import { type Change, CommitError, type Key, type LmdbEnv } from '../lmdb/lmdb-env.ts'
+import type { PageRequest } from './index/device-index.ts'
 import {
   OUTBOX_BOUNDS,
   type OutboxBounds,

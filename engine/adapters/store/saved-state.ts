@@ -5,7 +5,7 @@ import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Positions } from '../../ports/log.ts'
 import type { Checkpoint, Claim, DeadLetter, LateHour, Save } from '../../ports/store.ts'
-import { DeviceIndex } from './device-index.ts'
+import { DeviceIndex } from './index/device-index.ts'
 import { LetterList } from './letter-list.ts'
 
 /** Which partition a device belongs to. */

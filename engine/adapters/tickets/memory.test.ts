@@ -1,5 +1,5 @@
-import { ticketsContract } from './contract.ts'
 import { MemoryTickets } from './memory.ts'
+import { ticketsContract } from './testing/contract.ts'
 
 const clock = { at: 0, ticks: () => clock.at }
 

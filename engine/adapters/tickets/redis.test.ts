@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe } from 'vitest'
-import { REDIS_SERVER, RedisServer } from '../redis-harness.ts'
-import { ticketsContract } from './contract.ts'
+import { REDIS_SERVER, RedisServer } from '../redis/testing/redis-server.ts'
 import { openRedisTickets } from './redis.ts'
+import { ticketsContract } from './testing/contract.ts'
 
 describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
   let server: RedisServer

@@ -1,7 +1,7 @@
 // Open tickets that several processes share, in Redis, and by its clock.
 import { LIMITS } from '../../limits.ts'
 import type { OpenTickets } from '../../ports/tickets.ts'
-import { type RedisLink, redisScript } from '../redis-link.ts'
+import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
 /** `ticket:<id>` the owner and what is sealed · `tickets`, and `tickets-of:<owner>`, ids by end. */
 const TAKE = `

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { UserId } from '../../../schemas/ids.ts'
 import type { Users } from '../../ports/users.ts'
-import { LmdbEnv } from '../lmdb-env.ts'
-import { DeviceIdOf, device, partitionOf, save } from '../store/contract.ts'
+import { LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { openLmdbStore, STORE_TABLES } from '../store/lmdb.ts'
-import { user, usersContract } from './contract.ts'
+import { DeviceIdOf, device, partitionOf, save } from '../store/testing/contract.ts'
 import { openLmdbUsers, USER_TABLES } from './lmdb.ts'
+import { user, usersContract } from './testing/contract.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-users-'))
 const envs = new Map<Users, { env: LmdbEnv; path: string }>()

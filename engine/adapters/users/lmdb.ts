@@ -2,7 +2,7 @@
 import { newPackr } from '../../domain/packing.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Users } from '../../ports/users.ts'
-import { CommitError, type LmdbEnv } from '../lmdb-env.ts'
+import { CommitError, type LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { Directory, type UserChange } from './directory.ts'
 import { HeldUsers } from './held-users.ts'
 

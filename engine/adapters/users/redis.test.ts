@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Millis, UserId } from '../../../schemas/ids.ts'
 import type { Users } from '../../ports/users.ts'
-import { CutProxy } from '../proxy-harness.ts'
-import { REDIS_SERVER, RedisServer, until } from '../redis-harness.ts'
-import type { RedisLink } from '../redis-link.ts'
-import { apiKey, grant, user, usersContract } from './contract.ts'
+import type { RedisLink } from '../redis/redis-link.ts'
+import { REDIS_SERVER, RedisServer, until } from '../redis/testing/redis-server.ts'
+import { CutProxy } from '../testing/proxy.ts'
 import { openRedisUsers, type RedisUsers } from './redis.ts'
+import { apiKey, grant, user, usersContract } from './testing/contract.ts'
 
 describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
   let server: RedisServer

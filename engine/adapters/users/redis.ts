@@ -3,9 +3,9 @@
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Users } from '../../ports/users.ts'
-import { type Followed, Follower } from '../redis-follower.ts'
-import { type RedisLink, redisScript } from '../redis-link.ts'
-import { packLists, pairs, unpackLists } from '../redis-lists.ts'
+import { type Followed, Follower } from '../redis/redis-follower.ts'
+import { type RedisLink, redisScript } from '../redis/redis-link.ts'
+import { packLists, pairs, unpackLists } from '../redis/redis-lists.ts'
 import { Directory, type UserChange } from './directory.ts'
 import { HeldUsers, type WriteUsers } from './held-users.ts'
 

@@ -11,7 +11,7 @@ import {
   skipMember,
   tally,
 } from './broadcast.ts'
-import { at } from './command-harness.ts'
+import { at } from './testing/command.ts'
 
 const member = (name: string, fields: Partial<BroadcastMember> = {}): BroadcastMember => {
   const deviceId = parseDeviceId(name)

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { CommandId, Micros } from '../../../schemas/ids.ts'
 import { COMMAND_PRIORITIES, type CommandPriority, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { ackOf, at, create, find } from './command-harness.ts'
 import { commandsDeadline, type LaneState, sendDue } from './lanes.ts'
 import { acknowledge, cancelCommand, delivered, expireCommands } from './lifecycle.ts'
 import { type Commands, NO_COMMANDS } from './record.ts'
+import { ackOf, at, create, find } from './testing/command.ts'
 
 const index = fc.nat({ max: 3 })
 const step = fc.oneof(

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { CommandId, toIso } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import { at, bodyOf, create, find, live } from './command-harness.ts'
 import { commandsDeadline, heldReason, type LaneState, type Send, sendDue } from './lanes.ts'
 import { cancelCommand, delivered } from './lifecycle.ts'
 import type { Commands } from './record.ts'
+import { at, bodyOf, create, find, live } from './testing/command.ts'
 
 const ids = (sends: readonly Send[]) => sends.map(({ kind, command }) => `${kind} ${command.id}`)
 const confirm = (commands: Commands, index: number, now: number) =>

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { CommandId } from '../../../schemas/ids.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { ackOf, at, create, find, live } from './command-harness.ts'
 import { sendDue } from './lanes.ts'
 import {
   abandonCommands,
@@ -14,6 +13,7 @@ import {
 } from './lifecycle.ts'
 import { COMMAND_CAUSES, COMMAND_MOVES, type CommandCause, isOpen } from './moves.ts'
 import type { Command, Commands } from './record.ts'
+import { ackOf, at, create, find, live } from './testing/command.ts'
 
 const id = CommandId('c0')
 const sent = sendDue(create([]), live(1)).commands

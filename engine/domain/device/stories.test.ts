@@ -2,7 +2,7 @@
 // outcomes written again, and then read what changed: STORIES=write npx vitest run engine/domain/device/stories.test.ts
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { retell } from './story-harness.ts'
+import { retell } from './testing/story.ts'
 
 const FOLDER = new URL('stories/', import.meta.url)
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.txt'))

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { Millis, Partition } from '../../../schemas/ids.ts'
-import { MemoryMesh, MemoryNet } from '../../adapters/mesh/memory.ts'
-import { SimTime } from '../../sim/time.ts'
-import { START } from '../shard/frames-harness.ts'
+import { MemoryMesh, MemoryNet } from '../../adapters/mesh/testing/memory.ts'
+import { SimTime } from '../../testing/time.ts'
+import { START } from '../shard/testing/frames.ts'
 import { Heard } from './heard.ts'
 
 const [ONE, TWO] = [Partition(1), Partition(2)]

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { Micros, Millis, parseDeviceId } from '../../../schemas/ids.ts'
-import { MemoryLog } from '../../adapters/log/memory.ts'
+import { MemoryLog } from '../../adapters/log/testing/memory.ts'
 import { FRAME, readFrames } from '../../domain/bundle.ts'
+import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Bundle } from '../../ports/log.ts'
-import { SimTime } from '../../sim/time.ts'
-import { partitionOf } from '../partition.ts'
+import { SimTime } from '../../testing/time.ts'
 import { Ingest } from './ingest.ts'
 
 /** A log whose appends wait for the test, and fail when it says so. */

@@ -4,6 +4,7 @@ import { accessRefused, connectRefused } from '../../domain/audit/device-refusal
 import type { AuditEntry } from '../../domain/audit/entry.ts'
 import { FRAME } from '../../domain/bundle.ts'
 import { toDelivered } from '../../domain/command/messages.ts'
+import { partitionOf } from '../../domain/partition.ts'
 import {
   type Admission,
   COMMAND_SUFFIX,
@@ -11,7 +12,6 @@ import {
   type DeviceSession,
   type UplinkHost,
 } from '../../ports/broker.ts'
-import { partitionOf } from '../partition.ts'
 import { packDelivered } from '../shard/control-uplinks.ts'
 import { sessionPayload } from '../shard/sessions.ts'
 import type { Gateways } from './gateways.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { BroadcastId, CommandId, Micros } from '../../../schemas/ids.ts'
-import { partitionOf } from '../partition.ts'
-import { bundle, idOf, START, telemetry } from '../shard/frames-harness.ts'
-import { type TestNode, TestNodes } from './nodes-harness.ts'
+import { partitionOf } from '../../domain/partition.ts'
+import { bundle, idOf, START, telemetry } from '../shard/testing/frames.ts'
+import { type TestNode, TestNodes } from './testing/nodes.ts'
 
 const IDS = Array.from({ length: 12 }, (_, n) => `device-${n}`)
 

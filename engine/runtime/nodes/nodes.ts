@@ -5,12 +5,12 @@
 //     known.
 // N2. A question that concerns several owners goes to all of them at once; without one of them there is no answer.
 import { BroadcastId, type Millis, type Partition } from '../../../schemas/ids.ts'
+import { ALL_PARTITIONS, partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import { grouped } from '../grouped.ts'
-import { ALL_PARTITIONS, partitionOf } from '../partition.ts'
 import type { Asked } from '../questions.ts'
 import { notOwned } from '../runner/seat.ts'
 import type { Schedule } from '../schedule.ts'

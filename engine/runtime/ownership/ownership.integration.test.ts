@@ -1,10 +1,10 @@
 // The nodes' agreement over a real nats-server, in real time.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Partition } from '../../../schemas/ids.ts'
-import { NATS_SERVER, NatsServer } from '../../adapters/nats-harness.ts'
-import { type NatsLink, openNats } from '../../adapters/nats-link.ts'
+import { type NatsLink, openNats } from '../../adapters/nats/nats-link.ts'
+import { NATS_SERVER, NatsServer } from '../../adapters/nats/testing/nats-server.ts'
 import { openKvOwnership } from '../../adapters/ownership/jetstream-kv.ts'
-import { CutProxy } from '../../adapters/proxy-harness.ts'
+import { CutProxy } from '../../adapters/testing/proxy.ts'
 import { LIMITS } from '../../limits.ts'
 import { realSchedule } from '../schedule.ts'
 import { Ownership } from './ownership.ts'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
-import { MemoryOwnership } from '../../adapters/ownership/memory.ts'
+import { MemoryOwnership } from '../../adapters/ownership/testing/memory.ts'
 import { LIMITS } from '../../limits.ts'
-import { Cluster, type TestNode } from './ownership-harness.ts'
+import { Cluster, type TestNode } from './testing/ownership.ts'
 
 const CALM_MS = 10_000
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
-import { MemoryTelemetry } from '../../adapters/telemetry/memory.ts'
+import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
 import { FRAME } from '../../domain/bundle.ts'
-import { RunnerBench } from '../runner/runner-harness.ts'
+import { RunnerBench } from '../runner/testing/runner.ts'
 import { inlineThread, type ShardThread } from '../runner/thread.ts'
-import { idOf, registration, request, START, type TestFrame, telemetry } from '../shard/frames-harness.ts'
 import type { ShardSettings } from '../shard/protocol.ts'
+import { idOf, registration, request, START, type TestFrame, telemetry } from '../shard/testing/frames.ts'
 import { TelemetryRepairs } from './telemetry-repairs.ts'
 
 const MINUTE = 60_000

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { Micros, parseDeviceId, toMillis } from '../../../schemas/ids.ts'
-import { MemoryStore } from '../../adapters/store/memory.ts'
-import { MemoryTelemetry } from '../../adapters/telemetry/memory.ts'
+import { MemoryStore } from '../../adapters/store/testing/memory.ts'
+import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
 import { auditRow } from '../../domain/audit/entry.ts'
 import { type HistoryRow, writtenRow } from '../../domain/history/row.ts'
+import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import { NO_SAVE } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
-import { partitionOf } from '../partition.ts'
 import { HistoryWriter } from './history-writer.ts'
 
 const AT = Date.UTC(2026, 2, 1) * 1000

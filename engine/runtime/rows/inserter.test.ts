@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Block } from '../../ports/telemetry.ts'
-import { SimTime } from '../../sim/time.ts'
-import { START } from '../shard/frames-harness.ts'
+import { SimTime } from '../../testing/time.ts'
+import { START } from '../shard/testing/frames.ts'
 import { Inserter } from './inserter.ts'
 
 const block = (token: string): Block => ({ kind: 'points', bytes: new Uint8Array(1), rows: 1, token })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
-import { MemoryStore } from '../../adapters/store/memory.ts'
+import { MemoryStore } from '../../adapters/store/testing/memory.ts'
+import { partitionOf } from '../../domain/partition.ts'
 import { type LateHour, NO_SAVE, type Save } from '../../ports/store.ts'
-import { SimTime } from '../../sim/time.ts'
-import { partitionOf } from '../partition.ts'
-import { idOf } from '../shard/frames-harness.ts'
+import { SimTime } from '../../testing/time.ts'
+import { idOf } from '../shard/testing/frames.ts'
 import { Settler } from './settler.ts'
 
 const HOUR_MS = 3_600_000

@@ -4,7 +4,7 @@ import { FRAME, readFrames } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { DeadLetter } from '../../ports/store.ts'
-import { bundle, telemetry } from '../shard/frames-harness.ts'
+import { bundle, telemetry } from '../shard/testing/frames.ts'
 import { Poison } from './poison.ts'
 
 const P = Partition(3)

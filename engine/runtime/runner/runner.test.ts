@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
-import { MemoryLog } from '../../adapters/log/memory.ts'
+import { MemoryLog } from '../../adapters/log/testing/memory.ts'
+import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
 import { NO_WANTS } from '../feed.ts'
-import { partitionOf } from '../partition.ts'
 import {
   bundle,
   idOf,
@@ -14,8 +14,8 @@ import {
   START,
   type TestFrame,
   telemetry,
-} from '../shard/frames-harness.ts'
-import { HEARTBEAT_MS, RunnerBench } from './runner-harness.ts'
+} from '../shard/testing/frames.ts'
+import { HEARTBEAT_MS, RunnerBench } from './testing/runner.ts'
 
 const A = partitionOf(idOf('a'))
 

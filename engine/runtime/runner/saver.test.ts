@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
 import { Fault } from '../../ports/fault.ts'
 import { NO_SAVE, type Save } from '../../ports/store.ts'
-import { SimTime } from '../../sim/time.ts'
-import { deviceOf, START } from '../shard/frames-harness.ts'
+import { SimTime } from '../../testing/time.ts'
+import { deviceOf, START } from '../shard/testing/frames.ts'
 import { Saver } from './saver.ts'
 
 const mark = (partition: number, seq: number) => ({ partition: Partition(partition), seq })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Micros, Partition } from '../../../schemas/ids.ts'
-import { MemoryLog } from '../../adapters/log/memory.ts'
+import { MemoryLog } from '../../adapters/log/testing/memory.ts'
 import { LIMITS } from '../../limits.ts'
 import type { LogReader, Positions } from '../../ports/log.ts'
 import { type Portion, Source } from './source.ts'

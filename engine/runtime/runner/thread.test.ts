@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../schemas/ids.ts'
-import { bundle, deviceOf, START, telemetry } from '../shard/frames-harness.ts'
 import { newProgress, suspectOf } from '../shard/progress.ts'
-import { NOTHING } from '../shard/shard-harness.ts'
+import { bundle, deviceOf, START, telemetry } from '../shard/testing/frames.ts'
+import { NOTHING } from '../shard/testing/shard.ts'
 import { piscinaThread, type ShardThread } from './thread.ts'
 
 const P = Partition(0)

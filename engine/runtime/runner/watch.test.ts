@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
-import { START } from '../shard/frames-harness.ts'
+import { START } from '../shard/testing/frames.ts'
 import { Watch } from './watch.ts'
 
 function setUp() {

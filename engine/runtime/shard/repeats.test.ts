@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
 import { FLAG_DUP } from '../../domain/bundle.ts'
-import { telemetry } from './frames-harness.ts'
-import { online, ShardBench, valuesOf } from './shard-harness.ts'
+import { telemetry } from './testing/frames.ts'
+import { online, ShardBench, valuesOf } from './testing/shard.ts'
 
 /** As EMQX names a message: time, connection, count. */
 function originOf(at: number, connection = 7, count = 0): Uint8Array {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { FRAME } from '../../domain/bundle.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
-import { idOf, START, type TestFrame } from './frames-harness.ts'
 import type { WorkResult } from './protocol.ts'
 import { packRequest } from './requests.ts'
-import { online, ShardBench } from './shard-harness.ts'
+import { idOf, START, type TestFrame } from './testing/frames.ts'
+import { online, ShardBench } from './testing/shard.ts'
 
 const entry = {
   actor: { type: 'user', id: 'usr_1', name: 'a@example.com' },

@@ -3,11 +3,11 @@ import { CommandId, Micros } from '../../../schemas/ids.ts'
 import { FRAME } from '../../domain/bundle.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { packDelivered } from './control-uplinks.ts'
-import { closed, deviceOf, opened, request, START, type TestFrame, telemetry } from './frames-harness.ts'
 import { decodeCommand, decodeShadow } from './kept.ts'
 import type { WorkResult } from './protocol.ts'
 import { packSession } from './sessions.ts'
-import { at, online, ShardBench } from './shard-harness.ts'
+import { closed, deviceOf, opened, request, START, type TestFrame, telemetry } from './testing/frames.ts'
+import { at, online, ShardBench } from './testing/shard.ts'
 
 const listening = (id: string, when: number, openedAt: number): TestFrame => ({
   kind: FRAME.listening,

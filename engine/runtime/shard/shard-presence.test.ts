@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { WorkResult } from './protocol.ts'
 import {
   closed,
   deviceOf,
@@ -10,9 +11,8 @@ import {
   type TestFrame,
   telemetry,
   will,
-} from './frames-harness.ts'
-import type { WorkResult } from './protocol.ts'
-import { at, online, ShardBench, statuses, TIMEOUT_MS } from './shard-harness.ts'
+} from './testing/frames.ts'
+import { at, online, ShardBench, statuses, TIMEOUT_MS } from './testing/shard.ts'
 
 describe('presence', () => {
   const sweep = (bench: ShardBench, ms: number) => statuses(bench.work({ sweep: at(ms) }))

@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
 import { readHistoryBlock } from '../../domain/history/read-block.ts'
 import { NO_WANTS } from '../feed.ts'
+import { newProgress } from './progress.ts'
+import type { WorkResult } from './protocol.ts'
+import { Shard } from './shard.ts'
 import {
   bundle,
   closed,
@@ -14,11 +17,8 @@ import {
   status,
   telemetry,
   will,
-} from './frames-harness.ts'
-import { newProgress } from './progress.ts'
-import type { WorkResult } from './protocol.ts'
-import { Shard } from './shard.ts'
-import { at, NOTHING, online, P, ShardBench, statuses, valuesOf } from './shard-harness.ts'
+} from './testing/frames.ts'
+import { at, NOTHING, online, P, ShardBench, statuses, valuesOf } from './testing/shard.ts'
 
 describe('a proposal', () => {
   test('shows nowhere before it is settled', () => {

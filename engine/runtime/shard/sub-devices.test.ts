@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { CommandId, Micros, Millis } from '../../../schemas/ids.ts'
 import { FRAME } from '../../domain/bundle.ts'
 import type { Device } from '../../domain/device/record.ts'
+import type { WorkResult } from './protocol.ts'
+import { packSession } from './sessions.ts'
 import {
   closed,
   deviceOf,
@@ -13,10 +15,8 @@ import {
   type TestFrame,
   telemetry,
   will,
-} from './frames-harness.ts'
-import type { WorkResult } from './protocol.ts'
-import { packSession } from './sessions.ts'
-import { at, ShardBench, statuses, TIMEOUT_MS, valuesOf } from './shard-harness.ts'
+} from './testing/frames.ts'
+import { at, ShardBench, statuses, TIMEOUT_MS, valuesOf } from './testing/shard.ts'
 
 const born = { createdAt: Millis(START - 1_000), statusSince: Millis(START - 1_000) }
 const gateway = deviceOf('gw', { ...born, type: 'gateway', status: 'online' })

@@ -1,0 +1,130 @@
+// What holds over several API nodes of a cluster, as one client sees it whose requests go to any of them.
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { LIMITS } from '../../engine/limits.ts'
+import { ClusterServers, HAS_CLUSTER_SERVERS } from './testing/cluster.ts'
+import { type Service, ServiceHarness } from './testing/service.ts'
+import { watch } from './testing/service-clients.ts'
+
+const RATE = 40
+const ADA = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery', role: 'admin' }
+
+describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` finds)', () => {
+  const harness = new ServiceHarness()
+  let servers: ClusterServers
+  let one: Service
+  let other: Service
+
+  beforeAll(async () => {
+    servers = await ClusterServers.start()
+    const start = (FLEET_ROLES: string) =>
+      harness.startNode(
+        {
+          ...servers.settings,
+          FLEET_ROLES,
+          FLEET_USER_REQUEST_RATE: '0',
+          FLEET_DEVICE_REQUEST_RATE: `${RATE}`,
+        },
+        servers,
+      )
+    ;[one, other] = await Promise.all([start('api'), start('api'), start('engine,ingress')])
+    await one.nobody.post('/auth/register', ADA)
+  })
+  afterAll(async () => {
+    await harness.close()
+    await servers?.stop()
+  })
+
+  async function enter(node: Service) {
+    const { body } = await node.nobody.post('/auth/login', ADA)
+    const token = String(body['access_token'])
+    return { here: one.nobody.as(token), there: other.nobody.as(token) }
+  }
+
+  /** At this node, under a key. */
+  function register(node: Service, token: string | undefined, key: string) {
+    return fetch(`${node.httpUrl}/api/v1/devices`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      },
+      body: JSON.stringify({ name: key, type: 'mqtt_device' }),
+    })
+  }
+
+  test('do what comes under one key once, however it is spread', async () => {
+    const { here } = await enter(one)
+    for (let i = 0; i < 5; i++) {
+      const nodes = [one, other, one, other, one, other]
+      const answers = await Promise.all(nodes.map((node) => register(node, here.token, `k${i}`)))
+      const statuses = answers.map(({ status }) => status)
+      expect(statuses).toContain(201)
+      expect(statuses.filter((status) => status !== 201 && status !== 409)).toEqual([])
+      const again = await Promise.all([one, other].map((node) => register(node, here.token, `k${i}`)))
+      expect(again.map(({ status, headers }) => [status, headers.get('idempotency-replayed')])).toEqual(
+        [0, 1].map(() => [201, 'true']),
+      )
+      const made = await Promise.all(
+        [...answers.filter(({ status }) => status === 201), ...again].map(textOf),
+      )
+      expect(new Set(made).size).toBe(1)
+    }
+    expect((await here.get('/devices')).body['total']).toBe(5)
+  })
+
+  test('end the sockets of a login that ended at another one', async () => {
+    const { here, there } = await enter(other)
+    const { socket } = await watch(other, there)
+    const closed = once(socket, 'close')
+    expect((await here.post('/auth/logout', {})).status).toBe(204)
+    expect((await closed)[0]).toBe(4401)
+    expect((await there.get('/auth/me')).status).toBe(401)
+  })
+
+  test('take a ticket for /ws that another one issued, once', async () => {
+    const { here } = await enter(one)
+    const ticket = String((await here.post('/auth/ws-ticket', {})).body['ticket'])
+    const first = await Promise.all([other, one, other].map((node) => firstFrame(node, ticket)))
+    expect(first.filter((type) => type === 'auth_ok')).toHaveLength(1)
+    expect(await firstFrame(one, ticket)).toBe('error')
+  })
+
+  test('let through of one device’s requests what one of them may', async () => {
+    const { here, there } = await enter(one)
+    await here.post('/devices', { device_id: 'busy', name: 'busy', type: 'mqtt_device' })
+    const startedAt = performance.now()
+    let taken = 0
+    while (performance.now() - startedAt < 3_000) {
+      const asked = [here, there, here, there].map((rest) => rest.get('/devices/busy'))
+      taken += (await Promise.all(asked)).filter(({ status }) => status === 200).length
+    }
+    const seconds = (performance.now() - startedAt) / 1_000
+    // In the long run what one may; a burst at both at once on top; and what a late word lets through.
+    expect(taken).toBeLessThanOrEqual(RATE * seconds + 2 * RATE + 2 * RATE * 0.5)
+    expect(taken).toBeGreaterThan(RATE)
+  })
+
+  test('count together how often a password was tried', async () => {
+    const wrong = { email: 'eve@example.com', password: 'not this one' }
+    const statuses: number[] = []
+    for (let i = 0; i < 2 * LIMITS.loginsPerMinuteMax; i++)
+      statuses.push((await [one, other][i % 2]?.nobody.post('/auth/login', wrong))?.status ?? 0)
+    const tried = statuses.filter((status) => status === 401).length
+    expect(statuses.filter((status) => status !== 401 && status !== 429)).toEqual([])
+    expect(tried).toBeLessThan(2 * LIMITS.loginsPerMinuteMax)
+    expect(tried).toBeGreaterThanOrEqual(LIMITS.loginsPerMinuteMax)
+  })
+})
+
+const textOf = (response: Response) => response.text()
+
+/** What a socket with this ticket is told first. */
+async function firstFrame(node: Service, ticket: string): Promise<unknown> {
+  const socket = new WebSocket(`${node.wsUrl}?ticket=${ticket}`)
+  const [frame] = await once(socket, 'message')
+  socket.terminate()
+  return Object(JSON.parse(String(frame)))['type']
+}

@@ -1,0 +1,237 @@
+// One run: a fleet and its users at work while parts of the system are killed, stopped, slowed and cut off; then
+// rest; then the question whether everything that was promised is there.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sleep, until } from '../../../bench/measure/deadline.ts'
+import { seeded } from '../../../engine/edge/simulator/random.ts'
+import { Caller } from './caller.ts'
+import { ChaosDevice } from './chaos-device.ts'
+import { checkAll } from './checks/all.ts'
+import type { Violation } from './checks/violation.ts'
+import { ask } from './client.ts'
+import { collect } from './collect.ts'
+import { planFaults } from './faults.ts'
+import { haunt } from './nemesis.ts'
+import { ENDED } from './program.ts'
+import { RecordKeeper } from './record-keeper.ts'
+import { Recorder, type Recording, type Stored, writeRecording } from './recording.ts'
+import { ADMIN, type System, type SystemOptions } from './system.ts'
+
+export interface ChaosOptions {
+  readonly seed: number
+  readonly durationMs: number
+  readonly devices: number
+  /** Of each device. */
+  readonly perSecond: number
+  readonly callers: number
+  readonly open: (options: SystemOptions) => Promise<System>
+  readonly say: (text: string) => void
+}
+
+export interface Verdict {
+  readonly violations: readonly Violation[]
+  /** The recording and the logs, kept if something is wrong. */
+  readonly kept: string | undefined
+  readonly counts: Readonly<Record<string, number>>
+}
+
+const READY_MS = 120_000
+const CONNECTED_MS = 60_000
+const ACKED_MS = 90_000
+/** What is not there by then is lost. */
+const REST_MS = 90_000
+const POLL_MS = 500
+const STEP_MS = 1_000
+const REGISTERED_AT_ONCE = 8
+const CONTENDED = 8
+const KEEPERS = 2
+
+/** Throws when the system does not come back; the message says where the logs are. */
+export async function runChaos(options: ChaosOptions): Promise<Verdict> {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-chaos-'))
+  const [data, logs] = [join(folder, 'data'), join(folder, 'logs')]
+  for (const path of [data, logs]) mkdirSync(path)
+  const recorder = new Recorder()
+  const system = await options.open({ folder: data, logs, recorder }).catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  })
+  const abandon = () => system.abandon()
+  process.once('exit', abandon)
+  const run = new Run(options, system, recorder)
+  let isClean = false
+  try {
+    const violations = await run.run()
+    isClean = violations.length === 0
+    return { violations, kept: isClean ? undefined : folder, counts: run.counts() }
+  } catch (error) {
+    throw new Error(`seed ${options.seed}, kept in ${folder}: ${String(error)}`, { cause: error })
+  } finally {
+    run.close()
+    await system.close()
+    process.off('exit', abandon)
+    if (!isClean) await writeRecording(join(folder, 'recording.jsonl'), run.recording())
+    rmSync(isClean ? folder : data, { recursive: true, force: true, maxRetries: 20 })
+  }
+}
+
+class Run {
+  readonly #options: ChaosOptions
+  readonly #system: System
+  readonly #recorder: Recorder
+  readonly #dice: (what: number) => ReturnType<typeof seeded>
+  readonly #devices: ChaosDevice[] = []
+  readonly #stored = new Map<string, Stored>()
+  #token = ''
+  // An hour ago: messages with times of their own come late, and each of them has a second for itself.
+  readonly #firstAt = Math.floor(Date.now() / STEP_MS) * STEP_MS - 3_600_000
+
+  constructor(options: ChaosOptions, system: System, recorder: Recorder) {
+    this.#options = options
+    this.#system = system
+    this.#recorder = recorder
+    this.#dice = (what) => seeded(options.seed * 10_007 + what)
+  }
+
+  async run(): Promise<readonly Violation[]> {
+    const { say, durationMs } = this.#options
+    await this.#ready()
+    await this.#enrol()
+    const { targets } = this.#system
+    const plan = planFaults(this.#dice(0), { durationMs, targets })
+    const callers = [...this.#callers(), ...this.#keepers()]
+    const calling = Promise.all(callers.map((caller) => caller.run()))
+    say(`${this.#devices.length} devices and ${callers.length} callers are at work`)
+    const over = sleep(durationMs)
+    await haunt({ plan, targets, recorder: this.#recorder, say })
+    await over
+    for (const caller of callers) caller.stop()
+    for (const device of this.#devices) device.quiet()
+    await calling
+    say('all faults are over')
+    await this.#ready()
+    await until('every message is acknowledged', { deadlineMs: ACKED_MS, everyMs: POLL_MS }, async () =>
+      this.#devices.every(({ unacked }) => unacked === 0) ? true : undefined,
+    )
+    return this.#judge()
+  }
+
+  close(): void {
+    for (const device of this.#devices) device.close()
+  }
+
+  recording(): Recording {
+    const { messages, receipts, calls, faults } = this.#recorder
+    const stored = [...this.#stored.values()]
+    return { promises: this.#system.promises, messages, receipts, calls, faults, stored }
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    const { messages, receipts, calls, faults } = this.#recorder
+    return {
+      messages: messages.length,
+      repeated: messages.filter(({ sentAt }) => sentAt.length > 1).length,
+      calls: calls.length,
+      unanswered: calls.filter(({ to }) => to === undefined).length,
+      unavailable: calls.filter(({ status }) => status === 503).length,
+      received: receipts.length,
+      faults: faults.filter(({ to }) => to !== undefined).length,
+      'ends of processes by themselves': faults.filter(({ kind }) => kind.startsWith(ENDED)).length,
+    }
+  }
+
+  async #ready(): Promise<void> {
+    const lacking = () => this.#system.lacking()
+    const asked = until('all parts are well', { deadlineMs: READY_MS, everyMs: POLL_MS }, async () =>
+      (await lacking()).length === 0 ? true : undefined,
+    )
+    await asked.catch(async (error: Error) => {
+      throw new Error(`${error.message}: ${(await lacking()).join(', ')}`)
+    })
+  }
+
+  async #enrol(): Promise<void> {
+    const { devices: count, perSecond } = this.#options
+    const url = this.#url()
+    await ask(url, '', {
+      method: 'POST',
+      path: '/auth/register',
+      body: { ...ADMIN, name: 'Chaos', role: 'admin' },
+    })
+    const { body, text } = await ask(url, '', { method: 'POST', path: '/auth/login', body: ADMIN })
+    this.#token = String(body['access_token'])
+    if (body['access_token'] === undefined) throw new Error(`no login: ${text}`)
+    const left = Array.from({ length: count }, (_, i) => i).toReversed()
+    const enrol = async (i: number) => {
+      const id = `dev-${i}`
+      const path = '/devices'
+      const about = { device_id: id, name: id, type: 'mqtt_device' }
+      const made = await ask(url, this.#token, { method: 'POST', path, body: about })
+      if (made.status !== 201) throw new Error(`${id} was not registered: ${made.text}`)
+      const token = String(made.body['access_token'])
+      const address = this.#system.mqtt
+      const [firstAt, stepMs, recorder, dice] = [
+        this.#firstAt,
+        STEP_MS,
+        this.#recorder,
+        this.#dice(1_000 + i),
+      ]
+      this.#devices.push(new ChaosDevice({ id, token, perSecond, firstAt, stepMs, dice, recorder, address }))
+    }
+    const workers = Array.from({ length: REGISTERED_AT_ONCE }, async () => {
+      for (let i = left.pop(); i !== undefined; i = left.pop()) await enrol(i)
+    })
+    await Promise.all(workers)
+    await until('every device is connected', { deadlineMs: CONNECTED_MS, everyMs: POLL_MS }, async () =>
+      this.#devices.every(({ isConnected }) => isConnected) ? true : undefined,
+    )
+  }
+
+  #callers(): readonly Caller[] {
+    const devices = this.#devices.map(({ id }) => id)
+    const [token, recorder, contended] = [this.#token, this.#recorder, devices.slice(0, CONTENDED)]
+    return Array.from({ length: this.#options.callers }, (_, i) => {
+      const [name, dice, { nodes }] = [`user-${i}`, this.#dice(100 + i), this.#system]
+      return new Caller({ name, token, nodes, contended, devices, dice, recorder })
+    })
+  }
+
+  #keepers(): readonly RecordKeeper[] {
+    const [token, recorder, { nodes }] = [this.#token, this.#recorder, this.#system]
+    return Array.from({ length: KEEPERS }, (_, i) => {
+      return new RecordKeeper({ name: `keeper-${i}`, token, nodes, dice: this.#dice(200 + i), recorder })
+    })
+  }
+
+  /** What is late has time to come; what is wrong stays wrong. */
+  async #judge(): Promise<readonly Violation[]> {
+    const deadline = performance.now() + REST_MS
+    let asked = this.#devices.map(({ id }) => id)
+    for (;;) {
+      const error = await this.#collect(asked).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      const violations = error === undefined ? checkAll(this.recording()) : []
+      const absent = violations.filter(({ isAbsence }) => isAbsence)
+      const isOver = performance.now() > deadline
+      if (error === undefined && (absent.length === 0 || isOver)) return violations
+      if (isOver) throw error
+      if (error === undefined) asked = [...new Set(absent.map(({ device }) => device))]
+      await sleep(POLL_MS)
+    }
+  }
+
+  async #collect(devices: readonly string[]): Promise<void> {
+    const about = { url: this.#url(), token: this.#token, firstAt: this.#firstAt, stepMs: STEP_MS }
+    for (const stored of await collect(devices, { ...about, calls: this.#recorder.calls }))
+      this.#stored.set(stored.device, stored)
+  }
+
+  #url(): string {
+    const [node] = this.#system.nodes
+    if (node === undefined) throw new Error('no node serves REST')
+    return node.url()
+  }
+}

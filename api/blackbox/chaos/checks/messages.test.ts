@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import type { FaultNote } from '../recording.ts'
+import { checkMessages } from './messages.ts'
+import { message, recordingOf, textsOf } from './testing/recording.ts'
+
+const plain = [message('plain', 0, [1], 2), message('plain', 1, [3, 6], 7), message('plain', 2, [4], 8)]
+const timed = [message('timed', 0, [1], 2), message('timed', 1, [3])]
+
+test('what was acknowledged and is stored is fine, also what was sent twice and is stored twice', () => {
+  const stored = { plain: [0, 1, 2, 1], timed: [{ slot: 0, value: 0 }] }
+  // Sent at 1, 3, 4 and 6: the second of message 1 came behind message 2.
+  expect(checkMessages(recordingOf({ messages: [...plain, ...timed], stored }))).toEqual([])
+})
+
+test('an acknowledged message that is not there is missed, and may only be late', () => {
+  const found = checkMessages(recordingOf({ messages: [...plain, ...timed], stored: { plain: [0, 1] } }))
+  expect(textsOf(found)).toEqual([
+    'timed message 0 was acknowledged at 2 and is not stored',
+    'plain message 2 was acknowledged at 8 and is not stored',
+  ])
+  expect(found.every(({ isAbsence }) => isAbsence)).toBe(true)
+})
+
+test('a message that is stored more often than it was sent is told', () => {
+  const found = checkMessages(recordingOf({ messages: plain, stored: { plain: [0, 0, 1, 2] } }))
+  expect(textsOf(found)).toContain('plain message 0 was sent 1 times and is stored 2 times')
+})
+
+test('messages in another order than they were sent are told', () => {
+  const found = checkMessages(recordingOf({ messages: plain, stored: { plain: [0, 2, 1] } }))
+  expect(found).toEqual([])
+  const shuffled = checkMessages(recordingOf({ messages: plain, stored: { plain: [1, 0, 2] } }))
+  expect(textsOf(shuffled)).toEqual(['plain messages are stored out of order at 1: … 1 0 2 …'])
+})
+
+test('a place holds the message that was sent for it, once', () => {
+  const stored = {
+    timed: [
+      { slot: 0, value: 0 },
+      { slot: 0, value: 0 },
+      { slot: 1, value: 7 },
+      { slot: 9, value: 9 },
+    ],
+  }
+  expect(textsOf(checkMessages(recordingOf({ messages: timed, stored })))).toEqual([
+    'the place of timed message 0 is stored more than once',
+    'the place of timed message 1 holds 7, which it was never sent',
+    'the place of timed message 9 holds 9, which it was never sent',
+  ])
+})
+
+test('a dead letter is told: nobody sent what cannot be read', () => {
+  expect(textsOf(checkMessages(recordingOf({ stored: { parked: 2 } })))).toEqual([
+    '2 messages are dead letters',
+  ])
+})
+
+test('a broker that was killed is forgiven its last moments, and no others', () => {
+  const faults: FaultNote[] = [{ target: 'broker', kind: 'kill', from: 10, to: 12 }]
+  const acked = (at: number) => [message('plain', 0, [1], at)]
+  const promises = { isPubackDurable: false, brokerLossMs: 3 }
+  const missing = (at: number) => checkMessages(recordingOf({ messages: acked(at), faults, promises })).length
+  expect([6, 7, 10, 12, 13].map(missing)).toEqual([1, 0, 0, 0, 1])
+  const others: FaultNote[] = [{ target: 'engine-1', kind: 'kill', from: 10, to: 12 }]
+  expect(checkMessages(recordingOf({ messages: acked(9), faults: others, promises }))).toHaveLength(1)
+  expect(checkMessages(recordingOf({ messages: acked(9), faults }))).toHaveLength(1)
+})

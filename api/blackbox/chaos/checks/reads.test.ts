@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import type { RecordCall, SnapshotCall } from '../recording.ts'
+import { checkReads } from './reads.ts'
+import { DEVICE, message, recordingOf, textsOf } from './testing/recording.ts'
+
+const looked = (from: number, to: number, plain: number | undefined, status = 200): SnapshotCall => ({
+  kind: 'snapshot',
+  caller: 'user',
+  node: 'api',
+  device: DEVICE,
+  from,
+  to,
+  status,
+  ...(plain === undefined ? {} : { plain }),
+})
+const messages = [message('plain', 0, [1], 2), message('plain', 1, [3], 4)]
+
+test('a snapshot shows what was acknowledged before it, or what came since', () => {
+  expect(checkReads(recordingOf({ messages, calls: [looked(2.5, 3.5, 0), looked(3.5, 5, 1)] }))).toEqual([])
+})
+
+test('a snapshot that is older than a PUBACK before it is told', () => {
+  expect(textsOf(checkReads(recordingOf({ messages, calls: [looked(5, 6, 0)] })))).toEqual([
+    'user reads plain 0 of 5, after message plain 1 at 4',
+  ])
+  expect(checkReads(recordingOf({ messages, calls: [looked(5, 6, undefined)] }))).toHaveLength(1)
+})
+
+test('behind a broker of its own it is not older than a snapshot before it', () => {
+  const promises = { isPubackDurable: false, brokerLossMs: 0 }
+  expect(checkReads(recordingOf({ promises, messages, calls: [looked(5, 6, 0)] }))).toEqual([])
+  const calls = [looked(5, 6, 1), looked(7, 8, 0)]
+  expect(checkReads(recordingOf({ promises, messages, calls }))).toHaveLength(1)
+})
+
+test('a snapshot of what was not sent yet is told', () => {
+  expect(checkReads(recordingOf({ messages, calls: [looked(1.5, 2.5, 1)] }))).toHaveLength(1)
+})
+
+test('whoever looks at a record sees the last edit that was answered, or a later one', () => {
+  const call = (
+    kind: RecordCall['kind'],
+    edit: number,
+    from: number,
+    to: number,
+    status = 200,
+  ): RecordCall => ({
+    kind,
+    caller: 'user',
+    node: 'api',
+    device: 'own-0',
+    edit,
+    from,
+    to,
+    status,
+  })
+  const edits = [call('edit', 0, 0, 1, 201), call('edit', 1, 4, 6)]
+  const fine = [
+    call('record', -1, 0.5, 2, 404),
+    call('list', 0, 2, 3),
+    call('list', 1, 5, 7),
+    call('record', 0, 5, 7),
+  ]
+  expect(checkReads(recordingOf({ calls: [...edits, ...fine] }))).toEqual([])
+  expect(textsOf(checkReads(recordingOf({ calls: [...edits, call('list', 0, 7, 8)] })))).toEqual([
+    'list 0 at api began at 7, after edit 1 at api had ended at 6',
+  ])
+  expect(checkReads(recordingOf({ calls: [...edits, call('record', -1, 2, 3, 404)] }))).toHaveLength(1)
+  const unanswered = { ...call('edit', 2, 9, 10), status: 503 }
+  expect(checkReads(recordingOf({ calls: [...edits, unanswered, call('record', 1, 11, 12)] }))).toEqual([])
+})
+
+test('an answer that no rule foresees is told; one that says that a part is away is not', () => {
+  expect(checkReads(recordingOf({ calls: [looked(1, 2, undefined, 503)] }))).toEqual([])
+  const found = checkReads(
+    recordingOf({ calls: [looked(1, 2, undefined, 404), looked(1, 2, undefined, 500)] }),
+  )
+  expect(found.map(({ check }) => check)).toEqual(['answers', 'answers'])
+})

@@ -1,0 +1,80 @@
+// Small recordings for the tests of the checkers: one device, whatever is not said is empty.
+import type {
+  DesireCall,
+  Message,
+  Recording,
+  Series,
+  ShadowCall,
+  ShadowState,
+  Stored,
+} from '../../recording.ts'
+import type { Violation } from '../violation.ts'
+
+export const DEVICE = 'dev-0'
+
+export function recordingOf(
+  parts: Partial<Omit<Recording, 'stored'>> & { readonly stored?: Partial<Stored> },
+): Recording {
+  return {
+    promises: { isPubackDurable: true, brokerLossMs: 0 },
+    messages: [],
+    receipts: [],
+    calls: [],
+    faults: [],
+    ...parts,
+    stored: [
+      {
+        device: DEVICE,
+        plain: [],
+        timed: [],
+        changes: [],
+        shadow: { version: 0 },
+        steps: [],
+        commands: {},
+        parked: 0,
+        ...parts.stored,
+      },
+    ],
+  }
+}
+
+export function textsOf(violations: readonly Violation[]): readonly string[] {
+  return violations.map(({ text }) => text)
+}
+
+export function message(series: Series, n: number, sentAt: readonly number[], ackedAt?: number): Message {
+  const sent = { device: DEVICE, series, n, sentAt: [...sentAt] }
+  return ackedAt === undefined ? sent : { ...sent, ackedAt }
+}
+
+type Span = readonly [from: number, to: number | undefined]
+
+/** Answered with 200 and `version`, unless `more` says otherwise. */
+export function wrote(
+  value: string,
+  [from, to]: Span,
+  version?: number,
+  more: Partial<DesireCall> = {},
+): DesireCall {
+  const call: DesireCall = {
+    kind: 'desire',
+    caller: 'user',
+    node: 'api',
+    device: DEVICE,
+    value,
+    from,
+    ...more,
+  }
+  if (to !== undefined) call.to = to
+  if (version !== undefined) {
+    call.version = version
+    call.status = more.status ?? 200
+  }
+  return call
+}
+
+export function read([from, to]: Span, seen: ShadowState): ShadowCall {
+  const call: ShadowCall = { kind: 'shadow', caller: 'reader', node: 'api', device: DEVICE, from, seen }
+  if (to !== undefined) call.to = to
+  return call
+}

@@ -1,0 +1,195 @@
+// The cluster profile: three engine nodes, two of the ingress and two of the API, each its own process, on real servers
+// but for what stands in for EMQX and ClickHouse. Each node reaches each server over a connection of its own that can
+// be cut, so that a node may be alone while the others are well.
+import { ClusterServers } from '../testing/cluster.ts'
+import type { FaultKind } from './faults.ts'
+import type { Target } from './nemesis.ts'
+import { Program, SERVICE_MAIN } from './program.ts'
+import { LinkTarget, NOWHERE, type System, type SystemOptions, unwell } from './system.ts'
+
+const NODES = [
+  { name: 'engine-1', roles: 'engine' },
+  { name: 'engine-2', roles: 'engine' },
+  { name: 'engine-3', roles: 'engine' },
+  { name: 'ingress-1', roles: 'ingress' },
+  { name: 'ingress-2', roles: 'ingress' },
+  { name: 'api-1', roles: 'api' },
+  { name: 'api-2', roles: 'api' },
+] as const
+/** Links the nemesis may touch. ClickHouse's are left alone: that it comes late is normal. */
+const HAUNTED_LINKS = [
+  'engine-1>nats',
+  'engine-2>redis',
+  'engine-3>mqtt',
+  'ingress-1>mqtt',
+  'ingress-2>nats',
+  'api-1>nats',
+]
+/**
+ * The stand-in acknowledges a device once the republished message is, too; killed, it may lose what it did since it
+ * wrote its file last. EMQX keeps sessions in memory and loses as much.
+ */
+const BROKER_LOSS_MS = 1_000
+
+const SERVERS = ['nats', 'redis', 'mqtt', 'clickhouse'] as const
+type ServerName = (typeof SERVERS)[number]
+
+export async function openClusterSystem({ logs, recorder }: SystemOptions): Promise<System> {
+  const servers = await ClusterServers.start()
+  const parts: Parts = { servers, logs, recorder }
+  const nodes = await Promise.all(NODES.map((node) => startNode(node, parts)))
+  const devices = await LinkTarget.open('device-link', () => `127.0.0.1:${servers.broker.devicePort}`)
+  const links = nodes.flatMap((node) => [...node.links.values()])
+  const targets = [...nodes.map(({ program }) => program), ...serverTargets(servers), devices]
+  const haunted = links.filter(({ name }) => HAUNTED_LINKS.includes(name))
+  const doors = nodes.flatMap(({ door }) => (door === undefined ? [] : [door]))
+  const [host = '', port] = devices.proxy.url.split(':')
+  return {
+    promises: { isPubackDurable: false, brokerLossMs: BROKER_LOSS_MS },
+    nodes: doors.map(({ name, proxy }) => ({ name, url: () => `http://${proxy.url}` })),
+    mqtt: () => ({ host, port: Number(port) }),
+    targets: [...targets, ...haunted, ...doors],
+    lacking: async () => {
+      const asked = nodes.map(({ program, url }) =>
+        program.isReady ? unwell(program.name, url()) : `${program.name} (starting)`,
+      )
+      return (await Promise.all(asked)).filter((why) => why !== undefined)
+    },
+    close: async () => {
+      await Promise.all(nodes.map(({ program }) => program.close()))
+      for (const { proxy } of [...links, ...doors, devices]) proxy.close()
+      await servers.stop()
+    },
+    abandon: () => {
+      for (const { program } of nodes) program.abandon()
+      // Each sends its signal before it waits for anything.
+      void servers.nats.kill()
+      void servers.redis.kill()
+      void servers.broker.kill9()
+      send(servers.clickhouse.pid, 'SIGKILL')
+    },
+  }
+}
+
+interface Parts {
+  readonly servers: ClusterServers
+  readonly logs: string
+  readonly recorder: SystemOptions['recorder']
+}
+
+interface Node {
+  readonly program: Program
+  readonly links: ReadonlyMap<ServerName, LinkTarget>
+  /** Of an API node: where its callers come in. */
+  readonly door: LinkTarget | undefined
+  readonly url: () => string
+}
+
+async function startNode({ name, roles }: (typeof NODES)[number], parts: Parts): Promise<Node> {
+  const { servers, logs, recorder } = parts
+  const links = new Map<ServerName, LinkTarget>()
+  for (const server of SERVERS)
+    links.set(server, await LinkTarget.open(`${name}>${server}`, () => ADDRESSES[server](servers)))
+  let url = `http://${NOWHERE}`
+  const door = roles === 'api' ? await LinkTarget.open(`${name}-door`, () => new URL(url).host) : undefined
+  const program = new Program({
+    name,
+    args: [SERVICE_MAIN],
+    env: {
+      ...servers.settings,
+      ...linkSettings(servers, links),
+      FLEET_ROLES: roles,
+      FLEET_NODE_NAME: name,
+      FLEET_HTTP_PORT: '0',
+      FLEET_LOG_LEVEL: 'info',
+      FLEET_USER_REQUEST_RATE: '0',
+      FLEET_DEVICE_REQUEST_RATE: '0',
+      FLEET_ANONYMOUS_REQUEST_RATE: '0',
+    },
+    kinds: ['kill', 'kill', 'kill', 'pause', 'pause', 'stop'],
+    logs,
+    recorder,
+    onReady: ({ http_url: httpUrl }) => {
+      url = String(httpUrl)
+    },
+  })
+  program.start()
+  return { program, links, door, url: () => url }
+}
+
+/** ClickHouse's stand-in may have another port after a start. */
+const ADDRESSES: Readonly<Record<ServerName, (servers: ClusterServers) => string>> = {
+  nats: ({ nats }) => nats.url,
+  redis: ({ redis }) => new URL(redis.url).host,
+  mqtt: ({ broker }) => new URL(broker.url).host,
+  clickhouse: ({ clickhouse }) => new URL(clickhouse.endpoint().url).host,
+}
+
+/** The servers' own settings, by way of the links. */
+function linkSettings({ settings }: ClusterServers, links: Node['links']): Readonly<Record<string, string>> {
+  const by = (url: string, server: ServerName) => {
+    const host = new URL(url).host
+    return url.replace(host, links.get(server)?.proxy.url ?? host)
+  }
+  return {
+    FLEET_NATS_URL: by(settings.FLEET_NATS_URL, 'nats'),
+    FLEET_REDIS_URL: by(settings.FLEET_REDIS_URL, 'redis'),
+    FLEET_MQTT_URL: by(settings.FLEET_MQTT_URL, 'mqtt'),
+    FLEET_CLICKHOUSE_URL: by(settings.FLEET_CLICKHOUSE_URL, 'clickhouse'),
+  }
+}
+
+function serverTargets({ nats, redis, broker, clickhouse }: ClusterServers): readonly Target[] {
+  return [
+    serverTarget('nats', {
+      kill: () => nats.kill(),
+      revive: () => nats.restart(),
+      signal: (signal) => (signal === 'SIGSTOP' ? nats.pause() : nats.resume()),
+    }),
+    serverTarget('redis', {
+      kill: () => redis.kill(),
+      revive: () => redis.start(),
+      signal: (signal) => redis.signal(signal),
+    }),
+    serverTarget('broker', {
+      kill: () => broker.kill9(),
+      revive: () => broker.revive(),
+      signal: (signal) => (signal === 'SIGSTOP' ? broker.pause() : broker.resume()),
+    }),
+    serverTarget('clickhouse', {
+      kill: async () => send(clickhouse.pid, 'SIGKILL'),
+      // By itself.
+      revive: async () => undefined,
+      signal: (signal) => send(clickhouse.pid, signal),
+    }),
+  ]
+}
+
+interface ServerHandle {
+  kill(): Promise<void>
+  revive(): Promise<void>
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
+}
+
+function serverTarget(name: string, server: ServerHandle): Target {
+  return {
+    name,
+    kinds: ['kill', 'kill', 'kill', 'pause', 'pause'],
+    async inflict(kind: FaultKind) {
+      if (kind === 'pause') server.signal('SIGSTOP')
+      else await server.kill()
+    },
+    async heal(kind: FaultKind) {
+      if (kind === 'pause') server.signal('SIGCONT')
+      else await server.revive()
+    },
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // Gone by itself.
+  }
+}

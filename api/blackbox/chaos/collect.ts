@@ -1,0 +1,134 @@
+// What the service holds of each device once nothing happens any more, asked over REST.
+import type { CommandStatus } from '../../../schemas/vocabulary.ts'
+import { toShadowState } from './caller.ts'
+import { ask } from './client.ts'
+import type { Call, Change, FinalCommand, Step, Stored } from './recording.ts'
+
+const AT_ONCE = 6
+const POINTS_AT_ONCE = 10_000
+const ROWS_AT_ONCE = 200
+const DAY_MS = 86_400_000
+
+type Row = Readonly<Record<string, unknown>>
+
+export interface CollectOptions {
+  readonly url: string
+  readonly token: string
+  /** The device's own time of message 0, and from one to the next. */
+  readonly firstAt: number
+  readonly stepMs: number
+  readonly calls: readonly Call[]
+}
+
+/** Throws while ClickHouse or an owner is away. */
+export async function collect(
+  devices: readonly string[],
+  options: CollectOptions,
+): Promise<readonly Stored[]> {
+  const collector = new Collector(options)
+  const stored: Stored[] = []
+  const left = [...devices]
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (let device = left.pop(); device !== undefined; device = left.pop())
+      stored.push(await collector.collect(device))
+  })
+  await Promise.all(workers)
+  return stored
+}
+
+class Collector {
+  readonly #options: CollectOptions
+
+  constructor(options: CollectOptions) {
+    this.#options = options
+  }
+
+  async collect(device: string): Promise<Stored> {
+    const { firstAt, stepMs, calls } = this.#options
+    const plain = await this.#points(device, 'plain')
+    const timed = await this.#points(device, 'timed')
+    const steps = await this.#steps(device)
+    const ids = new Set(steps.map(({ commandId }) => commandId))
+    for (const call of calls)
+      if (call.kind === 'command' && call.device === device && call.commandId !== undefined)
+        ids.add(call.commandId)
+    const letters = await this.#get(`/dead-letters?device_id=${device}`)
+    return {
+      device,
+      plain: plain.map(({ value }) => value),
+      timed: timed.map(({ time, value }) => ({ slot: (Date.parse(time) - firstAt) / stepMs, value })),
+      changes: await this.#changes(device),
+      shadow: toShadowState(await this.#get(`/shadows/${device}`)),
+      steps,
+      commands: await this.#commands(device, [...ids]),
+      parked: Number(letters['total']),
+    }
+  }
+
+  async #points(device: string, metric: string): Promise<readonly { time: string; value: number }[]> {
+    const { firstAt } = this.#options
+    const range = `from=${new Date(firstAt - DAY_MS).toISOString()}&to=${new Date(Date.now() + DAY_MS).toISOString()}`
+    const path = `/telemetry/${device}/history?metric=${metric}&interval=raw&limit=${POINTS_AT_ONCE}&${range}`
+    // The schema of the answer.
+    return (await this.#pages(path)) as readonly { time: string; value: number }[]
+  }
+
+  async #changes(device: string): Promise<readonly Change[]> {
+    const rows = await this.#pages(`/shadows/${device}/history?limit=${ROWS_AT_ONCE}`)
+    return rows.toReversed().map((row) => {
+      // The schema of the answer, and the fields our own clients write.
+      const { version, section, patch } = row as unknown as Omit<Change, 'value'> & {
+        readonly patch: { readonly value?: string; readonly report?: number }
+      }
+      return { version, section, value: section === 'desired' ? patch.value : patch.report }
+    })
+  }
+
+  async #steps(device: string): Promise<readonly Step[]> {
+    const rows = await this.#pages(`/devices/${device}/events?kind=command&limit=${ROWS_AT_ONCE}`)
+    return rows.toReversed().map(({ data }) => {
+      // A step of a command: the first one holds what was asked for.
+      const body = data as {
+        readonly command_id: string
+        readonly status: CommandStatus
+        readonly data?: { readonly token: string }
+      }
+      const token = body.data === undefined ? {} : { token: body.data.token }
+      return { commandId: body.command_id, status: body.status, ...token }
+    })
+  }
+
+  async #commands(device: string, ids: readonly string[]): Promise<Readonly<Record<string, FinalCommand>>> {
+    const commands: Record<string, FinalCommand> = {}
+    for (const id of ids) {
+      const { status, body } = await this.#ask(`/commands/${device}/${id}`)
+      if (status === 404) continue
+      if (status !== 200) throw new Error(`${device} ${id}: ${status}`)
+      // The schema of the answer.
+      commands[id] = { status: body['status'] as CommandStatus, attempts: Number(body['attempts']) }
+    }
+    return commands
+  }
+
+  async #pages(path: string): Promise<readonly Row[]> {
+    const rows: Row[] = []
+    for (let cursor: unknown; cursor !== null; ) {
+      const more = cursor === undefined ? '' : `&cursor=${encodeURIComponent(String(cursor))}`
+      const body = await this.#get(`${path}${more}`)
+      // The schema of every list.
+      rows.push(...(body['data'] as readonly Row[]))
+      cursor = body['next_cursor'] ?? null
+    }
+    return rows
+  }
+
+  async #get(path: string): Promise<Row> {
+    const { status, body, text } = await this.#ask(path)
+    if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
+    return body
+  }
+
+  #ask(path: string) {
+    return ask(this.#options.url, this.#options.token, { method: 'GET', path })
+  }
+}

@@ -1,0 +1,67 @@
+// What may go wrong with which part, and when: made from a seed alone.
+import type { Random } from '../../../engine/edge/simulator/random.ts'
+
+/** `stop` is a farewell as of a rolling restart; `kill`, `stop` and `pause` last until the process is there again. */
+export const FAULT_KINDS = ['kill', 'stop', 'pause', 'cut', 'slow', 'freeze'] as const
+export type FaultKind = (typeof FAULT_KINDS)[number]
+
+export interface Fault {
+  /** Since the beginning. */
+  readonly atMs: number
+  readonly target: string
+  readonly kind: FaultKind
+  readonly forMs: number
+}
+
+export interface Faultable {
+  readonly name: string
+  /** One that is named twice comes twice as often. */
+  readonly kinds: readonly FaultKind[]
+}
+
+export interface PlanOptions {
+  readonly durationMs: number
+  readonly targets: readonly Faultable[]
+}
+
+const FIRST_AT_MS = 1_500
+/** All is well again so long before the end. */
+const CALM_MS = 2_000
+const GAP_MS = { least: 800, most: 6_000 } as const
+const AT_ONCE_MAX = 2
+const FOR_MS: Readonly<Record<FaultKind, { readonly least: number; readonly most: number }>> = {
+  kill: { least: 0, most: 4_000 },
+  stop: { least: 0, most: 3_000 },
+  pause: { least: 1_000, most: 20_000 },
+  cut: { least: 0, most: 3_000 },
+  slow: { least: 2_000, most: 8_000 },
+  freeze: { least: 1_000, most: 15_000 },
+}
+
+/** In order of time. No target has two at once, and no more than two have one at a time. */
+export function planFaults(dice: Random, { durationMs, targets }: PlanOptions): readonly Fault[] {
+  const plan: Fault[] = []
+  let atMs = FIRST_AT_MS
+  for (;;) {
+    const under = plan.filter((fault) => endOf(fault) > atMs)
+    if (under.length >= AT_ONCE_MAX) {
+      atMs = Math.min(...under.map(endOf))
+      continue
+    }
+    const free = targets.filter(({ name }) => !under.some((fault) => fault.target === name))
+    const choices = free.flatMap(({ name, kinds }) => kinds.map((kind) => ({ target: name, kind })))
+    const choice = choices[Math.floor(dice() * choices.length)]
+    if (choice === undefined) return plan
+    const { least, most } = FOR_MS[choice.kind]
+    // Short ones are more frequent: most of what breaks, breaks at their edges.
+    const forMs = Math.round(least + (most - least) * dice() ** 2)
+    const fault = { atMs: Math.round(atMs), ...choice, forMs }
+    if (endOf(fault) > durationMs - CALM_MS) return plan
+    plan.push(fault)
+    atMs += GAP_MS.least + (GAP_MS.most - GAP_MS.least) * dice()
+  }
+}
+
+function endOf({ atMs, forMs }: Fault): number {
+  return atMs + forMs
+}

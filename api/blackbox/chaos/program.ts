@@ -1,0 +1,153 @@
+// A process of the system under test: started again whenever it ends, as a service manager would, and logged to a
+// file of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createWriteStream, type WriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { FaultKind } from './faults.ts'
+import type { Target } from './nemesis.ts'
+import type { Recorder } from './recording.ts'
+
+const here = import.meta.url
+/** The service as `npm run build` makes it. */
+export const SERVICE_MAIN = fileURLToPath(
+  new URL(here.endsWith('.ts') ? '../../../dist/api/service/main.js' : '../../service/main.js', here),
+)
+/** A node that cannot go on ends, and is started again. */
+export const ENDED = 'ended by itself'
+const RESTART_MS = 300
+const FAREWELL_MS = 15_000
+const LOOK_MS = 20
+
+export interface ProgramOptions {
+  readonly name: string
+  /** Of `node`. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly kinds: readonly FaultKind[]
+  readonly logs: string
+  readonly recorder: Recorder
+  /** What its ready line says, at every start. */
+  readonly onReady: (line: Readonly<Record<string, unknown>>) => void
+}
+
+export class Program implements Target {
+  readonly name: string
+  readonly kinds: readonly FaultKind[]
+  readonly #options: ProgramOptions
+  readonly #log: WriteStream
+  #child: ChildProcess | undefined
+  #isWanted = false
+  #isReady = false
+
+  constructor(options: ProgramOptions) {
+    this.name = options.name
+    this.kinds = options.kinds
+    this.#options = options
+    this.#log = createWriteStream(join(options.logs, `${options.name}.log`))
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  start(): void {
+    this.#isWanted = true
+    if (this.#child !== undefined) return
+    const { args, env } = this.#options
+    // The settings of whoever runs this must not leak in.
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
+    const child = spawn(process.execPath, args, {
+      env: { ...Object.fromEntries(inherited), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own, so that its children can be ended with it.
+      detached: true,
+    })
+    this.#child = child
+    this.#note(`started as ${child.pid}`)
+    for (const output of [child.stdout, child.stderr])
+      createInterface({ input: output }).on('line', (line) => this.#hear(line))
+    child.once('close', (code, signal) => this.#ended(child, code ?? signal))
+  }
+
+  async inflict(kind: FaultKind): Promise<void> {
+    this.#note(kind)
+    if (kind === 'pause') this.#signal('SIGSTOP')
+    else await this.#end(kind === 'kill' ? 'SIGKILL' : 'SIGTERM')
+  }
+
+  async heal(kind: FaultKind): Promise<void> {
+    this.#note(`${kind} is over`)
+    if (kind === 'pause') this.#signal('SIGCONT')
+    else this.start()
+  }
+
+  async close(): Promise<void> {
+    this.#signal('SIGCONT')
+    await this.#end('SIGTERM')
+    this.#log.end()
+  }
+
+  /** At once, for the end of the run itself. */
+  abandon(): void {
+    this.#isWanted = false
+    const pid = this.#child?.pid
+    if (pid !== undefined) signalGroup(pid, 'SIGKILL')
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    this.#isWanted = false
+    const child = this.#child
+    if (child?.pid === undefined) return
+    child.kill(signal)
+    for (const until = performance.now() + FAREWELL_MS; this.#child === child; await sleep(LOOK_MS)) {
+      if (performance.now() < until) continue
+      this.#tell('did not end')
+      signalGroup(child.pid, 'SIGKILL')
+    }
+  }
+
+  #ended(child: ChildProcess, why: unknown): void {
+    if (this.#child !== child) return
+    this.#child = undefined
+    this.#isReady = false
+    this.#note(`ended: ${why}`)
+    if (!this.#isWanted) return
+    this.#tell(`${ENDED}: ${why}`)
+    setTimeout(() => this.#isWanted && this.start(), RESTART_MS)
+  }
+
+  #hear(line: string): void {
+    this.#log.write(`${line}\n`)
+    if (!line.startsWith('{') || !line.includes('"msg":"ready"')) return
+    this.#isReady = true
+    this.#options.onReady(JSON.parse(line))
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  #tell(kind: string): void {
+    const { recorder, name } = this.#options
+    recorder.faults.push({ target: name, kind, from: recorder.now() })
+  }
+
+  #note(text: string): void {
+    this.#log.write(`--- ${Math.round(this.#options.recorder.now())} ms: ${text}\n`)
+  }
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // Gone already.
+  }
+}

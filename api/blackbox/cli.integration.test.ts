@@ -1,0 +1,387 @@
+// The command line against the whole service, both as processes.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type CliHarness, openCliHarness, type Ran } from '../cli/testing/cli.ts'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { connectDevice, publish } from './testing/service-clients.ts'
+
+/** Each command is a process of its own, and a test has up to ten. */
+vi.setConfig({ testTimeout: 60_000 })
+
+const harness = new ServiceHarness()
+let service: Service
+let cli: CliHarness
+const ACCOUNT = { email: 'admin@example.com', password: 'correct horse battery' }
+
+beforeAll(async () => {
+  service = await harness.start()
+  await service.admin()
+  cli = openCliHarness()
+  const args = ['login', '--url', service.httpUrl, '--email', ACCOUNT.email, '--password-stdin']
+  expect(await cli.run(args, { stdin: `${ACCOUNT.password}\n` })).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: `logged in at ${service.httpUrl} as ${ACCOUNT.email} (admin)\n`,
+  })
+})
+afterAll(async () => {
+  await cli.close()
+  await harness.close()
+})
+
+/** Words without blanks in them. */
+const fleet = (line: string) => cli.run(line.split(' '))
+
+async function json(line: string): Promise<unknown> {
+  const { code, stdout, stderr } = await fleet(`${line} --json`)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+/** Registers a device and connects it. */
+async function device(id: string, group = 'none') {
+  const made = await json(`devices create ${id} --name ${id} --type mqtt_device --group ${group}`)
+  // The answer's own schema.
+  const { access_token: token } = made as { access_token: string }
+  return await connectDevice(service, id, token)
+}
+
+describe('devices', () => {
+  test('are registered, listed, edited and decommissioned', async () => {
+    const made = await fleet('devices create d1 --name One --type mqtt_device --group w/a --tag x --tag y')
+    expect(made.stdout).toMatch(/^device_id\td1\naccess_token\tey\S+\nmqtt_endpoint\tmqtt:/)
+    await json('devices create d2 --name Two --type mqtt_device --group w/b --tag x')
+    const lines = await fleet('devices list --group w --sort name')
+    expect(lines).toEqual({
+      code: 0,
+      stderr: '',
+      stdout:
+        'd1\tOne\tmqtt_device\tprovisioning\tw/a\tx,y\t\nd2\tTwo\tmqtt_device\tprovisioning\tw/b\tx\t\n',
+    })
+    expect(await fleet('devices list --group w --limit 1')).toMatchObject({
+      stderr: 'the first 1; --limit shows more\n',
+    })
+    const edited = await json('devices edit d1 --name Uno --metadata {"a":1} --if-match 1-any')
+    expect(edited).toMatchObject({ name: 'Uno', metadata: { a: 1 }, tags: ['x', 'y'] })
+    expect(await fleet('devices edit d1 --name X --if-match 1-any')).toMatchObject({ code: 5 })
+    expect(await fleet('devices decommission d2')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--yes'),
+    })
+    expect(await json('devices decommission d2 --yes')).toMatchObject({ status: 'decommissioned' })
+    expect(await fleet('devices token d2')).toMatchObject({ code: 5 })
+  })
+})
+
+test('devices are imported from a file, told row by row what is wrong in it, and exported', async () => {
+  const rows = 'device_id,name,type,tags\ni1,One,mqtt_device,x;y\ni 2,Two,mqtt_device,\n'
+  const imported = await cli.run('devices import - --format csv --json'.split(' '), { stdin: rows })
+  expect(imported.code).toBe(1)
+  expect(JSON.parse(imported.stdout)).toEqual([
+    expect.objectContaining({
+      device_id: 'i1',
+      status: 'created',
+      access_token: expect.stringMatching(/^ey/),
+    }),
+    expect.objectContaining({ row: 2, status: 'failed' }),
+  ])
+  expect(JSON.parse(imported.stderr)).toEqual({ error: expect.objectContaining({ exit_code: 1 }) })
+  expect(await json('devices get i1')).toMatchObject({ tags: ['x', 'y'] })
+  const exported = await fleet('devices export -q i1 --format csv')
+  expect(exported).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/^device_id,.*\r\ni1,One,/),
+  })
+})
+
+describe('telemetry', () => {
+  test('is watched live, read and asked for its past', async () => {
+    const client = await device('t1')
+    await publish(client, 't1', { temperature: 20, deep: { er: 1 } })
+    const watching = cli.begin(['telemetry', 'watch', 't1', '--json'])
+    const seen = () =>
+      watching
+        .said()
+        .stdout.split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line).data.temperature)
+    await until('the snapshot', () => seen().length === 1)
+    await publish(client, 't1', { temperature: 21 })
+    await until('the report', () => seen().length === 2)
+    watching.child.kill('SIGINT')
+    expect((await watching.ended).code).toBe(130)
+    expect(seen()).toEqual([20, 21])
+    const { stdout } = await fleet('telemetry get t1')
+    expect(stdout).toMatch(/^device_id\tt1\ntimestamp\t20\S+Z\ntemperature\t21\ndeep.er\t1\n$/)
+    const past = await until('the past', async () => {
+      const buckets = await json('telemetry history t1 temperature --from 1h --interval 1d')
+      return Array.isArray(buckets) && buckets[0]?.count === 2 && buckets
+    })
+    expect(past).toEqual([expect.objectContaining({ min: 20, max: 21, last: 21 })])
+    await client.endAsync(true)
+  })
+
+  test('of a device that is not there is not watched', async () => {
+    expect(await fleet('telemetry watch nobody')).toMatchObject({ code: 3, stdout: '' })
+  })
+})
+
+test('a watcher comes back when the service does', async () => {
+  const other = await harness.start()
+  const admin = await other.admin()
+  const env = { FLEET_CLI_URL: other.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
+  const watching = cli.begin(['telemetry', 'watch'], { env })
+  const made = await admin.post('/devices', { device_id: 'w1', name: 'w', type: 'mqtt_device' })
+  const token = String(made.body['access_token'])
+  const say = async (at: Service, value: number) => {
+    const client = await connectDevice(at, 'w1', token)
+    await publish(client, 'w1', { value })
+    await client.endAsync()
+  }
+  await say(other, 1)
+  await until('the first', () => watching.said().stdout.includes('value=1'))
+  other.kill('SIGKILL')
+  await until('a word about it', () => watching.said().stderr.includes('connection lost'))
+  const again = await other.again()
+  await say(again, 2)
+  await until('the second', () => watching.said().stdout.includes('value=2'))
+  watching.child.kill('SIGINT')
+  await watching.ended
+})
+
+test('a shadow is changed with the version it is meant for', async () => {
+  await json('devices create s1 --name s1 --type mqtt_device')
+  expect(await json('shadow set s1 {"speed":1,"lamp":true}')).toMatchObject({ version: 1, in_sync: false })
+  expect(await json('shadow set s1 {"speed":2} --replace --if-version 1')).toMatchObject({
+    version: 2,
+    desired: { speed: 2 },
+  })
+  const stale = await fleet('shadow set s1 {"speed":3} --if-version 1')
+  expect(stale).toMatchObject({
+    code: 5,
+    stdout: '',
+    stderr: expect.stringContaining('expected version 2, got 1'),
+  })
+  expect(await json('shadow delta s1')).toMatchObject({ delta: { speed: 2 } })
+  const history = await until('the history', async () => {
+    const rows = await json('shadow history s1')
+    return Array.isArray(rows) && rows.length === 2 && rows
+  })
+  expect(history[0]).toMatchObject({ version: 2, section: 'desired' })
+})
+
+describe('a command', () => {
+  async function obeying(id: string, status: string) {
+    const client = await device(id, `obey/${id}`)
+    client.on('message', (_, payload) => {
+      const { request_id } = JSON.parse(payload.toString())
+      void publish(client, id, { request_id, status, result: { done: true } }, 'command/ack')
+    })
+    await client.subscribeAsync(`fleet/${id}/command`, { qos: 1 })
+    return client
+  }
+
+  test('is waited for, and its end is the exit code', async () => {
+    const good = await obeying('c1', 'completed')
+    expect(await json('cmd send c1 move -p x=3 -p name=home --wait')).toMatchObject({
+      status: 'completed',
+      data: { x: 3, name: 'home' },
+      result: { done: true },
+    })
+    await good.endAsync(true)
+    const bad = await obeying('c2', 'failed')
+    const failed = await fleet('cmd send c2 move --wait 20')
+    expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('status\tfailed') })
+    await bad.endAsync(true)
+  })
+
+  test('that nobody takes is still open, and can be cancelled', async () => {
+    await json('devices create c3 --name c3 --type mqtt_device')
+    expect(await fleet('cmd send c3 move --wait 1')).toMatchObject({ code: 7 })
+    const [command] = (await json('cmd list c3 --status pending')) as { command_id: string }[]
+    const id = String(command?.command_id)
+    expect(await json(`cmd cancel c3 ${id}`)).toMatchObject({ status: 'cancelled' })
+    expect(await fleet(`cmd cancel c3 ${id}`)).toMatchObject({ code: 5 })
+  })
+
+  test('goes to a group, and a group of nobody is an error', async () => {
+    const client = await obeying('c4', 'completed')
+    const done = await json('broadcast send obey/c4 stop --wait')
+    expect(done).toMatchObject({ status: 'completed', counts: expect.objectContaining({ completed: 1 }) })
+    expect(await fleet('broadcast send nobody stop')).toMatchObject({ code: 2 })
+    await client.endAsync(true)
+  })
+})
+
+test('logs and events are read, and followed', async () => {
+  const client = await device('l1')
+  const following = cli.begin(['logs', 'l1', '--follow', '--level', 'error'])
+  // Subscribed once a line arrives; said again until then.
+  await until('a followed line', async () => {
+    await publish(client, 'l1', { level: 'info', message: 'calm' }, 'log')
+    await publish(client, 'l1', { level: 'error', message: 'hot\u001b[31m' }, 'log')
+    return following.said().stdout !== ''
+  })
+  following.child.kill('SIGINT')
+  const { code, stdout } = await following.ended
+  expect(code).toBe(130)
+  expect(stdout).toMatch(/^20\S+Z\terror\t\thot\ufffd\[31m\n/)
+  expect(stdout).not.toContain('calm')
+  await until('the log', async () =>
+    (await fleet('logs l1 --level info')).stdout.includes('\tinfo\t\tcalm\n'),
+  )
+  await until('the timeline', async () =>
+    (await fleet('events l1 --kind status')).stdout.includes('provisioning → online'),
+  )
+  await client.endAsync(true)
+})
+
+test('users are registered, narrowed, locked out and deleted', async () => {
+  const line = 'users create --email eve@example.com --name Eve --role operator --password-stdin --json'
+  const made = await cli.run(line.split(' '), { stdin: 'correct horse battery' })
+  const { id } = JSON.parse(made.stdout)
+  expect(await json(`users edit ${id} --groups w/a w/b`)).toMatchObject({ groups: ['w/a', 'w/b'] })
+  expect(await json('users list -q eve')).toEqual([expect.objectContaining({ id, disabled: false })])
+  expect(await json(`users edit ${id} --disable`)).toMatchObject({ disabled: true })
+  expect(await fleet(`users edit ${id}`)).toMatchObject({ code: 2 })
+  expect(await fleet(`users delete ${id} --yes`)).toMatchObject({ code: 0 })
+  expect(await fleet(`users get ${id}`)).toMatchObject({ code: 3 })
+})
+
+test('an API key stands in for a login until it is deleted', async () => {
+  const key = (await json('api-keys create ci --role viewer --groups w/a')) as { id: string; api_key: string }
+  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: key.api_key }
+  const second = openCliHarness()
+  expect(await second.run(['devices', 'list', '--json'], { env })).toMatchObject({ code: 0 })
+  expect(await second.run(['users', 'list'], { env })).toMatchObject({ code: 4 })
+  const kept = ['login', '--url', service.httpUrl, '--api-key-stdin']
+  expect(await second.run(kept, { stdin: key.api_key })).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('as ci (viewer)'),
+  })
+  expect(await fleet(`api-keys delete ${key.id} --yes`)).toMatchObject({ code: 0 })
+  expect(await second.run(['devices', 'list'])).toMatchObject({ code: 4 })
+  await second.close()
+})
+
+test('the audit says who did what', async () => {
+  await json('devices create a1 --name a1 --type mqtt_device')
+  const entries = await until('the entry', async () => {
+    const found = await json('audit --action registerDevice --device a1')
+    return Array.isArray(found) && found.length > 0 && found
+  })
+  expect(entries).toEqual([expect.objectContaining({ outcome: 'success', target: 'devices/a1' })])
+})
+
+test('simulated devices report until they are ended', async () => {
+  const simulating = cli.begin(['simulate', '2'])
+  await until('reports', async () => {
+    const { code, stdout } = await fleet('telemetry get sim-001')
+    return code === 0 && stdout.includes('battery')
+  })
+  simulating.child.kill('SIGINT')
+  expect(await simulating.ended).toMatchObject({
+    code: 130,
+    stdout: '',
+    stderr: expect.stringContaining('2 devices report to mqtt://'),
+  })
+})
+
+describe('a login', () => {
+  test('is kept for its owner alone, and none of it is ever shown', async () => {
+    const kept = readFileSync(join(cli.configDir, 'contexts.json'), 'utf8')
+    const { session } = JSON.parse(kept).contexts.default
+    const said = (await Promise.all([fleet('contexts list'), fleet('contexts list --json'), fleet('doctor')]))
+      .map(({ stdout, stderr }: Ran) => stdout + stderr)
+      .join('')
+    expect(said).toContain(ACCOUNT.email)
+    for (const token of Object.values(session)) expect(said).not.toContain(token)
+  })
+
+  test('with a wrong password fails and is not kept', async () => {
+    const line = `login --url ${service.httpUrl} --email ${ACCOUNT.email} --as wrong --password-stdin`
+    expect(await cli.run(line.split(' '), { stdin: 'no horse' })).toMatchObject({ code: 4 })
+    expect(await fleet('contexts use wrong')).toMatchObject({ code: 3 })
+    expect(await fleet('login --email a@example.com')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--password-stdin'),
+    })
+  })
+
+  test('goes to the service it was made at and to no other', async () => {
+    const other = await harness.start()
+    expect(await fleet(`--url ${other.httpUrl} devices list`)).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('fleet login'),
+    })
+  })
+
+  test('whose access token is over is renewed, and kept so', async () => {
+    const path = join(cli.configDir, 'contexts.json')
+    const before = JSON.parse(readFileSync(path, 'utf8'))
+    const { session } = before.contexts.default
+    const stale = { ...session, access_token: 'over' }
+    writeFileSync(
+      path,
+      JSON.stringify({ ...before, contexts: { default: { ...before.contexts.default, session: stale } } }),
+    )
+    await json('devices list')
+    expect(JSON.parse(readFileSync(path, 'utf8')).contexts.default.session.access_token).toMatch(/^ey/)
+  })
+
+  test('ends with logout', async () => {
+    const second = openCliHarness()
+    const args = ['login', '--url', service.httpUrl, '--email', ACCOUNT.email, '--password-stdin']
+    await second.run(args, { stdin: ACCOUNT.password })
+    expect(await second.run(['devices', 'list'])).toMatchObject({ code: 0 })
+    expect(await second.run(['logout'])).toMatchObject({ code: 0 })
+    expect(await second.run(['contexts', 'list', '--json'])).toMatchObject({ stdout: '[]\n' })
+    await second.close()
+  })
+})
+
+describe('a command line', () => {
+  test('that is wrong says what is, on stderr', async () => {
+    const wrong: readonly (readonly [string, number, string])[] = [
+      ['nonsense', 2, "unknown command 'nonsense'"],
+      ['devices', 2, 'Usage: fleet devices'],
+      ['devices list --status wrong', 2, 'Allowed choices'],
+      ['devices get', 2, 'missing required argument'],
+      ['telemetry history x y --from soon', 2, 'how long ago'],
+      ['devices import /nowhere.csv', 2, '/nowhere.csv cannot be read'],
+      ['shadow set x @/nowhere.json', 2, '/nowhere.json cannot be read'],
+      ['devices get nobody', 3, 'no such device'],
+      ['--context nope devices list', 2, 'fleet contexts list'],
+      ['--url nonsense login --email a', 2, 'no address of a service'],
+    ]
+    const told = await Promise.all(wrong.map(([line]) => fleet(line)))
+    for (const [i, [, code, stderr]] of wrong.entries())
+      expect(told[i]).toEqual({ code, stdout: '', stderr: expect.stringContaining(stderr) })
+  })
+
+  test('to a service that is not there says so, as JSON too', async () => {
+    const gone = await harness.start()
+    gone.kill('SIGKILL')
+    await gone.ended
+    const { code, stdout, stderr } = await fleet(`--url ${gone.httpUrl} devices list --json`)
+    expect([code, stdout]).toEqual([6, ''])
+    expect(JSON.parse(stderr)).toEqual({ error: expect.objectContaining({ exit_code: 6 }) })
+    const doctor = await fleet(`--url ${gone.httpUrl} doctor`)
+    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('service\tbad\t') })
+  })
+
+  test('asks for help, of itself and of a command', async () => {
+    const [all, short, one] = await Promise.all([fleet('--help'), fleet('help'), fleet('help cmd send')])
+    expect(all).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Exit codes:') })
+    expect(short.stdout).toBe(all.stdout)
+    expect(one.stdout).toContain('--wait [seconds]')
+    expect(await fleet('--version')).toMatchObject({ code: 0, stdout: '0.1.0\n' })
+  })
+
+  test('is completed', async () => {
+    expect((await fleet('__complete devices dec')).stdout).toBe('decommission\n')
+    expect((await fleet('completion bash')).stdout).toContain('complete -o default -F _fleet fleet')
+  })
+})

@@ -1,0 +1,172 @@
+// The cluster profile as processes, each with a part of the work: together they are one service.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { NatsServer } from '../../engine/adapters/nats/testing/nats-server.ts'
+import { ClusterServers, HAS_CLUSTER_SERVERS } from './testing/cluster.ts'
+import { type Service, ServiceHarness, type Settings, until } from './testing/service.ts'
+import { connectDevice, publish, watch } from './testing/service-clients.ts'
+import { listen } from './testing/service-inbox.ts'
+import { registerDevice } from './testing/service-rest.ts'
+
+/** What only the embedded profile loads cannot be loaded: the image of the cluster lacks it. */
+const HOOK = `
+  import { register } from 'node:module'
+  const hook = \`export function resolve(name, context, next) {
+    if (/^(chdb|@chdb|lmdb|@lmdb|aedes|mqemitter)/.test(name)) throw new Error('not in this image: ' + name)
+    return next(name, context)
+  }\`
+  register('data:text/javascript,' + encodeURIComponent(hook))
+`
+const LEAN = `--import=data:text/javascript,${encodeURIComponent(HOOK)}`
+
+describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` finds)', () => {
+  const harness = new ServiceHarness()
+  let servers: ClusterServers
+  let engine: Service
+  let ingress: Service
+  let api: Service
+  let other: Service
+
+  beforeAll(async () => {
+    servers = await ClusterServers.start()
+    const start = (FLEET_ROLES: string) => harness.startNode({ ...servers.settings, FLEET_ROLES }, servers)
+    const before = process.env['NODE_OPTIONS']
+    process.env['NODE_OPTIONS'] = LEAN
+    try {
+      ;[engine, ingress, api, other] = await Promise.all([
+        start('engine'),
+        start('ingress'),
+        start('api'),
+        start('api'),
+      ])
+    } finally {
+      process.env['NODE_OPTIONS'] = before ?? ''
+    }
+  })
+  afterAll(async () => {
+    await harness.close()
+    await servers?.stop()
+  })
+
+  test('takes what devices send, does what people ask, and tells who listens, over processes', async () => {
+    const admin = await api.admin()
+    const elsewhere = other.nobody.as(admin.token ?? '')
+    const device = await listen(api, admin, { id: 'r1' })
+    const watcher = await watch(other, admin)
+    await watcher.subscribe('points', 'telemetry', { filter: { device_id: 'r1' } })
+    await device.say('telemetry', { battery: { percent: 71 } })
+    const isThere = async () => (await elsewhere.get('/telemetry/r1')).body['data']
+    expect(await until('the snapshot', async () => Object((await isThere()) ?? {})['battery'])).toEqual({
+      percent: 71,
+    })
+    // What was said before an engine knew of the subscription is not told.
+    await until('a point on /ws', async () => {
+      await device.say('telemetry', { n: 1 })
+      return watcher.frames.some(({ id, type }) => type === 'event' && id === 'points')
+    })
+    await until(
+      'presence',
+      async () => (await elsewhere.get('/devices/r1')).body['status'] === 'online' || undefined,
+    )
+    const { body } = await elsewhere.post('/commands/r1', { command: 'go' })
+    const message = await device.next('the command', ({ body: sent }) => sent['command'] === 'go')
+    expect(message.body['request_id']).toBe(body['command_id'])
+    const state = await admin.call('PUT', '/shadows/r1/desired', { speed: 3 })
+    expect(state.body).toMatchObject({ version: 1, desired: { speed: 3 } })
+    expect((await elsewhere.get('/shadows/r1')).body).toMatchObject({ desired: { speed: 3 } })
+    await device.end()
+  })
+
+  test('answers probes and metrics on every node, and REST where that is the node’s part', async () => {
+    for (const { nobody } of [engine, ingress, api]) {
+      expect((await nobody.get('//readyz')).status).toBe(200)
+      expect((await nobody.get('//metrics')).text).toContain('fleet_build_info')
+    }
+    const statuses = await Promise.all(
+      [engine, ingress, api].map(async ({ nobody }) => (await nobody.get('/devices')).status),
+    )
+    expect(statuses).toEqual([404, 404, 401])
+  })
+
+  test('is without an owner for a device while no engine lives, says so, and goes on with the next engine', async () => {
+    const admin = await api.admin()
+    const token = await registerDevice(admin, 'r2')
+    engine.kill('SIGKILL')
+    await engine.ended
+    const client = await connectDevice(api, 'r2', token)
+    await publish(client, 'r2', { n: 1 })
+    const refused = await until('no owner', async () => {
+      const answer = await admin.call('PUT', '/shadows/r2/desired', { a: 1 })
+      return answer.status === 503 && answer
+    })
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
+    engine = await engine.again()
+    await until(
+      'an owner',
+      async () => (await admin.call('PUT', '/shadows/r2/desired', { a: 1 })).status === 200,
+    )
+    const snapshot = async () => Object((await admin.get('/telemetry/r2')).body['data'])['n']
+    await until('what was sent meanwhile', async () => (await snapshot()) === 1)
+    await client.endAsync()
+  })
+
+  test('does not wait where waiting mends nothing, says what does, and no password', async () => {
+    const lax = await NatsServer.start({ syncInterval: '2m' })
+    onTestFinished(() => lax.remove())
+    const redisUrl = servers.redis.url.replace('://', '://fleet:hunter2@')
+    const wrong: readonly (readonly [Settings, RegExp])[] = [
+      [{ FLEET_REDIS_URL: redisUrl }, /^fleet: Redis at .*look at user and password in the URL\)\n$/],
+      [
+        { FLEET_NATS_URL: `nats://${lax.url}`, FLEET_NATS_MONITOR_URL: lax.monitor },
+        /^fleet: nats-server .* set sync_interval: always .*\n$/,
+      ],
+    ]
+    const ends = wrong.map(([settings]) => harness.run({ ...servers.settings, ...settings }))
+    for (const [n, { code, stdout, stderr }] of (await Promise.all(ends)).entries()) {
+      expect(code).toBe(1)
+      expect(stderr).toMatch(wrong[n]?.[1] ?? '')
+      expect(stdout + stderr).not.toContain('hunter2')
+    }
+  })
+
+  test('waits for a server that is not there yet, and is ready when it is', async () => {
+    const late = await ClusterServers.start()
+    try {
+      await late.redis.kill()
+      const asked = await refuseAt(late.redis.port)
+      let isReady = false
+      const starting = harness.startNode(late.settings, late).then((node) => {
+        isReady = true
+        return node
+      })
+      await asked.twice
+      expect(isReady).toBe(false)
+      await asked.close()
+      await late.redis.start()
+      const node = await starting
+      expect((await node.nobody.get('//readyz')).status).toBe(200)
+      node.kill('SIGTERM')
+      const { code, stdout } = await node.ended
+      expect(code).toBe(0)
+      expect(stdout).toContain('waiting for a server')
+    } finally {
+      await late.stop()
+    }
+  })
+})
+
+/** Hangs up on whoever connects. */
+async function refuseAt(port: number) {
+  let connections = 0
+  const server = createServer((socket) => {
+    connections++
+    socket.destroy()
+  }).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const twice = until('it to be asked again', () => connections > 1)
+  return {
+    twice,
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}

@@ -1,0 +1,288 @@
+// Commands from REST to a device and back, seen on /ws.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { applied, passed, type Service, ServiceHarness, until } from './testing/service.ts'
+import { connectDevice, publish, type Watcher, watch } from './testing/service-clients.ts'
+import { type ListeningDevice, listen } from './testing/service-inbox.ts'
+import { type Answer, type Rest, registerDevice } from './testing/service-rest.ts'
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+let watcher: Watcher
+
+beforeAll(async () => {
+  service = await harness.start()
+  await enter()
+})
+afterAll(() => harness.close())
+
+async function enter(): Promise<void> {
+  admin = await service.admin()
+  watcher = await watch(service, admin)
+  await watcher.subscribe('c', 'commands')
+}
+
+const send = async (id: string, body: object, query = '') => await admin.post(`/commands/${id}${query}`, body)
+const idOf = ({ body }: Answer) => String(body['command_id'])
+const one = async (id: string, commandId: string) => (await admin.get(`/commands/${id}/${commandId}`)).body
+
+/** The statuses of a command that /ws told of, in order. */
+const stepsOf = (commandId: string) =>
+  watcher.frames.flatMap(({ event, data }) =>
+    event === 'command.status' && Reflect.get(Object(data), 'command_id') === commandId
+      ? [String(Reflect.get(Object(data), 'status'))]
+      : [],
+  )
+const stepped = (commandId: string, status: string) =>
+  until(`${status} on /ws`, () => stepsOf(commandId).includes(status))
+const took = (device: ListeningDevice, commandId: string) =>
+  until(`${device.id} is sent ${commandId}`, () =>
+    device.commands().find(({ request_id }) => request_id === commandId),
+  )
+
+test('a command goes to the device and its result comes back, each step told on /ws', async () => {
+  const device = await listen(service, admin, { id: 'c1' })
+  const sent = await send('c1', { command: 'move_to', data: { x: 1 }, timeout_sec: 60 })
+  expect([sent.status, sent.body['status']]).toEqual([202, 'pending'])
+  const id = idOf(sent)
+  expect(await took(device, id)).toMatchObject({
+    command: 'move_to',
+    data: { x: 1 },
+    priority: 'normal',
+    expires_at: sent.body['expires_at'],
+    issued_at: sent.body['created_at'],
+  })
+  await stepped(id, 'delivered')
+  await device.ack(id, 'in_progress', { progress: 50 })
+  await stepped(id, 'acked')
+  await device.ack(id, 'completed', { result: { at: [1, 2] }, executed_at: '2026-03-01T12:00:00Z' })
+  await stepped(id, 'completed')
+  expect(stepsOf(id)).toEqual(['pending', 'delivered', 'acked', 'completed'])
+  expect(await one('c1', id)).toMatchObject({
+    status: 'completed',
+    progress: 100,
+    result: { at: [1, 2] },
+    executed_at: '2026-03-01T12:00:00.000Z',
+    attempts: 1,
+    delivered_at: expect.any(String),
+    acked_at: expect.any(String),
+    completed_at: expect.any(String),
+  })
+  await device.end()
+})
+
+test('whoever waits is given the result, also when it comes among the telemetry', async () => {
+  const device = await listen(service, admin, { id: 'c2' })
+  device.client.on('message', (_, payload) => {
+    const { request_id } = JSON.parse(payload.toString())
+    if (typeof request_id === 'string')
+      void publish(device.client, 'c2', {
+        request_id,
+        status: 'failed',
+        error: { code: 'BLOCKED', message: 'a box' },
+      })
+  })
+  const { status, body } = await send('c2', { command: 'go' }, '?wait=20')
+  expect([status, body['status'], body['error']]).toEqual([
+    200,
+    'failed',
+    { code: 'BLOCKED', message: 'a box' },
+  ])
+  expect((await admin.get('/telemetry/c2')).body['data']).toEqual({})
+  await device.end()
+  const late = await send('c2', { command: 'go', timeout_sec: 60 }, '?wait=1')
+  expect([late.status, late.body['status']]).toEqual([202, 'pending'])
+})
+
+test('commands for a device that is away wait, and are sent when it connects: the urgent one first', async () => {
+  const token = await registerDevice(admin, 'c3')
+  const ids: string[] = []
+  for (const priority of ['low', 'normal', 'critical', 'high'])
+    ids.push(idOf(await send('c3', { command: priority, priority, timeout_sec: 60 })))
+  const device = await listen(service, admin, { id: 'c3', token })
+  await until('all sent', () => device.commands().length === 4)
+  expect(device.commands().map(({ command }) => command)).toEqual(['critical', 'high', 'normal', 'low'])
+  expect(device.inbox.find(({ body }) => body['command'] === 'critical')?.qos).toBe(2)
+  for (const id of ids) await stepped(id, 'delivered')
+  await device.end()
+})
+
+test('what expired is never sent, and what was cancelled before it was sent neither', async () => {
+  const token = await registerDevice(admin, 'c4')
+  const expired = idOf(await send('c4', { command: 'late', timeout_sec: 1 }))
+  const cancelled = idOf(await send('c4', { command: 'no', timeout_sec: 60 }))
+  const kept = idOf(await send('c4', { command: 'yes', timeout_sec: 60 }))
+  const { status, body } = await admin.call('DELETE', `/commands/c4/${cancelled}`)
+  expect([status, body['status']]).toEqual([200, 'cancelled'])
+  expect((await admin.call('DELETE', `/commands/c4/${cancelled}`)).status).toBe(409)
+  await stepped(expired, 'expired')
+  // A session that the broker keeps must not keep them for the device either.
+  const device = await listen(service, admin, { id: 'c4', token }, { clean: false })
+  await took(device, kept)
+  await passed(500)
+  expect(device.commands().map(({ command }) => command)).toEqual(['yes'])
+  expect((await admin.call('DELETE', `/commands/c4/${expired}`)).status).toBe(409)
+  const listed = await admin.get('/commands/c4?status=expired,cancelled')
+  expect(listed.body['total']).toBe(2)
+  await device.end()
+})
+
+test('of a command that was sent, the device is told that it is cancelled', async () => {
+  const device = await listen(service, admin, { id: 'c5' })
+  const id = idOf(await send('c5', { command: 'go', timeout_sec: 60 }))
+  await took(device, id)
+  await stepped(id, 'delivered')
+  expect((await admin.call('DELETE', `/commands/c5/${id}`)).body['status']).toBe('cancelled')
+  const told = await until('told', () => device.commands().find(({ command }) => command === '$cancel'))
+  expect(told).toMatchObject({ data: { request_id: id } })
+  await device.ack(id, 'completed')
+  await until('the contradiction is kept', async () => {
+    const { conflicts } = await one('c5', id)
+    return Array.isArray(conflicts) && conflicts.length === 1
+  })
+  expect((await one('c5', id))['status']).toBe('cancelled')
+  await device.end()
+})
+
+test('an answer to another device’s command, or to none, changes nothing', async () => {
+  const [device, stranger] = [
+    await listen(service, admin, { id: 'c6' }),
+    await listen(service, admin, { id: 'c7' }),
+  ]
+  const id = idOf(await send('c6', { command: 'go', timeout_sec: 60 }))
+  await stepped(id, 'delivered')
+  await stranger.ack(id, 'completed')
+  await device.ack('cmd_none', 'completed')
+  await device.ack(id, 'nonsense')
+  await device.say('command/ack', 'no JSON')
+  await device.ack(id, 'acked')
+  await stepped(id, 'acked')
+  expect(stepsOf(id)).toEqual(['pending', 'delivered', 'acked'])
+  expect((await admin.get('/commands/c7')).body['total']).toBe(0)
+  await Promise.all([device.end(), stranger.end()])
+})
+
+test('a command that is long finished is still found, as it was', async () => {
+  const device = await listen(service, admin, { id: 'h1' })
+  device.client.on('message', (topic, payload) => {
+    const { request_id, command } = JSON.parse(payload.toString())
+    if (topic.endsWith('/command')) void device.ack(request_id, 'completed', { result: { command } })
+  })
+  const first = idOf(await send('h1', { command: 'first', data: { a: 1 }, timeout_sec: 60 }))
+  await stepped(first, 'completed')
+  const fresh = await one('h1', first)
+  for (let i = 0; i < 20; i++) await send('h1', { command: `later${i}` }, '?wait=20')
+  expect((await admin.get('/commands/h1')).text).not.toContain(first)
+  const past = await until('it is in the history', async () => {
+    const body = await one('h1', first)
+    return body['status'] === 'completed' ? body : false
+  })
+  expect({ ...past, attempts: 0 }).toEqual({ ...fresh, attempts: 0 })
+  expect((await admin.get(`/commands/h1/cmd_${'0'.repeat(26)}`)).status).toBe(404)
+  await device.end()
+})
+
+test('a late result is taken and marked', async () => {
+  const device = await listen(service, admin, { id: 'c8' })
+  const id = idOf(await send('c8', { command: 'go', timeout_sec: 1 }))
+  await took(device, id)
+  await stepped(id, 'expired')
+  await device.ack(id, 'completed', { result: 1 })
+  await stepped(id, 'completed')
+  expect(await one('c8', id)).toMatchObject({ status: 'completed', late: true, result: 1 })
+  await device.end()
+})
+
+test('maintenance holds commands back until it ends', async () => {
+  const device = await listen(service, admin, { id: 'c9' })
+  await publish(device.client, 'c9', { n: 1 })
+  await until('online', async () => (await admin.get('/devices/c9')).body['status'] === 'online')
+  await admin.call('PATCH', '/devices/c9', { status: 'maintenance' })
+  const id = idOf(await send('c9', { command: 'go', timeout_sec: 60 }))
+  expect(await one('c9', id)).toMatchObject({ status: 'pending', held_reason: 'maintenance' })
+  await passed(500)
+  expect(device.commands()).toEqual([])
+  await admin.call('PATCH', '/devices/c9', { status: 'online' })
+  await took(device, id)
+  await device.end()
+})
+
+test('a broadcast reaches the fifty of a group, skips whom it must, and is counted', async () => {
+  const ids = Array.from({ length: 50 }, (_, i) => `b${String(i).padStart(2, '0')}`)
+  const about = { group: 'hall/a' }
+  const connected = await Promise.all(ids.slice(0, 40).map((id) => listen(service, admin, { id, about })))
+  const away = ids.slice(40, 48)
+  for (const id of ids.slice(40)) await registerDevice(admin, id, about)
+  await registerDevice(admin, 'elsewhere', { group: 'hall/ab' })
+  for (const id of ids.slice(48)) await admin.call('DELETE', `/devices/${id}`)
+  const sent = await admin.post('/commands/$broadcast', { group: 'hall', command: 'stop', timeout_sec: 60 })
+  expect(sent.status).toBe(202)
+  expect(sent.body).toMatchObject({ total: 51, accepted: 49, status: 'pending' })
+  expect(sent.body['skipped']).toEqual(
+    ids.slice(48).map((id) => ({ device_id: id, reason: 'decommissioned' })),
+  )
+  await Promise.all(
+    connected.map(async (device) => {
+      const command = await until('sent', () => device.commands()[0])
+      await device.ack(command['request_id'], 'completed')
+    }),
+  )
+  const path = `/commands/$broadcast/${sent.body['broadcast_id']}`
+  const state = await until('forty are done', async () => {
+    const { body } = await admin.get(`${path}?per_page=200`)
+    return Reflect.get(Object(body['counts']), 'completed') === 40 ? body : false
+  })
+  expect(state).toMatchObject({
+    status: 'in_progress',
+    counts: { completed: 40, pending: 9 },
+    commands: { total: 49 },
+  })
+  const cancelled = await admin.call('DELETE', path)
+  expect(cancelled.body).toMatchObject({ status: 'partial', counts: { completed: 40, cancelled: 9 } })
+  expect(connected.every((device) => device.commands().length === 1)).toBe(true)
+  expect((await admin.get(`/commands/${away[0]}`)).body).toMatchObject({
+    total: 1,
+    data: [{ status: 'cancelled' }],
+  })
+  await Promise.all(connected.map((device) => device.end()))
+})
+
+test('what waited when the service was killed is sent after its restart, once; a key still finds its command', async () => {
+  const token = await registerDevice(admin, 'k1')
+  const post = async () => {
+    const response = await fetch(`${service.httpUrl}/api/v1/commands/k1`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${admin.token}`,
+        'idempotency-key': 'once',
+      },
+      body: JSON.stringify({ command: 'go', timeout_sec: 300 }),
+    })
+    return Object(await response.json())['command_id']
+  }
+  const id = await post()
+  service.kill('SIGKILL')
+  service = await service.again()
+  await enter()
+  expect(await post()).toBe(id)
+  const device = await listen(service, admin, { id: 'k1', token })
+  await took(device, id)
+  await device.ack(id, 'completed')
+  await stepped(id, 'completed')
+  expect(device.commands()).toHaveLength(1)
+  await device.end()
+})
+
+test('a device that has not subscribed to commands is not taken to have them', async () => {
+  const token = await registerDevice(admin, 'd1')
+  const deaf = await connectDevice(service, 'd1', token)
+  const id = idOf(await send('d1', { command: 'go', timeout_sec: 60 }))
+  await publish(deaf, 'd1', { n: 1 })
+  await applied(async () => expect((await admin.get('/telemetry/d1')).body['data']).toEqual({ n: 1 }))
+  expect((await one('d1', id))['status']).toBe('pending')
+  await deaf.endAsync()
+  const device = await listen(service, admin, { id: 'd1', token })
+  await took(device, id)
+  await device.end()
+})

@@ -1,0 +1,47 @@
+// The device-type file at the start of the service, and what follows from it.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { ServiceHarness } from './testing/service.ts'
+import { registerDevice } from './testing/service-rest.ts'
+
+const harness = new ServiceHarness()
+afterAll(() => harness.close())
+
+const GREENHOUSE = `device_types:
+  greenhouse:
+    display_name: Greenhouse
+    commands:
+      - name: open_vent
+        parameters:
+          - { name: percent, type: integer, required: true, min: 0, max: 100 }
+`
+
+function fileOf(text: string): string {
+  const path = join(harness.newFolder(), 'types.yaml')
+  writeFileSync(path, text)
+  return path
+}
+
+test('a wrong file stops the start with one line that tells which line is wrong', async () => {
+  const path = fileOf(GREENHOUSE.replace('type: integer', 'type: int'))
+  const { code, stderr, stdout } = await harness.run({ FLEET_DEVICE_TYPES: path })
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(/^fleet: FLEET_DEVICE_TYPES \S+types\.yaml: line 7: .*type: must be one of .*\n$/)
+})
+
+test('its types may be registered, are listed, and their commands are checked', async () => {
+  const service = await harness.start({ FLEET_DEVICE_TYPES: fileOf(GREENHOUSE) })
+  const admin = await service.admin()
+  await registerDevice(admin, 'g1', { type: 'greenhouse' })
+  const refused = await admin.post('/devices', { name: 'x', type: 'glasshouse' })
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('greenhouse')])
+  expect((await admin.get('/device-types')).text).toContain('"open_vent"')
+  const codeOf = async (body: object) => {
+    const answer = await admin.post('/commands/g1', body)
+    return answer.body['code'] ?? answer.status
+  }
+  expect(await codeOf({ command: 'open_vent', data: { percent: 50 } })).toBe(202)
+  expect(await codeOf({ command: 'open_vent', data: { percent: 101 } })).toBe('VALIDATION_FAILED')
+  expect(await codeOf({ command: 'fly' })).toBe('UNKNOWN_COMMAND')
+})

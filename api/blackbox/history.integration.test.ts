@@ -1,0 +1,101 @@
+// What a device logged and what happened to it, asked of the whole service while its parts are killed.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Client, createClient, RefusalError } from '../../schemas/client.ts'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { connectDevice, publish } from './testing/service-clients.ts'
+import { type Rest, registerDevice } from './testing/service-rest.ts'
+
+const ROUNDS = 30
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+let fleet: Client
+
+beforeAll(async () => {
+  service = await harness.start()
+  admin = await service.admin()
+  fleet = createClient({ baseUrl: service.httpUrl, token: admin.token })
+})
+afterAll(async () => {
+  await harness.close()
+})
+
+type Row = Readonly<Record<string, unknown>>
+type List = 'listDeviceLogs' | 'listDeviceEvents'
+
+/** All pages, oldest first; undefined while ClickHouse is away. */
+async function all(list: List, deviceId: string): Promise<readonly Row[] | undefined> {
+  const rows: Row[] = []
+  try {
+    for await (const { data } of fleet.pages[list]({ device_id: deviceId, query: { limit: 7 } }))
+      rows.push(...data)
+  } catch (error) {
+    if (error instanceof RefusalError && error.status === 503) return undefined
+    throw error
+  }
+  return rows.toReversed()
+}
+
+test('lines of the log and status moves are there once each, though service and database are killed', async () => {
+  const token = await registerDevice(admin, 'h1')
+  const client = await connectDevice(service, 'h1', token, { reconnectPeriod: 100 })
+  const say = (report: unknown, suffix: string) => publish(client, 'h1', report, suffix)
+  for (let round = 0; round < ROUNDS; round++) {
+    await say('offline', 'status')
+    await say(
+      [
+        { level: 'error', message: `a${round}` },
+        { level: 30, message: `b${round}` },
+      ],
+      'log',
+    )
+    await say('online', 'status')
+    if (round === 10) {
+      service.kill('SIGKILL')
+      await service.ended
+      service = await service.again()
+    }
+    if (round === 20) process.kill(service.databasePid(), 'SIGKILL')
+  }
+  const last = `b${ROUNDS - 1}`
+  const logs = await until('the log', async () => {
+    const found = await all('listDeviceLogs', 'h1')
+    return found?.at(-1)?.['message'] === last && found
+  })
+  const lines = logs.map(({ message }) => message)
+  // A message whose acknowledgement was lost is sent again: it is another message.
+  const again = new Set(lines)
+  expect([...again]).toEqual(Array.from({ length: ROUNDS }, (_, n) => [`a${n}`, `b${n}`]).flat())
+  expect(lines.length - again.size).toBeLessThanOrEqual(2)
+  const moves = await until('the timeline', async () => {
+    const found = await all('listDeviceEvents', 'h1')
+    return found !== undefined && found.length >= 2 * ROUNDS && found
+  })
+  const steps = moves.map(({ data }) => data as Row)
+  for (const [i, { from }] of steps.entries()) expect(from).toBe(steps[i - 1]?.['to'] ?? null)
+  expect(steps.at(-1)).toMatchObject({ from: 'offline', to: 'online' })
+  await client.endAsync(true)
+})
+
+test('the log is filtered by level, and what is no log is parked', async () => {
+  const token = await registerDevice(admin, 'h2')
+  const client = await connectDevice(service, 'h2', token)
+  const levels = ['debug', 'info', 'warn', 'error', 'fatal']
+  await publish(
+    client,
+    'h2',
+    levels.map((level) => ({ level, message: level, fields: { deep: [1] } })),
+    'log',
+  )
+  await publish(client, 'h2', { level: 'loud', message: '' }, 'log')
+  await until('the log', async () => (await all('listDeviceLogs', 'h2'))?.length === levels.length)
+  const { data } = await fleet.listDeviceLogs({ device_id: 'h2', query: { level: 'warn,fatal' } })
+  expect(data).toEqual([
+    expect.objectContaining({ level: 'fatal', message: 'fatal', logger: null, fields: { deep: [1] } }),
+    expect.objectContaining({ level: 'warn' }),
+  ])
+  const letters = await fleet.listDeadLetters({ query: { device_id: 'h2' } })
+  expect(letters.data).toEqual([expect.objectContaining({ topic: 'fleet/h2/log', reason: 'bad_level' })])
+  await client.endAsync(true)
+})

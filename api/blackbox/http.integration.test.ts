@@ -1,0 +1,121 @@
+// What holds for every request, against the real process: limits, keys that make repeating safe, other origins.
+import { afterAll, expect, test } from 'vitest'
+import { PROFILE, ServiceHarness, until } from './testing/service.ts'
+import { connectDevice } from './testing/service-clients.ts'
+import { registerDevice } from './testing/service-rest.ts'
+
+const harness = new ServiceHarness()
+afterAll(() => harness.close())
+
+test('a registration sent again after kill -9 is answered as the first time, and its token works', async () => {
+  const first = await harness.start()
+  const admin = await first.admin()
+  const send = async (httpUrl: string, path: string, body: object) => {
+    const response = await fetch(`${httpUrl}/api/v1${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${admin.token}`,
+        'content-type': 'application/json',
+        'idempotency-key': `key-of-${path}`,
+      },
+      body: JSON.stringify(body),
+    })
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  }
+  const device = { name: 'Picker', type: 'mqtt_device', group: 'a' }
+  const registered = await send(first.httpUrl, '/devices', device)
+  expect(registered.status).toBe(201)
+  const { device_id: id, access_token: token } = JSON.parse(registered.text)
+  const commanded = await send(first.httpUrl, `/commands/${id}`, { command: 'go', timeout_sec: 600 })
+  const broadcast = await send(first.httpUrl, '/commands/$broadcast', { group: 'a', command: 'stop' })
+  first.kill('SIGKILL')
+  const again = await first.again()
+  const repeated = await send(again.httpUrl, '/devices', device)
+  expect([repeated.status, repeated.headers.get('idempotency-replayed')]).toEqual([201, 'true'])
+  expect(repeated.text).toBe(registered.text)
+  const command = await send(again.httpUrl, `/commands/${id}`, { command: 'go', timeout_sec: 600 })
+  expect(JSON.parse(command.text).command_id).toBe(JSON.parse(commanded.text).command_id)
+  expect((await send(again.httpUrl, '/commands/$broadcast', { group: 'a', command: 'stop' })).text).toBe(
+    broadcast.text,
+  )
+  const reused = await send(again.httpUrl, '/devices', { ...device, name: 'Other' })
+  expect([reused.status, JSON.parse(reused.text).code]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED'])
+  const rest = again.nobody.as(String(admin.token))
+  expect((await rest.get('/devices?group=a')).body['total']).toBe(1)
+  expect((await rest.get(`/commands/${id}`)).body['total']).toBe(2)
+  const client = await connectDevice(again, id, token)
+  await client.endAsync()
+})
+
+test('requests over the rate of a user, a device and an address are 429, and come through later', async () => {
+  const service = await harness.start({
+    FLEET_USER_REQUEST_RATE: '15',
+    FLEET_DEVICE_REQUEST_RATE: '5',
+    FLEET_ANONYMOUS_REQUEST_RATE: '10',
+  })
+  const admin = await service.admin()
+  await registerDevice(admin, 'r1')
+  const burst = async (path: string, rest = admin) => {
+    const answers = await Promise.all(Array.from({ length: 120 }, () => rest.get(path)))
+    return answers.filter(({ status }) => status === 429)
+  }
+  for (const [limited, path, rest] of [
+    ['device', '/devices/r1', admin],
+    ['user', '/devices', admin],
+    ['address', '/devices', service.nobody],
+  ] as const) {
+    const refused = await burst(path, rest)
+    expect(refused.map(({ body }) => body['limited'])).toContain(limited)
+    const [first] = refused
+    expect(Number(first?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(first?.headers.get('ratelimit')).toContain(`r=0;t=1`)
+    await until('it is let through again', async () => (await rest.get(path)).status !== 429)
+  }
+  expect((await service.nobody.get('//readyz')).status).toBe(200)
+})
+
+test('a page of another origin gets through if it is named; what is fresh is not sent again', async () => {
+  const service = await harness.start({ FLEET_CORS_ORIGINS: 'https://a.example' })
+  const admin = await service.admin()
+  await registerDevice(admin, 'r1')
+  const preflight = await fetch(`${service.httpUrl}/api/v1/devices/r1`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://a.example', 'access-control-request-method': 'PATCH' },
+  })
+  expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
+    204,
+    'https://a.example',
+  ])
+  const headers = { authorization: `Bearer ${admin.token}`, origin: 'https://b.example' }
+  const read = await fetch(`${service.httpUrl}/api/v1/devices/r1`, { headers })
+  expect([read.headers.get('vary'), read.headers.get('access-control-allow-origin')]).toEqual([
+    'Origin',
+    null,
+  ])
+  const etag = read.headers.get('etag') ?? ''
+  const fresh = await fetch(`${service.httpUrl}/api/v1/devices/r1`, {
+    headers: { ...headers, 'if-none-match': etag },
+  })
+  expect([fresh.status, await fresh.text(), fresh.headers.get('etag')]).toEqual([304, '', etag])
+})
+
+// EMQX has a limit of its own.
+test.skipIf(PROFILE === 'cluster')(
+  'a device over its publish rate is slowed at QoS 1 and loses only QoS 0',
+  async () => {
+    const service = await harness.start({ FLEET_DEVICE_PUBLISH_RATE: '20' })
+    const admin = await service.admin()
+    const client = await connectDevice(service, 'r1', await registerDevice(admin, 'r1'))
+    const send = (n: number, qos: 0 | 1) =>
+      client.publishAsync('fleet/r1/telemetry', JSON.stringify({ n, [`q${qos}`]: n }), { qos })
+    await Promise.all(Array.from({ length: 60 }, (_, n) => send(n, 1)))
+    expect((await admin.get('/telemetry/r1')).body['data']).toMatchObject({ q1: 59 })
+    await Promise.all(Array.from({ length: 200 }, (_, n) => send(n, 0)))
+    const shed = await until('messages to be shed', async () => {
+      const { text } = await service.nobody.get('//metrics')
+      return Number(/^fleet_messages_shed_total (\d+)$/m.exec(text)?.[1] ?? 0) || undefined
+    })
+    expect(shed).toBeLessThanOrEqual(200)
+    await client.endAsync()
+  },
+)

@@ -1,0 +1,91 @@
+// The live log and timeline of a device, as a browser hears them: the very entries that REST shows afterwards.
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { type Frame, type Watcher, watch } from './testing/service-clients.ts'
+import { type ListeningDevice, listen } from './testing/service-inbox.ts'
+import type { Rest } from './testing/service-rest.ts'
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+let watcher: Watcher
+let device: ListeningDevice
+
+type Body = Readonly<Record<string, unknown>>
+
+beforeAll(async () => {
+  service = await harness.start()
+  admin = await service.admin()
+  watcher = await watch(service, admin)
+  await watcher.subscribe('events', 'events', { filter: { group: 'hall' } })
+  device = await listen(service, admin, { id: 'd1', about: { group: 'hall/a' } })
+})
+afterAll(async () => {
+  await device.end()
+  await harness.close()
+})
+
+const told = (id: string): readonly Frame[] =>
+  watcher.frames.filter((frame) => frame.type === 'event' && frame.id === id)
+
+/** What REST shows, newest first, once it has that many. */
+const listed = (path: string, count: number) =>
+  until(path, async () => {
+    const { data } = (await admin.get(path)).body as { readonly data?: readonly Body[] }
+    return data !== undefined && data.length >= count && data
+  })
+
+test('a log is told line by line, as REST shows it, and a snapshot begins with what was before', async () => {
+  await watcher.subscribe('logs', 'logs', { filter: { device_id: 'd1' } })
+  await device.say('log', [
+    { level: 'warn', message: 'hot', fields: { t: 81 } },
+    { level: 20, message: 'cooling' },
+  ])
+  await watcher.next('the second line', ({ id, seq }) => id === 'logs' && seq === 2)
+  const lines = await listed('/devices/d1/logs', 2)
+  expect(told('logs').map(({ event, data }) => [event, data])).toEqual(
+    lines.toReversed().map((line) => ['device.log', line]),
+  )
+  await watcher.subscribe('again', 'logs', { filter: { device_id: 'd1' }, snapshot: true })
+  const { data } = await watcher.next('the snapshot', ({ type }) => type === 'snapshot')
+  expect(data).toEqual(lines.map((line) => ({ device_id: 'd1', ...line })))
+})
+
+test('the timeline is told entry by entry, as REST shows it', async () => {
+  await device.say('telemetry', { x: 1 })
+  await admin.call('PUT', '/shadows/d1/desired', { speed: 2 })
+  const { body } = await admin.post('/commands/d1', { command: 'go' })
+  await device.next('the command', (message) => message.body['request_id'] === body['command_id'])
+  await device.ack(body['command_id'], 'completed')
+  const isLast = ({ id, data }: Frame) => {
+    const entry = Object(data) as Body
+    return id === 'events' && Object(entry['data'])['status'] === 'completed'
+  }
+  await watcher.next('the end of the command', isLast)
+  const live = told('events')
+  const entries = await listed('/devices/d1/events', live.length)
+  // Of one moment they may stand in another order.
+  const sorted = (all: readonly unknown[]) => all.map((each) => JSON.stringify(each)).sort()
+  expect(sorted(live.map(({ data }) => data))).toEqual(sorted(entries))
+  const names = live.map(({ event }) => event)
+  expect(names.slice(0, 2)).toEqual(['device.registered', 'device.status'])
+  expect(new Set(names.slice(2))).toEqual(new Set(['shadow.updated', 'command.status']))
+  expect(live[0]?.data).toMatchObject({
+    kind: 'status',
+    data: { from: null, to: 'provisioning', cause: 'register', actor: { type: 'user' } },
+  })
+})
+
+test('a ticket opens one socket, and no second one', async () => {
+  const { status, body } = await admin.post('/auth/ws-ticket', undefined)
+  expect([status, body['expires_in']]).toEqual([200, 30])
+  const url = `${service.wsUrl}?ticket=${body['ticket']}`
+  const first = new WebSocket(url)
+  const [frame] = await once(first, 'message')
+  expect(JSON.parse(String(frame))).toMatchObject({ type: 'auth_ok', user: { role: 'admin' } })
+  first.close()
+  const [code] = await once(new WebSocket(url), 'close')
+  expect(code).toBe(4401)
+})

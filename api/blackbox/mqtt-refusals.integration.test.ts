@@ -1,0 +1,293 @@
+// Who gets in over MQTT, what they may say there, and how a live session ends when it should.
+import { once } from 'node:events'
+import { SignJWT } from 'jose'
+import packets from 'mqtt-packet'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { closedOf, connectDevice, dialMqtt, knock, publish } from './testing/service-clients.ts'
+import { listen } from './testing/service-inbox.ts'
+import { type Rest, registerDevice } from './testing/service-rest.ts'
+
+const SECRET = 'a secret that only this test and its service know'
+const REFUSED = { identifier: 2, unauthorized: 5 } as const
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+let tokens: Readonly<Record<'dev' | 'dev-2' | 'dev-22', string>>
+
+beforeAll(async () => {
+  service = await harness.start({ FLEET_JWT_SECRET: SECRET })
+  admin = await service.admin()
+  tokens = {
+    dev: await registerDevice(admin, 'dev'),
+    'dev-2': await registerDevice(admin, 'dev-2'),
+    'dev-22': await registerDevice(admin, 'dev-22'),
+  }
+})
+afterAll(() => harness.close())
+
+interface Claims {
+  readonly sub: string
+  readonly lastsMs: number
+  readonly secret?: string
+  readonly scope?: string
+}
+
+/** A device token with the claims of the specification, as anyone who has the secret may make it. */
+async function forge({ sub, lastsMs, secret = SECRET, scope = 'device' }: Claims): Promise<string> {
+  const topics = { publish: [`fleet/${sub}/#`], subscribe: [`fleet/${sub}/#`] }
+  return await new SignJWT({ scope, topics })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(sub)
+    .setIssuedAt()
+    .setExpirationTime(Math.floor((Date.now() + lastsMs) / 1000))
+    .sign(Buffer.from(secret))
+}
+
+const knockWith = (clientId: string, password: string | undefined, more: object = {}) =>
+  knock(service, {
+    clientId,
+    ...(password === undefined ? {} : { password: Buffer.from(password) }),
+    ...more,
+  })
+
+test('only a device with its own, living token gets in; the others are told return code 5', async () => {
+  expect(await knockWith('dev', tokens.dev)).toEqual({ kind: 'connack', code: 0 })
+  expect(await knockWith('dev', await forge({ sub: 'dev', lastsMs: 60_000 }))).toEqual({
+    kind: 'connack',
+    code: 0,
+  })
+  const unauthorized = { kind: 'connack', code: REFUSED.unauthorized }
+  const [head, body, signature = ''] = tokens.dev.split('.')
+  const refused: Readonly<Record<string, readonly [string, string | undefined]>> = {
+    'no token': ['dev', undefined],
+    'no token at all': ['dev', 'secret'],
+    'another signature': ['dev', `${head}.${body}.${[...signature].reverse().join('')}`],
+    'signed by another': ['dev', await forge({ sub: 'dev', lastsMs: 60_000, secret: `${SECRET}!` })],
+    'not signed': ['dev', `${Buffer.from('{"alg":"none","typ":"dev+jwt"}').toString('base64url')}.${body}.`],
+    'another scope': ['dev', await forge({ sub: 'dev', lastsMs: 60_000, scope: 'user' })],
+    expired: ['dev', await forge({ sub: 'dev', lastsMs: -1_000 })],
+    'of another device': ['dev-2', tokens.dev],
+    'of a user': ['dev', String(admin.token)],
+    'of nobody': ['dev-404', await forge({ sub: 'dev-404', lastsMs: 60_000 })],
+  }
+  for (const [why, [id, token]] of Object.entries(refused))
+    expect(await knockWith(id, token), why).toEqual(unauthorized)
+})
+
+test('a device token is no way into REST', async () => {
+  expect((await service.nobody.as(tokens.dev).get('/devices')).status).toBe(401)
+})
+
+test('a client id that no device can have is told return code 2', async () => {
+  for (const id of ['', 'a/b', '#', '+', '$SYS', '..', 'x'.repeat(65), 'dev\u0000'])
+    expect(await knockWith(id, tokens.dev), JSON.stringify(id)).toEqual({
+      kind: 'connack',
+      code: REFUSED.identifier,
+    })
+})
+
+test('a client of MQTT 5 is told in its own words that it must speak 3.1.1', async () => {
+  expect(await knockWith('dev', tokens.dev, { protocolVersion: 5 })).toEqual({ kind: 'connack', code: 0x84 })
+})
+
+test('a last will outside the own topics is refused with the CONNECT', async () => {
+  const will = (topic: string, retain = false) => ({
+    will: { topic, payload: Buffer.from('offline'), qos: 1, retain },
+  })
+  expect(await knockWith('dev', tokens.dev, will('fleet/dev/status', true))).toEqual({
+    kind: 'connack',
+    code: 0,
+  })
+  for (const topic of ['fleet/dev-2/status', 'fleet/dev-22/status', '$SYS/x', 'fleet/+/status', 'fleet/dev'])
+    expect(await knockWith('dev', tokens.dev, will(topic)), topic).toMatchObject({
+      code: REFUSED.unauthorized,
+    })
+})
+
+test('publishing outside the own topics, look-alikes included, ends the session and reaches nobody', async () => {
+  const other = await connectDevice(service, 'dev-22', tokens['dev-22'])
+  await other.subscribeAsync('fleet/dev-22/#', { qos: 1 })
+  const heard: string[] = []
+  other.on('message', (topic) => heard.push(topic))
+  const outside = [
+    'fleet/dev-22/telemetry',
+    'fleet/dev/telemetry',
+    'fleet/dev-2',
+    'fleet//dev-2/telemetry',
+    'Fleet/dev-2/telemetry',
+    '/fleet/dev-2/telemetry',
+    '$SYS/broker/x',
+    'fleet/$group/hall/cmd/request',
+    'other',
+  ]
+  for (const topic of outside) {
+    const client = await connectDevice(service, 'dev-2', tokens['dev-2'])
+    const closed = closedOf(client)
+    client.publish(topic, '{"stolen":1}', { qos: 1 })
+    await closed
+    await client.endAsync(true)
+  }
+  await publish(other, 'dev-22', { own: 1 })
+  await until('the own echo', () => heard.length > 0)
+  expect(heard).toEqual(['fleet/dev-22/telemetry'])
+  const { body } = await admin.get('/telemetry/dev-22')
+  expect(body['data']).toEqual({ own: 1 })
+  await other.endAsync(true)
+})
+
+test('subscribing outside the own topics is refused filter by filter', async () => {
+  const client = await connectDevice(service, 'dev-2', tokens['dev-2'])
+  const filters = [
+    'fleet/dev-22/#',
+    'fleet/+/status',
+    '#',
+    '$SYS/#',
+    'fleet/dev-2',
+    '$share/g/fleet/dev/#',
+    'fleet/dev/#',
+  ]
+  for (const filter of filters) {
+    const refused = await client.subscribeAsync(filter, { qos: 1 }).then(
+      (granted) => granted[0]?.qos,
+      () => 128,
+    )
+    expect(refused, filter).toBe(128)
+  }
+  expect(await client.subscribeAsync('fleet/dev-2/#', { qos: 1 })).toMatchObject([{ qos: 1 }])
+  await client.endAsync(true)
+})
+
+test('a CONNECT that is too large, too slow or none at all costs the service nothing', async () => {
+  const { text: before } = await service.nobody.get('//metrics')
+  const sockets = await Promise.all(Array.from({ length: 50 }, () => dialMqtt(service)))
+  const closed = Promise.all(sockets.map((socket) => once(socket, 'close')))
+  sockets.forEach((socket, i) => {
+    // A header that claims 200 MB, a CONNECT in part, and something else.
+    if (i % 3 === 0) socket.write(Buffer.from([0x10, 0x80, 0x80, 0x80, 0x60, ...Buffer.alloc(5_000)]))
+    else if (i % 3 === 1) socket.write(Buffer.from([0x10, 0x20, 0x00]))
+    else socket.write('GET / HTTP/1.1\r\n\r\n')
+    socket.resume()
+  })
+  const started = performance.now()
+  expect(await knockWith('dev', tokens.dev)).toEqual({ kind: 'connack', code: 0 })
+  await closed
+  expect(performance.now() - started).toBeLessThan(8_000)
+  const { text: after } = await service.nobody.get('//metrics')
+  expect(memoryOf(after) - memoryOf(before)).toBeLessThan(100e6)
+})
+
+const memoryOf = (metrics: string) => Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1])
+
+test('a session ends with its token', async () => {
+  const client = await connectDevice(service, 'dev-2', await forge({ sub: 'dev-2', lastsMs: 2_999 }))
+  const closed = closedOf(client)
+  const startedAt = Date.now()
+  await closed
+  expect(Date.now() - startedAt).toBeLessThan(2_999 + 1_500)
+  await until('offline or disconnected', async () => {
+    const { body } = await admin.get('/devices/dev-2')
+    return Reflect.get(Object(body['connectivity']), 'reason') === 'expired'
+  })
+})
+
+test('a decommissioned device is cut within two seconds, and stays out', async () => {
+  const token = await registerDevice(admin, 'old')
+  const client = await connectDevice(service, 'old', token, {
+    will: { topic: 'fleet/old/status', payload: Buffer.from('offline'), qos: 1, retain: true },
+  })
+  await client.publishAsync('fleet/old/status', '{"status":"online"}', { qos: 1, retain: true })
+  await client.publishAsync('fleet/old/shadow/reported', '{"led":"on"}', { qos: 1, retain: true })
+  await client.subscribeAsync('fleet/old/#', { qos: 1 })
+  const closed = closedOf(client)
+  const deletedAt = performance.now()
+  const deleted = await admin.call('DELETE', '/devices/old')
+  expect(deleted).toMatchObject({ status: 200, body: { status: 'decommissioned' } })
+  await closed
+  expect(performance.now() - deletedAt).toBeLessThan(2_000)
+  expect(await knockWith('old', token)).toEqual({ kind: 'connack', code: REFUSED.unauthorized })
+  expect(await knockWith('old', await forge({ sub: 'old', lastsMs: 60_000 }))).toMatchObject({
+    code: REFUSED.unauthorized,
+  })
+  expect((await admin.post('/auth/devices/token', { device_id: 'old' })).status).toBe(409)
+  expect(await admin.call('DELETE', '/devices/old')).toMatchObject({ status: 200 })
+  expect(await admin.get('/devices/old')).toMatchObject({
+    body: { status: 'decommissioned', connectivity: { connected: false } },
+  })
+})
+
+test('a token that may only publish cannot subscribe, and the other way round', async () => {
+  const issue = async (scope: string) => {
+    const { body } = await admin.post('/auth/devices/token', {
+      device_id: 'dev-2',
+      scopes: [scope],
+      ttl_hours: 1,
+    })
+    return String(body['mqtt_token'])
+  }
+  const speaker = await connectDevice(service, 'dev-2', await issue('publish'))
+  await publish(speaker, 'dev-2', { a: 1 })
+  await expect(speaker.subscribeAsync('fleet/dev-2/#', { qos: 1 })).rejects.toThrow()
+  await speaker.endAsync(true)
+  const listener = await connectDevice(service, 'dev-2', await issue('subscribe'))
+  await listener.subscribeAsync('fleet/dev-2/#', { qos: 1 })
+  const closed = closedOf(listener)
+  listener.publish('fleet/dev-2/telemetry', '{"a":2}', { qos: 1 })
+  await closed
+  await listener.endAsync(true)
+  expect((await admin.get('/telemetry/dev-2')).body['data']).toMatchObject({ a: 1 })
+})
+
+test('only what the specification retains is retained', async () => {
+  const first = await listen(service, admin, { id: 'dev', token: tokens.dev })
+  for (const suffix of ['status', 'shadow/reported', 'telemetry', 'log', 'command/ack'])
+    await first.client.publishAsync(`fleet/dev/${suffix}`, '{"status":"online"}', { qos: 1, retain: true })
+  // What the service retains by itself: there before the next session, which has it said again, begins.
+  await admin.call('PUT', '/shadows/dev/desired', { led: 'on' })
+  await first.next('what is desired', ({ suffix, body }) => suffix === 'shadow/desired' && 'state' in body)
+  await first.client.endAsync(true)
+  const socket = await dialMqtt(service)
+  const retained = new Set<string>()
+  const parser = packets.parser()
+  let isMarked = false
+  parser.on('packet', (packet) => {
+    if (packet.cmd !== 'publish') return
+    if (packet.retain) retained.add(packet.topic)
+    else if (packet.topic === 'fleet/dev/telemetry') isMarked = true
+  })
+  socket.on('data', (chunk: Buffer) => parser.parse(chunk))
+  const password = Buffer.from(tokens.dev)
+  socket.write(
+    packets.generate({
+      cmd: 'connect',
+      protocolId: 'MQTT',
+      protocolVersion: 4,
+      clean: true,
+      keepalive: 60,
+      clientId: 'dev',
+      password,
+      username: 'dev',
+    }),
+  )
+  socket.write(
+    packets.generate({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 'fleet/dev/#', qos: 1 }] }),
+  )
+  await until('the retained ones', () => retained.size >= 3)
+  socket.write(
+    packets.generate({
+      cmd: 'publish',
+      topic: 'fleet/dev/telemetry',
+      payload: '{"mark":1}',
+      qos: 1,
+      messageId: 2,
+      dup: false,
+      retain: false,
+    }),
+  )
+  await until('the echo behind them', () => isMarked)
+  expect([...retained].sort()).toEqual(
+    ['shadow/desired', 'shadow/reported', 'status'].map((suffix) => `fleet/dev/${suffix}`),
+  )
+  socket.destroy()
+})

@@ -1,0 +1,219 @@
+// Who counts as online, and when somebody stops to: over connects, silence, pauses and restarts of the service.
+import type { MqttClient } from 'mqtt'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { applied, PROFILE, passed, type Service, ServiceHarness, until } from './testing/service.ts'
+import {
+  closedOf,
+  connectDevice,
+  drop,
+  publish,
+  statusesOf,
+  type Watcher,
+  watch,
+} from './testing/service-clients.ts'
+import { type Rest, registerDevice } from './testing/service-rest.ts'
+
+const TIMEOUT_MS = 2_000
+const RESTART_TIMEOUT_MS = 6_000
+/** An ingress tells once a second up to when it has heard everything. */
+const SLACK_MS = PROFILE === 'cluster' ? 3_000 : 1_000
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+let watcher: Watcher
+const stops: (() => Promise<unknown>)[] = []
+
+beforeAll(async () => {
+  service = await harness.start({ FLEET_HEARTBEAT_TIMEOUT_SEC: String(TIMEOUT_MS / 1000) })
+  admin = await service.admin()
+  watcher = await watch(service, admin)
+  await watcher.subscribe('d', 'devices')
+})
+afterAll(async () => {
+  for (const stop of stops) await stop()
+  await harness.close()
+})
+
+const will = (id: string) => ({
+  will: {
+    topic: `fleet/${id}/status`,
+    payload: Buffer.from('{"status":"offline","reason":"lwt"}'),
+    qos: 1 as const,
+    retain: true,
+  },
+})
+const statuses = (id: string) => statusesOf(watcher.frames, id)
+const statusNow = async (id: string) => (await admin.get(`/devices/${id}`)).body['status']
+
+/** Publishes until told to stop, whatever becomes of it. */
+function chatter(client: MqttClient, id: string): () => void {
+  let n = 0
+  const timer = setInterval(() => {
+    publish(client, id, { n: n++ }).catch(() => undefined)
+  }, 100)
+  return () => clearInterval(timer)
+}
+
+test('a connection makes a device online, and its last will makes it offline at once', async () => {
+  const token = await registerDevice(admin, 'p1')
+  expect(await statusNow('p1')).toBe('provisioning')
+  const client = await connectDevice(service, 'p1', token, will('p1'))
+  await until('online', () => statuses('p1').includes('online'))
+  expect(await statusNow('p1')).toBe('online')
+  const droppedAt = performance.now()
+  drop(client)
+  await until('offline', () => statuses('p1').includes('offline'))
+  expect(performance.now() - droppedAt).toBeLessThan(SLACK_MS)
+  expect(await admin.get('/devices/p1')).toMatchObject({
+    body: { status: 'offline', status_reason: 'lwt', connectivity: { connected: false } },
+  })
+  const again = await connectDevice(service, 'p1', token, will('p1'))
+  await until('online again', () => statuses('p1').length === 3)
+  expect(statuses('p1')).toEqual(['online', 'offline', 'online'])
+  await again.endAsync()
+})
+
+/** Connects as the same device again and again, each time while the one before is still connected. */
+async function takeOver(id: string, times: number): Promise<void> {
+  const token = await registerDevice(admin, id)
+  const clients = [await connectDevice(service, id, token, will(id))]
+  for (let round = 1; round <= times; round++) {
+    const [earlier] = clients.slice(-1)
+    const closed = earlier?.connected === true ? closedOf(earlier) : undefined
+    expect(closed, `${id} is connected before takeover ${round}`).toBeDefined()
+    clients.push(await connectDevice(service, id, token, will(id)))
+    await closed
+    if (round % 10 === 9) await publish(last(clients), id, { round })
+  }
+  expect(clients.filter(({ connected }) => connected)).toEqual([last(clients)])
+  await applied(async () =>
+    expect(await admin.get(`/devices/${id}`)).toMatchObject({
+      body: { status: 'online', connectivity: { connected: true } },
+    }),
+  )
+  await last(clients).endAsync()
+}
+
+function last(clients: readonly MqttClient[]): MqttClient {
+  const client = clients.at(-1)
+  if (client === undefined) throw new Error('there is a client')
+  return client
+}
+
+test('a thousand takeovers show no false offline, live or in the timeline', async () => {
+  const ids = Array.from({ length: 10 }, (_, i) => `taken-${i}`)
+  await Promise.all(ids.map((id) => takeOver(id, 100)))
+  for (const id of ids) {
+    expect(statuses(id), id).toEqual(['online'])
+    const moves = await until('the timeline', async () => {
+      const { body } = await admin.get(`/devices/${id}/events?kind=status&limit=200`)
+      const data = Array.isArray(body['data']) ? body['data'] : []
+      const all = data.map(({ data: { to } }) => String(to))
+      return all.includes('online') && all
+    })
+    expect(moves, id).not.toContain('offline')
+  }
+}, 60_000)
+
+test('a crowd that falls silent is offline, nobody before their own deadline', async () => {
+  const ids = Array.from({ length: 100 }, (_, i) => `hush-${i}`)
+  const clients = await Promise.all(
+    ids.map(async (id) => connectDevice(service, id, await registerDevice(admin, id))),
+  )
+  await Promise.all(clients.map((client, i) => publish(client, `hush-${i}`, { last: i })))
+  await until('all offline', () => ids.every((id) => statuses(id).at(-1) === 'offline'))
+  const early = watcher.frames.filter(({ event, device_id, ts, data }) => {
+    if (event !== 'device.status' || !device_id?.startsWith('hush-')) return false
+    const { status, last_seen_at: seenAt } = Object(data)
+    return status === 'offline' && Date.parse(String(ts)) - Date.parse(String(seenAt)) < TIMEOUT_MS
+  })
+  expect(early).toEqual([])
+  await Promise.all(clients.map((client) => client.endAsync()))
+})
+
+test('silence makes a device offline when its time is up, not before, whatever its keep-alive says', async () => {
+  const quiet = await connectDevice(service, 'p3', await registerDevice(admin, 'p3'), { keepalive: 1 })
+  const loud = await connectDevice(service, 'p4', await registerDevice(admin, 'p4'))
+  const hush = chatter(loud, 'p4')
+  stops.push(async () => hush())
+  await publish(quiet, 'p3', { last: 1 })
+  const heardAt = performance.now()
+  await until('offline', () => statuses('p3').includes('offline'))
+  const silenceMs = performance.now() - heardAt
+  expect(silenceMs).toBeGreaterThan(TIMEOUT_MS - 100)
+  expect(silenceMs).toBeLessThan(TIMEOUT_MS + SLACK_MS)
+  expect(quiet.connected).toBe(true)
+  expect(statuses('p4')).toEqual(['online'])
+  await publish(quiet, 'p3', { last: 2 })
+  await until('online again', () => statuses('p3').at(-1) === 'online')
+  hush()
+  await Promise.all([quiet.endAsync(), loud.endAsync()])
+})
+
+test('a pause of the whole service makes nobody offline who kept talking', async () => {
+  const ids = ['p5', 'p6', 'p7', 'p8', 'p9']
+  const talking = await Promise.all(
+    ids.map(async (id) => {
+      const client = await connectDevice(service, id, await registerDevice(admin, id), will(id))
+      return { id, client, hush: chatter(client, id) }
+    }),
+  )
+  const [mute] = talking
+  for (const id of ids) await until('online', () => statuses(id).includes('online'))
+  service.signalAll('SIGSTOP')
+  mute?.hush()
+  await passed(TIMEOUT_MS + 3_000)
+  service.signalAll('SIGCONT')
+  await until('the one that fell silent in the pause is offline', () => statuses('p5').includes('offline'))
+  for (const { id, client, hush } of talking) {
+    hush()
+    expect(client.connected, id).toBe(true)
+    if (id !== 'p5') expect(statuses(id), id).toEqual(['online'])
+    await client.endAsync(true)
+  }
+})
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'a restart by %s makes nobody offline before their time',
+  async (signal) => {
+    // Long enough for the service to be looked at again before it is up.
+    service.kill('SIGTERM')
+    service = await service.again({ FLEET_HEARTBEAT_TIMEOUT_SEC: String(RESTART_TIMEOUT_MS / 1000) })
+    admin = await service.admin()
+    const [back, gone] = [`back-${signal}`, `gone-${signal}`]
+    const returning = await connectDevice(service, back, await registerDevice(admin, back), {
+      ...will(back),
+      reconnectPeriod: 100,
+    })
+    const leaving = await connectDevice(service, gone, await registerDevice(admin, gone), will(gone))
+    const hush = chatter(returning, back)
+    await publish(leaving, gone, { last: 1 })
+    await until(
+      'online',
+      async () => (await statusNow(gone)) === 'online' && (await statusNow(back)) === 'online',
+    )
+    const before = [(await admin.get(`/devices/${back}`)).body, (await admin.get(`/devices/${gone}`)).body]
+
+    const stoppedAt = performance.now()
+    service.kill(signal)
+    service = await service.again()
+    admin = await service.admin()
+    // On a broker outside it stays.
+    const connected = PROFILE === 'cluster'
+    expect(await admin.get(`/devices/${gone}`)).toMatchObject({
+      body: { status: 'online', updated_at: before[1]?.['updated_at'], connectivity: { connected } },
+    })
+    await until('offline', async () => (await statusNow(gone)) === 'offline')
+    // Counted from the moment the service heard again, which came after the stop.
+    expect(performance.now() - stoppedAt).toBeGreaterThan(RESTART_TIMEOUT_MS)
+    expect((await admin.get(`/devices/${back}`)).body).toMatchObject({
+      status: 'online',
+      // Not even for a moment: its record is untouched.
+      updated_at: before[0]?.['updated_at'],
+      connectivity: { connected: true },
+    })
+    hush()
+    await returning.endAsync(true)
+  },
+)

@@ -1,0 +1,226 @@
+// A tour of the whole service with secrets that can be told: where they must not be, nowhere is one of them. Texts that
+// would forge a line of the log or an entry of the audit are among what is sent.
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { type Exit, type Service, ServiceHarness, until } from './testing/service.ts'
+import { connectDevice, knock, publish } from './testing/service-clients.ts'
+import { type Answer, type Rest, restOf } from './testing/service-rest.ts'
+
+const harness = new ServiceHarness()
+afterAll(() => harness.close())
+
+const FORGED = 'forged-line'
+const BREAK = `x\r\n{"level":"error","msg":"${FORGED}"}\n\u2028\u0000\u001b[31m`
+
+/** Everything secret that was made or sent, by what it is. */
+const secrets = new Map<string, string>()
+/** What the service said where no secret belongs, by where. */
+const said = new Map<string, string>()
+
+function canary(what: string): string {
+  const secret = `canary${randomBytes(12).toString('hex')}`
+  secrets.set(what, secret)
+  return secret
+}
+
+/** A token is as good as its signature. */
+function isSecret(what: string, token: unknown): string {
+  const text = String(token)
+  expect(text.length).toBeGreaterThan(20)
+  secrets.set(what, text.split('.').at(-1) ?? text)
+  return text
+}
+
+let calls = 0
+/** An answer in which no secret belongs, whatever was sent. */
+async function quiet(call: Promise<Answer>, status?: number): Promise<Answer> {
+  const answer = await call
+  said.set(`answer ${calls++} (${answer.status})`, `${answer.text}${JSON.stringify([...answer.headers])}`)
+  if (status !== undefined) expect(answer.status).toBe(status)
+  return answer
+}
+
+/** As it is, for bodies and headers that no client of ours would send. */
+function raw(service: Service, path: string, init: RequestInit): Promise<Answer> {
+  const call = fetch(`${service.httpUrl}${path}`, init)
+  return call.then(async (response) => ({
+    status: response.status,
+    headers: response.headers,
+    body: {},
+    text: await response.text(),
+  }))
+}
+
+async function people(service: Service): Promise<Rest> {
+  const nobody = service.nobody
+  const password = canary('the admin’s password')
+  const account = { email: 'admin@example.com', password }
+  await quiet(nobody.post('/auth/register', { ...account, name: BREAK, role: 'admin' }), 422)
+  await quiet(nobody.post('/auth/register', { ...account, name: 'Admin', role: 'admin' }), 201)
+  await quiet(nobody.post('/auth/register', { ...account, name: 'Again', role: 'admin' }), 409)
+  const login = await nobody.post('/auth/login', account)
+  const admin = nobody.as(isSecret('an access token', login.body['access_token']))
+  const refresh = isSecret('a refresh token', login.body['refresh_token'])
+  const renewed = await nobody.post('/auth/refresh', { refresh_token: refresh })
+  isSecret('a renewed access token', renewed.body['access_token'])
+  await quiet(nobody.post('/auth/login', { ...account, password: canary('a wrong password') }), 401)
+  await quiet(nobody.post('/auth/login', { email: BREAK, password: canary('a password') }))
+  await quiet(nobody.post('/auth/login', { email: 7, password: canary('a refused password') }), 422)
+  await quiet(nobody.post('/auth/refresh', { refresh_token: canary('a wrong refresh token') }), 401)
+  await quiet(
+    admin.call('PATCH', '/auth/me', {
+      password: canary('a new password'),
+      current_password: canary('a wrong one'),
+    }),
+  )
+  const user = await quiet(
+    nobody.post('/auth/register', {
+      email: 'u@example.com',
+      password: canary('a user’s'),
+      name: 'U',
+      role: 'viewer',
+    }),
+    201,
+  )
+  await quiet(
+    admin.call('PATCH', `/users/${user.body['id']}`, { password: canary('a password an admin sets') }),
+    200,
+  )
+  await quiet(admin.get('/users'), 200)
+  await quiet(admin.get('/auth/me'), 200)
+  const key = await admin.post('/api-keys', { name: 'robot', role: 'admin' })
+  const service_ = nobody.as(isSecret('an API key', key.body['api_key']))
+  await quiet(service_.get('/devices'), 200)
+  await quiet(admin.get('/api-keys'), 200)
+  await quiet(admin.call('DELETE', `/api-keys/${key.body['id']}`))
+  await quiet(service_.get('/devices'), 401)
+  await quiet(admin.post('/auth/logout', { refresh_token: refresh }), 204)
+  // Its own login went with the logout.
+  const again = await nobody.post('/auth/login', account)
+  return nobody.as(isSecret('a second access token', again.body['access_token']))
+}
+
+async function devices(service: Service, admin: Rest): Promise<void> {
+  const made = await admin.post('/devices', { device_id: 'd', name: 'D', type: 'mqtt_device' })
+  const token = isSecret('a device’s token', made.body['access_token'])
+  const issued = await admin.post('/auth/devices/token', { device_id: 'd', scopes: ['publish'] })
+  isSecret('an issued device token', issued.body['mqtt_token'])
+  await quiet(admin.get('/devices/d'), 200)
+  await quiet(admin.call('PATCH', '/devices/d', { access_token: canary('an access token in a body') }), 422)
+  await quiet(admin.call('PATCH', '/devices/d', { name: BREAK }), 422)
+  await quiet(admin.call('PATCH', '/devices/d', { status: canary('a status') }), 422)
+  await quiet(admin.call('PATCH', '/devices/d', { description: BREAK }), 200)
+  const bulk = await raw(service, '/api/v1/devices/bulk', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'text/csv' },
+    body: 'name,type\nA,simulator\n',
+  })
+  isSecret('a token of a bulk', /"access_token":"([^"]+)"/.exec(bulk.text)?.[1])
+  await quiet(admin.get('/devices/export?format=csv'), 200)
+  await quiet(admin.get('/devices'), 200)
+  const client = await connectDevice(service, 'd', token)
+  await publish(client, 'd', { t: 1 })
+  await publish(client, 'd', `{"broken": ${BREAK}`)
+  await client.subscribeAsync('fleet/other/#').catch(() => undefined)
+  await client.endAsync()
+  const password = (text: string) => Buffer.from(text)
+  await knock(service, { clientId: 'd', username: 'd', password: password(canary('a device’s wrong token')) })
+  await knock(service, { clientId: BREAK, username: canary('a user name'), password: password('x') })
+  await knock(service, {
+    clientId: canary('a token as client id').repeat(3),
+    username: 'x',
+    password: password('x'),
+  })
+}
+
+async function oddities(service: Service, admin: Rest): Promise<void> {
+  const wrong = canary('a bearer token')
+  await quiet(service.nobody.as(wrong).post('/devices', {}), 401)
+  await quiet(service.nobody.get(`/devices?token=${canary('a token in a query')}`), 401)
+  await quiet(admin.get(`/devices?access_token=${canary('a refused query')}`), 422)
+  for (const authorization of [`Basic ${canary('basic')}`, `Bearer ${canary('two')} ${canary('parts')}`])
+    await quiet(
+      raw(service, '/api/v1/devices', { headers: { authorization, cookie: canary('a cookie') } }),
+      401,
+    )
+  const json = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
+  const post = (body: string) => raw(service, '/api/v1/auth/login', { method: 'POST', headers: json, body })
+  await quiet(post(`{"email":"a@b","password":"${canary('a broken body')}"`), 400)
+  await quiet(post(`{"__proto__":{"password":"${canary('a prototype')}"}}`), 400)
+  await quiet(post(`"${canary('a large body')}${'x'.repeat(2_000_000)}"`), 413)
+  await quiet(raw(service, `/ws?token=${canary('a token for /ws')}`, { headers: {} }))
+  const socket = new WebSocket(`${service.wsUrl}?token=${canary('a token of /ws')}`)
+  let closed = false
+  socket.on('message', (data) => said.set('/ws', String(data)))
+  socket.on('error', () => undefined).on('close', () => (closed = true))
+  await until('the socket is closed', () => closed)
+}
+
+let service: Service
+let exit: Exit
+
+beforeAll(async () => {
+  service = await harness.start({
+    FLEET_LOG_LEVEL: 'trace',
+    FLEET_REGISTRATION: 'open',
+    FLEET_JWT_SECRET: canary('the key of tokens').repeat(2),
+  })
+  const admin = await people(service)
+  await devices(service, admin)
+  await oddities(service, admin)
+  await until('the audit of it all', async () => {
+    const { status, text } = await admin.get('/audit?action=mqtt.message')
+    return status === 200 && text.includes('aud_')
+  })
+  for (let cursor: unknown = ''; cursor !== null; ) {
+    const page = await quiet(admin.get(`/audit?limit=200${cursor ? `&cursor=${cursor}` : ''}`), 200)
+    cursor = page.body['next_cursor']
+  }
+  await quiet(admin.get('/dead-letters'), 200)
+  await quiet(admin.get('/devices/d/events'), 200)
+  await quiet(restOf(service.httpUrl).get('//metrics'), 200)
+  await quiet(restOf(service.httpUrl).get('//readyz?verbose'), 200)
+  service.kill('SIGTERM')
+  exit = await service.ended
+  said.set('stdout', exit.stdout)
+  said.set('stderr', exit.stderr)
+}, 120_000)
+
+test('no secret is in a log, a metric, the audit or an answer that is not made of it', () => {
+  expect(secrets.size).toBeGreaterThan(30)
+  expect(said.size).toBeGreaterThan(40)
+  expect(exit.stdout).toContain('"msg":"request"')
+  const leaks = [...said].flatMap(([where, text]) =>
+    [...secrets].filter(([, secret]) => text.includes(secret)).map(([what]) => `${what} in ${where}`),
+  )
+  expect(leaks).toEqual([])
+})
+
+test('no secret lies in a file of the service', () => {
+  const files = readdirSync(service.dataDir, { recursive: true, withFileTypes: true }).filter((file) =>
+    file.isFile(),
+  )
+  expect(files.length).toBeGreaterThan(3)
+  const leaks = files.flatMap((file) => {
+    const bytes = readFileSync(join(file.parentPath, file.name))
+    return [...secrets]
+      .filter(([, secret]) => bytes.includes(secret))
+      .map(([what]) => `${what} in ${file.name}`)
+  })
+  expect(leaks).toEqual([])
+})
+
+test('every line of the log is one of ours, whatever was sent', () => {
+  const lines = exit.stdout.split('\n').filter((line) => line !== '')
+  for (const line of lines) {
+    const { level, msg } = JSON.parse(line)
+    expect(typeof level).toBe('string')
+    expect(msg).not.toBe(FORGED)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that there are none is what is checked
+    expect(line).not.toMatch(/[\u0000-\u001f\u2028\u2029]/)
+  }
+  expect(exit.stderr).toBe('')
+})

@@ -1,0 +1,156 @@
+// How the service refuses to start, in one line, and how it stops.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { ServiceHarness, type Settings, until } from './testing/service.ts'
+import { ackedOf, startLoad, storedNumbers } from './testing/service-load.ts'
+
+const STOP_MS = 10_000
+const DAY_MS = 86_400_000
+
+const harness = new ServiceHarness()
+const servers: Server[] = []
+afterAll(async () => {
+  for (const server of servers) server.close()
+  await harness.close()
+})
+
+const newDir = () => join(harness.newFolder(), 'data')
+
+function takenPort(): Promise<string> {
+  const server = createServer()
+  servers.push(server)
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      resolve(String(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
+
+function newerDir(): string {
+  const dir = newDir()
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(join(dir, 'VERSION'), '999\n')
+  return dir
+}
+
+test('a start that cannot be is refused with one line that names what is wrong', {
+  timeout: 90_000,
+}, async () => {
+  const running = await harness.start()
+  const port = await takenPort()
+  const refused: readonly (readonly [Settings, RegExp])[] = [
+    [{ FLEET_DATA_DIR: newerDir() }, /newer version/],
+    [{ FLEET_DATA_DIR: running.dataDir }, /in use by another process/],
+    [{ FLEET_HTTP_PORT: port }, new RegExp(`port ${port} is in use`)],
+    [{ FLEET_MQTT_PORT: port }, new RegExp(`port ${port}.* is in use`)],
+    [{ FLEET_HTTP_PORT: 'http' }, /FLEET_HTTP_PORT/],
+    [{ FLEET_HEARTBEAT_TIMEOUT_SEC: '0' }, /FLEET_HEARTBEAT_TIMEOUT_SEC/],
+    [{ FLEET_DURABILITY: 'maybe' }, /FLEET_DURABILITY.*power, process/],
+    [{ FLEET_JWT_SECRET: 'short' }, /FLEET_JWT_SECRET.*32/],
+    [{ FLEET_HTTP_PROT: '1' }, /FLEET_HTTP_PROT is not a setting/],
+    [{ FLEET_HOST: '0.0.0.0' }, /FLEET_REGISTRATION/],
+    [{ FLEET_PROFILE: 'cluster', FLEET_JWT_SECRET: 'x'.repeat(32) }, /FLEET_PROFILE/],
+    // A file where the directory, or the one above it, should be.
+    [{ FLEET_DATA_DIR: join(running.dataDir, 'VERSION') }, /data directory/],
+    [{ FLEET_DATA_DIR: join(running.dataDir, 'VERSION', 'data') }, /data directory/],
+    [{ FLEET_DATA_DIR: join(harness.newFolder(), 'x'.repeat(120)) }, /data directory/],
+  ]
+  for (const [settings, line] of refused) {
+    const { code, stderr, stdout } = await harness.run({ FLEET_DATA_DIR: newDir(), ...settings })
+    const what = JSON.stringify(settings)
+    expect(code, `${what}: ${stderr}`).toBe(1)
+    expect(stderr.trimEnd().split('\n'), what).toHaveLength(1)
+    expect(stderr, what).toMatch(line)
+    expect(stdout, what).not.toContain('"ready"')
+  }
+  expect((await running.nobody.get('//readyz')).status).toBe(200)
+  // What it listens on for everyone must be meant; said so, it starts.
+  const open = await harness.start({ FLEET_HOST: '0.0.0.0', FLEET_REGISTRATION: 'locked' })
+  const account = { email: 'a@example.com', password: 'correct horse', name: 'A', role: 'admin' }
+  const locked = await open.nobody.post('/auth/register', account)
+  expect(locked).toMatchObject({ status: 403, body: { code: 'REGISTRATION_LOCKED' } })
+  for (const service of [running, open]) service.kill('SIGINT')
+  expect(await Promise.all([running.ended, open.ended])).toMatchObject([{ code: 0 }, { code: 0 }])
+})
+
+test('SIGTERM under load ends in time, and loses nothing that was acknowledged', {
+  timeout: 90_000,
+}, async () => {
+  let service = await harness.start()
+  let admin = await service.admin()
+  const from = Math.floor(Date.now() / 10_000) * 10_000 - 30 * DAY_MS
+  const loaders = await startLoad(service, admin, {
+    prefix: 'stop',
+    devices: 40,
+    perSecond: 50,
+    window: 50,
+    from,
+  })
+  for (let round = 0; round < 2; round++) {
+    const before = ackedOf(loaders)
+    await until('the load runs', () => ackedOf(loaders) >= before + 2_000)
+    const stoppedAt = performance.now()
+    service.kill('SIGTERM')
+    expect(await service.ended).toMatchObject({ code: 0, stderr: '' })
+    expect(performance.now() - stoppedAt).toBeLessThan(STOP_MS)
+    service = await service.again()
+    admin = await service.admin()
+  }
+  await Promise.all(loaders.map((loader) => loader.finish()))
+  for (const { deviceId, sent } of loaders) {
+    expect((await admin.get(`/telemetry/${deviceId}`)).body['data'], deviceId).toEqual({ n: sent - 1 })
+    const numbers = await until(`${deviceId} is stored`, async () => {
+      const found = await storedNumbers(admin, deviceId, from, sent)
+      return found.length >= sent && found
+    })
+    expect(numbers, deviceId).toEqual(Array.from({ length: sent }, (_, n) => n))
+  }
+})
+
+test('a database that stands still delays a stop, but not beyond its time; a second signal ends it at once', {
+  timeout: 60_000,
+}, async () => {
+  const service = await harness.start()
+  const admin = await service.admin()
+  const loaders = await startLoad(service, admin, { prefix: 'held', devices: 10, perSecond: 20, window: 5 })
+  await until('the load runs', () => ackedOf(loaders) >= 500)
+  const frozen = service.databasePid()
+  process.kill(frozen, 'SIGSTOP')
+  const asked = admin.get('/telemetry/held-0/history?metric=n').catch(() => undefined)
+  const stoppedAt = performance.now()
+  service.kill('SIGTERM')
+  expect(await service.ended).toMatchObject({ code: 0, stderr: '' })
+  expect(performance.now() - stoppedAt).toBeLessThan(STOP_MS)
+  expect([undefined, 503]).toContain((await asked)?.status)
+
+  const again = await service.again()
+  const stuck = again.databasePid()
+  process.kill(stuck, 'SIGSTOP')
+  again.kill('SIGTERM')
+  await until('the drain', () => isDraining(again.httpUrl))
+  const askedAt = performance.now()
+  again.kill('SIGTERM')
+  expect((await again.ended).code).toBe(1)
+  expect(performance.now() - askedAt).toBeLessThan(4_000)
+  // A process that stands still does not notice that it should go.
+  process.kill(stuck, 'SIGKILL')
+  for (const loader of loaders) loader.stop()
+})
+
+test('whoever stops it the moment it says that it is ready has it stopped in order', async () => {
+  const service = await harness.start()
+  service.kill('SIGTERM')
+  expect(await service.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
+})
+
+async function isDraining(httpUrl: string): Promise<boolean> {
+  try {
+    return (await fetch(`${httpUrl}/readyz`)).status === 503
+  } catch {
+    // It does not listen any more.
+    return true
+  }
+}

@@ -1,0 +1,98 @@
+// The servers that the cluster profile stands on, for tests: real ones, but for what stands in for EMQX and for a
+// ClickHouse server. Each may be killed, paused and started again; `settings` is what a node of the service is told.
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { jwtVerify } from 'jose'
+import { EmqxStandIn, MOSQUITTO } from '../../../engine/adapters/broker/testing/emqx/stand-in.ts'
+import { NATS_SERVER, NatsServer } from '../../../engine/adapters/nats/testing/nats-server.ts'
+import { REDIS_SERVER, RedisServer } from '../../../engine/adapters/redis/testing/redis-server.ts'
+import { ChdbSupervisor } from '../../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
+import { urlOf } from '../../../engine/adapters/telemetry/testing/telemetry.ts'
+
+/** Without one of them there is no cluster here. */
+export const HAS_CLUSTER_SERVERS = [NATS_SERVER, REDIS_SERVER, MOSQUITTO].every((path) => path !== undefined)
+
+export class ClusterServers {
+  readonly nats: NatsServer
+  readonly redis: RedisServer
+  readonly broker: EmqxStandIn
+  /** Starts again by itself when it is killed. */
+  readonly clickhouse: ChdbSupervisor
+  readonly #key: KeyObject
+  readonly #folder: string
+
+  private constructor(parts: {
+    readonly nats: NatsServer
+    readonly redis: RedisServer
+    readonly broker: EmqxStandIn
+    readonly clickhouse: ChdbSupervisor
+    readonly key: KeyObject
+    readonly folder: string
+  }) {
+    this.nats = parts.nats
+    this.redis = parts.redis
+    this.broker = parts.broker
+    this.clickhouse = parts.clickhouse
+    this.#key = parts.key
+    this.#folder = parts.folder
+  }
+
+  static async start(): Promise<ClusterServers> {
+    if (!HAS_CLUSTER_SERVERS)
+      throw new Error('a cluster needs nats-server, redis-server and mosquitto, which `npm test` finds')
+    // EMQX knows RSA, and not Ed25519.
+    const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const verify = createPublicKey(key)
+    const folder = mkdtempSync(join(tmpdir(), 'fleet-cluster-'))
+    const [nats, redis, broker, clickhouse] = await Promise.all([
+      NatsServer.start(),
+      RedisServer.start(),
+      EmqxStandIn.start({ authenticate: (attempt) => isDeviceToken(attempt, verify) }),
+      ChdbSupervisor.open({ dataDir: folder }),
+    ])
+    return new ClusterServers({ nats, redis, broker, clickhouse, key, folder })
+  }
+
+  /** Of any node; what it does is added by `FLEET_ROLES`. Read anew after a restart of ClickHouse, which may move. */
+  get settings() {
+    const { nats, redis, broker, clickhouse } = this
+    return {
+      FLEET_PROFILE: 'cluster',
+      FLEET_HOST: '127.0.0.1',
+      FLEET_REGISTRATION: 'open',
+      FLEET_JWT_PRIVATE_KEY: this.#key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      FLEET_NATS_URL: `nats://${nats.url}`,
+      FLEET_NATS_MONITOR_URL: nats.monitor,
+      FLEET_REDIS_URL: redis.url,
+      FLEET_CLICKHOUSE_URL: urlOf(clickhouse.endpoint()),
+      FLEET_MQTT_URL: broker.url,
+      FLEET_MQTT_PUBLIC_URL: `mqtt://127.0.0.1:${broker.devicePort}`,
+      FLEET_MQTT_INGEST_PASSWORD: broker.ingest.password,
+      FLEET_MQTT_API_PASSWORD: broker.api.password,
+      FLEET_EMQX_API_URL: broker.emqxApi.url,
+      FLEET_EMQX_API_KEY: broker.emqxApi.key,
+      FLEET_EMQX_API_SECRET: broker.emqxApi.secret,
+    } as const
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.nats.remove(), this.redis.stop(), this.broker.stop(), this.clickhouse.close()])
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20 })
+  }
+}
+
+/** As EMQX judges: our signature, its own name, in time. */
+async function isDeviceToken(
+  { clientId, password }: { readonly clientId: string; readonly password: string | undefined },
+  key: KeyObject,
+): Promise<boolean> {
+  try {
+    const { payload } = await jwtVerify(password ?? '', key, { subject: clientId })
+    return payload['scope'] === 'device'
+  } catch {
+    // Whatever is wrong with it, it is not let in.
+    return false
+  }
+}

@@ -1,0 +1,271 @@
+// The whole service as a process, for tests that look at it from outside: REST, MQTT and /ws, and nothing else.
+// With TEST_PROFILE=cluster it is one of the cluster profile, with servers of its own.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { ClusterServers } from './cluster.ts'
+import { type Rest, restOf } from './service-rest.ts'
+
+/** Built before the tests run. */
+const MAIN = fileURLToPath(new URL('../../../dist/api/service/main.js', import.meta.url))
+/** What the tests that do not care run against. */
+export const PROFILE = process.env['TEST_PROFILE'] === 'cluster' ? 'cluster' : 'embedded'
+const READY_MS = 60_000
+const DEADLINE_MS = 30_000
+const APPLIED_MS = 10_000
+const LOOK_EVERY_MS = 20
+
+export type Settings = Readonly<Record<`FLEET_${string}`, string>>
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stderr: string
+  readonly stdout: string
+}
+
+export interface Service {
+  /** Of the embedded profile. */
+  readonly dataDir: string
+  readonly httpUrl: string
+  readonly mqttUrl: string
+  readonly wsUrl: string
+  readonly pid: number
+  /** An admin's way in; registered at the first call. */
+  admin(): Promise<Rest>
+  /** Nobody's way in. */
+  readonly nobody: Rest
+  /** The process ClickHouse's engine runs in. */
+  databasePid(): number
+  /** Reaches the service and its database alike. */
+  signalAll(signal: NodeJS.Signals): void
+  kill(signal: NodeJS.Signals): void
+  readonly ended: Promise<Exit>
+  /** What `again` starts it with. */
+  readonly settings: Settings
+  /** The same data directory, ports and settings, once this one has ended. */
+  again(settings?: Settings): Promise<Service>
+}
+
+/** The first value that is neither false nor undefined. */
+export async function until<Value>(
+  what: string,
+  look: () => Value | undefined | false | Promise<Value | undefined | false>,
+  withinMs = DEADLINE_MS,
+): Promise<Value> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const value = await look()
+    if (value !== undefined && value !== false) return value
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
+/**
+ * What must hold once the service has applied what a device was acknowledged. In the embedded profile that is at once; a
+ * broker outside acknowledges before the log has it.
+ */
+export async function applied(check: () => Promise<unknown>): Promise<void> {
+  for (const deadline = performance.now() + APPLIED_MS; ; ) {
+    try {
+      await check()
+      return
+    } catch (error) {
+      if (PROFILE === 'embedded' || performance.now() > deadline) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
+/** For a fault that lasts a while; what follows from it is waited for with `until`. */
+export function passed(ms: number): Promise<true> {
+  const from = performance.now()
+  return until('time passes', () => performance.now() - from >= ms || undefined, ms + DEADLINE_MS)
+}
+
+/** Everything a test file starts; `close` ends it, whatever state it is in. */
+export class ServiceHarness {
+  readonly #running = new Map<ChildProcess, Promise<Exit>>()
+  readonly #folders: string[] = []
+  readonly #servers: ClusterServers[] = []
+  readonly #cleanUp = () => this.#killAll()
+
+  constructor() {
+    process.once('exit', this.#cleanUp)
+  }
+
+  /** Removed with everything else. */
+  newFolder(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'fleet-service-'))
+    this.#folders.push(folder)
+    return folder
+  }
+
+  async start(settings: Settings = {}): Promise<Service> {
+    if (PROFILE === 'embedded' || settings['FLEET_PROFILE'] !== undefined) return this.startNode(settings)
+    const servers = await ClusterServers.start()
+    this.#servers.push(servers)
+    const { FLEET_JWT_PRIVATE_KEY: key, ...others } = servers.settings
+    const keys = settings['FLEET_JWT_SECRET'] === undefined ? { FLEET_JWT_PRIVATE_KEY: key } : {}
+    const { FLEET_DATA_DIR: _, FLEET_MQTT_PORT: __, ...fitting } = settings
+    return this.startNode({ ...others, ...keys, ...fitting }, servers)
+  }
+
+  /** One process, of the profile and the roles that these settings say. */
+  async startNode(settings: Settings, servers?: ClusterServers): Promise<Service> {
+    const isCluster = settings['FLEET_PROFILE'] === 'cluster'
+    const dataDir = settings['FLEET_DATA_DIR'] ?? join(this.newFolder(), 'data')
+    const all = isCluster ? settings : { FLEET_MQTT_PORT: '0', ...settings, FLEET_DATA_DIR: dataDir }
+    const { child, ended, ready } = this.#spawn(all)
+    const { http_url: httpUrl, mqtt_url: mqttUrl } = await ready
+    const same: Settings = {
+      ...all,
+      FLEET_HTTP_PORT: new URL(httpUrl).port,
+      ...(isCluster ? {} : { FLEET_MQTT_PORT: new URL(mqttUrl).port }),
+    }
+    const { pid } = child
+    if (pid === undefined) throw new Error('a process that is ready has an id')
+    const nobody = restOf(httpUrl)
+    let admin: Promise<Rest> | undefined
+    const databasePid = () => servers?.clickhouse.pid ?? databaseOf(pid)
+    return {
+      dataDir,
+      httpUrl,
+      mqttUrl,
+      wsUrl: `${httpUrl.replace(/^http/, 'ws')}/ws`,
+      pid,
+      nobody,
+      admin: () => {
+        admin ??= logIn(nobody)
+        return admin
+      },
+      databasePid,
+      signalAll: (signal) => {
+        process.kill(-pid, signal)
+        if (servers !== undefined) process.kill(databasePid(), signal)
+      },
+      kill: (signal) => void process.kill(pid, signal),
+      ended,
+      settings: same,
+      again: async (more) => {
+        await ended
+        return this.startNode({ ...same, ...more }, servers)
+      },
+    }
+  }
+
+  /** Runs it to its end: for a start that should be refused, or that is cut short. */
+  run(settings: Settings, killAfterMs?: number): Promise<Exit> {
+    const all = settings['FLEET_PROFILE'] === 'cluster' ? settings : { FLEET_MQTT_PORT: '0', ...settings }
+    const { child, ended, ready } = this.#spawn(all)
+    ready.catch(() => undefined)
+    if (killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+    return ended
+  }
+
+  /** Ends all processes. */
+  async end(): Promise<void> {
+    this.#killAll()
+    await Promise.all(this.#running.values())
+  }
+
+  async close(): Promise<void> {
+    await this.end()
+    for (const servers of this.#servers) await servers.stop()
+    process.off('exit', this.#cleanUp)
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
+  }
+
+  #spawn(settings: Settings) {
+    // The settings of whoever runs the tests must not leak in.
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
+    const env = {
+      ...Object.fromEntries(inherited),
+      FLEET_HTTP_PORT: '0',
+      FLEET_LOG_LEVEL: 'warn',
+      // Tests are one user who asks often; the limits have tests of their own.
+      FLEET_USER_REQUEST_RATE: '0',
+      FLEET_DEVICE_REQUEST_RATE: '0',
+      FLEET_ANONYMOUS_REQUEST_RATE: '0',
+      ...settings,
+    }
+    // A group of its own, which signals reach as a whole.
+    const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    let stdout = ''
+    let stderr = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
+    const ended = new Promise<Exit>((resolve) => {
+      child.once('close', (code, signal) => {
+        this.#running.delete(child)
+        resolve({ code, signal, stdout, stderr })
+      })
+    })
+    this.#running.set(child, ended)
+    const ready = new Promise<ReadyLine>((resolve, reject) => {
+      const late = setTimeout(
+        () => reject(new Error(`not ready in time: ${stdout}${stderr}`)),
+        READY_MS,
+      ).unref()
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        stdout += `${line}\n`
+        const said = parseReady(line)
+        if (said === undefined) return
+        clearTimeout(late)
+        resolve(said)
+      })
+      void ended.then(() => reject(new Error(`ended before it was ready: ${stdout}${stderr}`)))
+    })
+    return { child, ended, ready }
+  }
+
+  #killAll(): void {
+    for (const child of this.#running.keys()) {
+      // Right after its start it is not yet at the head of its group.
+      child.kill('SIGKILL')
+      if (child.pid !== undefined) killGroup(child.pid)
+    }
+  }
+}
+
+interface ReadyLine {
+  readonly http_url: string
+  readonly mqtt_url: string
+}
+
+function parseReady(line: string): ReadyLine | undefined {
+  if (!line.includes('"msg":"ready"')) return undefined
+  // The line is part of the contract; a wrong shape fails the tests.
+  return JSON.parse(line) as ReadyLine
+}
+
+async function logIn(nobody: Rest): Promise<Rest> {
+  const account = { email: 'admin@example.com', password: 'correct horse battery' }
+  await nobody.post('/auth/register', { ...account, name: 'Admin', role: 'admin' })
+  const { status, body } = await nobody.post('/auth/login', account)
+  if (status !== 200) throw new Error(`no login: ${JSON.stringify(body)}`)
+  return nobody.as(String(body['access_token']))
+}
+
+/** The child of the service that is ClickHouse's engine. */
+export function databaseOf(parent: number): number {
+  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' })
+  for (const line of table.split('\n')) {
+    const [, pid, ppid, stat, args = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
+    if (Number(ppid) === parent && !stat?.startsWith('Z') && args.includes('chdb-server')) return Number(pid)
+  }
+  throw new Error('the database process is not there')
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Gone already.
+  }
+}

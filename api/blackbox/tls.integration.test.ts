@@ -1,0 +1,296 @@
+// TLS from outside: MQTT on a port of its own and in WebSockets, certificates in place of tokens, their revocation while
+// devices are connected, REST and /ws.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as dialTls, type TLSSocket } from 'node:tls'
+import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
+import packets from 'mqtt-packet'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { Authority } from '../cli/certs/authority.ts'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { closedOf, publish } from './testing/service-clients.ts'
+import { type Rest, registerDevice } from './testing/service-rest.ts'
+
+const DAY_MS = 86_400_000
+const now = Date.now()
+const dir = mkdtempSync(join(tmpdir(), 'fleet-tls-'))
+const make = (name: string, at = now) =>
+  Authority.create(join(dir, name), { name, days: 30, crlUrl: undefined, now: at })
+const authority = make('ours')
+const files = authority.issueServer(['localhost', '127.0.0.1'], { days: 10, now })
+const ca = readFileSync(join(dir, 'ours', 'ca.crt'))
+const settings = {
+  FLEET_TLS_CERT: files.certificate,
+  FLEET_TLS_KEY: files.key,
+  FLEET_TLS_CLIENT_CA: join(dir, 'ours', 'ca.crt'),
+  FLEET_TLS_CRL: join(dir, 'ours', 'ca.crl'),
+  FLEET_MQTTS_PORT: '0',
+  FLEET_MQTT_WS_PORT: '0',
+  // Empty is not set: with TLS, no plain port.
+  FLEET_MQTT_PORT: '',
+}
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+let urls: readonly string[]
+const tokens = new Map<string, string>()
+
+beforeAll(async () => {
+  service = await harness.start({ ...settings, FLEET_HTTP_TLS: 'off' })
+  admin = await service.admin()
+  for (const id of ['dev', 'other', 'doomed', 'reader']) tokens.set(id, await registerDevice(admin, id))
+  const { body } = await service.nobody.get('//readyz?verbose')
+  urls = [...new Set(JSON.stringify(body).match(/(mqtts?|wss):\/\/[\w.:]+/g))]
+})
+afterAll(async () => {
+  await harness.close()
+  rmSync(dir, { recursive: true })
+})
+
+const portOf = (scheme: string) =>
+  Number(new URL(urls.find((url) => url.startsWith(`${scheme}:`)) ?? '').port)
+const shown = (made: { certificate: string; key: string }) => ({
+  cert: readFileSync(made.certificate),
+  key: readFileSync(made.key),
+})
+const certificateOf = (id: string, by = authority, at = now) =>
+  shown(by.issueDevice(id, { days: 5, now: at }))
+
+/** In, or the return code it was refused with. */
+async function enter(clientId: string, options: IClientOptions): Promise<MqttClient | number | string> {
+  const url = `mqtts://localhost:${portOf('mqtts')}`
+  try {
+    const client = await connectAsync(url, { clientId, ca, reconnectPeriod: 0, ...options }, false)
+    client.on('error', () => undefined)
+    return client
+  } catch (error) {
+    return error instanceof Error && 'code' in error && typeof error.code === 'number'
+      ? error.code
+      : String(error)
+  }
+}
+
+async function entered(clientId: string, options: IClientOptions): Promise<MqttClient> {
+  const client = await enter(clientId, options)
+  return typeof client === 'object' ? client : expect.fail(`${clientId} was refused: ${client}`)
+}
+
+const byToken = (id: string) => ({ username: id, password: tokens.get(id) ?? '' })
+
+describe('MQTT over TLS', () => {
+  test('takes tokens; in plain text nobody listens', async () => {
+    expect(urls.map((url) => new URL(url).protocol)).toEqual(['mqtts:', 'wss:'])
+    const client = await entered('dev', byToken('dev'))
+    await publish(client, 'dev', { t: 1 })
+    await client.endAsync()
+    expect(await enter('dev', { username: 'dev', password: 'guessed' })).toBe(5)
+    expect(await enter('dev', {})).toBe(5)
+  })
+
+  test('is TLS 1.3, and nothing older', async () => {
+    const secured = (maxVersion: 'TLSv1.2' | 'TLSv1.3') =>
+      new Promise<string>((resolve) => {
+        const socket = dialTls({ port: portOf('mqtts'), ca, servername: 'localhost', maxVersion }, () => {
+          resolve(socket.getProtocol() ?? '')
+          socket.destroy()
+        })
+        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+      })
+    expect(await secured('TLSv1.3')).toBe('TLSv1.3')
+    expect(await secured('TLSv1.2')).toMatch(/VERSION/)
+  })
+
+  test('takes a device’s certificate in place of its token, or beside it', async () => {
+    const certificate = certificateOf('dev')
+    const alone = await entered('dev', certificate)
+    await publish(alone, 'dev', { t: 2 })
+    await alone.endAsync()
+    await (await entered('dev', { ...certificate, ...byToken('dev') })).endAsync()
+    expect(await enter('dev', { ...certificate, username: 'dev', password: 'guessed' })).toBe(5)
+    expect(await enter('dev', { ...certificate, ...byToken('other') })).toBe(5)
+  })
+
+  test('takes no certificate that is old, foreign, revoked, of another device or of no device', async () => {
+    // A CA of the same name is another one.
+    const namesake = Authority.create(join(dir, 'namesake'), {
+      name: 'ours',
+      days: 100,
+      crlUrl: undefined,
+      now,
+    })
+    const refused = {
+      late: certificateOf('late', authority, now - 10 * DAY_MS),
+      alien: certificateOf('alien', make('foreign')),
+      forged: certificateOf('forged', namesake),
+      masked: certificateOf('reader'),
+      revoked: certificateOf('revoked'),
+    }
+    for (const id of Object.keys(refused)) tokens.set(id, await registerDevice(admin, id))
+    authority.revoke('revoked', { now })
+    await until('the list is read again', async () => {
+      const client = await enter('revoked', refused.revoked)
+      if (typeof client === 'object') await client.endAsync()
+      return typeof client === 'number'
+    })
+    for (const [id, certificate] of Object.entries(refused)) {
+      expect([id, await enter(id, certificate)]).toEqual([id, 5])
+      // A good token does not make up for it.
+      expect([id, await enter(id, { ...certificate, ...byToken(id) })]).toEqual([id, 5])
+    }
+    expect(await enter('unknown', certificateOf('unknown'))).toBe(5)
+    const reasons = ['has expired', 'was revoked', 'is not trusted', 'is of another device']
+    await until('the audit has the reasons', async () => {
+      const { text } = await admin.get('/audit?action=mqtt.connect')
+      return reasons.every((reason) => text.includes(`the certificate ${reason}`))
+    })
+  })
+
+  test('ends a session whose certificate is revoked, and a ticket of it brings nobody back', async () => {
+    const certificate = certificateOf('doomed')
+    const session = await ticketOf('doomed', certificate)
+    const [doomed, spared] = [
+      await entered('doomed', certificate),
+      await entered('dev', certificateOf('dev')),
+    ]
+    const closed = closedOf(doomed)
+    authority.revoke('doomed', { now })
+    await closed
+    expect(await enter('doomed', certificate)).toBe(5)
+    expect(await resumed('doomed', session)).toBe(5)
+    expect(spared.connected).toBe(true)
+    await spared.endAsync()
+  })
+
+  test('serves a new certificate to whoever comes after it, without a restart', async () => {
+    const serialOf = () =>
+      new Promise<string>((resolve, reject) => {
+        const socket = dialTls({ port: portOf('mqtts'), ca, servername: 'localhost' }, () => {
+          resolve(socket.getPeerCertificate().serialNumber)
+          socket.destroy()
+        })
+        socket.on('error', reject)
+      })
+    const before = await serialOf()
+    authority.issueServer(['localhost', '127.0.0.1'], { days: 10, now })
+    await until('the new one is served', async () => (await serialOf()) !== before)
+    const client = await entered('dev', byToken('dev'))
+    await client.endAsync()
+  })
+})
+
+describe('MQTT in WebSockets', () => {
+  const url = () => `wss://localhost:${portOf('wss')}/mqtt`
+
+  test('is the same broker, in packets of any size', async () => {
+    const client = await connectAsync(
+      url(),
+      { clientId: 'reader', ca, reconnectPeriod: 0, ...byToken('reader') },
+      false,
+    )
+    const received: string[] = []
+    client.on('message', (topic) => received.push(topic))
+    await client.subscribeAsync('fleet/reader/command', { qos: 1 })
+    await publish(client, 'reader', { blob: 'x'.repeat(200_000), n: 7 })
+    await admin.post('/commands/reader', { command: 'blink', data: { text: 'y'.repeat(60_000) } })
+    await until('the command arrives', () => received.length === 1)
+    const { body } = await admin.get('/telemetry/reader')
+    expect(body['data']).toMatchObject({ n: 7 })
+    await client.endAsync()
+  })
+
+  test('is for MQTT at its path, and for nothing else', async () => {
+    const open = (at: string, protocols: readonly string[]) =>
+      new Promise<string>((resolve) => {
+        const socket = new WebSocket(at, [...protocols], { ca })
+        socket.on('open', () => resolve(`open ${socket.protocol}`))
+        socket.on('error', (error) => resolve(error.message))
+      })
+    expect(await open(url(), ['x', 'mqtt'])).toBe('open mqtt')
+    expect(await open(url(), ['fleet.v1'])).toMatch(/400/)
+    expect(await open(url().replace('/mqtt', '/ws'), ['mqtt'])).toMatch(/404/)
+  })
+})
+
+test('REST and /ws are over TLS as well, unless a proxy is to do that', async () => {
+  const whole = await harness.start(settings)
+  expect(new URL(whole.httpUrl).protocol).toBe('https:')
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    request(`${whole.httpUrl}/readyz`, { ca }, (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end()
+  })
+  expect(status).toBe(200)
+  const socket = new WebSocket(whole.wsUrl, { ca })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  socket.send('{"type":"auth","token":"x"}')
+  const code = await new Promise((resolve) => socket.once('close', resolve))
+  expect(code).toBe(4401)
+})
+
+test('files that cannot be used stop the start with one line that names them', async () => {
+  const line = async (more: Record<`FLEET_${string}`, string>) =>
+    harness.start({ ...settings, ...more }).then(
+      () => 'started',
+      (error: unknown) => String(error),
+    )
+  expect(await line({ FLEET_TLS_KEY: join(dir, 'none') })).toContain(
+    `FLEET_TLS_KEY: ${join(dir, 'none')} cannot be read`,
+  )
+  expect(await line({ FLEET_TLS_KEY: join(dir, 'ours', 'ca.key') })).toContain(
+    'are not a certificate and its key',
+  )
+  expect(await line({ FLEET_TLS_CRL: files.certificate })).toContain('is no list of revoked certificates')
+})
+
+function dial(options: object): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = dialTls({ port: portOf('mqtts'), ca, servername: 'localhost', ...options }, () =>
+      resolve(socket),
+    )
+    socket.once('error', reject)
+  })
+}
+
+/** With which a client says that it has been here before, and shows no certificate again. */
+async function ticketOf(clientId: string, certificate: object): Promise<Buffer> {
+  const socket = await dial(certificate)
+  const ticket = new Promise<Buffer>((resolve) => socket.once('session', resolve))
+  socket.write(
+    packets.generate({
+      cmd: 'connect',
+      protocolId: 'MQTT',
+      protocolVersion: 4,
+      clientId,
+      clean: true,
+      keepalive: 60,
+    }),
+  )
+  const session = await ticket
+  socket.destroy()
+  return session
+}
+
+async function resumed(clientId: string, session: Buffer): Promise<number | undefined> {
+  const socket = await dial({ session })
+  const answer = new Promise<number | undefined>((resolve) => {
+    socket.once('data', (bytes) => resolve(bytes[3]))
+    socket.once('close', () => resolve(undefined))
+  })
+  socket.write(
+    packets.generate({
+      cmd: 'connect',
+      protocolId: 'MQTT',
+      protocolVersion: 4,
+      clientId,
+      clean: true,
+      keepalive: 60,
+    }),
+  )
+  const code = await answer
+  socket.destroy()
+  return code
+}

@@ -1,0 +1,136 @@
+// Users and API keys to a file and back: with the service running, with it gone, and with its store lost.
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { REDIS_SERVER, RedisServer } from '../../engine/adapters/redis/testing/redis-server.ts'
+import { openRedisUsers } from '../../engine/adapters/users/redis.ts'
+import { openCliHarness } from '../cli/testing/cli.ts'
+import { ServiceHarness } from './testing/service.ts'
+
+const harness = new ServiceHarness()
+const cli = openCliHarness()
+afterAll(async () => {
+  await cli.close()
+  await harness.close()
+})
+
+const ADA = { email: 'ada@example.com', password: 'ada likes engines' }
+
+test('users come back as they were after the data directory is lost, and only where none are', async () => {
+  const service = await harness.start()
+  const { settings: env, nobody } = service
+  const admin = await service.admin()
+  await nobody.post('/auth/register', { ...ADA, name: 'Ada', role: 'viewer' })
+  const { body: login } = await nobody.post('/auth/login', ADA)
+  const { body: key } = await admin.post('/api-keys', { name: 'ci', role: 'viewer' })
+  const listed = async (as: typeof admin) => {
+    const { body } = await as.get('/users')
+    return JSON.stringify(body['data']).replaceAll(/"last_login_at":("[^"]*"|null)/g, '')
+  }
+  const before = await listed(admin)
+  const file = join(harness.newFolder(), 'users.json')
+
+  const saved = await cli.run(['backup', 'users', '--out', file], { env })
+  expect(saved).toMatchObject({ code: 0, stdout: '' })
+  expect(saved.stderr).toMatch(/^fleet: 3 users and 1 API keys are in .*users\.json\n$/)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(readFileSync(file, 'utf8')).not.toContain(ADA.password)
+
+  const busy = await cli.run(['restore', 'users', file], { env })
+  expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining('is in use by another process')])
+  service.kill('SIGTERM')
+  await service.ended
+  const full = await cli.run(['restore', 'users', file], { env })
+  expect(full.code).toBe(1)
+  expect(full.stderr).toBe(
+    `fleet: there are 3 users and 1 API keys already: --overwrite replaces all of them by those of ${file}\n`,
+  )
+
+  rmSync(service.dataDir, { recursive: true })
+  const restored = await cli.run(['restore', 'users', file], { env })
+  expect([restored.code, restored.stderr]).toEqual([
+    0,
+    expect.stringContaining('3 users and 1 API keys are restored'),
+  ])
+  const again = await service.again()
+  const back = await again.admin()
+  expect(await listed(back)).toBe(before)
+  expect((await again.nobody.post('/auth/login', ADA)).status).toBe(200)
+  expect((await again.nobody.as(String(key['api_key'])).get('/devices')).status).toBe(200)
+  expect((await again.nobody.as(String(login['access_token'])).get('/devices')).status).toBe(401)
+  const renewed = await again.nobody.post('/auth/refresh', { refresh_token: login['refresh_token'] })
+  expect(renewed.status).toBe(401)
+})
+
+test('what is no backup, or would lock everyone out, is refused in one line', async () => {
+  const folder = harness.newFolder()
+  const env = { FLEET_DATA_DIR: join(folder, 'data') }
+  const file = join(folder, 'users.json')
+  const refusal = async (text: string) => {
+    writeFileSync(file, text)
+    const { code, stderr } = await cli.run(['restore', 'users', file], { env })
+    expect([code, stderr.split('\n').length]).toEqual([1, 2])
+    return stderr
+  }
+  expect(await refusal('{')).toContain('cannot be read')
+  expect(await refusal('{}')).toContain('is no backup of users')
+  const empty = { format: 'fleet-users-1', madeAt: '2026-01-01T00:00:00.000Z', users: [], keys: [] }
+  expect(await refusal(JSON.stringify(empty))).toContain('no admin who may log in')
+  const nowhere = await cli.run(['backup', 'users', '--out', join(folder, 'x')], {
+    env: { FLEET_DATA_DIR: folder },
+  })
+  expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('is it the data directory?')])
+})
+
+test.skipIf(REDIS_SERVER === undefined)(
+  'of a cluster they are in Redis, and come back after it is wiped',
+  async () => {
+    const redis = await RedisServer.start()
+    const env = {
+      FLEET_PROFILE: 'cluster',
+      FLEET_JWT_SECRET: 'x'.repeat(32),
+      FLEET_REDIS_URL: redis.url,
+      FLEET_NATS_URL: 'nats://127.0.0.1:1',
+      FLEET_CLICKHOUSE_URL: 'http://127.0.0.1:1',
+      FLEET_MQTT_URL: 'mqtt://127.0.0.1:1',
+      FLEET_MQTT_MODE: 'plain',
+    }
+    const file = join(harness.newFolder(), 'users.json')
+    const look = async () => {
+      const link = await redis.link()
+      const { users, close } = await openRedisUsers(link)
+      const found = { users: users.list(), keys: users.listKeys() }
+      await close()
+      link.close()
+      return found
+    }
+    try {
+      // From an embedded service: the file is the same.
+      const service = await harness.start()
+      await service.admin()
+      await cli.run(['backup', 'users', '--out', file], { env: service.settings })
+      expect((await cli.run(['restore', 'users', file], { env })).stderr).toContain(
+        '2 users and 0 API keys are restored',
+      )
+      const restored = await look()
+      expect(restored.users.map(({ email }) => email).sort()).toEqual([
+        'admin@example.com',
+        'admin@fleet.local',
+      ])
+
+      expect((await cli.run(['backup', 'users', '--out', file], { env })).code).toBe(0)
+      await redis.run((client) => client.flushall())
+      expect(await look()).toEqual({ users: [], keys: [] })
+      expect(
+        (await cli.run(['restore', 'users', '-'], { env, stdin: readFileSync(file, 'utf8') })).code,
+      ).toBe(0)
+      const names = ({ users }: typeof restored) => users.map(({ tokensValidFrom: _, ...user }) => user)
+      expect(names(await look())).toEqual(names(restored))
+      const full = await cli.run(['restore', 'users', file], { env })
+      expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('--overwrite')])
+      expect((await cli.run(['restore', 'users', file, '--overwrite'], { env })).code).toBe(0)
+    } finally {
+      await redis.stop()
+    }
+  },
+)

@@ -1,0 +1,110 @@
+// The world that the requests of the contract test are sent to: the REST layer on an engine in memory, with one of
+// everything. It is put back as it was before each request.
+import type { User } from '../../../engine/ports/users.ts'
+import { BroadcastId, CommandId, Micros, Millis, UserId } from '../../../schemas/ids.ts'
+import { toCursor } from '../../http/cursor.ts'
+import { NOW, openHarness } from '../../testing/rest.ts'
+import type { TriedRequest } from './requests.ts'
+import type { Known } from './valid-values.ts'
+
+const PASSWORD = 'correct horse'
+const STEP_MS = 250
+
+export interface World {
+  readonly known: Known
+  send(request: TriedRequest): ReturnType<ReturnType<typeof openHarness>['request']>
+  /** As it was; every request begins so. */
+  restore(): Promise<void>
+  /** The same text as long as nothing has changed. */
+  state(): string
+}
+
+export async function openWorld(): Promise<World> {
+  const harness = openHarness()
+  const { engine, clock, request, login, device, move, repairs } = harness
+  move({ state: 'serving' })
+  const { user, token } = await login('admin')
+  const robot = await device('r', { group: 'a/b', tags: ['x'] })
+  await device('gw', { group: 'a', type: 'gateway' })
+  const old = await device('old', { group: 'a/b' })
+  await engine.submit(old, { kind: 'decommission' }, user.id)
+  const wish = { name: 'go' }
+  await engine.submit(robot, { kind: 'command', id: CommandId('cmd_1'), wish }, user.id)
+  await engine.submit(robot, { kind: 'desire', patch: { a: 1 }, mode: 'merge' }, user.id)
+  await engine.broadcast({ broadcastId: BroadcastId('bc_1'), group: 'a', command: 'go', by: user.id })
+  await repairs.start({})
+  engine.snapshots.set(robot, { data: { m: 1 }, timestamp: Millis(NOW) })
+  engine.rows.push({
+    deviceId: robot,
+    kind: 'status',
+    at: Micros(NOW * 1_000),
+    version: 1,
+    body: { from: 'provisioning', to: 'online', cause: 'heartbeat' },
+  })
+  const other: User = { ...user, id: UserId('usr_else'), email: 'else@example.com', role: 'viewer' }
+  await engine.users.put(other)
+  const key = {
+    id: UserId('key_1'),
+    name: 'x',
+    role: 'viewer',
+    groups: [],
+    createdAt: Millis(NOW),
+    createdBy: user.id,
+    expiresAt: undefined,
+    lastUsedAt: undefined,
+    secretHash: 'hash of a secret',
+  } as const
+  const signedIn = await request('POST /api/v1/auth/login', {
+    body: { email: other.email, password: PASSWORD },
+  })
+  const devices = [...engine.devices]
+  const people = engine.users.list()
+
+  return {
+    known: {
+      device_id: ['r', 'r', 'gw', 'old'],
+      user_id: [other.id],
+      key_id: [key.id],
+      cmd_id: ['cmd_1'],
+      broadcast_id: ['bc_1'],
+      code: ['not-found'],
+      group: ['a', 'a/b'],
+      type: ['mqtt_device', 'gateway'],
+      parent_id: ['gw'],
+      tag: [['x']],
+      email: [other.email, 'new@example.com'],
+      password: [PASSWORD],
+      current_password: [PASSWORD],
+      refresh_token: [signedIn.body.refresh_token],
+      cursor: [toCursor({ at: Micros(NOW * 1_000), version: 7 })],
+      from: [new Date(NOW - 3_600_000).toISOString(), '2026-03-01'],
+      to: [new Date(NOW).toISOString()],
+      expires_at: [new Date(NOW + 1e9).toISOString()],
+      interval: ['1m', '1h'],
+      agg: [['avg,p95']],
+      tz: ['Europe/Berlin'],
+      metric: ['m'],
+      status: ['maintenance', 'online', ['pending']],
+      wait: [0],
+    },
+
+    async send({ method, url, headers, body, hasToken }) {
+      clock.at += STEP_MS
+      const bearer = hasToken ? { token } : {}
+      return await request(`${method} ${url}`, { ...bearer, headers, body })
+    },
+
+    async restore() {
+      engine.devices.clear()
+      for (const [id, record] of devices) engine.devices.set(id, record)
+      for (const { id } of engine.users.list())
+        if (!people.some((one) => one.id === id)) engine.users.forget(id)
+      for (const person of people) await engine.users.put(person)
+      for (const { id } of engine.users.listKeys()) if (id !== key.id) await engine.users.removeKey(id)
+      if (engine.users.getKey(key.id) === undefined) await engine.users.addKey(key)
+      engine.recorded.length = 0
+    },
+
+    state: () => JSON.stringify([[...engine.devices], engine.users.list(), engine.users.listKeys()]),
+  }
+}

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { openHarness } from '../testing/rest.ts'
+
+const LOGIN = 'POST /api/v1/auth/login'
+const wrong = { email: 'a@example.com', password: 'x' }
+
+describe('requests over a limit', () => {
+  test('of a user are 429 with what is left and when to come back, whatever they ask for', async () => {
+    const { request, login, clock } = openHarness({ requestRates: { perUser: 3 } })
+    const [{ token }, other] = [await login('viewer'), await login('viewer')]
+    const first = await request('GET /api/v1/devices', { token })
+    expect(first.headers).toMatchObject({ 'ratelimit-policy': '"user";q=3;w=1', ratelimit: '"user";r=2;t=1' })
+    // A request that is refused counts, too.
+    expect((await request('GET /api/v1/dead-letters', { token })).status).toBe(403)
+    expect((await request('GET /api/v1/devices?page=0', { token })).status).toBe(422)
+    const { status, headers, body } = await request('GET /api/v1/auth/me', { token })
+    expect([status, body.code, body.limited]).toEqual([429, 'RATE_LIMIT_EXCEEDED', 'user'])
+    expect(headers).toMatchObject({ ratelimit: '"user";r=0;t=1', 'retry-after': '1' })
+    expect((await request('GET /api/v1/auth/me', { token: other.token })).status).toBe(200)
+    clock.at += 334
+    expect((await request('GET /api/v1/auth/me', { token })).status).toBe(200)
+    expect((await request('GET /api/v1/auth/me', { token })).status).toBe(429)
+  })
+
+  test('of a device are counted over all its paths and users, and not by those who may not see it', async () => {
+    const { request, login, device } = openHarness({ requestRates: { perUser: 100, perDevice: 2 } })
+    await device('r', { group: 'a' })
+    await device('s', { group: 'a' })
+    const admin = await login('admin')
+    const outside = await login('operator', { groups: ['b'] })
+    for (let i = 0; i < 5; i++)
+      expect((await request('GET /api/v1/devices/r', { token: outside.token })).status).toBe(404)
+    const { headers } = await request('GET /api/v1/devices/r', admin)
+    expect(headers).toMatchObject({
+      'ratelimit-policy': '"user";q=100;w=1, "device";q=2;w=1',
+      ratelimit: '"user";r=99;t=1, "device";r=1;t=1',
+    })
+    const inside = await login('operator', { groups: ['a'] })
+    expect((await request('GET /api/v1/shadows/r', inside)).status).toBe(200)
+    const { status, body } = await request('GET /api/v1/telemetry/r', admin)
+    expect([status, body.limited]).toEqual([429, 'device'])
+    expect((await request('GET /api/v1/telemetry/s', admin)).status).toBe(200)
+    expect((await request('GET /api/v1/devices', admin)).status).toBe(200)
+  })
+
+  test('of an unknown caller are counted by address; a good token and a probe go through', async () => {
+    const { request, login } = openHarness({ requestRates: { perAddress: 2 } })
+    const { token } = await login('admin')
+    expect((await request('GET /api/v1/devices')).status).toBe(401)
+    expect((await request('GET /api/v1/devices', { token: 'forged' })).status).toBe(401)
+    const { status, body, headers } = await request('GET /api/v1/devices', { token: 'forged' })
+    expect([status, body.limited, headers['retry-after']]).toEqual([429, 'address', '1'])
+    expect((await request(LOGIN, { body: wrong })).status).toBe(429)
+    expect((await request('GET /api/v1/devices', { token })).status).toBe(200)
+    for (const probe of ['livez', 'healthz', 'metrics'])
+      expect((await request(`GET /${probe}`)).status).toBe(200)
+  })
+
+  test('0 is no limit, and then there are no headers', async () => {
+    const { request, login } = openHarness()
+    const { token } = await login('admin')
+    for (let i = 0; i < 50; i++) expect((await request('GET /api/v1/auth/me', { token })).status).toBe(200)
+    expect((await request('GET /api/v1/auth/me', { token })).headers).not.toHaveProperty('ratelimit')
+  })
+})
+
+describe('the address of a caller', () => {
+  const from = (forwarded: string) => ({ headers: { 'x-forwarded-for': forwarded } })
+
+  test('is the socket’s, whatever a header says', async () => {
+    const { request } = openHarness({ requestRates: { perAddress: 2 } })
+    const statuses = []
+    for (const forged of ['1.1.1.1', '2.2.2.2', '3.3.3.3, 127.0.0.1'])
+      statuses.push((await request('GET /docs', from(forged))).status)
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
+  test('is what a trusted proxy saw, not what it was told', async () => {
+    const { request } = openHarness({
+      requestRates: { perAddress: 2 },
+      trustedProxies: ['127.0.0.1', '10.0.0.0/8'],
+    })
+    const status = async (forwarded: string) => (await request('GET /docs', from(forwarded))).status
+    // The last address before the proxies is the caller's; whatever stands before it the caller may have written.
+    expect([await status('1.1.1.1, 9.9.9.9, 10.1.2.3'), await status('2.2.2.2, 9.9.9.9')]).toEqual([200, 200])
+    expect(await status('3.3.3.3, 9.9.9.9')).toBe(429)
+    expect(await status('9.9.9.8')).toBe(200)
+  })
+
+  test('of IPv6 counts by its /64', async () => {
+    const { request } = openHarness({ requestRates: { perAddress: 2 }, trustedProxies: ['127.0.0.1'] })
+    const status = async (forwarded: string) => (await request('GET /docs', from(forwarded))).status
+    expect([await status('2001:db8::1'), await status('2001:db8:0:0:f::2')]).toEqual([200, 200])
+    expect(await status('2001:db8:0:0:1:2:3:4')).toBe(429)
+    expect(await status('2001:db8:0:1::1')).toBe(200)
+    expect([await status('::ffff:8.8.8.8'), await status('8.8.8.8'), await status('8.8.8.8')]).toEqual([
+      200, 200, 429,
+    ])
+  })
+})

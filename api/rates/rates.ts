@@ -1,0 +1,81 @@
+// The limits of REST: by user, by device in the path, and by address for whoever is not known. They are charged in this
+// order, once the caller has a right to what is charged: nobody can use up the limit of a device they may not see.
+import { isIPv6 } from 'node:net'
+import type { FastifyReply } from 'fastify'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { type Refusal, refused } from '../http/answer.ts'
+import { RateLimit } from './rate-limit.ts'
+import type { RateShares } from './rate-shares.ts'
+
+/** Requests per second; 0 is no limit. */
+export interface RequestRates {
+  readonly perUser: number
+  readonly perDevice: number
+  readonly perAddress: number
+}
+
+export interface Rates {
+  /** A refusal if the user has asked too often. The answer's headers say what is left. */
+  user(id: string, reply: FastifyReply): Refusal | undefined
+  device(id: string, reply: FastifyReply): Refusal | undefined
+  address(ip: string, reply: FastifyReply): Refusal | undefined
+}
+
+/** Without `shares` there is only this node. */
+export function createRates(
+  { perUser, perDevice, perAddress }: RequestRates,
+  { clock, shares }: { readonly clock: Clock; readonly shares: RateShares | undefined },
+): Rates {
+  const limitOf = (name: string, perSec: number) => {
+    const limit = perSec === 0 ? undefined : new RateLimit(name, perSec)
+    return (key: string, reply: FastifyReply) =>
+      limit && charge({ limit, key, reply, now: clock.ticks(), shares })
+  }
+  const address = limitOf('address', perAddress)
+  return {
+    user: limitOf('user', perUser),
+    device: limitOf('device', perDevice),
+    address: (ip, reply) => address(networkOf(ip), reply),
+  }
+}
+
+interface Charge {
+  readonly limit: RateLimit
+  readonly key: string
+  readonly reply: FastifyReply
+  readonly now: number
+  readonly shares: RateShares | undefined
+}
+
+/** [draft-ietf-httpapi-ratelimit-headers] Limits that apply together are members of one list. */
+function charge({ limit, key, reply, now, shares }: Charge): Refusal | undefined {
+  const aheadMs = limit.take(key, now)
+  add(reply, 'ratelimit-policy', limit.policy)
+  add(reply, 'ratelimit', limit.stateOf(aheadMs))
+  if (aheadMs > 0) {
+    shares?.tell(limit, key, 1)
+    return undefined
+  }
+  return refused('RATE_LIMIT_EXCEEDED', {
+    message: `too many requests of one ${limit.name}`,
+    limited: limit.name,
+    retry_after_sec: Math.max(1, Math.ceil(-aheadMs / 1000)),
+  })
+}
+
+function add(reply: FastifyReply, header: string, member: string): void {
+  const before = reply.getHeader(header)
+  reply.header(header, before === undefined ? member : `${String(before)}, ${member}`)
+}
+
+/** An IPv6 subscriber has a whole /64 to send from. */
+function networkOf(ip: string): string {
+  if (!isIPv6(ip)) return ip
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = ip.split('::', 2)
+  const levels = head === '' ? [] : head.split(':')
+  const behind = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - levels.length - behind.length)
+  return [...levels, ...Array<string>(zeros).fill('0'), ...behind].slice(0, 4).join(':')
+}

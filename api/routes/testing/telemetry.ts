@@ -1,0 +1,30 @@
+// For tests of /telemetry: a device whose points are in memory, and a viewer who asks for them.
+import { pointsBlock } from '../../../engine/adapters/telemetry/testing/telemetry.ts'
+import { Millis } from '../../../schemas/ids.ts'
+import { NOW, openHarness } from '../../testing/rest.ts'
+
+export async function openTelemetry() {
+  const harness = openHarness()
+  const id = await harness.device('r')
+  const { token } = await harness.login('viewer')
+  /** Values of this minute, a millisecond apart. */
+  const points = (values: Readonly<Record<string, readonly number[]>>, device = 'r') =>
+    harness.engine.telemetry.insert(
+      pointsBlock(
+        Object.entries(values).flatMap(([metric, list]) =>
+          list.map((value, i) => ({
+            device,
+            at: (NOW + i - 400) * 1000,
+            version: i,
+            values: { [metric]: value },
+          })),
+        ),
+      ),
+    )
+  const send = (line: string, headers?: Readonly<Record<string, string>>) =>
+    harness.request(line, { token, ...(headers === undefined ? {} : { headers }) })
+  return { ...harness, id, points, send }
+}
+
+export const reported = (...metrics: readonly string[]) =>
+  metrics.map((metric) => ({ metric, value: 1, at: Millis(NOW) }))

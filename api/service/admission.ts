@@ -1,0 +1,73 @@
+// Who may connect over MQTT: a device under its own id, by its own token, its own certificate, or both.
+
+import { partitionOf } from '../../engine/index.ts'
+import { type Admission, CONNACK, type ConnectAttempt } from '../../engine/ports/broker.ts'
+import type { Store } from '../../engine/ports/store.ts'
+import { type DeviceId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
+import type { Tokens } from '../auth/tokens.ts'
+
+/** [spec: Named error conditions] invalid credentials and unknown devices are both refused with return code 5. */
+export function createAdmission({
+  tokens,
+  store,
+}: {
+  readonly tokens: Tokens
+  readonly store: Pick<Store, 'get'>
+}): (attempt: ConnectAttempt) => Promise<Admission> {
+  /** What the peer has shown says of it; a reason if that does not suffice. */
+  async function rightsOf(
+    deviceId: DeviceId,
+    { password, certificate }: ConnectAttempt,
+  ): Promise<Rights | string> {
+    if (certificate?.fault !== undefined) return `the certificate ${certificate.fault}`
+    if (certificate !== undefined && certificate.commonName !== deviceId)
+      return 'the certificate is of another device'
+    if (password === undefined)
+      return certificate === undefined
+        ? 'no device token as password'
+        : { mayPublish: true, maySubscribe: true, issuedAt: undefined, expiresAt: certificate.expiresAt }
+    const verified = await tokens.verifyDevice(Buffer.from(password).toString('latin1'))
+    if (verified.kind === 'void') return `device token ${verified.why}`
+    const { claims } = verified
+    if (claims.deviceId !== deviceId) return 'the token is of another device'
+    const expiresAt =
+      certificate === undefined ? claims.expiresAt : earlier(claims.expiresAt, certificate.expiresAt)
+    return { ...claims, expiresAt }
+  }
+
+  return async (attempt) => {
+    const deviceId = parseDeviceId(attempt.clientId)
+    if (deviceId === undefined) return denied('identifier', 'the client id must be the device id')
+    const rights = await rightsOf(deviceId, attempt)
+    if (typeof rights === 'string') return denied('unauthorized', rights)
+    const device = store.get(deviceId)
+    if (device === undefined) return denied('unauthorized', 'no such device')
+    if (device.status === 'decommissioned') return denied('unauthorized', 'the device is decommissioned')
+    if (rights.issuedAt !== undefined && rights.issuedAt < device.tokensValidFrom)
+      return denied('unauthorized', 'the token was revoked')
+    return {
+      kind: 'admitted',
+      deviceId,
+      partition: partitionOf(deviceId),
+      mayPublish: rights.mayPublish,
+      maySubscribe: rights.maySubscribe,
+      expiresAt: rights.expiresAt,
+    }
+  }
+}
+
+interface Rights {
+  readonly mayPublish: boolean
+  readonly maySubscribe: boolean
+  /** Of the token; undefined for a certificate alone. */
+  readonly issuedAt: Millis | undefined
+  readonly expiresAt: Millis
+}
+
+function earlier(one: Millis, other: Millis): Millis {
+  return one < other ? one : other
+}
+
+function denied(code: keyof typeof CONNACK, reason: string): Admission {
+  return { kind: 'denied', code: CONNACK[code], reason }
+}

@@ -1,0 +1,91 @@
+// What is said at start: to a person where everything is, and what to try next; to a program one line.
+import type { FirstAdmin } from '../auth/first-admin.ts'
+import { shownAddress } from './settings/address.ts'
+import type { ClusterSettings } from './settings/cluster.ts'
+import type { Settings } from './settings/settings.ts'
+
+export interface BannerFacts {
+  readonly version: string
+  readonly profile: Settings['profile']
+  readonly httpUrl: string
+  readonly mqttUrl: string
+  readonly durability: string
+  readonly registration: string
+  readonly startedInMs: number
+  readonly admin: FirstAdmin | undefined
+  readonly simulated: number
+}
+
+export function bannerText(facts: BannerFacts): string {
+  const { httpUrl, admin, profile } = facts
+  const lines: readonly (readonly [string, string] | undefined)[] = [
+    ...(profile.roles.includes('api')
+      ? ([
+          ['API', `${httpUrl}/api/v1     docs ${httpUrl}/docs`],
+          ['WebSocket', `${httpUrl.replace(/^http/, 'ws')}/ws`],
+        ] as const)
+      : []),
+    ['MQTT', facts.mqttUrl],
+    ['Metrics', `${httpUrl}/metrics     health ${httpUrl}/readyz?verbose`],
+    admin === undefined ? undefined : ['Admin', `${admin.email}${passwordNote(admin)}`],
+    ['Profile', `${profile.kind}, registration ${facts.registration}, durability ${facts.durability}`],
+    ...(profile.kind === 'embedded'
+      ? ([['Data', `${profile.dataDir} (delete it for a factory reset)`]] as const)
+      : clusterLines(profile)),
+    facts.simulated === 0
+      ? undefined
+      : ['Simulator', `${facts.simulated} devices publishing about once a second`],
+    ['Try', `curl ${httpUrl}/readyz?verbose`],
+    facts.simulated === 0 && profile.kind === 'embedded'
+      ? ['', 'npm start -- --simulate 25     (stop this one first)']
+      : undefined,
+  ]
+  const rows = lines.filter((line) => line !== undefined).map(([key, value]) => `  ${key.padEnd(12)}${value}`)
+  const title = `  fleet ${facts.version}`.padEnd(40)
+  return ['', `${title}ready in ${(facts.startedInMs / 1000).toFixed(1)} s`, ...rows, '', ''].join('\n')
+}
+
+/** A generated password is shown here too, once: there is no other place to find it. */
+export function readyLine(facts: BannerFacts, now: number): string {
+  const { admin, httpUrl, mqttUrl, profile, startedInMs } = facts
+  const login =
+    admin?.generatedPassword === undefined
+      ? {}
+      : { admin_email: admin.email, admin_password: admin.generatedPassword }
+  const ready = {
+    level: 'info',
+    time: new Date(now).toISOString(),
+    msg: 'ready',
+    http_url: httpUrl,
+    mqtt_url: mqttUrl,
+    profile: profile.kind,
+    ...(profile.kind === 'embedded'
+      ? { data_dir: profile.dataDir }
+      : { node: profile.nodeName, roles: profile.roles, servers: serversOf(profile) }),
+    started_ms: Math.round(startedInMs),
+    ...login,
+  }
+  return `${JSON.stringify(ready)}\n`
+}
+
+function clusterLines(profile: ClusterSettings): readonly (readonly [string, string])[] {
+  const { nodeName, roles } = profile
+  const servers = Object.entries(serversOf(profile)).map(([name, where]) => `${name} ${where}`)
+  return [
+    ['Roles', `${roles.join(', ')}${nodeName === undefined ? '' : ` of ${nodeName}`}`],
+    ['Servers', servers.join('     ')],
+  ]
+}
+
+function serversOf({ nats, redisUrl, clickhouse, mqtt }: ClusterSettings) {
+  return {
+    nats: nats.servers.join(','),
+    redis: shownAddress(redisUrl),
+    clickhouse: shownAddress(clickhouse.url),
+    mqtt: shownAddress(mqtt.url),
+  }
+}
+
+function passwordNote({ generatedPassword }: FirstAdmin): string {
+  return generatedPassword === undefined ? '' : ` / ${generatedPassword}   (shown once)`
+}

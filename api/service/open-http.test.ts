@@ -1,0 +1,188 @@
+// The server on a real socket.
+
+import { createSecretKey } from 'node:crypto'
+import { connect } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
+import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
+import { openPasswords } from '../auth/passwords.ts'
+import { openTokens } from '../auth/tokens.ts'
+import { FakeClock, FakeEngine } from '../testing/fake-engine.ts'
+import { FakeRepairs } from '../testing/fake-repairs.ts'
+import { NOW, SECRET } from '../testing/rest.ts'
+import { systemScheduler } from '../ws/scheduler.ts'
+import { silentLogger } from './logging.ts'
+import { type HttpServer, openHttp } from './open-http.ts'
+
+const open: HttpServer[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((http) => http.close()))
+})
+
+async function start(httpPort = 0, onlyProbes = false) {
+  const clock = new FakeClock(NOW)
+  const engine = new FakeEngine(clock)
+  const key = createSecretKey(Buffer.from(SECRET))
+  const http = await openHttp({
+    engine,
+    repairs: new FakeRepairs(),
+    shared: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
+    clock,
+    scheduler: systemScheduler,
+    tokens: openTokens({
+      keys: { signing: { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined }, previous: [] },
+      clock,
+    }),
+    passwords: openPasswords(),
+    settings: {
+      host: '127.0.0.1',
+      httpPort,
+      registration: 'open',
+      refreshRotation: false,
+      heartbeatTimeoutMs: 60_000,
+      requestRates: { perUser: 1_000, perDevice: 100, perAddress: 100 },
+      corsOrigins: [],
+      trustedProxies: [],
+    },
+    logger: silentLogger,
+    version: '1.2.3',
+    onlyProbes,
+  })
+  open.push(http)
+  return { http, engine, port: Number(new URL(http.url).port) }
+}
+
+/** Sends bytes and reads until the server hangs up. */
+async function raw(port: number, text: string): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (chunk) => {
+      answer += chunk.toString()
+    })
+    socket.on('close', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}
+
+describe('the life of the server', () => {
+  test('is not ready while starting and draining, alive throughout', async () => {
+    const { http, engine } = await start()
+    const ready = async (query = '') => {
+      const response = await fetch(`${http.url}/readyz${query}`)
+      return [response.status, await response.json()]
+    }
+    expect(await ready()).toEqual([503, { status: 'starting' }])
+    http.setReady()
+    expect(await ready()).toEqual([200, { status: 'ready' }])
+    const dependencies = [{ name: 'log', ok: true, detail: '' }]
+    const urls = { http_url: http.url, mqtt_url: 'mqtt://localhost:1883' }
+    expect(await ready('?verbose')).toEqual([200, { status: 'ready', ...urls, dependencies }])
+    engine.dependencies = [{ name: 'telemetry', ok: false, detail: 'restarting' }]
+    expect(await ready()).toEqual([503, { status: 'degraded' }])
+    engine.dependencies = []
+    http.drain()
+    expect(await ready()).toEqual([503, { status: 'draining' }])
+    for (const path of ['livez', 'healthz']) {
+      const response = await fetch(`${http.url}/${path}`)
+      expect([response.status, response.headers.get('connection')]).toEqual([200, 'close'])
+    }
+  })
+
+  test('of a node without the API answers probes and metrics, and knows no other path', async () => {
+    const { http } = await start(0, true)
+    const statusOf = async (path: string) => (await fetch(`${http.url}${path}`)).status
+    http.setReady()
+    expect(await Promise.all(['/livez', '/healthz', '/readyz', '/metrics'].map(statusOf))).toEqual([
+      200, 200, 200, 200,
+    ])
+    expect(
+      await Promise.all(['/api/v1/auth/me', '/api/v1/devices', '/docs', '/problems'].map(statusOf)),
+    ).toEqual([404, 404, 404, 404])
+  })
+
+  test('a port in use is told in one line', async () => {
+    const { port } = await start()
+    await expect(start(port)).rejects.toMatchObject({
+      code: 'PORT_IN_USE',
+      message: `port ${port} is in use; set FLEET_HTTP_PORT to another one`,
+    })
+  })
+
+  test('closing hangs up on idle connections and frees the port', async () => {
+    const { http, port } = await start()
+    await fetch(`${http.url}/livez`)
+    await http.close()
+    await start(port)
+  })
+
+  test('hands a websocket upgrade to whoever listens', async () => {
+    const { http, port } = await start()
+    http.server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\nhello'))
+    const answer = await raw(
+      port,
+      'GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    expect(answer).toContain('hello')
+  })
+})
+
+describe('bytes that are no request', () => {
+  test.each([
+    ['nonsense', 'hello\r\n\r\n', '400', 'BAD_REQUEST'],
+    [
+      'a token of 100 KiB',
+      `GET /api/v1/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'x'.repeat(102_400)}\r\n\r\n`,
+      '431',
+      'HEADERS_TOO_LARGE',
+    ],
+    [
+      'two lengths',
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      '400',
+      'BAD_REQUEST',
+    ],
+    [
+      'a length and chunks',
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      '400',
+      'BAD_REQUEST',
+    ],
+    [
+      'chunks under another name',
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n',
+      '400',
+      'BAD_REQUEST',
+    ],
+    [
+      'a blank before a colon',
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length : 4\r\n\r\nabcd',
+      '400',
+      'BAD_REQUEST',
+    ],
+    [
+      'a folded header',
+      'GET /livez HTTP/1.1\r\nHost: x\r\nX-A: b\r\n\tc: d\r\n e\r\n\r\nGET',
+      '400',
+      'BAD_REQUEST',
+    ],
+  ])('%s are answered with a problem', async (_, text, status, code) => {
+    const { port } = await start()
+    const answer = await raw(port, text)
+    expect(answer.startsWith(`HTTP/1.1 ${status} `)).toBe(true)
+    expect(answer).toContain('application/problem+json')
+    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({
+      code,
+      request_id: expect.any(String),
+    })
+  })
+})
+
+describe('operational endpoints', () => {
+  test('metrics are Prometheus text', async () => {
+    const { http } = await start()
+    const response = await fetch(`${http.url}/metrics`)
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(await response.text()).toBe('fleet_up 1\n')
+  })
+})

@@ -1,0 +1,184 @@
+// The REST server: built from its services, listening, with a life cycle.
+import type { Server } from 'node:http'
+import { Server as TlsServer } from 'node:tls'
+import type { FastifyInstance } from 'fastify'
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import type { Engine } from '../../engine/index.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import type { Repairs } from '../../engine/ports/repair.ts'
+import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
+import { serviceUrl } from '../../schemas/service-url.ts'
+import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
+import { createAccounts } from '../auth/accounts.ts'
+import { createApiKeys } from '../auth/api-keys.ts'
+import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
+import type { Passwords } from '../auth/passwords.ts'
+import { Tickets } from '../auth/tickets.ts'
+import type { Tokens } from '../auth/tokens.ts'
+import { buildApp, type RequestDone } from '../http/app.ts'
+import { createRepeats } from '../http/repeats.ts'
+import type { Services } from '../http/services.ts'
+import { createIds } from '../ids.ts'
+import { RateShares } from '../rates/rate-shares.ts'
+import type { Phase } from '../routes/operations.ts'
+import { toRoutes } from '../routes/routes.ts'
+import type { Scheduler } from '../ws/scheduler.ts'
+import type { Shared } from './api-stores.ts'
+import type { Logger } from './logging.ts'
+import type { Settings } from './settings/settings.ts'
+import type { TlsFiles } from './tls/tls-files.ts'
+
+export interface HttpOptions {
+  readonly engine: Engine
+  readonly repairs: Repairs
+  readonly settings: Pick<
+    Settings,
+    | 'refreshRotation'
+    | 'host'
+    | 'httpPort'
+    | 'registration'
+    | 'heartbeatTimeoutMs'
+    | 'requestRates'
+    | 'corsOrigins'
+    | 'trustedProxies'
+  >
+  /** Without it, plain HTTP. */
+  readonly tls?: TlsFiles | undefined
+  /** Nothing but probes and metrics. */
+  readonly onlyProbes?: boolean
+  readonly shared: Shared
+  readonly tokens: Tokens
+  readonly passwords: Passwords
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly version: string
+  /** Of the device-type file, beside the built-in types. */
+  readonly customTypes?: DeviceTypes | undefined
+  readonly onRequestDone?: ((done: RequestDone) => void) | undefined
+}
+
+export interface HttpServer {
+  readonly fastify: FastifyInstance
+  /** Emits `upgrade` for `/ws`. */
+  readonly server: Server
+  /** With the real port. */
+  readonly url: string
+  /** For `/ws`: the same tokens count there. */
+  readonly authenticate: Authenticate
+  /** For `/ws?ticket=`. */
+  readonly redeemTicket: Tickets['redeem']
+  /** Until then `/readyz` says 503. */
+  setReady(): void
+  /** From now on `/readyz` says 503 and connections are closed after their answer. */
+  drain(): void
+  /** Waits for requests under way, up to a limit. */
+  close(): Promise<void>
+}
+
+const PROBES: ReadonlySet<string> = new Set([livez, healthz, readyz, metrics].map(({ path }) => path))
+
+/** Everything but listening: what tests inject requests into. */
+export function createHttp(options: HttpOptions) {
+  const { engine, settings, tokens, clock, version } = options
+  const ids = createIds(clock)
+  const { users } = engine
+  const { heartbeatTimeoutMs } = settings
+  const apiKeys = createApiKeys({ users, ids, clock })
+  const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
+  const defined: DeviceTypes = options.customTypes ?? new Map()
+  const { rates } = options.shared
+  const rateShares = rates && new RateShares({ ...options, rates })
+  const tickets = new Tickets(authenticate, options.shared.tickets)
+  const services: Services = {
+    engine,
+    repairs: options.repairs,
+    accounts: createAccounts({ ...options, ...settings, users, ids, rateShares }),
+    apiKeys,
+    authenticate,
+    tokens,
+    repeats: createRepeats({ answers: options.shared.answers, clock }),
+    tickets,
+    ids,
+    clock,
+    heartbeatTimeoutMs,
+    deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },
+  }
+  let phase: Phase = { state: 'starting', httpUrl: undefined }
+  const all = toRoutes(services, { version, phase: () => phase })
+  const routes = options.onlyProbes === true ? all.filter(({ path }) => PROBES.has(path)) : all
+  const app = buildApp({
+    services,
+    routes,
+    logger: options.logger,
+    onRequestDone: options.onRequestDone,
+    requestRates: settings.requestRates,
+    rateShares,
+    corsOrigins: settings.corsOrigins,
+    trustedProxies: settings.trustedProxies,
+    tls: options.tls,
+    isDraining: () => phase.state === 'draining',
+  })
+  return {
+    app,
+    routes,
+    authenticate,
+    tickets,
+    move(next: Partial<Phase>) {
+      phase = { ...phase, ...next }
+    },
+  }
+}
+
+export async function openHttp(options: HttpOptions): Promise<HttpServer> {
+  const { app, authenticate, tickets, move } = createHttp(options)
+  const { host, httpPort } = options.settings
+  try {
+    await app.listen({ host, port: httpPort })
+  } catch (error) {
+    await app.close()
+    throw toFault(error, { host, port: httpPort })
+  }
+  const url = serviceUrl(options.tls === undefined ? 'http' : 'https', { host, port: portOf(app) })
+  move({ httpUrl: url })
+  const { tls } = options
+  tls?.onChange(() => {
+    if (app.server instanceof TlsServer) app.server.setSecureContext(tls.context())
+  })
+  return {
+    fastify: app,
+    server: app.server,
+    url,
+    authenticate,
+    redeemTicket: (ticket) => tickets.redeem(ticket),
+    setReady: () => move({ state: 'serving' }),
+    drain: () => move({ state: 'draining' }),
+    async close() {
+      move({ state: 'draining' })
+      const impatience = setTimeout(() => app.server.closeAllConnections(), LIMITS.drainTimeoutMs)
+      try {
+        await app.close()
+      } finally {
+        clearTimeout(impatience)
+      }
+    },
+  }
+}
+
+function portOf(app: FastifyInstance): number {
+  const address = app.server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+function toFault(error: unknown, { host, port }: { host: string; port: number }): unknown {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `port ${port} is in use; set FLEET_HTTP_PORT to another one`,
+    EACCES: `port ${port} needs more rights; set FLEET_HTTP_PORT to one above 1023`,
+    EADDRNOTAVAIL: `this machine has no address ${host}; set FLEET_HOST to one it has`,
+  }
+  const message = typeof code === 'string' ? reasons[code] : undefined
+  return message === undefined ? error : new Fault('PORT_IN_USE', { retryable: false, message, cause: error })
+}

@@ -1,0 +1,133 @@
+// The cluster profile: one node among others, on servers that all of them share.
+import { randomUUID } from 'node:crypto'
+import { openRedisAnswers } from '../../../engine/adapters/answers/redis.ts'
+import { openMqttBroker } from '../../../engine/adapters/broker/outside/mqtt.ts'
+import { openJetStreamLog } from '../../../engine/adapters/log/jetstream/jetstream.ts'
+import { openNatsMesh } from '../../../engine/adapters/mesh/nats.ts'
+import { openNats } from '../../../engine/adapters/nats/nats-link.ts'
+import { openKvOwnership } from '../../../engine/adapters/ownership/jetstream-kv.ts'
+import { openRedisRates } from '../../../engine/adapters/rates/redis.ts'
+import { RedisLink } from '../../../engine/adapters/redis/redis-link.ts'
+import { openRedisStore } from '../../../engine/adapters/store/redis/redis.ts'
+import { DeferredTelemetry } from '../../../engine/adapters/telemetry/clickhouse/deferred.ts'
+import { openServerTelemetry } from '../../../engine/adapters/telemetry/clickhouse/server.ts'
+import { openRedisTickets } from '../../../engine/adapters/tickets/redis.ts'
+import { openRedisUsers } from '../../../engine/adapters/users/redis.ts'
+import { partitionOf } from '../../../engine/index.ts'
+import { parsePrivateKey } from '../../auth/pem-key.ts'
+import { systemClock } from '../clock.ts'
+import type { Logger } from '../logging.ts'
+import type { ClusterSettings } from '../settings/cluster.ts'
+import type { Settings } from '../settings/settings.ts'
+import { whenThere } from './patience.ts'
+import { CLUSTER_NAME as NAME, type OpenProfile, type ProfileMeans } from './profile.ts'
+
+type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
+type ThisSettings = Settings & { readonly profile: ClusterSettings }
+
+/** Waits for the servers, and leaves ClickHouse for later: rows wait in the log. */
+export async function openCluster(
+  settings: ThisSettings,
+  { logger, fatal }: ProfileMeans,
+): Promise<OpenProfile> {
+  const { profile } = settings
+  const node = randomUUID()
+  const warn: Warn = (message, fields) => logger.warn(fields, message)
+  warnOfKey(settings, logger)
+  const nats = await openLink(settings, logger)
+  const redis = await whenThere(
+    () => RedisLink.open({ url: profile.redisUrl, prefix: NAME, node, lost: fatal }),
+    { logger },
+  )
+  const store = await whenThere(() => openRedisStore(redis, { partitionOf }), { logger })
+  const { users, close: closeUsers } = await whenThere(() => openRedisUsers(redis), { logger })
+  const { replicas } = profile.nats
+  const applied = store.applied()
+  const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
+  const log = await whenThere(() => openJetStreamLog(nats, { name: NAME, replicas, notBefore }), { logger })
+  const tableOf = (of: 'owners' | 'lanes') =>
+    whenThere(() => openKvOwnership(nats, { name: NAME, of, replicas }), { logger })
+  const owners = await tableOf('owners')
+  const lanes = await tableOf('lanes')
+  const mesh = openNatsMesh(nats, { address: node, name: NAME, warn })
+  const broker = openBroker(settings, node, warn)
+  const telemetry = openTelemetry(settings, logger)
+  return {
+    ports: {
+      clock: systemClock,
+      log,
+      store,
+      users,
+      telemetry,
+      broker,
+      cluster: { mesh, owners, lanes: { owners: lanes, reader: broker } },
+    },
+    shared: {
+      answers: openRedisAnswers(redis),
+      tickets: openRedisTickets(redis),
+      rates: openRedisRates(redis),
+    },
+    openRest: () => telemetry.begin(),
+    async release() {
+      await closeUsers()
+      await mesh.close()
+      redis.close()
+      await nats.close()
+    },
+  }
+}
+
+/** Its rule for tokens reads our public keys. A broker set up otherwise may do with a secret. */
+function warnOfKey({ profile, signing }: ThisSettings, logger: Logger): void {
+  const alg = signing.kind === 'private_key' ? parsePrivateKey(signing.pem)?.alg : undefined
+  if (profile.mqtt.mode === 'emqx' && alg !== 'RS256')
+    logger.warn({}, 'EMQX lets devices in by tokens of an RSA key: set FLEET_JWT_PRIVATE_KEY to one')
+}
+
+function openLink({ profile, durability }: ThisSettings, logger: Logger) {
+  const { servers, isTls, user, password, monitors } = profile.nats
+  return whenThere(
+    () =>
+      openNats({
+        servers,
+        durability,
+        monitors,
+        ...(user === undefined ? {} : { user }),
+        ...(password === undefined ? {} : { password }),
+        ...(isTls ? { tls: {} } : {}),
+        warn: (message) => logger.warn({}, message),
+      }),
+    { logger },
+  )
+}
+
+function openBroker({ profile }: ThisSettings, nodeId: string, warn: Warn) {
+  const isUsed = profile.roles.some((role) => role !== 'api')
+  const { mode, url, publicUrl, ingestPassword, apiPassword, emqxApi } = profile.mqtt
+  return openMqttBroker({
+    url,
+    publicUrl,
+    mode,
+    ingest: { user: 'fleet:ingest', password: ingestPassword ?? '' },
+    api: { user: 'fleet:api', password: apiPassword ?? '' },
+    ...(emqxApi === undefined ? {} : { emqxApi }),
+    nodeId,
+    clock: systemClock,
+    partitionOf,
+    // What is missing for it is of no interest where nothing is done with it.
+    warn: isUsed ? (message, about) => warn(message, { ...about }) : () => {},
+  })
+}
+
+function openTelemetry({ profile, retentionDays, auditRetentionDays }: ThisSettings, logger: Logger) {
+  const { url, cluster } = profile.clickhouse
+  let said = ''
+  return new DeferredTelemetry(
+    () => openServerTelemetry({ url, cluster, retentionDays, auditRetentionDays }),
+    (error) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      if (reason !== said) logger.warn({ reason }, 'waiting for ClickHouse; rows wait in the log')
+      said = reason
+    },
+  )
+}

@@ -1,0 +1,52 @@
+// The embedded profile: everything in this process or a child of it.
+import { ANSWER_TABLES, openLmdbAnswers } from '../../../engine/adapters/answers/lmdb.ts'
+import { EmbeddedBroker } from '../../../engine/adapters/broker/embedded/embedded.ts'
+import { openDataDir } from '../../../engine/adapters/data-dir/data-dir.ts'
+import { LmdbEnv } from '../../../engine/adapters/lmdb/lmdb-env.ts'
+import { openLmdbLog } from '../../../engine/adapters/log/lmdb/lmdb.ts'
+import { openLmdbStore, STORE_TABLES } from '../../../engine/adapters/store/lmdb.ts'
+import { openEmbeddedTelemetry } from '../../../engine/adapters/telemetry/chdb/embedded.ts'
+import { DeferredTelemetry } from '../../../engine/adapters/telemetry/clickhouse/deferred.ts'
+import { MemoryTickets } from '../../../engine/adapters/tickets/memory.ts'
+import { openLmdbUsers, USER_TABLES } from '../../../engine/adapters/users/lmdb.ts'
+import { partitionOf } from '../../../engine/index.ts'
+import { systemClock } from '../clock.ts'
+import type { EmbeddedSettings, Settings } from '../settings/settings.ts'
+import type { OpenProfile, ProfileMeans } from './profile.ts'
+
+/** One machine, npm packages only: nothing to install, everything in one directory. */
+export async function openEmbedded(
+  settings: Settings & { readonly profile: EmbeddedSettings },
+  { logger, tls }: ProfileMeans,
+): Promise<OpenProfile> {
+  const { durability, host, profile } = settings
+  const { mqttPort: port, devicePublishRate: publishRateMax } = profile
+  const dir = await openDataDir(profile.dataDir)
+  const secure =
+    tls === undefined || settings.tls === undefined
+      ? undefined
+      : { port: settings.tls.mqttsPort, wsPort: settings.tls.mqttWsPort, tls }
+  // Always fsynced: a power cut must not tear the file that holds users and devices, however fast the log is.
+  const env = new LmdbEnv({
+    path: dir.store,
+    durability: 'power',
+    tables: [...STORE_TABLES, ...USER_TABLES, ...ANSWER_TABLES],
+  })
+  const store = openLmdbStore(env, { partitionOf })
+  const users = openLmdbUsers(env)
+  const applied = store.applied()
+  const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
+  const log = openLmdbLog({ path: dir.log, durability, notBefore })
+  const { retentionDays, auditRetentionDays } = settings
+  const telemetry = new DeferredTelemetry(
+    () => openEmbeddedTelemetry({ path: dir.telemetry, retentionDays, auditRetentionDays, logger }),
+    (err) => logger.warn({ err }, 'ClickHouse does not start, trying again'),
+  )
+  const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
+  return {
+    ports: { clock: systemClock, log, store, users, telemetry, broker },
+    shared: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock), rates: undefined },
+    openRest: () => telemetry.begin(),
+    release: () => dir.release(),
+  }
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { Fault } from '../../../engine/ports/fault.ts'
+import { whenThere } from './patience.ts'
+
+function opening(...outcomes: readonly (Error | string)[]) {
+  const said: unknown[] = []
+  const left = [...outcomes]
+  const open = async () => {
+    const next = left.shift()
+    if (typeof next === 'string') return next
+    throw next
+  }
+  const logger = { warn: ({ reason }: Readonly<Record<string, unknown>>) => said.push(reason) }
+  return { said, opened: whenThere(open, { logger, retryMs: 1 }) }
+}
+const fault = (message: string, retryable: boolean) => new Fault('LOG_UNAVAILABLE', { message, retryable })
+
+test('a server that comes up later is waited for, and that is said once', async () => {
+  const { said, opened } = opening(fault('away', true), fault('away', true), fault('starting', true), 'there')
+  expect(await opened).toBe('there')
+  expect(said).toEqual(['away', 'starting'])
+})
+
+test('what waiting does not mend ends the start', async () => {
+  await expect(opening(fault('away', true), fault('too old', false)).opened).rejects.toThrow('too old')
+  await expect(opening(new TypeError('a bug')).opened).rejects.toThrow(TypeError)
+})

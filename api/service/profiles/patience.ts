@@ -1,0 +1,23 @@
+// Servers may come up after this process, and come and go meanwhile: at the start it waits for them.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Fault } from '../../../engine/ports/fault.ts'
+import type { Logger } from '../logging.ts'
+
+const RETRY_MS = 1_000
+
+/** Opens what may not be there yet. Says once what it waits for, and again if that is something else; what trying again
+ *  cannot mend is thrown. */
+export async function whenThere<Opened>(
+  open: () => Promise<Opened>,
+  { logger, retryMs = RETRY_MS }: { readonly logger: Pick<Logger, 'warn'>; readonly retryMs?: number },
+): Promise<Opened> {
+  for (let said = ''; ; await sleep(retryMs)) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!(error instanceof Fault && error.retryable)) throw error
+      if (error.message !== said) logger.warn({ reason: error.message }, 'waiting for a server')
+      said = error.message
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// The users alone, for their backup: also of a service that does not start.
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { Fault } from '../../../engine/ports/fault.ts'
+import type { Users } from '../../../engine/ports/users.ts'
+import type { Settings } from '../settings/settings.ts'
+import { CLUSTER_NAME } from './profile.ts'
+
+export interface OpenUsers {
+  readonly users: Users
+  close(): Promise<void>
+}
+
+/** `read` leaves the service running. To write, the embedded one has to be stopped, and is refused otherwise. */
+export async function openUsers({ profile }: Settings, access: 'read' | 'write'): Promise<OpenUsers> {
+  if (profile.kind === 'embedded') return openEmbeddedUsers(profile.dataDir, access)
+  const { RedisLink } = await import('../../../engine/adapters/redis/redis-link.ts')
+  const { openRedisUsers } = await import('../../../engine/adapters/users/redis.ts')
+  const link = await RedisLink.open({
+    url: profile.redisUrl,
+    prefix: CLUSTER_NAME,
+    node: `users-${randomUUID()}`,
+    // What is under way is refused by Redis itself.
+    lost: () => {},
+  })
+  const { users, close } = await openRedisUsers(link)
+  return {
+    users,
+    close: async () => {
+      await close()
+      link.close()
+    },
+  }
+}
+
+async function openEmbeddedUsers(path: string, access: 'read' | 'write'): Promise<OpenUsers> {
+  const { openDataDir, storePath } = await import('../../../engine/adapters/data-dir/data-dir.ts')
+  const { LmdbEnv } = await import('../../../engine/adapters/lmdb/lmdb-env.ts')
+  const { openLmdbUsers, USER_TABLES } = await import('../../../engine/adapters/users/lmdb.ts')
+  const file = storePath(path)
+  if (access === 'read' && !existsSync(file))
+    throw new Fault('DATA_DIR_UNUSABLE', {
+      retryable: false,
+      message: `${path} has no users: is it the data directory?`,
+    })
+  const dir = access === 'write' ? await openDataDir(path) : undefined
+  const env = new LmdbEnv({
+    path: dir?.store ?? file,
+    durability: 'power',
+    tables: USER_TABLES,
+    isReadOnly: access === 'read',
+  })
+  return {
+    users: openLmdbUsers(env),
+    close: async () => {
+      await env.close()
+      await dir?.release()
+    },
+  }
+}

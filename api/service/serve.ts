@@ -1,0 +1,93 @@
+// What a node serves over HTTP: REST and `/ws` if that is its role, probes and metrics in any case.
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import { type createEngine, createRepairs, type Ports } from '../../engine/index.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
+import { openPasswords } from '../auth/passwords.ts'
+import type { Tokens } from '../auth/tokens.ts'
+import { createIds } from '../ids.ts'
+import { systemScheduler } from '../ws/scheduler.ts'
+import { openSockets } from '../ws/sockets.ts'
+import type { Shared } from './api-stores.ts'
+import { systemClock } from './clock.ts'
+import type { Logger } from './logging.ts'
+import { type HttpServer, openHttp } from './open-http.ts'
+import { watchService } from './service-metrics.ts'
+import type { Settings } from './settings/settings.ts'
+import type { TlsFiles } from './tls/tls-files.ts'
+
+export interface ApiParts {
+  readonly engine: Awaited<ReturnType<typeof createEngine>>
+  readonly ports: Pick<Ports, 'clock' | 'log' | 'store' | 'telemetry' | 'users'>
+  readonly shared: Shared
+  readonly settings: Settings
+  readonly tokens: Tokens
+  readonly tls: TlsFiles | undefined
+  readonly logger: Logger
+  readonly build: { readonly version: string }
+  readonly customTypes: DeviceTypes
+}
+
+export interface Api extends Pick<HttpServer, 'url' | 'setReady' | 'drain' | 'close'> {
+  /** If it was made now. */
+  readonly admin: FirstAdmin | undefined
+}
+
+export async function openApi(parts: ApiParts): Promise<Api> {
+  const { engine, ports, shared, settings, tokens, tls, logger, build, customTypes } = parts
+  const isApi = settings.profile.roles.includes('api')
+  const passwords = openPasswords()
+  const ids = createIds(systemClock)
+  const admin = isApi
+    ? await createFirstAdmin({ users: ports.users, passwords, ids, clock: systemClock, settings })
+    : undefined
+  const metrics = watchService(engine)
+  const repairs = createRepairs(ports, { warn: (message, fields) => logger.warn(fields, message) })
+  const http = await openHttp({
+    engine,
+    repairs,
+    shared,
+    settings,
+    tokens,
+    passwords,
+    logger,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    version: build.version,
+    customTypes,
+    onlyProbes: !isApi,
+    onRequestDone: metrics.requestDone,
+    tls: settings.tls?.isHttp === true ? tls : undefined,
+  })
+  const closeSockets = isApi ? await openWs(parts, { http, metrics }) : async () => {}
+  return {
+    url: http.url,
+    admin,
+    setReady: () => http.setReady(),
+    drain: () => http.drain(),
+    async close() {
+      await closeSockets()
+      await Promise.all([http.close(), repairs.close()])
+    },
+  }
+}
+
+/** Hands back what closes it. */
+async function openWs(
+  { engine, settings, logger }: ApiParts,
+  { http, metrics }: { readonly http: HttpServer; readonly metrics: ReturnType<typeof watchService> },
+): Promise<() => Promise<void>> {
+  const sockets = await openSockets({
+    engine,
+    authenticate: http.authenticate,
+    redeemTicket: http.redeemTicket,
+    clock: systemClock,
+    limits: LIMITS,
+    heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+    scheduler: systemScheduler,
+    logger,
+  })
+  sockets.attach(http.server)
+  metrics.watchSockets(() => sockets.counts())
+  return () => sockets.close()
+}

@@ -1,0 +1,41 @@
+// The API layer's own metrics, beside the engine's in one registry.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+import type { RequestDone } from '../http/app.ts'
+import type { SocketCounts } from '../ws/sockets.ts'
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function watchService({ registry }: { readonly registry: Registry }): {
+  readonly requestDone: (done: RequestDone) => void
+  readonly watchSockets: (counts: () => SocketCounts) => void
+} {
+  collectDefaultMetrics({ register: registry })
+  const duration = new Histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'REST requests by route pattern',
+    labelNames: ['method', 'route', 'status_class'],
+    buckets: SECONDS,
+    registers: [registry],
+  })
+  const limited = new Counter({
+    name: 'fleet_rate_limited_total',
+    help: 'Requests refused for their rate',
+    labelNames: ['scope'],
+    registers: [registry],
+  })
+  return {
+    requestDone({ method, route, status, seconds }) {
+      duration.observe({ method, route, status_class: `${Math.floor(status / 100)}xx` }, seconds)
+      if (status === 429) limited.inc({ scope: 'http' })
+    },
+    watchSockets(counts) {
+      gauge(registry, 'fleet_ws_connections', 'Open sockets of /ws', () => counts().connections)
+      gauge(registry, 'fleet_ws_subscriptions', 'Subscriptions of /ws', () => counts().subscriptions)
+      gauge(registry, 'fleet_ws_held_bytes', 'Kept for slow clients of /ws', () => counts().heldBytes)
+    },
+  }
+}
+
+function gauge(registry: Registry, name: string, help: string, read: () => number): void {
+  const made: Gauge = new Gauge({ name, help, registers: [registry], collect: () => made.set(read()) })
+}

@@ -1,0 +1,153 @@
+// The settings: read once at start from the environment into a frozen, normalised object. Nothing else reads it.
+
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { type ClusterSettings, ROLES, type Role, readCluster, refuseForeign } from './cluster.ts'
+import { type Environment, PORT, Reader } from './reader.ts'
+import { type PreviousKey, readPreviousKeys, readSigning, type Signing } from './signing.ts'
+import { readTls, type TlsSettings } from './tls.ts'
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const REGISTRATIONS = ['open', 'bootstrap', 'locked'] as const
+export type Registration = (typeof REGISTRATIONS)[number]
+
+export interface EmbeddedSettings {
+  readonly kind: 'embedded'
+  /** All of them. */
+  readonly roles: readonly Role[]
+  readonly dataDir: string
+  /** Of plain text; undefined is none. */
+  readonly mqttPort: number | undefined
+  /** Messages per second; 0 is no limit. */
+  readonly devicePublishRate: number
+}
+
+export interface Settings {
+  readonly profile: EmbeddedSettings | ClusterSettings
+  readonly host: string
+  readonly httpPort: number
+  readonly tls: TlsSettings | undefined
+  readonly durability: 'power' | 'process'
+  readonly registration: Registration
+  readonly adminEmail: string | undefined
+  readonly adminPassword: string | undefined
+  readonly signing: Signing
+  readonly previousKeys: readonly PreviousKey[]
+  /** Whether each renewal of a login gives a new refresh token. */
+  readonly refreshRotation: boolean
+  readonly heartbeatTimeoutMs: number
+  /** Requests per second; 0 is no limit. */
+  readonly requestRates: {
+    readonly perUser: number
+    readonly perDevice: number
+    readonly perAddress: number
+  }
+  /** Of pages that may use the API from a browser; `*` is any. */
+  readonly corsOrigins: readonly string[]
+  /** Addresses and networks. */
+  readonly trustedProxies: readonly string[]
+  readonly deviceTypesPath: string | undefined
+  readonly retentionDays: number | undefined
+  readonly auditRetentionDays: number
+  readonly shards: number
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+}
+
+export type ReadSettings =
+  | { readonly kind: 'settings'; readonly settings: Settings }
+  /** One line that names the setting and what was expected. */
+  | { readonly kind: 'wrong'; readonly line: string }
+
+const HEARTBEAT_SEC_MAX = 86_400
+const SHARDS_MAX = 64
+const RATE = { min: 0, max: 1_000_000 }
+
+export function readSettings(
+  environment: Environment = process.env,
+  machine: { readonly cores: number },
+): ReadSettings {
+  const read = new Reader(environment)
+  const profile = read.word('FLEET_PROFILE', ['embedded', 'cluster'], 'embedded')
+  refuseForeign(read, profile)
+  const host = read.text('FLEET_HOST') ?? (profile === 'embedded' ? '127.0.0.1' : '0.0.0.0')
+  const tls = readTls(read)
+  const settings: Settings = {
+    profile: profile === 'embedded' ? readEmbedded(read, tls) : readCluster(read),
+    host,
+    httpPort: read.number('FLEET_HTTP_PORT', { ...PORT, default: 8000 }),
+    tls,
+    durability: read.word('FLEET_DURABILITY', ['power', 'process'], 'power'),
+    registration: readRegistration(read, { profile, host }),
+    adminEmail: read.matching('FLEET_ADMIN_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an e-mail address')?.toLowerCase(),
+    adminPassword: read.matching('FLEET_ADMIN_PASSWORD', /^.{8,256}$/su, '8 to 256 characters'),
+    signing: readSigning(read, profile),
+    previousKeys: readPreviousKeys(read),
+    refreshRotation: read.word('FLEET_REFRESH_ROTATION', ['on', 'off'], 'off') === 'on',
+    heartbeatTimeoutMs:
+      1000 * read.number('FLEET_HEARTBEAT_TIMEOUT_SEC', { min: 1, max: HEARTBEAT_SEC_MAX, default: 60 }),
+    requestRates: {
+      perUser: read.number('FLEET_USER_REQUEST_RATE', { ...RATE, default: 1_000 }),
+      perDevice: read.number('FLEET_DEVICE_REQUEST_RATE', { ...RATE, default: 100 }),
+      perAddress: read.number('FLEET_ANONYMOUS_REQUEST_RATE', { ...RATE, default: 100 }),
+    },
+    corsOrigins: read.list('FLEET_CORS_ORIGINS', isOrigin, 'origins such as https://fleet.example.com, or *'),
+    trustedProxies: read.list('FLEET_TRUSTED_PROXIES', isNetwork, 'addresses or networks such as 10.0.0.0/8'),
+    deviceTypesPath: read.text('FLEET_DEVICE_TYPES'),
+    retentionDays: read.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
+    auditRetentionDays: read.number('FLEET_AUDIT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
+    shards: read.number('FLEET_SHARDS', {
+      min: 1,
+      max: SHARDS_MAX,
+      default: Math.min(SHARDS_MAX, Math.max(1, machine.cores - 1)),
+    }),
+    logLevel: read.word('FLEET_LOG_LEVEL', LOG_LEVELS, 'info'),
+  }
+  return read.wrong === undefined
+    ? { kind: 'settings', settings: Object.freeze(settings) }
+    : { kind: 'wrong', line: read.wrong }
+}
+
+function readEmbedded(read: Reader, tls: TlsSettings | undefined): EmbeddedSettings {
+  return {
+    kind: 'embedded',
+    roles: ROLES,
+    dataDir: resolve(read.text('FLEET_DATA_DIR') ?? './data'),
+    mqttPort: read.numberIfSet('FLEET_MQTT_PORT', PORT) ?? (tls === undefined ? 1883 : undefined),
+    devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { ...RATE, default: 0 }),
+  }
+}
+
+/** [contract 2.3] Beyond loopback, anyone could make themselves admin: `open` must be meant. */
+function readRegistration(
+  read: Reader,
+  { profile, host }: { profile: 'embedded' | 'cluster'; host: string },
+): Registration {
+  const set = read.text('FLEET_REGISTRATION') !== undefined
+  const registration = read.word(
+    'FLEET_REGISTRATION',
+    REGISTRATIONS,
+    profile === 'embedded' ? 'open' : 'bootstrap',
+  )
+  if (registration === 'open' && !set && !isLoopback(host))
+    read.refuse(
+      'FLEET_REGISTRATION',
+      `must be set when FLEET_HOST is ${host}: locked, bootstrap, or open if anyone who can reach it may become admin`,
+    )
+  return registration
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+/** As browsers send it: without a path, and without a port that goes without saying. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text)
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more !== undefined) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}

@@ -1,0 +1,61 @@
+// The settings of the keys that tokens are signed with.
+import { LIMITS } from '../../../engine/limits.ts'
+import { parsePrivateKey, parsePublicKey } from '../../auth/pem-key.ts'
+import type { Reader } from './reader.ts'
+
+/** `kept`: made at the first start and kept by the store. */
+export type Signing =
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'private_key'; readonly pem: string }
+  | { readonly kind: 'kept' }
+
+/** Tokens signed with it still count; none is signed with it any more. */
+export type PreviousKey =
+  | { readonly kind: 'secret'; readonly secret: string }
+  /** Public, or private for its public half. */
+  | { readonly kind: 'pem'; readonly pem: string }
+
+const SECRET_BYTES_MIN = 32
+
+export function readSigning(read: Reader, profile: 'embedded' | 'cluster'): Signing {
+  const secret = read.text('FLEET_JWT_SECRET')
+  const pem = read.text('FLEET_JWT_PRIVATE_KEY')?.replaceAll('\\n', '\n')
+  if (secret !== undefined && pem !== undefined)
+    read.refuse('FLEET_JWT_SECRET', 'and FLEET_JWT_PRIVATE_KEY are both set; expected one of them')
+  if (secret !== undefined) {
+    if (Buffer.byteLength(secret) < SECRET_BYTES_MIN)
+      read.refuse('FLEET_JWT_SECRET', `is too short; expected at least ${SECRET_BYTES_MIN} bytes`)
+    return { kind: 'secret', secret }
+  }
+  if (pem !== undefined) {
+    if (parsePrivateKey(pem) === undefined)
+      read.refuse('FLEET_JWT_PRIVATE_KEY', 'expected a PEM private key: RSA of 2048 bits or more, or Ed25519')
+    return { kind: 'private_key', pem }
+  }
+  if (profile === 'cluster')
+    read.refuse('FLEET_JWT_SECRET', 'or FLEET_JWT_PRIVATE_KEY is needed in the cluster profile')
+  return { kind: 'kept' }
+}
+
+const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]*-----END \1-----/g
+
+/** PEM blocks, and secrets on lines of their own. */
+export function readPreviousKeys(read: Reader): readonly PreviousKey[] {
+  const text = read.text('FLEET_JWT_PREVIOUS_KEYS')?.replaceAll('\\n', '\n') ?? ''
+  const pems = [...text.matchAll(PEM_BLOCK)].map(([pem]) => pem)
+  const lines = text.replace(PEM_BLOCK, '').split('\n')
+  const secrets = lines.map((line) => line.trim()).filter((line) => line !== '')
+  if (pems.length + secrets.length > LIMITS.previousKeysMax)
+    read.refuse('FLEET_JWT_PREVIOUS_KEYS', `has too many keys; expected at most ${LIMITS.previousKeysMax}`)
+  if (secrets.some((secret) => Buffer.byteLength(secret) < SECRET_BYTES_MIN))
+    read.refuse(
+      'FLEET_JWT_PREVIOUS_KEYS',
+      `expected PEM keys, and secrets of at least ${SECRET_BYTES_MIN} bytes on lines of their own`,
+    )
+  if (pems.some((pem) => parsePublicKey(pem) === undefined))
+    read.refuse('FLEET_JWT_PREVIOUS_KEYS', 'expected PEM keys: RSA of 2048 bits or more, or Ed25519')
+  return [
+    ...pems.map((pem) => ({ kind: 'pem', pem }) as const),
+    ...secrets.map((secret) => ({ kind: 'secret', secret }) as const),
+  ]
+}

@@ -1,0 +1,28 @@
+// Simulated devices beside the service, for `npm start -- --simulate 25`.
+import type { Engine } from '../../engine/index.ts'
+import { Millis } from '../../schemas/ids.ts'
+import type { Tokens } from '../auth/tokens.ts'
+import type { BannerFacts } from './banner.ts'
+import { systemClock } from './clock.ts'
+import type { Logger } from './logging.ts'
+
+export async function startSimulation(parts: {
+  engine: Engine
+  tokens: Tokens
+  logger: Logger
+  facts: BannerFacts
+}): Promise<() => Promise<void>> {
+  const { engine, tokens, logger, facts } = parts
+  const admin = engine.users.list().find(({ role, disabled }) => role === 'admin' && !disabled)
+  if (admin === undefined) {
+    logger.warn({}, 'no simulated devices: there is no admin yet to register them')
+    return async () => {}
+  }
+  const at = Millis(Math.max(systemClock.now(), admin.tokensValidFrom))
+  const { token } = await tokens.issueAccess({ userId: admin.id, at })
+  const { simulate } = await import('../../engine/edge/simulator/simulate.ts')
+  const { httpUrl, mqttUrl, simulated } = facts
+  const log = (fields: Readonly<Record<string, unknown>>, text: string) => logger.info(fields, text)
+  const simulation = await simulate({ httpUrl, mqttUrl, token, count: simulated, log })
+  return () => simulation.stop()
+}

@@ -1,0 +1,45 @@
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { Authority } from '../../cli/certs/authority.ts'
+import { revokedSerials, toSerial } from './revoked-serials.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'fleet-crl-'))
+afterAll(() => rmSync(dir, { recursive: true }))
+const now = Date.now()
+const authority = Authority.create(dir, { name: 'CA', days: 10, crlUrl: 'http://x/y.crl', now })
+const list = () => readFileSync(join(dir, 'ca.crl'))
+
+test('a list names what was revoked, in PEM and in DER, written as Node writes it', () => {
+  expect(revokedSerials(list())).toEqual(new Set())
+  const serials = ['a', 'b', 'c'].map((name) => {
+    const { certificate } = authority.issueDevice(name, { days: 1, now })
+    return toSerial(new X509Certificate(readFileSync(certificate)).serialNumber)
+  })
+  authority.revoke('a', { now })
+  authority.revoke('c', { now })
+  const expected = new Set([serials[0], serials[2]])
+  expect(revokedSerials(list())).toEqual(expected)
+  const [, text = ''] = /CRL-----([\s\S]*)-----END/.exec(list().toString()) ?? []
+  expect(revokedSerials(Buffer.from(text, 'base64'))).toEqual(expected)
+  expect(revokedSerials(Buffer.concat([list(), list()]))).toEqual(expected)
+})
+
+test('what is no list is refused, and what is cut or changed never hangs or passes for something else', () => {
+  for (const wrong of ['', 'hello', readFileSync(join(dir, 'ca.crt'), 'utf8')])
+    expect(() => revokedSerials(Buffer.from(wrong))).toThrow(/no list|not DER/)
+  const [, text = ''] = /CRL-----([\s\S]*)-----END/.exec(list().toString()) ?? []
+  const der = Buffer.from(text, 'base64')
+  fc.assert(
+    fc.property(fc.nat(der.length - 1), (length) => {
+      expect(() => revokedSerials(der.subarray(0, length))).toThrow(/no list|not DER/)
+    }),
+  )
+})
+
+test('a serial number is compared as a number', () => {
+  expect(['00ab', 'AB', '0', '00'].map(toSerial)).toEqual(['AB', 'AB', '0', '0'])
+})

@@ -1,0 +1,112 @@
+// Certificate, key, CA and list of revoked certificates, as files: read at start, and again whenever one of them
+// changes. What is wrong then is said, and the former ones go on to count.
+import { readFileSync, unwatchFile, watchFile } from 'node:fs'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { Fault } from '../../../engine/ports/fault.ts'
+import type { Logger } from '../logging.ts'
+import { revokedSerials, toSerial } from './revoked-serials.ts'
+
+export interface TlsPaths {
+  readonly cert: string
+  readonly key: string
+  /** With it, devices may show certificates of its issuing. */
+  readonly clientCa: string | undefined
+  readonly crl: string | undefined
+}
+
+interface Contents {
+  readonly context: SecureContextOptions
+  readonly revoked: ReadonlySet<string>
+}
+
+const LOOK_EVERY_MS = 1_000
+
+export class TlsFiles {
+  readonly #paths: TlsPaths
+  readonly #logger: Pick<Logger, 'info' | 'warn'>
+  readonly #listeners: (() => void)[] = []
+  #contents: Contents
+
+  /** Throws a `Fault` that names the file. */
+  constructor(paths: TlsPaths, logger: Pick<Logger, 'info' | 'warn'>) {
+    this.#paths = paths
+    this.#logger = logger
+    this.#contents = read(paths)
+    // Asked for its time rather than watched: certificates are often links, and folders of them replaced as a whole.
+    for (const path of this.#all())
+      watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, this.#changed)
+  }
+
+  context(): SecureContextOptions {
+    return this.#contents.context
+  }
+
+  isRevoked(serial: string): boolean {
+    return this.#contents.revoked.has(toSerial(serial))
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  close(): void {
+    for (const path of this.#all()) unwatchFile(path, this.#changed)
+  }
+
+  #all(): readonly string[] {
+    const { cert, key, clientCa, crl } = this.#paths
+    return [cert, key, clientCa, crl].filter((path) => path !== undefined)
+  }
+
+  readonly #changed = (): void => {
+    try {
+      this.#contents = read(this.#paths)
+    } catch (err) {
+      // A certificate may be there before its key is: the next change brings both.
+      this.#logger.warn({ err }, 'TLS files changed and cannot be used; the former ones still count')
+      return
+    }
+    this.#logger.info({ revoked: this.#contents.revoked.size }, 'TLS files changed')
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function read({ cert, key, clientCa, crl }: TlsPaths): Contents {
+  const context: SecureContextOptions = {
+    cert: readOne('FLEET_TLS_CERT', cert),
+    key: readOne('FLEET_TLS_KEY', key),
+    ...(clientCa === undefined ? {} : { ca: readOne('FLEET_TLS_CLIENT_CA', clientCa) }),
+    ...(crl === undefined ? {} : { crl: readOne('FLEET_TLS_CRL', crl) }),
+  }
+  const revoked = crl === undefined ? new Set<string>() : readList(crl)
+  try {
+    createSecureContext(context)
+  } catch (cause) {
+    throw wrong(
+      `FLEET_TLS_CERT and FLEET_TLS_KEY: ${cert} and ${key} are not a certificate and its key`,
+      cause,
+    )
+  }
+  return { context, revoked }
+}
+
+function readOne(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw wrong(`${name}: ${path} cannot be read`, cause)
+  }
+}
+
+function readList(path: string): ReadonlySet<string> {
+  try {
+    return revokedSerials(readOne('FLEET_TLS_CRL', path))
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    throw wrong(`FLEET_TLS_CRL: ${path} is no list of revoked certificates`, cause)
+  }
+}
+
+function wrong(message: string, cause: unknown): Fault {
+  return new Fault('TLS_FILES_WRONG', { retryable: false, message, cause })
+}

@@ -1,0 +1,106 @@
+// What the operations promise of their answers, held against what was answered: status, body and headers.
+import { Ajv, type ValidateFunction } from 'ajv'
+import { expect } from 'vitest'
+import type { Operation, Reply } from '../../schemas/operation.ts'
+import { Problem } from '../../schemas/problem.ts'
+import { REFUSALS } from '../../schemas/refusals.ts'
+import { plainUrl } from '../http/route-match.ts'
+import { headersOfRefusal, headersOfSuccess, RESPONSE_HEADERS } from '../openapi/headers.ts'
+import { refusalsOf } from '../openapi/refusals-of.ts'
+
+export interface Told {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  /** Parsed, if it is JSON. */
+  readonly body: unknown
+  readonly text: string
+}
+
+/** Fails a test whose answer is not what the operations, and so the OpenAPI, promise. */
+export function createConformance(operations: readonly Operation[]) {
+  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
+  const problem = ajv.compile(Problem)
+  const compiled = new Map<Reply, ValidateFunction>()
+
+  function check(line: string, reply: Reply, { body, text }: Told): void {
+    const fits = compiled.get(reply) ?? ajv.compile(Object(closed(reply)))
+    compiled.set(reply, fits)
+    if (!fits(body)) expect.fail(`${line}: ${text}: ${JSON.stringify(fits.errors)}`)
+  }
+
+  return (method: string, url: string, told: Told): void => {
+    const { status, headers, body, text } = told
+    const line = `${method} ${url} → ${status}`
+    expect(headers['x-request-id'], line).toMatch(/^[\w.:/+=@-]+$/)
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    const operation = operationOf(operations, method, plainUrl(url))
+    const reply = operation?.replies[status]
+    if (status >= 400 && reply === undefined) {
+      expect(headers['content-type'], line).toBe('application/problem+json; charset=utf-8')
+      if (method === 'HEAD') return
+      if (!problem(body)) expect.fail(`${line}: ${text}: ${JSON.stringify(problem.errors)}`)
+      // Just seen to be one.
+      const { code } = body as Problem
+      expect(REFUSALS[code].status, line).toBe(status)
+      if (operation === undefined || status === 500) return
+      const codes = refusalsOf(operation)
+      if (!codes.includes(code)) expect.fail(`${line}: ${code} is not declared: ${text}`)
+      checkHeaders(line, headers, headersOfRefusal([code]))
+      return
+    }
+    if (method === 'HEAD' || method === 'OPTIONS') return
+    if (operation === undefined || reply === undefined) expect.fail(`${line} is not declared`)
+    checkHeaders(line, headers, headersOfSuccess(operation, status))
+    if (reply === 'empty') expect(text, line).toBe('')
+    else if (reply !== 'text' && !isOther(operation, headers)) check(line, reply, told)
+  }
+}
+
+/** Of those that the document knows, exactly those it promises. */
+function checkHeaders(
+  line: string,
+  headers: Told['headers'],
+  sent: readonly { readonly name: string; readonly isAlways: boolean }[],
+): void {
+  for (const name of Object.keys(RESPONSE_HEADERS)) {
+    const promised = sent.find((header) => header.name === name)
+    const isThere = headers[name.toLowerCase()] !== undefined
+    if (isThere && promised === undefined) expect.fail(`${line}: ${name} is not declared`)
+    if (!isThere && promised?.isAlways === true) expect.fail(`${line}: ${name} is missing`)
+  }
+}
+
+/** A field that is not declared is a mistake, however harmless: the next one may be a secret. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, key === 'examples' ? value : closed(value)]),
+  )
+  return 'properties' in schema ? { additionalProperties: false, ...inner } : inner
+}
+
+export function operationOf(
+  operations: readonly Operation[],
+  method: string,
+  url: string,
+): Operation | undefined {
+  const fitting = operations.filter((route) => route.method === method && isPath(route.path, url))
+  // A path without parameters goes first, as in the server.
+  return fitting.find(({ path }) => path === url.split('?')[0]) ?? fitting[0]
+}
+
+function isPath(pattern: string, url: string): boolean {
+  const levels = (url.split('?')[0] ?? '').replace('%24', '$').split('/')
+  const wanted = pattern.split('/')
+  return (
+    wanted.length === levels.length &&
+    wanted.every((level, i) => level.startsWith('{') || level === levels[i])
+  )
+}
+
+/** A page or a file in the place of JSON. */
+function isOther({ isPage, files = [] }: Operation, headers: Told['headers']): boolean {
+  const type = String(headers['content-type']).replace(/;.*/, '')
+  return files.includes(type) || (isPage === true && type === 'text/html')
+}

@@ -1,0 +1,154 @@
+// The REST layer on a fake engine, for tests. Every answer is checked against what its route declares.
+
+import { createSecretKey } from 'node:crypto'
+import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
+import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import type { KeptAnswers } from '../../engine/ports/answers.ts'
+import type { User } from '../../engine/ports/users.ts'
+import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
+import type { Role } from '../../schemas/vocabulary.ts'
+import type { KeyRing } from '../auth/key-ring.ts'
+import type { Passwords } from '../auth/passwords.ts'
+import { openTokens } from '../auth/tokens.ts'
+import type { RequestDone } from '../http/app.ts'
+import type { RequestRates } from '../rates/rates.ts'
+import { type Logger, silentLogger } from '../service/logging.ts'
+import { createHttp } from '../service/open-http.ts'
+import type { Registration } from '../service/settings/settings.ts'
+import { systemScheduler } from '../ws/scheduler.ts'
+import { createConformance } from './conformance.ts'
+import { FakeClock, FakeEngine } from './fake-engine.ts'
+import { FakeRepairs } from './fake-repairs.ts'
+
+export const NOW = Date.UTC(2026, 2, 1, 12, 0, 0, 500)
+export const SECRET = 'a secret that is long enough for tests'
+
+/** Instant and readable; the real thing has tests of its own. */
+const plainPasswords: Passwords = {
+  hash: async (password) => `plain:${password}`,
+  verify: async (password, hashed) => hashed === `plain:${password}`,
+}
+
+export interface HarnessOptions {
+  readonly registration?: Registration
+  readonly refreshRotation?: boolean
+  readonly keys?: KeyRing
+  readonly passwords?: Passwords
+  readonly logger?: Logger
+  readonly customTypes?: DeviceTypes
+  /** No limits if left out: tests ask often, and their clock stands still. */
+  readonly requestRates?: Partial<RequestRates>
+  readonly corsOrigins?: readonly string[]
+  readonly answers?: KeptAnswers
+  readonly trustedProxies?: readonly string[]
+}
+
+export interface Sent {
+  readonly token?: string | undefined
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  // Tests reach into bodies freely; the schemas are checked before.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  readonly body: any
+  readonly text: string
+}
+
+export function openHarness(options: HarnessOptions = {}) {
+  const clock = new FakeClock(NOW)
+  const engine = new FakeEngine(clock)
+  const repairs = new FakeRepairs()
+  const key = createSecretKey(Buffer.from(SECRET))
+  const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
+  const tokens = openTokens({ keys: options.keys ?? { signing, previous: [] }, clock })
+  const done: RequestDone[] = []
+  const answers = options.answers ?? new MemoryAnswers()
+  const { app, routes, tickets, move } = createHttp({
+    engine,
+    repairs,
+    shared: { answers, tickets: new MemoryTickets(clock), rates: undefined },
+    clock,
+    scheduler: systemScheduler,
+    tokens,
+    passwords: options.passwords ?? plainPasswords,
+    settings: {
+      host: '127.0.0.1',
+      httpPort: 0,
+      registration: options.registration ?? 'open',
+      refreshRotation: options.refreshRotation ?? false,
+      heartbeatTimeoutMs: 60_000,
+      requestRates: { perUser: 0, perDevice: 0, perAddress: 0, ...options.requestRates },
+      corsOrigins: options.corsOrigins ?? [],
+      trustedProxies: options.trustedProxies ?? [],
+    },
+    logger: options.logger ?? silentLogger,
+    version: '0.0.0-test',
+    customTypes: options.customTypes,
+    onRequestDone: (request) => done.push(request),
+  })
+  const conforms = createConformance(routes)
+
+  async function request(line: string, { token, body, headers = {} }: Sent = {}): Promise<Answered> {
+    const [method = 'GET', url = '/'] = line.split(' ')
+    const response = await app.inject({
+      // The line is written in a test.
+      method: method as 'GET',
+      url,
+      headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
+      ...(body === undefined ? {} : { payload: body as string | object }),
+    })
+    const text = response.payload
+    const type = String(response.headers['content-type'] ?? '')
+    const answered: Answered = {
+      status: response.statusCode,
+      headers: response.headers,
+      body: /^application\/(problem\+)?json/.test(type) && text !== '' ? JSON.parse(text) : text,
+      text,
+    }
+    conforms(method, url, answered)
+    return answered
+  }
+
+  /** A user as if registered, and an access token. */
+  async function login(role: Role, about: Partial<User> = {}) {
+    const user: User = {
+      id: UserId(`usr_${role}${engine.users.count()}`),
+      email: `${role}${engine.users.count()}@example.com`,
+      name: role,
+      role,
+      groups: [],
+      passwordHash: 'plain:correct horse',
+      disabled: false,
+      createdAt: Millis(NOW),
+      lastLoginAt: undefined,
+      tokensValidFrom: Millis(NOW),
+      ...about,
+    }
+    await engine.users.put(user)
+    const { token } = await tokens.issueAccess({ userId: user.id, at: clock.now() })
+    return { user, token }
+  }
+
+  async function device(
+    id: string,
+    about: { group?: string; tags?: string[]; name?: string; type?: string; parentId?: string } = {},
+  ) {
+    const deviceId = parsed(id)
+    const { name = id, type = 'mqtt_device' } = about
+    await engine.submit(deviceId, { kind: 'register', ...about, name, type }, 'test')
+    return deviceId
+  }
+
+  return { app, clock, device, done, engine, login, move, repairs, request, routes, tickets, tokens }
+}
+
+function parsed(id: string): DeviceId {
+  const deviceId = parseDeviceId(id)
+  if (deviceId === undefined) throw new Error(`${id} is no device id`)
+  return deviceId
+}

@@ -1,0 +1,300 @@
+// The architecture, as a test. A rule that fails lists what breaks it, one line each.
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { readSources, type Source } from './sources.ts'
+
+const ROOT = new URL('../../../', import.meta.url)
+const SOURCES = readSources(ROOT, ['schemas', 'engine', 'api', 'bench', 'deploy'])
+const BY_PATH = new Map(SOURCES.map((source) => [source.path, source]))
+const PROGRAM = SOURCES.filter(({ isTest }) => !isTest)
+
+/** The first match counts. */
+const LAYERS = [
+  ['schemas/', 'schemas'],
+  ['engine/limits.ts', 'limits'],
+  ['engine/cluster-limits.ts', 'limits'],
+  ['engine/domain/', 'domain'],
+  ['engine/ports/', 'ports'],
+  ['engine/adapters/', 'adapters'],
+  ['engine/runtime/', 'runtime'],
+  ['engine/sim/', 'sim'],
+  ['engine/edge/', 'edge'],
+  ['engine/testing/', 'tools'],
+  ['engine/', 'engine'],
+  ['api/service/profiles', 'profiles'],
+  ['api/service/main.ts', 'main'],
+  ['api/service/simulation.ts', 'main'],
+  ['api/cli/', 'cli'],
+  ['api/', 'api'],
+  ['bench/', 'tools'],
+  ['deploy/', 'tools'],
+] as const
+type Layer = (typeof LAYERS)[number][1]
+
+/** Besides its own. Only profiles choose adapters (R13); the simulation is a profile of its own. */
+const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = {
+  schemas: [],
+  limits: ['schemas'],
+  domain: ['schemas', 'limits'],
+  ports: ['schemas', 'limits', 'domain'],
+  adapters: ['schemas', 'limits', 'domain', 'ports'],
+  runtime: ['schemas', 'limits', 'domain', 'ports'],
+  engine: ['schemas', 'limits', 'domain', 'ports', 'runtime'],
+  sim: ['schemas', 'limits', 'domain', 'ports', 'runtime', 'engine', 'adapters', 'tools'],
+  edge: ['schemas'],
+  api: ['schemas', 'limits', 'domain', 'ports', 'engine'],
+  profiles: ['schemas', 'limits', 'domain', 'ports', 'engine', 'adapters', 'api'],
+  main: ['schemas', 'limits', 'domain', 'ports', 'engine', 'edge', 'api', 'profiles'],
+  /** A client like any other, with the simulated devices beside it. */
+  cli: ['schemas', 'edge'],
+}
+
+/** Where a package may be imported; a new dependency needs a line here. Benches and tests may import any. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  '@clickhouse/client': ['engine/adapters/telemetry/'],
+  '@nats-io/jetstream': ['engine/adapters/'],
+  '@nats-io/kv': ['engine/adapters/'],
+  '@nats-io/transport-node': ['engine/adapters/'],
+  '@node-rs/argon2': ['api/auth/'],
+  aedes: ['engine/adapters/broker/'],
+  ajv: ['schemas/', 'api/'],
+  'ajv-formats': ['schemas/', 'api/'],
+  chdb: ['engine/adapters/telemetry/'],
+  commander: ['api/cli/'],
+  fastify: ['api/'],
+  ioredis: ['engine/adapters/'],
+  jose: ['api/auth/'],
+  lmdb: ['engine/adapters/'],
+  mqtt: ['engine/adapters/broker/', 'engine/edge/'],
+  'mqtt-packet': ['engine/adapters/broker/'],
+  msgpackr: ['engine/domain/packing.ts'],
+  pino: ['api/'],
+  piscina: ['engine/runtime/'],
+  'prom-client': ['engine/runtime/', 'api/'],
+  typebox: ['schemas/', 'api/'],
+  'uWebSockets.js': ['api/ws/'],
+  yaml: ['api/'],
+}
+
+/** An adapter file reaches the packages of one technology at most (R13). */
+const TECHNOLOGIES: Readonly<Record<string, string>> = {
+  aedes: 'MQTT',
+  'mqtt-packet': 'MQTT',
+  mqtt: 'MQTT',
+  lmdb: 'lmdb',
+  chdb: 'ClickHouse',
+  '@clickhouse/client': 'ClickHouse',
+  '@nats-io/jetstream': 'NATS',
+  '@nats-io/kv': 'NATS',
+  '@nats-io/transport-node': 'NATS',
+  ioredis: 'Redis',
+}
+
+/** Run or imported by people and tools rather than by other sources. */
+const ENTRY_POINTS =
+  /^(api\/service\/main|engine\/index|engine\/sim\/run|bench\/run|bench\/micro\/[\w-]+|bench\/load\/k6\/[\w-]+|api\/cli\/main)\.ts$|\.mjs$/
+
+const LINES_MAX = 400
+const LINES_LONG = 250
+const IMPURE =
+  /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\bprocess\.|\basync\b|\bawait\b|\bPromise\b|\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b|\bcrypto\b|\bfetch\(/g
+const LEFTOVERS = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'HA' + 'CK', 'XX' + 'X'].join('|')})\\b`, 'g')
+const LEFTOVER_CODE = /\b(?:test|it|describe)\.only\b|\bdebugger\b/g
+const NAMELESS = /\/(utils?|helpers?|common|types|misc)\.ts$/
+
+describe('imports', () => {
+  test('point one way: schemas, domain, ports, adapters and runtime, engine, api', () => {
+    expect(PROGRAM.flatMap(wrongDirections)).toEqual([])
+  })
+
+  test('ports take only types from the domain', () => {
+    const ports = PROGRAM.filter(({ path }) => layerOf(path) === 'ports')
+    const values = ports.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target, isTypeOnly }) => layerOf(target) === 'domain' && !isTypeOnly)
+        .map(({ target }) => `${path} imports values of ${target}`),
+    )
+    expect(values).toEqual([])
+  })
+
+  test('of what is made for tests stay in tests, benches and the simulation', () => {
+    const program = PROGRAM.filter(({ path }) => !/^(bench|engine\/sim)\//.test(path)).flatMap(
+      ({ path, imports }) =>
+        imports
+          .filter(({ target }) => BY_PATH.get(target)?.isTest)
+          .map(({ target }) => `${path} imports ${target}`),
+    )
+    expect(program).toEqual([])
+  })
+
+  test('of the composition root are nobody’s', () => {
+    const importers = SOURCES.filter(({ imports }) =>
+      imports.some(({ target }) => target === 'api/service/main.ts'),
+    )
+    expect(importers.map(({ path }) => path)).toEqual([])
+  })
+
+  test('of a package stay where the table allows them', () => {
+    const strays = PROGRAM.filter(({ path }) => layerOf(path) !== 'tools').flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target, isFile }) => !isFile && !target.startsWith('node:'))
+        .filter(({ target }) => !PACKAGES[target]?.some((folder) => path.startsWith(folder)))
+        .map(({ target }) => `${path} imports ${target}`),
+    )
+    expect(strays).toEqual([])
+  })
+
+  test('of an adapter reach one technology', () => {
+    const adapters = PROGRAM.filter(({ path }) => layerOf(path) === 'adapters')
+    const mixed = adapters.flatMap((source) => {
+      const reached = [...technologiesOf(source)]
+      return reached.length > 1 ? [`${source.path} reaches ${reached.join(' and ')}`] : []
+    })
+    expect(mixed).toEqual([])
+  })
+})
+
+describe('the domain', () => {
+  const domain = PROGRAM.filter(({ path }) => layerOf(path) === 'domain')
+
+  test('uses no module of the platform but bytes (R3)', () => {
+    const used = domain.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target.startsWith('node:') && target !== 'node:buffer')
+        // A hash is a pure function, and partitions are cut by one.
+        .filter(({ target }) => path !== 'engine/domain/partition.ts' || target !== 'node:crypto')
+        .map(({ target }) => `${path} imports ${target}`),
+    )
+    expect(used).toEqual([])
+  })
+
+  test('has no clock, randomness, I/O or waiting (R3)', () => {
+    expect(domain.flatMap((source) => matches(source.path, source.bare, IMPURE))).toEqual([])
+  })
+})
+
+describe('files', () => {
+  test(`stop at ${LINES_MAX} lines`, ({ annotate }) => {
+    const long = SOURCES.filter(({ lines }) => lines > LINES_LONG).map(({ path, lines }) => ({ path, lines }))
+    const pending = long.map(({ path, lines }) => annotate(`${path} has ${lines} lines`, 'warning'))
+    expect(long.filter(({ lines }) => lines > LINES_MAX)).toEqual([])
+    return Promise.all(pending)
+  })
+
+  test('are named after what they hold, in kebab case', () => {
+    const odd = SOURCES.filter(({ path }) => NAMELESS.test(path) || !/^[a-z0-9./-]+$/.test(path))
+    expect(odd.map(({ path }) => path)).toEqual([])
+  })
+
+  test('carry no leftover markers, focused tests or breakpoints', () => {
+    const left = SOURCES.flatMap(({ path, text, bare }) => {
+      return [...matches(path, text, LEFTOVERS), ...matches(path, bare, LEFTOVER_CODE)]
+    })
+    expect(left).toEqual([])
+  })
+
+  test('read the environment in one place of the service, and one of the command line', () => {
+    const places = ['api/service/settings/settings.ts', 'api/cli/environment.ts']
+    const readers = PROGRAM.filter(({ path }) => layerOf(path) !== 'tools' && !places.includes(path))
+    expect(readers.flatMap(({ path, bare }) => matches(path, bare, /\bprocess\.env\b/g))).toEqual([])
+  })
+
+  // Slow on a busy machine: it reads all sources against each other.
+  test('export nothing that nobody imports', { timeout: 60_000 }, () => {
+    expect(PROGRAM.filter(({ path }) => !ENTRY_POINTS.test(path)).flatMap(deadExports)).toEqual([])
+  })
+})
+
+describe('dependencies', () => {
+  // The file is ours; a wrong shape fails the test.
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(new URL('package.json', ROOT), 'utf8'),
+  ) as {
+    readonly dependencies: Readonly<Record<string, string>>
+    readonly devDependencies: Readonly<Record<string, string>>
+  }
+  // npm's own format.
+  const { packages: locked } = JSON.parse(readFileSync(new URL('package-lock.json', ROOT), 'utf8')) as {
+    readonly packages: Readonly<
+      Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>> }>
+    >
+  }
+
+  test('are pinned to exact versions', () => {
+    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, version]) => {
+      return !/^(npm:[\w.@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)
+    })
+    expect(loose).toEqual([])
+  })
+
+  // npm leaves the other platforms out when it writes the file beside an existing node_modules, and `npm ci` then
+  // refuses the whole of it.
+  test('are locked for every platform', () => {
+    const missing = Object.values(locked).flatMap(({ optionalDependencies = {} }) => {
+      return Object.keys(optionalDependencies).filter((name) => {
+        return !Object.keys(locked).some((path) => path.endsWith(`node_modules/${name}`))
+      })
+    })
+    expect(missing).toEqual([])
+  })
+
+  test('have a line in the table of packages', () => {
+    expect(Object.keys(PACKAGES).sort()).toEqual(Object.keys(dependencies).sort())
+  })
+})
+
+function layerOf(path: string): Layer | undefined {
+  return LAYERS.find(([prefix]) => path.startsWith(prefix))?.[1]
+}
+
+function wrongDirections({ path, imports }: Source): readonly string[] {
+  const from = layerOf(path)
+  if (from === undefined || from === 'tools') return []
+  return imports
+    .filter(({ isFile }) => isFile)
+    .filter(({ target }) => {
+      const to = layerOf(target)
+      return to === undefined || (to !== from && !MAY_IMPORT[from].includes(to))
+    })
+    .map(({ target }) => `${path} (${from}) imports ${target} (${layerOf(target) ?? 'no layer'})`)
+}
+
+function technologiesOf(source: Source, seen = new Set<string>()): ReadonlySet<string> {
+  seen.add(source.path)
+  const found = new Set<string>()
+  for (const { target, isFile } of source.imports) {
+    const technology = TECHNOLOGIES[target]
+    if (technology !== undefined) found.add(technology)
+    const next = isFile && !seen.has(target) ? BY_PATH.get(target) : undefined
+    if (next !== undefined) for (const reached of technologiesOf(next, seen)) found.add(reached)
+  }
+  return found
+}
+
+/** A type that its own file uses as well is part of what that file says, and may stay. */
+function deadExports({ path, bare, exports }: Source): readonly string[] {
+  if (isRunByName(path)) return []
+  const used = new Set(
+    SOURCES.flatMap(({ imports }) =>
+      imports.filter(({ target }) => target === path).flatMap(({ names }) => names),
+    ),
+  )
+  if (used.has('*')) return []
+  return exports
+    .filter(({ name, isType }) => !used.has(name) && !(isType && countWord(bare, name) > 1))
+    .map(({ name }) => `${path} exports ${name}`)
+}
+
+/** Worker threads and child processes are started from built files, so their names end in `.js`. */
+function isRunByName(path: string): boolean {
+  const built = `${path.slice(path.lastIndexOf('/') + 1).replace(/\.ts$/, '')}.js`
+  return SOURCES.some(({ code }) => code.includes(`/${built}'`) || code.includes(`'${built}'`))
+}
+
+function countWord(text: string, word: string): number {
+  return text.match(new RegExp(`\\b${word}\\b`, 'g'))?.length ?? 0
+}
+
+function matches(path: string, text: string, pattern: RegExp): readonly string[] {
+  return [...text.matchAll(pattern)].map(([found]) => `${path}: ${found}`)
+}

@@ -1,0 +1,127 @@
+// Reads the sources for the architecture test. Text and patterns, not a compiler: the formatter fixes the layout
+// that the patterns rely on.
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+
+export interface Import {
+  /** The package, `node:` module or file (from the root) that is imported. */
+  readonly target: string
+  readonly isFile: boolean
+  readonly isTypeOnly: boolean
+  /** By `import(…)`: when it comes to it. */
+  readonly isLazy: boolean
+  /** As named by the exporting file; `*` is everything. */
+  readonly names: readonly string[]
+}
+
+export interface Export {
+  readonly name: string
+  readonly isType: boolean
+}
+
+export interface Source {
+  readonly path: string
+  readonly lines: number
+  readonly text: string
+  /** Without comments. */
+  readonly code: string
+  /** Without comments and without the text of strings, templates and patterns. */
+  readonly bare: string
+  readonly imports: readonly Import[]
+  readonly exports: readonly Export[]
+  /** A test, or what only tests use: anything in a `testing/` folder and in `api/blackbox/`. */
+  readonly isTest: boolean
+}
+
+export function readSources(root: URL, folders: readonly string[]): readonly Source[] {
+  return folders
+    .flatMap((folder) => list(root, folder))
+    .map((path) => {
+      return toSource(path, readFileSync(new URL(path, root), 'utf8'))
+    })
+}
+
+function list(root: URL, folder: string): readonly string[] {
+  return readdirSync(new URL(`${folder}/`, root), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return entry.name.startsWith('.') ? [] : list(root, path)
+    return /\.(ts|mjs)$/.test(entry.name) ? [path] : []
+  })
+}
+
+export function toSource(path: string, text: string): Source {
+  const code = text.replace(TOKENS, (token) => (isComment(token) ? '' : token))
+  const bare = code.replace(TOKENS, empty)
+  return {
+    path,
+    lines: text.split('\n').length - 1,
+    text,
+    code,
+    bare,
+    imports: importsOf(path, code),
+    exports: exportsOf(code),
+    isTest: /^api\/blackbox\/|\/testing\/|\.test\.(ts|mjs)$/.test(path),
+  }
+}
+
+const COMMENT = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`
+const STRING = String.raw`'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|${'`'}(?:\\.|[^${'`'}\\])*${'`'}`
+// A slash begins a pattern only where a value is expected.
+const PATTERN = String.raw`(?<=[(,=:[!&|?{};\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*`
+const TOKENS = new RegExp(`${COMMENT}|${STRING}|${PATTERN}`, 'g')
+
+function isComment(token: string): boolean {
+  return token.startsWith('//') || token.startsWith('/*')
+}
+
+/** What a template computes stays; what it says goes. */
+function empty(token: string): string {
+  if (!token.startsWith('`')) return "''"
+  return [...token.matchAll(/\$\{([^}]*)\}/g)].map(([, computed]) => `(${computed})`).join(' ') || "''"
+}
+
+const CLAUSE = String.raw`\*(?:\s+as\s+\w+)?|\{[^}]*\}|\w+(?:\s*,\s*\{[^}]*\})?`
+const FROM = new RegExp(String.raw`^(?:import|export)\s+(type\s+)?(${CLAUSE})\s+from\s+'([^']+)'`, 'gm')
+const BARE_OR_LAZY = /^import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
+
+function importsOf(path: string, code: string): readonly Import[] {
+  const named = [...code.matchAll(FROM)].map(([, type, clause = '', specifier = '']) => {
+    const names = clause.startsWith('{') ? namesIn(clause) : [{ name: '*', isType: false }]
+    const isTypeOnly = type !== undefined || names.every(({ isType }) => isType)
+    return { ...resolve(path, specifier), isTypeOnly, isLazy: false, names: names.map(({ name }) => name) }
+  })
+  const whole = [...code.matchAll(BARE_OR_LAZY)].map(([, bare, lazy = '']) => {
+    return { ...resolve(path, bare ?? lazy), isTypeOnly: false, isLazy: bare === undefined, names: ['*'] }
+  })
+  return [...named, ...whole]
+}
+
+function resolve(path: string, specifier: string): { target: string; isFile: boolean } {
+  if (specifier.startsWith('.')) {
+    return { target: posix.join(posix.dirname(path), specifier), isFile: true }
+  }
+  const [scope = '', name = ''] = specifier.split('/')
+  const isWhole = specifier.startsWith('node:')
+  return { target: isWhole ? specifier : scope.startsWith('@') ? `${scope}/${name}` : scope, isFile: false }
+}
+
+function namesIn(clause: string): readonly Export[] {
+  return clause
+    .slice(1, -1)
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      const isType = part.startsWith('type ')
+      return { name: (isType ? part.slice(5) : part).split(/\s+as\s+/)[0] ?? '', isType }
+    })
+}
+
+const DECLARED =
+  /^export\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(const|let|function\*?|class|interface|type)\s+(\w+)/gm
+
+function exportsOf(code: string): readonly Export[] {
+  return [...code.matchAll(DECLARED)].map(([, kind = '', name = '']) => {
+    return { name, isType: kind === 'interface' || kind === 'type' }
+  })
+}

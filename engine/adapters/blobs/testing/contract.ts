@@ -1,0 +1,131 @@
+// What every place of blobs promises; each adapter's test runs it.
+import { createHash, randomBytes } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Blobs } from '../../../ports/blobs.ts'
+
+export interface BlobsContract {
+  readonly name: string
+  open(): Promise<Blobs>
+  /** The same blobs after the process ended; left out where nothing outlives it. */
+  restart?(blobs: Blobs): Promise<Blobs>
+  close(blobs: Blobs): Promise<void>
+}
+
+const MIB = 1024 * 1024
+const MAX = 64 * MIB
+
+async function* chunks(content: Buffer, size = 64 * 1024): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
+}
+
+async function* failing(content: Buffer): AsyncGenerator<Uint8Array> {
+  yield* chunks(content)
+  throw new Error('the client went away')
+}
+
+async function read(stream: Readable | undefined): Promise<Buffer | undefined> {
+  if (stream === undefined) return undefined
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+const sha256 = (content: Buffer) => createHash('sha256').update(content).digest('hex')
+
+export function blobsContract({ name, open, restart, close }: BlobsContract): void {
+  describe(`blobs: ${name}`, () => {
+    let blobs: Blobs
+    beforeEach(async () => {
+      blobs = await open()
+    })
+    afterEach(() => close(blobs))
+
+    test.each([
+      ['empty', 0],
+      ['small', 10_000],
+      ['of one part', 5 * MIB],
+      ['of several parts', 12 * MIB + 7],
+    ])('one that is %s is kept as it came, with its size and hash', async (_, bytes) => {
+      const content = randomBytes(bytes)
+      expect(await blobs.put('a/b.bin', chunks(content), MAX)).toEqual({
+        kind: 'put',
+        bytes,
+        sha256: sha256(content),
+      })
+      if (restart !== undefined) blobs = await restart(blobs)
+      expect(await blobs.head('a/b.bin')).toEqual({ key: 'a/b.bin', bytes })
+      expect((await read(await blobs.get('a/b.bin')))?.equals(content)).toBe(true)
+    })
+
+    test('a range of one is what lies between', async () => {
+      const content = randomBytes(300_000)
+      await blobs.put('a', chunks(content), MAX)
+      for (const [from, to] of [
+        [0, 1],
+        [1, 300_000],
+        [299_999, 300_000],
+        [70_000, 140_000],
+      ] as const)
+        expect((await read(await blobs.get('a', { from, to })))?.equals(content.subarray(from, to))).toBe(
+          true,
+        )
+    })
+
+    test('a later one takes the place of the earlier, whole', async () => {
+      await blobs.put('a', chunks(randomBytes(6 * MIB)), MAX)
+      const content = Buffer.from('later')
+      await blobs.put('a', chunks(content), MAX)
+      expect(await blobs.head('a')).toEqual({ key: 'a', bytes: 5 })
+      expect(await read(await blobs.get('a'))).toEqual(content)
+    })
+
+    test.each([
+      ['small', 100],
+      ['of several parts', 11 * MIB],
+    ])(
+      'of one that is too large or breaks off, though %s, nothing is there, and what was there stays',
+      async (_, bytes) => {
+        const content = randomBytes(bytes)
+        await blobs.put('old', chunks(Buffer.from('old')), MAX)
+        for (const key of ['old', 'new']) {
+          expect(await blobs.put(key, chunks(content), bytes - 1)).toEqual({ kind: 'too_large' })
+          await expect(blobs.put(key, failing(content), MAX)).rejects.toThrow('the client went away')
+        }
+        expect(await blobs.head('new')).toBeUndefined()
+        expect(await read(await blobs.get('old'))).toEqual(Buffer.from('old'))
+        expect(await blobs.list({ prefix: '', limit: 10 })).toEqual([{ key: 'old', bytes: 3 }])
+      },
+    )
+
+    test('what is not there is not found, and may be deleted all the same', async () => {
+      expect([await blobs.head('a'), await blobs.get('a')]).toEqual([undefined, undefined])
+      await blobs.delete('a')
+      await blobs.put('a', chunks(Buffer.from('x')), MAX)
+      await blobs.delete('a')
+      if (restart !== undefined) blobs = await restart(blobs)
+      expect([await blobs.head('a'), await blobs.list({ prefix: '', limit: 10 })]).toEqual([undefined, []])
+    })
+
+    test('are listed by prefix, in the order of their keys, page by page', async () => {
+      const keys = ['fw/a-1.bin', 'fw/a.bin', 'fw/a_1.bin', 'fw/B.bin', 'fx/a.bin', 'f.bin']
+      for (const key of keys) await blobs.put(key, chunks(Buffer.from(key)), MAX)
+      const list = async (after: string | undefined, limit: number) =>
+        (await blobs.list({ prefix: 'fw/', after, limit })).map(({ key }) => key)
+      expect(await list(undefined, 10)).toEqual(['fw/B.bin', 'fw/a-1.bin', 'fw/a.bin', 'fw/a_1.bin'])
+      expect(await list(undefined, 2)).toEqual(['fw/B.bin', 'fw/a-1.bin'])
+      expect(await list('fw/a-1.bin', 2)).toEqual(['fw/a.bin', 'fw/a_1.bin'])
+      expect(await list('fw/a_1.bin', 2)).toEqual([])
+      expect(await blobs.list({ prefix: 'fx', limit: 1 })).toEqual([{ key: 'fx/a.bin', bytes: 8 }])
+    })
+
+    test.each(['', '../a', 'a/../b', '/a', 'a/', 'a//b', '.a', 'a+b', 'ä', 'x'.repeat(201)])(
+      'none has the key %j',
+      async (key) => {
+        await expect(blobs.put(key, chunks(Buffer.from('x')), MAX)).rejects.toThrow('another key')
+        await expect(blobs.get(key)).rejects.toThrow('another key')
+        await expect(blobs.delete(key)).rejects.toThrow('another key')
+      },
+    )
+  })
+}

@@ -1,0 +1,45 @@
+// Blobs without a disk, for tests.
+import { Readable } from 'node:stream'
+import { LIMITS } from '../../../limits.ts'
+import type { BlobFacts, BlobPage, Blobs, PutBlob } from '../../../ports/blobs.ts'
+import { checkedKey, Meter, TooLarge } from '../content.ts'
+
+export class MemoryBlobs implements Blobs {
+  readonly #blobs = new Map<string, Buffer>()
+
+  async put(key: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<PutBlob> {
+    checkedKey(key)
+    const meter = new Meter()
+    const chunks: Uint8Array[] = []
+    try {
+      for await (const chunk of meter.read(content, bytesMax)) chunks.push(chunk)
+    } catch (error) {
+      if (error instanceof TooLarge) return { kind: 'too_large' }
+      throw error
+    }
+    this.#blobs.set(key, Buffer.concat(chunks))
+    return meter.result()
+  }
+
+  async head(key: string): Promise<BlobFacts | undefined> {
+    const blob = this.#blobs.get(checkedKey(key))
+    return blob && { key, bytes: blob.length }
+  }
+
+  async get(key: string, range?: { readonly from: number; readonly to: number }) {
+    const blob = this.#blobs.get(checkedKey(key))
+    return blob && Readable.from([blob.subarray(range?.from, range?.to)])
+  }
+
+  async delete(key: string): Promise<void> {
+    this.#blobs.delete(checkedKey(key))
+  }
+
+  async list({ prefix, after = '', limit }: BlobPage): Promise<readonly BlobFacts[]> {
+    return [...this.#blobs]
+      .map(([key, { length: bytes }]) => ({ key, bytes }))
+      .filter(({ key }) => key.startsWith(prefix) && key > after)
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .slice(0, Math.min(limit, LIMITS.blobsListedMax))
+  }
+}

@@ -1,0 +1,120 @@
+// CONNECT: what it asks for, and what it may not. Pure.
+import type { Buffer } from 'node:buffer'
+import mqtt from 'mqtt-packet'
+import type { DeviceId } from '../../../../schemas/ids.ts'
+import { isRetainable, suffixOf } from '../../../../schemas/topics.ts'
+import { LIMITS } from '../../../limits.ts'
+import { CONNACK, type EndCause } from '../../../ports/broker.ts'
+import type { Qos } from '../filters.ts'
+import { CONNACK_V5_UNSUPPORTED, connack, isTopicName, readUint16 } from './packets.ts'
+
+export interface Connect {
+  readonly clientId: string
+  readonly username: string | undefined
+  readonly password: Uint8Array | undefined
+  readonly clean: boolean
+  readonly keepAliveMs: number
+  readonly will: RawWill | undefined
+}
+
+export interface RawWill {
+  readonly topic: string
+  readonly payload: Uint8Array
+  readonly qos: Qos
+  readonly retain: boolean
+}
+
+/** A last will that may be spoken. */
+export interface Will extends Omit<RawWill, 'topic'> {
+  readonly suffix: string
+}
+
+export type ParsedConnect =
+  | { readonly kind: 'connect'; readonly connect: Connect }
+  | { readonly kind: 'refused'; readonly reply: Uint8Array }
+  | { readonly kind: 'malformed' }
+
+const MALFORMED: ParsedConnect = { kind: 'malformed' }
+/** A bridge marks its protocol level with the top bit. */
+const LEVEL = 0x7f
+
+export function parseConnect(packet: Buffer, bodyStart: number): ParsedConnect {
+  const nameEnd = bodyStart + 2 + readUint16(packet, bodyStart)
+  const name = packet.toString('latin1', bodyStart + 2, Math.min(nameEnd, bodyStart + 16))
+  if (nameEnd >= packet.length || (name !== 'MQTT' && name !== 'MQIsdp')) return MALFORMED
+  const level = (packet[nameEnd] ?? 0) & LEVEL
+  if (level !== (name === 'MQTT' ? 4 : 3)) {
+    return { kind: 'refused', reply: level === 5 ? CONNACK_V5_UNSUPPORTED : connack(CONNACK.protocol, false) }
+  }
+  const parsed = decode(packet)
+  if (parsed === undefined) return MALFORMED
+  if (parsed.clientId === '') return { kind: 'refused', reply: connack(CONNACK.identifier, false) }
+  const seconds = Math.min(parsed.keepalive || LIMITS.keepAliveMaxSec, LIMITS.keepAliveMaxSec)
+  const will = parsed.will && toWill(parsed.will)
+  if (parsed.will !== undefined && will === undefined) return MALFORMED
+  return {
+    kind: 'connect',
+    connect: {
+      clientId: parsed.clientId,
+      username: parsed.username,
+      password: parsed.password,
+      clean: parsed.clean,
+      keepAliveMs: seconds * 1000,
+      will,
+    },
+  }
+}
+
+interface Decoded {
+  readonly clientId: string
+  readonly username: string | undefined
+  readonly password: Buffer | undefined
+  readonly clean: boolean
+  readonly keepalive: number
+  readonly will: DecodedWill | undefined
+}
+
+interface DecodedWill {
+  readonly topic: string
+  readonly payload: Uint8Array | string
+  readonly qos?: number
+  readonly retain?: boolean
+}
+
+function decode(packet: Buffer): Decoded | undefined {
+  let decoded: Decoded | undefined
+  const parser = mqtt.parser()
+  parser.on('error', () => {})
+  parser.on('packet', (parsed) => {
+    if (parsed.cmd !== 'connect') return
+    const { clientId, username, password, clean = false, keepalive = 0, will } = parsed
+    decoded = { clientId, username, password, clean, keepalive, will }
+  })
+  parser.parse(packet)
+  return decoded
+}
+
+function toWill({ topic, payload, qos = 0, retain = false }: DecodedWill): RawWill | undefined {
+  if (typeof payload === 'string' || (qos !== 0 && qos !== 1 && qos !== 2)) return undefined
+  return { topic, payload, qos, retain }
+}
+
+const UNWILLED: ReadonlySet<EndCause> = new Set(['disconnect', 'takeover', 'revoked', 'expired', 'shutdown'])
+
+/** A will is for a device that is gone unexpectedly: not for one that said so, has come back, or was sent away. */
+export function isWillSpoken(cause: EndCause): boolean {
+  return !UNWILLED.has(cause)
+}
+
+/** The will as it may be spoken for this device; undefined when it may not. */
+export function allowWill(will: RawWill, deviceId: DeviceId): Will | undefined {
+  const suffix = suffixOf(deviceId, will.topic)
+  const isAllowed =
+    suffix !== undefined &&
+    isTopicName(will.topic, { bytes: LIMITS.topicBytesMax, levels: LIMITS.topicLevelsMax }) &&
+    will.payload.length <= LIMITS.payloadBytesMax &&
+    (!will.retain || isRetainable(suffix))
+  if (!isAllowed) return undefined
+  // A copy: the will must not keep the bytes of the CONNECT, password included, in memory.
+  return { suffix, payload: Uint8Array.from(will.payload), qos: will.qos, retain: will.retain }
+}

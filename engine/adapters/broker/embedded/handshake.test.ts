@@ -1,0 +1,177 @@
+import { Buffer } from 'node:buffer'
+import mqttJs from 'mqtt'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../limits.ts'
+import { CONNACK } from '../../../ports/broker.ts'
+import { openStage, type Stage } from '../testing/embedded-broker.ts'
+import { until } from '../testing/fake-host.ts'
+import { connectPacket, publishPacket, RawDevice } from '../testing/raw-device.ts'
+
+let stage: Stage
+beforeEach(async () => {
+  stage = await openStage({ sessionsMax: 2 })
+})
+afterEach(() => stage.broker.close())
+
+async function firstBytes(bytes: Uint8Array): Promise<RawDevice> {
+  const device = await RawDevice.dial(stage.port)
+  device.send(bytes)
+  return device
+}
+
+describe('before its CONNACK a peer is hung up on', () => {
+  const connect = connectPacket('a')
+  test.each([
+    ['another first packet', publishPacket('fleet/a/telemetry', 'x')],
+    ['HTTP', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+    ['TLS', Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01])],
+    ['wrong flags', Buffer.from([0x11, ...connect.subarray(1)])],
+    ['a length of five bytes', Buffer.from([0x10, 0x80, 0x80, 0x80, 0x80, 0x01])],
+    ['another protocol name', Buffer.from(connect.toString('latin1').replace('MQTT', 'MQXX'), 'latin1')],
+    ['an empty CONNECT', Buffer.from([0x10, 0x00])],
+    ['a CONNECT cut short inside', Buffer.from([0x10, 0x0a, ...connect.subarray(2, 12)])],
+    [
+      'the reserved flag',
+      Buffer.from([...connect.subarray(0, 9), (connect[9] ?? 0) | 1, ...connect.subarray(10)]),
+    ],
+    [
+      'a will of QoS 3',
+      Buffer.from([...connect.subarray(0, 9), (connect[9] ?? 0) | 0x1c, ...connect.subarray(10)]),
+    ],
+  ])('for %s', async (_, bytes) => {
+    const device = await firstBytes(bytes)
+    await device.closed()
+    expect(device.packets).toEqual([])
+    expect(stage.host.attempts).toEqual([])
+  })
+
+  test('for a CONNECT that claims more than the limit, before any of it is collected', async () => {
+    const device = await firstBytes(Buffer.from([0x10, 0xff, 0xff, 0x7f]))
+    await device.closed()
+    expect(stage.host.attempts).toEqual([])
+  })
+
+  test('for a CONNECT that is slow, and 100 such peers keep nobody out', async () => {
+    const open = await Promise.all(
+      Array.from({ length: 100 }, () => firstBytes(connectPacket('a').subarray(0, 5))),
+    )
+    const device = await RawDevice.connect(stage.port, 'a')
+    expect(device.connack?.returnCode).toBe(CONNACK.accepted)
+    stage.pass(LIMITS.handshakeTimeoutMs - 500)
+    expect(open.every(({ isClosed }) => !isClosed)).toBe(true)
+    stage.pass(1_000)
+    await Promise.all(open.map((peer) => peer.closed()))
+    expect(device.isClosed).toBe(false)
+  })
+
+  test('but not for what the broker itself slept through', async () => {
+    const peer = await firstBytes(connectPacket('a').subarray(0, 5))
+    stage.sleep(60_000)
+    peer.send(connectPacket('a').subarray(5))
+    await until(() => peer.packets.length === 1, 'CONNACK')
+    expect(peer.connack?.returnCode).toBe(CONNACK.accepted)
+  })
+})
+
+describe('a CONNECT is refused', () => {
+  test('with 1 for an unknown protocol level', async () => {
+    const bytes = connectPacket('a')
+    bytes[8] = 9
+    const device = await firstBytes(bytes)
+    await device.closed()
+    expect(device.connack?.returnCode).toBe(CONNACK.protocol)
+  })
+
+  test('in the words of MQTT 5 for an MQTT 5 client', async () => {
+    const client = mqttJs.connect({
+      port: stage.port,
+      host: '127.0.0.1',
+      protocolVersion: 5,
+      clientId: 'a',
+      reconnectPeriod: 0,
+    })
+    const error = await new Promise<Error>((resolve) => client.once('error', resolve))
+    expect(error.message).toContain('Unsupported Protocol Version')
+    await client.endAsync(true)
+  })
+
+  test('with 2 for an empty client id', async () => {
+    const device = await RawDevice.connect(stage.port, '')
+    expect(device.connack?.returnCode).toBe(CONNACK.identifier)
+    await device.closed()
+  })
+
+  test('with the code of the host, and the socket closed after', async () => {
+    const device = await RawDevice.connect(stage.port, 'a', { password: Buffer.from('wrong') })
+    expect(device.connack?.returnCode).toBe(CONNACK.unauthorized)
+    await device.closed()
+    expect(stage.broker.counts()).toMatchObject({ denied: 1, admitted: 0, connected: 0 })
+  })
+
+  test('with 3 when the host fails', async () => {
+    stage.host.admit = () => Promise.reject(new Error('store gone'))
+    const device = await RawDevice.connect(stage.port, 'a')
+    expect(device.connack?.returnCode).toBe(CONNACK.unavailable)
+  })
+
+  test('with 3 when there is no room for one more, while a known device may still take over', async () => {
+    await RawDevice.connect(stage.port, 'a')
+    await RawDevice.connect(stage.port, 'b')
+    expect((await RawDevice.connect(stage.port, 'c')).connack?.returnCode).toBe(CONNACK.unavailable)
+    expect((await RawDevice.connect(stage.port, 'b')).connack?.returnCode).toBe(CONNACK.accepted)
+  })
+
+  test('for a will larger than a CONNECT may be', async () => {
+    const payload = Buffer.alloc(LIMITS.connectBytesMax)
+    const device = await RawDevice.connect(stage.port, 'a', {
+      will: { topic: 'fleet/a/status', payload, qos: 1, retain: false },
+    })
+    expect(device.isClosed).toBe(true)
+  })
+})
+
+describe('a CONNECT is accepted', () => {
+  test('of MQTT 3.1', async () => {
+    const device = await RawDevice.connect(stage.port, 'a', { protocolId: 'MQIsdp', protocolVersion: 3 })
+    expect(device.connack?.returnCode).toBe(CONNACK.accepted)
+  })
+
+  test('byte by byte', async () => {
+    const device = await RawDevice.dial(stage.port)
+    for (const byte of connectPacket('a')) device.send(Buffer.from([byte]))
+    await until(() => device.packets.length === 1, 'CONNACK')
+    expect(device.connack?.returnCode).toBe(CONNACK.accepted)
+  })
+
+  test('with messages right behind it, which wait for the admission', async () => {
+    const messages = ['one', 'two'].map((text, index) =>
+      publishPacket('fleet/a/telemetry', text, { messageId: index + 1 }),
+    )
+    const device = await firstBytes(Buffer.concat([connectPacket('a'), ...messages]))
+    await until(() => device.packets.length === 3, 'everything to be answered')
+    expect(device.packets.map(({ cmd }) => cmd)).toEqual(['connack', 'puback', 'puback'])
+    expect(stage.host.texts()).toEqual(['one', 'two'])
+  })
+
+  test('and a peer that leaves meanwhile is never announced', async () => {
+    const admit = stage.host.admit.bind(stage.host)
+    let admitted = () => {}
+    let isAsked = false
+    stage.host.admit = async (attempt) => {
+      isAsked = true
+      await new Promise<void>((resolve) => {
+        admitted = resolve
+      })
+      return admit(attempt)
+    }
+    const device = await firstBytes(connectPacket('a'))
+    await until(() => isAsked, 'the attempt')
+    device.drop()
+    stage.host.admit = admit
+    const later = await RawDevice.connect(stage.port, 'b')
+    admitted()
+    later.publish('fleet/b/telemetry', 'x')
+    await until(() => later.all('puback').length === 1, 'PUBACK')
+    expect(stage.host.sessions('a')).toEqual([])
+  })
+})

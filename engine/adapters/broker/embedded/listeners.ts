@@ -1,0 +1,156 @@
+// Where devices knock: MQTT in plain text, over TLS, and in WebSockets over TLS. All of them lead to one `accept`.
+import { createServer as createHttpsServer } from 'node:https'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import type { Millis } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
+import type { Listener } from '../../../ports/broker.ts'
+import { Fault } from '../../../ports/fault.ts'
+import type { Peer } from './peer.ts'
+import { type BrokerTls, type ShownCertificate, shownCertificate } from './tls.ts'
+import { acceptUpgrade, refuseUpgrade, WebSocketPeer } from './websocket.ts'
+
+export interface ListenerOptions {
+  readonly host: string
+  /** Plain text; undefined is none. 0 picks a free one, here and below. */
+  readonly port: number | undefined
+  readonly secure?: SecureListeners | undefined
+}
+
+export interface SecureListeners {
+  readonly port: number
+  /** MQTT in WebSockets, at `/mqtt`. */
+  readonly wsPort: number
+  readonly tls: BrokerTls
+}
+
+/** The peer's certificate as it is judged now, if it showed one. */
+export type ReadCertificate = (now: Millis) => ShownCertificate | undefined
+
+export interface Accept {
+  readonly connectionsMax: number
+  peer(peer: Peer, certificate: ReadCertificate): void
+}
+
+const BACKLOG = 4_096
+const NONE: ReadCertificate = () => undefined
+
+export class Listeners {
+  readonly #servers: Server[] = []
+  /** Also of handshakes that nobody else knows of yet. */
+  readonly #sockets = new Set<Socket>()
+  readonly #accept: Accept
+
+  constructor(accept: Accept) {
+    this.#accept = accept
+  }
+
+  /** Those over TLS come first: they are what devices are told. */
+  async open({ host, port, secure }: ListenerOptions): Promise<readonly [Listener, ...Listener[]]> {
+    const { peer } = this.#accept
+    const wanted: { scheme: Listener['scheme']; server: Server; port: number }[] = []
+    if (secure !== undefined) {
+      const [mqtts, wss] = [this.#overTls(secure.tls), this.#inWebSockets(secure.tls)]
+      wanted.push({ scheme: 'mqtts', server: mqtts, port: secure.port })
+      wanted.push({ scheme: 'wss', server: wss, port: secure.wsPort })
+      secure.tls.onChange(() => {
+        for (const server of [mqtts, wss]) server.setSecureContext(secure.tls.context())
+      })
+    }
+    if (port !== undefined) {
+      const server = createServer({ noDelay: true }, (socket) => peer(socket, NONE))
+      wanted.push({ scheme: 'mqtt', server, port })
+    }
+    const opened: Listener[] = []
+    for (const { scheme, server, port: at } of wanted)
+      opened.push({ scheme, host, port: await this.#bind(server, { host, port: at }) })
+    const [first, ...more] = opened
+    if (first === undefined)
+      throw new Fault('BROKER_UNAVAILABLE', { retryable: false, message: 'no port to listen on' })
+    return [first, ...more]
+  }
+
+  /** Resolves once every socket is gone. */
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    await Promise.all(
+      this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))),
+    )
+  }
+
+  #overTls(tls: BrokerTls) {
+    const server = createTlsServer(tlsOptions(tls), (socket) =>
+      this.#accept.peer(socket, certificateOf(socket, tls)),
+    )
+    server.on('tlsClientError', ignore)
+    return server
+  }
+
+  #inWebSockets(tls: BrokerTls) {
+    // Whoever does not ask for a WebSocket is told so; whoever asks for nothing is not waited for.
+    const timeouts = { headersTimeout: LIMITS.handshakeTimeoutMs, requestTimeout: LIMITS.handshakeTimeoutMs }
+    const server = createHttpsServer(
+      { ...tlsOptions(tls), ...timeouts, maxHeaderSize: LIMITS.connectBytesMax },
+      (_, reply) => {
+        reply
+          .writeHead(426, { connection: 'close', upgrade: 'websocket' })
+          .end('MQTT in a WebSocket, at /mqtt\n')
+      },
+    )
+    server.on('tlsClientError', ignore)
+    server.on('upgrade', (request, stream, head) => {
+      // An HTTPS server's sockets are of TLS; the type allows for other streams.
+      const socket = stream as TLSSocket
+      socket.on('error', ignore)
+      const refusal = refuseUpgrade(request)
+      if (refusal !== undefined)
+        return void socket.end(`${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+      socket.setNoDelay(true)
+      socket.write(acceptUpgrade(request))
+      this.#accept.peer(new WebSocketPeer(socket, head), certificateOf(socket, tls))
+    })
+    return server
+  }
+
+  #bind(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+    server.maxConnections = this.#accept.connectionsMax
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket))
+    })
+    return new Promise((resolve, reject) => {
+      server.once('error', (cause: NodeJS.ErrnoException) => {
+        const isTaken = cause.code === 'EADDRINUSE'
+        const message = isTaken ? `port ${port} on ${host} is in use` : `cannot listen on ${host}:${port}`
+        reject(
+          new Fault(isTaken ? 'PORT_IN_USE' : 'BROKER_UNAVAILABLE', { retryable: false, message, cause }),
+        )
+      })
+      server.listen({ host, port, backlog: BACKLOG }, () => {
+        this.#servers.push(server)
+        const address = server.address()
+        resolve(address !== null && typeof address === 'object' ? address.port : port)
+      })
+    })
+  }
+}
+
+function tlsOptions(tls: BrokerTls) {
+  const context = tls.context()
+  return {
+    ...context,
+    noDelay: true,
+    handshakeTimeout: LIMITS.handshakeTimeoutMs,
+    // [spec: Ports and transport] TLS 1.3.
+    minVersion: 'TLSv1.3',
+    // A device may show a certificate or a token: which is needed is for admission to say, in words.
+    requestCert: context.ca !== undefined,
+    rejectUnauthorized: false,
+  } as const
+}
+
+function certificateOf(socket: TLSSocket, tls: BrokerTls): ReadCertificate {
+  return (now) => shownCertificate(socket, { tls, now })
+}
+
+function ignore(): void {}

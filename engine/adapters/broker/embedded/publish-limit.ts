@@ -1,0 +1,55 @@
+// How fast a device may publish: as many messages at once as in a second, and as many again with each second. Counted
+// by device, not by session: connecting again gives nothing.
+import type { DeviceId } from '../../../../schemas/ids.ts'
+
+export class Allowance {
+  #left: number
+
+  constructor(left: number) {
+    this.#left = left
+  }
+
+  get isSpent(): boolean {
+    return this.#left < 1
+  }
+
+  take(): void {
+    this.#left--
+  }
+
+  /** True once nothing is left to be made good. */
+  refill(messages: number, max: number): boolean {
+    this.#left = Math.min(max, this.#left + messages)
+    return this.#left === max
+  }
+}
+
+export class PublishLimit {
+  readonly #perSec: number
+  readonly #allowances = new Map<DeviceId, Allowance>()
+  #tick: number
+
+  /** 0 is no limit. */
+  constructor(perSec: number, ticks: number) {
+    this.#perSec = perSec
+    this.#tick = ticks
+  }
+
+  /** Undefined: as many as it likes. */
+  of(deviceId: DeviceId): Allowance | undefined {
+    if (this.#perSec === 0) return undefined
+    const known = this.#allowances.get(deviceId)
+    if (known !== undefined) return known
+    const allowance = new Allowance(this.#perSec)
+    this.#allowances.set(deviceId, allowance)
+    return allowance
+  }
+
+  /** Time has passed. Whoever is gone and owes nothing is forgotten. */
+  sweep(ticks: number, isLive: (deviceId: DeviceId) => boolean): void {
+    const earned = ((ticks - this.#tick) / 1000) * this.#perSec
+    this.#tick = ticks
+    for (const [deviceId, allowance] of this.#allowances)
+      if (allowance.refill(earned, this.#perSec) && !isLive(deviceId)) this.#allowances.delete(deviceId)
+  }
+}

@@ -1,0 +1,36 @@
+// QoS 2 as the receiver: packet ids of messages taken and not yet released by the device. They belong to the session
+// state, so that a message repeated on a new connection is not taken twice.
+import { LIMITS } from '../../../limits.ts'
+
+export type Repeat = 'new' | 'taken' | 'durable' | 'full'
+
+export class Unreleased {
+  /** True once the message is durable. */
+  readonly #ids = new Map<number, boolean>()
+  /** Repeated while the message is not durable. */
+  readonly #repeated = new Set<number>()
+
+  /** What a PUBLISH with this id is. A new one is remembered. */
+  take(id: number): Repeat {
+    const isDurable = this.#ids.get(id)
+    if (isDurable === true) return 'durable'
+    if (isDurable === false) {
+      this.#repeated.add(id)
+      return 'taken'
+    }
+    if (this.#ids.size >= LIMITS.sessionUnreleasedMax) return 'full'
+    this.#ids.set(id, false)
+    return 'new'
+  }
+
+  /** The message is durable. True when it was repeated meanwhile. */
+  settle(id: number): boolean {
+    if (this.#ids.has(id)) this.#ids.set(id, true)
+    return this.#repeated.delete(id)
+  }
+
+  release(id: number): void {
+    this.#ids.delete(id)
+    this.#repeated.delete(id)
+  }
+}

@@ -1,0 +1,74 @@
+// What EMQX tells of devices' connections, as the rules of deploy/emqx/emqx.conf send it on. Pure.
+import { Micros } from '../../../../schemas/ids.ts'
+import type { EndCause } from '../../../ports/broker.ts'
+
+export type EmqxEvent =
+  | {
+      readonly kind: 'connected'
+      readonly at: Micros
+      readonly ip: string
+      /** It may have subscriptions from before, of which no event tells. */
+      readonly isResumed: boolean
+    }
+  /** Without a cause the device is connected anew already. */
+  | { readonly kind: 'disconnected'; readonly at: Micros; readonly cause: EndCause | undefined }
+  | { readonly kind: 'subscribed'; readonly at: Micros; readonly topic: string; readonly qos: 0 | 1 | 2 }
+  | { readonly kind: 'delivered'; readonly at: Micros; readonly topic: string; readonly requestId: string }
+
+export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | undefined {
+  const fields = parseFields(payload)
+  if (fields === undefined) return undefined
+  const { topic, qos, reason, request_id: requestId, peername = '', clean_start: cleanStart } = fields
+  const at = timeOf(fields['connected_at'] ?? fields['disconnected_at'] ?? fields['timestamp'])
+  if (at === undefined) return undefined
+  switch (suffix) {
+    case '$connected':
+      return {
+        kind: 'connected',
+        at,
+        ip: String(peername).replace(/:\d+$/, ''),
+        isResumed: cleanStart === false,
+      }
+    case '$disconnected':
+      return { kind: 'disconnected', at, cause: causeOf(String(reason)) }
+    case '$subscribed':
+      if (typeof topic !== 'string' || (qos !== 0 && qos !== 1 && qos !== 2)) return undefined
+      return { kind: 'subscribed', at, topic, qos }
+    case '$delivered':
+      if (typeof topic !== 'string' || typeof requestId !== 'string') return undefined
+      return { kind: 'delivered', at, topic, requestId }
+    default:
+      return undefined
+  }
+}
+
+const CAUSES: Readonly<Record<string, EndCause | undefined>> = {
+  normal: 'disconnect',
+  keepalive_timeout: 'keepalive',
+  kicked: 'revoked',
+  expired: 'expired',
+  takenover: undefined,
+  discarded: undefined,
+}
+
+function causeOf(reason: string): EndCause | undefined {
+  return Object.hasOwn(CAUSES, reason) ? CAUSES[reason] : 'lost'
+}
+
+/** EMQX counts milliseconds. */
+function timeOf(value: unknown): Micros | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? Micros(value * 1_000) : undefined
+}
+
+function parseFields(payload: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(
+      Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString(),
+    )
+    // An object's fields are unknown.
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : undefined
+  } catch {
+    // Not written by our rules.
+    return undefined
+  }
+}

@@ -1,0 +1,206 @@
+// Messages to devices by way of a broker outside, over one connection of MQTT.js.
+//
+// D1. What is live (a command) goes now or not at all: it stays in its record and is sent again from there (R5).
+// D2. Everything else waits while the broker is away, within bounds, and goes in order. Of what is retained only the last
+//     per topic matters.
+// D3. Each connection is a client of its own: what was on its way when one ends is sent again by the next, unless live.
+import { Buffer } from 'node:buffer'
+import { connect, type IClientPublishOptions, type MqttClient } from 'mqtt'
+import { LIMITS } from '../../../limits.ts'
+import type { MqttAccount } from './mqtt-lane.ts'
+
+export interface Publication {
+  readonly topic: string
+  readonly payload: Uint8Array
+  readonly qos: 0 | 1 | 2
+  readonly retain: boolean
+  readonly isLive: boolean
+  readonly expirySec?: number | undefined
+}
+
+export interface DownlinksOptions {
+  readonly url: string
+  readonly account: MqttAccount
+  /** Of this life of the process. */
+  readonly clientId: string
+  readonly warn: (message: string, about: object) => void
+}
+
+/** As the broker answers: `nobody` was subscribed; `lost` is what did not get there. */
+export type Outcome = 'taken' | 'nobody' | 'lost'
+
+interface Job {
+  readonly publication: Publication
+  readonly settle: (outcome: Outcome) => void
+}
+
+const NO_SUBSCRIBERS = 0x10
+
+export class MqttDownlinks {
+  readonly #options: DownlinksOptions
+  /** Oldest first; what is retained has a place of its own by its topic. */
+  readonly #waiting = new Map<object | string, Job>()
+  #waitingBytes = 0
+  readonly #inFlight = new Set<Job>()
+  /** Packet ids of what nobody was subscribed to. */
+  readonly #unheard = new Set<number>()
+  #client: MqttClient | undefined
+  #isConnected = false
+  #isFailing = false
+  #retry: NodeJS.Timeout | undefined
+  #delayMs: number = LIMITS.mqttReconnectMs
+  #isClosed = false
+  #dropped = 0
+
+  constructor(options: DownlinksOptions) {
+    this.#options = options
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  get waiting(): number {
+    return this.#waiting.size + this.#inFlight.size
+  }
+
+  /** Given up, because too many waited. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  publish(publication: Publication): Promise<Outcome> {
+    this.#open()
+    // A connection that is just being made is waited for; one that was lost is not.
+    if (this.#isClosed || (publication.isLive && this.#client === undefined)) return Promise.resolve('lost')
+    return new Promise((settle) => {
+      this.#add({ publication, settle })
+      this.#send()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#retry)
+    for (const { settle } of this.#waiting.values()) settle('lost')
+    this.#waiting.clear()
+    const client = this.#client
+    if (client === undefined) return
+    // What was handed over goes out, if the broker takes it.
+    const ended = new Promise<void>((resolve) => client.end(!this.#isConnected, {}, () => resolve()))
+    const late = setTimeout(() => client.end(true), LIMITS.ingestStopTimeoutMs)
+    await ended
+    clearTimeout(late)
+    this.#lost(client)
+  }
+
+  /** With the first message: a process that sends nothing has no connection. */
+  #open(): void {
+    if (this.#client !== undefined || this.#retry !== undefined || this.#isClosed) return
+    const { url, account, clientId, warn } = this.#options
+    const client = connect(url, {
+      clientId,
+      username: account.user,
+      password: account.password,
+      protocolVersion: 5,
+      clean: true,
+      reconnectPeriod: 0,
+      connectTimeout: LIMITS.mqttReconnectMaxMs,
+      keepalive: LIMITS.keepAliveDefaultSec / 4,
+      queueQoSZero: false,
+    })
+    this.#client = client
+    client.on('connect', () => {
+      this.#isConnected = true
+      this.#isFailing = false
+      this.#delayMs = LIMITS.mqttReconnectMs
+      this.#send()
+    })
+    // MQTT.js keeps this answer to itself, and calls back right after.
+    client.on('packetreceive', (packet) => {
+      if (packet.cmd === 'puback' && packet.reasonCode === NO_SUBSCRIBERS)
+        this.#unheard.add(messageIdOf(packet))
+    })
+    client.on('error', (error) => {
+      if (!this.#isFailing) warn('the broker cannot be told what devices should hear', { err: error })
+      this.#isFailing = true
+    })
+    client.on('close', () => this.#lost(client))
+  }
+
+  #lost(client: MqttClient): void {
+    if (this.#client !== client) return
+    this.#client = undefined
+    this.#isConnected = false
+    client.end(true)
+    const again = [...this.#inFlight].filter(({ publication }) => !publication.isLive)
+    const dead = [...this.#inFlight].filter(({ publication }) => publication.isLive)
+    const later = [...this.#waiting.values()]
+    this.#inFlight.clear()
+    this.#unheard.clear()
+    this.#waiting.clear()
+    this.#waitingBytes = 0
+    for (const { settle } of dead) settle('lost')
+    // By D3 and D1.
+    for (const job of [...again, ...later]) {
+      if (this.#isClosed || job.publication.isLive) job.settle('lost')
+      else this.#add(job)
+    }
+    if (this.#isClosed) return
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined
+      this.#open()
+    }, this.#delayMs)
+    this.#delayMs = Math.min(this.#delayMs * 2, LIMITS.mqttReconnectMaxMs)
+  }
+
+  #add(job: Job): void {
+    const { publication } = job
+    const key = publication.retain ? publication.topic : job
+    const older = this.#waiting.get(key)
+    if (older !== undefined) this.#remove(key, older, 'taken')
+    this.#waiting.set(key, job)
+    this.#waitingBytes += publication.payload.length
+    while (
+      this.#waiting.size > LIMITS.downlinksWaitingMax ||
+      this.#waitingBytes > LIMITS.downlinksWaitingBytesMax
+    ) {
+      const [oldest] = this.#waiting
+      if (oldest === undefined) return
+      this.#dropped++
+      this.#remove(...oldest, 'lost')
+    }
+  }
+
+  #remove(key: object | string, job: Job, outcome: Outcome): void {
+    this.#waiting.delete(key)
+    this.#waitingBytes -= job.publication.payload.length
+    job.settle(outcome)
+  }
+
+  #send(): void {
+    const client = this.#client
+    if (client === undefined || !this.#isConnected) return
+    for (const [key, job] of this.#waiting) {
+      if (this.#inFlight.size >= LIMITS.downlinksInFlightMax) return
+      this.#waiting.delete(key)
+      this.#waitingBytes -= job.publication.payload.length
+      this.#inFlight.add(job)
+      const { topic, payload, qos, retain, expirySec } = job.publication
+      const options: IClientPublishOptions = {
+        qos,
+        retain,
+        ...(expirySec !== undefined && { properties: { messageExpiryInterval: expirySec } }),
+      }
+      client.publish(topic, Buffer.from(payload), options, (error, packet) => {
+        if (!this.#inFlight.delete(job)) return
+        job.settle(error ? 'lost' : this.#unheard.delete(messageIdOf(packet)) ? 'nobody' : 'taken')
+        this.#send()
+      })
+    }
+  }
+}
+
+function messageIdOf(packet: { readonly messageId?: number | undefined } | undefined): number {
+  return packet?.messageId ?? 0
+}

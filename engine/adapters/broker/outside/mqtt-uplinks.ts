@@ -1,0 +1,291 @@
+// From a lane's packets to the host: whose they are, and what the broker tells of their sessions.
+//
+// U1. Every packet is answered one day, in any case: what says nothing at once, the rest when it is durable (R1).
+// U2. A device is heard of at any time, not only from its connect on: a lane changes hands, and the log knows more than
+//     its reader. What was not seen to begin has a time in place of a number (`DeviceSession.isAssumed`).
+// U3. A plain broker tells of no connections: who speaks is connected, and takes what there is, until it is silent for long.
+// U4. An end is that of the session it was of: one that came late says nothing of the next.
+//
+// U5. EMQX speaks the will ahead of telling why the session ended. So a will waits for that: of a device that has taken
+//     over its own session nothing is said.
+import { Buffer } from 'node:buffer'
+import type { IPublishPacket } from 'mqtt-packet'
+import { type DeviceId, Micros, type Partition, parseDeviceId } from '../../../../schemas/ids.ts'
+import { isRetainable, suffixOf } from '../../../../schemas/topics.ts'
+import { unreachable } from '../../../domain/unreachable.ts'
+import { LIMITS } from '../../../limits.ts'
+import type { EndCause, UplinkHost, UplinkMessage } from '../../../ports/broker.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { type EmqxEvent, parseEvent } from './emqx-events.ts'
+import type { Lane } from './mqtt-lane.ts'
+import { MqttSession } from './mqtt-session.ts'
+import { parseLaneTopic } from './mqtt-topics.ts'
+
+export interface UplinkTotals {
+  connects: number
+  readonly publishes: [number, number, number]
+  bytesIn: number
+  /** Of no device, or not what a rule of ours sends. */
+  strange: number
+  lostSessions: number
+}
+
+export interface UplinksOptions {
+  readonly host: UplinkHost
+  readonly clock: Clock
+  readonly partitionOf: (deviceId: DeviceId) => Partition
+  readonly totals: UplinkTotals
+  readonly isPlain: boolean
+  /** What a session that goes on is subscribed to, which no event tells. */
+  readonly subscriptionsOf: (
+    deviceId: DeviceId,
+  ) => Promise<readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]>
+  readonly lane: () => Pick<Lane, 'done'>
+}
+
+interface Uplink {
+  readonly suffix: string
+  readonly payload: Buffer
+  readonly packet: IPublishPacket
+}
+
+interface Will extends Uplink {
+  readonly seq: number
+  readonly at: number
+}
+
+type Message = { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
+
+const NOTHING = new Uint8Array(0)
+const ORIGIN_BYTES = 16
+
+export class LaneUplinks {
+  readonly #options: UplinksOptions
+  readonly #lane: Pick<Lane, 'done'> = { done: (seq) => this.#options.lane().done(seq) }
+  readonly #sessions = new Map<string, MqttSession>()
+  /** Filled anew for every message: the host copies what it keeps. */
+  readonly #message: Message = { suffix: '', payload: NOTHING, qos: 0, retain: false, will: false }
+  readonly #origin = Buffer.alloc(ORIGIN_BYTES)
+  readonly #wills = new Map<DeviceId, Will>()
+
+  constructor(options: UplinksOptions) {
+    this.#options = options
+  }
+
+  get connected(): number {
+    let count = 0
+    for (const { isAssumed } of this.#sessions.values()) if (!isAssumed) count++
+    return count
+  }
+
+  isConnected(deviceId: DeviceId): boolean {
+    return this.#sessions.has(deviceId)
+  }
+
+  take(packet: IPublishPacket, seq: number): void {
+    const topic = parseLaneTopic(packet.topic)
+    // What a plain parser makes of it is bytes.
+    const payload = packet.payload as Buffer
+    this.#options.totals.bytesIn += payload.length
+    const id = topic && (this.#sessions.get(topic.deviceId)?.deviceId ?? parseDeviceId(topic.deviceId))
+    const isGood = id !== undefined && payload.length <= LIMITS.payloadBytesMax
+    if (topic === undefined || !isGood) this.#strange(seq)
+    else if (topic.suffix.startsWith('$')) this.#event(id, parseEvent(topic.suffix, payload), seq)
+    else {
+      this.#speak(id)
+      const uplink = { suffix: topic.suffix, payload, packet }
+      const isWill = packet.properties?.userProperties?.['will'] === 'true'
+      if (isWill)
+        this.#wills.set(id, {
+          ...uplink,
+          payload: Buffer.from(payload),
+          seq,
+          at: this.#options.clock.ticks(),
+        })
+      else this.#uplink(id, uplink, seq)
+    }
+  }
+
+  /** Of devices whose end nobody tells. */
+  speakWills(): void {
+    const now = this.#options.clock.ticks()
+    for (const [deviceId, { at }] of this.#wills) if (now - at >= LIMITS.willWaitMs) this.#speak(deviceId)
+  }
+
+  /** The lane goes on in another process. */
+  leave(): void {
+    this.#wills.clear()
+    for (const session of this.#sessions.values()) this.#options.host.left(session)
+    this.#sessions.clear()
+  }
+
+  /** Who was heard of without a connect is let go of after a while: nobody tells of their end for sure. */
+  sweep(): void {
+    const now = this.#options.clock.ticks()
+    const { host, isPlain } = this.#options
+    for (const [id, session] of this.#sessions) {
+      const isTold = !session.isAssumed && !isPlain
+      if (isTold || session.pending > 0 || now - session.heardTicks < LIMITS.assumedSessionMs) continue
+      this.#sessions.delete(id)
+      if (isPlain) host.closed(session, 'lost')
+      else host.left(session)
+    }
+  }
+
+  #uplink(deviceId: DeviceId, { suffix, payload, packet }: Uplink, seq: number): void {
+    const { host, clock, totals, isPlain } = this.#options
+    const up = packet.properties?.userProperties
+    const known = this.#sessions.get(deviceId)
+    const session = known ?? (isPlain ? this.#meet(deviceId) : this.#assume(deviceId, toMicros(up?.['ts'])))
+    session.heardTicks = clock.ticks()
+    const message = this.#message
+    message.suffix = suffix
+    message.payload = payload
+    message.qos = up === undefined ? packet.qos : toQos(up['qos'])
+    message.retain = (up === undefined ? packet.retain : up['retain'] === 'true') && isRetainable(suffix)
+    message.isDup = packet.dup
+    message.will = up?.['will'] === 'true'
+    const id = up?.['id']
+    const isNamed = typeof id === 'string' && this.#origin.write(id, 'hex') === ORIGIN_BYTES
+    message.origin = isNamed ? this.#origin : undefined
+    totals.publishes[message.qos]++
+    session.told(seq)
+    host.uplink(session, message)
+  }
+
+  #event(deviceId: DeviceId, event: EmqxEvent | undefined, seq: number): void {
+    if (event === undefined) {
+      this.#strange(seq)
+      return
+    }
+    const { host } = this.#options
+    // By U5.
+    if (event.kind === 'disconnected' && event.cause === undefined) this.#forgetWill(deviceId)
+    else this.#speak(deviceId)
+    const known = this.#sessions.get(deviceId)
+    switch (event.kind) {
+      case 'connected':
+        this.#connected(deviceId, event, seq)
+        return
+      case 'disconnected':
+        // By U4.
+        if (event.cause === undefined || (known !== undefined && known.number > event.at)) this.#skip(seq)
+        else this.#ended(known ?? this.#assume(deviceId, event.at), event.cause, seq)
+        return
+      case 'subscribed': {
+        const session = known ?? this.#assume(deviceId, event.at)
+        this.#grant(session, event)
+        host.subscribed(session)
+        this.#mark(session, seq)
+        return
+      }
+      case 'delivered': {
+        const session = known ?? this.#assume(deviceId, event.at)
+        const suffix = suffixOf(deviceId, event.topic)
+        if (suffix !== undefined) host.delivered(session, suffix, event.requestId)
+        this.#mark(session, seq)
+        return
+      }
+      default:
+        unreachable(event)
+    }
+  }
+
+  #speak(deviceId: DeviceId): void {
+    const will = this.#wills.get(deviceId)
+    if (will === undefined) return
+    this.#wills.delete(deviceId)
+    this.#uplink(deviceId, will, will.seq)
+  }
+
+  #forgetWill(deviceId: DeviceId): void {
+    const will = this.#wills.get(deviceId)
+    this.#wills.delete(deviceId)
+    if (will !== undefined) this.#skip(will.seq)
+  }
+
+  #connected(deviceId: DeviceId, event: Extract<EmqxEvent, { kind: 'connected' }>, seq: number): void {
+    const { host, totals } = this.#options
+    const earlier = this.#sessions.get(deviceId)
+    // It was told of before, or a later one was.
+    if (earlier?.isAssumed === false && earlier.number >= event.at) {
+      this.#skip(seq)
+      return
+    }
+    const session = this.#create(deviceId, { number: event.at, ip: event.ip, isAssumed: false })
+    totals.connects++
+    host.opened(session)
+    if (earlier?.isAssumed === true) host.left(earlier)
+    else if (earlier !== undefined) host.closed(earlier, 'takeover')
+    this.#mark(session, seq)
+    if (event.isResumed) void this.#resume(session)
+  }
+
+  async #resume(session: MqttSession): Promise<void> {
+    const subscriptions = await this.#options.subscriptionsOf(session.deviceId)
+    if (this.#sessions.get(session.deviceId) !== session || subscriptions.length === 0) return
+    for (const subscription of subscriptions) this.#grant(session, subscription)
+    this.#options.host.subscribed(session)
+  }
+
+  #ended(session: MqttSession, cause: EndCause, seq: number): void {
+    this.#sessions.delete(session.deviceId)
+    this.#options.host.closed(session, cause)
+    this.#mark(session, seq)
+  }
+
+  #grant(session: MqttSession, { topic, qos }: { readonly topic: string; readonly qos: 0 | 1 | 2 }): void {
+    const suffix = suffixOf(session.deviceId, topic)
+    if (suffix !== undefined && session.filters.size < LIMITS.subscriptionsPerSessionMax)
+      session.filters.set(suffix, qos)
+  }
+
+  /** By U3. */
+  #meet(deviceId: DeviceId): MqttSession {
+    const { host } = this.#options
+    const session = this.#create(deviceId, { number: host.sessionNumber(), ip: '', isAssumed: false })
+    session.filters.set('#', 1)
+    host.opened(session)
+    host.subscribed(session)
+    return session
+  }
+
+  #assume(deviceId: DeviceId, at: Micros | undefined): MqttSession {
+    const number = at ?? Micros(this.#options.clock.now() * 1_000)
+    return this.#create(deviceId, { number, ip: '', isAssumed: true })
+  }
+
+  #create(
+    deviceId: DeviceId,
+    facts: { readonly number: Micros; readonly ip: string; readonly isAssumed: boolean },
+  ): MqttSession {
+    const partition = this.#options.partitionOf(deviceId)
+    const session = new MqttSession(this.#lane, { ...facts, deviceId, partition })
+    this.#sessions.set(deviceId, session)
+    session.heardTicks = this.#options.clock.ticks()
+    return session
+  }
+
+  #mark(session: MqttSession, seq: number): void {
+    session.told(seq)
+    this.#options.host.mark(session)
+  }
+
+  #strange(seq: number): void {
+    this.#options.totals.strange++
+    this.#skip(seq)
+  }
+
+  #skip(seq: number): void {
+    this.#lane.done(seq)
+  }
+}
+
+function toMicros(millis: unknown): Micros | undefined {
+  const value = typeof millis === 'string' ? Number(millis) : Number.NaN
+  return Number.isSafeInteger(value) ? Micros(value * 1_000) : undefined
+}
+
+function toQos(text: unknown): 0 | 1 | 2 {
+  return text === '0' ? 0 : text === '2' ? 2 : 1
+}

@@ -1,0 +1,83 @@
+// What every broker adapter does with a device that publishes faster than it may.
+import { describe, expect, test } from 'vitest'
+import { type BrokerUnderTest, connectTo, type StartBroker } from './contract-world.ts'
+import { FakeHost, until } from './fake-host.ts'
+
+const RATE = 10
+
+export function publishRateContract(name: string, start: StartBroker): void {
+  describe(`a broker with a publish rate: ${name}`, () => {
+    async function open(check: (under: BrokerUnderTest, host: FakeHost) => Promise<void>): Promise<void> {
+      const host = new FakeHost()
+      const under = await start(host, { publishRateMax: RATE })
+      try {
+        await check(under, host)
+      } finally {
+        await under.broker.close()
+      }
+    }
+    const numbers = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, index) => String(from + index))
+
+    test.each([1, 2] as const)('QoS %i over the rate comes later, in order and acknowledged', (qos) =>
+      open(async (under, host) => {
+        const device = await connectTo(under)
+        let acked = 0
+        const sent = numbers(0, 25).map((text) =>
+          device.publish('fleet/a/telemetry', text, { qos }).then(() => {
+            acked++
+          }),
+        )
+        await until(() => host.texts().length === RATE, 'the first second of messages')
+        expect(host.texts()).toEqual(numbers(0, RATE))
+        under.pass(500)
+        await until(() => host.texts().length === RATE * 1.5, 'half a second more')
+        expect(host.texts()).toEqual(numbers(0, RATE * 1.5))
+        expect(acked).toBeLessThanOrEqual(RATE * 1.5)
+        under.pass(60_000)
+        await Promise.all(sent)
+        expect(host.texts()).toEqual(numbers(0, 25))
+        expect(under.broker.counts().shedQos0).toBe(0)
+      }),
+    )
+
+    test('QoS 0 over the rate is shed and counted', () =>
+      open(async (under, host) => {
+        const device = await connectTo(under)
+        for (const text of numbers(0, 25)) await device.publish('fleet/a/telemetry', text, { qos: 0 })
+        await until(() => under.broker.counts().shedQos0 === 15, 'all to be read')
+        expect(host.texts()).toEqual(numbers(0, RATE))
+        under.pass(1_000)
+        await device.publish('fleet/a/telemetry', 'later', { qos: 0 })
+        await until(() => host.texts().length === RATE + 1, 'the later one')
+        expect(host.texts().at(-1)).toBe('later')
+      }))
+
+    test('connecting again gives no more; another device has its own', () =>
+      open(async (under, host) => {
+        const first = await connectTo(under)
+        await Promise.all(numbers(0, RATE).map((text) => first.publish('fleet/a/telemetry', text)))
+        first.disconnect()
+        await until(() => host.causes('a').length === 1, 'closed')
+        const again = await connectTo(under)
+        await again.publish('fleet/a/telemetry', 'shed', { qos: 0 })
+        await until(() => under.broker.counts().shedQos0 === 1, 'it to be shed')
+        const other = await connectTo(under, 'b')
+        await other.publish('fleet/b/telemetry', 'mine')
+        expect(host.texts('b')).toEqual(['mine'])
+      }))
+
+    test('a device that is held back can be taken over, and what it could not say is not said', () =>
+      open(async (under, host) => {
+        const held = await connectTo(under)
+        // The last ones are never acknowledged.
+        for (const text of numbers(0, RATE + 5)) held.publish('fleet/a/telemetry', text).catch(() => {})
+        await until(() => host.texts().length === RATE, 'the first messages')
+        await connectTo(under)
+        await until(() => held.isClosed(), 'the takeover')
+        under.pass(10_000)
+        expect(host.causes('a')).toEqual(['takeover'])
+        expect(host.texts()).toEqual(numbers(0, RATE))
+      }))
+  })
+}

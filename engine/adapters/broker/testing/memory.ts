@@ -1,0 +1,199 @@
+// A broker without sockets: devices are objects, a call is a packet, and nothing happens but by calls. For the
+// simulator and for tests of what stands behind the broker port.
+import { Buffer } from 'node:buffer'
+import type { DeviceId, Millis } from '../../../../schemas/ids.ts'
+import { suffixOf, topicOf } from '../../../../schemas/topics.ts'
+import {
+  type Broker,
+  type BrokerCounts,
+  CONNACK,
+  type ConnackCode,
+  type Downlink,
+  type EndCause,
+  isLive,
+  type Listener,
+  type UplinkHost,
+} from '../../../ports/broker.ts'
+import { allowWill, type RawWill } from '../embedded/connect.ts'
+import { PublishLimit } from '../embedded/publish-limit.ts'
+import { Retained } from '../embedded/retained.ts'
+import { SessionStates } from '../embedded/session-state.ts'
+import type { Qos } from '../filters.ts'
+import { MemoryDevice, type MemoryHub, type Received } from './memory-device.ts'
+
+export interface MemoryConnect {
+  readonly clientId: string
+  readonly password?: Uint8Array
+  readonly clean?: boolean
+  readonly will?: RawWill
+}
+
+export interface MemoryBrokerOptions {
+  /** Messages per second of one device; 0 or nothing is no limit. Its time goes by with `sweep`. */
+  readonly publishRateMax?: number
+}
+
+export class MemoryBroker implements Broker, MemoryHub {
+  readonly publishes: [number, number, number] = [0, 0, 0]
+  refusedTopics = 0
+  shedQos0 = 0
+  readonly #publishLimit: PublishLimit
+  readonly #live = new Map<DeviceId, MemoryDevice>()
+  readonly #states = new SessionStates()
+  readonly #retained = new Retained()
+  #host: UplinkHost | undefined
+  #admitted = 0
+  #denied = 0
+  #stored = 0
+
+  constructor({ publishRateMax = 0 }: MemoryBrokerOptions = {}) {
+    this.#publishLimit = new PublishLimit(publishRateMax, 0)
+  }
+
+  get host(): UplinkHost {
+    if (this.#host === undefined) throw new Error('nobody listens yet')
+    return this.#host
+  }
+
+  async listen(host: UplinkHost): Promise<readonly [Listener]> {
+    this.#host = host
+    return [{ scheme: 'mqtt', host: 'memory', port: 0 }]
+  }
+
+  /** The device, connected; or the code it is refused with. */
+  async connect({
+    clientId,
+    password,
+    clean = true,
+    will,
+  }: MemoryConnect): Promise<MemoryDevice | ConnackCode> {
+    const host = this.host
+    const attempt = { clientId, username: clientId, password, ip: '127.0.0.1' }
+    const admission = await host.admit(attempt)
+    if (admission.kind === 'denied') return this.#deny(admission.code)
+    const { deviceId, mayPublish } = admission
+    const allowed = will && mayPublish ? allowWill(will, deviceId) : undefined
+    if (will !== undefined && allowed === undefined) return this.#deny(CONNACK.unauthorized)
+    const { state, present } = this.#states.claim(deviceId, clean)
+    const device = new MemoryDevice(this, admission, {
+      number: host.sessionNumber(),
+      state,
+      present,
+      allowance: this.#publishLimit.of(deviceId),
+    })
+    device.will = allowed
+    const earlier = this.#live.get(deviceId)
+    this.#admitted++
+    host.opened(device)
+    this.#live.set(deviceId, device)
+    earlier?.end('takeover')
+    if (state.filters.size > 0) host.subscribed(device)
+    this.#replay(device)
+    return device
+  }
+
+  async publish(downlink: Downlink): Promise<boolean> {
+    const { deviceId, suffix, qos } = downlink
+    const message = { suffix, payload: Buffer.from(downlink.payload), qos, retain: downlink.retain }
+    return new Promise((resolve) => this.#send(deviceId, message, resolve))
+  }
+
+  publishToGroup(): void {}
+
+  cut(deviceId: DeviceId, cause: EndCause): void {
+    const live = this.#live.get(deviceId)
+    live?.forget()
+    live?.end(cause)
+    this.#states.forget(deviceId)
+    this.#retained.forget(deviceId)
+  }
+
+  isConnected(deviceId: DeviceId): boolean {
+    return this.#live.has(deviceId)
+  }
+
+  counts(): BrokerCounts {
+    return {
+      connected: this.#live.size,
+      admitted: this.#admitted,
+      denied: this.#denied,
+      publishes: this.publishes,
+      refusedTopics: this.refusedTopics,
+      bytesIn: 0,
+      cutFrozen: 0,
+      shedQos0: this.shedQos0,
+    }
+  }
+
+  /** Cuts the sessions whose time is over, and takes what devices may publish by now. */
+  sweep(now: Millis): void {
+    this.#publishLimit.sweep(now, (deviceId) => this.#live.has(deviceId))
+    for (const device of [...this.#live.values()]) {
+      if (now >= device.facts.expiresAt) device.end('expired')
+      else device.proceed()
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const device of [...this.#live.values()]) device.end('shutdown')
+  }
+
+  ended(device: MemoryDevice): void {
+    if (this.#live.get(device.deviceId) === device) this.#live.delete(device.deviceId)
+  }
+
+  /** What happens to a device's own message once it is durable. */
+  follow(device: MemoryDevice, message: Received): void {
+    const isEchoed = device.state.filters.qosFor(message.suffix) >= 0
+    if (message.retain || isEchoed) this.#send(device.deviceId, message, () => {})
+  }
+
+  sendRetained(device: MemoryDevice, filter: string): void {
+    for (const { topic, payload, qos } of this.#retained.matching(filter)) {
+      const suffix = suffixOf(device.deviceId, topic) ?? ''
+      device.deliver({ suffix, payload, qos: this.#grantedQos(device, suffix, qos), retain: true }, () => {})
+    }
+  }
+
+  #send(deviceId: DeviceId, message: Received, acked: (isAcked: boolean) => void): void {
+    const { suffix, qos } = message
+    const payload = Buffer.from(message.payload)
+    const packet = {
+      topic: topicOf(deviceId, suffix),
+      payload,
+      qos,
+      brokerId: 'memory',
+      brokerCounter: ++this.#stored,
+    }
+    if (message.retain) this.#retained.store(packet)
+    const live = this.#live.get(deviceId)
+    const state = live?.state ?? this.#states.get(deviceId)
+    const granted = state?.filters.qosFor(suffix) ?? -1
+    if (state === undefined || granted < 0) acked(false)
+    else if (live !== undefined)
+      live.deliver({ suffix, payload, qos: this.#grantedQos(live, suffix, qos), retain: false }, acked)
+    else {
+      if (granted > 0 && qos > 0 && !isLive(suffix)) state.queue.add(packet)
+      acked(false)
+    }
+  }
+
+  #replay(device: MemoryDevice): void {
+    for (const { packet, messageId } of device.state.replay()) {
+      const suffix = suffixOf(device.deviceId, packet.topic) ?? ''
+      device.deliver({ suffix, payload: packet.payload, qos: packet.qos, retain: false }, (isAcked) => {
+        if (isAcked && messageId !== undefined) device.state.queue.remove(messageId)
+      })
+    }
+  }
+
+  #grantedQos(device: MemoryDevice, suffix: string, qos: Qos): Qos {
+    const granted = device.state.filters.qosFor(suffix)
+    return granted >= 0 && granted < qos ? (granted as Qos) : qos
+  }
+
+  #deny(code: ConnackCode): ConnackCode {
+    this.#denied++
+    return code
+  }
+}

@@ -1,0 +1,202 @@
+// A reader's way through the stream: every message from its position on, in order, whatever happens to servers and
+// connections. Only the partitions it wants are handed out.
+//
+// C1. The stream has no holes: after message n comes n + 1, or what is the oldest by then. Anything else means that the
+//     consumer is not to be trusted, and it is made again at the reader's own position.
+// C2. It has caught up when it has read all that a recent look at the stream has found. After a pause of the process
+//     nothing is known until the next look.
+// C3. A partition without entries is moved on by an empty entry, so that its position does not stay behind for ever.
+import { setTimeout as wait } from 'node:timers/promises'
+import { DeliverPolicy } from '@nats-io/jetstream'
+import type { Partition } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
+import type { Entry, LogReader, Positions } from '../../../ports/log.ts'
+import type { LogEnds } from './jetstream-ends.ts'
+import type { LogStream } from './jetstream-stream.ts'
+import { splitBundles } from './joined-bundles.ts'
+
+export interface ReaderMeans {
+  readonly stream: LogStream
+  readonly ends: LogEnds
+  readonly partitions: readonly Partition[]
+  readonly from: Positions
+  readonly onClose: (reader: JetStreamReader) => void
+}
+
+type Messages = AsyncIterable<{ readonly seq: number; readonly data: Uint8Array }> & { stop(): void }
+
+const RETRY_MS = 200
+
+export class JetStreamReader implements LogReader {
+  readonly #means: ReaderMeans
+  readonly #wanted: readonly boolean[]
+  /** Of the last entry of each partition that lies in the buffer or was handed out. */
+  readonly #taken: number[]
+  /** Messages up to here were read. */
+  #position: number
+  #buffer: Entry[] = []
+  #bufferBytes = 0
+  /** When the consumer last brought something, or had nothing to bring. */
+  #fedAt = performance.now()
+  #messages: Messages | undefined
+  #pulling: (() => void) | undefined
+  #drained: (() => void) | undefined
+  #isClosed = false
+
+  constructor(means: ReaderMeans) {
+    this.#means = means
+    const { partitions, from } = means
+    const wanted: boolean[] = []
+    for (const p of partitions) wanted[p] = true
+    this.#wanted = wanted
+    this.#taken = [...from]
+    this.#position = Math.min(...partitions.map((p) => from[p] ?? 0))
+    void this.#run()
+  }
+
+  get position(): number {
+    return this.#position
+  }
+
+  async pull(bytesMax: number): Promise<readonly Entry[] | undefined> {
+    const knewAll = this.isCaughtUp()
+    while (!this.#isClosed) {
+      const found = this.#collect(bytesMax)
+      if (found.length > 0) return found
+      if (!knewAll && this.isCaughtUp()) return []
+      await new Promise<void>((resolve) => {
+        this.#pulling = resolve
+      })
+    }
+    return undefined
+  }
+
+  isCaughtUp(): boolean {
+    const { ends, partitions } = this.#means
+    if (this.#buffer.length > 0 || !ends.isTrusted() || this.#position < ends.lastSeq) return false
+    return partitions.every((p) => (this.#taken[p] ?? 0) >= ends.of(p))
+  }
+
+  /** There was a look at the stream. What was trimmed was settled everywhere: go on with the oldest there is. */
+  looked(firstSeq: number): void {
+    this.#position = Math.max(this.#position, firstSeq - 1)
+    this.#wake()
+    const isIdle = this.#drained !== undefined || this.#position >= this.#means.ends.lastSeq
+    if (isIdle) this.#fedAt = performance.now()
+    // The client would ask again too, but only after half a minute.
+    else if (performance.now() - this.#fedAt > 2 * LIMITS.natsHeartbeatMs) this.#messages?.stop()
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#buffer = []
+    this.#messages?.stop()
+    this.#roomy()
+    this.#wake()
+    this.#means.onClose(this)
+  }
+
+  #wake(): void {
+    this.#pulling?.()
+    this.#pulling = undefined
+  }
+
+  #collect(bytesMax: number): readonly Entry[] {
+    let bytes = 0
+    let count = 0
+    for (const { body } of this.#buffer) {
+      bytes += body.length
+      if (bytes > bytesMax && count > 0) break
+      count++
+    }
+    if (count === 0) return this.#marks()
+    const found = this.#buffer.splice(0, count)
+    for (const { body } of found) this.#bufferBytes -= body.length
+    if (this.#bufferBytes <= LIMITS.natsReaderBytesMax) this.#roomy()
+    return found
+  }
+
+  /** By C3, with nothing else to hand out. */
+  #marks(): readonly Entry[] {
+    const { ends, partitions } = this.#means
+    const marks: Entry[] = []
+    for (const partition of partitions) {
+      const taken = this.#taken[partition] ?? 0
+      if (this.#position - taken >= LIMITS.logMarkEvery) ends.raise(partition, this.#position)
+      const seq = ends.of(partition)
+      if (seq <= taken || seq > this.#position) continue
+      this.#taken[partition] = seq
+      marks.push({ partition, seq, body: new Uint8Array(0) })
+    }
+    return marks
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        await this.#consume()
+      } catch {
+        // No connection, no leader, no stream: which one it is shows in appends and looks. The position stays.
+      }
+      if (!this.#isClosed) await wait(RETRY_MS, undefined, { ref: false })
+    }
+  }
+
+  /** Returns when another consumer is needed (C1). */
+  async #consume(): Promise<void> {
+    const { stream } = this.#means
+    const consumer = await stream.link.client.consumers.get(stream.name, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: this.#position + 1,
+    })
+    const messages = await consumer.consume({
+      max_messages: LIMITS.natsReaderMessagesMax,
+      idle_heartbeat: LIMITS.natsHeartbeatMs,
+    })
+    this.#messages = messages
+    this.#fedAt = performance.now()
+    try {
+      if (this.#isClosed) return
+      for await (const { seq, data } of messages) {
+        if (this.#isClosed || !(await this.#take(seq, data))) return
+        if (this.#bufferBytes > LIMITS.natsReaderBytesMax) await this.#room()
+      }
+    } finally {
+      messages.stop()
+    }
+  }
+
+  /** False if there is a hole before it. */
+  async #take(seq: number, data: Uint8Array): Promise<boolean> {
+    const { stream, ends } = this.#means
+    if (seq <= this.#position) return true
+    if (seq > this.#position + 1 && seq > (await stream.state()).firstSeq) return false
+    const bundles = splitBundles(data)
+    ends.learn(
+      seq,
+      bundles.map(({ partition }) => partition),
+    )
+    for (const { partition, body } of bundles) {
+      if (this.#wanted[partition] !== true || seq <= (this.#taken[partition] ?? 0)) continue
+      this.#taken[partition] = seq
+      this.#buffer.push({ partition, seq, body })
+      this.#bufferBytes += body.length
+    }
+    this.#position = seq
+    this.#fedAt = performance.now()
+    this.#wake()
+    return true
+  }
+
+  #room(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained = resolve
+    })
+  }
+
+  #roomy(): void {
+    this.#drained?.()
+    this.#drained = undefined
+  }
+}

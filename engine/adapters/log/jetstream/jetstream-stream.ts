@@ -1,0 +1,135 @@
+// The stream: one message per append, so that an append is all or nothing, costs one fsync, and is one thing to send
+// again. Its sequence is the position in every partition.
+import { setTimeout as wait } from 'node:timers/promises'
+import { JetStreamApiError, type StreamConfig } from '@nats-io/jetstream'
+import { nanos } from '@nats-io/transport-node'
+import { Micros } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
+import { Fault } from '../../../ports/fault.ts'
+import type { NatsLink } from '../../nats/nats-link.ts'
+import { latestAtOf } from './joined-bundles.ts'
+
+export interface StreamOptions {
+  /** Of the stream `<name>-log` and its subject `<name>.log`. */
+  readonly name: string
+  readonly bytesMax: number
+  readonly replicas: number
+  readonly duplicateWindowMs: number
+  /** Seqs up to here are in use. */
+  readonly notBefore: number
+}
+
+/** How the stream stands. */
+export interface StreamState {
+  readonly firstSeq: number
+  readonly lastSeq: number
+  readonly bytes: number
+}
+
+const NAME_IN_USE = 10058
+/** No peers yet to place a stream on, or nobody yet to decide it. */
+const STARTING_CODES: readonly number[] = [10005, 10008]
+const RETRY_MS = 250
+
+export class LogStream {
+  readonly link: NatsLink
+  readonly name: string
+  readonly subject: string
+
+  constructor(link: NatsLink, name: string) {
+    this.link = link
+    this.name = `${name}-log`
+    this.subject = `${name}.log`
+  }
+
+  /** Makes the stream, or brings it up to these options. */
+  async open(options: StreamOptions): Promise<StreamState> {
+    const { streams } = this.link.manager
+    const config = this.#config(options)
+    try {
+      await patiently(() => streams.add({ ...config, first_seq: options.notBefore + 1 }))
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError) || error.code !== NAME_IN_USE) throw this.#refused(error)
+      await streams.update(this.name, config).catch((failure: unknown) => {
+        throw this.#refused(failure)
+      })
+    }
+    const state = await this.state().catch((failure: unknown) => {
+      throw this.#refused(failure)
+    })
+    if (state.lastSeq < options.notBefore)
+      throw new Fault('LOG_UNAVAILABLE', {
+        retryable: false,
+        message: `the stream ${this.name} is older than what was made of it (${state.lastSeq} of ${options.notBefore} messages): restore it, or delete it and lose what was not processed`,
+      })
+    return state
+  }
+
+  async state(): Promise<StreamState> {
+    const { state } = await this.link.manager.streams.info(this.name)
+    return { firstSeq: state.first_seq, lastSeq: state.last_seq, bytes: state.bytes }
+  }
+
+  /** The newest receive time up to this message; undefined if it is not there. */
+  async latestAt(seq: number): Promise<Micros | undefined> {
+    const message = await this.link.manager.direct.getMessage(this.name, { seq })
+    return message === null ? undefined : latestAtOf(message.data)
+  }
+
+  /** Removes the messages before this one. */
+  async removeBefore(seq: number): Promise<void> {
+    await this.link.manager.streams.purge(this.name, { seq })
+  }
+
+  #config({ bytesMax, replicas, duplicateWindowMs }: StreamOptions) {
+    return {
+      name: this.name,
+      subjects: [this.subject],
+      storage: 'file',
+      retention: 'limits',
+      // Full means refused: the oldest messages are the ones not yet processed.
+      discard: 'new',
+      max_bytes: bytesMax,
+      // Age is no reason to lose a message: what is settled is removed by `trim`.
+      max_age: 0,
+      max_msgs: -1,
+      num_replicas: replicas,
+      duplicate_window: nanos(duplicateWindowMs),
+      allow_direct: true,
+      deny_delete: true,
+    } satisfies Partial<StreamConfig> & { readonly name: string }
+  }
+
+  #refused(error: unknown): Fault {
+    const why = error instanceof Error ? error.message : String(error)
+    return new Fault('LOG_UNAVAILABLE', {
+      // No answer, or one of a server that is still starting.
+      retryable: !(error instanceof JetStreamApiError) || isStarting(error),
+      message: `the stream ${this.name} cannot be opened: ${why}`,
+      cause: error,
+    })
+  }
+}
+
+/** An empty stream has none. */
+export async function lastLatestAt(stream: LogStream, { firstSeq, lastSeq }: StreamState): Promise<Micros> {
+  if (lastSeq < firstSeq) return Micros(0)
+  return (await stream.latestAt(lastSeq)) ?? Micros(0)
+}
+
+/** Servers that are starting know each other some seconds after they answer. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + LIMITS.natsStartTimeoutMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isStarting(error) || performance.now() > until) throw error
+      await wait(RETRY_MS)
+    }
+  }
+}
+
+function isStarting(error: unknown): boolean {
+  return error instanceof JetStreamApiError && STARTING_CODES.includes(error.code)
+}

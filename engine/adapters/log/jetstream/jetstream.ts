@@ -1,0 +1,204 @@
+// The log of a cluster: a JetStream stream that any number of processes write and read.
+//
+// J1. An append is one message (see `jetstream-publisher.ts`), and its sequence the seq of all its bundles.
+// J2. Nothing goes by itself: `trim` removes what is settled everywhere, oldest first, and never the newest message,
+//     which carries the greatest receive time across a restart. A full stream refuses.
+import { strict as assert } from 'node:assert'
+import type { Micros, Partition } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
+import { Fault } from '../../../ports/fault.ts'
+import type { Bundle, Log, LogReader, Positions } from '../../../ports/log.ts'
+import type { NatsLink } from '../../nats/nats-link.ts'
+import type { Retention } from '../lmdb/commits.ts'
+import { LogEnds } from './jetstream-ends.ts'
+import { Publisher } from './jetstream-publisher.ts'
+import { JetStreamReader } from './jetstream-reader.ts'
+import { Settled } from './jetstream-settled.ts'
+import { LogStream, lastLatestAt, type StreamState } from './jetstream-stream.ts'
+import { joinBundles } from './joined-bundles.ts'
+
+export interface JetStreamLogOptions extends Partial<Retention> {
+  /** Of its stream, subject and bucket: one name, one log. */
+  readonly name?: string
+  readonly replicas: number
+  readonly duplicateWindowMs?: number
+  readonly trimEveryMs?: number
+  /** Seqs up to here are in use even if the stream does not know them. */
+  readonly notBefore?: Positions
+}
+
+/** The link stays its owner's. */
+export async function openJetStreamLog(link: NatsLink, options: JetStreamLogOptions): Promise<Log> {
+  const { name = 'fleet', replicas, notBefore = [] } = options
+  const stream = new LogStream(link, name)
+  const state = await stream.open({
+    name,
+    replicas,
+    bytesMax: options.bytesMax ?? LIMITS.logBytesMax,
+    duplicateWindowMs: options.duplicateWindowMs ?? LIMITS.natsDuplicateWindowMs,
+    notBefore: Math.max(0, ...notBefore),
+  })
+  return new JetStreamLog(stream, options, { state, latestAt: await lastLatestAt(stream, state) })
+}
+
+class JetStreamLog implements Log {
+  readonly #stream: LogStream
+  readonly #options: JetStreamLogOptions
+  readonly #ends: LogEnds
+  readonly #publisher: Publisher
+  readonly #shared: Settled
+  readonly #readers = new Set<JetStreamReader>()
+  #latestAt: Micros
+  #settled: Positions = new Array<number>(LIMITS.partitions).fill(0)
+  #trimmedAt = Number.NEGATIVE_INFINITY
+  #isAppending = false
+  #looking: NodeJS.Timeout | undefined
+
+  constructor(
+    stream: LogStream,
+    options: JetStreamLogOptions,
+    { state, latestAt }: { readonly state: StreamState; readonly latestAt: Micros },
+  ) {
+    this.#stream = stream
+    this.#options = options
+    this.#ends = new LogEnds(state.lastSeq)
+    this.#publisher = new Publisher(stream, options.duplicateWindowMs ?? LIMITS.natsDuplicateWindowMs)
+    this.#shared = new Settled(stream.link, { name: options.name ?? 'fleet', replicas: options.replicas })
+    this.#latestAt = latestAt
+  }
+
+  async append(bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]> {
+    assert(!this.#isAppending, 'a caller has at most one append under way')
+    if (bundles.length === 0) return []
+    this.#isAppending = true
+    try {
+      this.#latestAt = latestAt > this.#latestAt ? latestAt : this.#latestAt
+      const seq = await this.#publish(joinBundles(bundles, this.#latestAt))
+      const partitions = bundles.map(({ partition }) => partition)
+      this.#ends.learn(seq, partitions)
+      return partitions.map(() => seq)
+    } finally {
+      this.#isAppending = false
+    }
+  }
+
+  reader(partitions: readonly Partition[], from: Positions): LogReader {
+    const reader = new JetStreamReader({
+      stream: this.#stream,
+      ends: this.#ends,
+      partitions,
+      from,
+      onClose: (closed) => this.#readers.delete(closed),
+    })
+    this.#ends.skipTo(reader.position)
+    this.#readers.add(reader)
+    this.#lookSoon(0)
+    return reader
+  }
+
+  ends(): Positions {
+    return this.#ends.all
+  }
+
+  /** What lies between what is known here and the end may be of any partition. */
+  async look(): Promise<Positions> {
+    try {
+      const { lastSeq } = await this.#stream.state()
+      this.#ends.skipTo(lastSeq)
+    } catch (error) {
+      throw unavailable(error)
+    }
+    return this.#ends.all
+  }
+
+  latestAt(): Micros {
+    return this.#latestAt
+  }
+
+  async trim(upTo: Positions): Promise<void> {
+    this.#settled = this.#settled.map((seq, p) => Math.max(seq, upTo[p] ?? 0))
+    const now = performance.now()
+    if (now - this.#trimmedAt < (this.#options.trimEveryMs ?? LIMITS.logTrimEveryMs)) return
+    this.#trimmedAt = now
+    try {
+      await this.#trim(false)
+    } catch (error) {
+      throw unavailable(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#looking)
+    this.#publisher.close()
+    for (const reader of [...this.#readers]) reader.close()
+  }
+
+  async #publish(body: Uint8Array): Promise<number> {
+    const after = this.#ends.lastSeq
+    try {
+      return await this.#publisher.publish(body, after)
+    } catch (error) {
+      const isFull = error instanceof Fault && error.code === 'LOG_FULL'
+      if (!isFull || !(await this.#trim(true).catch(() => false))) throw error
+      return this.#publisher.publish(body, after)
+    }
+  }
+
+  /** True if something went. A stream that is nearly full, or `isFull`, does not keep what is settled for its time. */
+  async #trim(isFull: boolean): Promise<boolean> {
+    const settled = await this.#shared.share(this.#settled)
+    const state = await this.#stream.state()
+    const { firstSeq, lastSeq } = state
+    const mayGo = Math.min(this.#ends.settledUpTo(settled), lastSeq - 1)
+    if (mayGo < firstSeq) return false
+    const bytesMax = this.#options.bytesMax ?? LIMITS.logBytesMax
+    const isTight = isFull || state.bytes > bytesMax - bytesMax / 16
+    // In eighths: not at every append, and not everything at once.
+    const forRoom = isTight ? firstSeq + Math.ceil((lastSeq - firstSeq + 1) / 8) : firstSeq
+    const keptFrom = Math.max(forRoom, await this.#firstYoung(firstSeq, mayGo + 1))
+    const keep = Math.min(keptFrom, mayGo + 1)
+    if (keep <= firstSeq) return false
+    await this.#stream.removeBefore(keep)
+    return true
+  }
+
+  /** The first message from `low` on that is younger than the retention; `high` if there is none before it. */
+  async #firstYoung(from: number, to: number): Promise<number> {
+    const oldest = this.#latestAt - (this.#options.retentionMs ?? LIMITS.logRetentionMs) * 1000
+    let low = from
+    let high = to
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const latestAt = await this.#stream.latestAt(middle)
+      if (latestAt === undefined || latestAt >= oldest) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
+
+  #lookSoon(ms: number): void {
+    clearTimeout(this.#looking)
+    if (this.#readers.size > 0) this.#looking = setTimeout(() => void this.#look(), ms)
+  }
+
+  /** Tells the readers how far the stream goes, again and again. */
+  async #look(): Promise<void> {
+    const askedAt = performance.now()
+    // An answer that was on its way when the connection broke does not come.
+    const forget = this.#stream.link.onChange(() => this.#lookSoon(0))
+    try {
+      const { firstSeq, lastSeq } = await this.#stream.state()
+      this.#ends.looked(lastSeq, askedAt)
+      for (const reader of this.#readers) reader.looked(firstSeq)
+    } catch {
+      // Nothing new is known: readers see it by the time of the last look.
+    }
+    forget()
+    this.#lookSoon(LIMITS.logLookEveryMs)
+  }
+}
+
+function unavailable(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : String(error)
+  return new Fault('LOG_UNAVAILABLE', { retryable: true, message, cause: error })
+}

@@ -1,0 +1,64 @@
+// The commits a log keeps, oldest to newest, and the two searches every log needs over them.
+import type { Positions } from '../../../ports/log.ts'
+import type { Commit, CommitHead } from './commit.ts'
+
+export interface Commits {
+  /** The number of the oldest commit kept; one more than `last` if there is none. */
+  readonly first: number
+  /** The number of the newest durable commit; 0 if there never was one. */
+  readonly last: number
+  /** Of a kept commit. */
+  head(number: number): CommitHead
+  commit(number: number): Commit
+}
+
+export interface Retention {
+  readonly bytesMax: number
+  readonly retentionMs: number
+}
+
+/** The smallest number in [from, to) for which `test` holds, else `to`. Once true it must stay true. */
+function firstWhere(from: number, to: number, test: (number: number) => boolean): number {
+  let low = from
+  let high = to
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (test(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** The first commit with an entry after `from` in one of these partitions; `last + 1` if there is none. */
+export function findStart(commits: Commits, partitions: readonly number[], from: Positions): number {
+  return firstWhere(commits.first, commits.last + 1, (number) => {
+    const { ends } = commits.head(number)
+    return partitions.some((p) => (ends[p] ?? 0) > (from[p] ?? 0))
+  })
+}
+
+/** Bytes on disk of the commits kept. */
+export function bytesKept(commits: Commits, bytesBefore: number): number {
+  return commits.last < commits.first ? 0 : commits.head(commits.last).bytesUpTo - bytesBefore
+}
+
+/** The first commit that must stay. All before it are settled, and too old or in the way of `room` more bytes.
+ *  The newest always stays: it carries the log's ends across a restart. */
+export function findKept(
+  commits: Commits,
+  settled: Positions,
+  { bytesBefore, room, kept }: { bytesBefore: number; room: number; kept: Retention },
+): number {
+  const { first, last } = commits
+  if (last <= first) return first
+  const isOpen = (number: number) => commits.head(number).ends.some((end, p) => end > (settled[p] ?? 0))
+  const newest = commits.head(last)
+  const oldest = newest.latestAt - kept.retentionMs * 1000
+  const isYoung = (number: number) => commits.head(number).latestAt >= oldest
+  const excess = newest.bytesUpTo - bytesBefore + room - kept.bytesMax
+  // Some room beyond the bound, so that trimming is not needed at every append.
+  const upTo = bytesBefore + excess + kept.bytesMax / 16
+  const fits = (number: number) =>
+    excess <= 0 || (number > first && commits.head(number - 1).bytesUpTo >= upTo)
+  return firstWhere(first, last, (number) => isOpen(number) || (isYoung(number) && fits(number)))
+}

@@ -1,0 +1,163 @@
+// The embedded log: one LMDB value per append, in files that are removed as a whole.
+//
+// L1. Entries become visible to readers when they are durable, at the moment `append` resolves (D1).
+// L2. A failed append leaves nothing: no seq is used up, readers see nothing of it. Should its commit have reached
+//     the disk all the same, the next append replaces it; should the process die before that, the messages are
+//     there after the restart though nobody was told so, which an unacknowledged message may be.
+// L3. The newest commit is never trimmed: it carries the ends and the latest time across a restart.
+import { strict as assert } from 'node:assert'
+import type { Micros, Partition } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
+import { Fault } from '../../../ports/fault.ts'
+import type { Bundle, Durability, Log, LogReader, Positions } from '../../../ports/log.ts'
+import { CommitError } from '../../lmdb/lmdb-env.ts'
+import { CommitReader } from '../reader.ts'
+import { bytesOnDisk, EMPTY_HEAD, encodeCommit } from './commit.ts'
+import { bytesKept, findKept, type Retention } from './commits.ts'
+import { DiskCommits } from './disk-commits.ts'
+import { clearMark, setAsideIfTorn } from './power-cut.ts'
+
+export interface LmdbLogOptions extends Partial<Retention> {
+  /** A directory. */
+  readonly path: string
+  readonly durability: Durability
+  readonly tailBytesMax?: number
+  readonly segmentBytes?: number
+  /** Seqs up to here are in use even if the log does not know them: with durability `process` a power cut can
+   *  leave the log behind the store, and a seq given out twice would be taken for done. */
+  readonly notBefore?: Positions
+}
+
+export function openLmdbLog(options: LmdbLogOptions): Log {
+  return new LmdbLog(options)
+}
+
+class LmdbLog implements Log {
+  readonly #options: LmdbLogOptions
+  readonly #retention: Retention
+  readonly #commits: DiskCommits
+  readonly #readers = new Set<CommitReader>()
+  #settled: Positions = EMPTY_HEAD.ends
+  #trimming: Promise<void> | undefined
+  #isAppending = false
+  #isClosed = false
+
+  constructor(options: LmdbLogOptions) {
+    const { path, durability } = options
+    this.#options = options
+    this.#retention = {
+      bytesMax: options.bytesMax ?? LIMITS.logBytesMax,
+      retentionMs: options.retentionMs ?? LIMITS.logRetentionMs,
+    }
+    setAsideIfTorn(path, durability)
+    this.#commits = new DiskCommits({
+      directory: path,
+      durability,
+      tailBytesMax: options.tailBytesMax ?? LIMITS.logTailBytesMax,
+      segmentBytes: options.segmentBytes ?? LIMITS.logSegmentBytes,
+    })
+    const { newest } = this.#commits
+    const { notBefore } = options
+    const ends = newest.ends.map((end, p) => Math.max(end, notBefore?.[p] ?? 0))
+    this.#commits.newest = { ...newest, ends }
+  }
+
+  async append(bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]> {
+    assert(!this.#isAppending, 'a caller has at most one append under way')
+    if (bundles.length === 0) return []
+    this.#isAppending = true
+    try {
+      await this.#makeRoom(bundles)
+      const { newest, last } = this.#commits
+      const { commit, bytes } = encodeCommit(newest, last + 1, bundles, latestAt)
+      await this.#commits.push(commit, bytes)
+      for (const reader of this.#readers) reader.wake()
+      return commit.entries.map(({ seq }) => seq)
+    } catch (error) {
+      throw toFault(error)
+    } finally {
+      this.#isAppending = false
+    }
+  }
+
+  reader(partitions: readonly Partition[], from: Positions): LogReader {
+    const reader = new CommitReader(this.#commits, {
+      partitions,
+      from,
+      breathe: () => new Promise((resolve) => setImmediate(resolve)),
+      onClose: (closed) => this.#readers.delete(closed),
+    })
+    this.#readers.add(reader)
+    return reader
+  }
+
+  ends(): Positions {
+    return this.#commits.newest.ends
+  }
+
+  async look(): Promise<Positions> {
+    return this.ends()
+  }
+
+  latestAt(): Micros {
+    return this.#commits.newest.latestAt
+  }
+
+  async trim(upTo: Positions): Promise<void> {
+    this.#settled = this.#settled.map((seq, p) => Math.max(seq, upTo[p] ?? 0))
+    try {
+      await this.#trim(0)
+    } catch (error) {
+      throw toFault(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const reader of [...this.#readers]) reader.close()
+    await this.#trimming?.catch(() => undefined)
+    await this.#commits.close()
+    clearMark(this.#options.path)
+  }
+
+  async #makeRoom(bundles: readonly Bundle[]): Promise<void> {
+    const size = bundles.reduce((sum, { body }) => sum + body.length, 0)
+    const room = bytesOnDisk(size)
+    if (this.#hasRoom(room)) return
+    await this.#trim(room)
+    if (!this.#hasRoom(room))
+      throw new Fault('LOG_FULL', {
+        retryable: true,
+        message: 'the log is full of messages not yet processed',
+      })
+  }
+
+  #hasRoom(room: number): boolean {
+    return bytesKept(this.#commits, this.#commits.bytesBefore) + room <= this.#retention.bytesMax
+  }
+
+  /** One at a time. */
+  async #trim(room: number): Promise<void> {
+    while (this.#trimming !== undefined) await this.#trimming.catch(() => undefined)
+    this.#trimming = this.#trimSteps(room).finally(() => {
+      this.#trimming = undefined
+    })
+    await this.#trimming
+  }
+
+  async #trimSteps(room: number): Promise<void> {
+    const commits = this.#commits
+    const { bytesBefore } = commits
+    await commits.removeBefore(findKept(commits, this.#settled, { bytesBefore, room, kept: this.#retention }))
+  }
+}
+
+function toFault(error: unknown): unknown {
+  if (!(error instanceof CommitError)) return error
+  const message = error.isFinal
+    ? `the log cannot be written until the service is restarted: ${error.message}`
+    : error.message
+  const code = error.isFull ? 'LOG_FULL' : 'LOG_UNAVAILABLE'
+  return new Fault(code, { retryable: !error.isFinal, message, cause: error })
+}

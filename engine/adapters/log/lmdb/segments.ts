@@ -1,0 +1,110 @@
+// The log's files: each holds the commits from the number in its name to the next file's.
+//
+// G1. A file is only ever appended to, and removed as a whole: the queue pattern of adding here and deleting there is
+//     where LMDB's reuse of pages is known to break, and a removed file gives its room back at once.
+// G2. The next file's name ends a file. A commit beyond it was never promised and does not count.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Durability } from '../../../ports/log.ts'
+import { LmdbEnv } from '../../lmdb/lmdb-env.ts'
+
+export const COMMITS = 'commits'
+
+interface Segment {
+  readonly first: number
+  readonly path: string
+  env: LmdbEnv | undefined
+}
+
+export interface SegmentsOptions {
+  readonly directory: string
+  readonly durability: Durability
+  /** A file was opened again after a failed write. */
+  readonly reopened: () => void
+}
+
+export class Segments {
+  readonly #options: SegmentsOptions
+  readonly #segments: Segment[]
+  #removing: Promise<void> = Promise.resolve()
+
+  constructor(options: SegmentsOptions) {
+    this.#options = options
+    mkdirSync(options.directory, { recursive: true, mode: 0o700 })
+    const firsts = readdirSync(options.directory).flatMap((name) => {
+      const digits = /^(\d{16})\.mdb$/.exec(name)?.[1]
+      return digits === undefined ? [] : [Number(digits)]
+    })
+    this.#segments = firsts.sort((a, b) => a - b).map((first) => this.#segment(first))
+    if (firsts.length === 0) this.roll(1)
+  }
+
+  /** The number of the oldest commit kept. */
+  get first(): number {
+    return this.#segments[0]?.first ?? 1
+  }
+
+  /** Where the next commit goes. */
+  get newest(): LmdbEnv {
+    return this.#open(this.#segments.at(-1))
+  }
+
+  get newestFirst(): number {
+    return this.#segments.at(-1)?.first ?? 1
+  }
+
+  /** The number of the last commit, 0 if there is none. */
+  findLast(): number {
+    const last = this.newest.ends(COMMITS)?.last
+    return typeof last === 'number' ? last : this.newestFirst - 1
+  }
+
+  /** The file a commit is in. */
+  envOf(number: number): LmdbEnv {
+    return this.#open(this.#segments.findLast(({ first }) => first <= number))
+  }
+
+  /** The commits from `first` on go into a new file. */
+  roll(first: number): void {
+    this.#segments.push(this.#segment(first))
+    this.#open(this.#segments.at(-1))
+  }
+
+  /** The first number of the oldest file that must stay so that all commits from `number` on do. */
+  boundary(number: number): number {
+    return this.#segments.findLast(({ first }) => first <= number)?.first ?? this.first
+  }
+
+  /** Removes the files before this boundary. */
+  async removeBefore(boundary: number): Promise<void> {
+    const removed = this.#segments.splice(
+      0,
+      this.#segments.findIndex(({ first }) => first >= boundary),
+    )
+    this.#removing = this.#removing.then(async () => {
+      for (const { env, path } of removed) {
+        await env?.close()
+        rmSync(path, { force: true })
+        rmSync(`${path}-lock`, { force: true })
+      }
+    })
+    await this.#removing
+  }
+
+  async close(): Promise<void> {
+    await this.#removing.catch(() => undefined)
+    for (const { env } of this.#segments) await env?.close()
+  }
+
+  #segment(first: number): Segment {
+    const path = join(this.#options.directory, `${`${first}`.padStart(16, '0')}.mdb`)
+    return { first, path, env: undefined }
+  }
+
+  #open(segment: Segment | undefined): LmdbEnv {
+    if (segment === undefined) throw new Error('no such part of the log')
+    const { durability, reopened } = this.#options
+    segment.env ??= new LmdbEnv({ path: segment.path, durability, tables: [COMMITS], reopened })
+    return segment.env
+  }
+}

@@ -1,0 +1,98 @@
+// Nodes of one process, for tests and simulations: those that share a `MemoryNet` reach each other.
+import type { Mesh } from '../../../ports/mesh.ts'
+import { absent, checkNews, Desk, faultOf, notReached, type Outcome, questionFault } from '../desk.ts'
+
+type Listener = (news: Uint8Array) => void
+
+export class MemoryNet {
+  readonly nodes = new Map<string, MemoryMesh>()
+}
+
+export class MemoryMesh implements Mesh {
+  readonly address: string
+  /** While it is set nothing comes or goes. */
+  isCut = false
+  readonly #net: MemoryNet
+  readonly #desk = new Desk()
+  readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #asking = new Set<() => void>()
+  #isServing = false
+
+  constructor(net: MemoryNet, address: string) {
+    this.#net = net
+    this.address = address
+    net.nodes.set(address, this)
+  }
+
+  serve(answer: (question: Uint8Array) => Promise<Uint8Array>): void {
+    this.#desk.open(answer)
+    this.#isServing = true
+  }
+
+  async ask(address: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    const fault = questionFault(question)
+    if (fault !== undefined) throw fault
+    const asked = this.#net.nodes.get(address)
+    if (this.isCut) throw notReached(address, 'cannot be reached: this node is cut off')
+    if (asked === undefined || !asked.#isServing) throw absent(address)
+    const outcome = await this.#outcomeOf(asked, question.slice(), timeoutMs)
+    if (outcome === undefined) throw notReached(address, 'did not answer in time')
+    if (outcome.kind !== 'answered') throw faultOf(address, outcome)
+    return outcome.answer.slice()
+  }
+
+  tell(topic: string, news: Uint8Array): void {
+    checkNews(news)
+    if (this.isCut) return
+    const copy = news.slice()
+    queueMicrotask(() => {
+      for (const node of this.#net.nodes.values()) if (!node.isCut) node.#hearNow(topic, copy)
+    })
+  }
+
+  hear(topic: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(topic) ?? new Set()
+    this.#listeners.set(topic, listeners)
+    // The same function may listen twice.
+    const own: Listener = (news) => listener(news)
+    listeners.add(own)
+    return () => listeners.delete(own)
+  }
+
+  isUp(): boolean {
+    return !this.isCut
+  }
+
+  async close(): Promise<void> {
+    for (const giveUp of this.#asking) giveUp()
+    await this.#desk.close()
+    this.#net.nodes.delete(this.address)
+  }
+
+  /** Undefined if there is none in time. As over a network, nothing happens within the call. */
+  async #outcomeOf(asked: MemoryMesh, question: Uint8Array, timeoutMs: number): Promise<Outcome | undefined> {
+    let settle = (_: Outcome | undefined) => {}
+    const outcome = new Promise<Outcome | undefined>((resolve) => {
+      settle = resolve
+    })
+    const giveUp = () => settle(undefined)
+    const timer = setTimeout(giveUp, timeoutMs)
+    this.#asking.add(giveUp)
+    queueMicrotask(() => {
+      if (asked.isCut) return
+      asked.#desk.take(question, (answered) => {
+        if (!this.isCut && !asked.isCut) settle(answered)
+      })
+    })
+    try {
+      return await outcome
+    } finally {
+      clearTimeout(timer)
+      this.#asking.delete(giveUp)
+    }
+  }
+
+  #hearNow(topic: string, news: Uint8Array): void {
+    for (const listener of this.#listeners.get(topic) ?? []) listener(news)
+  }
+}

@@ -1,0 +1,199 @@
+// The connection to the NATS servers, and what they must be like before anything is promised over it.
+//
+// N1. It reconnects for ever. What was asked for while it was gone fails or waits, as its asker decides.
+// N2. A server that cannot keep what is promised is refused at start, in words that say what to change. What cannot be
+//     seen from here is warned of.
+import { readFileSync } from 'node:fs'
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import {
+  AuthorizationError,
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+} from '@nats-io/transport-node'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Durability } from '../../ports/log.ts'
+
+export interface NatsOptions {
+  /** `host:port` or `nats://` and `tls://` URLs, without credentials. */
+  readonly servers: readonly string[]
+  readonly durability: Durability
+  /** Addresses of the servers' HTTP monitoring: only there is to be seen whether they fsync. */
+  readonly monitors?: readonly string[]
+  readonly user?: string
+  readonly password?: string
+  readonly credentialsFile?: string
+  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string }
+  readonly warn: (message: string) => void
+}
+
+/** Older ones lose acknowledged messages, or let strangers in (CVE-2026-33215 and others). */
+const VERSION_MIN = [2, 12, 6] as const
+/** Room for headers, and for the table of an append's bundles. */
+const OVERHEAD_BYTES = 64 * 1024
+const MESSAGE_BYTES_MAX = LIMITS.commitBytesMax + LIMITS.bundleBytesMax + OVERHEAD_BYTES
+const MEBIBYTE = 1024 * 1024
+
+export class NatsLink {
+  readonly connection: NatsConnection
+  readonly client: JetStreamClient
+  readonly manager: JetStreamManager
+  readonly #waiting = new Set<() => void>()
+  #isConnected = true
+
+  constructor(connection: NatsConnection, manager: JetStreamManager) {
+    this.connection = connection
+    this.client = jetstream(connection, { timeout: LIMITS.natsTimeoutMs })
+    this.manager = manager
+    void this.#watch()
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /** Calls once, when the connection is lost or found. Returns what takes that back. */
+  onChange(run: () => void): () => void {
+    this.#waiting.add(run)
+    return () => this.#waiting.delete(run)
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close()
+    this.#change(false)
+  }
+
+  async #watch(): Promise<void> {
+    for await (const { type } of this.connection.status()) {
+      if (type === 'disconnect' || type === 'close') this.#change(false)
+      else if (type === 'reconnect') this.#change(true)
+    }
+    this.#change(false)
+  }
+
+  #change(isConnected: boolean): void {
+    this.#isConnected = isConnected
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const run of waiting) run()
+  }
+}
+
+/** Throws a `Fault` that says in one line what is wrong with the servers. */
+export async function openNats(options: NatsOptions): Promise<NatsLink> {
+  const connection = await connected(options)
+  try {
+    checkServer(connection)
+    const link = new NatsLink(connection, await managerOf(connection))
+    if (options.durability === 'power') await checkSync(options)
+    return link
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+async function connected(options: NatsOptions): Promise<NatsConnection> {
+  try {
+    return await connect(connectionOptions(options))
+  } catch (error) {
+    const where = options.servers.join(', ')
+    if (error instanceof AuthorizationError)
+      throw refused(`NATS at ${where} does not take the user and password, or the credentials file`, error)
+    throw new Fault('LOG_UNAVAILABLE', {
+      retryable: true,
+      message: `NATS at ${where} cannot be reached: ${messageOf(error)}`,
+      cause: error,
+    })
+  }
+}
+
+function connectionOptions(options: NatsOptions): ConnectionOptions {
+  const { servers, user, password, credentialsFile, tls } = options
+  return {
+    servers: [...servers],
+    name: 'fleet',
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: LIMITS.natsReconnectMs,
+    ignoreAuthErrorAbort: true,
+    pingInterval: LIMITS.natsPingEveryMs,
+    maxPingOut: 2,
+    timeout: LIMITS.natsTimeoutMs,
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { pass: password }),
+    ...(credentialsFile === undefined
+      ? {}
+      : { authenticator: credsAuthenticator(readFileSync(credentialsFile)) }),
+    ...(tls === undefined ? {} : { tls }),
+  }
+}
+
+function checkServer(connection: NatsConnection): void {
+  const { version = '0.0.0', max_payload = 0, jetstream: hasJetStream = false } = connection.info ?? {}
+  const numbers = version.split(/[.-]/).map(Number)
+  const differing = VERSION_MIN.findIndex((wanted, i) => numbers[i] !== wanted)
+  if (differing >= 0 && !((numbers[differing] ?? 0) > (VERSION_MIN[differing] ?? 0)))
+    throw refused(`nats-server ${version} is too old: ${VERSION_MIN.join('.')} or newer is needed`)
+  if (!hasJetStream)
+    throw refused('nats-server runs without JetStream: give it a jetstream { store_dir } block')
+  if (max_payload < MESSAGE_BYTES_MAX) {
+    const needed = Math.ceil(MESSAGE_BYTES_MAX / MEBIBYTE)
+    throw refused(`nats-server takes messages of ${max_payload} bytes: set max_payload: ${needed}MB or more`)
+  }
+}
+
+async function managerOf(connection: NatsConnection): Promise<JetStreamManager> {
+  try {
+    return await jetstreamManager(connection, { timeout: LIMITS.natsTimeoutMs })
+  } catch (error) {
+    const message = `JetStream does not answer this NATS account: ${messageOf(error)}`
+    // Servers that are starting choose a leader first.
+    throw new Fault('LOG_UNAVAILABLE', {
+      retryable: !(error instanceof Error && error.name === 'JetStreamNotEnabled'),
+      message,
+      cause: error,
+    })
+  }
+}
+
+/** What `power` promises needs an fsync before each answer, which is off unless it is set. */
+async function checkSync({ monitors = [], warn }: NatsOptions): Promise<void> {
+  const answers = await Promise.all(
+    monitors.map(async (monitor) => ({ monitor, syncs: await doesSync(monitor) })),
+  )
+  for (const { monitor, syncs } of answers) {
+    if (syncs === undefined) warn(`nats-server's monitoring at ${monitor} does not answer`)
+    if (syncs === false)
+      throw refused(
+        `nats-server at ${monitor} answers before data is on disk: set sync_interval: always in its jetstream block, or FLEET_DURABILITY=process`,
+      )
+  }
+  if (!answers.some(({ syncs }) => syncs === true))
+    warn(
+      'nobody has seen that nats-server has sync_interval: always; without it a power cut loses acknowledged messages',
+    )
+}
+
+/** Undefined if it cannot be told. */
+async function doesSync(monitor: string): Promise<boolean | undefined> {
+  try {
+    const signal = AbortSignal.timeout(LIMITS.natsTimeoutMs)
+    const response = await fetch(new URL('/varz', monitor), { signal })
+    // nats-server's own format; anything else has none of these fields.
+    const varz = (await response.json()) as { jetstream?: { config?: { sync_always?: boolean } } }
+    return varz.jetstream?.config === undefined ? undefined : varz.jetstream.config.sync_always === true
+  } catch {
+    // Not there, or not nats-server: said by the caller, who knows what follows.
+    return undefined
+  }
+}
+
+function refused(message: string, cause?: unknown): Fault {
+  return new Fault('LOG_UNAVAILABLE', { retryable: false, message, cause })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

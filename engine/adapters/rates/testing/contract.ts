@@ -1,0 +1,46 @@
+// What every place of shared rates promises; each adapter's test runs it.
+import { describe, expect, test } from 'vitest'
+import type { SharedRates, Taken } from '../../../ports/rates.ts'
+
+export interface RatesContract {
+  readonly name: string
+  /** The same rates, seen by two nodes. */
+  open(): Promise<readonly [SharedRates, SharedRates]>
+}
+
+/** So long that the test's own time makes no difference. */
+const STEP_MS = 3_600_000
+
+function taken(key: string, count: number, over: Partial<Taken> = {}): Taken {
+  return { key, stepMs: STEP_MS, count, ageMs: 0, ...over }
+}
+
+export function ratesContract({ name, open }: RatesContract): void {
+  const steps = async (rates: SharedRates, ...all: readonly Taken[]) =>
+    (await rates.take(all)).map((ms) => Math.round((ms / STEP_MS) * 10) / 10)
+
+  describe(`shared rates: ${name}`, () => {
+    test('what the nodes take of a key adds up, and no other', async () => {
+      const [one, other] = await open()
+      expect(await steps(one, taken('a', 2))).toEqual([2])
+      expect(await steps(other, taken('a', 3))).toEqual([5])
+      expect(await steps(one, taken('b c', 1), taken('a', 1), taken('b c', 1))).toEqual([1, 6, 2])
+      const same = await Promise.all([one, other].map((rates) => steps(rates, taken('d', 1))))
+      expect(same.flat().sort()).toEqual([1, 2])
+    })
+
+    test('is paid off from when it was taken, if nothing was before', async () => {
+      const [one, other] = await open()
+      expect(await steps(one, taken('a', 1, { ageMs: STEP_MS / 2 }))).toEqual([0.5])
+      expect(await steps(other, taken('a', 1, { ageMs: STEP_MS / 2 }))).toEqual([1.5])
+    })
+
+    test('may be given back, and what was paid off long ago is no credit', async () => {
+      const [one, other] = await open()
+      await one.take([taken('a', 2)])
+      expect(await steps(other, taken('a', -1))).toEqual([1])
+      await other.take([taken('a', -1), taken('b', 1, { ageMs: 10 * STEP_MS })])
+      expect(await steps(one, taken('a', 1), taken('b', 1))).toEqual([1, 1])
+    })
+  })
+}

@@ -1,0 +1,192 @@
+// What all processes write, in one order: each write adds a message to a stream, and every process, the writer
+// included, takes its changes from there and nowhere else. So all of them come to hold the same, and a write is done
+// for its writer once its own message was taken.
+//
+// C1. Messages are numbered without gaps. One that is missing was trimmed while this process was away: everything is
+//     loaded again.
+// C2. A number names one message for ever. Where it names another one, or none any more, Redis has lost data.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { RedisLink } from './redis-link.ts'
+
+export interface Followed {
+  /** The stream's name. */
+  readonly stream: string
+  /** Takes everything from Redis as it is now; messages from before may follow once more. */
+  load(reader: Redis): Promise<void>
+  /** The fields of a message, by turns name and value. */
+  take(fields: readonly Buffer[]): void
+}
+
+interface Waiter {
+  readonly seq: number
+  readonly settle: (fault?: Fault) => void
+}
+
+type Message = readonly [id: Buffer, fields: readonly Buffer[]]
+
+const RETRY_MS = 200
+const MESSAGES_AT_ONCE = 500
+const START = '0-0'
+
+export class Follower {
+  readonly #link: RedisLink
+  readonly #followed: Followed
+  readonly #reader: Redis
+  readonly #key: string
+  #waiters: Waiter[] = []
+  #id = START
+  #seq = 0
+  #isLoaded = false
+  #heardAt = Number.NEGATIVE_INFINITY
+  #isClosed = false
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(link: RedisLink, followed: Followed) {
+    this.#link = link
+    this.#followed = followed
+    this.#reader = link.openReader()
+    this.#key = link.key(followed.stream)
+  }
+
+  /** The number of the last message taken. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** Resolves once everything is loaded that was written before. */
+  async start(): Promise<void> {
+    await this.#reader.connect()
+    await this.#load()
+    this.#running = this.#run()
+    await this.reached(await this.#last().then(({ seq }) => seq))
+  }
+
+  isUp(): boolean {
+    return this.#isLoaded && performance.now() - this.#heardAt < LIMITS.storeStaleMaxMs
+  }
+
+  /** Resolves once all messages are taken that were there before the call. */
+  async catchUp(): Promise<void> {
+    const seq = await this.#link.read((redis) => redis.get(`${this.#key}:seq`))
+    await this.reached(Number(seq ?? 0))
+  }
+
+  /** Resolves once the message of this number is taken. */
+  reached(seq: number): Promise<void> {
+    if (seq <= this.#seq) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiters = this.#waiters.filter((one) => one !== waiter)
+        waiter.settle(lagging())
+      }, LIMITS.storeTimeoutMs)
+      const settle = (fault?: Fault) => {
+        clearTimeout(timer)
+        if (fault === undefined) resolve()
+        else reject(fault)
+      }
+      const waiter = { seq, settle }
+      this.#waiters.push(waiter)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#reader.disconnect()
+    await this.#running
+    for (const { settle } of this.#waiters.splice(0)) settle(lagging())
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        await this.#check()
+        if (!this.#isLoaded) await this.#load()
+        while (!this.#isClosed && this.#isLoaded) await this.#read()
+      } catch (error) {
+        if (this.#isClosed || (error instanceof Fault && !error.retryable)) return
+        // A connection that does not answer may be half open.
+        if (this.#reader.status === 'ready') this.#reader.disconnect(true)
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  async #read(): Promise<void> {
+    const wait = ['COUNT', MESSAGES_AT_ONCE, 'BLOCK', LIMITS.storePollMs, 'STREAMS'] as const
+    // Of one stream: its name and its messages; null if none came in time.
+    const found = (await this.#reader.callBuffer('XREAD', ...wait, this.#key, this.#id)) as
+      | readonly (readonly [Buffer, readonly Message[]])[]
+      | null
+    const messages = found?.[0]?.[1]
+    // Quiet: a good time to look whether it is still the same Redis.
+    if (messages === undefined) await this.#check()
+    else this.#take(messages)
+    this.#heardAt = performance.now()
+  }
+
+  #take(messages: readonly Message[]): void {
+    for (const [idBytes, fields] of messages) {
+      const id = idBytes.toString()
+      const seq = seqOf(id)
+      // by C1
+      if (seq !== this.#seq + 1) {
+        this.#isLoaded = false
+        return
+      }
+      this.#followed.take(fields)
+      this.#id = id
+      this.#seq = seq
+    }
+    this.#settle()
+  }
+
+  async #load(): Promise<void> {
+    const last = await this.#last()
+    await this.#followed.load(this.#reader)
+    this.#id = last.id
+    this.#seq = last.seq
+    this.#isLoaded = true
+    this.#heardAt = performance.now()
+    this.#settle()
+  }
+
+  /** by C2 */
+  async #check(): Promise<void> {
+    const identity = await this.#reader.get(this.#link.key('identity'))
+    if (identity !== this.#link.identity) throw this.#link.lose('Redis is empty or another one')
+    if (this.#id === START) return
+    const isThere = (await this.#reader.xrange(this.#key, this.#id, this.#id)).length === 1
+    if (isThere) return
+    const [first] = await this.#reader.xrange(this.#key, '-', '+', 'COUNT', 1)
+    const isTrimmed = first !== undefined && seqOf(first[0]) > this.#seq
+    if (!isTrimmed) throw this.#link.lose('Redis has lost data that this process has seen')
+    this.#isLoaded = false
+  }
+
+  async #last(): Promise<{ readonly id: string; readonly seq: number }> {
+    const [last] = await this.#reader.xrevrange(this.#key, '+', '-', 'COUNT', 1)
+    return last === undefined ? { id: START, seq: 0 } : { id: last[0], seq: seqOf(last[0]) }
+  }
+
+  #settle(): void {
+    const done = this.#waiters.filter(({ seq }) => seq <= this.#seq)
+    if (done.length === 0) return
+    this.#waiters = this.#waiters.filter(({ seq }) => seq > this.#seq)
+    for (const { settle } of done) settle()
+  }
+}
+
+/** `<number>-<token of the writer>` */
+function seqOf(id: string): number {
+  return Number(id.slice(0, id.indexOf('-')))
+}
+
+function lagging(): Fault {
+  return new Fault('STORE_UNAVAILABLE', {
+    retryable: true,
+    message: 'Redis does not tell what was written',
+  })
+}

@@ -1,0 +1,226 @@
+// The way to Redis: one connection that writes, the server's fitness, and what its errors mean.
+//
+// L1. A write that timed out may still be under way. Every connection of a node has a token, and only the latest one
+//     may write: what an earlier connection left in some buffer is refused when it arrives.
+// L2. Each Redis has an identity, made when it was empty. A write to another one, or to one that has lost what this
+//     process has seen, is refused: half of a store must not pass for a whole one.
+// L3. Errors of the client carry the command, with data and passwords: they go no further than this file.
+import { createHash, randomInt, randomUUID } from 'node:crypto'
+import { Redis, type RedisOptions } from 'ioredis'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import { checkRedisServer } from './redis-fitness.ts'
+
+export interface RedisLinkOptions {
+  /** `redis://` or, with TLS, `rediss://`. */
+  readonly url: string
+  /** Of the server's certificate, as PEM, where it is no public one. */
+  readonly tlsCa?: string | undefined
+  /** Of all keys; several services may share a Redis. */
+  readonly prefix: string
+  /** Of the process: no other one has it at the same time. */
+  readonly node: string
+  readonly timeoutMs?: number | undefined
+  /** Redis has lost data: only a process that starts from what is left can go on. */
+  readonly lost: (fault: Fault) => void
+}
+
+export interface RedisScript {
+  readonly lua: string
+  readonly sha: string
+}
+
+const TOKENS = 2 ** 47
+/** A token is remembered for longer than any connection can hold something back. */
+const TOKEN_SEC = 86_400
+const RETRY_MAX_MS = 2_000
+
+/** Before each script, by L1 and L2. `P` is the prefix of all keys. */
+const PRELUDE = `
+local P = KEYS[1]
+-- Redis puts ERR before what is a single word.
+local function fail(what) return redis.error_reply(what) end
+if redis.call('GET', P .. 'identity') ~= ARGV[1] then return fail('LOST data') end
+local token = redis.call('GET', P .. 'writer:' .. ARGV[2])
+if token and token ~= ARGV[3] then return fail('REPLACED by another process') end
+`
+
+export function redisScript(lua: string): RedisScript {
+  const whole = PRELUDE + lua
+  return { lua: whole, sha: createHash('sha1').update(whole).digest('hex') }
+}
+
+export class RedisLink {
+  readonly #options: RedisLinkOptions
+  readonly #redis: Redis
+  #identity = ''
+  #token: string | undefined
+  #isClosed = false
+  /** Why there is no connection; the client's own answer is that there is none. */
+  #firstError: Error | undefined
+
+  private constructor(options: RedisLinkOptions) {
+    this.#options = options
+    this.#redis = new Redis(options.url, clientOptions(options))
+    // Later ones are said by the command that fails of them.
+    this.#redis.on('error', (error) => {
+      this.#firstError ??= error
+    })
+    this.#redis.on('close', () => {
+      this.#token = undefined
+    })
+    this.#redis.on('ready', () => void this.#register())
+  }
+
+  /** Rejects with a fault whose message is a line for whoever starts the service. */
+  static async open(options: RedisLinkOptions): Promise<RedisLink> {
+    const link = new RedisLink(options)
+    try {
+      await link.#redis.connect()
+      await checkRedisServer(link.#redis)
+      await link.#redis.set(link.key('identity'), randomUUID(), 'NX')
+      link.#identity = (await link.#redis.get(link.key('identity'))) ?? ''
+      await link.#register()
+      return link
+    } catch (error) {
+      link.close()
+      throw error instanceof Fault ? error : unreachableFault(options.url, link.#firstError ?? error)
+    }
+  }
+
+  get identity(): string {
+    return this.#identity
+  }
+
+  /** One tag for all keys: a script may use several of them on a Redis Cluster, too. */
+  key(name: string): string {
+    return `{${this.#options.prefix}}:${name}`
+  }
+
+  /** A connection of its own, for commands that wait. */
+  openReader(): Redis {
+    const reader = new Redis(this.#options.url, clientOptions(this.#options, LIMITS.storePollMs))
+    reader.on('error', () => {})
+    return reader
+  }
+
+  /** Rejects with a `Fault`; one that may be retried leaves open whether the script ran. */
+  async run(script: RedisScript, args: readonly (string | number | Buffer)[]): Promise<unknown> {
+    const token = this.#token
+    if (token === undefined) throw unavailable('not connected to Redis')
+    const rest = [1, this.key(''), this.#identity, this.#options.node, token, ...args]
+    try {
+      return await this.#redis.callBuffer('EVALSHA', script.sha, ...rest)
+    } catch (error) {
+      if (!messageOf(error).startsWith('NOSCRIPT')) throw this.#faultOf(error)
+    }
+    try {
+      return await this.#redis.callBuffer('EVAL', script.lua, ...rest)
+    } catch (error) {
+      throw this.#faultOf(error)
+    }
+  }
+
+  /** Of reads. */
+  async read<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
+    try {
+      return await ask(this.#redis)
+    } catch (error) {
+      throw this.#faultOf(error)
+    }
+  }
+
+  lose(why: string): Fault {
+    const fault = new Fault('STORE_UNAVAILABLE', {
+      retryable: false,
+      message: `${why}; start again: what the log still has is rebuilt from it`,
+    })
+    if (!this.#isClosed) this.#options.lost(fault)
+    return fault
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#token = undefined
+    this.#redis.disconnect()
+  }
+
+  async #register(): Promise<void> {
+    if (this.#identity === '' || this.#isClosed) return
+    const token = String(randomInt(1, TOKENS))
+    try {
+      await this.#redis.set(this.key(`writer:${this.#options.node}`), token, 'EX', TOKEN_SEC)
+      if (this.#redis.status === 'ready') this.#token = token
+    } catch {
+      // The connection is of no use without it: the next one registers again.
+      this.#redis.disconnect(true)
+    }
+  }
+
+  #faultOf(error: unknown): Fault {
+    if (error instanceof Fault) return error
+    const message = messageOf(error)
+    if (message.startsWith('FENCED')) {
+      const partition = message.split(' ')[1] ?? ''
+      return new Fault('STORE_FENCED', {
+        retryable: false,
+        message: `partition ${partition} has another owner by now: this shard may not write it any more`,
+      })
+    }
+    if (message.startsWith('LOST')) return this.lose('Redis has lost data that this process has seen')
+    if (message.startsWith('REPLACED'))
+      return this.lose(`another process runs under this node's name, ${this.#options.node}`)
+    // After a timeout the connection may be half open, and after a failover it may lead to a replica.
+    if (/timed out|^READONLY/.test(message) && !this.#isClosed) this.#redis.disconnect(true)
+    return unavailable(explain(message))
+  }
+}
+
+function clientOptions(
+  { url, tlsCa, timeoutMs = LIMITS.storeTimeoutMs }: RedisLinkOptions,
+  waitMs = 0,
+): RedisOptions {
+  return {
+    lazyConnect: true,
+    commandTimeout: timeoutMs + waitMs,
+    connectTimeout: timeoutMs,
+    // What is not sent fails at once and is retried above, where its order is known.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, RETRY_MAX_MS) * (0.5 + Math.random() / 2),
+    ...(tlsCa === undefined || !url.startsWith('rediss:') ? {} : { tls: { ca: tlsCa } }),
+  }
+}
+
+function unavailable(message: string): Fault {
+  return new Fault('STORE_UNAVAILABLE', { retryable: true, message })
+}
+
+function unreachableFault(url: string, error: unknown): Fault {
+  const { hostname, port } = new URL(url)
+  const why = messageOf(error)
+  const message = `Redis at ${hostname}:${port || 6379} cannot be used: ${explain(why)}`
+  return new Fault('STORE_UNAVAILABLE', { retryable: !/^(WRONGPASS|NOAUTH|NOPERM)/.test(why), message })
+}
+
+function explain(message: string): string {
+  const [, hint] = HINTS.find(([start]) => message.startsWith(start)) ?? []
+  return hint === undefined ? message : `${message} (${hint})`
+}
+
+const HINTS = [
+  ['Reached the max retries', 'the connection was lost; connecting again'],
+  ["Stream isn't writeable", 'not connected; connecting again'],
+  ['OOM', 'Redis is at its maxmemory: raise it'],
+  ['MISCONF', 'Redis cannot write its disk: look at its log'],
+  ['READONLY', 'this is a replica: connecting again to find the primary'],
+  ['WRONGPASS', 'look at user and password in the URL'],
+  ['NOAUTH', 'the URL needs a password'],
+  ['NOPERM', 'the user may not run a command that is needed'],
+] as const
+
+/** by L3 */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,111 @@
+// What lists, filters and scopes need of every device, as columns: a slot per device, no object per device.
+import type { DeviceId, Partition } from '../../../../schemas/ids.ts'
+import { DEVICE_STATUSES, type DeviceStatus } from '../../../../schemas/vocabulary.ts'
+import type { DeviceRecord } from '../../../domain/device/record.ts'
+import { Interner } from './interner.ts'
+
+const SLOTS_START = 1024
+const text = (value: string): string => value
+
+export class DeviceColumns {
+  readonly slots = new Map<DeviceId, number>()
+  readonly ids: DeviceId[] = []
+  /** In lower case, for the search by prefix; the same string where nothing differs. */
+  readonly foldedIds: string[] = []
+  readonly names: string[] = []
+  readonly foldedNames: string[] = []
+  readonly types = new Interner<string>(text)
+  /** `''` is a device without a group. */
+  readonly groups = new Interner<string>(text)
+  readonly tagSets = new Interner<readonly string[]>((tags) => tags.join('\u0000'))
+  readonly counts: Record<DeviceStatus, number> = {
+    provisioning: 0,
+    online: 0,
+    offline: 0,
+    error: 0,
+    maintenance: 0,
+    decommissioned: 0,
+  }
+  status = new Uint8Array(SLOTS_START)
+  partition = new Uint8Array(SLOTS_START)
+  type = new Uint32Array(SLOTS_START)
+  group = new Uint32Array(SLOTS_START)
+  tagSet = new Uint32Array(SLOTS_START)
+  createdAt = new Float64Array(SLOTS_START)
+  updatedAt = new Float64Array(SLOTS_START)
+
+  get size(): number {
+    return this.ids.length
+  }
+
+  /** Returns the device's slot, and whether its place by name may have changed. */
+  put(
+    device: DeviceRecord,
+    partition: Partition,
+  ): { readonly slot: number; readonly isNew: boolean; readonly isRenamed: boolean } {
+    const known = this.slots.get(device.id)
+    const slot = known ?? this.#add(device.id, partition)
+    const isRenamed = this.names[slot] !== device.name
+    if (known !== undefined) this.#forget(slot)
+    if (isRenamed) {
+      this.names[slot] = compact(device.name)
+      this.foldedNames[slot] = fold(this.names[slot])
+    }
+    this.status[slot] = DEVICE_STATUSES.indexOf(device.status)
+    this.counts[device.status]++
+    this.type[slot] = this.types.acquire(device.type)
+    this.group[slot] = this.groups.acquire(device.group ?? '')
+    this.tagSet[slot] = this.tagSets.acquire(device.tags)
+    this.createdAt[slot] = device.createdAt
+    this.updatedAt[slot] = device.updatedAt
+    return { slot, isNew: known === undefined, isRenamed }
+  }
+
+  statusOf(slot: number): DeviceStatus {
+    return DEVICE_STATUSES[this.status[slot] ?? 0] ?? 'provisioning'
+  }
+
+  #add(id: DeviceId, partition: Partition): number {
+    const slot = this.ids.length
+    if (slot === this.status.length) this.#grow()
+    // The same characters, without the buffer they were read from.
+    const own = compact(id) as DeviceId
+    this.slots.set(own, slot)
+    this.ids.push(own)
+    this.foldedIds.push(fold(own))
+    this.partition[slot] = partition
+    return slot
+  }
+
+  #forget(slot: number): void {
+    this.counts[this.statusOf(slot)]--
+    this.types.release(this.type[slot] ?? 0)
+    this.groups.release(this.group[slot] ?? 0)
+    this.tagSets.release(this.tagSet[slot] ?? 0)
+  }
+
+  #grow(): void {
+    this.status = grown(this.status, new Uint8Array(this.status.length * 2))
+    this.partition = grown(this.partition, new Uint8Array(this.partition.length * 2))
+    this.type = grown(this.type, new Uint32Array(this.type.length * 2))
+    this.group = grown(this.group, new Uint32Array(this.group.length * 2))
+    this.tagSet = grown(this.tagSet, new Uint32Array(this.tagSet.length * 2))
+    this.createdAt = grown(this.createdAt, new Float64Array(this.createdAt.length * 2))
+    this.updatedAt = grown(this.updatedAt, new Float64Array(this.updatedAt.length * 2))
+  }
+}
+
+function grown<T extends Uint8Array | Uint32Array | Float64Array>(from: T, into: T): T {
+  into.set(from)
+  return into
+}
+
+function fold(value: string): string {
+  const folded = value.toLowerCase()
+  return folded === value ? value : folded
+}
+
+/** A string cut out of a decoded record keeps the whole record alive; a copy does not. */
+function compact(value: string): string {
+  return Buffer.from(value, 'utf8').toString('utf8')
+}

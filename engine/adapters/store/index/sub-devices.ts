@@ -1,0 +1,20 @@
+// Which devices are sub-devices of which: a device's parent is decided once, at its registration.
+import type { DeviceId } from '../../../../schemas/ids.ts'
+import type { DeviceRecord } from '../../../domain/device/record.ts'
+
+const NONE: ReadonlySet<number> = new Set()
+
+export class SubDevices {
+  readonly #slots = new Map<DeviceId, Set<number>>()
+
+  add({ parentId }: DeviceRecord, slot: number): void {
+    if (parentId === undefined) return
+    const known = this.#slots.get(parentId)
+    if (known === undefined) this.#slots.set(parentId, new Set([slot]))
+    else known.add(slot)
+  }
+
+  slotsOf(parentId: DeviceId): ReadonlySet<number> {
+    return this.#slots.get(parentId) ?? NONE
+  }
+}

@@ -1,0 +1,142 @@
+// What a process holds in memory of the store in Redis: loaded once, then changed by the messages of writes.
+
+import { type DeviceId, Partition } from '../../../../schemas/ids.ts'
+import type { DeviceRecord } from '../../../domain/device/record.ts'
+import { newPackr } from '../../../domain/packing.ts'
+import type { LateHour, OutboxCounts } from '../../../ports/store.ts'
+import type { Followed } from '../../redis/redis-follower.ts'
+import { pairs, unpackLists } from '../../redis/redis-lists.ts'
+import { type PartitionOf, SavedState } from '../saved-state.ts'
+
+/** The reader's commands that loading needs. */
+type Reader = Parameters<Followed['load']>[0]
+
+interface Waiter {
+  readonly revision: number
+  readonly settle: (isHere: boolean) => void
+}
+
+const SCAN_COUNT = 1_000
+const packr = newPackr()
+
+export class RedisReplica implements Followed {
+  readonly stream = 'store'
+  readonly state: SavedState
+  readonly #keyOf: (name: string) => string
+  readonly #records = new Map<DeviceId, Uint8Array>()
+  readonly #waiting = new Map<DeviceId, Set<Waiter>>()
+  #counts: OutboxCounts = { rows: 0, dropped: 0 }
+  #droppedBefore: number | undefined
+
+  constructor(partitionOf: PartitionOf, keyOf: (name: string) => string) {
+    this.state = new SavedState(partitionOf)
+    this.#keyOf = keyOf
+  }
+
+  get(id: DeviceId): DeviceRecord | undefined {
+    const bytes = this.#records.get(id)
+    return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)
+  }
+
+  /** Resolves once this revision is here, with false if it was not within this time. */
+  awaits({ id, revision }: DeviceRecord, timeoutMs: number): Promise<boolean> {
+    if ((this.get(id)?.revision ?? 0) >= revision) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(id) ?? new Set()
+      this.#waiting.set(id, waiting)
+      const waiter: Waiter = {
+        revision,
+        settle: (isHere) => {
+          clearTimeout(timer)
+          waiting.delete(waiter)
+          if (waiting.size === 0) this.#waiting.delete(id)
+          resolve(isHere)
+        },
+      }
+      const timer = setTimeout(() => waiter.settle(false), timeoutMs)
+      waiting.add(waiter)
+    })
+  }
+
+  /** `dropped` since this process started. */
+  outboxCounts(): OutboxCounts {
+    const { rows, dropped } = this.#counts
+    return { rows, dropped: dropped - (this.#droppedBefore ?? 0) }
+  }
+
+  async load(reader: Reader): Promise<void> {
+    for await (const found of this.#scan(reader, 'devices')) this.#putDevices(found)
+    this.#putPositions(await reader.hgetall(this.#keyOf('positions')))
+    const late = await reader.smembers(this.#keyOf('late'))
+    this.state.removeLate(this.state.lateHours())
+    this.state.addLate(late.map(toLate))
+    for (const [name, value] of Object.entries(await reader.hgetall(this.#keyOf('facts'))))
+      this.state.facts.set(name, value)
+    const { rows, dropped } = await reader.hgetall(this.#keyOf('outbox-counts'))
+    this.#counts = { rows: Number(rows ?? 0), dropped: Number(dropped ?? 0) }
+    this.#droppedBefore ??= this.#counts.dropped
+  }
+
+  take(fields: readonly Buffer[]): void {
+    const [, told, , rows, , dropped] = fields
+    if (told === undefined) return
+    const [devices = [], claims = [], applied = [], inserted = [], late = [], settled = [], facts = []] =
+      unpackLists(told)
+    this.#putDevices(devices)
+    this.state.claimed(marks(claims).map(({ partition, seq }) => ({ partition, epoch: seq })))
+    this.state.reached(marks(applied))
+    this.state.checkpointed(marks(inserted))
+    this.state.addLate(late.map(String).map(toLate))
+    this.state.removeLate(settled.map(String).map(toLate))
+    for (const [name, value] of pairs(facts)) this.state.facts.set(String(name), String(value))
+    this.#counts = { rows: Number(rows), dropped: Number(dropped) }
+  }
+
+  #putDevices(found: readonly Buffer[]): void {
+    for (const [, bytes] of pairs(found)) {
+      // A copy: the view would keep all that was read with it.
+      const own = new Uint8Array(bytes)
+      const device = unpack<DeviceRecord>(own)
+      this.#records.set(device.id, own)
+      this.state.putDevice(device)
+      for (const waiter of this.#waiting.get(device.id) ?? [])
+        if (device.revision >= waiter.revision) waiter.settle(true)
+    }
+  }
+
+  #putPositions(positions: Readonly<Record<string, string>>): void {
+    for (const [name, text] of Object.entries(positions)) {
+      const [kind, number] = name.split(':')
+      const mark = { partition: Partition(Number(number)), seq: Number(text) }
+      if (kind === 'inserted') this.state.checkpointed([mark])
+      else if (kind === 'applied') this.state.reached([mark])
+      else this.state.claimed([{ partition: mark.partition, epoch: mark.seq }])
+    }
+  }
+
+  async *#scan(reader: Reader, name: string): AsyncGenerator<readonly Buffer[]> {
+    for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
+      const [next, found] = await reader.hscanBuffer(this.#keyOf(name), cursor, 'COUNT', SCAN_COUNT)
+      yield found
+      cursor = next.toString()
+    }
+  }
+}
+
+function marks(list: readonly Buffer[]): readonly { readonly partition: Partition; readonly seq: number }[] {
+  return [...pairs(list)].map(([partition, seq]) => ({
+    partition: Partition(Number(partition)),
+    seq: Number(seq),
+  }))
+}
+
+function toLate(text: string): LateHour {
+  const slash = text.lastIndexOf('/')
+  // Put there as the id of a device.
+  return { deviceId: text.slice(0, slash) as DeviceId, hour: Number(text.slice(slash + 1)) }
+}
+
+/** What Redis holds here was put there by the store, in this type. */
+function unpack<T>(bytes: Uint8Array): T {
+  return packr.unpack(bytes) as T
+}

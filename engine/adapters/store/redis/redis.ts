@@ -1,0 +1,256 @@
+// The store that several processes share: records and all else in Redis, and in each process what lists, filters and
+// positions need, kept up to date by what everyone writes.
+//
+// T1. A write is one script: records, dead letters, late hours, history and positions, all or nothing (R4), and refused
+//     if a later owner has claimed one of its partitions (R2).
+// T2. Memory changes by the messages of writes only, in their order; a write is done once its own message was taken. So
+//     a process reads what it has written, and after a claim all that the earlier owner has.
+// T3. Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
+
+import type { DeviceId, Partition } from '../../../../schemas/ids.ts'
+import type { DeviceRecord } from '../../../domain/device/record.ts'
+import { newPackr } from '../../../domain/packing.ts'
+import { LIMITS } from '../../../limits.ts'
+import type {
+  Checkpoint,
+  Claim,
+  DeadLetter,
+  DeadLetterPage,
+  DeviceFilter,
+  LateHour,
+  OutboxBatch,
+  OutboxCounts,
+  Save,
+  Store,
+  StoredDevice,
+} from '../../../ports/store.ts'
+import { Follower } from '../../redis/redis-follower.ts'
+import type { RedisLink } from '../../redis/redis-link.ts'
+import { packLists, pairs, type RedisBytes } from '../../redis/redis-lists.ts'
+import type { PageRequest } from '../index/device-index.ts'
+import { OUTBOX_BOUNDS, type OutboxBounds, outboxKey, packedRows, unpackedRows } from '../outbox.ts'
+import { keyOfLate, type PartitionOf } from '../saved-state.ts'
+import { RedisReplica } from './redis-replica.ts'
+import { READ_OUTBOX, WRITE } from './redis-scripts.ts'
+
+/** The script's lists, in its order. */
+const TOLD = ['devices', 'raised', 'applied', 'inserted', 'late', 'settled', 'facts'] as const
+const OWN = [
+  'claims',
+  'shadows',
+  'vitals',
+  'commands',
+  'commandsGone',
+  'letters',
+  'history',
+  'historyGone',
+] as const
+type Write = {
+  readonly [Name in (typeof TOLD)[number] | (typeof OWN)[number]]?: readonly RedisBytes[]
+}
+
+const BATCH = 1_000
+const packr = newPackr()
+
+/** The link is closed by whoever opened it, after the store. */
+export async function openRedisStore(
+  link: RedisLink,
+  options: { readonly partitionOf: PartitionOf; readonly outbox?: OutboxBounds | undefined },
+): Promise<Store> {
+  const replica = new RedisReplica(options.partitionOf, (name) => link.key(name))
+  const follower = new Follower(link, replica)
+  const store = new RedisStore({ link, replica, follower, bounds: options.outbox ?? OUTBOX_BOUNDS })
+  await follower.start()
+  return store
+}
+
+class RedisStore implements Store {
+  readonly #link: RedisLink
+  readonly #replica: RedisReplica
+  readonly #follower: Follower
+  readonly #bounds: OutboxBounds
+
+  constructor(parts: {
+    readonly link: RedisLink
+    readonly replica: RedisReplica
+    readonly follower: Follower
+    readonly bounds: OutboxBounds
+  }) {
+    this.#link = parts.link
+    this.#replica = parts.replica
+    this.#follower = parts.follower
+    this.#bounds = parts.bounds
+  }
+
+  isUp(): boolean {
+    return this.#follower.isUp()
+  }
+
+  claim(claims: readonly Claim[]): Promise<void> {
+    const raised = claims.flatMap(({ partition, epoch }) => [partition, epoch])
+    return this.#write({ claims: raised, raised })
+  }
+
+  async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
+    const ids = this.#replica.state.index.idsOf(new Set(partitions))
+    for (let at = 0; at < ids.length; at += BATCH) yield await this.#loadDevices(ids.slice(at, at + BATCH))
+  }
+
+  applied() {
+    return this.#replica.state.applied()
+  }
+
+  inserted() {
+    return this.#replica.state.inserted()
+  }
+
+  save(save: Save): Promise<void> {
+    const key = outboxKey(save.history)
+    const commands = save.commands.map(
+      ({ deviceId, commandId, bytes }) => [deviceId, commandId, bytes] as const,
+    )
+    return this.#write({
+      claims: save.claims.flatMap(({ partition, epoch }) => [partition, epoch]),
+      devices: save.changed.flatMap((device) => [device.id, packr.pack(device)]),
+      applied: save.applied.flatMap(({ partition, seq }) => [partition, seq]),
+      late: save.late.map(keyOfLate),
+      shadows: save.shadows.flatMap(({ deviceId, bytes }) => [deviceId, bytes]),
+      commands: commands.flatMap(([deviceId, id, bytes]) =>
+        bytes === undefined ? [] : [deviceId, id, bytes],
+      ),
+      commandsGone: commands.flatMap(([deviceId, id, bytes]) => (bytes === undefined ? [deviceId, id] : [])),
+      letters: save.deadLetters.flatMap((letter) => [`${letter.id} ${letter.deviceId}`, packr.pack(letter)]),
+      history: key === undefined ? [] : [key, packr.pack(packedRows(save.history))],
+    })
+  }
+
+  checkpoint({ claims, inserted, vitals }: Checkpoint): Promise<void> {
+    return this.#write({
+      claims: claims.flatMap(({ partition, epoch }) => [partition, epoch]),
+      inserted: inserted.flatMap(({ partition, seq }) => [partition, seq]),
+      vitals: vitals.flatMap(({ deviceId, bytes }) => [deviceId, bytes]),
+    })
+  }
+
+  get(id: DeviceId): DeviceRecord | undefined {
+    return this.#replica.get(id)
+  }
+
+  async known(device: DeviceRecord): Promise<void> {
+    await this.#replica.awaits(device, LIMITS.storeKnownMs)
+  }
+
+  subDevices(id: DeviceId): readonly DeviceId[] {
+    return this.#replica.state.index.subDevices(id)
+  }
+
+  summary(id: DeviceId) {
+    return this.#replica.state.index.summary(id)
+  }
+
+  list(filter: DeviceFilter, page: PageRequest) {
+    const { ids, total } = this.#replica.state.index.find(filter, page)
+    return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
+  }
+
+  matching(filter: DeviceFilter): readonly DeviceId[] {
+    return this.#replica.state.index.matching(filter)
+  }
+
+  countByStatus() {
+    return this.#replica.state.index.countByStatus()
+  }
+
+  async deadLetters(page: {
+    readonly offset: number
+    readonly limit: number
+    readonly deviceId?: DeviceId | undefined
+  }): Promise<DeadLetterPage> {
+    const { offset, limit, deviceId } = page
+    const order = this.#link.key('letter-order')
+    const all = await this.#link.read((redis) => redis.zrevrange(order, 0, -1))
+    const listed = deviceId === undefined ? all : all.filter((name) => name.endsWith(` ${deviceId}`))
+    const names = listed.slice(offset, offset + limit)
+    if (names.length === 0) return { letters: [], total: listed.length }
+    const found = await this.#link.read((redis) => redis.hmgetBuffer(this.#link.key('letters'), ...names))
+    const letters = found.flatMap((bytes) => (bytes === null ? [] : [unpack<DeadLetter>(bytes)]))
+    return { letters, total: listed.length }
+  }
+
+  lateHours(): readonly LateHour[] {
+    return this.#replica.state.lateHours()
+  }
+
+  lateHoursOf(deviceId: DeviceId): readonly number[] {
+    return this.#replica.state.lateHoursOf(deviceId)
+  }
+
+  clearLate(hours: readonly LateHour[]): Promise<void> {
+    return this.#write({ settled: hours.map(keyOfLate) })
+  }
+
+  async outbox(bounds: {
+    readonly rowsMax: number
+    readonly bytesMax: number
+  }): Promise<readonly OutboxBatch[]> {
+    const args = [bounds.rowsMax, bounds.bytesMax, LIMITS.outboxReaderMs]
+    // Keys and values by turns, as the script says.
+    const found = (await this.#link.run(READ_OUTBOX, args)) as readonly Buffer[]
+    return [...pairs(found)].map(([key, value]) => ({
+      key: key.toString(),
+      rows: unpackedRows(unpack(value)),
+    }))
+  }
+
+  clearHistory(keys: readonly string[]): Promise<void> {
+    return this.#write({ historyGone: keys })
+  }
+
+  outboxCounts(): OutboxCounts {
+    return this.#replica.outboxCounts()
+  }
+
+  getFact(name: string): string | undefined {
+    return this.#replica.state.facts.get(name)
+  }
+
+  putFact(name: string, value: string): Promise<void> {
+    return this.#write({ facts: [name, value] })
+  }
+
+  close(): Promise<void> {
+    return this.#follower.close()
+  }
+
+  async #write(write: Write): Promise<void> {
+    const { rowsMax, bytesMax } = this.#bounds
+    const reply = await this.#link.run(WRITE, [
+      ...[this.#follower.seq, LIMITS.storeMessagesKept, LIMITS.deadLettersMax, rowsMax, bytesMax],
+      packLists(TOLD.map((name) => write[name] ?? [])),
+      packLists(OWN.map((name) => write[name] ?? [])),
+    ])
+    await this.#follower.reached(Number(reply))
+  }
+
+  async #loadDevices(ids: readonly DeviceId[]): Promise<readonly StoredDevice[]> {
+    const key = (name: string) => this.#link.key(name)
+    const [vitals, shadows, commands] = await this.#link.read((redis) =>
+      Promise.all([
+        redis.hmgetBuffer(key('vitals'), ...ids),
+        redis.hmgetBuffer(key('shadows'), ...ids),
+        Promise.all(ids.map((id) => redis.hvalsBuffer(key(`commands:${id}`)))),
+      ]),
+    )
+    return ids.flatMap((id, i) => {
+      const device = this.get(id)
+      if (device === undefined) return []
+      const [ownVitals, shadow] = [vitals[i] ?? undefined, shadows[i] ?? undefined]
+      return [{ device, vitals: ownVitals, shadow, commands: commands[i] ?? [] }]
+    })
+  }
+}
+
+/** What Redis holds here was put there by this file, in this type. */
+function unpack<T>(bytes: Uint8Array): T {
+  return packr.unpack(bytes) as T
+}

@@ -1,0 +1,220 @@
+// A store without a disk, for tests and simulations: no timers, no randomness, everything settled within microtasks.
+import type { CommandId, DeviceId, Partition } from '../../../../schemas/ids.ts'
+import type { DeviceRecord } from '../../../domain/device/record.ts'
+import type {
+  Checkpoint,
+  Claim,
+  DeadLetter,
+  DeviceFilter,
+  LateHour,
+  OutboxBatch,
+  Save,
+  SavedCommand,
+  Store,
+  StoredDevice,
+} from '../../../ports/store.ts'
+import type { PageRequest } from '../index/device-index.ts'
+import { OUTBOX_BOUNDS, type OutboxBounds, OutboxCount, oldestBatches, outboxKey } from '../outbox.ts'
+import { type PartitionOf, SavedState } from '../saved-state.ts'
+
+const BATCH = 1_000
+
+/** What would be on disk. */
+class Durable {
+  readonly devices = new Map<DeviceId, DeviceRecord>()
+  readonly vitals = new Map<DeviceId, Uint8Array>()
+  readonly shadows = new Map<DeviceId, Uint8Array>()
+  readonly commands = new Map<DeviceId, Map<CommandId, Uint8Array>>()
+  readonly letters = new Map<number, DeadLetter>()
+  readonly history = new Map<string, Save['history']>()
+  readonly outbox: OutboxCount
+  readonly state: SavedState
+
+  constructor(partitionOf: PartitionOf, outbox: OutboxBounds) {
+    this.outbox = new OutboxCount(outbox)
+    this.state = new SavedState(partitionOf)
+  }
+}
+
+export class MemoryStore implements Store {
+  readonly #durable: Durable
+  #isDead = false
+
+  constructor(
+    options: { readonly partitionOf: PartitionOf; readonly outbox?: OutboxBounds | undefined } | Durable,
+  ) {
+    this.#durable =
+      options instanceof Durable ? options : new Durable(options.partitionOf, options.outbox ?? OUTBOX_BOUNDS)
+  }
+
+  /** The process dies: this store does nothing any more. What was saved is in the one returned. */
+  crash(): MemoryStore {
+    this.#isDead = true
+    return new MemoryStore(this.#durable)
+  }
+
+  isUp(): boolean {
+    return true
+  }
+
+  async claim(claims: readonly Claim[]): Promise<void> {
+    await this.#live()
+    this.#durable.state.checkClaims(claims)
+    this.#durable.state.claimed(claims)
+  }
+
+  async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
+    const { devices, vitals, shadows, commands, state } = this.#durable
+    const ids = state.index.idsOf(new Set(partitions))
+    for (let at = 0; at < ids.length; at += BATCH)
+      yield ids.slice(at, at + BATCH).flatMap((id) => {
+        const device = devices.get(id)
+        if (device === undefined) return []
+        const kept = [...(commands.get(id)?.values() ?? [])]
+        return [{ device, vitals: vitals.get(id), shadow: shadows.get(id), commands: kept }]
+      })
+  }
+
+  applied() {
+    return this.#durable.state.applied()
+  }
+
+  inserted() {
+    return this.#durable.state.inserted()
+  }
+
+  async save(save: Save): Promise<void> {
+    await this.#live()
+    const { devices, letters, state } = this.#durable
+    state.checkClaims(save.claims)
+    const added = state.letters.number(save.deadLetters)
+    for (const device of save.changed) devices.set(device.id, device)
+    for (const { deviceId, bytes } of save.shadows) this.#durable.shadows.set(deviceId, bytes)
+    for (const command of save.commands) this.#saveCommand(command)
+    for (const { key, letter } of added) letters.set(key, letter)
+    state.saved(save, added)
+    for (const key of state.letters.takeDropped()) letters.delete(key)
+    this.#saveHistory(save.history)
+  }
+
+  async checkpoint({ claims, inserted, vitals }: Checkpoint): Promise<void> {
+    await this.#live()
+    this.#durable.state.checkClaims(claims)
+    for (const { deviceId, bytes } of vitals) this.#durable.vitals.set(deviceId, bytes.slice())
+    this.#durable.state.checkpointed(inserted)
+  }
+
+  get(id: DeviceId): DeviceRecord | undefined {
+    return this.#durable.devices.get(id)
+  }
+
+  async known(): Promise<void> {
+    // Nobody else saves anything here.
+  }
+
+  subDevices(id: DeviceId): readonly DeviceId[] {
+    return this.#durable.state.index.subDevices(id)
+  }
+
+  summary(id: DeviceId) {
+    return this.#durable.state.index.summary(id)
+  }
+
+  list(filter: DeviceFilter, page: PageRequest) {
+    const { ids, total } = this.#durable.state.index.find(filter, page)
+    return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
+  }
+
+  matching(filter: DeviceFilter): readonly DeviceId[] {
+    return this.#durable.state.index.matching(filter)
+  }
+
+  countByStatus() {
+    return this.#durable.state.index.countByStatus()
+  }
+
+  async deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
+    const { keys, total } = this.#durable.state.letters.page(page)
+    return { letters: keys.flatMap((key) => this.#durable.letters.get(key) ?? []), total }
+  }
+
+  lateHours(): readonly LateHour[] {
+    return this.#durable.state.lateHours()
+  }
+
+  lateHoursOf(deviceId: DeviceId): readonly number[] {
+    return this.#durable.state.lateHoursOf(deviceId)
+  }
+
+  async clearLate(hours: readonly LateHour[]): Promise<void> {
+    await this.#live()
+    this.#durable.state.removeLate(hours)
+  }
+
+  async outbox(bounds: {
+    readonly rowsMax: number
+    readonly bytesMax: number
+  }): Promise<readonly OutboxBatch[]> {
+    const batches: OutboxBatch[] = []
+    let rows = 0
+    for (const key of this.#outboxKeys()) {
+      const batch = this.#durable.history.get(key) ?? []
+      rows += batch.length
+      if (batches.length > 0 && rows > bounds.rowsMax) break
+      batches.push({ key, rows: batch })
+    }
+    return batches
+  }
+
+  async clearHistory(keys: readonly string[]): Promise<void> {
+    await this.#live()
+    const { history, outbox } = this.#durable
+    outbox.removed(keys.filter((key) => history.delete(key)))
+  }
+
+  outboxCounts() {
+    return this.#durable.outbox.counts()
+  }
+
+  getFact(name: string): string | undefined {
+    return this.#durable.state.facts.get(name)
+  }
+
+  async putFact(name: string, value: string): Promise<void> {
+    await this.#live()
+    this.#durable.state.facts.set(name, value)
+  }
+
+  async close(): Promise<void> {
+    this.#isDead = true
+  }
+
+  #saveCommand({ deviceId, commandId, bytes }: SavedCommand): void {
+    const { commands } = this.#durable
+    const kept = commands.get(deviceId) ?? new Map<CommandId, Uint8Array>()
+    commands.set(deviceId, kept)
+    if (bytes === undefined) kept.delete(commandId)
+    else kept.set(commandId, bytes)
+  }
+
+  #saveHistory(rows: Save['history']): void {
+    const { history, outbox } = this.#durable
+    const key = outboxKey(rows)
+    if (key === undefined || history.has(key)) return
+    const excess = outbox.excess(rows.length, 0)
+    const dropped = excess === 0 ? [] : oldestBatches(this.#outboxKeys(), excess)
+    for (const old of dropped) history.delete(old)
+    outbox.dropped(dropped)
+    history.set(key, rows)
+    outbox.added(rows.length)
+  }
+
+  #outboxKeys(): readonly string[] {
+    return [...this.#durable.history.keys()].sort()
+  }
+
+  /** A dead process gets no answer. */
+  #live(): Promise<void> {
+    return this.#isDead ? new Promise(() => undefined) : Promise.resolve()
+  }
+}

@@ -1,0 +1,98 @@
+// One life of the chdb process: from its start to its end.
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { LIMITS } from '../../../limits.ts'
+import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
+
+const ERROR_TAIL_CHARS = 2_000
+/** The engine's calls block a thread of the pool each; files and name look-ups need some beside them. */
+const POOL_THREADS = LIMITS.telemetryQueriesAtOnceMax + LIMITS.telemetryStreamsAtOnceMax + 8
+
+export class StartFailure extends Error {
+  readonly reason: 'locked' | 'port' | 'other'
+
+  constructor(reason: 'locked' | 'port' | 'other', message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+export class ChdbChild {
+  readonly pid: number
+  readonly port: number
+  /** Resolves with why it ended. */
+  readonly ended: Promise<string>
+  readonly #process: ChildProcess
+
+  private constructor(process: ChildProcess, pid: number, port: number, ended: Promise<string>) {
+    this.#process = process
+    this.pid = pid
+    this.port = port
+    this.ended = ended
+  }
+
+  /** Resolves once it answers. The environment is the given one alone: secrets in ours are none of its business. */
+  static async start(
+    open: OpenMessage,
+    env: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<ChdbChild> {
+    const process = fork(serverPath(), [], {
+      env: { ...env, UV_THREADPOOL_SIZE: String(POOL_THREADS) },
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    const giveUp = () => process.kill('SIGKILL')
+    signal?.addEventListener('abort', giveUp)
+    let errors = ''
+    process.stderr?.on('data', (chunk: Buffer) => {
+      errors = (errors + chunk.toString('utf8')).slice(-ERROR_TAIL_CHARS)
+    })
+    const ended = new Promise<string>((resolve) => {
+      process.once('error', (cause) => resolve(cause.message))
+      process.once('exit', (code, signal) => resolve(`${signal ?? `exit code ${code}`} ${errors}`.trim()))
+    })
+    // A child that is gone before it was told anything: `ended` says so.
+    process.send(open, () => undefined)
+    try {
+      const port = await ready(process, ended)
+      if (process.pid === undefined) throw new StartFailure('other', 'the process has no id')
+      return new ChdbChild(process, process.pid, port, ended)
+    } catch (cause) {
+      process.kill('SIGKILL')
+      await ended
+      throw cause
+    } finally {
+      signal?.removeEventListener('abort', giveUp)
+    }
+  }
+
+  kill(signal: 'SIGTERM' | 'SIGKILL'): void {
+    this.#process.kill(signal)
+  }
+}
+
+function ready(process: ChildProcess, ended: Promise<string>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(
+      () => reject(new StartFailure('other', 'it did not get ready in time')),
+      LIMITS.chdbStartTimeoutMs,
+    )
+    process.once('message', (message: ChildMessage) => {
+      clearTimeout(late)
+      if (message.kind === 'ready') resolve(message.port)
+      else reject(new StartFailure(message.reason, message.message))
+    })
+    ended.then((why) => {
+      clearTimeout(late)
+      reject(new StartFailure('other', why))
+    }, reject)
+  })
+}
+
+/** Only built files can be run; tests run sources beside them. */
+function serverPath(): string {
+  const here = import.meta.url
+  const folder = here.endsWith('.ts') ? '../../../../dist/engine/adapters/telemetry/chdb/' : './'
+  return fileURLToPath(new URL(`${folder}chdb-server.js`, here))
+}

@@ -1,0 +1,99 @@
+// The chdb process: one engine, one data directory, ClickHouse's HTTP interface on loopback. A process of its own
+// because the engine does not survive worker threads, and because its death must cost nothing.
+//
+// It ends with its parent: an orphan would keep the data directory from the next one.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { LIMITS } from '../../../limits.ts'
+import { chdbListener } from './chdb-http.ts'
+import { Chdb } from './chdb-lanes.ts'
+import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
+import { RowsServer } from './chdb-rows.ts'
+import { clearSpool, Spool } from './spool.ts'
+
+const LOCK_RETRY_MS = 100
+/** Server settings of ClickHouse, as arguments of the engine. */
+const ENGINE_ARGS = [
+  `--max_server_memory_usage=${LIMITS.telemetryMemoryBytesMax}`,
+  `--mark_cache_size=${128 * 1024 * 1024}`,
+  `--primary_index_cache_size=${128 * 1024 * 1024}`,
+  // Merges take what inserts and queries leave.
+  '--os_threads_nice_value_merge_mutate=10',
+]
+
+class Failure extends Error {
+  readonly reason: 'locked' | 'port' | 'other'
+
+  constructor(reason: 'locked' | 'port' | 'other', message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+async function serve(options: OpenMessage): Promise<void> {
+  const chdb = await openEngine(options)
+  const spool = new Spool(options.dataDir)
+  process.prependListener('disconnect', () => clearSpool(options.dataDir))
+  const server = createServer(
+    {
+      keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+      requestTimeout: LIMITS.telemetryInsertTimeoutMs,
+      maxHeaderSize: LIMITS.telemetryUrlBytesMax,
+    },
+    chdbListener({ chdb, spool, rows: await RowsServer.open() }, options),
+  )
+  const port = await new Promise<number>((resolve, reject) => {
+    server.once('error', reject)
+    // A listening TCP server has an address with a port.
+    server.listen(options.port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+  })
+  let isClosing = false
+  process.on('SIGTERM', () => {
+    if (isClosing) return
+    isClosing = true
+    server.close()
+    server.closeIdleConnections()
+    void finish(chdb)
+  })
+  tell({ kind: 'ready', port })
+}
+
+async function openEngine({ dataDir, lockWaitMs }: OpenMessage): Promise<Chdb> {
+  const deadline = performance.now() + lockWaitMs
+  for (;;) {
+    try {
+      return new Chdb(dataDir, ENGINE_ARGS)
+    } catch (cause) {
+      if (performance.now() >= deadline) throw new Failure('locked', messageOf(cause))
+      await wait(LOCK_RETRY_MS)
+    }
+  }
+}
+
+/** Statements under way are finished; whoever waits for longer than the supervisor does is killed with us. */
+async function finish(chdb: Chdb): Promise<void> {
+  while (chdb.running > 0) await wait(10)
+  chdb.close()
+  process.exit(0)
+}
+
+function tell(message: ChildMessage): void {
+  process.send?.(message)
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+// Without a clean end: the engine's parts are complete or absent, and a clean end could wait for a long statement.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+// Ctrl-C reaches the whole group; the parent decides when this process ends.
+process.on('SIGINT', () => undefined)
+process.once('message', (message: OpenMessage) => {
+  serve(message).catch((cause: unknown) => {
+    const isPort = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
+    const reason = cause instanceof Failure ? cause.reason : isPort ? 'port' : 'other'
+    tell({ kind: 'failed', reason, message: messageOf(cause) })
+  })
+})

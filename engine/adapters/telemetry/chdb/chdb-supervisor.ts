@@ -1,0 +1,192 @@
+// Keeps a chdb process running: starts it, asks every second whether it answers, and replaces it when it ended or
+// fell silent. Whatever it was told and had not answered is the caller's to say again.
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { get } from 'node:http'
+import { resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { LIMITS } from '../../../limits.ts'
+import { Fault } from '../../../ports/fault.ts'
+import type { Endpoint } from '../clickhouse/clickhouse-http.ts'
+import { ChdbChild, StartFailure } from './chdb-child.ts'
+import { clearSpool } from './spool.ts'
+
+export type ChdbEvent =
+  | { readonly kind: 'started'; readonly pid: number; readonly url: string }
+  | { readonly kind: 'silent'; readonly pid: number }
+  | { readonly kind: 'ended'; readonly pid: number; readonly why: string }
+  | { readonly kind: 'start-failed'; readonly why: string; readonly nextMs: number }
+
+export interface ChdbOptions {
+  readonly dataDir: string
+  readonly listen?: (event: ChdbEvent) => void
+  /** The process's whole environment. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly lockWaitMs?: number
+  readonly silenceMaxMs?: number
+}
+
+const RESTART_DELAY_MS = 100
+const USERNAME = 'fleet'
+/** Pings in a row; a busy machine may lose one. */
+const MISSED_MAX = 3
+
+export class ChdbSupervisor {
+  readonly #options: ChdbOptions
+  readonly #password: string
+  #child: ChdbChild
+  /** The process in charge ended and the next one does not answer yet. */
+  #isDown = false
+  #missed = 0
+  #restarts = 0
+  readonly #closing = new AbortController()
+  #watching: Promise<void>
+
+  private constructor(options: ChdbOptions, password: string, child: ChdbChild) {
+    this.#options = options
+    this.#password = password
+    this.#child = child
+    this.#watching = this.#watch()
+  }
+
+  /** Resolves once it answers. Waits for an earlier owner of the directory to be gone; a `Fault` if it stays. */
+  static async open(given: ChdbOptions): Promise<ChdbSupervisor> {
+    const options = { ...given, dataDir: resolve(given.dataDir) }
+    const password = randomBytes(32).toString('base64url')
+    mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })
+    try {
+      const child = await start(options, { password, port: 0 })
+      return new ChdbSupervisor(options, password, child)
+    } catch (cause) {
+      if (cause instanceof StartFailure && cause.reason === 'locked') {
+        const message = `${options.dataDir} cannot be opened, another process may be using it`
+        throw new Fault('DATA_DIR_IN_USE', { retryable: false, message, cause })
+      }
+      throw new Fault('TELEMETRY_UNAVAILABLE', {
+        retryable: true,
+        message: `chdb did not start: ${cause}`,
+        cause,
+      })
+    }
+  }
+
+  /** Where it answers now; the port may be another one after a restart. */
+  endpoint(): Endpoint {
+    return { url: `http://127.0.0.1:${this.#child.port}`, username: USERNAME, password: this.#password }
+  }
+
+  get pid(): number {
+    return this.#child.pid
+  }
+
+  get restarts(): number {
+    return this.#restarts
+  }
+
+  isUp(): boolean {
+    return !this.#isDown && this.#missed < MISSED_MAX
+  }
+
+  /** Lets it finish the statements under way, but not for ever. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return this.#watching
+    this.#closing.abort()
+    const child = this.#child
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), LIMITS.chdbStopTimeoutMs)
+    await child.ended
+    clearTimeout(late)
+    await this.#watching
+    clearSpool(this.#options.dataDir)
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      const child = this.#child
+      const pings = this.#ping(child)
+      const why = await child.ended
+      clearInterval(pings)
+      if (signal.aborted) return
+      this.#isDown = true
+      this.#tell({ kind: 'ended', pid: child.pid, why })
+      await this.#restart(child.port)
+    }
+  }
+
+  async #restart(port: number): Promise<void> {
+    const { signal } = this.#closing
+    for (
+      let delay = RESTART_DELAY_MS;
+      !signal.aborted;
+      delay = Math.min(delay * 2, LIMITS.chdbRestartDelayMaxMs)
+    ) {
+      await wait(delay, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      try {
+        const child = await start(this.#options, { password: this.#password, port, signal })
+        this.#child = child
+        this.#restarts++
+        this.#missed = 0
+        this.#isDown = false
+        this.#tell({ kind: 'started', pid: child.pid, url: this.endpoint().url })
+        return
+      } catch (cause) {
+        this.#tell({ kind: 'start-failed', why: String(cause), nextMs: delay })
+      }
+    }
+  }
+
+  /** Counts missed answers rather than time: if we stood still ourselves, that is not the child's fault. */
+  #ping(child: ChdbChild): NodeJS.Timeout {
+    const missedMax = (this.#options.silenceMaxMs ?? LIMITS.chdbSilenceMaxMs) / LIMITS.chdbPingEveryMs
+    this.#missed = 0
+    const timer = setInterval(() => {
+      const request = get({
+        host: '127.0.0.1',
+        port: child.port,
+        path: '/ping',
+        timeout: LIMITS.chdbPingEveryMs,
+      })
+      let isCounted = false
+      const missed = () => {
+        if (isCounted || child !== this.#child) return
+        isCounted = true
+        this.#missed++
+        if (this.#missed < missedMax) return
+        this.#tell({ kind: 'silent', pid: child.pid })
+        child.kill('SIGKILL')
+      }
+      request.on('response', (response) => {
+        response.resume()
+        this.#missed = 0
+      })
+      request.on('timeout', () => request.destroy(new Error('no answer')))
+      request.on('error', missed)
+    }, LIMITS.chdbPingEveryMs)
+    timer.unref()
+    return timer
+  }
+
+  #tell(event: ChdbEvent): void {
+    this.#options.listen?.(event)
+  }
+}
+
+/** On the same port if it is still free. */
+async function start(
+  { dataDir, env = {}, lockWaitMs = LIMITS.chdbLockWaitMs }: ChdbOptions,
+  {
+    password,
+    port,
+    signal,
+  }: { readonly password: string; readonly port: number; readonly signal?: AbortSignal },
+): Promise<ChdbChild> {
+  const open = { kind: 'open', dataDir, username: USERNAME, password, lockWaitMs } as const
+  try {
+    return await ChdbChild.start({ ...open, port }, env, signal)
+  } catch (cause) {
+    if (!(cause instanceof StartFailure) || cause.reason !== 'port') throw cause
+    return ChdbChild.start({ ...open, port: 0 }, env, signal)
+  }
+}

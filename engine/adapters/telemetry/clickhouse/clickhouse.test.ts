@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Micros } from '../../../../schemas/ids.ts'
+import { ChdbSupervisor } from '../chdb/chdb-supervisor.ts'
+import { auditContract } from '../testing/audit-contract.ts'
+import { telemetryContract } from '../testing/contract.ts'
+import { historyContract } from '../testing/history-contract.ts'
+import { seriesContract } from '../testing/series-contract.ts'
+import { DeviceIdOf, historyBlock, pointsBlock, urlOf } from '../testing/telemetry.ts'
+import { ClickHouseTelemetry } from './clickhouse.ts'
+import { ClickHouseHttp } from './clickhouse-http.ts'
+import { openServerTelemetry } from './server.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'fleet-telemetry-'))
+let chdb: ChdbSupervisor
+
+beforeAll(async () => {
+  // Far from UTC, and by half an hour: buckets must not notice.
+  chdb = await ChdbSupervisor.open({ dataDir: dir, env: { TZ: 'Asia/Kolkata' } })
+})
+afterAll(async () => {
+  await chdb.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const open = () => openServerTelemetry({ url: urlOf(chdb.endpoint()) })
+
+telemetryContract({
+  name: 'ClickHouse, served by chdb',
+  open,
+  restart: async (telemetry) => {
+    await telemetry.close()
+    const { restarts } = chdb
+    process.kill(chdb.pid, 'SIGKILL')
+    await expect.poll(() => chdb.restarts, { timeout: 20_000 }).toBe(restarts + 1)
+    return open()
+  },
+  runs: 40,
+})
+
+historyContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
+
+auditContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
+
+seriesContract({ name: 'ClickHouse, served by chdb', open, runs: 20, parquet: true })
+
+async function query(sql: string): Promise<string> {
+  const http = new ClickHouseHttp(() => chdb.endpoint())
+  const rows = await http.run({ sql, timeoutMs: 10_000 })
+  http.close()
+  return rows.toString().trim()
+}
+
+test('the process runs in another time zone', async () => {
+  expect(await query('SELECT timezone()')).toBe('Asia/Kolkata')
+})
+
+test('every table drops a block it has seen, for as long as a retry may take', async () => {
+  const made = await query(`SELECT name FROM system.tables WHERE database = currentDatabase() AND
+    name IN ('audit', 'history', 'points', 'texts') AND create_table_query LIKE '%non_replicated_deduplication_window = 10000%'
+    ORDER BY name FORMAT TSV`)
+  expect(made).toBe('audit\nhistory\npoints\ntexts')
+})
+
+test('a block is one part, and sent again none', async () => {
+  const telemetry = await open()
+  const messages = Array.from({ length: 30_000 }, (_, i) => ({
+    device: `parts${i % 100}`,
+    at: Date.UTC(2025, 0, 1) * 1000 + i,
+    version: i,
+    values: { a: i, b: i, c: i, d: i, e: i, f: i, g: i, h: i },
+  }))
+  const block = pointsBlock(messages)
+  const parts = () =>
+    query(`SELECT sum(rows) FROM system.parts WHERE active AND table = 'points' AND rows = 240000 FORMAT TSV`)
+  await telemetry.insert(block)
+  expect(await parts()).toBe('240000')
+  await telemetry.insert(block)
+  expect(await parts()).toBe('240000')
+  expect(await telemetry.countPoints(DeviceIdOf('parts7'))).toBe(2_400)
+  await telemetry.close()
+})
+
+test('the retention of raw telemetry and of the audit can be set, changed and lifted', async () => {
+  for (const retentionDays of [30, 60, undefined]) {
+    const auditRetentionDays = retentionDays && retentionDays * 10
+    const telemetry = await ClickHouseTelemetry.open({
+      endpoint: () => chdb.endpoint(),
+      retentionDays,
+      auditRetentionDays,
+    })
+    await telemetry.close()
+    const points = await query('SHOW CREATE TABLE points FORMAT TSVRaw')
+    expect(/TTL received \+ toIntervalDay\((\d+)\)/.exec(points)?.[1]).toBe(retentionDays?.toString())
+    const audit = await query('SHOW CREATE TABLE audit FORMAT TSVRaw')
+    expect(/TTL toDateTime\(at\) \+ toIntervalDay\((\d+)\)/.exec(audit)?.[1]).toBe(
+      auditRetentionDays?.toString(),
+    )
+  }
+})
+
+test('logs go when they are 14 days old, in parts of a week; all else stays', async () => {
+  const telemetry = await open()
+  const day = 86_400_000_000
+  const now = Date.now() * 1000
+  const kinds = ['log', 'status', 'shadow', 'command'] as const
+  const rows = [0, 13, 22, 60].flatMap((age) =>
+    kinds.map((kind) => ({
+      deviceId: DeviceIdOf('old'),
+      kind,
+      at: Micros(now - age * day),
+      version: age,
+      body: { age },
+    })),
+  )
+  await telemetry.insert(historyBlock(rows))
+  await query('OPTIMIZE TABLE history FINAL')
+  const kept = await telemetry.history({ deviceId: DeviceIdOf('old'), kinds, limit: 99 })
+  const ages = (kind: string) => kept.filter((row) => row.kind === kind).map(({ version }) => version)
+  expect(kinds.map(ages)).toEqual([[0, 13], ...Array.from({ length: 3 }, () => [0, 13, 22, 60])])
+  await telemetry.close()
+})

@@ -1,0 +1,204 @@
+// Rollups are recomputed from raw, whole hours at a time, and never added to: a computation replaces the earlier ones
+// of the same buckets, so replays and late points cannot make them wrong.
+//
+// U1. A computation's number is written down before its first row, and has microseconds in it: no two computations share
+//     one, whatever crashes, and whoever else settles.
+// U2. The horizon moves after the last row of a computation.
+import { randomInt } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
+import type { ClickHouseHttp, Statement } from './clickhouse-http.ts'
+
+export interface LateHour {
+  readonly deviceId: DeviceId
+  /** Seconds. */
+  readonly hour: number
+}
+
+const HOUR_MS = 3_600_000
+const HOUR_SEC = 3_600
+const AHEAD_SEC = LIMITS.timestampAheadMaxMs / 1000 + 1
+
+const SETTINGS = {
+  // Of a point received in one month and again in the next, one counts.
+  do_not_merge_across_partitions_select_final: 0,
+  // A device may report any time since the oldest one taken.
+  max_partitions_per_insert_block: 0,
+  insert_deduplicate: 0,
+  async_insert: 0,
+}
+
+export class Rollups {
+  readonly #http: ClickHouseHttp
+  readonly #ageMaxMs: number
+  #computed = 0
+  #horizon = Millis(0)
+  #lookedAt = 0
+  #isLooking = false
+  #running: Promise<void> = Promise.resolve()
+
+  private constructor(http: ClickHouseHttp, ageMaxMs: number) {
+    this.#http = http
+    this.#ageMaxMs = ageMaxMs
+  }
+
+  /** `ageMaxMs`: others settle too, and what they did is looked up again when it is older. */
+  static async open(http: ClickHouseHttp, ageMaxMs = Number.POSITIVE_INFINITY): Promise<Rollups> {
+    const rollups = new Rollups(http, ageMaxMs)
+    await rollups.#look()
+    return rollups
+  }
+
+  /** Others may be further: then more is read from raw than need be. */
+  horizon(): Millis {
+    if (performance.now() - this.#lookedAt > this.#ageMaxMs) this.#lookAgain()
+    return this.#horizon
+  }
+
+  async #look(): Promise<void> {
+    const answer = await this.#http.run({
+      sql: `SELECT max(computed), toUnixTimestamp64Milli(maxIf(horizon, finished = 1)) FROM settlements FORMAT TSV`,
+      timeoutMs: LIMITS.telemetryQueryTimeoutMs,
+    })
+    const [computed, horizon] = answer.toString().trim().split('\t').map(Number)
+    this.#computed = Math.max(this.#computed, computed ?? 0)
+    this.#horizon = Millis(Math.max(this.#horizon, horizon ?? 0))
+    this.#lookedAt = performance.now()
+  }
+
+  #lookAgain(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    const done = () => {
+      this.#isLooking = false
+    }
+    // What fails is tried again by whoever asks next.
+    this.#look().then(done, done)
+  }
+
+  /** One at a time, in the order asked for. */
+  settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
+    return this.#inTurn(() => this.#settle(upTo, late))
+  }
+
+  /** Of all devices, as far as they are settled. */
+  resettle(from: Millis, to: Millis): Promise<void> {
+    return this.#inTurn(() => this.#resettle(from, to))
+  }
+
+  #inTurn(compute: () => Promise<void>): Promise<void> {
+    const computed = this.#running.then(compute)
+    this.#running = computed.catch(() => undefined)
+    return computed
+  }
+
+  async #resettle(fromMs: Millis, toMs: Millis): Promise<void> {
+    await this.#look()
+    const horizon = this.#horizon
+    const from = Math.floor(fromMs / HOUR_MS) * HOUR_MS
+    const to = Math.min(horizon, Math.ceil(toMs / HOUR_MS) * HOUR_MS)
+    if (to <= from) return
+    const computed = await this.#begin(horizon)
+    await this.#run(minutesOfAll({ from, to, computed }))
+    await this.#run(hours(computed, from / 1000))
+    await this.#note({ computed, horizon, finished: 1 })
+  }
+
+  /** By U1. */
+  async #begin(horizon: Millis): Promise<number> {
+    const computed = Math.max(this.#computed + 1, Date.now() * 1000 + randomInt(1000))
+    await this.#note({ computed, horizon, finished: 0 })
+    this.#computed = computed
+    return computed
+  }
+
+  async #settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
+    await this.#look()
+    const from = this.#horizon
+    const to = Math.max(from, Math.floor(upTo / HOUR_MS) * HOUR_MS)
+    const lateHours = late.filter(({ hour }) => hour * 1000 < from)
+    if (to === from && lateHours.length === 0) return
+    const computed = await this.#begin(from)
+    if (to > from) await this.#run(minutesOfAll({ from, to, computed }))
+    for (let i = 0; i < lateHours.length; i += LIMITS.telemetryLateHoursMax) {
+      await this.#run(minutesOfLate(lateHours.slice(i, i + LIMITS.telemetryLateHoursMax), computed))
+    }
+    const oldest = lateHours.reduce((least, { hour }) => Math.min(least, hour), from / 1000)
+    await this.#run(hours(computed, oldest))
+    await this.#note({ computed, horizon: to, finished: 1 })
+    this.#horizon = Millis(to)
+  }
+
+  async #run(statement: Omit<Statement, 'timeoutMs'>): Promise<void> {
+    await this.#http.run({ ...statement, timeoutMs: LIMITS.telemetrySettleTimeoutMs })
+  }
+
+  #note(row: {
+    readonly computed: number
+    readonly horizon: number
+    readonly finished: 0 | 1
+  }): Promise<void> {
+    return this.#run({
+      sql: `INSERT INTO settlements SELECT {computed:UInt64}, fromUnixTimestamp64Milli({horizon:Int64}, 'UTC'), {finished:UInt8}`,
+      params: row,
+    })
+  }
+}
+
+function minutesOfAll(span: { readonly from: number; readonly to: number; readonly computed: number }) {
+  return minutes('1', {
+    computed: span.computed,
+    from: span.from * 1000,
+    to: span.to * 1000,
+    received: Math.max(0, span.from / 1000 - AHEAD_SEC),
+  })
+}
+
+function minutesOfLate(late: readonly LateHour[], computed: number) {
+  const hours = late.map(({ hour }) => hour)
+  const from = Math.min(...hours)
+  const devices = late.map(({ deviceId }) => deviceId)
+  return minutes(
+    `device_id IN (SELECT arrayJoin({devices:Array(String)})) AND
+     (device_id, intDiv(toUnixTimestamp64Second(ts), ${HOUR_SEC}) * ${HOUR_SEC}) IN
+     (SELECT arrayJoin(arrayZip({devices:Array(String)}, {hours:Array(Int64)})))`,
+    {
+      computed,
+      from: from * 1_000_000,
+      to: (Math.max(...hours) + HOUR_SEC) * 1_000_000,
+      received: Math.max(0, from - AHEAD_SEC),
+      devices,
+      hours,
+    },
+  )
+}
+
+function minutes(whose: string, params: NonNullable<Statement['params']>): Omit<Statement, 'timeoutMs'> {
+  return {
+    sql: `INSERT INTO rollup_1m (device_id, metric, bucket, count, sum, min, max, last, last_ts, computed)
+      SELECT device_id, metric, toDateTime(intDiv(toUnixTimestamp64Second(ts), 60) * 60, 'UTC') AS bucket,
+        count(), sum(v), min(v), max(v), argMax(v, ts), max(ts), {computed:UInt64}
+      FROM (SELECT device_id, metric, ts, value AS v FROM points FINAL
+        WHERE received >= toDateTime({received:UInt32}, 'UTC')
+          AND ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')
+          AND ${whose})
+      GROUP BY device_id, metric, bucket`,
+    params,
+    settings: SETTINGS,
+  }
+}
+
+/** Hours of this computation's minutes: a computation has whole hours. */
+function hours(computed: number, oldestSec: number): Omit<Statement, 'timeoutMs'> {
+  return {
+    sql: `INSERT INTO rollup_1h (device_id, metric, bucket, count, sum, min, max, last, last_ts, computed)
+      SELECT device_id, metric, toDateTime(intDiv(toUnixTimestamp(m.bucket), ${HOUR_SEC}) * ${HOUR_SEC}, 'UTC') AS start,
+        sum(m.count), sum(m.sum), min(m.min), max(m.max), argMax(m.last, m.last_ts), max(m.last_ts), {computed:UInt64}
+      FROM rollup_1m AS m
+      WHERE m.computed = {computed:UInt64} AND m.bucket >= toDateTime({oldest:UInt32}, 'UTC')
+      GROUP BY device_id, metric, start`,
+    params: { computed, oldest: oldestSec },
+    settings: SETTINGS,
+  }
+}

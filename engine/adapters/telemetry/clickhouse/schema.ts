@@ -1,0 +1,189 @@
+// The tables, and how they came to be: a database is brought up to date step by step, each step once.
+//
+// points, texts   one row per point, as received. A point sent again stands twice until parts are merged, so every
+//                 read takes the value with the greatest version (R11).
+// rollup_1m, _1h  one row per bucket and computation; the greatest `computed` counts.
+// history         what happened to a device, one row per key; a row inserted again is the same row.
+// audit           who did what, one row per entry; what is asked for by is taken from its body.
+// settlements     each computation of rollups, begun and finished; the greatest finished horizon counts.
+
+import { LIMITS } from '../../../limits.ts'
+import { Fault } from '../../../ports/fault.ts'
+import { ClickHouseError, type ClickHouseHttp } from './clickhouse-http.ts'
+
+const TIMEOUT_MS = LIMITS.telemetryQueryTimeoutMs
+
+/**
+ * Parts go by receive time: the time a device claims may be any, and a block may only touch a few of them.
+ * Codecs: times and versions are differences in sorted order; Gorilla and FPC are larger and slower than ZSTD for
+ * values of a sensor's precision. Merging twenty parts at a time writes a point about half as often as five do.
+ */
+function points(name: string, valueType: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+    device_id LowCardinality(String),
+    metric LowCardinality(String),
+    ts DateTime64(6, 'UTC') CODEC(Delta(8), T64, ZSTD(1)),
+    value ${valueType} CODEC(ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    received DateTime('UTC') CODEC(Delta(4), ZSTD(1))
+  ) ENGINE = ReplacingMergeTree(version)
+  PARTITION BY toYYYYMM(received)
+  ORDER BY (device_id, metric, ts)
+  SETTINGS non_replicated_deduplication_window = 10000, merge_selector_base = 20,
+    merge_max_block_size = 65536, ttl_only_drop_parts = 1`
+}
+
+function rollup(name: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+    device_id LowCardinality(String),
+    metric LowCardinality(String),
+    bucket DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    count UInt64 CODEC(T64, ZSTD(1)),
+    sum Float64 CODEC(ZSTD(1)),
+    min Float64 CODEC(ZSTD(1)),
+    max Float64 CODEC(ZSTD(1)),
+    last Float64 CODEC(ZSTD(1)),
+    last_ts DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    computed UInt64 CODEC(Delta(8), ZSTD(1))
+  ) ENGINE = ReplacingMergeTree(computed)
+  PARTITION BY toYYYYMM(bucket)
+  ORDER BY (device_id, metric, bucket)`
+}
+
+const SETTLEMENTS = `CREATE TABLE IF NOT EXISTS settlements (
+    computed UInt64,
+    horizon DateTime64(3, 'UTC'),
+    finished UInt8
+  ) ENGINE = MergeTree ORDER BY computed`
+
+/**
+ * Logs lie in parts by the week of their receipt, which go as a whole when their last row is 14 days old: nothing is
+ * ever rewritten for that. All else is kept. Small granules: a page of rows is read, and bodies are large.
+ */
+const HISTORY = `CREATE TABLE IF NOT EXISTS history (
+    device_id LowCardinality(String),
+    kind LowCardinality(String),
+    at DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    received DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    body String CODEC(ZSTD(1)),
+    label LowCardinality(String) MATERIALIZED
+      multiIf(kind = 'log', JSONExtractString(body, 'level'), kind = 'shadow', JSONExtractString(body, 'section'), '')
+  ) ENGINE = ReplacingMergeTree
+  PARTITION BY if(kind = 'log', toYYYYMMDD(toMonday(received)), toYYYYMM(received))
+  ORDER BY (device_id, kind, at, version)
+  TTL received + toIntervalDay(14) DELETE WHERE kind = 'log'
+  SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
+
+/** In order of time alone: most questions are for the newest. Months go as a whole. */
+const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
+    device_id String CODEC(ZSTD(1)),
+    at DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    body String CODEC(ZSTD(1)),
+    actor_id String MATERIALIZED JSONExtractString(body, 'actor', 'id') CODEC(ZSTD(1)),
+    actor_name String MATERIALIZED JSONExtractString(body, 'actor', 'name') CODEC(ZSTD(1)),
+    action LowCardinality(String) MATERIALIZED JSONExtractString(body, 'action'),
+    target String MATERIALIZED JSONExtractString(body, 'target') CODEC(ZSTD(1)),
+    outcome LowCardinality(String) MATERIALIZED JSONExtractString(body, 'outcome'),
+    ip String MATERIALIZED JSONExtractString(body, 'ip') CODEC(ZSTD(1))
+  ) ENGINE = ReplacingMergeTree
+  PARTITION BY toYYYYMM(at)
+  ORDER BY (at, version)
+  SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
+
+/** Append only: what a released version did stays as it was. An earlier version must be able to go on with the tables of
+ *  the next one: nodes are replaced one after another. */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    points('points', 'Float64'),
+    points('texts', 'String'),
+    rollup('rollup_1m'),
+    rollup('rollup_1h'),
+    SETTLEMENTS,
+  ],
+  [HISTORY],
+  [AUDIT],
+]
+
+const VERSIONS = 'CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version'
+
+/** All tables as of this version, for whoever creates them by hand. With `cluster` they are kept by several servers that
+ *  agree by way of a Keeper. */
+export function allTables(cluster?: string): readonly string[] {
+  return [VERSIONS, ...MIGRATIONS.flat()].map((sql) => toLayout(sql, cluster))
+}
+
+function toLayout(sql: string, cluster: string | undefined): string {
+  if (cluster === undefined) return sql
+  const place = `'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'`
+  return sql
+    .replace(/^(CREATE TABLE IF NOT EXISTS \w+)/, `$1 ON CLUSTER '${cluster}'`)
+    .replace(/ENGINE = (\w+)(?:\((\w+)\))?/, (_, engine: string, version?: string) => {
+      return `ENGINE = Replicated${engine}(${version === undefined ? place : `${place}, ${version}`})`
+    })
+    .replace('non_replicated_deduplication_window', 'replicated_deduplication_window')
+}
+
+/** A replica that is down makes its tables when it is back; nobody waits for it. */
+const ON_CLUSTER = { distributed_ddl_task_timeout: 10, distributed_ddl_output_mode: 'null_status_on_timeout' }
+
+/** Every step may be done twice, and by several nodes at once. */
+export async function migrate(http: ClickHouseHttp, cluster?: string): Promise<void> {
+  const run = (sql: string) =>
+    http.run({
+      sql: toLayout(sql, cluster),
+      settings: cluster === undefined ? {} : ON_CLUSTER,
+      timeoutMs: TIMEOUT_MS,
+    })
+  const done = await versionOf(http)
+  if (done > MIGRATIONS.length) {
+    const known = `this version of Fleet knows them up to ${MIGRATIONS.length}`
+    const message = `the tables in ClickHouse are of version ${done}, ${known}: start the version that made them, or a later one`
+    throw new Fault('TELEMETRY_TOO_NEW', { retryable: false, message })
+  }
+  if (done === 0) await run(VERSIONS)
+  for (const [index, statements] of MIGRATIONS.entries()) {
+    if (index < done) continue
+    for (const sql of statements) await run(sql)
+    await run(`INSERT INTO migrations VALUES (${index + 1})`)
+  }
+}
+
+const UNKNOWN_TABLE = 60
+
+async function versionOf(http: ClickHouseHttp): Promise<number> {
+  try {
+    const sql = 'SELECT max(version) FROM migrations FORMAT TSV'
+    return Number((await http.run({ sql, timeoutMs: TIMEOUT_MS })).toString().trim())
+  } catch (error) {
+    if (error instanceof ClickHouseError && error.code === UNKNOWN_TABLE) return 0
+    throw error
+  }
+}
+
+/** What is so old goes, in whole parts: raw telemetry and the audit; rollups stay. Undefined keeps it for ever. */
+export async function keepFor(
+  http: ClickHouseHttp,
+  days: { readonly points: number | undefined; readonly audit: number | undefined },
+): Promise<void> {
+  await setTtl(http, { table: 'points', column: 'received', days: days.points })
+  await setTtl(http, { table: 'texts', column: 'received', days: days.points })
+  await setTtl(http, { table: 'audit', column: 'toDateTime(at)', days: days.audit })
+}
+
+interface Kept {
+  readonly table: string
+  readonly column: string
+  readonly days: number | undefined
+}
+
+async function setTtl(http: ClickHouseHttp, { table, column, days }: Kept): Promise<void> {
+  const run = (sql: string) => http.run({ sql, timeoutMs: TIMEOUT_MS })
+  const made = (await run(`SHOW CREATE TABLE ${table} FORMAT TSVRaw`)).toString()
+  const ttl = days === undefined ? undefined : `TTL ${column} + toIntervalDay(${days})`
+  if (ttl === undefined && /\sTTL\s/.test(made)) await run(`ALTER TABLE ${table} REMOVE TTL`)
+  if (ttl !== undefined && !made.includes(ttl)) {
+    await run(`ALTER TABLE ${table} MODIFY ${ttl} SETTINGS materialize_ttl_after_modify = 0`)
+  }
+}

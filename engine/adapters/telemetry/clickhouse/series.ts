@@ -1,0 +1,198 @@
+// One query for the buckets of all series that are asked for, as its plan says.
+//
+// S1. Statement text is ours alone; whatever comes from outside is a parameter.
+// S2. Rollups and raw give the same columns of each bucket: count, sum, min, max, last and the time of last.
+// S3. One series of few points is asked for all the time: it has the quickest form. All else reads merged rows in
+//     order (FINAL), which needs no memory for them.
+import type { DeviceId } from '../../../../schemas/ids.ts'
+import { Millis } from '../../../../schemas/ids.ts'
+import type { Aggregate } from '../../../../schemas/vocabulary.ts'
+import type { Grid } from '../../../domain/telemetry/grid.ts'
+import { average, type Bucket, pick } from '../../../domain/telemetry/summary.ts'
+import { LIMITS } from '../../../limits.ts'
+import type { Series, SeriesQuery } from '../../../ports/telemetry.ts'
+import type { Statement } from './clickhouse-http.ts'
+import type { Plan, Range } from './plan.ts'
+import { RowReader } from './row-reader.ts'
+
+export type Params = Record<string, string | number | readonly (string | number)[]>
+
+/** A time is at most so much ahead of its receive time, so older parts need no look; plus the second cut off. */
+const AHEAD_SEC = LIMITS.timestampAheadMaxMs / 1000 + 1
+
+/** A query reads a few thousand rows: threads, compiled expressions and a filter's own pass cost more than they save. */
+const SETTINGS = {
+  max_threads: 1,
+  compile_expressions: 0,
+  compile_aggregate_expressions: 0,
+  compile_sort_description: 0,
+  optimize_move_to_prewhere: 0,
+  // Of a point received in one month and again in the next, one counts.
+  do_not_merge_across_partitions_select_final: 0,
+  max_rows_to_read: LIMITS.telemetryRowsReadMax,
+}
+
+const ROLLED = 'sum(count) AS count, sum(sum) AS sum, min(min) AS min, max(max) AS max'
+/** Exact from the points alone, by S2 beside what rollups hold. */
+const DETAILS: Readonly<Partial<Record<Aggregate, (lastBy: string) => string>>> = {
+  first: (lastBy) => `argMin(v, ${lastBy})`,
+  p50: () => 'quantileExactInclusive(0.5)(v)',
+  p95: () => 'quantileExactInclusive(0.95)(v)',
+  p99: () => 'quantileExactInclusive(0.99)(v)',
+  stddev: () => 'stddevPopStable(v)',
+}
+
+/** Undefined: there is nothing to ask for. */
+export function toStatement(query: SeriesQuery, { rollup, raw }: Plan): Statement | undefined {
+  const inner = selectBuckets(query, { rollup, raw })
+  if (inner === undefined) return undefined
+  const keys = keysOf(query)
+  const columns = [...keys, 'start', 'count', 'sum', 'min', 'max', 'last', ...detailsOf(query)]
+  return {
+    sql: `SELECT ${columns.join(', ')} FROM (${inner.sql}) ORDER BY ${[...keys, 'start'].join(', ')} FORMAT RowBinary`,
+    params: inner.params,
+    settings: SETTINGS,
+    timeoutMs: LIMITS.telemetryQueryTimeoutMs,
+  }
+}
+
+/** A row per bucket: its keys, `start` in seconds, and the columns of S2. */
+export function selectBuckets(
+  query: SeriesQuery,
+  { rollup, raw }: Plan,
+): { readonly sql: string; readonly params: Params } | undefined {
+  const params: Params = {}
+  const parts: string[] = []
+  if (raw.length > 0) parts.push(rawSql(query, raw, params))
+  if (rollup !== undefined && rollup.ranges.length > 0) parts.push(rollupSql(query, rollup, params))
+  const [only] = parts
+  if (only === undefined) return undefined
+  // Raw alone is one row per bucket already.
+  if (rollup === undefined) return { sql: only, params }
+  const keys = [...keysOf(query), 'start']
+  return {
+    sql: `SELECT ${keys.join(', ')}, ${ROLLED}, argMax(last, last_ts) AS last
+      FROM (${parts.join(' UNION ALL ')}) GROUP BY ${keys.join(', ')}`,
+    params,
+  }
+}
+
+function detailsOf({ aggregates }: Pick<SeriesQuery, 'aggregates'>): readonly Aggregate[] {
+  return aggregates.filter((aggregate) => DETAILS[aggregate] !== undefined)
+}
+
+function rawSql(query: SeriesQuery, raw: readonly Range[], params: Params): string {
+  const keys = keysOf(query)
+  const lastBy = lastOf(query, 'ts')
+  const details = detailsOf(query)
+  const columns = details.map((aggregate) => `, ${DETAILS[aggregate]?.(lastBy)} AS ${aggregate}`)
+  const groups = [...keys, 'start'].join(', ')
+  return `SELECT ${groupsOf(query, 'toUnixTimestamp64Second(ts)', params)}, count() AS count, sum(v) AS sum,
+      min(v) AS min, max(v) AS max, argMax(v, ${lastBy}) AS last, max(${lastBy}) AS last_ts${columns.join('')}
+    FROM (${rawPoints(query, raw, params)}) GROUP BY ${groups}`
+}
+
+/** Each point once. By S3. */
+function rawPoints(query: SeriesQuery, raw: readonly Range[], params: Params): string {
+  const where = `${whose(query, params)} AND ${within(raw, params)}`
+  return isPlain(query) && detailsOf(query).length === 0
+    ? `SELECT ts, argMax(value, version) AS v FROM points WHERE ${where} GROUP BY ts`
+    : `SELECT device_id, metric, ts, value AS v FROM points FINAL WHERE ${where}`
+}
+
+function rollupSql(
+  query: SeriesQuery,
+  { table, ranges }: NonNullable<Plan['rollup']>,
+  params: Params,
+): string {
+  const within = ranges.map(({ from, to }, i) => {
+    params[`rf${i}`] = from / 1000
+    params[`rt${i}`] = to / 1000
+    return `bucket >= toDateTime({rf${i}:UInt32}, 'UTC') AND bucket < toDateTime({rt${i}:UInt32}, 'UTC')`
+  })
+  const series = isPlain(query) ? [] : ['device_id', 'metric']
+  const columns = [...series, 'bucket'].join(', ')
+  return `SELECT ${groupsOf(query, 'toInt64(toUnixTimestamp(bucket))', params)}, b.1 AS count, b.2 AS sum, b.3 AS min,
+      b.4 AS max, b.5 AS last, ${lastOf(query, 'b.6')} AS last_ts
+    FROM (SELECT ${columns}, argMax((count, sum, min, max, last, last_ts), computed) AS b
+      FROM ${table} WHERE ${whose(query, params)} AND (${within.join(' OR ')}) GROUP BY ${columns})`
+}
+
+/** Times of points in these ranges, in order. */
+export function within(ranges: readonly Range[], params: Params): string {
+  const parts = ranges.map(({ from, to }, i) => {
+    params[`f${i}`] = from * 1000
+    params[`t${i}`] = to * 1000
+    return `ts >= fromUnixTimestamp64Micro({f${i}:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({t${i}:Int64}, 'UTC')`
+  })
+  params['received'] = Math.max(0, Math.floor((ranges[0]?.from ?? 0) / 1000) - AHEAD_SEC)
+  return `received >= toDateTime({received:UInt32}, 'UTC') AND (${parts.join(' OR ')})`
+}
+
+export function whose(
+  { deviceIds, metrics }: Pick<SeriesQuery, 'deviceIds' | 'metrics'>,
+  params: Params,
+): string {
+  params['device'] = deviceIds.length === 1 ? (deviceIds[0] ?? '') : deviceIds
+  params['metric'] = metrics.length === 1 ? (metrics[0] ?? '') : metrics
+  const device = deviceIds.length === 1 ? '= {device:String}' : 'IN {device:Array(String)}'
+  const metric = metrics.length === 1 ? '= {metric:String}' : 'IN {metric:Array(String)}'
+  return `device_id ${device} AND metric ${metric}`
+}
+
+const isPlain = ({ deviceIds, metrics, by }: SeriesQuery) =>
+  deviceIds.length === 1 && metrics.length === 1 && by === 'device'
+
+/** What rows are told apart by, beside their time; one series alone needs nothing. */
+function keysOf(query: SeriesQuery): readonly string[] {
+  if (isPlain(query)) return []
+  return query.by === 'device' ? ['device_id', 'metric'] : ['metric']
+}
+
+/** What decides which value is the last one: of two devices at one time, that of the greater id. */
+const lastOf = ({ by }: SeriesQuery, ts: string) => (by === 'device' ? ts : `(${ts}, device_id)`)
+
+function groupsOf(query: SeriesQuery, seconds: string, params: Params): string {
+  return [...keysOf(query), startOf(query.grid, seconds, params)].join(', ')
+}
+
+function startOf(grid: Grid, seconds: string, params: Params): string {
+  const [{ from, step }] = grid
+  if (grid.length === 1 && from === 0) return `intDiv(${seconds}, ${step}) * ${step} AS start`
+  params['starts'] = grid.map((stretch) => stretch.from)
+  params['steps'] = grid.map((stretch) => stretch.step)
+  const stretch = `roundDown(${seconds}, {starts:Array(Int64)})`
+  const width = `transform(${stretch}, {starts:Array(Int64)}, {steps:Array(Int64)})`
+  return `${stretch} + intDiv(${seconds} - ${stretch}, ${width}) * ${width} AS start`
+}
+
+/** From rows of RowBinary: its keys, start Int64, count UInt64, sum, min, max, last, details. */
+export function readSeries(rows: Buffer, query: SeriesQuery): readonly Series[] {
+  const keys = keysOf(query)
+  const details = detailsOf(query)
+  const reader = new RowReader(rows)
+  const series = new Map<string, { deviceId: DeviceId | undefined; metric: string; buckets: Bucket[] }>()
+  while (reader.hasMore()) {
+    // Ids that were asked for.
+    const deviceId = (keys.includes('device_id') ? reader.text() : query.deviceIds[0]) as DeviceId
+    const metric = keys.length > 0 ? reader.text() : (query.metrics[0] ?? '')
+    const key = query.by === 'device' ? `${deviceId} ${metric}` : metric
+    const found = series.get(key) ?? {
+      deviceId: query.by === 'device' ? deviceId : undefined,
+      metric,
+      buckets: [],
+    }
+    series.set(key, found)
+    const time = Millis(reader.int64() * 1000)
+    const totals = {
+      count: reader.int64(),
+      sum: reader.float64(),
+      min: reader.float64(),
+      max: reader.float64(),
+      last: reader.float64(),
+    }
+    const more = Object.fromEntries(details.map((aggregate) => [aggregate, reader.float64()]))
+    found.buckets.push({ time, ...pick({ ...totals, avg: average(totals), ...more }, query.aggregates) })
+  }
+  return [...series.values()]
+}

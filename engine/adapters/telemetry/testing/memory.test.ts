@@ -1,0 +1,18 @@
+import { auditContract } from './audit-contract.ts'
+import { telemetryContract } from './contract.ts'
+import { historyContract } from './history-contract.ts'
+import { MemoryTelemetry } from './memory.ts'
+import { seriesContract } from './series-contract.ts'
+
+telemetryContract({
+  name: 'memory',
+  open: async () => new MemoryTelemetry(),
+  restart: async (telemetry) => telemetry,
+  runs: 100,
+})
+
+historyContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
+
+auditContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
+
+seriesContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200, parquet: false })

@@ -1,0 +1,216 @@
+// Telemetry in memory, and the reference for what the real one must answer: everything from raw, nothing settled
+// ahead. Outlives the engine that uses it, as a database does.
+import { Readable } from 'node:stream'
+import { type DeviceId, Micros, Millis } from '../../../../schemas/ids.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { readHistoryBlock } from '../../../domain/history/read-block.ts'
+import { byAge, LABEL_FIELDS } from '../../../domain/history/row.ts'
+import { type BlockRow, readBlock } from '../../../domain/telemetry/native-reader.ts'
+import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
+import { Fault } from '../../../ports/fault.ts'
+import type { HistoryFilter, HistoryPlace, HistoryQuery, HistoryRow } from '../../../ports/history.ts'
+import type {
+  Block,
+  Export,
+  Point,
+  PointsQuery,
+  Series,
+  SeriesQuery,
+  Telemetry,
+} from '../../../ports/telemetry.ts'
+import { MemoryAudit } from './memory-audit.ts'
+import { toFile } from './memory-file.ts'
+import { type TimedPoint, toSeries } from './memory-series.ts'
+
+const HOUR_MS = 3_600_000
+
+interface Held {
+  readonly value: number | string
+  readonly version: number
+}
+type HeldSeries = Map<Micros, Held>
+
+export class MemoryTelemetry implements Telemetry {
+  /** By device, then metric. */
+  readonly #points = new Map<string, Map<string, HeldSeries>>()
+  readonly #texts = new Map<string, Map<string, HeldSeries>>()
+  readonly #newest = new Map<string, Micros>()
+  /** By device, then by key. */
+  readonly #history = new Map<string, Map<string, HistoryRow>>()
+  readonly #audit = new MemoryAudit()
+  #horizon = Millis(0)
+
+  async insert(block: Block): Promise<void> {
+    if (block.kind === 'audit') {
+      this.#audit.insert(parseRows(block))
+      return
+    }
+    if (block.kind === 'history') {
+      // A block of the history holds rows of the history.
+      for (const row of parseRows(block)) this.#remember(row as HistoryRow)
+      return
+    }
+    const read = parse(block)
+    for (const row of read.rows) {
+      const newest = this.#newest.get(row.deviceId) ?? 0
+      this.#newest.set(row.deviceId, Micros(Math.max(newest, row.received * 1_000_000)))
+    }
+    if (read.kind === 'points') for (const row of read.rows) store(this.#points, row)
+    else for (const row of read.rows) store(this.#texts, row)
+  }
+
+  async series(query: SeriesQuery): Promise<readonly Series[]> {
+    return toSeries(query, (deviceId, metric) =>
+      // Of numbers alone.
+      heldIn(this.#points, deviceId, metric, query).map((point) => point as TimedPoint<number>),
+    )
+  }
+
+  async points({ deviceId, metric, after, limit, ...span }: PointsQuery): Promise<readonly Point[]> {
+    const isLater = (at: Micros, isText: boolean) =>
+      after === undefined || at > after.at || (at === after.at && isText && !after.isText)
+    return [
+      ...heldIn(this.#points, deviceId, metric, span).filter(({ at }) => isLater(at, false)),
+      ...heldIn(this.#texts, deviceId, metric, span).filter(({ at }) => isLater(at, true)),
+    ]
+      .sort((a, b) => a.at - b.at)
+      .slice(0, limit)
+  }
+
+  async export(what: Export): Promise<Readable> {
+    if (what.kind === 'series') return Readable.from(toFile(what, await this.series(what.query)))
+    const { query } = what
+    const found = [this.#points, this.#texts].flatMap((held) =>
+      query.deviceIds.flatMap((deviceId) =>
+        query.metrics.map((metric) => ({ deviceId, metric, points: heldIn(held, deviceId, metric, query) })),
+      ),
+    )
+    return Readable.from(toFile(what, found))
+  }
+
+  horizon(): Millis {
+    return this.#horizon
+  }
+
+  async settle(upTo: Millis): Promise<void> {
+    this.#horizon = Millis(Math.max(this.#horizon, Math.floor(upTo / HOUR_MS) * HOUR_MS))
+  }
+
+  /** There are no rollups here that could be wrong. */
+  async resettle(): Promise<void> {}
+
+  async countPoints(deviceId?: DeviceId): Promise<number> {
+    let count = 0
+    for (const [id, metrics] of this.#points) {
+      if (deviceId !== undefined && id !== deviceId) continue
+      for (const series of metrics.values()) count += series.size
+    }
+    return count
+  }
+
+  async newest(deviceId: DeviceId): Promise<Micros | undefined> {
+    return this.#newest.get(deviceId)
+  }
+
+  async history({ before, limit, offset = 0, ...filter }: HistoryQuery): Promise<readonly HistoryRow[]> {
+    return this.#matching(filter)
+      .filter((row) => before === undefined || isOlder(row, before))
+      .slice(offset, offset + limit)
+  }
+
+  async countHistory(filter: HistoryFilter): Promise<number> {
+    return this.#matching(filter).length
+  }
+
+  async countAudit(filter: AuditFilter): Promise<number> {
+    return this.#audit.count(filter)
+  }
+
+  async audit(query: AuditQuery): Promise<readonly AuditRow[]> {
+    return this.#audit.read(query)
+  }
+
+  isUp(): boolean {
+    return true
+  }
+
+  async close(): Promise<void> {}
+
+  #remember(row: HistoryRow): void {
+    const rows = this.#history.get(row.deviceId) ?? new Map<string, HistoryRow>()
+    this.#history.set(row.deviceId, rows)
+    rows.set(`${row.kind} ${row.at} ${row.version}`, row)
+  }
+
+  #matching({ deviceId, kinds, from, to, labels }: HistoryFilter): readonly HistoryRow[] {
+    const rows = [...(this.#history.get(deviceId)?.values() ?? [])]
+    return rows
+      .filter(
+        (row) =>
+          kinds.includes(row.kind) &&
+          (from === undefined || row.at >= from * 1000) &&
+          (to === undefined || row.at < to * 1000) &&
+          (labels === undefined || labels.includes(labelOf(row))),
+      )
+      .sort(byAge)
+  }
+}
+
+function store(
+  held: Map<string, Map<string, HeldSeries>>,
+  { deviceId, at, version, metrics, values }: BlockRow<number> | BlockRow<string>,
+): void {
+  const device = held.get(deviceId) ?? new Map<string, HeldSeries>()
+  held.set(deviceId, device)
+  for (const [i, metric] of metrics.entries()) {
+    const series: HeldSeries = device.get(metric) ?? new Map()
+    device.set(metric, series)
+    const before = series.get(at)
+    if (before === undefined || version >= before.version) series.set(at, { value: values[i] ?? 0, version })
+  }
+}
+
+/** By time. */
+function heldIn(
+  held: ReadonlyMap<string, ReadonlyMap<string, HeldSeries>>,
+  deviceId: DeviceId,
+  metric: string,
+  { from, to }: { readonly from: Millis; readonly to: Millis },
+): readonly TimedPoint<number | string>[] {
+  return [...(held.get(deviceId)?.get(metric) ?? [])]
+    .filter(([at]) => at >= from * 1000 && at < to * 1000)
+    .sort(([a], [b]) => a - b)
+    .map(([at, { value }]) => ({ at, value }))
+}
+
+function parseRows(block: Block) {
+  try {
+    // A body was written as JSON of an object.
+    return readHistoryBlock(block.bytes).map((row) => ({ ...row, body: JSON.parse(row.body) as JsonObject }))
+  } catch (cause) {
+    throw new Fault('TELEMETRY_REFUSED', { retryable: false, cause })
+  }
+}
+
+function labelOf({ kind, body }: HistoryRow): string {
+  const field = LABEL_FIELDS[kind]
+  const label = field === undefined ? '' : body[field]
+  return typeof label === 'string' ? label : ''
+}
+
+/** A place without a kind comes before all rows of its time and version. */
+function isOlder(row: HistoryRow, { at, version, kind }: HistoryPlace): boolean {
+  if (row.at !== at) return row.at < at
+  if (row.version !== version) return row.version < version
+  return kind !== undefined && row.kind < kind
+}
+
+function parse(block: Block): ReturnType<typeof readBlock> {
+  try {
+    const read = readBlock(block.bytes)
+    if (read.kind === block.kind) return read
+  } catch (cause) {
+    throw new Fault('TELEMETRY_REFUSED', { retryable: false, cause })
+  }
+  throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: `the block is not one of ${block.kind}` })
+}

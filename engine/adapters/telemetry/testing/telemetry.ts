@@ -1,0 +1,69 @@
+// For tests of telemetry adapters: blocks from messages as a test writes them.
+import { randomUUID } from 'node:crypto'
+import { type DeviceId, Micros } from '../../../../schemas/ids.ts'
+import { HistoryColumns } from '../../../domain/history/columns.ts'
+import { type HistoryRow, type WrittenRow, writtenRow } from '../../../domain/history/row.ts'
+import { StringBytes } from '../../../domain/telemetry/dictionary.ts'
+import { bytesOf, encodeBlock } from '../../../domain/telemetry/native-writer.ts'
+import { Rows } from '../../../domain/telemetry/rows.ts'
+import type { Block } from '../../../ports/telemetry.ts'
+import type { Endpoint } from '../clickhouse/clickhouse-http.ts'
+
+export interface Message<Value extends number | string = number> {
+  readonly device: string
+  readonly at: number
+  /** Microseconds like `at`, which it is if not given. */
+  readonly receivedAt?: number
+  readonly version: number
+  readonly values: Readonly<Record<string, Value>>
+}
+
+// Tests write ids as they are.
+export const DeviceIdOf = (text: string): DeviceId => text as DeviceId
+
+/** As an operator writes where a server is. */
+export function urlOf({ url, username, password }: Endpoint): string {
+  const written = new URL(url)
+  written.username = encodeURIComponent(username)
+  written.password = encodeURIComponent(password)
+  return written.href
+}
+
+export function pointsBlock(messages: readonly Message[], token: string = randomUUID()): Block {
+  const rows = collect(messages)
+  const values = Float64Array.from(messages.flatMap((message) => Object.values(message.values)))
+  return { kind: 'points', bytes: encodeBlock(rows, 'points', bytesOf(values)), rows: values.length, token }
+}
+
+export function textsBlock(messages: readonly Message<string>[], token: string = randomUUID()): Block {
+  const rows = collect(messages)
+  const values = new StringBytes()
+  for (const message of messages) for (const text of Object.values(message.values)) values.add(text)
+  return { kind: 'texts', bytes: encodeBlock(rows, 'texts', values.view), rows: rows.items, token }
+}
+
+export function historyBlock(rows: readonly HistoryRow[], token: string = randomUUID()): Block {
+  return { kind: 'history', ...encodeRows(rows.map(writtenRow)), token }
+}
+
+export function auditBlock(rows: readonly WrittenRow[], token: string = randomUUID()): Block {
+  return { kind: 'audit', ...encodeRows(rows), token }
+}
+
+function encodeRows(rows: readonly WrittenRow[]) {
+  const columns = new HistoryColumns()
+  for (const row of rows) columns.add(row, row.at)
+  const taken = columns.take()
+  if (taken === undefined) throw new Error('a block has rows')
+  return taken
+}
+
+function collect(messages: readonly Message<number | string>[]): Rows {
+  const rows = new Rows()
+  for (const { device, at, receivedAt = at, version, values } of messages) {
+    for (const metric of Object.keys(values)) rows.add(rows.metrics.indexOf(metric))
+    const about = { deviceId: DeviceIdOf(device), name: undefined, receivedAt: Micros(receivedAt), version }
+    rows.close(about, Micros(at))
+  }
+  return rows
+}

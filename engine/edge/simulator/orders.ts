@@ -1,0 +1,82 @@
+// The commands a simulated device was sent, and the acks it owes for them.
+import type { JsonObject } from '../../../schemas/json.ts'
+import { type Body, hasArrived, type Point } from './motion.ts'
+import { obey } from './obey.ts'
+import { isObject } from './payload.ts'
+
+export interface Taken {
+  readonly body: Body
+  readonly acks: readonly JsonObject[]
+}
+
+interface Errand {
+  readonly requestId: string
+  readonly target: Point
+}
+
+const ANSWERS_KEPT_MAX = 64
+const INTERRUPTED: JsonObject = { status: 'failed', error: { code: 'INTERRUPTED' } }
+
+export class Orders {
+  #errand: Errand | undefined
+  readonly #answers = new Map<string, JsonObject>()
+
+  /** Does what a command says. One that is delivered twice is answered twice and done once. */
+  take(body: Body, message: JsonObject, time: string): Taken {
+    const { request_id: requestId, command, data } = message
+    if (typeof requestId !== 'string' || typeof command !== 'string') return { body, acks: [] }
+    const given = this.#answers.get(requestId)
+    if (given !== undefined) return { body, acks: [given] }
+    if (command === '$cancel') return { body: this.#cancel(body, data), acks: [] }
+    const obeyed = obey(body, command, isObject(data) ? data : {})
+    switch (obeyed.kind) {
+      case 'refused': {
+        const error = { code: obeyed.code, message: obeyed.message }
+        return { body, acks: [this.#answer(requestId, { status: 'failed', error }, time)] }
+      }
+      case 'done': {
+        const ack = this.#answer(requestId, { status: 'completed', result: obeyed.result }, time)
+        return { body: obeyed.body, acks: [ack] }
+      }
+      case 'started': {
+        const interrupted = this.#end(INTERRUPTED, time)
+        this.#errand = { requestId, target: obeyed.target }
+        const ack = this.#answer(requestId, { status: 'acked', progress: 0 }, time)
+        return { body: obeyed.body, acks: [...interrupted, ack] }
+      }
+    }
+  }
+
+  /** The acks that are due now that the device is where it is. */
+  finish(body: Body, time: string): readonly JsonObject[] {
+    if (this.#errand === undefined) return []
+    if (hasArrived(body, this.#errand.target)) {
+      return this.#end({ status: 'completed', result: { ...body.position } }, time)
+    }
+    return body.target === undefined ? this.#end(INTERRUPTED, time) : []
+  }
+
+  #cancel(body: Body, data: unknown): Body {
+    const { request_id: requestId } = isObject(data) ? data : {}
+    if (this.#errand === undefined || requestId !== this.#errand.requestId) return body
+    this.#errand = undefined
+    return { ...body, target: undefined }
+  }
+
+  #end(fields: JsonObject, time: string): readonly JsonObject[] {
+    if (this.#errand === undefined) return []
+    const { requestId } = this.#errand
+    this.#errand = undefined
+    return [this.#answer(requestId, fields, time)]
+  }
+
+  #answer(requestId: string, fields: JsonObject, time: string): JsonObject {
+    const ack = { request_id: requestId, ...fields, executed_at: time }
+    this.#answers.set(requestId, ack)
+    for (const oldest of this.#answers.keys()) {
+      if (this.#answers.size <= ANSWERS_KEPT_MAX) break
+      this.#answers.delete(oldest)
+    }
+    return ack
+  }
+}

@@ -1,0 +1,31 @@
+// A simulated device's reported state: it does what is desired of it, and says so.
+import type { JsonObject } from '../../../schemas/json.ts'
+import { isObject } from './payload.ts'
+
+const KEYS_MAX = 64
+const INTERVAL_SEC_DEFAULT = 1
+const INTERVAL_SEC_MAX = 3_600
+
+export function createReported(firmwareVersion: string): JsonObject {
+  return { report_interval_sec: INTERVAL_SEC_DEFAULT, firmware_version: firmwareVersion }
+}
+
+/** `publish` is the whole state, with null for what is removed: the topic is retained, a part would hide the rest. */
+export function applyDesired(
+  reported: JsonObject,
+  message: JsonObject,
+): { readonly reported: JsonObject; readonly publish: JsonObject } | undefined {
+  const { state } = message
+  if (!isObject(state) || Object.keys(state).length === 0) return undefined
+  const publish = { ...reported, ...state }
+  if (Object.keys(publish).length > KEYS_MAX) return undefined
+  return {
+    publish,
+    reported: Object.fromEntries(Object.entries(publish).filter(([, value]) => value !== null)),
+  }
+}
+
+export function reportIntervalMs({ report_interval_sec: wanted }: JsonObject): number {
+  const isUsable = typeof wanted === 'number' && wanted > 0 && wanted <= INTERVAL_SEC_MAX
+  return (isUsable ? wanted : INTERVAL_SEC_DEFAULT) * 1_000
+}

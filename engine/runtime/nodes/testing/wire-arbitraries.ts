@@ -1,0 +1,267 @@
+// For tests: any work of a node, and anything that may come of it.
+import fc from 'fast-check'
+import { BroadcastId, CommandId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { COMMAND_PRIORITIES, COMMAND_STATUSES } from '../../../../schemas/vocabulary.ts'
+import { anyDevice } from '../../../adapters/store/testing/device-arbitraries.ts'
+import { type Broadcast, tally } from '../../../domain/command/broadcast.ts'
+import type { Command, Delivery } from '../../../domain/command/record.ts'
+import type { DeviceRequest } from '../../../domain/device/events.ts'
+import type { Author, Shadow } from '../../../domain/shadow/record.ts'
+import type { DeviceView } from '../../../ports/device-view.ts'
+import type { BroadcastRequest, BroadcastState, Refused, Signed, Submitted } from '../../../ports/engine.ts'
+import type { Answer, Ask, Mark } from '../../shard/protocol.ts'
+import { idOf } from '../../shard/testing/frames.ts'
+import type { NodeOutcomes, NodeWork } from '../work.ts'
+
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
+const name = fc.string({ maxLength: 12 })
+const count = fc.nat()
+const millis = fc.nat({ max: 2 ** 42 }).map(Millis)
+const micros = fc.nat({ max: 2 ** 52 }).map(Micros)
+const deviceId = fc.constantFrom('d1', 'robot-2', 'A_3').map(idOf)
+const commandId = name.map(CommandId)
+const broadcastId = name.map(BroadcastId)
+const partition = fc.nat({ max: 63 }).map(Partition)
+
+/** Names that mean something to JavaScript; `__proto__` is refused before. */
+const key = fc.oneof(
+  fc.string({ maxLength: 6 }).filter((text) => text !== '__proto__'),
+  fc.constantFrom('toJSON', 'constructor', 'length', 'hasOwnProperty'),
+)
+const { data } = fc.letrec<{ data: JsonObject; value: Json }>((tie) => ({
+  data: fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constant(null),
+    fc.boolean(),
+    // JSON has no -0.
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
+    fc.maxSafeInteger(),
+    fc.string({ unit: 'grapheme', maxLength: 40 }),
+    fc.array(tie('value'), { maxLength: 4 }),
+    tie('data'),
+  ),
+}))
+
+const author: fc.Arbitrary<Author> = fc.record({
+  kind: fc.constantFrom('user', 'device', 'system', 'ota'),
+  id: name,
+})
+const signed: fc.Arbitrary<Author | string | Signed> = fc.oneof(
+  author,
+  name,
+  fc.record({
+    by: fc.oneof(author, name),
+    entry: fc.record(
+      {
+        actor: fc.record({ type: fc.constantFrom('user', 'api_key', 'device'), id: optional(name) }),
+        action: name,
+        target: name,
+        ip: optional(name),
+        detail: data,
+      },
+      { requiredKeys: ['actor', 'action'] },
+    ),
+  }),
+) as fc.Arbitrary<Author | string | Signed>
+
+const wish = fc.record(
+  {
+    name,
+    data,
+    priority: fc.constantFrom(...COMMAND_PRIORITIES),
+    timeoutSec: optional(count),
+    notBefore: optional(millis),
+    broadcastId: optional(broadcastId),
+  },
+  { requiredKeys: ['name'] },
+)
+const deviceRequest: fc.Arbitrary<DeviceRequest> = fc.oneof(
+  fc.record(
+    { kind: fc.constant('register' as const), name, type: name, tags: fc.array(name), metadata: data },
+    { requiredKeys: ['kind', 'name', 'type'] },
+  ),
+  fc.record(
+    {
+      kind: fc.constant('edit' as const),
+      replace: fc.boolean(),
+      group: fc.option(name),
+      metadata: fc.option(data),
+      status: optional(name),
+      ifRevision: optional(count),
+    },
+    { requiredKeys: ['kind', 'replace'] },
+  ),
+  fc.record({ kind: fc.constant('decommission' as const), reason: optional(name) }),
+  fc.record({
+    kind: fc.constant('desire' as const),
+    patch: data,
+    mode: fc.constantFrom('merge' as const, 'replace' as const),
+    expectedVersion: optional(count),
+  }),
+  fc.record({ kind: fc.constant('command' as const), id: commandId, wish }),
+  fc.record({ kind: fc.constant('cancel' as const), id: commandId }),
+)
+const ask: fc.Arbitrary<Ask> = fc.oneof(
+  fc.record({ kind: fc.constant('views' as const), deviceIds: fc.array(deviceId) }),
+  fc.record({ kind: fc.constantFrom('snapshot', 'metrics', 'shadow', 'commands'), deviceId }),
+  fc.record({ kind: fc.constant('children' as const), broadcastId }),
+)
+const after: fc.Arbitrary<readonly Mark[]> = fc.array(
+  fc.record({ partition, seq: fc.nat({ max: Number.MAX_SAFE_INTEGER }) }),
+)
+const broadcastRequest: fc.Arbitrary<BroadcastRequest> = fc.record(
+  {
+    broadcastId,
+    group: name,
+    command: name,
+    data: optional(data),
+    priority: fc.constantFrom(...COMMAND_PRIORITIES),
+    timeoutSec: optional(count),
+    by: name,
+    within: optional(fc.array(name)),
+    unfit: fc.dictionary(
+      name.filter((text) => text !== '__proto__'),
+      fc.constant('unknown_command'),
+      {
+        noNullPrototype: true,
+      },
+    ),
+  },
+  { requiredKeys: ['broadcastId', 'group', 'command', 'by'] },
+)
+
+export const anyWork: fc.Arbitrary<NodeWork> = fc.oneof(
+  fc.record({ kind: fc.constant('submit' as const), deviceId, request: deviceRequest, signed }),
+  fc.record({ kind: fc.constant('ask' as const), ask, after }),
+  fc.record({ kind: fc.constant('await' as const), deviceId, commandId, after, timeoutMs: count }),
+  fc.record({ kind: fc.constant('broadcast' as const), request: broadcastRequest }),
+  fc.record({ kind: fc.constant('broadcast_state' as const), broadcastId, offset: count, limit: count }),
+  fc.record({ kind: fc.constant('broadcast_cancel' as const), broadcastId, by: name }),
+  fc.record({ kind: fc.constant('flush' as const), horizon: millis, partitions: fc.array(partition) }),
+)
+
+const view: fc.Arbitrary<DeviceView> = fc.record({
+  device: anyDevice,
+  connected: fc.boolean(),
+  connectedSince: optional(millis),
+  connectionReason: optional(name),
+  sessionId: optional(name),
+  ip: optional(name),
+  flapping: fc.boolean(),
+  lastSeenAt: optional(millis),
+  lastTelemetryAt: optional(millis),
+})
+const delivery: fc.Arbitrary<Delivery> = fc.record({
+  attempts: count,
+  sentAt: optional(millis),
+  sentIn: optional(micros),
+  deliveredAt: optional(millis),
+})
+const result = {
+  executedAt: optional(millis),
+  result: optional(data),
+  resultBytesOmitted: optional(count),
+  error: optional(fc.record({ code: name, message: name })),
+}
+const status = fc.constantFrom(...COMMAND_STATUSES)
+const command: fc.Arbitrary<Command> = fc.record({
+  ...result,
+  id: commandId,
+  name,
+  data,
+  dataBytes: count,
+  status,
+  priority: fc.constantFrom(...COMMAND_PRIORITIES),
+  timeoutSec: count,
+  createdAt: millis,
+  createdBy: name,
+  notBefore: optional(millis),
+  expiresAt: millis,
+  delivery,
+  deliveredAt: optional(millis),
+  ackedAt: optional(millis),
+  completedAt: optional(millis),
+  cancelledAt: optional(millis),
+  cancelledBy: optional(name),
+  notice: optional(delivery.map((sent) => ({ ...sent, expiresAt: Millis(1) }))),
+  progress: optional(count),
+  late: fc.boolean(),
+  conflicts: fc.array(fc.record({ ...result, status, at: millis }), { maxLength: 2 }),
+  broadcastId: optional(broadcastId),
+  idempotencyKey: optional(name),
+})
+const shadow: fc.Arbitrary<Shadow> = fc.record({
+  version: count,
+  desired: data,
+  reported: data,
+  desiredTimes: fc.constant({ a: Millis(1), b: { c: Millis(2) } }),
+  reportedTimes: fc.constant({}),
+  updatedAt: optional(millis),
+})
+const refused: fc.Arbitrary<Refused> = fc.record({
+  kind: fc.constant('refused' as const),
+  code: fc.constantFrom('NOT_FOUND', 'DEVICE_SHADOW_CONFLICT'),
+  detail: data,
+})
+const submitted: fc.Arbitrary<Submitted> = fc.oneof(
+  fc.record({
+    kind: fc.constant('done' as const),
+    view,
+    command: optional(command),
+    shadow: optional(shadow),
+  }),
+  refused,
+)
+const answer: fc.Arbitrary<Answer> = fc.oneof(
+  fc.record({ kind: fc.constant('views' as const), views: fc.array(optional(view), { maxLength: 4 }) }),
+  fc.record({
+    kind: fc.constant('snapshot' as const),
+    snapshot: optional(fc.record({ data, timestamp: optional(millis) })),
+  }),
+  fc.record({
+    kind: fc.constant('metrics' as const),
+    metrics: optional(fc.array(fc.record({ metric: name, value: data, at: millis }))),
+  }),
+  fc.record({ kind: fc.constant('shadow' as const), shadow: optional(shadow) }),
+  fc.record({
+    kind: fc.constant('commands' as const),
+    commands: optional(fc.array(command, { maxLength: 3 })),
+  }),
+  fc.record({
+    kind: fc.constant('children' as const),
+    children: fc.array(fc.record({ deviceId, commandId, status })),
+  }),
+)
+const broadcast: fc.Arbitrary<Broadcast> = fc.record({
+  id: broadcastId,
+  group: name,
+  name,
+  data,
+  priority: fc.constantFrom(...COMMAND_PRIORITIES),
+  timeoutSec: optional(count),
+  createdAt: millis,
+  createdBy: name,
+  total: count,
+  accepted: count,
+  skipped: fc.array(fc.record({ deviceId, reason: fc.constant('queue_full' as const) })),
+  perSec: optional(count),
+})
+const state: fc.Arbitrary<BroadcastState | undefined> = optional(
+  fc.record({
+    broadcast,
+    counts: fc.array(status).map(tally),
+    commands: fc.array(fc.record({ deviceId, command }), { maxLength: 2 }),
+  }),
+)
+
+export const anyOutcome: { readonly [Kind in keyof NodeOutcomes]: fc.Arbitrary<NodeOutcomes[Kind]> } = {
+  submit: submitted,
+  ask: answer,
+  await: optional(command),
+  broadcast: fc.oneof(fc.record({ kind: fc.constant('done' as const), broadcast }), refused),
+  broadcast_state: state,
+  broadcast_cancel: state,
+  flush: fc.constant(undefined),
+}

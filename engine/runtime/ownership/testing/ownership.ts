@@ -1,0 +1,138 @@
+// For tests: nodes over one table in simulated time, each of which can die, stand still, or lose the table.
+import { expect } from 'vitest'
+import { Millis, type Partition } from '../../../../schemas/ids.ts'
+import { MemoryOwners, MemoryOwnership } from '../../../adapters/ownership/testing/memory.ts'
+import { LIMITS } from '../../../limits.ts'
+import { Fault } from '../../../ports/fault.ts'
+import { SimTime } from '../../../testing/time.ts'
+import type { Schedule } from '../../schedule.ts'
+import { Ownership } from '../ownership.ts'
+
+const LOOK_EVERY_MS = 50
+
+/** One node: what it believes to own, and what it did. */
+export class TestNode {
+  readonly name: string
+  readonly owned = new Map<Partition, number>()
+  readonly lost: Partition[] = []
+  readonly handedOver: Partition[] = []
+  readonly ownership: Ownership
+  /** Until its partitions are handed over, once asked. */
+  handOverMs = 0
+  isPaused = false
+  /** The table does not answer; `after` it has done what was asked. */
+  cut: 'no' | 'before' | 'after' = 'no'
+  isBlind = false
+  #lives = 0
+  readonly #end: () => void
+  readonly #schedule: Schedule
+
+  constructor(name: string, time: SimTime, owners: MemoryOwners) {
+    this.name = name
+    const { schedule, end } = time.newLife()
+    this.#end = end
+    this.#schedule = schedule
+    const table = new MemoryOwnership(owners)
+    this.ownership = new Ownership({
+      clock: time,
+      schedule: { every: (ms, run) => schedule.every(ms, () => this.isPaused || run()) },
+      newNode: () => ({ id: `${name}-${++this.#lives}`, address: name }),
+      table: {
+        read: () => this.#over(() => (this.isBlind ? Promise.reject(unavailable()) : table.read())),
+        renew: (node, revision) => this.#over(() => table.renew(node, revision)),
+        expel: (node) => this.#over(() => table.expel(node)),
+        claim: (partition, id, epoch) => this.#over(() => table.claim(partition, id, epoch)),
+        release: (partition, epoch) => this.#over(() => table.release(partition, epoch)),
+        onCall: (run) => table.onCall(() => this.isPaused || run()),
+        call: () => table.call(),
+      },
+      host: {
+        gained: (claims) => {
+          for (const { partition, epoch } of claims) this.owned.set(partition, epoch)
+        },
+        lost: (partitions) => {
+          for (const partition of partitions) this.owned.delete(partition)
+          this.lost.push(...partitions)
+        },
+        handOver: async (partitions) => {
+          if (this.handOverMs > 0) await schedule.sleep(this.handOverMs)
+          await this.#awake()
+          for (const partition of partitions) this.owned.delete(partition)
+          this.handedOver.push(...partitions)
+        },
+        failed: (error) => expect(error).toBeInstanceOf(Fault),
+      },
+    })
+    this.ownership.start()
+  }
+
+  /** What it would act for now. */
+  get active(): readonly Partition[] {
+    return !this.isPaused && this.ownership.isCertain() ? [...this.owned.keys()] : []
+  }
+
+  /** Sudden. */
+  die(): void {
+    this.isPaused = true
+    this.#end()
+  }
+
+  async #over<T>(work: () => Promise<T>): Promise<T> {
+    if (this.cut === 'before') throw unavailable()
+    const result = await work()
+    await this.#awake()
+    if (this.cut === 'after') throw unavailable()
+    return result
+  }
+
+  /** What it waited for may have come long ago. */
+  async #awake(): Promise<void> {
+    while (this.isPaused) await this.#schedule.sleep(LOOK_EVERY_MS)
+  }
+}
+
+const unavailable = () => new Fault('OWNERSHIP_UNAVAILABLE', { retryable: true })
+
+export class Cluster {
+  readonly time = new SimTime(Millis(1_000_000))
+  readonly owners = new MemoryOwners()
+  readonly nodes: TestNode[] = []
+
+  add(name = `n${this.nodes.length}`): TestNode {
+    const node = new TestNode(name, this.time, this.owners)
+    this.nodes.push(node)
+    return node
+  }
+
+  /** Two that have their halves, and look at the table at different times. */
+  async addTwo(): Promise<readonly [TestNode, TestNode]> {
+    const first = this.add()
+    await this.advance(LIMITS.ownershipRenewMs / 2)
+    const second = this.add()
+    await this.advance(1_000)
+    expect(this.counts()).toEqual([32, 32])
+    first.handedOver.length = 0
+    return [first, second]
+  }
+
+  /** No partition ever has two nodes that act for it. */
+  async advance(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += LOOK_EVERY_MS) {
+      await this.time.advance(Math.min(LOOK_EVERY_MS, ms - passed))
+      const active = this.nodes.flatMap((node) => node.active)
+      expect(active.length).toBe(new Set(active).size)
+    }
+  }
+
+  /** How many each node acts for. */
+  counts(): readonly number[] {
+    return this.nodes.map(({ active }) => active.length)
+  }
+
+  /** Everything has an owner, and each who lives as much as the others. */
+  expectBalance(living: readonly TestNode[]): void {
+    const counts = living.map(({ active }) => active.length)
+    expect(counts.reduce((sum, count) => sum + count)).toBe(LIMITS.partitions)
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+  }
+}

@@ -1,0 +1,101 @@
+// Bundles and devices for tests of what stands behind the log.
+import { Buffer } from 'node:buffer'
+import { type DeviceId, Micros, Millis, parseDeviceId } from '../../../../schemas/ids.ts'
+import { BundleWriter, FLAG_WILL, FRAME, type FrameKind } from '../../../domain/bundle.ts'
+import type { DeviceRequest } from '../../../domain/device/events.ts'
+import type { Device } from '../../../domain/device/record.ts'
+import { register } from '../../../domain/device/transition.ts'
+import { packRequest } from '../requests.ts'
+import { packSession } from '../sessions.ts'
+
+const NO_BYTES = new Uint8Array(0)
+export const START = Millis(Date.UTC(2026, 0, 5, 10))
+
+export function idOf(name: string): DeviceId {
+  const id = parseDeviceId(name)
+  if (id === undefined) throw new Error(`${name} is a valid id`)
+  return id
+}
+
+export interface TestFrame {
+  readonly kind: FrameKind
+  readonly id: string
+  /** Milliseconds after START. */
+  readonly at: number
+  readonly suffix?: string
+  readonly payload: Uint8Array
+  /** The gateway it came through. */
+  readonly via?: string
+  readonly flags?: number
+  /** What the broker calls it. */
+  readonly origin?: Uint8Array
+}
+
+export const telemetry = (id: string, at: number, data: object | string): TestFrame => ({
+  kind: FRAME.message,
+  id,
+  at,
+  suffix: 'telemetry',
+  payload: Buffer.from(typeof data === 'string' ? data : JSON.stringify(data)),
+})
+
+export const status = (id: string, at: number, said: object | string): TestFrame => ({
+  ...telemetry(id, at, said),
+  suffix: 'status',
+})
+
+export const will = (id: string, at: number, said: object | string): TestFrame => ({
+  ...status(id, at, said),
+  flags: FLAG_WILL,
+})
+
+const session = { ip: '10.0.0.1' }
+export const opened = (id: string, at: number): TestFrame => ({
+  kind: FRAME.opened,
+  id,
+  at,
+  payload: packSession({ ...session, number: micros(at), cause: undefined }),
+})
+
+/** Of the session that was opened at `openedAt`. */
+export const closed = (id: string, at: number, openedAt: number): TestFrame => ({
+  kind: FRAME.closed,
+  id,
+  at,
+  payload: packSession({ ...session, number: micros(openedAt), cause: 'lost' }),
+})
+
+export const request = (id: string, at: number, wish: DeviceRequest, requestId = `r${at}`): TestFrame => ({
+  kind: FRAME.request,
+  id,
+  at,
+  payload: packRequest({ requestId, deviceId: idOf(id), by: 'usr_1', request: wish }),
+})
+
+export const registration = (id: string, at: number): TestFrame =>
+  request(id, at, { kind: 'register', name: id, type: 'mqtt_device' })
+
+export function bundle(frames: readonly TestFrame[]): Uint8Array {
+  const writer = new BundleWriter()
+  for (const { kind, id, at, via = '', suffix = '', payload, flags = 0, origin = NO_BYTES } of frames)
+    writer.add({
+      kind,
+      flags,
+      receivedAt: micros(at),
+      id: Buffer.from(id),
+      via: Buffer.from(via),
+      origin,
+      suffix: Buffer.from(suffix),
+      payload,
+    })
+  return writer.take()
+}
+
+export function deviceOf(id: string, fields: Partial<Device> = {}): Device {
+  const { device } = register(idOf(id), { kind: 'register', name: id, type: 'mqtt_device' }, 'usr_1', START)
+  return { ...device, ...fields }
+}
+
+function micros(at: number): Micros {
+  return Micros((START + at) * 1000)
+}

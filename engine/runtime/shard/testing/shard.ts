@@ -1,0 +1,91 @@
+// A shard with one partition, without thread, host or log: tasks in, results out.
+import { Micros, Millis, Partition } from '../../../../schemas/ids.ts'
+import type { DeviceRecord } from '../../../domain/device/record.ts'
+import { readBlock } from '../../../domain/telemetry/native-reader.ts'
+import type { Block } from '../../../ports/telemetry.ts'
+import { newProgress } from '../progress.ts'
+import type { WorkResult, WorkTask } from '../protocol.ts'
+import { Shard } from '../shard.ts'
+import { bundle, deviceOf, idOf, START, type TestFrame } from './frames.ts'
+
+export const P = Partition(0)
+export const TIMEOUT_MS = 60_000
+export const at = (ms: number) => Millis(START + ms)
+
+export const NOTHING: WorkTask = {
+  kind: 'work',
+  settle: 'saved',
+  entries: [],
+  rows: true,
+  asks: [],
+  sweep: undefined,
+  forgiveAt: undefined,
+  horizon: Millis(0),
+  wants: undefined,
+  cut: 'due',
+  vitals: false,
+  now: START,
+}
+
+export class ShardBench {
+  readonly shard: Shard
+  #seq = 0
+
+  constructor(
+    devices: readonly DeviceRecord[] = [],
+    options: { applied?: number; vitals?: Uint8Array; bootAt?: Millis } = {},
+  ) {
+    const settings = {
+      partitions: [P],
+      heartbeatTimeoutMs: TIMEOUT_MS,
+      bootAt: Micros((options.bootAt ?? at(-1_000)) * 1000),
+      life: 'l',
+      progress: newProgress(),
+    }
+    this.shard = new Shard(settings, () => 0)
+    this.shard.run({
+      kind: 'load',
+      devices: devices.map((device) => ({ device, vitals: options.vitals, shadow: undefined, commands: [] })),
+      applied: [{ partition: P, seq: options.applied ?? 0 }],
+      now: START,
+    })
+  }
+
+  /** One task; the proposal before it was saved. */
+  work(parts: Partial<WorkTask> = {}): WorkResult {
+    return this.shard.work({ ...NOTHING, ...parts })
+  }
+
+  /** The next entry of the log, with these frames. */
+  apply(frames: readonly TestFrame[], parts: Partial<WorkTask> = {}): WorkResult {
+    return this.work({ entries: [this.entry(++this.#seq, frames)], ...parts })
+  }
+
+  entry(seq: number, frames: readonly TestFrame[]) {
+    return { partition: P, seq, body: bundle(frames) }
+  }
+
+  view(id: string) {
+    const [answer] = this.work({ asks: [{ kind: 'views', deviceIds: [idOf(id)] }] }).answers
+    return answer?.kind === 'views' ? answer.views[0] : undefined
+  }
+
+  snapshot(id: string) {
+    const [answer] = this.work({ asks: [{ kind: 'snapshot', deviceId: idOf(id) }] }).answers
+    return answer?.kind === 'snapshot' ? answer.snapshot?.data : undefined
+  }
+
+  /** All rows that are out by now. */
+  rows(): readonly Block[] {
+    return this.work({ cut: 'all' }).blocks
+  }
+}
+
+export const statuses = ({ proposal }: WorkResult) =>
+  proposal.changed.map(({ id, status: to }) => `${id} ${to}`)
+export const valuesOf = (blocks: readonly Block[]) =>
+  blocks.flatMap(({ bytes }) => {
+    const read = readBlock(bytes)
+    return read.kind === 'points' ? read.rows.flatMap(({ values }) => values) : []
+  })
+export const online = deviceOf('a', { status: 'online' })

@@ -1,0 +1,140 @@
+// For tests: nodes with shards over one store and one log in simulated time.
+import { Micros, Millis } from '../../../schemas/ids.ts'
+import { MemoryLog } from '../../adapters/log/testing/memory.ts'
+import { MemoryStore } from '../../adapters/store/testing/memory.ts'
+import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
+import { partitionOf } from '../../domain/partition.ts'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Claim, Save } from '../../ports/store.ts'
+import { SimTime } from '../../testing/time.ts'
+import { Inserter } from '../rows/inserter.ts'
+import { Runner } from '../runner/runner.ts'
+import { Seat } from '../runner/seat.ts'
+import { inlineThread } from '../runner/thread.ts'
+import type { Proposal } from '../shard/protocol.ts'
+import { bundle, idOf, START, type TestFrame } from '../shard/testing/frames.ts'
+import { Shards } from '../shards.ts'
+
+/** What the nodes have in common. */
+export class SharedPlace {
+  readonly time = new SimTime(START)
+  readonly log = new MemoryLog()
+  readonly store = new MemoryStore({ partitionOf })
+  readonly telemetry = new MemoryTelemetry()
+  #at = 0
+
+  async append(...frames: readonly TestFrame[]): Promise<void> {
+    const bundles = frames.map((frame) => ({ partition: partitionOf(idOf(frame.id)), body: bundle([frame]) }))
+    await this.log.append(bundles, Micros((START + ++this.#at) * 1000))
+  }
+}
+
+export class ShardsNode {
+  readonly shards: Shards
+  readonly performed: Proposal[] = []
+  readonly warnings: string[] = []
+  isCertain = true
+  /** Saves wait while it is true. */
+  isStuck = false
+  /** What the log has comes later while it is true. */
+  isBehind = false
+  readonly #place: SharedPlace
+  #lives = 0
+
+  constructor(name: string, place: SharedPlace, seats = 2) {
+    this.#place = place
+    const { schedule } = place.time.newLife()
+    const inserter = new Inserter({
+      telemetry: place.telemetry,
+      schedule,
+      ticks: () => place.time.ticks(),
+      events: { inserted: () => {}, failed: () => {}, refused: () => {} },
+    })
+    const save = async (what: Save) => {
+      while (this.isStuck) await schedule.sleep(10)
+      await place.store.save(what)
+    }
+    const store = new Proxy(place.store, {
+      get: (target, key) => {
+        if (key === 'save') return save
+        const value: unknown = Reflect.get(target, key)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const log: Log = {
+      append: (bundles, latestAt) => place.log.append(bundles, latestAt),
+      reader: (partitions, from) => {
+        const reader = place.log.reader(partitions, from)
+        const pull = async (bytesMax: number) => {
+          while (this.isBehind) await schedule.sleep(10)
+          return reader.pull(bytesMax)
+        }
+        return { pull, isCaughtUp: () => reader.isCaughtUp(), close: () => reader.close() }
+      },
+      ends: () => place.log.ends(),
+      look: () => place.log.look(),
+      latestAt: () => place.log.latestAt(),
+      trim: (upTo) => place.log.trim(upTo),
+      close: () => place.log.close(),
+    }
+    const open = (claims: readonly Claim[], fenced: () => void) =>
+      new Runner(
+        {
+          partitions: claims.map(({ partition }) => partition),
+          claims,
+          heartbeatTimeoutMs: 60_000,
+          bootAt: Micros(0),
+          life: `${name}-${this.#lives++}`,
+        },
+        {
+          clock: place.time,
+          schedule,
+          log,
+          store,
+          inserter,
+          openThread: (settings) => inlineThread(settings, () => 0),
+        },
+        {
+          perform: (proposal) => this.performed.push(proposal),
+          worked: () => {},
+          saveFailed: () => this.warnings.push('save'),
+          readFailed: () => {},
+          lost: (error) => this.warnings.push(String(error)),
+          fatal: (error) => {
+            if (!(error instanceof Fault && error.code === 'STORE_FENCED')) throw error
+            this.warnings.push('fenced')
+            fenced()
+          },
+          horizon: () => Millis(0),
+          now: () => place.time.now(),
+          heardUpTo: () => place.time.now(),
+        },
+      )
+    const seat = () =>
+      new Seat({
+        store: place.store,
+        clock: place.time,
+        schedule,
+        open,
+        failed: (fault) => this.warnings.push(fault.code),
+      })
+    this.shards = new Shards(Array.from({ length: seats }, seat), () => this.isCertain)
+    schedule.every(LIMITS.sweepEveryMs, () => this.shards.tick())
+  }
+
+  /** The device's name, as a REST caller would be told. */
+  async nameOf(id: string): Promise<string | undefined> {
+    const deviceId = idOf(id)
+    const partition = partitionOf(deviceId)
+    const after = [{ partition, seq: this.#place.log.ends()[partition] ?? 0 }]
+    const answer = await this.shards.ask({ kind: 'views', deviceIds: [deviceId] }, after)
+    return answer.kind === 'views' ? answer.views[0]?.device.name : undefined
+  }
+
+  /** What requests were answered here, in order. */
+  replied(): readonly string[] {
+    return this.performed.flatMap(({ replies }) => replies.map(({ requestId }) => requestId))
+  }
+}
