@@ -1,4 +1,4 @@
-// `npm run build`: installs and builds what is stale, and nothing else.
+// `npm run build`: installs and builds what is stale.
 import './node-version.mjs'
 
 const { prepare } = await import('./prepare.mjs')

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx fleet …`: the command line, with whatever set-up it still needs.
+// `npx fleet …`: runs the command line after the set-up that is still missing.
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 

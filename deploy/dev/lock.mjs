@@ -1,5 +1,5 @@
-// One process at a time: a lock file that names its holder. A holder that was killed is noticed and its lock
-// taken over, by its process id or, where ids mean nothing (another container), by its age.
+// Lets one process in at a time, by a lock file that holds the process id of its holder. The lock of a holder that was
+// killed is taken over: its process id is gone or, where ids mean nothing (another container), the file is too old.
 import {
   linkSync,
   mkdirSync,
@@ -16,7 +16,7 @@ const TOUCH_EVERY_MS = 2_000
 const STALE_AFTER_MS = 30_000
 const LOOK_EVERY_MS = 100
 
-/** Resolves with the way to let go, once the lock is ours. `onWait` is called when somebody else holds it. */
+/** Resolves with the function that releases the lock, once it is held. Calls `onWait` if another process holds it. */
 export async function acquireLock(path, onWait = () => {}) {
   mkdirSync(dirname(path), { recursive: true })
   let waited = false
@@ -44,12 +44,13 @@ function take(path) {
   }
 }
 
-/** True when the lock was a dead holder's and is gone. */
+/** Returns true if the lock is free now because its holder is gone. */
 function dropStale(path) {
   const seen = read(path)
   if (seen === undefined) return true
   if (!isStale(seen)) return false
-  // Renaming is atomic, so of two who found the same stale lock one gets it; the other may by now hold a fresh one.
+  // Renaming is atomic: of two processes that found the same stale lock, one gets it. What is renamed may also be the
+  // fresh lock of the other one, and then it is put back.
   const aside = `${path}.${process.pid}`
   try {
     renameSync(path, aside)
@@ -83,7 +84,7 @@ function read(path) {
 function isStale({ holder, touchedAt }) {
   const ageMs = Date.now() - touchedAt
   if (ageMs > STALE_AFTER_MS) return true
-  // Just created, its holder not yet written.
+  // The file was just created and its holder has not written its id yet.
   if (holder === '') return false
   return !isAlive(Number(holder))
 }

@@ -1,4 +1,4 @@
-// First import of every entry script, and free of newer syntax: on an old Node this line is all that appears.
+// Every entry script imports this file first. It uses no newer syntax, so that an old Node prints this one line.
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major < 20 || (major === 20 && minor < 19)) {

@@ -1,5 +1,5 @@
-// What start, test and the other commands need first: packages installed and `dist/` built, each only when stale.
-// Free of dependencies, since there may be none yet. Everything it prints goes to stderr: stdout is the service's.
+// Prepares a start or a test run: installs packages and builds `dist/`, each only if it is stale. Imports no package,
+// since none may be installed yet, and prints to stderr only, since stdout belongs to the service.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ function sayOnStderr(text) {
   process.stderr.write(`fleet: ${text}\n`)
 }
 
-// The content is taken before the work: what changes meanwhile is seen as stale the next time.
+// The stamp is computed before the work, so that a change made meanwhile counts as stale the next time.
 async function step(root, stampOf, work, say) {
   const { path, content } = stampOf(root)
   rmSync(path, { force: true })
@@ -58,7 +58,7 @@ function isInstalled(root) {
   return true
 }
 
-/** npm leaves a lock file of what it really installed: after a plain `npm install` there is nothing left to do. */
+/** npm writes down what it really installed, so a plain `npm install` is recognised and not repeated. */
 function isInstalledByHand(root) {
   const path = join(root, 'node_modules', '.package-lock.json')
   if (!existsSync(path)) return false
@@ -114,7 +114,7 @@ function walk(path) {
 
 async function compile(root, say) {
   say('building')
-  // Without a stamp the last build did not finish: what the compiler remembers of it is not trusted.
+  // The last build did not finish, so what the compiler cached of it is not trusted.
   rmSync(join(root, 'dist', '.tsbuildinfo'), { force: true })
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const code = await run(process.execPath, [tsc, '-p', '.'], { cwd: root })
@@ -123,7 +123,7 @@ async function compile(root, say) {
   noteCommit(root)
 }
 
-/** For the service to say which commit it was built from; without git it does not know. */
+/** Writes down the commit of this build for the service to report. Without git there is no such file. */
 function noteCommit(root) {
   const { status, stdout } = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], {
     cwd: root,
@@ -134,7 +134,7 @@ function noteCommit(root) {
   else rmSync(path, { force: true })
 }
 
-/** Output whose source is gone would still load here, and be missing in a fresh clone. */
+/** Removes output whose source is gone: it would still load here but be missing in a fresh clone. */
 function dropOrphans(root) {
   const dist = join(root, 'dist')
   for (const path of walk(dist)) {

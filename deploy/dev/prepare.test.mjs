@@ -22,7 +22,7 @@ const lockOf = (version) =>
     packages: { '': {}, 'node_modules/x': { version }, 'node_modules/y': { version, optional: true } },
   })
 
-/** Runs a set-up whose steps only take notes. */
+/** Runs a set-up whose steps are only noted down. */
 async function prepared() {
   const done = []
   await prepare({ root, install: () => done.push('install'), build: () => done.push('build'), say: () => {} })
@@ -34,7 +34,7 @@ test('a fresh clone is installed and built; the second start does neither', asyn
   expect(await prepared()).toEqual([])
 })
 
-test('a changed source is built again, a new and a deleted one as well', async () => {
+test('a changed, a new and a deleted source lead to a new build', async () => {
   await prepared()
   writeFileSync(join(root, 'engine', 'a.ts'), 'export const a = 22\n')
   expect(await prepared()).toEqual(['build'])
@@ -44,7 +44,7 @@ test('a changed source is built again, a new and a deleted one as well', async (
   expect(await prepared()).toEqual(['build'])
 })
 
-test('a changed lock file is installed again, and built with the new packages', async () => {
+test('a changed lock file leads to a new installation and a new build', async () => {
   await prepared()
   writeFileSync(join(root, 'package-lock.json'), lockOf('1.0.1'))
   expect(await prepared()).toEqual(['install', 'build'])
@@ -77,7 +77,7 @@ test('a failed build is tried again, and its lock is released', async () => {
   expect(await prepared()).toEqual(['build'])
 })
 
-test('of two starts at once one does the work and the other waits for it', async () => {
+test('when two starts meet, one does the work and the other waits for it', async () => {
   const done = []
   const options = {
     root,
@@ -108,7 +108,7 @@ test('the lock of a process that was killed is taken over', async () => {
   expect(existsSync(path)).toBe(false)
 })
 
-test('a lock nobody has touched for long is taken over, whoever has that process id now', async () => {
+test('a lock that was not touched for long is taken over, even if its process id is in use again', async () => {
   const path = join(root, 'lock')
   writeFileSync(path, String(process.ppid))
   const longAgo = new Date(Date.now() - 3_600_000)

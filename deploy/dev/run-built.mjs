@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Sets up what is missing, then runs a built file as if it had been called itself. */
+/** Installs and builds what is stale, then runs a built file as if it had been started directly. */
 export async function runBuilt(file) {
   const { prepare, ROOT } = await import('./prepare.mjs')
   try {
@@ -10,7 +10,7 @@ export async function runBuilt(file) {
     process.stderr.write(`fleet: ${error.message}\n`)
     process.exit(1)
   }
-  // In this process: signals and the exit code are the program's own, with nobody in between.
+  // The program runs in this very process, so signals and the exit code are its own.
   const main = resolve(ROOT, file)
   process.argv[1] = main
   await import(pathToFileURL(main).href)

@@ -1,8 +1,9 @@
-// Runs a child process to its end. Its output goes to stderr, signals reach it, and this process dies with it.
+// Runs a child process to its end. Its output goes to stderr, SIGINT and SIGTERM are passed on to it, and if it was
+// stopped by one of them this process exits the same way.
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 
-/** Resolves with the exit code; 127 when there is no such program. */
+/** Resolves with the exit code, or with 127 if there is no such program. */
 export function run(command, args, { cwd, env = process.env, shell = false, stdout = 2 } = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd, env, shell, stdio: ['ignore', stdout, 2] })

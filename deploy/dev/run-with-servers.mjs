@@ -1,4 +1,5 @@
-// `node deploy/dev/run-with-servers.mjs dist/bench/run.js`: a built program against real servers, wherever they are.
+// `node deploy/dev/run-with-servers.mjs dist/bench/run.js`: runs a built program that needs real servers, and tells it
+// where they are.
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 import { findServers, serverEnvironment } from './servers.mjs'

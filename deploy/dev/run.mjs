@@ -1,4 +1,4 @@
-// `node deploy/dev/run.mjs dist/bench/run.js --quick`: any built program, with whatever set-up it still needs.
+// `node deploy/dev/run.mjs dist/bench/run.js --quick`: runs any built program after the set-up that is still missing.
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 

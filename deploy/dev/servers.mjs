@@ -1,13 +1,13 @@
-// The real servers that tests and benches run against: taken from the PATH, else from a cache folder, else fetched.
-// A test learns where one is from TEST_SERVER_<NAME>, or why it is not there from TEST_SERVER_<NAME>_MISSING.
+// Finds the real servers that tests and benches run against: on the PATH, else in a cache folder, else by fetching them.
+// A test reads the path of a server from TEST_SERVER_<NAME>, or why it is missing from TEST_SERVER_<NAME>_MISSING.
 import { accessSync, constants } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { run } from './run-child.mjs'
 
 /**
- * `fetch`: `{ apt: package }` or `{ go: module@version }`. `required`: tests need it, so that it is fetched before
- * them, and without it they fail where CI is set.
+ * `fetch` is `{ apt: package }` or `{ go: module@version }`. A `required` server is fetched before the tests, and where
+ * CI is set, a run without it fails.
  */
 export const SERVERS = {
   mosquitto: { fetch: { apt: 'mosquitto' }, required: true },
@@ -21,14 +21,24 @@ export const SERVERS = {
 }
 
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'fleet', 'bin')
-// Debian puts servers where the PATH of ordinary users does not look.
+// Debian installs servers into folders that are not on the PATH of ordinary users.
 const MORE_PATHS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin', CACHE]
 
-/** What there is: `{ name, path }`, or `{ name, missing: reason }`. */
-export async function findServers({ servers = SERVERS, isCi = process.env.CI === 'true', ...means } = {}) {
+/** The servers for a run of vitest with these arguments. Unit tests use none, so nothing is looked for or fetched. */
+export async function findServersFor(args, options) {
+  const projects = args.flatMap((arg, i) => {
+    if (arg === '--project') return [args[i + 1]]
+    return arg.startsWith('--project=') ? [arg.slice('--project='.length)] : []
+  })
+  const isUnitOnly = projects.length > 0 && projects.every((project) => project === 'unit')
+  return isUnitOnly ? [] : findServers(options)
+}
+
+/** Each server as `{ name, path, fatal }` or `{ name, missing, fatal }`, where `missing` is the reason. */
+export async function findServers({ servers = SERVERS, isCi = process.env.CI === 'true', ...machine } = {}) {
   const found = []
   for (const [name, { fetch, required }] of Object.entries(servers)) {
-    const at = required ? await obtain(name, fetch, means) : locate(name, means)
+    const at = required ? await obtain(name, fetch, machine) : locate(name, machine)
     const missing = `${name} is not installed${required ? ' and cannot be fetched' : ''}`
     found.push(
       at === undefined ? { name, missing, fatal: required && isCi } : { name, path: at, fatal: false },
@@ -37,7 +47,7 @@ export async function findServers({ servers = SERVERS, isCi = process.env.CI ===
   return found
 }
 
-/** The environment in which tests find them. */
+/** The environment variables by which tests find the servers. */
 export function serverEnvironment(found) {
   return Object.fromEntries(
     found.map(({ name, path, missing }) => {
@@ -47,19 +57,19 @@ export function serverEnvironment(found) {
   )
 }
 
-async function obtain(name, { apt, go }, means) {
-  const { runChild = run, isRoot = process.getuid?.() === 0 } = means
-  const present = locate(name, means)
+async function obtain(name, { apt, go }, machine) {
+  const { runChild = run, isRoot = process.getuid?.() === 0 } = machine
+  const present = locate(name, machine)
   if (present !== undefined) return present
   process.stderr.write(`fleet: fetching ${name}\n`)
   if (go !== undefined) {
     await runChild('go', ['install', go], { env: { ...process.env, GOBIN: CACHE } })
   } else if (apt !== undefined && isRoot) {
     const install = () => runChild('apt-get', ['install', '-y', '-qq', '--no-install-recommends', apt])
-    // A fresh machine has no list of packages, or one that is too old to find them by.
+    // A fresh machine has no package list, or one so old that its packages are gone.
     if ((await install()) !== 0 && (await runChild('apt-get', ['update', '-qq'])) === 0) await install()
   }
-  return locate(name, means)
+  return locate(name, machine)
 }
 
 function locate(name, { path = process.env.PATH ?? '', isProgram = canRun }) {

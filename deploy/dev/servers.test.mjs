@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { findServers, serverEnvironment } from './servers.mjs'
+import { findServers, findServersFor, serverEnvironment } from './servers.mjs'
 
-/** A machine without servers on which fetching works, or not. */
+/** A machine without servers. Fetching one works only if `fetchable`. */
 function machine({ fetchable }) {
   const ran = []
   let present = false
@@ -27,17 +27,17 @@ test('a server on the PATH is used as it is', async () => {
 })
 
 test('a required server is fetched, an optional one is not', async () => {
-  const means = machine({ fetchable: true })
+  const fresh = machine({ fetchable: true })
   const servers = {
     'nats-server': { fetch: { go: 'example.org/nats-server@v1.2.3' }, required: true },
     broker: { fetch: { apt: 'broker' }, required: false },
   }
-  const [fetched] = await findServers({ servers, ...means })
-  expect(means.ran).toEqual(['go install example.org/nats-server@v1.2.3'])
+  const [fetched] = await findServers({ servers, ...fresh })
+  expect(fresh.ran).toEqual(['go install example.org/nats-server@v1.2.3'])
   expect(fetched).toEqual({ name: 'nats-server', path: '/bin/nats-server', fatal: false })
 })
 
-test('what cannot be had is skipped with its reason, and fails where CI is set', async () => {
+test('a required server that cannot be fetched is skipped with its reason, and fails the run where CI is set', async () => {
   const servers = { broker: { fetch: { apt: 'broker' }, required: true } }
   const locally = await findServers({ servers, isCi: false, ...machine({ fetchable: false }) })
   const missing = 'broker is not installed and cannot be fetched'
@@ -47,13 +47,13 @@ test('what cannot be had is skipped with its reason, and fails where CI is set',
   expect(inCi?.fatal).toBe(true)
 })
 
-test('an optional server that is missing fails nowhere', async () => {
+test('a missing optional server never fails the run', async () => {
   const servers = { broker: { fetch: { apt: 'broker' }, required: false } }
   const [found] = await findServers({ servers, isCi: true, ...machine({ fetchable: false }) })
   expect(found).toEqual({ name: 'broker', missing: 'broker is not installed', fatal: false })
 })
 
-test('a machine whose list of packages is missing or old is given one', async () => {
+test('the package list of the machine is updated when the package is not found in it', async () => {
   const ran = []
   const isKnown = () => ran.includes('apt-get update -qq')
   const runChild = async (command, args) => {
@@ -65,3 +65,22 @@ test('a machine whose list of packages is missing or old is given one', async ()
   const [found] = await findServers({ servers, path: '/bin', isRoot: true, isProgram, runChild })
   expect(found).toEqual({ name: 'broker', path: '/bin/broker', fatal: false })
 })
+
+test.each([[['--project', 'unit']], [['--project=unit', 'engine/domain']]])(
+  'a run of unit tests alone (%j) looks for no server and fetches none',
+  async (args) => {
+    const fresh = machine({ fetchable: true })
+    const servers = { broker: { fetch: { apt: 'broker' }, required: true } }
+    expect(await findServersFor(args, { servers, ...fresh })).toEqual([])
+    expect(fresh.ran).toEqual([])
+  },
+)
+
+test.each([[[]], [['engine/domain']], [['--project', 'unit', '--project', 'integration']]])(
+  'a run that may hold integration tests (%j) gets its servers',
+  async (args) => {
+    const servers = { broker: { fetch: { apt: 'broker' }, required: true } }
+    const found = await findServersFor(args, { servers, ...machine({ fetchable: true }) })
+    expect(found).toEqual([{ name: 'broker', path: '/bin/broker', fatal: false }])
+  },
+)

@@ -35,7 +35,7 @@ function npmStart(...args) {
   npm = spawn('npm', ['start', '--silent', '--', ...args], { cwd: root, stdio: 'pipe' })
 }
 
-test.each([0, 7])('SIGTERM to npm reaches the service, and its exit code %i is npm’s', async (code) => {
+test.each([0, 7])('SIGTERM to npm reaches the service, and npm exits with its exit code %i', async (code) => {
   npmStart('--exit', String(code))
   const ready = await Promise.race([once(npm.stdout, 'data'), once(npm, 'exit')])
   npm.kill('SIGTERM')
@@ -44,7 +44,7 @@ test.each([0, 7])('SIGTERM to npm reaches the service, and its exit code %i is n
   expect(JSON.parse(String(ready[0]))).toEqual({ args: ['--exit', String(code)] })
 })
 
-test('a source that does not compile stops the start with a line on stderr, stdout stays empty', async () => {
+test('a source that does not compile ends the start with a line on stderr and nothing on stdout', async () => {
   writeFileSync(join(root, 'api', 'service', 'main.ts'), 'const x: number = ""\n')
   npmStart()
   const [stdout, stderr, [exitCode]] = await Promise.all([

@@ -1,4 +1,5 @@
-// `npm test`: set-up and type check, lint, then every test. `--project unit` and file names narrow the tests down.
+// `npm test`: set-up with type check, lint, then all tests. `--project unit` (`npm run check`) and file names narrow
+// the tests down.
 import './node-version.mjs'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,7 @@ import { join } from 'node:path'
 
 const { prepare, ROOT } = await import('./prepare.mjs')
 const { run } = await import('./run-child.mjs')
-const { findServers, serverEnvironment } = await import('./servers.mjs')
+const { findServersFor, serverEnvironment } = await import('./servers.mjs')
 
 const bin = (...path) => join(ROOT, 'node_modules', ...path)
 const say = (text) => process.stdout.write(`${text}\n`)
@@ -18,10 +19,11 @@ try {
   process.exit(1)
 }
 
-const servers = await findServers()
+const args = process.argv.slice(2)
+const servers = await findServersFor(args)
 for (const { name, path, missing } of servers) say(`server ${name}: ${path ?? `skipped, ${missing}`}`)
 const lintCode = await lint()
-const { testCode, closingLine } = await test(process.argv.slice(2))
+const { testCode, closingLine } = await test()
 say(`\nlint ${lintCode === 0 ? 'passed' : 'failed'}\n${closingLine}`)
 const isServerLacking = servers.some(({ fatal }) => fatal)
 process.exit(lintCode !== 0 || testCode !== 0 || isServerLacking ? 1 : 0)
@@ -33,7 +35,7 @@ function lint() {
   })
 }
 
-async function test(args) {
+async function test() {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-test-'))
   const report = join(folder, 'report.json')
   const options = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...args]
@@ -50,7 +52,7 @@ async function test(args) {
 function summarise(path) {
   try {
     const report = JSON.parse(readFileSync(path, 'utf8'))
-    // A file that cannot be loaded has no tests to fail; it counts as one.
+    // A test file that cannot be loaded has no failing tests of its own, so it counts as one failure.
     const unloaded = report.testResults.filter(({ status, assertionResults }) => {
       return status === 'failed' && !assertionResults.some((test) => test.status === 'failed')
     }).length
