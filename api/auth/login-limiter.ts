@@ -1,9 +1,9 @@
 // How often one address may try one e-mail, at all nodes together. A right password costs nothing.
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
-import { type Refusal, refused } from '../http/answer.ts'
 import { RateLimit } from '../rates/rate-limit.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
+import { type Refusal, refused } from '../refusal.ts'
 
 const WINDOW_MS = 60_000
 

@@ -2,7 +2,7 @@
 // waits in a bounded queue and is turned away beyond it.
 import { hash, verify } from '@node-rs/argon2'
 import { LIMITS } from '../../engine/limits.ts'
-import { type Refusal, refused } from '../http/answer.ts'
+import { type Refusal, refused } from '../refusal.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string | 'busy'>

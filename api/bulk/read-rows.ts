@@ -4,8 +4,8 @@
 // W2. A body that is refused is read to its end all the same: its sender hears of it then.
 import { LIMITS } from '../../engine/limits.ts'
 import { BULK_TYPES } from '../../schemas/bulk.ts'
-import { type Refusal, refused } from '../http/answer.ts'
 import { parseJsonText } from '../http/json-body.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { CsvReader } from './csv.ts'
 import { toBody, unfitColumns } from './csv-devices.ts'
 

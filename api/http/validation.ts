@@ -3,7 +3,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
 import type { FieldError } from '../../schemas/problem.ts'
-import { type Refusal, refused } from './answer.ts'
+import { type Refusal, refused } from '../refusal.ts'
 
 export type Source = 'body' | 'query' | 'path'
 

@@ -9,7 +9,7 @@ import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { SharedRates } from '../../engine/ports/rates.ts'
-import type { Scheduler } from '../ws/scheduler.ts'
+import type { Scheduler } from '../scheduler.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 interface Untold {

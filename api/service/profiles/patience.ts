@@ -1,7 +1,7 @@
 // Servers may come up after this process, and come and go meanwhile: at the start it waits for them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../../engine/ports/fault.ts'
-import type { Logger } from '../logging.ts'
+import type { Logger } from '../../logger.ts'
 
 const RETRY_MS = 1_000
 

@@ -10,14 +10,14 @@ import type { BulkRow } from '../../schemas/bulk.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
-import { type Refusal, refused } from '../http/answer.ts'
+import type { Row } from '../bulk/read-rows.ts'
 import { idFor, partOf, type RepeatKey } from '../http/repeats.ts'
 import type { SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import type { Check } from '../http/validation.ts'
-import { unfitParent } from '../routes/device-checks.ts'
-import { firstToken, toRegistration } from '../routes/registration.ts'
-import type { Row } from './read-rows.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import { unfitParent } from './device-checks.ts'
+import { firstToken, toRegistration } from './registration.ts'
 
 interface RegisterOptions {
   readonly services: Services
