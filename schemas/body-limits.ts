@@ -54,5 +54,5 @@ export const BODY_LIMITS = {
   // --- /ws
   subscriptionIdCharsMax: 64,
   metricsPerSubscriptionMax: 100,
-  throttleMaxMs: 3_600_000,
+  throttleMsMax: 3_600_000,
 } as const

@@ -53,7 +53,7 @@ const Subscribe = Type.Object({
   id: SubscriptionId,
   channel: choice(CHANNELS),
   filter: Type.Optional(SocketFilter),
-  throttle_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: BODY_LIMITS.throttleMaxMs })),
+  throttle_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: BODY_LIMITS.throttleMsMax })),
   snapshot: Type.Optional(Type.Boolean()),
 })
 const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), id: SubscriptionId })

@@ -5,8 +5,9 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import type { ApiKey, Users } from '../../engine/ports/users.ts'
 import { type Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
+import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
-import { type Refusal, refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
 import type { Caller } from './caller.ts'
 
 export interface ApiKeys {
@@ -83,7 +84,7 @@ function toCaller(key: ApiKey | undefined): Caller | undefined {
 
 /** Nobody waits for it, and a store that cannot be written keeps no service out: the next use tries again. */
 function noteUse(users: Pick<Users, 'editKey'>, { id, lastUsedAt }: ApiKey, now: Millis): void {
-  if (now - (lastUsedAt ?? 0) < LIMITS.apiKeyTouchMs) return
+  if (now - (lastUsedAt ?? 0) < API_LIMITS.apiKeyTouchMs) return
   users.editKey(id, (key) => ({ ...key, lastUsedAt: now })).catch(() => undefined)
 }
 

@@ -1,9 +1,10 @@
 // From a bearer token to the caller behind it, for REST and /ws alike.
-import { LIMITS } from '../../engine/limits.ts'
+
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import type { Millis } from '../../schemas/ids.ts'
-import { type Refusal, refused } from '../refusal.ts'
+import { type Refusal, refused } from '../http/answer.ts'
+import { API_LIMITS } from '../limits.ts'
 import { type ApiKeys, isApiKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
 import type { AccessClaims, Tokens } from './tokens.ts'
@@ -34,7 +35,7 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     const user = users.get(userId)
     if (user === undefined || user.disabled || issuedAt < user.tokensValidFrom) return undefined
     // One from the future is honest only if the clock was set back since its user's tokens became valid.
-    if (issuedAt > Math.max(clock.now() + LIMITS.clockLeewayMs, user.tokensValidFrom)) return undefined
+    if (issuedAt > Math.max(clock.now() + API_LIMITS.clockLeewayMs, user.tokensValidFrom)) return undefined
     return login === undefined || users.hasFamily(login) ? user : undefined
   }
   const admitted = async (

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { MemoryRates } from '../../engine/adapters/rates/testing/memory.ts'
-import { LIMITS } from '../../engine/limits.ts'
+import { API_LIMITS } from '../limits.ts'
 import { RateShares } from '../rates/rate-shares.ts'
 import { FakeTime } from '../ws/testing/fake-fleet.ts'
 import { LoginLimiter } from './login-limiter.ts'
 
-const ATTEMPTS = LIMITS.loginsPerMinuteMax
+const ATTEMPTS = API_LIMITS.loginsPerMinuteMax
 
 function openTwo() {
   const time = new FakeTime()
   const rates = new MemoryRates(time)
   const node = () => new LoginLimiter(time, new RateShares({ rates, clock: time, scheduler: time }))
   const share = async () => {
-    time.pass(LIMITS.rateShareEveryMs)
+    time.pass(API_LIMITS.rateShareEveryMs)
     await new Promise((resolve) => setImmediate(resolve))
   }
   return { time, one: node(), other: node(), share }

@@ -1,16 +1,17 @@
 // How often one address may try one e-mail, at all nodes together. A right password costs nothing.
-import { LIMITS } from '../../engine/limits.ts'
+
 import type { Clock } from '../../engine/ports/clock.ts'
+import { type Refusal, refused } from '../http/answer.ts'
+import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from '../rates/rate-limit.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
-import { type Refusal, refused } from '../refusal.ts'
 
 const WINDOW_MS = 60_000
 
 export class LoginLimiter {
   readonly #clock: Pick<Clock, 'ticks'>
   readonly #shares: RateShares | undefined
-  readonly #limit = new RateLimit('login', LIMITS.loginsPerMinuteMax, WINDOW_MS)
+  readonly #limit = new RateLimit('login', API_LIMITS.loginsPerMinuteMax, WINDOW_MS)
 
   constructor(clock: Pick<Clock, 'ticks'>, shares?: RateShares) {
     this.#clock = clock

@@ -5,13 +5,13 @@
 // L2. With rotation, a token is followed by one other. Whoever repeats a renewal within the leeway gets the same
 //     one; later, the token is in two hands, and its login ends.
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
+import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
-import type { Logger } from '../logger.ts'
-import { type Refusal, refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
+import type { Logger } from '../service/logging.ts'
 import type { Tokens } from './tokens.ts'
 
 const SECRET_BYTES = 32
@@ -52,7 +52,7 @@ export function createLogins(options: LoginsOptions): Logins {
   function renewed(grant: RefreshGrant, refreshToken: string, at: Millis): Renewed {
     if (grant.replaced !== undefined) return { grant }
     if (!refreshRotation)
-      return { grant: at - grant.usedAt < LIMITS.refreshTouchMs ? grant : { ...grant, usedAt: at } }
+      return { grant: at - grant.usedAt < API_LIMITS.refreshTouchMs ? grant : { ...grant, usedAt: at } }
     const seed = randomBytes(SECRET_BYTES).toString('base64url')
     const tokenHash = hashOf(successorOf(refreshToken, seed))
     const successor: RefreshGrant = { ...grant, tokenHash, usedAt: at }
@@ -76,7 +76,7 @@ export function createLogins(options: LoginsOptions): Logins {
         family: ids.next('fam_'),
         createdAt: at,
         usedAt: at,
-        expiresAt: Millis(at + LIMITS.refreshAbsoluteMs),
+        expiresAt: Millis(at + API_LIMITS.refreshAbsoluteMs),
       }
       await users.putGrant(grant)
       return await loggedIn(grant, refreshToken, at)
@@ -115,10 +115,10 @@ type Verdict = 'alive' | 'void' | 'expired' | 'reused'
 
 function judge(grant: RefreshGrant, user: User | undefined, at: Millis): Verdict {
   if (user === undefined || user.disabled || grant.createdAt < user.tokensValidFrom) return 'void'
-  if (at >= grant.expiresAt || at >= grant.usedAt + LIMITS.refreshIdleMs) return 'expired'
+  if (at >= grant.expiresAt || at >= grant.usedAt + API_LIMITS.refreshIdleMs) return 'expired'
   // by L2
   const { replaced } = grant
-  return replaced !== undefined && at > replaced.at + LIMITS.refreshLeewayMs ? 'reused' : 'alive'
+  return replaced !== undefined && at > replaced.at + API_LIMITS.refreshLeewayMs ? 'reused' : 'alive'
 }
 
 function refusalOf(verdict: Exclude<Verdict, 'alive'>): Refusal {

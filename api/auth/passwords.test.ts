@@ -1,8 +1,8 @@
 import { verify } from '@node-rs/argon2'
 import { expect, test } from 'vitest'
-import { LIMITS } from '../../engine/limits.ts'
 import { UserId } from '../../schemas/ids.ts'
 import { createIds } from '../ids.ts'
+import { API_LIMITS } from '../limits.ts'
 import { FakeClock, FakeEngine } from '../testing/fake-engine.ts'
 import { NOW } from '../testing/rest.ts'
 import { createFirstAdmin } from './first-admin.ts'
@@ -44,7 +44,7 @@ test('letters composed in another way are the same password', async () => {
 
 test('a flood of hashes waits in a bounded queue; what is over it is turned away at once', async () => {
   const passwords = openPasswords()
-  const room = LIMITS.hashesAtOnceMax + LIMITS.hashesWaitingMax
+  const room = API_LIMITS.hashesAtOnceMax + API_LIMITS.hashesWaitingMax
   const results = await Promise.all(Array.from({ length: room + 5 }, () => passwords.hash('correct horse')))
   expect(results.filter((result) => result === 'busy').length).toBe(5)
   expect(await passwords.hash('correct horse')).not.toBe('busy')

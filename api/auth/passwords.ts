@@ -1,8 +1,8 @@
 // Password hashes: argon2id, few at a time. Hashing costs 16 ms of a core and 19 MiB each, so a flood of logins
 // waits in a bounded queue and is turned away beyond it.
 import { hash, verify } from '@node-rs/argon2'
-import { LIMITS } from '../../engine/limits.ts'
-import { type Refusal, refused } from '../refusal.ts'
+import { type Refusal, refused } from '../http/answer.ts'
+import { API_LIMITS } from '../limits.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string | 'busy'>
@@ -39,8 +39,8 @@ class HashQueue {
   readonly #waiting: (() => void)[] = []
 
   async run<T>(work: () => Promise<T>): Promise<T | 'busy'> {
-    if (this.#running >= LIMITS.hashesAtOnceMax) {
-      if (this.#waiting.length >= LIMITS.hashesWaitingMax) return 'busy'
+    if (this.#running >= API_LIMITS.hashesAtOnceMax) {
+      if (this.#waiting.length >= API_LIMITS.hashesWaitingMax) return 'busy'
       // Whoever is done passes its place on, so `#running` stays.
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     } else this.#running++

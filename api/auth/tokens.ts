@@ -14,12 +14,12 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
-import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import { CLOUD_ONLY_SUFFIXES, TOPIC_ROOT, topicOf } from '../../schemas/topics.ts'
 import { TOKEN_SCOPES, type TokenScope } from '../../schemas/vocabulary.ts'
 import { createIds, timeOfId } from '../ids.ts'
+import { API_LIMITS } from '../limits.ts'
 import type { KeyRing, TokenKey } from './key-ring.ts'
 
 export interface AccessClaims {
@@ -93,7 +93,7 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
   }
 
   async function verify(sort: Sort, token: string): Promise<Verified<Signed>> {
-    if (token.length > LIMITS.tokenCharsMax) return INVALID
+    if (token.length > API_LIMITS.tokenCharsMax) return INVALID
     let result: Verified<Signed> = INVALID
     for (const key of candidates(believed, token)) {
       result = await verifyBy(key, token, { sort, now: clock.now() })
@@ -111,7 +111,7 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
         { sub: userId, ...(login === undefined ? {} : { sid: login }) },
         {
           issuedAt: at,
-          seconds: LIMITS.accessTokenSec,
+          seconds: API_LIMITS.accessTokenSec,
         },
       ),
 
@@ -230,7 +230,7 @@ function toAccessClaims({ subject, issuedAt, expiresAt, payload }: Signed): Veri
   // Ours never live longer, and the whole seconds of `iat` are the earlier ones.
   const lives = expiresAt - Math.floor(issuedAt / 1000) * 1000
   const isOurs = login === undefined || typeof login === 'string'
-  if (subject === '' || !isOurs || lives > LIMITS.accessTokenSec * 1000) return INVALID
+  if (subject === '' || !isOurs || lives > API_LIMITS.accessTokenSec * 1000) return INVALID
   return { kind: 'valid', claims: { userId: UserId(subject), login, issuedAt, expiresAt } }
 }
 
@@ -264,7 +264,7 @@ class VerifiedTokens {
   }
 
   add(token: string, claims: AccessClaims): void {
-    if (this.#claims.size >= LIMITS.verifiedTokensMax) {
+    if (this.#claims.size >= API_LIMITS.verifiedTokensMax) {
       // The oldest goes: a Map keeps its keys in the order they came.
       for (const oldest of this.#claims.keys()) {
         this.#claims.delete(oldest)

@@ -6,10 +6,10 @@ import { REDIS_SERVER, RedisServer, until } from '../../engine/adapters/redis/te
 import { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import { openRedisTickets } from '../../engine/adapters/tickets/redis.ts'
 import { openRedisUsers } from '../../engine/adapters/users/redis.ts'
-import { LIMITS } from '../../engine/limits.ts'
 import { createIds } from '../ids.ts'
+import { API_LIMITS } from '../limits.ts'
+import { silentLogger } from '../service/logging.ts'
 import { FakeClock } from '../testing/fake-engine.ts'
-import { silentLogger } from '../testing/silent-logger.ts'
 import { createAccounts } from './accounts.ts'
 import { createApiKeys } from './api-keys.ts'
 import { createAuthenticate } from './authenticate.ts'
@@ -109,7 +109,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     const both = await Promise.all([one, other].map(({ accounts }) => accounts.refresh(refreshToken)))
     const [first, second] = both.map((renewed) => (renewed.kind === 'logged_in' ? renewed : undefined))
     expect(first?.refreshToken).toBe(second?.refreshToken)
-    clock.at += LIMITS.refreshLeewayMs + 1
+    clock.at += API_LIMITS.refreshLeewayMs + 1
     expect(await other.accounts.refresh(refreshToken)).toMatchObject({ code: 'UNAUTHENTICATED' })
     expect(await one.accounts.refresh(first?.refreshToken ?? '')).toMatchObject({ code: 'UNAUTHENTICATED' })
     await close()

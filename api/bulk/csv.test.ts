@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LIMITS } from '../../engine/limits.ts'
+import { API_LIMITS } from '../limits.ts'
 import { CsvReader, csvLine, unguarded } from './csv.ts'
 
 function read(...pieces: readonly string[]) {
@@ -27,8 +27,14 @@ test('fields are between commas, and may be quoted', () => {
 test.each([
   ['a\n"b', 'a quoted field does not end'],
   ['"a"b,c', 'there is text after a closing quote'],
-  ['x'.repeat(LIMITS.bulkRowCharsMax + 1), `a row is longer than ${LIMITS.bulkRowCharsMax} characters`],
-  [`"${'\n'.repeat(LIMITS.bulkRowCharsMax)}`, `a row is longer than ${LIMITS.bulkRowCharsMax} characters`],
+  [
+    'x'.repeat(API_LIMITS.bulkRowCharsMax + 1),
+    `a row is longer than ${API_LIMITS.bulkRowCharsMax} characters`,
+  ],
+  [
+    `"${'\n'.repeat(API_LIMITS.bulkRowCharsMax)}`,
+    `a row is longer than ${API_LIMITS.bulkRowCharsMax} characters`,
+  ],
 ])('text that is no CSV is told of', (text, problem) => {
   expect(read(text).problem).toBe(problem)
 })

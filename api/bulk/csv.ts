@@ -1,5 +1,5 @@
 // CSV as RFC 4180 has it, piece by piece: records come out as soon as their line is whole.
-import { LIMITS } from '../../engine/limits.ts'
+import { API_LIMITS } from '../limits.ts'
 
 type State = 'start' | 'plain' | 'quoted' | 'closed'
 
@@ -33,8 +33,8 @@ export class CsvReader {
   }
 
   #take(char: string): string[] | undefined {
-    if (++this.#chars > LIMITS.bulkRowCharsMax)
-      this.#problem = `a row is longer than ${LIMITS.bulkRowCharsMax} characters`
+    if (++this.#chars > API_LIMITS.bulkRowCharsMax)
+      this.#problem = `a row is longer than ${API_LIMITS.bulkRowCharsMax} characters`
     if (this.#state === 'quoted') {
       if (char === '"') this.#state = 'closed'
       else this.#field += char

@@ -2,10 +2,12 @@
 //
 // W1. Nothing is registered before the whole body was read: what is wrong with it as a whole refuses all of it.
 // W2. A body that is refused is read to its end all the same: its sender hears of it then.
+
 import { LIMITS } from '../../engine/limits.ts'
 import { BULK_TYPES } from '../../schemas/bulk.ts'
+import { type Refusal, refused } from '../http/answer.ts'
 import { parseJsonText } from '../http/json-body.ts'
-import { type Refusal, refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
 import { CsvReader } from './csv.ts'
 import { toBody, unfitColumns } from './csv-devices.ts'
 
@@ -36,7 +38,7 @@ export async function readRows(bytes: AsyncIterable<Uint8Array>, type: string): 
   try {
     for await (const chunk of bytes) {
       size += chunk.length
-      if (size > LIMITS.bulkBytesMax) refusal ??= tooLarge({ limit: LIMITS.bulkBytesMax })
+      if (size > API_LIMITS.bulkBytesMax) refusal ??= tooLarge({ limit: API_LIMITS.bulkBytesMax })
       refusal ??= reader.push(decoder.decode(chunk, { stream: true }))
       if (rows.length > LIMITS.bulkRowsMax)
         refusal ??= tooLarge({
@@ -88,8 +90,8 @@ function jsonRows(rows: Row[]): RowReader {
         take(rest)
         rest = line
       }
-      return rest.length > LIMITS.bulkRowCharsMax
-        ? tooLarge({ limit: LIMITS.bulkRowCharsMax, message: `line ${rows.length + 1} is too long` })
+      return rest.length > API_LIMITS.bulkRowCharsMax
+        ? tooLarge({ limit: API_LIMITS.bulkRowCharsMax, message: `line ${rows.length + 1} is too long` })
         : undefined
     },
     end() {

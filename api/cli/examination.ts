@@ -16,7 +16,7 @@ export interface Finding {
 }
 
 const ANSWER_MS = 3_000
-const SKEW_MAX_MS = 5_000
+const SKEW_MS_MAX = 5_000
 const DISK_WARN_BYTES = 5 * 2 ** 30
 const DISK_BAD_BYTES = 2 ** 30
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
@@ -84,7 +84,7 @@ async function lookAtClock(url: string): Promise<Finding> {
   if (Number.isNaN(date))
     return warn('clock', 'the service does not tell its time', 'is there a proxy in between?')
   const skewMs = Date.now() - date
-  if (Math.abs(skewMs) <= SKEW_MAX_MS) return ok('clock', 'agrees with the service')
+  if (Math.abs(skewMs) <= SKEW_MS_MAX) return ok('clock', 'agrees with the service')
   const detail = `${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`
   return warn('clock', detail, 'set both by NTP')
 }

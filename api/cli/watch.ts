@@ -17,7 +17,7 @@ export interface Watched {
 export type WatchFrame = Readonly<Record<string, Json>>
 
 const AGAIN_FIRST_MS = 500
-const AGAIN_MAX_MS = 10_000
+const AGAIN_MS_MAX = 10_000
 /** Closed for a reason that another try does not change. */
 const FINAL: ReadonlySet<number> = new Set([1002, 1008, 4403, 4413, 4429])
 /** Refusals that pass: a token that has expired meanwhile, a part of the service that is away. */
@@ -38,7 +38,7 @@ export async function watch(cli: Cli, watched: Watched, onFrame: (frame: WatchFr
       throw new Failure(EXIT.unreachable, `no live connection to ${connection.url}: ${said}`)
     tries = wasIn ? 1 : tries + 1
     cli.output.note(`connection lost (${said}); trying again`)
-    const pauseMs = Math.min(AGAIN_MAX_MS, AGAIN_FIRST_MS * 2 ** (tries - 1))
+    const pauseMs = Math.min(AGAIN_MS_MAX, AGAIN_FIRST_MS * 2 ** (tries - 1))
     await passes(pauseMs, undefined, { signal: cli.signal }).catch(() => undefined)
   }
 }

@@ -10,14 +10,14 @@ export interface WishOptions {
   readonly timeout?: number
 }
 
-const TIMEOUT_MAX_SEC = 7 * 86_400
+const TIMEOUT_SEC_MAX = 7 * 86_400
 
 export function withWish(command: Command): Command {
   return command
     .argument('<command>', 'its name, such as move_to')
     .argument('[data]', 'a JSON object, @file or -', jsonObject)
     .option('-p, --param <name=value>', 'one field of the data; several add up', parameter)
-    .option('--timeout <seconds>', 'it expires after so long', wholeNumber(1, TIMEOUT_MAX_SEC))
+    .option('--timeout <seconds>', 'it expires after so long', wholeNumber(1, TIMEOUT_SEC_MAX))
     .addOption(command.createOption('--priority <priority>', 'how urgent it is').choices(COMMAND_PRIORITIES))
 }
 

@@ -9,13 +9,13 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Engine, Signed } from '../../engine/index.ts'
-import { LIMITS } from '../../engine/limits.ts'
 import type { AuditActor, AuditDraft, AuditEntry } from '../../engine/ports/audit.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { API } from '../../schemas/operation.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { Logger } from '../logger.ts'
+import { API_LIMITS } from '../limits.ts'
+import type { Logger } from '../service/logging.ts'
 import { pathOf } from './problems.ts'
 import type { Route } from './route.ts'
 
@@ -117,7 +117,7 @@ function fieldsOf({ body: schema, streamsBody }: Route, body: unknown): JsonObje
   if (streamsBody === true || !isPlain(body)) return {}
   const known = schema !== undefined && 'properties' in schema ? Object(schema.properties) : undefined
   const names = Object.keys(body).filter((name) => known === undefined || Object.hasOwn(known, name))
-  return { fields: names.slice(0, LIMITS.auditFieldsMax).map((name) => name.slice(0, FIELD_CHARS_MAX)) }
+  return { fields: names.slice(0, API_LIMITS.auditFieldsMax).map((name) => name.slice(0, FIELD_CHARS_MAX)) }
 }
 
 function textAt(value: unknown, name: string): string | undefined {

@@ -1,12 +1,12 @@
 // Sends problems: for refusals of handlers, for errors of the server itself, and for requests it cannot even read.
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { LIMITS } from '../../engine/limits.ts'
 import { Fault, type FaultCode } from '../../engine/ports/fault.ts'
 import { toProblem } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
-import type { Logger } from '../logger.ts'
-import { type Refusal, refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
+import type { Logger } from '../service/logging.ts'
+import { type Refusal, refused } from './answer.ts'
 import { OtherCharset, UnreadableBody } from './json-body.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
@@ -68,7 +68,7 @@ export function toRefusal(
     return refused('DEPENDENCY_UNAVAILABLE', {
       message: adviceOf(error),
       dependency: DEPENDENCIES[error.code],
-      retry_after_sec: LIMITS.retryAfterSec,
+      retry_after_sec: API_LIMITS.retryAfterSec,
     })
   }
   if (error instanceof OtherCharset) return refused('UNSUPPORTED_MEDIA_TYPE', { message: error.message })
@@ -81,7 +81,7 @@ export function toRefusal(
     return refused('UNSUPPORTED_MEDIA_TYPE', {
       message: `send the body as content-type ${bodyTypes.join(' or ')}`,
     })
-  if (status === 503) return refused('DEPENDENCY_UNAVAILABLE', { retry_after_sec: LIMITS.retryAfterSec })
+  if (status === 503) return refused('DEPENDENCY_UNAVAILABLE', { retry_after_sec: API_LIMITS.retryAfterSec })
   if (status >= 400 && status < 500) return refused('BAD_REQUEST', { message: 'the request cannot be read' })
   logger.error({ request_id: id, err: error, path: pathOf(url) }, 'request failed: a mistake of the service')
   return refused('INTERNAL', { message: 'tell the operator the request_id' })
@@ -95,7 +95,7 @@ function adviceOf({ code }: Fault): string {
 
 function tooLarge(contentLength: string | undefined): Refusal {
   const actual = Number(contentLength)
-  const detail = { limit: LIMITS.bodyBytesMax, ...(actual > 0 ? { actual } : {}) }
+  const detail = { limit: API_LIMITS.bodyBytesMax, ...(actual > 0 ? { actual } : {}) }
   return refused('PAYLOAD_TOO_LARGE', detail)
 }
 

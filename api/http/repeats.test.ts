@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
-import { refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
 import { FakeClock } from '../testing/fake-engine.ts'
 import { openHarness } from '../testing/rest.ts'
-import { answer } from './answer.ts'
+import { answer, refused } from './answer.ts'
 import { createRepeats, type RepeatableRequest } from './repeats.ts'
 
 const DEVICES = 'POST /api/v1/devices'
@@ -180,7 +180,7 @@ test('nothing of an answer or its key can be read from what is kept', async () =
 test('without room for another answer a key is not taken, and nothing is done', async () => {
   const { send, engine } = await asAdmin({ ...forgetful, begin: async () => ({ kind: 'full' }) })
   const { status, headers } = await send(DEVICES, wish, key('k'))
-  expect([status, headers['retry-after']]).toEqual([429, String(LIMITS.keptAnswersRetrySec)])
+  expect([status, headers['retry-after']]).toEqual([429, String(API_LIMITS.keptAnswersRetrySec)])
   expect(engine.devices.size).toBe(0)
   expect((await send(DEVICES, wish)).status).toBe(201)
 })

@@ -12,9 +12,9 @@ import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
-import { type Refusal, refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
 import { sealed, sealingKey, unsealed } from '../sealing.ts'
-import type { Answer, FileAnswer } from './answer.ts'
+import { type Answer, type FileAnswer, type Refusal, refused } from './answer.ts'
 import { pathOf } from './problems.ts'
 
 /** A request that may be a repeat. */
@@ -169,5 +169,5 @@ const inUse = () => refused('IDEMPOTENCY_KEY_IN_USE', { retry_after_sec: 1 })
 const noRoom = () =>
   refused('RATE_LIMIT_EXCEEDED', {
     message: 'too many requests with an Idempotency-Key are kept; send it without one',
-    retry_after_sec: LIMITS.keptAnswersRetrySec,
+    retry_after_sec: API_LIMITS.keptAnswersRetrySec,
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LIMITS } from '../../engine/limits.ts'
+import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from './rate-limit.ts'
 
 test('as many at once as in a second, then one each step', () => {
@@ -47,9 +47,9 @@ test('never more in any second than twice its rate, never a refusal below it', (
 test('a flood of callers is bounded, and none of them is refused', () => {
   const limit = new RateLimit('address', 1)
   let refused = 0
-  for (let i = 0; i < LIMITS.rateKeysMax * 2.5; i++) refused += limit.take(`k${i}`, 0) > 0 ? 0 : 1
+  for (let i = 0; i < API_LIMITS.rateKeysMax * 2.5; i++) refused += limit.take(`k${i}`, 0) > 0 ? 0 : 1
   expect(refused).toBe(0)
   // Of the maps that are kept, the older one is forgotten first.
-  expect(limit.take(`k${LIMITS.rateKeysMax * 2.5 - 1}`, 0)).toBeLessThan(0)
+  expect(limit.take(`k${API_LIMITS.rateKeysMax * 2.5 - 1}`, 0)).toBeLessThan(0)
   expect(limit.take('k0', 0)).toBeGreaterThan(0)
 })

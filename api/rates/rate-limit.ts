@@ -6,7 +6,7 @@
 // L2. Beyond the bound on keys the maps turn early: some are forgotten too soon, nobody is refused for it.
 // L3. What other nodes let through may put an instant further ahead. While there is such a debt, the older map is looked
 //     through for what is not paid off before it goes.
-import { LIMITS } from '../../engine/limits.ts'
+import { API_LIMITS } from '../limits.ts'
 
 /** Sums of fractions must not cost the last one of a window. */
 const ROUNDING_MS = 1e-6
@@ -64,7 +64,7 @@ export class RateLimit {
   // by L1 and L2
   #turn(now: number): void {
     const ageMs = now - this.#turnedAt
-    if (ageMs < this.#windowMs && this.#recent.size < LIMITS.rateKeysMax) return
+    if (ageMs < this.#windowMs && this.#recent.size < API_LIMITS.rateKeysMax) return
     const isLong = ageMs >= 2 * this.#windowMs
     const debts = ageMs < this.#windowMs ? new Map<string, number>() : this.#debts(now, isLong)
     this.#older = isLong ? new Map() : this.#recent

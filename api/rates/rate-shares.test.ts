@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MemoryRates } from '../../engine/adapters/rates/testing/memory.ts'
-import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { SharedRates, Taken } from '../../engine/ports/rates.ts'
+import { API_LIMITS } from '../limits.ts'
 import { FakeTime } from '../ws/testing/fake-fleet.ts'
 import { RateLimit } from './rate-limit.ts'
 import { RateShares } from './rate-shares.ts'
 
 const PER_SEC = 20
-const EVERY = LIMITS.rateShareEveryMs
+const EVERY = API_LIMITS.rateShareEveryMs
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 function open(nodeCount: number, toRates = (rates: SharedRates) => rates) {
@@ -120,16 +120,16 @@ describe('a limit that nodes share', () => {
         return taken.map(() => 0)
       },
     }))
-    for (let i = 0; i < LIMITS.rateSharesAtOnceMax + 7; i++) nodes[0]?.ask(`k${i}`)
+    for (let i = 0; i < API_LIMITS.rateSharesAtOnceMax + 7; i++) nodes[0]?.ask(`k${i}`)
     nodes[0]?.ask('k3')
     await pass(EVERY)
     await pass(10 * EVERY)
-    expect(calls.map((call) => call.length)).toEqual([LIMITS.rateSharesAtOnceMax])
+    expect(calls.map((call) => call.length)).toEqual([API_LIMITS.rateSharesAtOnceMax])
     expect(calls[0]?.[3]).toEqual({ key: 'user k3', stepMs: 1_000 / PER_SEC, count: 2, ageMs: EVERY })
     answer.shift()?.()
     await settled()
     await pass(EVERY)
-    expect(calls.map((call) => call.length)).toEqual([LIMITS.rateSharesAtOnceMax, 7])
+    expect(calls.map((call) => call.length)).toEqual([API_LIMITS.rateSharesAtOnceMax, 7])
     answer.shift()?.()
     await settled()
     await pass(10 * EVERY)

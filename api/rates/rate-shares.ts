@@ -5,11 +5,12 @@
 // S2. So over any time all nodes let through what one may, and in a burst that comes to all of them at once, as much
 //     again for each further node: it is a debt then, that is paid off before anything more gets through.
 // S3. What cannot be told is forgotten: then each node's own limit holds, as if it were alone.
-import { LIMITS } from '../../engine/limits.ts'
+
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { SharedRates } from '../../engine/ports/rates.ts'
-import type { Scheduler } from '../scheduler.ts'
+import { API_LIMITS } from '../limits.ts'
+import type { Scheduler } from '../ws/scheduler.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 interface Untold {
@@ -39,7 +40,7 @@ export class RateShares {
     const name = `${limit.name} ${key}`
     const known = this.#untold.get(name)
     if (known !== undefined) known.count += count
-    else if (this.#untold.size < LIMITS.rateKeysMax)
+    else if (this.#untold.size < API_LIMITS.rateKeysMax)
       this.#untold.set(name, { limit, key, count, since: this.#options.clock.ticks() })
     this.#shareSoon()
   }
@@ -47,7 +48,7 @@ export class RateShares {
   #shareSoon(): void {
     if (this.#isDue || this.#untold.size === 0) return
     this.#isDue = true
-    this.#options.scheduler.after(LIMITS.rateShareEveryMs, () => void this.#share())
+    this.#options.scheduler.after(API_LIMITS.rateShareEveryMs, () => void this.#share())
   }
 
   async #share(): Promise<void> {
@@ -74,7 +75,7 @@ export class RateShares {
   #next(): readonly (readonly [string, Untold])[] {
     const next: (readonly [string, Untold])[] = []
     for (const entry of this.#untold) {
-      if (next.length >= LIMITS.rateSharesAtOnceMax) break
+      if (next.length >= API_LIMITS.rateSharesAtOnceMax) break
       this.#untold.delete(entry[0])
       // What was given back before anyone was told is nothing.
       if (entry[1].count !== 0) next.push(entry)

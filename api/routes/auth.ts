@@ -20,11 +20,11 @@ import {
 import type { Caller } from '../auth/caller.ts'
 import type { LoggedIn } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
-import { type Answer, answer } from '../http/answer.ts'
+import { type Answer, answer, refused } from '../http/answer.ts'
 import { bearerOf } from '../http/gate.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 /** A new key signs at once: nobody may go without it for long. */
@@ -87,7 +87,7 @@ function loginAnswer({ userId, accessToken, refreshToken }: LoggedIn): Answer {
     access_token: accessToken,
     refresh_token: refreshToken,
     token_type: 'bearer',
-    expires_in: LIMITS.accessTokenSec,
+    expires_in: API_LIMITS.accessTokenSec,
   }
   return { ...answer(200, body, NO_STORE), by: userId }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
+import { API_LIMITS } from '../limits.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const BULK = 'POST /api/v1/devices/bulk'
@@ -168,8 +169,8 @@ describe('a body as a whole', () => {
     ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), NDJSON, 400],
     ['JSON', row, { 'content-type': 'application/json' }, 415],
     ['too many rows', row.repeat(LIMITS.bulkRowsMax + 1), NDJSON, 413],
-    ['too long a line', `"${'x'.repeat(LIMITS.bulkRowCharsMax)}`, NDJSON, 413],
-    ['too many bytes', Buffer.alloc(LIMITS.bulkBytesMax + 1, '\n'), NDJSON, 413],
+    ['too long a line', `"${'x'.repeat(API_LIMITS.bulkRowCharsMax)}`, NDJSON, 413],
+    ['too many bytes', Buffer.alloc(API_LIMITS.bulkBytesMax + 1, '\n'), NDJSON, 413],
   ])('of %s is refused', async (_, body, headers, status) => {
     const { engine, send } = await setUp()
     expect((await send(body, headers)).status).toBe(status)
@@ -195,7 +196,7 @@ test('after a failure of the service the rest is not tried, and says so', async 
   const rows = Array.from({ length: 500 }, (_, i) => ({ device_id: `d${i}`, name: 'x', type: 'simulator' }))
   const { status, body } = await lines(...rows)
   expect(status).toBe(200)
-  expect(tried).toBeLessThanOrEqual(LIMITS.bulkRegistrationsAtOnceMax + 3)
+  expect(tried).toBeLessThanOrEqual(API_LIMITS.bulkRegistrationsAtOnceMax + 3)
   expect(body.created + body.failed).toBe(500)
   expect(body.created).toBe(engine.devices.size)
   expect(new Set(errors(body).filter(Boolean)).size).toBe(2)

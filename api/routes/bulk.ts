@@ -1,26 +1,25 @@
 // POST /devices/bulk: many registrations in one call.
 
-import { LIMITS } from '../../engine/limits.ts'
 import type { BulkResult, BulkRow } from '../../schemas/bulk.ts'
 import { RegisterDeviceBody } from '../../schemas/device.ts'
 import { bulkRegisterDevices } from '../../schemas/operations/bulk.ts'
 import { readRows } from '../bulk/read-rows.ts'
-import { answer } from '../http/answer.ts'
+import { registerRows } from '../bulk/register-rows.ts'
+import { answer, refused } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { createValidation } from '../http/validation.ts'
-import { refused } from '../refusal.ts'
-import { registerRows } from './register-rows.ts'
+import { API_LIMITS } from '../limits.ts'
 
 export function bulkRoutes(services: Services): readonly Route[] {
   const check = createValidation().check(RegisterDeviceBody, 'body')
   let underWay = 0
   return [
     route(bulkRegisterDevices, async ({ query, body, header, repeatKey, sign }) => {
-      if (underWay >= LIMITS.bulksAtOnceMax)
+      if (underWay >= API_LIMITS.bulksAtOnceMax)
         return refused('RATE_LIMIT_EXCEEDED', {
           message: `${underWay} bulk registrations are under way; try again`,
-          retry_after_sec: LIMITS.retryAfterSec,
+          retry_after_sec: API_LIMITS.retryAfterSec,
         })
       underWay++
       try {

@@ -1,14 +1,14 @@
 // What a schema cannot say about a device's fields.
 import { metadataTooLarge } from '../../engine/domain/device/metadata-bound.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
-import { LIMITS } from '../../engine/limits.ts'
 import type { Store } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import { invalid, type Refusal, refused } from '../http/answer.ts'
 import type { Services } from '../http/services.ts'
-import { invalid, type Refusal, refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
 
 /** [contract 2.5] These are refused rather than ignored: a caller who sends them expects them to change. */
 export function immutableFields(body: object): Refusal | undefined {
@@ -68,8 +68,8 @@ function unfitGateway(
   if (gateway.type !== 'gateway') return `is of type ${gateway.type}`
   if (gateway.status === 'decommissioned') return 'is decommissioned'
   if (gateway.parentId !== undefined) return `is a sub-device of ${gateway.parentId}`
-  return store.subDevices(gateway.id).length >= LIMITS.subDevicesMax
-    ? `has ${LIMITS.subDevicesMax} sub-devices already`
+  return store.subDevices(gateway.id).length >= API_LIMITS.subDevicesMax
+    ? `has ${API_LIMITS.subDevicesMax} sub-devices already`
     : undefined
 }
 

@@ -7,11 +7,11 @@ import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
 import { getTelemetryHistory } from '../../schemas/operations/telemetry.ts'
 import type { ExportFormat, Interval } from '../../schemas/vocabulary.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
-import { type Answer, answer, type FileAnswer } from '../http/answer.ts'
+import { type Answer, answer, type FileAnswer, invalid, type Refusal, refused } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { invalid, type Refusal, refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
+import { noSuchDevice, visibleId } from './device-answers.ts'
 import {
   bucketBodies,
   fileAnswer,
@@ -54,7 +54,7 @@ export function telemetryHistoryRoute({ engine, clock }: Services): Route {
     const isRaw = interval === 'raw'
     const refusal = checkMetrics(
       metrics,
-      isRaw && format !== undefined ? LIMITS.fileMetricsMax : LIMITS.seriesMax,
+      isRaw && format !== undefined ? API_LIMITS.fileMetricsMax : API_LIMITS.seriesMax,
     )
     if (refusal !== undefined) return refusal
     const isOne = query.metric.length === 1 && metrics[0] === query.metric[0]

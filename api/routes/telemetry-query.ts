@@ -18,10 +18,10 @@ import {
   INTERVALS,
   type Interval,
 } from '../../schemas/vocabulary.ts'
-import type { FileAnswer } from '../http/answer.ts'
+import { type FileAnswer, invalid, type Refusal } from '../http/answer.ts'
 import { parseSpan } from '../http/instant.ts'
 import { wantedFormat } from '../http/wanted-format.ts'
-import { invalid, type Refusal } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -104,11 +104,14 @@ function tooManyBuckets(
     const width = INTERVAL_SECONDS[candidate] * 1000
     return Math.ceil(to / width) - Math.floor(from / width)
   }
-  const most = Math.min(LIMITS.bucketsMax, Math.floor(LIMITS.bucketsPerAnswerMax / Math.max(1, series)))
+  const most = Math.min(
+    API_LIMITS.bucketsMax,
+    Math.floor(API_LIMITS.bucketsPerAnswerMax / Math.max(1, series)),
+  )
   if (count(interval) <= most) return undefined
   const fits = INTERVALS.find((candidate) => count(candidate) <= most)
   const advice = fits === undefined ? 'ask for less time' : `use interval=${fits} or ask for less time`
-  const each = most === LIMITS.bucketsMax ? '' : ` for each of ${series} devices`
+  const each = most === API_LIMITS.bucketsMax ? '' : ` for each of ${series} devices`
   return outOfRange(
     '/interval',
     `would give ${count(interval)} buckets; at most ${most} are allowed${each}: ${advice}`,
@@ -128,7 +131,7 @@ export function misplaced(
 export function bucketBodies(buckets: readonly Bucket[], asked: Asked): readonly object[] {
   const { grid, fill, aggregates } = asked
   // A day may be an hour shorter than the count of buckets took it for.
-  const starts = fill === undefined ? [] : startsIn(grid, asked, LIMITS.bucketsMax + 2)
+  const starts = fill === undefined ? [] : startsIn(grid, asked, API_LIMITS.bucketsMax + 2)
   const all: readonly FilledBucket[] =
     fill === undefined ? buckets : fillBuckets(buckets, { starts, fill, aggregates })
   return all.map((bucket) => ({ ...bucket, time: toIso(bucket.time) }))

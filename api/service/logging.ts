@@ -1,6 +1,13 @@
 // Program logging: JSON lines on stdout, without secrets.
 import { type DestinationStream, pino } from 'pino'
-import type { Logger } from '../logger.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+export interface Logger {
+  debug(fields: Fields, message: string): void
+  info(fields: Fields, message: string): void
+  warn(fields: Fields, message: string): void
+  error(fields: Fields, message: string): void
+}
 
 const SECRETS = [
   'authorization',
@@ -31,3 +38,6 @@ export function openLogger(options: {
   }
   return options.to === undefined ? pino(settings) : pino(settings, options.to)
 }
+
+const nothing = () => {}
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }

@@ -4,7 +4,6 @@ import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
-import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
@@ -21,12 +20,13 @@ import { buildApp, type RequestDone } from '../http/app.ts'
 import { createRepeats } from '../http/repeats.ts'
 import type { Services } from '../http/services.ts'
 import { createIds } from '../ids.ts'
-import type { Logger } from '../logger.ts'
+import { API_LIMITS } from '../limits.ts'
 import { RateShares } from '../rates/rate-shares.ts'
 import type { Phase } from '../routes/operations.ts'
 import { toRoutes } from '../routes/routes.ts'
-import type { Scheduler } from '../scheduler.ts'
+import type { Scheduler } from '../ws/scheduler.ts'
 import type { Shared } from './api-stores.ts'
+import type { Logger } from './logging.ts'
 import type { Settings } from './settings/settings.ts'
 import type { TlsFiles } from './tls/tls-files.ts'
 
@@ -157,7 +157,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     drain: () => move({ state: 'draining' }),
     async close() {
       move({ state: 'draining' })
-      const impatience = setTimeout(() => app.server.closeAllConnections(), LIMITS.drainTimeoutMs)
+      const impatience = setTimeout(() => app.server.closeAllConnections(), API_LIMITS.drainTimeoutMs)
       try {
         await app.close()
       } finally {

@@ -1,16 +1,16 @@
 // What a node serves over HTTP: REST and `/ws` if that is its role, probes and metrics in any case.
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { type createEngine, createRepairs, type Ports } from '../../engine/index.ts'
-import { LIMITS } from '../../engine/limits.ts'
 import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { createIds } from '../ids.ts'
-import type { Logger } from '../logger.ts'
-import { systemScheduler } from '../scheduler.ts'
+import { API_LIMITS } from '../limits.ts'
+import { systemScheduler } from '../ws/scheduler.ts'
 import { openSockets } from '../ws/sockets.ts'
 import type { Shared } from './api-stores.ts'
 import { systemClock } from './clock.ts'
+import type { Logger } from './logging.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
 import { watchService } from './service-metrics.ts'
 import type { Settings } from './settings/settings.ts'
@@ -82,7 +82,7 @@ async function openWs(
     authenticate: http.authenticate,
     redeemTicket: http.redeemTicket,
     clock: systemClock,
-    limits: LIMITS,
+    limits: API_LIMITS,
     heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
     scheduler: systemScheduler,
     logger,

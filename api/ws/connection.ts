@@ -4,7 +4,6 @@
 // C3. What a user may see is worked out anew for each batch of events.
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { Engine } from '../../engine/index.ts'
-import type { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Store } from '../../engine/ports/store.ts'
@@ -21,13 +20,14 @@ import {
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
-import type { Scheduler } from '../scheduler.ts'
+import type { API_LIMITS } from '../limits.ts'
 import { Budget } from './budget.ts'
 import { CHANNEL_ROLES } from './channels.ts'
 import type { Hub } from './hub.ts'
 import { Login } from './login.ts'
 import { Outbox } from './outbox.ts'
 import { type Refused, refusal, refusalFrame } from './refusal-frame.ts'
+import type { Scheduler } from './scheduler.ts'
 import type { Selections } from './selection.ts'
 import { openSnapshot } from './snapshots.ts'
 import { type Scope, type Subscriber, Subscription } from './subscription.ts'
@@ -57,7 +57,7 @@ export interface ConnectionDeps {
   readonly redeemTicket: (ticket: string) => Promise<Authenticated>
   readonly clock: Clock
   readonly scheduler: Scheduler
-  readonly limits: { readonly [Name in keyof typeof LIMITS]: number }
+  readonly limits: { readonly [Name in keyof typeof API_LIMITS]: number }
   readonly tally: Tally
   readonly heartbeatTimeoutMs: number
   readonly logger: SocketLogger | undefined

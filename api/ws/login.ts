@@ -1,20 +1,21 @@
 // Who is behind a socket, and for how long: from the wait for a token to its expiry.
 // L1. The user is looked up anew each time: a demotion, a new password or a lock counts at once.
 // L2. A socket stays with its first user; a new token of the same one prolongs it.
-import type { LIMITS } from '../../engine/limits.ts'
+
 import type { Clock } from '../../engine/ports/clock.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import { type CloseReason, frameText } from '../../schemas/ws.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { Scheduler } from '../scheduler.ts'
+import type { API_LIMITS } from '../limits.ts'
 import { type Refused, refusal } from './refusal-frame.ts'
+import type { Scheduler } from './scheduler.ts'
 
 export interface LoginDeps {
   readonly clock: Pick<Clock, 'now'>
   readonly scheduler: Scheduler
   readonly limits: {
-    readonly [Name in keyof Pick<typeof LIMITS, 'authTimeoutMs' | 'tokenWarningMs'>]: number
+    readonly [Name in keyof Pick<typeof API_LIMITS, 'authTimeoutMs' | 'tokenWarningMs'>]: number
   }
   readonly say: (frame: string) => void
   readonly end: (why: CloseReason, about: Refused) => void

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { LIMITS } from '../../engine/limits.ts'
 import { Micros } from '../../schemas/ids.ts'
+import { API_LIMITS } from '../limits.ts'
 import { Budget } from './budget.ts'
 import type { Notice } from './notice.ts'
 import { type Addressee, HELD_COST_BYTES, Outbox } from './outbox.ts'
@@ -28,7 +28,7 @@ class FakeWire implements Wire {
   end(): void {}
 }
 
-function openOutbox(budgetBytes = 10_000, heldEntriesMax: number = LIMITS.heldEntriesMax) {
+function openOutbox(budgetBytes = 10_000, heldEntriesMax: number = API_LIMITS.heldEntriesMax) {
   const wire = new FakeWire()
   const time = new FakeTime()
   const budget = new Budget(budgetBytes)
@@ -42,7 +42,7 @@ function openOutbox(budgetBytes = 10_000, heldEntriesMax: number = LIMITS.heldEn
     budget,
     scheduler: time,
     tally,
-    limits: { ...LIMITS, heldEntriesMax },
+    limits: { ...API_LIMITS, heldEntriesMax },
     onFrozen,
   })
   return { wire, time, budget, tally, outbox, frozen: () => frozen }
@@ -166,10 +166,10 @@ describe('the outbox of a full wire', () => {
     outbox.flush()
     for (let i = 0; i < 3; i++) {
       wire.delivered += 1
-      time.pass(LIMITS.socketFrozenMs)
+      time.pass(API_LIMITS.socketFrozenMs)
     }
     expect(frozen()).toBe(0)
-    time.pass(LIMITS.socketFrozenMs)
+    time.pass(API_LIMITS.socketFrozenMs)
     expect(frozen()).toBe(1)
   })
 

@@ -11,7 +11,6 @@ import {
   type WebSocketBehavior,
 } from 'uWebSockets.js'
 import { timingSafeEqual } from 'node:crypto'
-import type { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import {
   CLOSE_CODES,
@@ -20,6 +19,7 @@ import {
   SOCKET_PROTOCOL,
   TOKEN_PROTOCOL_PREFIX,
 } from '../../schemas/ws.ts'
+import type { API_LIMITS } from '../limits.ts'
 import type { Tally } from './tally.ts'
 import { CLIENT_HEADER, SECRET_HEADER, TUNNEL_HEADER, type Tunnel } from './tunnel.ts'
 import type { Hello, Wire, WireEvents } from './wire.ts'
@@ -30,7 +30,7 @@ export interface WireServer {
 }
 
 type WireLimit = keyof Pick<
-  typeof LIMITS,
+  typeof API_LIMITS,
   'frameInBytesMax' | 'socketOutBytesMax' | 'socketInFlightBytesMax' | 'socketPingEverySec'
 >
 

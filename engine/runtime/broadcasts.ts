@@ -56,7 +56,6 @@ export type BroadcastAnswer = { readonly kind: 'done'; readonly broadcast: Broad
 const AT_ONCE = 100
 const SAVE_EVERY = 1_000
 const LIST_AT_ONCE = 500
-const RETRY_MS = 1_000
 /** For so long a caller is kept waiting for what the devices say. */
 const ANSWER_MS = 2_000
 
@@ -216,7 +215,7 @@ export class Broadcasts {
       }
       const now = members.slice(0, AT_ONCE)
       const broadcast = await this.#handTo(now, kept)
-      if (broadcast === undefined) await this.#ports.schedule.sleep(RETRY_MS)
+      if (broadcast === undefined) await this.#ports.schedule.sleep(LIMITS.broadcastRetryMs)
       else {
         kept = { ...kept, broadcast, members: members.slice(now.length), from: from + now.length }
         unsaved += now.length

@@ -31,9 +31,9 @@ export interface TransportOptions {
 }
 
 const BACK_OFF_FIRST_MS = 250
-const BACK_OFF_MAX_MS = 10_000
+const BACK_OFF_MS_MAX = 10_000
 /** A service that wants a longer pause is told of to the caller instead. */
-const RETRY_AFTER_MAX_MS = 60_000
+const RETRY_AFTER_MS_MAX = 60_000
 /** Busy, or a proxy whose service is away for a moment. */
 const PASSING = new Set([429, 502, 503, 504])
 
@@ -56,12 +56,12 @@ export function createTransport({ fetch, wait, triesMax }: TransportOptions): Se
 function pauseAfter(error: unknown, attempt: number): number | undefined {
   // Half of it is luck, so that many clients do not come back in step.
   const backOffMs =
-    Math.min(BACK_OFF_MAX_MS, BACK_OFF_FIRST_MS * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
+    Math.min(BACK_OFF_MS_MAX, BACK_OFF_FIRST_MS * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
   if (error instanceof ConnectionError)
     return error.status === undefined || PASSING.has(error.status) ? backOffMs : undefined
   if (!(error instanceof RefusalError) || !PASSING.has(error.status)) return undefined
   const { retryAfterMs = backOffMs } = error
-  return retryAfterMs <= RETRY_AFTER_MAX_MS ? retryAfterMs : undefined
+  return retryAfterMs <= RETRY_AFTER_MS_MAX ? retryAfterMs : undefined
 }
 
 async function sendOnce(fetch: TransportOptions['fetch'], outgoing: Outgoing): Promise<Incoming> {

@@ -13,7 +13,7 @@ import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { wholeNumber } from '../readings.ts'
 import { toWish, type WishOptions, withWish } from '../wish.ts'
 
-const WAIT_MAX_SEC = 7 * 86_400
+const WAIT_SEC_MAX = 7 * 86_400
 /** Asked again so often, for the status to be shown on its way. */
 const LOOK_SEC = 2
 const OPEN: ReadonlySet<CommandStatus> = new Set(['pending', 'delivered', 'acked'])
@@ -55,7 +55,7 @@ function send(cmdCommand: Command, cli: Cli): void {
     .description('send a command')
     .argument('<device_id>', 'the id of the device')
   withWish(command)
-    .option('--wait [seconds]', 'wait until it ends, or for so long', wholeNumber(1, WAIT_MAX_SEC))
+    .option('--wait [seconds]', 'wait until it ends, or for so long', wholeNumber(1, WAIT_SEC_MAX))
     .option('--key <key>', 'the same key sends the command once; made up if left out')
     .action(async (deviceId: string, name: string, data: JsonObject | undefined, options: SendOptions) => {
       const { client } = await cli.connect()

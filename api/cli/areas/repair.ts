@@ -7,7 +7,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { instant } from '../readings.ts'
 
 const LOOK_EVERY_MS = 1_000
-const SILENCE_MAX_MS = 60_000
+const SILENCE_MS_MAX = 60_000
 
 interface Options {
   readonly from?: string
@@ -49,7 +49,7 @@ async function watched(begun: RepairBody, cli: Cli, look: () => Promise<RepairBo
     const next = await look()
     if (next.id !== begun.id) throw new Failure(EXIT.conflict, 'a later repair took its place')
     if (next.updated_at !== last.updated_at) movedAt = Date.now()
-    if (Date.now() - movedAt > SILENCE_MAX_MS)
+    if (Date.now() - movedAt > SILENCE_MS_MAX)
       throw new Failure(
         EXIT.unfinished,
         'nothing moves: ClickHouse is away, or the process that did it; start it again',

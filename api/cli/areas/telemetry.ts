@@ -79,7 +79,7 @@ function history(telemetryCommand: Command, cli: Cli): void {
 /** Commander hands a reader the value before as well. */
 const at = (text: string) => instant(text)
 
-const THROTTLE_MAX_MS = 3_600_000
+const THROTTLE_MS_MAX = 3_600_000
 
 interface WatchOptions {
   readonly group?: string
@@ -99,7 +99,7 @@ function watchCommand(command: Command, cli: Cli): void {
     .option(
       '--throttle-ms <ms>',
       'at most one per device in so many milliseconds',
-      wholeNumber(0, THROTTLE_MAX_MS),
+      wholeNumber(0, THROTTLE_MS_MAX),
     )
     .action(async (deviceId: string | undefined, { group, tag, metric, throttleMs }: WatchOptions) => {
       const filter = {

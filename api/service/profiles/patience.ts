@@ -1,15 +1,18 @@
 // Servers may come up after this process, and come and go meanwhile: at the start it waits for them.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../../engine/ports/fault.ts'
-import type { Logger } from '../../logger.ts'
-
-const RETRY_MS = 1_000
+import { API_LIMITS } from '../../limits.ts'
+import type { Logger } from '../logging.ts'
 
 /** Opens what may not be there yet. Says once what it waits for, and again if that is something else; what trying again
  *  cannot mend is thrown. */
 export async function whenThere<Opened>(
   open: () => Promise<Opened>,
-  { logger, retryMs = RETRY_MS }: { readonly logger: Pick<Logger, 'warn'>; readonly retryMs?: number },
+  {
+    logger,
+    retryMs = API_LIMITS.serverRetryMs,
+  }: { readonly logger: Pick<Logger, 'warn'>; readonly retryMs?: number },
 ): Promise<Opened> {
   for (let said = ''; ; await sleep(retryMs)) {
     try {

@@ -2,14 +2,15 @@
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import type { Registration } from '../../auth/accounts.ts'
-import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
+import { LIMITS } from '../../../engine/limits.ts'
 import { type ClusterSettings, ROLES, type Role, readCluster, refuseForeign } from './cluster.ts'
 import { type Environment, PORT, Reader } from './reader.ts'
-import { readPreviousKeys, readSigning } from './signing.ts'
+import { type PreviousKey, readPreviousKeys, readSigning, type Signing } from './signing.ts'
 import { readTls, type TlsSettings } from './tls.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const REGISTRATIONS = ['open', 'bootstrap', 'locked'] as const
+export type Registration = (typeof REGISTRATIONS)[number]
 
 export interface EmbeddedSettings {
   readonly kind: 'embedded'
@@ -59,7 +60,6 @@ export type ReadSettings =
   | { readonly kind: 'wrong'; readonly line: string }
 
 const HEARTBEAT_SEC_MAX = 86_400
-const SHARDS_MAX = 64
 const RATE = { min: 0, max: 1_000_000 }
 
 export function readSettings(
@@ -97,8 +97,8 @@ export function readSettings(
     auditRetentionDays: read.number('FLEET_AUDIT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
     shards: read.number('FLEET_SHARDS', {
       min: 1,
-      max: SHARDS_MAX,
-      default: Math.min(SHARDS_MAX, Math.max(1, machine.cores - 1)),
+      max: LIMITS.shardsMax,
+      default: Math.min(LIMITS.shardsMax, Math.max(1, machine.cores - 1)),
     }),
     logLevel: read.word('FLEET_LOG_LEVEL', LOG_LEVELS, 'info'),
   }
@@ -125,7 +125,7 @@ function readRegistration(
   const set = read.text('FLEET_REGISTRATION') !== undefined
   const registration = read.word(
     'FLEET_REGISTRATION',
-    ['open', 'bootstrap', 'locked'],
+    REGISTRATIONS,
     profile === 'embedded' ? 'open' : 'bootstrap',
   )
   if (registration === 'open' && !set && !isLoopback(host))

@@ -1,8 +1,20 @@
 // The settings of the keys that tokens are signed with.
-import { LIMITS } from '../../../engine/limits.ts'
-import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
+
 import { parsePrivateKey, parsePublicKey } from '../../auth/pem-key.ts'
+import { API_LIMITS } from '../../limits.ts'
 import type { Reader } from './reader.ts'
+
+/** `kept`: made at the first start and kept by the store. */
+export type Signing =
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'private_key'; readonly pem: string }
+  | { readonly kind: 'kept' }
+
+/** Tokens signed with it still count; none is signed with it any more. */
+export type PreviousKey =
+  | { readonly kind: 'secret'; readonly secret: string }
+  /** Public, or private for its public half. */
+  | { readonly kind: 'pem'; readonly pem: string }
 
 const SECRET_BYTES_MIN = 32
 
@@ -34,8 +46,11 @@ export function readPreviousKeys(read: Reader): readonly PreviousKey[] {
   const pems = [...text.matchAll(PEM_BLOCK)].map(([pem]) => pem)
   const lines = text.replace(PEM_BLOCK, '').split('\n')
   const secrets = lines.map((line) => line.trim()).filter((line) => line !== '')
-  if (pems.length + secrets.length > LIMITS.previousKeysMax)
-    read.refuse('FLEET_JWT_PREVIOUS_KEYS', `has too many keys; expected at most ${LIMITS.previousKeysMax}`)
+  if (pems.length + secrets.length > API_LIMITS.previousKeysMax)
+    read.refuse(
+      'FLEET_JWT_PREVIOUS_KEYS',
+      `has too many keys; expected at most ${API_LIMITS.previousKeysMax}`,
+    )
   if (secrets.some((secret) => Buffer.byteLength(secret) < SECRET_BYTES_MIN))
     read.refuse(
       'FLEET_JWT_PREVIOUS_KEYS',

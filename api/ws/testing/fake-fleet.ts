@@ -8,7 +8,6 @@ import { writtenRow } from '../../../engine/domain/history/row.ts'
 import { NEW_SHADOW, type Shadow } from '../../../engine/domain/shadow/record.ts'
 import { setDesired } from '../../../engine/domain/shadow/write.ts'
 import type { DeviceView, FeedEvent, Snapshot } from '../../../engine/index.ts'
-import { LIMITS } from '../../../engine/limits.ts'
 import type { Wants } from '../../../engine/ports/feed.ts'
 import type { HistoryKind, HistoryRow } from '../../../engine/ports/history.ts'
 import type { DeviceFilter } from '../../../engine/ports/store.ts'
@@ -17,7 +16,8 @@ import { CommandId, type DeviceId, Micros, Millis, parseDeviceId, UserId } from 
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Authenticated } from '../../auth/authenticate.ts'
 import { isInScope } from '../../auth/scope.ts'
-import type { Scheduler } from '../../scheduler.ts'
+import { API_LIMITS } from '../../limits.ts'
+import type { Scheduler } from '../scheduler.ts'
 import { openSockets, type Sockets, type SocketsOptions } from '../sockets.ts'
 import { type Dial, dial, type RawClient } from './raw-client.ts'
 
@@ -290,7 +290,7 @@ export interface FakeService {
 }
 
 export async function openFakeService(
-  limits: Partial<{ readonly [Name in keyof typeof LIMITS]: number }> = {},
+  limits: Partial<{ readonly [Name in keyof typeof API_LIMITS]: number }> = {},
   options: Partial<SocketsOptions> = {},
 ): Promise<FakeService> {
   const fleet = new FakeFleet()
@@ -300,7 +300,7 @@ export async function openFakeService(
     redeemTicket: fleet.redeemTicket,
     clock: fleet.time,
     scheduler: fleet.time,
-    limits: { ...LIMITS, ...limits },
+    limits: { ...API_LIMITS, ...limits },
     heartbeatTimeoutMs: 60_000,
     ...options,
   })

@@ -27,7 +27,6 @@ interface Waiter {
 
 type Message = readonly [id: Buffer, fields: readonly Buffer[]]
 
-const RETRY_MS = 200
 const MESSAGES_AT_ONCE = 500
 const START = '0-0'
 
@@ -65,7 +64,7 @@ export class Follower {
   }
 
   isUp(): boolean {
-    return this.#isLoaded && performance.now() - this.#heardAt < LIMITS.storeStaleMaxMs
+    return this.#isLoaded && performance.now() - this.#heardAt < LIMITS.storeStaleMsMax
   }
 
   /** Resolves once all messages are taken that were there before the call. */
@@ -109,7 +108,7 @@ export class Follower {
         if (this.#isClosed || (error instanceof Fault && !error.retryable)) return
         // A connection that does not answer may be half open.
         if (this.#reader.status === 'ready') this.#reader.disconnect(true)
-        await sleep(RETRY_MS)
+        await sleep(LIMITS.storeFollowRetryMs)
       }
     }
   }

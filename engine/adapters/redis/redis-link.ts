@@ -33,7 +33,6 @@ export interface RedisScript {
 const TOKENS = 2 ** 47
 /** A token is remembered for longer than any connection can hold something back. */
 const TOKEN_SEC = 86_400
-const RETRY_MAX_MS = 2_000
 
 /** Before each script, by L1 and L2. `P` is the prefix of all keys. */
 const PRELUDE = `
@@ -188,7 +187,10 @@ function clientOptions(
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, RETRY_MAX_MS) * (0.5 + Math.random() / 2),
+    retryStrategy: (attempt) => {
+      const delayMs = Math.min(LIMITS.storeReconnectMs * 2 ** attempt, LIMITS.storeReconnectMsMax)
+      return delayMs * (0.5 + Math.random() / 2)
+    },
     ...(tlsCa === undefined || !url.startsWith('rediss:') ? {} : { tls: { ca: tlsCa } }),
   }
 }

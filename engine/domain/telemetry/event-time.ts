@@ -41,7 +41,7 @@ export function parseTime(bytes: Uint8Array, from: number, to: number): number {
 
 /** A time that cannot be meant: before clocks are set, or further ahead than clocks drift. */
 export function isFarOff(at: number, receivedAt: Micros): boolean {
-  return at < LIMITS.timestampMin * 1000 || at > receivedAt + LIMITS.timestampAheadMaxMs * 1000
+  return at < LIMITS.timestampMin * 1000 || at > receivedAt + LIMITS.timestampAheadMsMax * 1000
 }
 
 function isSeparated(bytes: Uint8Array, from: number): boolean {

@@ -19,7 +19,7 @@ export interface Enrolment {
 
 const AT_ONCE = 8
 const ATTEMPTS_MAX = 5
-const RETRY_MAX_MS = 5_000
+const RETRY_MS_MAX = 5_000
 const TOKEN_TTL_HOURS = 8_760
 const GROUPS = ['warehouse/a', 'warehouse/b', 'yard', 'plant/line-1']
 
@@ -88,7 +88,7 @@ async function post({ httpUrl, token, signal }: Enrolment, path: string, body: u
     }
     await response.arrayBuffer()
     const afterMs = Number(response.headers.get('retry-after') ?? 1) * 1_000
-    await wait(Math.min(afterMs || 1_000, RETRY_MAX_MS), undefined, { signal })
+    await wait(Math.min(afterMs || 1_000, RETRY_MS_MAX), undefined, { signal })
   }
 }
 

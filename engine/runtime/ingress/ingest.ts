@@ -38,8 +38,6 @@ export interface SubDevice {
 
 const NO_BYTES = new Uint8Array(0)
 const LINGER_MS = 3
-const RETRY_MS = 250
-const RETRY_MAX_MS = 2_000
 /** Receive times that are further ahead of the clock are so because the clock was set back. */
 const AHEAD_MICROS = 1_000_000
 
@@ -363,7 +361,8 @@ export class Ingest {
         if (this.#isClosed || this.#isDead) return
         // With nothing left to try again, the next append tells whether it is over.
         const isOver = append.bundles.length === 0
-        await this.#schedule.sleep(isOver ? RETRY_MAX_MS : Math.min(RETRY_MS * 2 ** attempt, RETRY_MAX_MS))
+        const delayMs = isOver ? Infinity : LIMITS.appendRetryMs * 2 ** attempt
+        await this.#schedule.sleep(Math.min(delayMs, LIMITS.appendRetryMsMax))
       }
     }
     this.#fault = undefined

@@ -33,7 +33,6 @@ export interface NodesMeans {
   readonly schedule: Pick<Schedule, 'sleep'>
 }
 
-const RETRY_MS = 100
 /** Whose owner hands out broadcasts and settles rollups for all. */
 export const LEADING = partitionAt(0)
 
@@ -85,7 +84,7 @@ export class Nodes implements Asked {
       }
       isSearching = true
       this.#searching++
-      await schedule.sleep(RETRY_MS)
+      await schedule.sleep(LIMITS.ownerSearchRetryMs)
     }
   }
 

@@ -198,7 +198,7 @@ class Work {
     const isWhole = from >= logFrom
     const first = isWhole
       ? Math.floor(from / HOUR_MS)
-      : Math.ceil((logFrom + LIMITS.timestampAheadMaxMs) / HOUR_MS)
+      : Math.ceil((logFrom + LIMITS.timestampAheadMsMax) / HOUR_MS)
     const span = { from: Millis(first * HOUR_MS), to: Millis(Math.ceil(to / HOUR_MS) * HOUR_MS) }
     if (span.from >= span.to) return
     await this.#options.ports.telemetry.resettle(span.from, span.to)

@@ -13,7 +13,6 @@ import type { Schedule } from '../schedule.ts'
 import { Wake } from '../wake.ts'
 import { Inserter, type InserterEvents } from './inserter.ts'
 
-const RETRY_MS = 500
 const BOUNDS = { rowsMax: LIMITS.historyBatchRowsMax, bytesMax: LIMITS.historyBlockBytesMax }
 
 export interface HistoryWriterEvents extends InserterEvents {
@@ -76,7 +75,7 @@ export class HistoryWriter {
   async #run(): Promise<void> {
     while (!this.#isClosed) {
       const written = await this.#write()
-      if (written === 'failed') await this.#schedule.sleep(RETRY_MS)
+      if (written === 'failed') await this.#schedule.sleep(LIMITS.historyRetryMs)
       if (written === 'failed' || written === 'much') continue
       if (written === 'nothing') {
         if (this.#isClosing) return

@@ -8,9 +8,6 @@ import { Fault } from '../../ports/fault.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
 import type { Schedule } from '../schedule.ts'
 
-const RETRY_MS = 200
-const RETRY_MAX_MS = 5_000
-
 export interface InserterEvents {
   inserted(block: Block, seconds: number): void
   failed(fault: Fault): void
@@ -78,7 +75,9 @@ export class Inserter {
           return
         }
         this.#events.failed(fault)
-        await this.#schedule.sleep(Math.min(RETRY_MS * 2 ** Math.min(attempt, 5), RETRY_MAX_MS))
+        await this.#schedule.sleep(
+          Math.min(LIMITS.insertRetryMs * 2 ** Math.min(attempt, 5), LIMITS.insertRetryMsMax),
+        )
       }
     }
   }

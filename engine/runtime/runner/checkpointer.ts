@@ -14,8 +14,6 @@ import type { Schedule } from '../schedule.ts'
 import type { WorkResult } from '../shard/protocol.ts'
 import { toFault } from './saver.ts'
 
-const RETRY_MS = 500
-
 export interface CheckpointerPorts {
   /** The shard's own. */
   readonly partitions: readonly Partition[]
@@ -150,7 +148,7 @@ export class Checkpointer {
           return false
         }
         this.#events.failed(fault)
-        await schedule.sleep(RETRY_MS)
+        await schedule.sleep(LIMITS.checkpointRetryMs)
       }
     }
     return false

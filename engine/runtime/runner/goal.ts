@@ -1,6 +1,8 @@
 // How far a life of a shard must have read before it answers. The life before it, of another node perhaps, had read up
 // to there, and nobody is to be shown less than he was shown before.
+
 import type { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
 import type { Log, Positions } from '../../ports/log.ts'
 import type { Schedule } from '../schedule.ts'
 
@@ -11,8 +13,6 @@ export interface GoalMeans {
   /** It is known now. */
   readonly found: () => void
 }
-
-const RETRY_MS = 250
 
 export class Goal {
   readonly #means: GoalMeans
@@ -38,7 +38,7 @@ export class Goal {
         return found()
       } catch {
         // The log is away, which shows in appends and in `/readyz`; questions wait.
-        await schedule.sleep(RETRY_MS)
+        await schedule.sleep(LIMITS.logEndRetryMs)
       }
     }
   }

@@ -61,8 +61,6 @@ export interface RunnerEvents {
   heardUpTo(): Millis | undefined
 }
 
-const RETRY_MS = 250
-const RETRY_MAX_MS = 2_000
 /** A task that is not done after so many ticks never will be. */
 const TASK_TICKS_MAX = Math.ceil(LIMITS.taskTimeoutMs / LIMITS.sweepEveryMs)
 /** For the loop to end before its thread is taken from it. */
@@ -344,7 +342,9 @@ export class Runner {
     await this.#poison.died(task?.entries ?? [], suspect)
     for (let cause = error, isLoaded = false; !isLoaded && !this.#isClosed; ) {
       this.#events.lost(cause)
-      await this.#ports.schedule.sleep(Math.min(RETRY_MS * Math.max(1, this.#poison.deaths), RETRY_MAX_MS))
+      await this.#ports.schedule.sleep(
+        Math.min(LIMITS.shardRetryMs * Math.max(1, this.#poison.deaths), LIMITS.shardRetryMsMax),
+      )
       await this.#reopen()
       try {
         await this.#load()

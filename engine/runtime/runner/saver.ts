@@ -3,13 +3,13 @@
 // V1. A save carries every position applied since the last one. Batches that change nothing are not saved, but
 //     what is saved later follows from them: a restart that found a record without its past would apply the past
 //     to it once more.
+
 import type { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Claim, Save, Store } from '../../ports/store.ts'
 import type { Schedule } from '../schedule.ts'
 import type { Mark } from '../shard/protocol.ts'
-
-const RETRY_MS = 250
 
 export interface SaverEvents {
   failed(fault: Fault): void
@@ -81,7 +81,7 @@ export class Saver {
           return false
         }
         this.#events.failed(fault)
-        await this.#schedule.sleep(RETRY_MS)
+        await this.#schedule.sleep(LIMITS.saveRetryMs)
       }
     }
     return false

@@ -5,7 +5,9 @@
 // S2. The next one begins when nothing of the earlier one is being saved any more, and after its claim: what an earlier
 //     owner saved is found, and no later save of it is taken (R2).
 // S3. Questions wait over a change. What is asked of a partition that is not ours is refused.
+
 import type { Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
@@ -27,7 +29,6 @@ export interface SeatMeans {
   readonly failed: (fault: Fault) => void
 }
 
-const RETRY_MS = 250
 /** Behind a checkpoint the next owner has little to read; without it, no more than after a crash. */
 const FLUSH_MS = 2_000
 const WAIT_MS = 5_000
@@ -149,7 +150,7 @@ export class Seat {
       } catch (error) {
         failed(toFault(error))
         this.#isFenced = true
-        await schedule.sleep(RETRY_MS)
+        await schedule.sleep(LIMITS.claimRetryMs)
         continue
       }
       if (isSame(owned, this.#owned)) this.#sit(open(claims, () => this.#fence(owned)))

@@ -308,7 +308,7 @@ export class Shard {
     const isDue =
       this.#columns.points >= LIMITS.blockRowsMax ||
       this.#history.bytes >= LIMITS.historyBlockBytesMax ||
-      (rows > 0 && task.now - this.#rowsSince >= LIMITS.blockAgeMaxMs) ||
+      (rows > 0 && task.now - this.#rowsSince >= LIMITS.blockAgeMsMax) ||
       task.cut === 'all'
     // With a proposal still open the columns hold rows that are not settled.
     if (rows === 0 || !isDue || this.#open !== undefined) return []

@@ -49,7 +49,7 @@ export function parseConnect(packet: Buffer, bodyStart: number): ParsedConnect {
   const parsed = decode(packet)
   if (parsed === undefined) return MALFORMED
   if (parsed.clientId === '') return { kind: 'refused', reply: connack(CONNACK.identifier, false) }
-  const seconds = Math.min(parsed.keepalive || LIMITS.keepAliveMaxSec, LIMITS.keepAliveMaxSec)
+  const seconds = Math.min(parsed.keepalive || LIMITS.keepAliveSecMax, LIMITS.keepAliveSecMax)
   const will = parsed.will && toWill(parsed.will)
   if (parsed.will !== undefined && will === undefined) return MALFORMED
   return {

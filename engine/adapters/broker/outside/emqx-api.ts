@@ -116,7 +116,7 @@ export class EmqxApi {
       if (!this.#isFailing)
         this.#options.warn('EMQX’s API does not do what it is asked', { err: error, path: job.path })
       this.#isFailing = true
-      const delayMs = Math.min(LIMITS.mqttReconnectMs * 2 ** job.attempts++, LIMITS.mqttReconnectMaxMs)
+      const delayMs = Math.min(LIMITS.mqttReconnectMs * 2 ** job.attempts++, LIMITS.mqttReconnectMsMax)
       const retry = setTimeout(() => {
         this.#retries.delete(retry)
         this.#waiting.push(job)

@@ -105,8 +105,8 @@ export class MqttDownlinks {
       protocolVersion: 5,
       clean: true,
       reconnectPeriod: 0,
-      connectTimeout: LIMITS.mqttReconnectMaxMs,
-      keepalive: LIMITS.keepAliveDefaultSec / 4,
+      connectTimeout: LIMITS.mqttReconnectMsMax,
+      keepalive: LIMITS.keepAliveSecDefault / 4,
       queueQoSZero: false,
     })
     this.#client = client
@@ -151,7 +151,7 @@ export class MqttDownlinks {
       this.#retry = undefined
       this.#open()
     }, this.#delayMs)
-    this.#delayMs = Math.min(this.#delayMs * 2, LIMITS.mqttReconnectMaxMs)
+    this.#delayMs = Math.min(this.#delayMs * 2, LIMITS.mqttReconnectMsMax)
   }
 
   #add(job: Job): void {

@@ -151,7 +151,7 @@ export class Lane {
         clientId,
         username: account.user,
         password: Buffer.from(account.password),
-        keepalive: LIMITS.keepAliveDefaultSec,
+        keepalive: LIMITS.keepAliveSecDefault,
         properties: {
           sessionExpiryInterval: LIMITS.laneSessionSec,
           receiveMaximum: LIMITS.laneReceiveMax,
@@ -214,7 +214,7 @@ export class Lane {
 
   #refused(message: string, about: object, socket: Socket): void {
     this.#options.warn(message, { clientId: this.#options.clientId, ...about })
-    this.#delayMs = LIMITS.mqttReconnectMaxMs
+    this.#delayMs = LIMITS.mqttReconnectMsMax
     socket.destroy()
   }
 
@@ -230,7 +230,7 @@ export class Lane {
     this.#drained?.()
     if (this.#isClosed || !this.#isReading) return
     this.#retry = setTimeout(() => this.#connect(), this.#delayMs)
-    this.#delayMs = Math.min(this.#delayMs * 2, LIMITS.mqttReconnectMaxMs)
+    this.#delayMs = Math.min(this.#delayMs * 2, LIMITS.mqttReconnectMsMax)
   }
 
   #flush(): void {

@@ -16,8 +16,6 @@ type Answer =
   | { readonly kind: 'refused'; readonly fault: Fault }
   | { readonly kind: 'unknown' }
 
-const RETRY_MS = 50
-const RETRY_MAX_MS = 1_000
 /** What the server says without room in the stream, in its store, or in what the account may use. */
 const STORE_FAILED = 10077
 const FULL_CODES: readonly number[] = [10002, 10023, 10047, STORE_FAILED]
@@ -48,7 +46,7 @@ export class Publisher {
       if (answer.kind === 'stored') return answer.seq
       if (answer.kind === 'refused' && !isUnknown) throw answer.fault
       isUnknown ||= answer.kind === 'unknown'
-      await wait(Math.min(RETRY_MS * 2 ** attempt, RETRY_MAX_MS))
+      await wait(Math.min(LIMITS.natsPublishRetryMs * 2 ** attempt, LIMITS.natsPublishRetryMsMax))
       await this.#connected()
     }
     throw unavailable('shutting down')

@@ -25,8 +25,6 @@ export interface ReaderMeans {
 
 type Messages = AsyncIterable<{ readonly seq: number; readonly data: Uint8Array }> & { stop(): void }
 
-const RETRY_MS = 200
-
 export class JetStreamReader implements LogReader {
   readonly #means: ReaderMeans
   readonly #wanted: readonly boolean[]
@@ -139,7 +137,7 @@ export class JetStreamReader implements LogReader {
       } catch {
         // No connection, no leader, no stream: which one it is shows in appends and looks. The position stays.
       }
-      if (!this.#isClosed) await wait(RETRY_MS, undefined, { ref: false })
+      if (!this.#isClosed) await wait(LIMITS.natsReadRetryMs, undefined, { ref: false })
     }
   }
 

@@ -29,7 +29,6 @@ export interface StreamState {
 const NAME_IN_USE = 10058
 /** No peers yet to place a stream on, or nobody yet to decide it. */
 const STARTING_CODES: readonly number[] = [10005, 10008]
-const RETRY_MS = 250
 
 export class LogStream {
   readonly link: NatsLink
@@ -125,7 +124,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
       return await work()
     } catch (error) {
       if (!isStarting(error) || performance.now() > until) throw error
-      await wait(RETRY_MS)
+      await wait(LIMITS.natsStartRetryMs)
     }
   }
 }

@@ -12,7 +12,6 @@ import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
 import { RowsServer } from './chdb-rows.ts'
 import { clearSpool, Spool } from './spool.ts'
 
-const LOCK_RETRY_MS = 100
 /** Server settings of ClickHouse, as arguments of the engine. */
 const ENGINE_ARGS = [
   `--max_server_memory_usage=${LIMITS.telemetryMemoryBytesMax}`,
@@ -66,7 +65,7 @@ async function openEngine({ dataDir, lockWaitMs }: OpenMessage): Promise<Chdb> {
       return new Chdb(dataDir, ENGINE_ARGS)
     } catch (cause) {
       if (performance.now() >= deadline) throw new Failure('locked', messageOf(cause))
-      await wait(LOCK_RETRY_MS)
+      await wait(LIMITS.chdbLockRetryMs)
     }
   }
 }

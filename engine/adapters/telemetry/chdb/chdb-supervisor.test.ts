@@ -115,7 +115,7 @@ test('a frozen process makes requests fail for now, and works on once it thaws',
 })
 
 test('a process that stays silent is replaced', async () => {
-  const chdb = await start({ silenceMaxMs: 2_000 })
+  const chdb = await start({ silenceMsMax: 2_000 })
   const { pid } = chdb
   process.kill(pid, 'SIGSTOP')
   await expect.poll(() => chdb.restarts, WAIT).toBe(1)

@@ -23,7 +23,7 @@ export interface ChdbOptions {
   /** The process's whole environment. */
   readonly env?: Readonly<Record<string, string>>
   readonly lockWaitMs?: number
-  readonly silenceMaxMs?: number
+  readonly silenceMsMax?: number
 }
 
 const RESTART_DELAY_MS = 100
@@ -119,7 +119,7 @@ export class ChdbSupervisor {
     for (
       let delay = RESTART_DELAY_MS;
       !signal.aborted;
-      delay = Math.min(delay * 2, LIMITS.chdbRestartDelayMaxMs)
+      delay = Math.min(delay * 2, LIMITS.chdbRestartDelayMsMax)
     ) {
       await wait(delay, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
@@ -139,7 +139,7 @@ export class ChdbSupervisor {
 
   /** Counts missed answers rather than time: if we stood still ourselves, that is not the child's fault. */
   #ping(child: ChdbChild): NodeJS.Timeout {
-    const missedMax = (this.#options.silenceMaxMs ?? LIMITS.chdbSilenceMaxMs) / LIMITS.chdbPingEveryMs
+    const missedMax = (this.#options.silenceMsMax ?? LIMITS.chdbSilenceMsMax) / LIMITS.chdbPingEveryMs
     this.#missed = 0
     const timer = setInterval(() => {
       const request = get({

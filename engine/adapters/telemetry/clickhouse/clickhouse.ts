@@ -35,7 +35,7 @@ export interface ClickHouseOptions {
   /** The name of several servers with the same tables; one server by default. */
   readonly cluster?: string | undefined
   /** Other processes settle too: the horizon is looked up again when it is older than this. */
-  readonly horizonAgeMaxMs?: number | undefined
+  readonly horizonAgeMsMax?: number | undefined
   /** Raw telemetry older than this goes; undefined keeps it for ever. */
   readonly retentionDays?: number | undefined
   /** The same of the audit. */
@@ -124,13 +124,13 @@ export class ClickHouseTelemetry implements Telemetry {
 
   /** Brings the tables up to date first. */
   static async open(options: ClickHouseOptions): Promise<ClickHouseTelemetry> {
-    const { endpoint, cluster, horizonAgeMaxMs } = options
+    const { endpoint, cluster, horizonAgeMsMax } = options
     const http = new ClickHouseHttp(endpoint)
     try {
       await migrate(http, cluster)
       await keepFor(http, { points: options.retentionDays, audit: options.auditRetentionDays })
       const isQuorum = cluster !== undefined && (await countReplicas(http, cluster)) >= QUORUM_REPLICAS_MIN
-      const rollups = await Rollups.open(http, horizonAgeMaxMs)
+      const rollups = await Rollups.open(http, horizonAgeMsMax)
       return new ClickHouseTelemetry(options, { http, rollups, isQuorum })
     } catch (cause) {
       http.close()

@@ -1,7 +1,9 @@
 // Telemetry that is still being opened: the engine starts without waiting for ClickHouse, and rows wait in the log.
+
 import type { Readable } from 'node:stream'
 import type { DeviceId, Micros } from '../../../../schemas/ids.ts'
 import { Millis } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../../ports/history.ts'
@@ -14,8 +16,6 @@ import type {
   SeriesQuery,
   Telemetry,
 } from '../../../ports/telemetry.ts'
-
-const RETRY_MS = 1_000
 
 export class DeferredTelemetry implements Telemetry {
   readonly #open: () => Promise<Telemetry>
@@ -120,7 +120,7 @@ export class DeferredTelemetry implements Telemetry {
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, RETRY_MS)
+      const timer = setTimeout(resolve, LIMITS.telemetryStartRetryMs)
       this.#wake = () => {
         clearTimeout(timer)
         resolve()

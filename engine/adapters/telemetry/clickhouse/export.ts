@@ -18,8 +18,8 @@ const FORMATS: Readonly<Record<ExportFormat, string>> = {
 const SETTINGS = {
   max_threads: 1,
   do_not_merge_across_partitions_select_final: 0,
-  max_execution_time: LIMITS.telemetryStreamMaxSec,
-  http_send_timeout: LIMITS.telemetryStallMaxSec,
+  max_execution_time: LIMITS.telemetryStreamSecMax,
+  http_send_timeout: LIMITS.telemetryStallSecMax,
   output_format_parallel_formatting: 0,
   output_format_json_escape_forward_slashes: 0,
   format_csv_null_representation: '',

@@ -12,7 +12,7 @@ import type { SeriesQuery } from '../../../ports/telemetry.ts'
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 /** Reading a second table costs as much as some thousand rows more of the first. */
-const ROLLUP_MIN_MS = 2 * HOUR_MS
+const ROLLUP_MS_MIN = 2 * HOUR_MS
 /** What rollups hold; the others are exact from the points alone. */
 const ROLLED: ReadonlySet<Aggregate> = new Set(['avg', 'min', 'max', 'count', 'last', 'sum'])
 
@@ -37,7 +37,7 @@ export function plan({ from, to, grid, aggregates, lateHours }: Asked, horizon: 
   const unit = aggregates.every((aggregate) => ROLLED.has(aggregate)) ? unitOf(grid) : undefined
   if (unit === undefined) return { rollup: undefined, raw: whole }
   const settled = { from: Math.ceil(from / unit) * unit, to: Math.floor(Math.min(to, horizon) / unit) * unit }
-  if (settled.to - settled.from < ROLLUP_MIN_MS) return { rollup: undefined, raw: whole }
+  if (settled.to - settled.from < ROLLUP_MS_MIN) return { rollup: undefined, raw: whole }
   const late = [...new Set(lateHours)]
     .map((hour) => hour * 1000)
     .filter((start) => start + HOUR_MS > settled.from && start < settled.to)

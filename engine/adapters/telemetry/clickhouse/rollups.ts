@@ -18,7 +18,7 @@ export interface LateHour {
 
 const HOUR_MS = 3_600_000
 const HOUR_SEC = 3_600
-const AHEAD_SEC = LIMITS.timestampAheadMaxMs / 1000 + 1
+const AHEAD_SEC = LIMITS.timestampAheadMsMax / 1000 + 1
 
 const SETTINGS = {
   // Of a point received in one month and again in the next, one counts.
@@ -31,28 +31,28 @@ const SETTINGS = {
 
 export class Rollups {
   readonly #http: ClickHouseHttp
-  readonly #ageMaxMs: number
+  readonly #ageMsMax: number
   #computed = 0
   #horizon = Millis(0)
   #lookedAt = 0
   #isLooking = false
   #running: Promise<void> = Promise.resolve()
 
-  private constructor(http: ClickHouseHttp, ageMaxMs: number) {
+  private constructor(http: ClickHouseHttp, ageMsMax: number) {
     this.#http = http
-    this.#ageMaxMs = ageMaxMs
+    this.#ageMsMax = ageMsMax
   }
 
-  /** `ageMaxMs`: others settle too, and what they did is looked up again when it is older. */
-  static async open(http: ClickHouseHttp, ageMaxMs = Number.POSITIVE_INFINITY): Promise<Rollups> {
-    const rollups = new Rollups(http, ageMaxMs)
+  /** `ageMsMax`: others settle too, and what they did is looked up again when it is older. */
+  static async open(http: ClickHouseHttp, ageMsMax = Number.POSITIVE_INFINITY): Promise<Rollups> {
+    const rollups = new Rollups(http, ageMsMax)
     await rollups.#look()
     return rollups
   }
 
   /** Others may be further: then more is read from raw than need be. */
   horizon(): Millis {
-    if (performance.now() - this.#lookedAt > this.#ageMaxMs) this.#lookAgain()
+    if (performance.now() - this.#lookedAt > this.#ageMsMax) this.#lookAgain()
     return this.#horizon
   }
 

@@ -18,7 +18,7 @@ import { RowReader } from './row-reader.ts'
 export type Params = Record<string, string | number | readonly (string | number)[]>
 
 /** A time is at most so much ahead of its receive time, so older parts need no look; plus the second cut off. */
-const AHEAD_SEC = LIMITS.timestampAheadMaxMs / 1000 + 1
+const AHEAD_SEC = LIMITS.timestampAheadMsMax / 1000 + 1
 
 /** A query reads a few thousand rows: threads, compiled expressions and a filter's own pass cost more than they save. */
 const SETTINGS = {

@@ -110,7 +110,7 @@ test('a server that is away is one to wait for', async () => {
 })
 
 test('how far another node has settled is known here too', async () => {
-  const [one, other] = [await open(), await open({ horizonAgeMaxMs: 0 })]
+  const [one, other] = [await open(), await open({ horizonAgeMsMax: 0 })]
   const day = Date.UTC(2025, 0, 1)
   await one.insert(pointsBlock([{ device: 'a', at: day * 1000, version: 1, values: { v: 1 } }]))
   await one.settle(Millis(day + 3_600_000), [])

@@ -14,7 +14,7 @@ export interface ServerTelemetryOptions {
   readonly retentionDays?: number | undefined
   readonly auditRetentionDays?: number | undefined
   /** After so long it looks up how far others have settled. */
-  readonly horizonAgeMaxMs?: number | undefined
+  readonly horizonAgeMsMax?: number | undefined
 }
 
 /**
@@ -23,14 +23,14 @@ export interface ServerTelemetryOptions {
  */
 export function openServerTelemetry(options: ServerTelemetryOptions): Promise<Telemetry> {
   const { cluster, retentionDays, auditRetentionDays } = options
-  const { horizonAgeMaxMs = LIMITS.telemetryHorizonAgeMaxMs } = options
+  const { horizonAgeMsMax = LIMITS.telemetryHorizonAgeMsMax } = options
   const endpoint = { ...endpointOf(options.url), ca: options.tlsCa }
   return ClickHouseTelemetry.open({
     endpoint: () => endpoint,
     cluster,
     retentionDays,
     auditRetentionDays,
-    horizonAgeMaxMs,
+    horizonAgeMsMax,
   })
 }
 

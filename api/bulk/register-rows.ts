@@ -10,14 +10,15 @@ import type { BulkRow } from '../../schemas/bulk.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
-import type { Row } from '../bulk/read-rows.ts'
+import { type Refusal, refused } from '../http/answer.ts'
 import { idFor, partOf, type RepeatKey } from '../http/repeats.ts'
 import type { SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import type { Check } from '../http/validation.ts'
-import { type Refusal, refused } from '../refusal.ts'
-import { unfitParent } from './device-checks.ts'
-import { firstToken, toRegistration } from './registration.ts'
+import { API_LIMITS } from '../limits.ts'
+import { unfitParent } from '../routes/device-checks.ts'
+import { firstToken, toRegistration } from '../routes/registration.ts'
+import type { Row } from './read-rows.ts'
 
 interface RegisterOptions {
   readonly services: Services
@@ -164,5 +165,5 @@ async function eachOf<Item>(items: readonly Item[], work: (item: Item) => Promis
   const worker = async () => {
     for (const item of queue) await work(item)
   }
-  await Promise.all(Array.from({ length: LIMITS.bulkRegistrationsAtOnceMax }, worker))
+  await Promise.all(Array.from({ length: API_LIMITS.bulkRegistrationsAtOnceMax }, worker))
 }

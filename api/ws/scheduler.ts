@@ -5,12 +5,12 @@ export interface Scheduler {
   after(ms: number, task: () => void): () => void
 }
 
-const TIMEOUT_MAX_MS = 2 ** 31 - 1
+const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
 /** Its timers do not keep the process alive. */
 export const systemScheduler: Scheduler = {
   after(ms, task) {
-    const timer = setTimeout(task, Math.min(Math.max(ms, 0), TIMEOUT_MAX_MS))
+    const timer = setTimeout(task, Math.min(Math.max(ms, 0), TIMEOUT_MS_MAX))
     timer.unref()
     return () => clearTimeout(timer)
   },

@@ -1,0 +1,131 @@
+// The bounds that only the API has, each with its unit in its name (R9). Those of the engine are in `engine/limits.ts`,
+// those that a schema states in `schemas/body-limits.ts`.
+import { strict as assert } from 'node:assert'
+import { LIMITS } from '../engine/limits.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+export const API_LIMITS = {
+  // --- requests
+  bodyBytesMax: 1 * MIB,
+  /** Time for a whole request to arrive. */
+  requestTimeoutMs: 30_000,
+  /** Time that requests under way get when the service stops. */
+  drainTimeoutMs: 2_500,
+  retryAfterSec: 2,
+  /** A larger body is told its first mistake only. */
+  explainBytesMax: 16 * KIB,
+  auditFieldsMax: 50,
+  keptAnswersRetrySec: 600,
+  /** Interval between two attempts to reach a server at the start. */
+  serverRetryMs: 1_000,
+
+  // --- rates
+  /** Callers whose rate is remembered. */
+  rateKeysMax: 100_000,
+  /** Interval at which nodes tell each other how much of a shared rate was used. */
+  rateShareEveryMs: 50,
+  /** Callers that nodes tell each other about at once. */
+  rateSharesAtOnceMax: 500,
+  /** Wrong logins of one address for one e-mail. */
+  loginsPerMinuteMax: 10,
+
+  // --- devices
+  bulkBytesMax: 16 * MIB,
+  bulkRowCharsMax: 64 * KIB,
+  /** Bulk registrations at the same time. */
+  bulksAtOnceMax: 2,
+  /** Devices of one bulk registration that are registered at the same time. */
+  bulkRegistrationsAtOnceMax: 64,
+  /** Sub-devices of one gateway: each is told of the gateway's connections, and the gateway of each one's shadow. */
+  subDevicesMax: 1_000,
+
+  // --- telemetry
+  /** Buckets in one series. */
+  bucketsMax: 11_000,
+  seriesMax: 10,
+  /** Buckets in all series of an answer. */
+  bucketsPerAnswerMax: 110_000,
+  /** Metrics in one file of points. */
+  fileMetricsMax: 100,
+
+  // --- logins and tokens
+  hashesAtOnceMax: 2,
+  hashesWaitingMax: 64,
+  accessTokenSec: 3_600,
+  /** A longer token is refused unread. */
+  tokenCharsMax: 4_096,
+  verifiedTokensMax: 10_000,
+  refreshAbsoluteMs: 30 * 86_400_000,
+  refreshIdleMs: 7 * 86_400_000,
+  /** Shortest time between two notes of when a refresh token was used. */
+  refreshTouchMs: 60_000,
+  /** How long a renewal may be repeated after its refresh token was replaced. */
+  refreshLeewayMs: 10_000,
+  /** Largest difference between the clocks of two servers. */
+  clockLeewayMs: 30_000,
+  /** Shortest time between two notes of when an API key was used. */
+  apiKeyTouchMs: 60_000,
+  /** Former signing keys whose tokens are still accepted. */
+  previousKeysMax: 8,
+
+  // --- /ws
+  socketsMax: 1_000,
+  subscriptionsPerSocketMax: 100,
+  frameInBytesMax: 32 * KIB,
+  socketOutBytesMax: 64 * KIB,
+  authTimeoutMs: 10_000,
+  tokenWarningMs: 60_000,
+  /** Bytes sent that the client's kernel has not taken yet. A client with more counts as slow. */
+  socketInFlightBytesMax: 1 * MIB,
+  /** A slow client that takes nothing for this long is cut. */
+  socketFrozenMs: 15_000,
+  /** Two pings in a row without an answer end a socket. */
+  socketPingEverySec: 30,
+  /** Time that a closing socket gets to take its last frame. */
+  socketLingerMs: 2_000,
+  /** Frames of one socket that are read and not yet acted upon. */
+  framesWaitingMax: 256,
+  badFramesMax: 20,
+  /** Events held back for slow or throttled subscriptions of one socket. */
+  heldBytesPerSocketMax: 16 * MIB,
+  /** Events held back for all sockets together. */
+  heldBytesMax: 128 * MIB,
+  /** Log lines or timeline entries held back for a slow subscription. The oldest are dropped when there are more. */
+  heldEntriesMax: 1_000,
+  snapshotDevicesMax: 1_000,
+  /** Newest entries of a device's log or timeline in a snapshot. */
+  snapshotEntriesMax: 100,
+  snapshotBytesMax: 2 * MIB,
+  /** A snapshot may show what is still being saved. Events that it shows already are left out for this long. */
+  snapshotGuardMs: 5_000,
+} as const
+
+assert(
+  API_LIMITS.seriesMax * API_LIMITS.bucketsMax <= API_LIMITS.bucketsPerAnswerMax,
+  'all series may be full',
+)
+assert(API_LIMITS.refreshTouchMs < API_LIMITS.refreshIdleMs, 'a refresh token in use never counts as idle')
+assert(
+  API_LIMITS.socketOutBytesMax <= API_LIMITS.socketInFlightBytesMax,
+  'the tunnel holds what a socket may',
+)
+assert(
+  API_LIMITS.snapshotBytesMax < API_LIMITS.heldBytesPerSocketMax,
+  'a socket can hold a snapshot while it waits',
+)
+assert(
+  API_LIMITS.requestTimeoutMs + 2 * API_LIMITS.clockLeewayMs < LIMITS.answerBegunMs,
+  'a request that is still arriving at one node does not count as dead at another',
+)
+assert(LIMITS.repairStopTimeoutMs <= API_LIMITS.drainTimeoutMs, 'a repair ends while requests do')
+assert(
+  API_LIMITS.socketLingerMs +
+    API_LIMITS.drainTimeoutMs +
+    LIMITS.ingestStopTimeoutMs +
+    LIMITS.shardStopTimeoutMs +
+    LIMITS.chdbStopTimeoutMs <
+    10_000,
+  'a stop takes less than ten seconds, whatever hangs',
+)

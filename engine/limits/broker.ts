@@ -1,0 +1,68 @@
+// MQTT: the embedded broker, and a broker outside with the ingress that reads it.
+import { strict as assert } from 'node:assert'
+import { KIB, MIB } from './sizes.ts'
+
+export const BROKER_LIMITS = {
+  // --- MQTT
+  packetBytesMax: 256 * KIB + 4 * KIB,
+  payloadBytesMax: 256 * KIB,
+  /** Applies until CONNACK: a client may send nothing larger than a CONNECT before it is let in. */
+  connectBytesMax: 8 * KIB,
+  handshakeTimeoutMs: 5_000,
+  keepAliveSecDefault: 60,
+  keepAliveSecMax: 1_200,
+  topicBytesMax: 512,
+  topicLevelsMax: 16,
+  subscriptionsPerSessionMax: 64,
+  /** Messages of one session that are read but not yet durable. Its socket is not read while they are more. */
+  sessionPendingMax: 1_024,
+  sessionPendingBytesMax: 1 * MIB,
+  /** Bytes waiting in a device's socket. A subscriber with more counts as frozen and is cut. */
+  sessionOutBytesMax: 1 * MIB,
+  /** QoS 2 messages received and not yet released by the device. */
+  sessionUnreleasedMax: 100,
+  offlineQueueMax: 1_000,
+  offlineQueueBytesMax: 1 * MIB,
+  sessionsMax: 50_000,
+  /** Sockets that have not got their CONNACK yet. */
+  handshakesMax: 20_000,
+  /** QoS 1 and 2 messages that a device has not acknowledged. A device with more is cut. */
+  sessionUnackedMax: 16_384,
+  /** Interval at which handshakes, keep-alives and expiries are checked: no connection has a timer of its own. */
+  brokerSweepEveryMs: 250,
+  subscriberDrainTimeoutMs: 2_000,
+  /** Longest time that a session outlives its token, or the decommissioning of its device. */
+  revocationMs: 1_000,
+
+  // --- a broker outside
+  /** Sessions that the ingress nodes share: partition n is read by lane n % lanes. Fixed, because messages wait in
+   *  these sessions. */
+  lanes: 16,
+  /** How long the broker keeps the messages of a lane that nobody reads. */
+  laneSessionSec: 7_200,
+  /** Messages of one lane that the broker has sent and we have not acknowledged. */
+  laneReceiveMax: 2_048,
+  lanePacketBytesMax: 300 * KIB,
+  lanePingEveryMs: 1_000,
+  laneSilenceMs: 15_000,
+  /** A device that was heard without a known connect is forgotten after this much silence. */
+  assumedSessionMs: 600_000,
+  /** How long a last will waits to learn why the session ended. */
+  willWaitMs: 1_000,
+  downlinksInFlightMax: 512,
+  downlinksWaitingMax: 20_000,
+  downlinksWaitingBytesMax: 64 * MIB,
+  emqxApiTimeoutMs: 5_000,
+  emqxApiAtOnceMax: 8,
+  emqxApiWaitingMax: 10_000,
+} as const
+
+const LIMITS = BROKER_LIMITS
+assert(LIMITS.payloadBytesMax < LIMITS.packetBytesMax, 'a full payload leaves room for its topic')
+assert(LIMITS.connectBytesMax < LIMITS.packetBytesMax, 'the handshake is the tighter bound')
+assert(LIMITS.sessionPendingBytesMax >= LIMITS.packetBytesMax, 'a session can hold its largest message')
+assert(LIMITS.packetBytesMax < LIMITS.lanePacketBytesMax, 'a lane takes any message of a device')
+assert(LIMITS.sessionUnackedMax + LIMITS.offlineQueueMax < 65_535, 'there is always a free packet id')
+assert(LIMITS.brokerSweepEveryMs * 2 <= LIMITS.revocationMs, 'one late sweep still revokes in time')
+assert(LIMITS.revocationMs < 2_000, 'a revoked session is cut within two seconds')
+assert(LIMITS.lanePingEveryMs * 5 < LIMITS.laneSilenceMs, 'a late ping does not count as silence')

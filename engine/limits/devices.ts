@@ -1,0 +1,57 @@
+// Devices: what one device's record and vitals may hold, its commands, and the file of device types.
+import { strict as assert } from 'node:assert'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { KIB, MIB } from './sizes.ts'
+
+export const DEVICE_LIMITS = {
+  // --- devices
+  /** Connections, and runs of messages sent again, that are remembered to recognise a repeated message. */
+  originsPerDeviceMax: 4,
+  /** A device flaps when this many of its connects are remembered. */
+  flappingConnectsMin: 5,
+  /** Each connect is forgotten this long after the one before it. */
+  connectCountedMs: 60_000,
+  /** More connects are not counted, so flapping ends soon after the last one. */
+  connectsCountedMax: 10,
+  deadLettersMax: 10_000,
+  deadLetterPayloadBytesMax: 4 * KIB,
+
+  // --- commands of one device
+  commandsOpenMax: 1_000,
+  commandsOpenBytesMax: 4 * MIB,
+  /** Finished commands that stay in the record. */
+  commandsKeptMax: 16,
+  /** Expired commands that stay in the record while a late result still counts. */
+  commandsLateMax: 128,
+  commandLateMs: 86_400_000,
+  /** How long a repeated idempotency key gets the first answer. */
+  idempotencyKeyMs: 86_400_000,
+  commandAttemptsMax: 5,
+  /** A command without its PUBACK is sent again after this time. */
+  commandRetryMs: 10_000,
+  /** Commands sent and still without a PUBACK. Critical ones are counted separately. */
+  commandsInFlightMax: 8,
+  commandResultBytesMax: 64 * KIB,
+  commandConflictsMax: 8,
+  commandTextCharsMax: 1_024,
+  broadcastSkippedMax: 1_000,
+  broadcastPerSecDefault: 2_000,
+  /** The newest broadcasts are kept. */
+  broadcastsKeptMax: 256,
+  /** Callers that wait for a command to end. */
+  commandWaitsMax: 10_000,
+
+  // --- device types
+  deviceTypeBytesMax: 1 * MIB,
+  deviceTypesMax: 256,
+  deviceTypeEntriesMax: 1_000,
+  deviceTypeProblemsMax: 20,
+
+  // --- JSON from a caller
+  bodyDepthMax: 32,
+  validationErrorsMax: 20,
+} as const
+
+const LIMITS = { ...BODY_LIMITS, ...DEVICE_LIMITS }
+assert(LIMITS.commandDataBytesMax <= LIMITS.commandsOpenBytesMax, 'any one command fits the queue')
+assert(LIMITS.flappingConnectsMin < LIMITS.connectsCountedMax, 'a device can flap')

@@ -1,0 +1,21 @@
+// What the store keeps for the API: users, their tokens and keys, and answers that a repeated request gets again.
+import { MIB } from './sizes.ts'
+
+export const USER_LIMITS = {
+  usersMax: 50_000,
+  apiKeysMax: 1_000,
+  /** Refresh tokens kept for one user. The one unused for longest is dropped first. */
+  grantsPerUserMax: 1_000,
+  /** Replaced refresh tokens kept for one login. Using one of them again is recognised as theft. */
+  replacedGrantsMax: 100,
+  /** How long a ticket for `/ws` is good. */
+  ticketMs: 30_000,
+  /** Tickets of one user that were not used yet. */
+  ticketsPerUserMax: 32,
+  ticketsMax: 4_096,
+  /** Kept answers to requests with an idempotency key. While they are full, such a key is refused. */
+  keptAnswersMax: 100_000,
+  keptAnswersBytesMax: 256 * MIB,
+  /** A node that began an answer and is silent for this long has died, and the request may be sent again. */
+  answerBegunMs: 120_000,
+} as const
