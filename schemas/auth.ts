@@ -12,9 +12,10 @@ export const Email = Type.String({
   examples: ['ada@example.com'],
 })
 const UNFIT = '\\u0000-\\u001f\\u007f\\ud800-\\udfff'
-/** Letters of any script, but nothing that could break a line of a log or a page, and no half surrogate pairs: those
- *  would not be stored as they are. */
-export const LINE_PATTERN = `^[^${UNFIT}]*[^\\s${UNFIT}][^${UNFIT}]*$`
+/** Letters of any script, but nothing that could break a line of a log or a page, and no half surrogate pairs, which
+ *  would not be stored as they are. What comes before the first letter is blanks alone: with any overlap of the parts a
+ *  long text would take quadratic time. */
+export const LINE_PATTERN = `^[^\\S${UNFIT}]*[^\\s${UNFIT}][^${UNFIT}]*$`
 
 export const Password = Type.String({
   minLength: BODY_LIMITS.passwordCharsMin,

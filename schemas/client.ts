@@ -46,7 +46,7 @@ export function createClient(options: ClientOptions): Client {
   // Called without its object, a browser's `fetch` would complain.
   const { fetch = (...given: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...given) } = options
   const send = createTransport({ fetch, wait, triesMax: options.triesMax ?? TRIES_MAX })
-  const base = { baseUrl: baseUrl.replace(/\/+$/, ''), timeoutMs, signal: options.signal, send }
+  const base = { baseUrl: baseUrl.replace(/(?<!\/)\/+$/, ''), timeoutMs, signal: options.signal, send }
   const anyone: Invoke = (operation, call) => perform(base, operation, call)
   const tokens = createTokenSource(
     options,

@@ -5,7 +5,7 @@
 import type { Edited, User } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
 import type { EditOwnBody, EditUserBody } from '../../schemas/users.ts'
-import { invalid, type Refusal, refused } from '../http/answer.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import type { LoginsOptions } from './logins.ts'
 import { normalEmail } from './normal-email.ts'

@@ -4,15 +4,17 @@ import type { Added, User } from '../../engine/ports/users.ts'
 import type { RegisterBody } from '../../schemas/auth.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
-import { type Refusal, refused } from '../http/answer.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
-import type { Registration } from '../service/settings/settings.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'
 import type { Caller } from './caller.ts'
 import { LoginLimiter } from './login-limiter.ts'
 import { createLogins, type LoggedIn, type LoginsOptions } from './logins.ts'
 import { normalEmail } from './normal-email.ts'
 import { hashingBusy, type Passwords } from './passwords.ts'
+
+/** [contract 2.3] Who may register: anyone, the first user and then admins, or admins alone. */
+export type Registration = 'open' | 'bootstrap' | 'locked'
 
 export interface AccountsOptions extends LoginsOptions {
   readonly passwords: Passwords

@@ -5,9 +5,9 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import type { ApiKey, Users } from '../../engine/ports/users.ts'
 import { type Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
-import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import type { Caller } from './caller.ts'
 
 export interface ApiKeys {

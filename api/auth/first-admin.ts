@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import type { Ids } from '../ids.ts'
-import type { Settings } from '../service/settings/settings.ts'
-import { newUser } from './accounts.ts'
+import { newUser, type Registration } from './accounts.ts'
 import { normalEmail } from './normal-email.ts'
 import type { Passwords } from './passwords.ts'
 
@@ -23,7 +22,11 @@ export async function createFirstAdmin(options: {
   readonly passwords: Passwords
   readonly ids: Ids
   readonly clock: Clock
-  readonly settings: Pick<Settings, 'adminEmail' | 'adminPassword' | 'registration'>
+  readonly settings: {
+    readonly adminEmail: string | undefined
+    readonly adminPassword: string | undefined
+    readonly registration: Registration
+  }
 }): Promise<FirstAdmin | undefined> {
   const { users, passwords, settings } = options
   const { adminEmail, adminPassword } = settings

@@ -4,8 +4,19 @@
 import { createHmac, createPublicKey, type KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, importPKCS8, importSPKI, type JWK } from 'jose'
 import type { Store } from '../../engine/ports/store.ts'
-import type { PreviousKey, Signing } from '../service/settings/signing.ts'
 import { type PemKey, parsePrivateKey, parsePublicKey } from './pem-key.ts'
+
+/** `kept`: made at the first start and kept by the store. */
+export type Signing =
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'private_key'; readonly pem: string }
+  | { readonly kind: 'kept' }
+
+/** Tokens signed with it still count; none is signed with it any more. */
+export type PreviousKey =
+  | { readonly kind: 'secret'; readonly secret: string }
+  /** Public, or private for its public half. */
+  | { readonly kind: 'pem'; readonly pem: string }
 
 export interface TokenKey {
   /** `kid` in a token's header. */

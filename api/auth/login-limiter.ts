@@ -1,10 +1,10 @@
 // How often one address may try one e-mail, at all nodes together. A right password costs nothing.
 
 import type { Clock } from '../../engine/ports/clock.ts'
-import { type Refusal, refused } from '../http/answer.ts'
 import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from '../rates/rate-limit.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
+import { type Refusal, refused } from '../refusal.ts'
 
 const WINDOW_MS = 60_000
 

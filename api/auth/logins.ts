@@ -8,10 +8,10 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
-import { type Refusal, refused } from '../http/answer.ts'
 import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
-import type { Logger } from '../service/logging.ts'
+import type { Logger } from '../logger.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import type { Tokens } from './tokens.ts'
 
 const SECRET_BYTES = 32

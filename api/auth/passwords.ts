@@ -1,8 +1,8 @@
 // Password hashes: argon2id, few at a time. Hashing costs 16 ms of a core and 19 MiB each, so a flood of logins
 // waits in a bounded queue and is turned away beyond it.
 import { hash, verify } from '@node-rs/argon2'
-import { type Refusal, refused } from '../http/answer.ts'
 import { API_LIMITS } from '../limits.ts'
+import { type Refusal, refused } from '../refusal.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string | 'busy'>

@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { OpenTickets } from '../../engine/ports/tickets.ts'
-import { refused } from '../http/answer.ts'
+import { refused } from '../refusal.ts'
 import { sealed, sealingKey, unsealed } from '../sealing.ts'
 import type { Authenticate, Authenticated } from './authenticate.ts'
 

@@ -3,10 +3,9 @@ import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT
 import { describe, expect, test } from 'vitest'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import { createIds, timeOfId } from '../ids.ts'
-import type { PreviousKey, Signing } from '../service/settings/signing.ts'
 import { FakeClock } from '../testing/fake-engine.ts'
 import { NOW, SECRET } from '../testing/rest.ts'
-import { openKeyRing } from './key-ring.ts'
+import { openKeyRing, type PreviousKey, type Signing } from './key-ring.ts'
 import { deviceId, forge, openWithAdmin } from './testing/forge.ts'
 import { openTokens } from './tokens.ts'
 

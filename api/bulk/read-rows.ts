@@ -5,9 +5,9 @@
 
 import { LIMITS } from '../../engine/limits.ts'
 import { BULK_TYPES } from '../../schemas/bulk.ts'
-import { type Refusal, refused } from '../http/answer.ts'
 import { parseJsonText } from '../http/json-body.ts'
 import { API_LIMITS } from '../limits.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { CsvReader } from './csv.ts'
 import { toBody, unfitColumns } from './csv-devices.ts'
 

@@ -1,8 +1,7 @@
-// What a handler hands back: an answer, or a refusal that becomes a problem.
+// What a handler gives back if it does not refuse the request: JSON, or a file.
 import type { Readable } from 'node:stream'
 import type { UserId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { RefusalCode } from '../../schemas/refusals.ts'
 
 export interface Answer {
   readonly kind: 'answer'
@@ -25,27 +24,6 @@ export interface FileAnswer {
   readonly bytes: Readable
 }
 
-export interface Refusal {
-  readonly kind: 'refused'
-  readonly code: RefusalCode
-  readonly detail: Readonly<Record<string, unknown>>
-}
-
 export function answer(status: number, body: unknown, headers?: Answer['headers']): Answer {
   return { kind: 'answer', status, body, headers }
-}
-
-export function refused(code: RefusalCode, detail: Refusal['detail'] = {}): Refusal {
-  return { kind: 'refused', code, detail }
-}
-
-/** A wrong field: 422 with its path. */
-export function invalid(
-  path: string,
-  error: { readonly code: string; readonly message: string; readonly in?: 'body' | 'query' },
-): Refusal {
-  return refused('VALIDATION_FAILED', {
-    message: `${path}: ${error.message}`,
-    errors: [{ path, in: error.in ?? 'body', code: error.code, message: error.message }],
-  })
 }

@@ -2,6 +2,7 @@
 //
 // H1. Nothing of a request is read before its caller is known and allowed.
 // H2. Every answer that is no success is a problem (RFC 9457), whoever found the fault.
+import type { SecureContextOptions } from 'node:tls'
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -17,11 +18,11 @@ import type { RefusalCode } from '../../schemas/refusals.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
+import type { Logger } from '../logger.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
 import { createRates, type Rates, type RequestRates } from '../rates/rates.ts'
-import type { Logger } from '../service/logging.ts'
-import type { TlsFiles } from '../service/tls/tls-files.ts'
-import { type Answer, type FileAnswer, refused } from './answer.ts'
+import { refused } from '../refusal.ts'
+import type { Answer, FileAnswer } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { type Cors, createCors } from './cors.ts'
 import { admit } from './gate.ts'
@@ -55,7 +56,7 @@ export interface AppOptions {
   /** Addresses and networks whose word on where a request comes from is taken. */
   readonly trustedProxies: readonly string[]
   /** Without it, plain HTTP. */
-  readonly tls?: TlsFiles | undefined
+  readonly tls?: { context(): SecureContextOptions } | undefined
 }
 
 declare module 'fastify' {

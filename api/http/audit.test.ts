@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
-import type { Logger } from '../service/logging.ts'
+import type { Logger } from '../logger.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const CANARY = 'hunter2-canary'

@@ -15,7 +15,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { API } from '../../schemas/operation.ts'
 import type { Caller } from '../auth/caller.ts'
 import { API_LIMITS } from '../limits.ts'
-import type { Logger } from '../service/logging.ts'
+import type { Logger } from '../logger.ts'
 import { pathOf } from './problems.ts'
 import type { Route } from './route.ts'
 

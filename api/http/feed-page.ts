@@ -2,7 +2,8 @@
 
 import type { HistoryPlace } from '../../engine/ports/history.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
-import { type Answer, answer, type Refusal, refused } from './answer.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import { type Answer, answer } from './answer.ts'
 import { nextLink, parseCursor, toCursor } from './cursor.ts'
 import { pageBody, pageHeaders, toWindow } from './paging.ts'
 

@@ -1,7 +1,8 @@
 // From a request to what its handler makes of it, once if it is sent again.
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/caller.ts'
-import type { Answer, FileAnswer, Refusal } from './answer.ts'
+import type { Refusal } from '../refusal.ts'
+import type { Answer, FileAnswer } from './answer.ts'
 import { signed } from './audit.ts'
 import { authenticate } from './gate.ts'
 import type { Call, Route } from './route.ts'

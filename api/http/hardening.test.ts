@@ -192,3 +192,14 @@ describe('lists', () => {
     }
   })
 })
+
+test('a text that is far too long is called too long, and no pattern looks at it', async () => {
+  const { send } = await asAdmin()
+  const name = ' '.repeat(16_000)
+  const body = JSON.stringify({ email: 'x@example.com', password: 'correct horse battery', name })
+  const { status, body: problem } = await send('POST /api/v1/auth/register', body)
+  expect([status, problem.errors]).toEqual([
+    422,
+    [expect.objectContaining({ path: '/name', code: 'TOO_LONG' })],
+  ])
+})

@@ -1,6 +1,6 @@
 // Reads an ISO 8601 instant from a query or body. Without a zone it is UTC; a date alone is its midnight.
 import { Millis } from '../../schemas/ids.ts'
-import { invalid, type Refusal } from './answer.ts'
+import { invalid, type Refusal } from '../refusal.ts'
 
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?)?$/

@@ -13,8 +13,9 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { sealed, sealingKey, unsealed } from '../sealing.ts'
-import { type Answer, type FileAnswer, type Refusal, refused } from './answer.ts'
+import type { Answer, FileAnswer } from './answer.ts'
 import { pathOf } from './problems.ts'
 
 /** A request that may be a repeat. */

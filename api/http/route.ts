@@ -5,7 +5,8 @@ import type { AuditDraft } from '../../engine/ports/audit.ts'
 import type { Access, Operation } from '../../schemas/operation.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { Answer, FileAnswer, Refusal } from './answer.ts'
+import type { Refusal } from '../refusal.ts'
+import type { Answer, FileAnswer } from './answer.ts'
 import type { RepeatKey } from './repeats.ts'
 
 /** What a handler sees of a request: everything in it is authenticated and validated. */

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { API_LIMITS } from '../limits.ts'
-import { type Refusal, refused } from './answer.ts'
+import { type Refusal, refused } from '../refusal.ts'
 
 export type Source = 'body' | 'query' | 'path'
 
@@ -26,7 +26,7 @@ export function createValidation(): Validation {
   const text = { ...shared, coerceTypes: 'array' } as const
   const compilers = {
     body: { first: new Ajv(shared), all: new Ajv({ ...shared, allErrors: true }) },
-    query: { first: new Ajv({ ...text, allErrors: true }), all: undefined },
+    query: { first: new Ajv(text), all: new Ajv({ ...text, allErrors: true }) },
     path: { first: new Ajv(text), all: undefined },
   }
   return {
@@ -40,8 +40,10 @@ export function createValidation(): Validation {
       return (value, bytes) => {
         validate ??= first.compile(schema)
         if (validate(value)) return undefined
-        // All mistakes of a large body could be a million: it is told the first.
-        if (all === undefined || bytes > API_LIMITS.explainBytesMax) return toRefusal(validate.errors)
+        // All mistakes of a large body could be a million: it is told the first. What is too long is not looked into.
+        const isTooLong = validate.errors?.some(({ keyword }) => TOO_LONG.has(keyword)) ?? false
+        if (all === undefined || isTooLong || bytes > API_LIMITS.explainBytesMax)
+          return toRefusal(validate.errors)
         explain ??= all.compile(schema)
         explain(value)
         return toRefusal(explain.errors ?? validate.errors)
@@ -49,6 +51,8 @@ export function createValidation(): Validation {
     },
   }
 }
+
+const TOO_LONG = new Set(['maxLength', 'maxItems', 'maxProperties'])
 
 interface About {
   readonly source: Source

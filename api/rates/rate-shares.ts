@@ -10,7 +10,7 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { SharedRates } from '../../engine/ports/rates.ts'
 import { API_LIMITS } from '../limits.ts'
-import type { Scheduler } from '../ws/scheduler.ts'
+import type { Scheduler } from '../scheduler.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 interface Untold {

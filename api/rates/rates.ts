@@ -3,7 +3,7 @@
 import { isIPv6 } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../engine/ports/clock.ts'
-import { type Refusal, refused } from '../http/answer.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { RateShares } from './rate-shares.ts'
 

@@ -4,11 +4,12 @@ import type { ApiKeyBody } from '../../schemas/api-keys.ts'
 import { type Millis, toIso, UserId } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
 import { createApiKey, deleteApiKey, getApiKey, listApiKeys } from '../../schemas/operations/api-keys.ts'
-import { answer, invalid, refused } from '../http/answer.ts'
+import { answer } from '../http/answer.ts'
 import { parseInstant } from '../http/instant.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { invalid, refused } from '../refusal.ts'
 
 export function apiKeyRoutes({ apiKeys, clock, engine: { users } }: Services): readonly Route[] {
   return [

@@ -20,11 +20,12 @@ import {
 import type { Caller } from '../auth/caller.ts'
 import type { LoggedIn } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
-import { type Answer, answer, refused } from '../http/answer.ts'
+import { type Answer, answer } from '../http/answer.ts'
 import { bearerOf } from '../http/gate.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
+import { refused } from '../refusal.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 /** A new key signs at once: nobody may go without it for long. */

@@ -10,11 +10,12 @@ import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { broadcastBody } from '../bodies/broadcast-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
-import { type Answer, answer, type Refusal, refused } from '../http/answer.ts'
+import { type Answer, answer } from '../http/answer.ts'
 import { pageBody, toWindow, type Window } from '../http/paging.ts'
 import { idFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { unfitTypes, wishRefusal } from './command-checks.ts'
 
 export function broadcastRoutes(services: Services): readonly Route[] {

@@ -4,12 +4,13 @@ import type { BulkResult, BulkRow } from '../../schemas/bulk.ts'
 import { RegisterDeviceBody } from '../../schemas/device.ts'
 import { bulkRegisterDevices } from '../../schemas/operations/bulk.ts'
 import { readRows } from '../bulk/read-rows.ts'
-import { registerRows } from '../bulk/register-rows.ts'
-import { answer, refused } from '../http/answer.ts'
+import { answer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { createValidation } from '../http/validation.ts'
 import { API_LIMITS } from '../limits.ts'
+import { refused } from '../refusal.ts'
+import { registerRows } from './register-rows.ts'
 
 export function bulkRoutes(services: Services): readonly Route[] {
   const check = createValidation().check(RegisterDeviceBody, 'body')

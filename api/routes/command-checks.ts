@@ -6,7 +6,7 @@ import type { BroadcastRequest } from '../../engine/ports/engine.ts'
 import type { CommandWishBody } from '../../schemas/command.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../schemas/vocabulary.ts'
-import { invalid, type Refusal, refused } from '../http/answer.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
 
 type Wish = Pick<CommandWishBody, 'command' | 'data'>
 

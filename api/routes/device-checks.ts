@@ -6,9 +6,9 @@ import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import { invalid, type Refusal, refused } from '../http/answer.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
 
 /** [contract 2.5] These are refused rather than ignored: a caller who sends them expects them to change. */
 export function immutableFields(body: object): Refusal | undefined {

@@ -5,8 +5,8 @@ import type { DeviceExportQuery } from '../../schemas/device.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import type { Caller } from '../auth/caller.ts'
 import { scopeOf } from '../auth/scope.ts'
-import type { Refusal } from '../http/answer.ts'
 import type { Services } from '../http/services.ts'
+import type { Refusal } from '../refusal.ts'
 import { unknownType } from './device-checks.ts'
 
 export function toFilter(

@@ -3,13 +3,14 @@ import type { HistoryFilter, HistoryKind, HistoryRow } from '../../engine/ports/
 import { listDeviceEvents, listDeviceLogs } from '../../schemas/operations/history.ts'
 import type { Caller } from '../auth/caller.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
+import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
-import { type Answer, answer, type Refusal } from '../http/answer.ts'
+import { type Answer, answer } from '../http/answer.ts'
 import { cursorPage } from '../http/feed-page.ts'
 import { parseSpan } from '../http/instant.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { noSuchDevice, visibleId } from './device-answers.ts'
+import type { Refusal } from '../refusal.ts'
 
 export function historyRoutes({ engine }: Services): readonly Route[] {
   return [

@@ -2,9 +2,10 @@
 import { getProblem, listProblems } from '../../schemas/operations/service.ts'
 import type { ProblemKind } from '../../schemas/problem.ts'
 import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
-import { type Answer, answer, refused } from '../http/answer.ts'
+import { type Answer, answer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import { escaped, page, pageHeaders, wantsPage } from '../openapi/html-page.ts'
+import { refused } from '../refusal.ts'
 
 const VARY = { vary: 'accept' }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Logger } from '../service/logging.ts'
-import { silentLogger } from '../service/logging.ts'
+import type { Logger } from '../logger.ts'
 import { openHarness } from '../testing/rest.ts'
+import { silentLogger } from '../testing/silent-logger.ts'
 
 const AUTH = '/api/v1/auth'
 const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada', role: 'admin' }

@@ -4,8 +4,8 @@ import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
-import { type Refusal, refused } from '../http/answer.ts'
 import type { Services } from '../http/services.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { unfitMetadata, unique, unknownType } from './device-checks.ts'
 
 interface Registration {

@@ -3,10 +3,11 @@ import type { Repair } from '../../engine/ports/repair.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import { getRepair, startRepair } from '../../schemas/operations/repair.ts'
 import type { RepairBody } from '../../schemas/repair.ts'
-import { answer, refused } from '../http/answer.ts'
+import { answer } from '../http/answer.ts'
 import { parseSpan } from '../http/instant.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { refused } from '../refusal.ts'
 
 export function repairRoutes({ repairs }: Services): readonly Route[] {
   return [

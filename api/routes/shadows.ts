@@ -12,13 +12,14 @@ import {
   setDesiredState,
 } from '../../schemas/operations/shadows.ts'
 import type { Caller } from '../auth/caller.ts'
-import { type Answer, answer, refused } from '../http/answer.ts'
+import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { type Answer, answer } from '../http/answer.ts'
 import { isFresh, parseVersionMatch, quoted } from '../http/etag.ts'
 import { feedAnswer } from '../http/feed-page.ts'
 import { parseSpan } from '../http/instant.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { noSuchDevice, visibleId } from './device-answers.ts'
+import { refused } from '../refusal.ts'
 
 export function shadowRoutes(services: Services): readonly Route[] {
   return [...readRoutes(services), desiredRoute(services), historyRoute(services)]

@@ -6,10 +6,11 @@ import { type DeviceId, toIso } from '../../schemas/ids.ts'
 import { getFleetTelemetry } from '../../schemas/operations/telemetry.ts'
 import type { ExportFormat } from '../../schemas/vocabulary.ts'
 import { scopeOf } from '../auth/scope.ts'
-import { type Answer, answer, type FileAnswer, type Refusal } from '../http/answer.ts'
+import { type Answer, answer, type FileAnswer } from '../http/answer.ts'
 import { pageAnswer, pageBody, toWindow, type Window } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import type { Refusal } from '../refusal.ts'
 import {
   type Asked,
   bucketBodies,

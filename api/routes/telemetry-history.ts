@@ -7,11 +7,12 @@ import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
 import { getTelemetryHistory } from '../../schemas/operations/telemetry.ts'
 import type { ExportFormat, Interval } from '../../schemas/vocabulary.ts'
-import { type Answer, answer, type FileAnswer, invalid, type Refusal, refused } from '../http/answer.ts'
+import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { type Answer, answer, type FileAnswer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
-import { noSuchDevice, visibleId } from './device-answers.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
 import {
   bucketBodies,
   fileAnswer,

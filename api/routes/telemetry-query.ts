@@ -18,10 +18,11 @@ import {
   INTERVALS,
   type Interval,
 } from '../../schemas/vocabulary.ts'
-import { type FileAnswer, invalid, type Refusal } from '../http/answer.ts'
+import type { FileAnswer } from '../http/answer.ts'
 import { parseSpan } from '../http/instant.ts'
 import { wantedFormat } from '../http/wanted-format.ts'
 import { API_LIMITS } from '../limits.ts'
+import { invalid, type Refusal } from '../refusal.ts'
 
 const HOUR_MS = 3_600_000
 

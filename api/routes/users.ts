@@ -3,10 +3,11 @@ import type { User } from '../../engine/ports/users.ts'
 import { toIso, UserId } from '../../schemas/ids.ts'
 import { deleteUser, editUser, getUser, listUsers } from '../../schemas/operations/users.ts'
 import type { UserBody, UserSort } from '../../schemas/users.ts'
-import { answer, refused } from '../http/answer.ts'
+import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { refused } from '../refusal.ts'
 
 export function userRoutes({ accounts, engine: { users } }: Services): readonly Route[] {
   return [

@@ -1,13 +1,6 @@
 // Program logging: JSON lines on stdout, without secrets.
 import { type DestinationStream, pino } from 'pino'
-
-type Fields = Readonly<Record<string, unknown>>
-export interface Logger {
-  debug(fields: Fields, message: string): void
-  info(fields: Fields, message: string): void
-  warn(fields: Fields, message: string): void
-  error(fields: Fields, message: string): void
-}
+import type { Logger } from '../logger.ts'
 
 const SECRETS = [
   'authorization',
@@ -38,6 +31,3 @@ export function openLogger(options: {
   }
   return options.to === undefined ? pino(settings) : pino(settings, options.to)
 }
-
-const nothing = () => {}
-export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }

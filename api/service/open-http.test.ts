@@ -7,11 +7,11 @@ import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
+import { systemScheduler } from '../scheduler.ts'
 import { FakeClock, FakeEngine } from '../testing/fake-engine.ts'
 import { FakeRepairs } from '../testing/fake-repairs.ts'
 import { NOW, SECRET } from '../testing/rest.ts'
-import { systemScheduler } from '../ws/scheduler.ts'
-import { silentLogger } from './logging.ts'
+import { silentLogger } from '../testing/silent-logger.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
 
 const open: HttpServer[] = []

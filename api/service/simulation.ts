@@ -2,9 +2,9 @@
 import type { Engine } from '../../engine/index.ts'
 import { Millis } from '../../schemas/ids.ts'
 import type { Tokens } from '../auth/tokens.ts'
+import type { Logger } from '../logger.ts'
 import type { BannerFacts } from './banner.ts'
 import { systemClock } from './clock.ts'
-import type { Logger } from './logging.ts'
 
 export async function startSimulation(parts: {
   engine: Engine

@@ -8,8 +8,8 @@ import { type CloseReason, frameText } from '../../schemas/ws.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { API_LIMITS } from '../limits.ts'
+import type { Scheduler } from '../scheduler.ts'
 import { type Refused, refusal } from './refusal-frame.ts'
-import type { Scheduler } from './scheduler.ts'
 
 export interface LoginDeps {
   readonly clock: Pick<Clock, 'now'>

@@ -4,9 +4,10 @@
 // O2. Of a subscription and a subject at most one notice is held. Beyond the budget only the count grows; notices
 //     that stand for themselves make room for later ones, up to a number.
 // O3. What was missed is told once, after the latest values.
+
+import type { Scheduler } from '../scheduler.ts'
 import type { Budget } from './budget.ts'
 import { type Notice, subjectOf, toLatest } from './notice.ts'
-import type { Scheduler } from './scheduler.ts'
 import type { Tally } from './tally.ts'
 import type { Wire } from './wire.ts'
 

@@ -1,11 +1,11 @@
 // The live stream /ws, put together: the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
+import type { Scheduler } from '../scheduler.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionDeps, type SocketEngine, type SocketLogger } from './connection.ts'
 import { Hub } from './hub.ts'
 import { refusal, refusalFrame } from './refusal-frame.ts'
-import type { Scheduler } from './scheduler.ts'
 import { Selections } from './selection.ts'
 import { openTally, type Tally } from './tally.ts'
 import { Tunnels } from './tunnel.ts'

@@ -1,9 +1,9 @@
 // At most one notice per subject (a device, or a command) and interval; the last one of an interval is always sent, at its end.
 import type { Clock } from '../../engine/ports/clock.ts'
+import type { Scheduler } from '../scheduler.ts'
 import type { Budget } from './budget.ts'
 import { type Notice, subjectOf, toLatest } from './notice.ts'
 import { HELD_COST_BYTES } from './outbox.ts'
-import type { Scheduler } from './scheduler.ts'
 import type { Tally } from './tally.ts'
 
 interface Turn {

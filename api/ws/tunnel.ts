@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net'
 import { toProblem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
 import { SOCKET_PATHS } from '../../schemas/ws.ts'
-import type { Scheduler } from './scheduler.ts'
+import type { Scheduler } from '../scheduler.ts'
 
 export const SECRET_HEADER = 'x-fleet-tunnel-secret'
 export const TUNNEL_HEADER = 'x-fleet-tunnel'

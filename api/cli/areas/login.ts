@@ -31,7 +31,7 @@ export const login: Area = (command, cli) => {
         cli.output.note(
           `warning: ${url.host} is asked without encryption; use https:// outside of your own network`,
         )
-      const { context, who } = await logIn(cli, url.href.replace(/\/+$/, ''), options)
+      const { context, who } = await logIn(cli, url.href.replace(/(?<!\/)\/+$/, ''), options)
       cli.contexts.change(({ contexts }) => ({ current: name, contexts: { ...contexts, [name]: context } }))
       const { email, name: calledBy, role } = who
       cli.output.note(`logged in at ${context.url} as ${email ?? calledBy} (${role})`)

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../../engine/ports/fault.ts'
 import { API_LIMITS } from '../../limits.ts'
-import type { Logger } from '../logging.ts'
+import type { Logger } from '../../logger.ts'
 
 /** Opens what may not be there yet. Says once what it waits for, and again if that is something else; what trying again
  *  cannot mend is thrown. */

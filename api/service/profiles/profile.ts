@@ -1,7 +1,7 @@
 // What a profile opens for the service.
 import type { Ports } from '../../../engine/index.ts'
+import type { Logger } from '../../logger.ts'
 import type { Shared } from '../api-stores.ts'
-import type { Logger } from '../logging.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
 
 /** Of all that the service keeps in servers it may share with others. */

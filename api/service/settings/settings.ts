@@ -3,14 +3,14 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { LIMITS } from '../../../engine/limits.ts'
+import type { Registration } from '../../auth/accounts.ts'
+import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
 import { type ClusterSettings, ROLES, type Role, readCluster, refuseForeign } from './cluster.ts'
 import { type Environment, PORT, Reader } from './reader.ts'
-import { type PreviousKey, readPreviousKeys, readSigning, type Signing } from './signing.ts'
+import { readPreviousKeys, readSigning } from './signing.ts'
 import { readTls, type TlsSettings } from './tls.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-const REGISTRATIONS = ['open', 'bootstrap', 'locked'] as const
-export type Registration = (typeof REGISTRATIONS)[number]
 
 export interface EmbeddedSettings {
   readonly kind: 'embedded'
@@ -125,7 +125,7 @@ function readRegistration(
   const set = read.text('FLEET_REGISTRATION') !== undefined
   const registration = read.word(
     'FLEET_REGISTRATION',
-    REGISTRATIONS,
+    ['open', 'bootstrap', 'locked'],
     profile === 'embedded' ? 'open' : 'bootstrap',
   )
   if (registration === 'open' && !set && !isLoopback(host))

@@ -1,20 +1,8 @@
 // The settings of the keys that tokens are signed with.
-
+import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
 import { parsePrivateKey, parsePublicKey } from '../../auth/pem-key.ts'
 import { API_LIMITS } from '../../limits.ts'
 import type { Reader } from './reader.ts'
-
-/** `kept`: made at the first start and kept by the store. */
-export type Signing =
-  | { readonly kind: 'secret'; readonly secret: string }
-  | { readonly kind: 'private_key'; readonly pem: string }
-  | { readonly kind: 'kept' }
-
-/** Tokens signed with it still count; none is signed with it any more. */
-export type PreviousKey =
-  | { readonly kind: 'secret'; readonly secret: string }
-  /** Public, or private for its public half. */
-  | { readonly kind: 'pem'; readonly pem: string }
 
 const SECRET_BYTES_MIN = 32
 

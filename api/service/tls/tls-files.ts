@@ -3,7 +3,7 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { Fault } from '../../../engine/ports/fault.ts'
-import type { Logger } from '../logging.ts'
+import type { Logger } from '../../logger.ts'
 import { revokedSerials, toSerial } from './revoked-serials.ts'
 
 export interface TlsPaths {

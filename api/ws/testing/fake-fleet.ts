@@ -17,7 +17,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { Authenticated } from '../../auth/authenticate.ts'
 import { isInScope } from '../../auth/scope.ts'
 import { API_LIMITS } from '../../limits.ts'
-import type { Scheduler } from '../scheduler.ts'
+import type { Scheduler } from '../../scheduler.ts'
 import { openSockets, type Sockets, type SocketsOptions } from '../sockets.ts'
 import { type Dial, dial, type RawClient } from './raw-client.ts'
 

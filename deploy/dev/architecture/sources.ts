@@ -70,6 +70,15 @@ const STRING = String.raw`'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|${'`'}(?:\\.|[
 const PATTERN = String.raw`(?<=[(,=:[!&|?{};\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*`
 const TOKENS = new RegExp(`${COMMENT}|${STRING}|${PATTERN}`, 'g')
 
+/** The patterns that stand in code as literals. */
+export function patternLiterals(code: string): readonly RegExp[] {
+  return (code.match(TOKENS) ?? [])
+    .filter((token) => token.startsWith('/') && !isComment(token))
+    .map(
+      (token) => new RegExp(token.slice(1, token.lastIndexOf('/')), token.slice(token.lastIndexOf('/') + 1)),
+    )
+}
+
 function isComment(token: string): boolean {
   return token.startsWith('//') || token.startsWith('/*')
 }

@@ -1,0 +1,23 @@
+// A refusal: a request that is not allowed, as a value. Its code has its status and its advice in `schemas/refusals.ts`.
+import type { RefusalCode } from '../schemas/refusals.ts'
+
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly code: RefusalCode
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export function refused(code: RefusalCode, detail: Refusal['detail'] = {}): Refusal {
+  return { kind: 'refused', code, detail }
+}
+
+/** A wrong field: 422 with its path. */
+export function invalid(
+  path: string,
+  error: { readonly code: string; readonly message: string; readonly in?: 'body' | 'query' },
+): Refusal {
+  return refused('VALIDATION_FAILED', {
+    message: `${path}: ${error.message}`,
+    errors: [{ path, in: error.in ?? 'body', code: error.code, message: error.message }],
+  })
+}
