@@ -10,6 +10,7 @@ const UNIT = [
   `bench/{micro,measure}/**/${TESTS}`,
   `api/blackbox/chaos/**/${TESTS}`,
   `deploy/dev/architecture/${TESTS}`,
+  'deploy/pages.test.ts',
   `deploy/!(dev)/**/${TESTS}`,
 ]
 const NEVER = ['**/node_modules/**', 'dist/**', 'data/**']

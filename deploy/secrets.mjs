@@ -42,8 +42,6 @@ const MAKERS = {
   redis_exporter: password,
   clickhouse_fleet: password,
   clickhouse_reader: password,
-  s3_access_key: password,
-  s3_secret_key: password,
   grafana_admin: password,
 }
 
@@ -96,7 +94,6 @@ function filesOf(secrets) {
         FLEET_CLICKHOUSE_PASSWORD: secrets.clickhouse_fleet,
       }),
     },
-    's3.json': { owner: EMQX, text: s3Identities(secrets) },
     'grafana.env': { text: environment({ GF_SECURITY_ADMIN_PASSWORD: secrets.grafana_admin }) },
   }
 }
@@ -123,12 +120,6 @@ function redisUsers(sha256) {
     `user exporter on #${sha256('redis_exporter')} resetkeys resetchannels -@all +ping +info +config|get +dbsize +latency +slowlog +client|setname`,
     '',
   ].join('\n')
-}
-
-function s3Identities({ s3_access_key: accessKey, s3_secret_key: secretKey }) {
-  const actions = ['Read', 'Write', 'List', 'Tagging', 'Admin'].map((action) => `${action}:fleet`)
-  const identities = [{ name: 'fleet', credentials: [{ accessKey, secretKey }], actions }]
-  return `${JSON.stringify({ identities }, undefined, 2)}\n`
 }
 
 function environment(variables) {

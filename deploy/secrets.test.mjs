@@ -60,6 +60,5 @@ test('who may not give files away is told whose they have to be', () => {
     ['emqx-accounts.csv', 1000],
     ['emqx-api-keys.txt', 1000],
     ['redis-users.acl', 999],
-    ['s3.json', 1000],
   ])
 })

@@ -1,0 +1,87 @@
+// The pages are held against the code: the files, settings, alerts and commands that they name exist, and every setting
+// has its line.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { NAMES, SECRET_NAMES } from '../api/service/settings/names.ts'
+
+const ROOT = new URL('../', import.meta.url)
+const PAGES = [
+  'README.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'api/README.md',
+  'bench/BENCHMARKS.md',
+  'deploy/README.md',
+  'engine/DESIGN.md',
+]
+/** Paths of pages begin with one of these folders, from the root or from the page's own folder. */
+const FOLDERS =
+  /(?<![\w/.<>-])((?:api|bench|deploy|engine|schemas|compose|systemd|clickhouse|prometheus|adapters|domain|ports|runtime|sim|edge)\/[\w@./*-]*\w)/g
+/** Made at run time, so not there in a clone. */
+const MADE = /^deploy\/secrets(\/|$)/
+
+const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
+const isThere = (path: string, page: string) =>
+  existsSync(fileURLToPath(new URL(path, ROOT))) ||
+  existsSync(fileURLToPath(new URL(path, new URL(page, ROOT))))
+const find = (text: string, pattern: RegExp) => [
+  ...new Set([...text.matchAll(pattern)].map(([, found = '']) => found)),
+]
+/** GitHub's name of a heading in a link. */
+const toAnchor = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .trim()
+    .replaceAll(' ', '-')
+
+describe.each(PAGES)('%s', (page) => {
+  const text = read(page)
+
+  test('names files that exist', () => {
+    const lost = find(text, FOLDERS).filter((path) => !isThere(path.replace(/\*.*$/, ''), page))
+    expect(lost.filter((path) => !MADE.test(path))).toEqual([])
+  })
+
+  test('links to pages and headings that exist', () => {
+    const lost = find(text, /\]\(((?!https?:)[^)]+)\)/g).filter((link) => {
+      const [path = '', anchor] = link.split('#')
+      if (path !== '' && !isThere(path, page)) return true
+      if (anchor === undefined) return false
+      const target = path === '' ? text : readFileSync(new URL(path, new URL(page, ROOT)), 'utf8')
+      return !find(target, /^#+ (.+)$/gm).some((heading) => toAnchor(heading) === anchor)
+    })
+    expect(lost).toEqual([])
+  })
+
+  test('names settings that exist', () => {
+    const ofCommandLine = find(read('api/cli/environment.ts'), /'(FLEET_CLI_\w+)'/g)
+    const known = new Set<string>([...NAMES, ...SECRET_NAMES.map((name) => `${name}_FILE`), ...ofCommandLine])
+    expect(find(text, /\b(FLEET_[A-Z_]+[A-Z])\b/g).filter((name) => !known.has(name))).toEqual([])
+  })
+
+  test('names commands that exist', () => {
+    const program = read('api/cli/program.ts')
+    const areas = find(text, /(?:npx |`)fleet ([a-z-]+)/g)
+    expect(areas.filter((area) => !new RegExp(`^  '?${area}'?: \\{`, 'm').test(program))).toEqual([])
+  })
+})
+
+test('every setting has a line in deploy/README.md', () => {
+  const rows = read('deploy/README.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| `FLEET_'))
+  const described = new Set(rows.flatMap((row) => find(row.split(' | ')[0] ?? '', /`(FLEET_\w+)`/g)))
+  expect([...described].sort()).toEqual([...NAMES].sort())
+})
+
+test('alerts that deploy/README.md names exist', () => {
+  const rules = readdirSync(new URL('deploy/prometheus/rules', ROOT)).map((name) =>
+    read(`deploy/prometheus/rules/${name}`),
+  )
+  const known = new Set(rules.flatMap((rule) => find(rule, /alert: (\w+)/g)))
+  const named = find(read('deploy/README.md'), /`((?:Fleet|Emqx)[A-Z]\w+)`/g)
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter((name) => !known.has(name))).toEqual([])
+})
