@@ -14,7 +14,7 @@ export const HELP = `fleet: the device service
   npm start                      run it
   npm start -- --simulate 25     run it with 25 simulated devices
 
-Settings are environment variables (FLEET_HTTP_PORT, FLEET_DATA_DIR, …): see README.md.
+Settings are environment variables (FLEET_HTTP_PORT, FLEET_DATA_DIR, …): see deploy/README.md.
 `
 
 const SIMULATED_MAX = 1_000

@@ -11,7 +11,7 @@ export const start: Area = (command) => {
     })
     .addHelpText(
       'after',
-      '\nSettings are environment variables (FLEET_HTTP_PORT, FLEET_DATA_DIR, …): see README.md.\n' +
+      '\nSettings are environment variables (FLEET_HTTP_PORT, FLEET_DATA_DIR, …): see deploy/README.md.\n' +
         '\nExample:\n  FLEET_HTTP_PORT=8080 fleet start --simulate 25\n',
     )
     .action(async ({ simulate }: { simulate?: string }) => {
