@@ -65,7 +65,7 @@ export function createCli({ environment, stdout, stderr, signal, options }: CliO
   }
 }
 
-interface Chosen {
+interface Target {
   /** Undefined for one that is not kept. */
   readonly name: string | undefined
   readonly context: Context
@@ -77,7 +77,7 @@ function chosen(
   file: ContextsFile,
   environment: Environment,
   { context: wanted, url }: GlobalOptions,
-): Chosen {
+): Target {
   const { current, contexts } = file.read()
   const name = wanted ?? (environment.url === undefined ? current : undefined)
   const kept = name === undefined || !Object.hasOwn(contexts, name) ? undefined : contexts[name]
@@ -95,7 +95,7 @@ function chosen(
 
 async function connect(
   file: ContextsFile,
-  { name, context, token }: Chosen,
+  { name, context, token }: Target,
   more: Pick<ClientOptions, 'triesMax' | 'timeoutMs' | 'signal'>,
 ): Promise<Connection> {
   const { url, apiKey } = context

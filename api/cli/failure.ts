@@ -26,7 +26,7 @@ export class Failure extends Error {
   }
 }
 
-export interface Told {
+export interface FailureReport {
   readonly exitCode: ExitCode
   readonly message: string
   /** What to do about it. */
@@ -36,10 +36,10 @@ export interface Told {
   readonly requestId: string | undefined
 }
 
-export function toTold(error: unknown): Told {
+export function toFailureReport(error: unknown): FailureReport {
   const base = { advice: undefined, code: undefined, requestId: undefined }
   if (error instanceof Failure) return { ...base, exitCode: error.exitCode, message: error.message }
-  if (isRefusal(error)) return refusalTold(error)
+  if (isRefusal(error)) return refusalReport(error)
   if (isConnection(error)) {
     const advice =
       'is the service running there? `fleet doctor` looks closer; --url or --context names another'
@@ -54,7 +54,7 @@ const isRefusal = (error: unknown): error is RefusalError =>
 const isConnection = (error: unknown): error is ConnectionError =>
   error instanceof Error && error.name === 'ConnectionError'
 
-function refusalTold({ code, status, message, requestId, problem }: RefusalError): Told {
+function refusalReport({ code, status, message, requestId, problem }: RefusalError): FailureReport {
   const fields = problem.errors?.map((error) => `${error.path || '/'} ${error.message}`) ?? []
   return {
     exitCode: refusalExit(status),

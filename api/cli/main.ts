@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createCli } from './cli.ts'
 import { readEnvironment } from './environment.ts'
-import { EXIT, toTold } from './failure.ts'
+import { EXIT, toFailureReport } from './failure.ts'
 import { createProgram, exitOfCommander, type Program } from './program.ts'
 import { ROOT } from './root.ts'
 
@@ -35,9 +35,9 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     const exitCode = interrupt.signal.aborted ? EXIT.interrupted : exitOfCommander(error)
     if (exitCode !== undefined) return exitCode
-    const told = toTold(error)
-    cli.output.failure(told)
-    return told.exitCode
+    const report = toFailureReport(error)
+    cli.output.failure(report)
+    return report.exitCode
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ConnectionError, RefusalError } from '../../schemas/client.ts'
 import { toProblem } from '../../schemas/problem.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
-import { Failure, toTold } from './failure.ts'
+import { Failure, toFailureReport } from './failure.ts'
 import { createOutput } from './output.ts'
 
 function open({ isJson = false, isTTY = false } = {}) {
@@ -34,15 +34,15 @@ test('remarks and progress never reach stdout, and progress only a terminal', ()
 })
 
 test('a failure says what to do, and to a program its code', () => {
-  const told = toTold(refusal('DEVICE_SHADOW_CONFLICT', { expected: 2, got: 1 }))
+  const report = toFailureReport(refusal('DEVICE_SHADOW_CONFLICT', { expected: 2, got: 1 }))
   const plain = open()
-  plain.output.failure(told)
+  plain.output.failure(report)
   expect(plain.said().stderr).toBe(
     'fleet: Shadow version conflict: expected version 2, got 1 (req_1)\n' +
       '       look at it with `fleet shadow get`, then try again with its version\n',
   )
   const json = open({ isJson: true })
-  json.output.failure(told)
+  json.output.failure(report)
   expect(JSON.parse(json.said().stderr)).toEqual({
     error: expect.objectContaining({ code: 'DEVICE_SHADOW_CONFLICT', request_id: 'req_1', exit_code: 5 }),
   })
@@ -60,17 +60,17 @@ test.each([
   [new ConnectionError('timeout', 'x'), 6],
   [new Failure(7, 'x'), 7],
   [new Error('x'), 1],
-])('the exit code of %s', (error, exitCode) => expect(toTold(error).exitCode).toBe(exitCode))
+])('the exit code of %s', (error, exitCode) => expect(toFailureReport(error).exitCode).toBe(exitCode))
 
 test('all wrong fields are named, and the moves that are allowed', () => {
   const errors = [
     { path: '/name', code: 'REQUIRED', message: 'is required' },
     { path: '/type', code: 'REQUIRED', message: 'is required' },
   ]
-  expect(toTold(refusal('VALIDATION_FAILED', { message: 'x', errors })).message).toBe(
+  expect(toFailureReport(refusal('VALIDATION_FAILED', { message: 'x', errors })).message).toBe(
     'The request is not valid: /name is required; /type is required',
   )
-  expect(toTold(refusal('INVALID_STATE_TRANSITION', { allowed: ['online'] })).advice).toBe(
+  expect(toFailureReport(refusal('INVALID_STATE_TRANSITION', { allowed: ['online'] })).advice).toBe(
     'allowed now: online',
   )
 })

@@ -1,5 +1,5 @@
 // Where results and remarks go: results alone on stdout, so that they can be piped, everything else on stderr.
-import type { Told } from './failure.ts'
+import type { FailureReport } from './failure.ts'
 import { cellText, clean, fieldsText, type Look, tableText } from './table.ts'
 
 export interface Writer {
@@ -25,7 +25,7 @@ export interface Output {
   note(text: string): void
   /** What is going on; replaces what was said before, and is gone at the end. */
   progress(text: string | undefined): void
-  failure(told: Told): void
+  failure(report: FailureReport): void
 }
 
 interface Streams {
@@ -80,9 +80,9 @@ export function createOutput(
       stderr.write(`${clean(text)}\n`)
     },
     progress,
-    failure(told) {
+    failure(report) {
       progress(undefined)
-      stderr.write(isJson ? `${jsonText(toFailureJson(told))}\n` : failureText(told))
+      stderr.write(isJson ? `${jsonText(toFailureJson(report))}\n` : failureText(report))
     },
   }
 }
@@ -104,7 +104,7 @@ function progressOn(stderr: Writer): Output['progress'] {
   }
 }
 
-function toFailureJson({ exitCode, message, code, advice, requestId }: Told) {
+function toFailureJson({ exitCode, message, code, advice, requestId }: FailureReport) {
   return {
     error: {
       code: code ?? null,
@@ -116,7 +116,7 @@ function toFailureJson({ exitCode, message, code, advice, requestId }: Told) {
   }
 }
 
-function failureText({ message, advice, requestId }: Told): string {
+function failureText({ message, advice, requestId }: FailureReport): string {
   const request = requestId === undefined ? '' : ` (${requestId})`
   const lines = [`fleet: ${message}${request}`, ...(advice === undefined ? [] : [`       ${advice}`])]
   return `${lines.map(clean).join('\n')}\n`

@@ -1,5 +1,5 @@
 // Lists that may be longer than what is asked for.
-import { wholeNumber } from './readings.ts'
+import { wholeNumber } from './option-parsers.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 1_000_000
@@ -15,7 +15,7 @@ export const LIMIT_OPTION = [
 /** How many to ask for at a time. */
 export const pageSize = (limit: number): number => Math.min(limit, PAGE_MAX)
 
-export interface Taken<Item> {
+export interface FirstItems<Item> {
   readonly items: readonly Item[]
   /** There are others. */
   readonly hasMore: boolean
@@ -32,7 +32,7 @@ export async function take<Item>(
   pages: AsyncIterable<Page<Item>>,
   limit: number,
   onPage: (count: number) => void = () => undefined,
-): Promise<Taken<Item>> {
+): Promise<FirstItems<Item>> {
   const items: Item[] = []
   for await (const { data, total, next_cursor: next = null } of pages) {
     items.push(...data)

@@ -5,7 +5,7 @@ import type { Cli, Connection } from './cli.ts'
 import { EXIT, Failure, refusalExit } from './failure.ts'
 import { openSocket, type Socket, type SocketEnd } from './socket.ts'
 
-export interface Watched {
+export interface Subscription {
   readonly channel: 'devices' | 'telemetry' | 'commands' | 'shadows' | 'logs' | 'events'
   readonly filter: JsonObject
   readonly throttleMs?: number | undefined
@@ -23,13 +23,18 @@ const FINAL: ReadonlySet<number> = new Set([1002, 1008, 4403, 4413, 4429])
 /** Refusals that pass: a token that has expired meanwhile, a part of the service that is away. */
 const PASSING: ReadonlySet<number> = new Set([401, 429, 503])
 
-export async function watch(cli: Cli, watched: Watched, onFrame: (frame: WatchFrame) => void): Promise<void> {
+export async function watch(
+  cli: Cli,
+  subscription: Subscription,
+  onFrame: (frame: WatchFrame) => void,
+): Promise<void> {
   const connection = await cli.connect()
   let tries = 0
   while (!cli.signal.aborted) {
     // A first failure is told at once: there may be nothing to come back.
     const token = tries === 0 ? await connection.token() : await connection.token().catch(() => undefined)
-    const ended = token === undefined ? UNREACHED : await follow({ cli, connection, token }, watched, onFrame)
+    const ended =
+      token === undefined ? UNREACHED : await follow({ cli, connection, token }, subscription, onFrame)
     if (cli.signal.aborted) return
     const { code, reason, wasIn } = ended
     const said = reason || String(code)
@@ -43,12 +48,12 @@ export async function watch(cli: Cli, watched: Watched, onFrame: (frame: WatchFr
   }
 }
 
-interface Ended extends SocketEnd {
+interface WatchEnd extends SocketEnd {
   /** The service had taken the token. */
   readonly wasIn: boolean
 }
 
-const UNREACHED: Ended = { code: 1006, reason: 'unreachable', wasIn: false }
+const UNREACHED: WatchEnd = { code: 1006, reason: 'unreachable', wasIn: false }
 
 interface Link {
   readonly cli: Cli
@@ -58,9 +63,9 @@ interface Link {
 
 async function follow(
   { cli, connection, token }: Link,
-  { channel, filter, throttleMs, snapshot }: Watched,
+  { channel, filter, throttleMs, snapshot }: Subscription,
   onFrame: (frame: WatchFrame) => void,
-): Promise<Ended> {
+): Promise<WatchEnd> {
   let wasIn = false
   const opened = await openSocket(new URL('/ws', connection.url), cli.signal).catch((error: unknown) => error)
   if (!isSocket(opened))

@@ -3,7 +3,7 @@ import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { SharedRates } from '../../engine/ports/rates.ts'
 import type { OpenTickets } from '../../engine/ports/tickets.ts'
 
-export interface Shared {
+export interface ApiStores {
   readonly answers: KeptAnswers
   readonly tickets: OpenTickets
   /** Undefined: there is only this node. */

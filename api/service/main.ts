@@ -4,21 +4,21 @@ import { availableParallelism } from 'node:os'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { createEngine, exposedGc, REST_AFTER_LOAD_MS } from '../../engine/index.ts'
 import { Fault } from '../../engine/ports/fault.ts'
+import { createDeviceAdmission } from '../auth/device-admission.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
 import { openTokens } from '../auth/tokens.ts'
 import type { Logger } from '../logger.ts'
-import { createAdmission } from './admission.ts'
 import { type Arguments, HELP, readArguments } from './arguments.ts'
 import { bannerText, readyLine } from './banner.ts'
-import { systemClock } from './clock.ts'
 import { readDeviceTypes } from './device-types-file.ts'
 import { openLogger } from './logging.ts'
+import { openProfile } from './profiles/open-profile.ts'
 import { openUsers } from './profiles/users.ts'
-import { openProfile } from './profiles.ts'
-import { openApi } from './serve.ts'
+import { serveApi } from './serve.ts'
 import { readSettings, type Settings } from './settings/settings.ts'
 import { startSimulation } from './simulation.ts'
 import { onStop } from './stop.ts'
+import { systemClock } from './system-clock.ts'
 import { TlsFiles } from './tls/tls-files.ts'
 import { backupUsers, restoreUsers } from './users-file.ts'
 
@@ -53,7 +53,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     logger.error({ err: error }, 'cannot go on without a restart')
     process.exit(1)
   }
-  const { ports, shared, openRest, release } = await openProfile(settings, { logger, tls, fatal })
+  const { ports, apiStores, openRest, release } = await openProfile(settings, { logger, tls, fatal })
   const tokens = openTokens({ keys: await openKeyRing(settings, ports.store), clock: systemClock })
   const engine = await createEngine(
     ports,
@@ -65,12 +65,12 @@ async function run(settings: Settings, simulated: number): Promise<void> {
       build,
     },
     {
-      admit: createAdmission({ tokens, store: ports.store }),
+      admit: createDeviceAdmission({ tokens, store: ports.store }),
       warn: (message, fields) => logger.warn(fields, message),
       fatal,
     },
   )
-  const api = await openApi({ engine, ports, shared, settings, tokens, tls, logger, build, customTypes })
+  const api = await serveApi({ engine, ports, apiStores, settings, tokens, tls, logger, build, customTypes })
   await openRest()
   if (profile.roles.includes('api')) await engine.whole()
   api.setReady()

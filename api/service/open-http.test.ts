@@ -26,7 +26,7 @@ async function start(httpPort = 0, onlyProbes = false) {
   const http = await openHttp({
     engine,
     repairs: new FakeRepairs(),
-    shared: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
+    apiStores: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
     clock,
     scheduler: systemScheduler,
     tokens: openTokens({

@@ -26,7 +26,7 @@ import { RateShares } from '../rates/rate-shares.ts'
 import type { Phase } from '../routes/operations.ts'
 import { toRoutes } from '../routes/routes.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Shared } from './api-stores.ts'
+import type { ApiStores } from './api-stores.ts'
 import type { Settings } from './settings/settings.ts'
 import type { TlsFiles } from './tls/tls-files.ts'
 
@@ -48,7 +48,7 @@ export interface HttpOptions {
   readonly tls?: TlsFiles | undefined
   /** Nothing but probes and metrics. */
   readonly onlyProbes?: boolean
-  readonly shared: Shared
+  readonly apiStores: ApiStores
   readonly tokens: Tokens
   readonly passwords: Passwords
   readonly logger: Logger
@@ -89,9 +89,9 @@ export function createHttp(options: HttpOptions) {
   const apiKeys = createApiKeys({ users, ids, clock })
   const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
   const defined: DeviceTypes = options.customTypes ?? new Map()
-  const { rates } = options.shared
+  const { rates } = options.apiStores
   const rateShares = rates && new RateShares({ ...options, rates })
-  const tickets = new Tickets(authenticate, options.shared.tickets)
+  const tickets = new Tickets(authenticate, options.apiStores.tickets)
   const services: Services = {
     engine,
     repairs: options.repairs,
@@ -99,7 +99,7 @@ export function createHttp(options: HttpOptions) {
     apiKeys,
     authenticate,
     tokens,
-    repeats: createRepeats({ answers: options.shared.answers, clock }),
+    repeats: createRepeats({ answers: options.apiStores.answers, clock }),
     tickets,
     ids,
     clock,

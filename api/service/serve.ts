@@ -9,17 +9,17 @@ import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
 import { systemScheduler } from '../scheduler.ts'
 import { openSockets } from '../ws/sockets.ts'
-import type { Shared } from './api-stores.ts'
-import { systemClock } from './clock.ts'
+import type { ApiStores } from './api-stores.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
 import { watchService } from './service-metrics.ts'
 import type { Settings } from './settings/settings.ts'
+import { systemClock } from './system-clock.ts'
 import type { TlsFiles } from './tls/tls-files.ts'
 
-export interface ApiParts {
+export interface ServeOptions {
   readonly engine: Awaited<ReturnType<typeof createEngine>>
   readonly ports: Pick<Ports, 'clock' | 'log' | 'store' | 'telemetry' | 'users'>
-  readonly shared: Shared
+  readonly apiStores: ApiStores
   readonly settings: Settings
   readonly tokens: Tokens
   readonly tls: TlsFiles | undefined
@@ -28,13 +28,13 @@ export interface ApiParts {
   readonly customTypes: DeviceTypes
 }
 
-export interface Api extends Pick<HttpServer, 'url' | 'setReady' | 'drain' | 'close'> {
+export interface ApiServer extends Pick<HttpServer, 'url' | 'setReady' | 'drain' | 'close'> {
   /** If it was made now. */
   readonly admin: FirstAdmin | undefined
 }
 
-export async function openApi(parts: ApiParts): Promise<Api> {
-  const { engine, ports, shared, settings, tokens, tls, logger, build, customTypes } = parts
+export async function serveApi(options: ServeOptions): Promise<ApiServer> {
+  const { engine, ports, apiStores, settings, tokens, tls, logger, build, customTypes } = options
   const isApi = settings.profile.roles.includes('api')
   const passwords = openPasswords()
   const ids = createIds(systemClock)
@@ -46,7 +46,7 @@ export async function openApi(parts: ApiParts): Promise<Api> {
   const http = await openHttp({
     engine,
     repairs,
-    shared,
+    apiStores,
     settings,
     tokens,
     passwords,
@@ -59,7 +59,7 @@ export async function openApi(parts: ApiParts): Promise<Api> {
     onRequestDone: metrics.requestDone,
     tls: settings.tls?.isHttp === true ? tls : undefined,
   })
-  const closeSockets = isApi ? await openWs(parts, { http, metrics }) : async () => {}
+  const closeSockets = isApi ? await openWs(options, { http, metrics }) : async () => {}
   return {
     url: http.url,
     admin,
@@ -74,7 +74,7 @@ export async function openApi(parts: ApiParts): Promise<Api> {
 
 /** Hands back what closes it. */
 async function openWs(
-  { engine, settings, logger }: ApiParts,
+  { engine, settings, logger }: ServeOptions,
   { http, metrics }: { readonly http: HttpServer; readonly metrics: ReturnType<typeof watchService> },
 ): Promise<() => Promise<void>> {
   const sockets = await openSockets({

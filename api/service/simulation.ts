@@ -4,7 +4,7 @@ import { Millis } from '../../schemas/ids.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Logger } from '../logger.ts'
 import type { BannerFacts } from './banner.ts'
-import { systemClock } from './clock.ts'
+import { systemClock } from './system-clock.ts'
 
 export async function startSimulation(parts: {
   engine: Engine

@@ -72,7 +72,7 @@ export function openHarness(options: HarnessOptions = {}) {
   const { app, routes, tickets, move } = createHttp({
     engine,
     repairs,
-    shared: { answers, tickets: new MemoryTickets(clock), rates: undefined },
+    apiStores: { answers, tickets: new MemoryTickets(clock), rates: undefined },
     clock,
     scheduler: systemScheduler,
     tokens,

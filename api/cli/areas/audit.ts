@@ -1,8 +1,8 @@
 // `fleet audit`: who did what.
 import { AUDIT_OUTCOMES } from '../../../schemas/audit.ts'
 import type { Area } from '../area.ts'
+import { instant } from '../option-parsers.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { instant } from '../readings.ts'
 
 interface Options {
   readonly actor?: string

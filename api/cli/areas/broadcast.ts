@@ -5,9 +5,9 @@ import type { Command } from 'commander'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { addCommandOptions, type CommandOptions, toCommandBody } from '../command-options.ts'
 import { EXIT, Failure } from '../failure.ts'
 import type { Column } from '../output.ts'
-import { toWish, type WishOptions, withWish } from '../wish.ts'
 
 export const broadcast: Area = (command, cli) => {
   command.addHelpText(
@@ -56,12 +56,12 @@ function send(broadcastCommand: Command, cli: Cli): void {
     .command('send')
     .description('send a command to every device of a group and of the groups below it')
     .argument('<group>', 'such as warehouse/a')
-  withWish(command)
+  addCommandOptions(command)
     .option('--wait', 'wait until it has ended on every device')
     .option('--key <key>', 'the same key sends the broadcast once; made up if left out')
     .action(async (group: string, name: string, data: JsonObject | undefined, options: SendOptions) => {
       const { client } = await cli.connect()
-      const body = { group, ...toWish(name, data, options) }
+      const body = { group, ...toCommandBody(name, data, options) }
       const sent = await client.broadcastCommand({ body, idempotencyKey: options.key ?? randomUUID() })
       if (options.wait !== true) return cli.output.item<State>(sent, FIELDS)
       const broadcast_id = sent.broadcast_id
@@ -79,7 +79,7 @@ function send(broadcastCommand: Command, cli: Cli): void {
     })
 }
 
-interface SendOptions extends WishOptions {
+interface SendOptions extends CommandOptions {
   readonly wait?: boolean
   readonly key?: string
 }

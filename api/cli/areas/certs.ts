@@ -5,9 +5,9 @@ import type { Area } from '../area.ts'
 import { Authority, AuthorityError, type CertificateFiles, type Issued } from '../certs/authority.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
+import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
-import { wholeNumber } from '../readings.ts'
 
 const COLUMNS: readonly Column<Issued>[] = [
   ['NAME', ({ name }) => name],

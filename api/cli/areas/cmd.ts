@@ -7,11 +7,11 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { addCommandOptions, type CommandOptions, toCommandBody } from '../command-options.ts'
 import { EXIT, Failure } from '../failure.ts'
+import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { wholeNumber } from '../readings.ts'
-import { toWish, type WishOptions, withWish } from '../wish.ts'
 
 const WAIT_SEC_MAX = 7 * 86_400
 /** Asked again so often, for the status to be shown on its way. */
@@ -43,7 +43,7 @@ export const cmd: Area = (command, cli) => {
   cancel(command, cli)
 }
 
-interface SendOptions extends WishOptions {
+interface SendOptions extends CommandOptions {
   /** `true` is until it ends. */
   readonly wait?: number | true
   readonly key?: string
@@ -54,13 +54,13 @@ function send(cmdCommand: Command, cli: Cli): void {
     .command('send')
     .description('send a command')
     .argument('<device_id>', 'the id of the device')
-  withWish(command)
+  addCommandOptions(command)
     .option('--wait [seconds]', 'wait until it ends, or for so long', wholeNumber(1, WAIT_SEC_MAX))
     .option('--key <key>', 'the same key sends the command once; made up if left out')
     .action(async (deviceId: string, name: string, data: JsonObject | undefined, options: SendOptions) => {
       const { client } = await cli.connect()
       const { key = randomUUID(), wait } = options
-      const body = toWish(name, data, options)
+      const body = toCommandBody(name, data, options)
       const sent = await client.sendCommand({ device_id: deviceId, body, idempotencyKey: key })
       const ended = wait === undefined ? sent : await awaitEnd({ cli, client }, sent, wait)
       cli.output.item(ended, FIELDS)

@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { readText } from '../readings.ts'
+import { readText } from '../option-parsers.ts'
 import { type FilterOptions, filterOf, withFilter } from './device-filter.ts'
 
 const FORMATS = ['csv', 'ndjson'] as const

@@ -1,7 +1,7 @@
 // Which devices are meant: the options that a list and an export share.
 import type { Command } from 'commander'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
-import { collect } from '../readings.ts'
+import { collect } from '../option-parsers.ts'
 
 export interface FilterOptions {
   readonly group?: string

@@ -1,7 +1,7 @@
 // `fleet doctor`: looks at what usually goes wrong, and says what to do about it.
 
 import type { Area } from '../area.ts'
-import { examine } from '../examination.ts'
+import { runChecks } from '../doctor-checks.ts'
 import { EXIT, Failure } from '../failure.ts'
 
 export const doctor: Area = (command, cli) => {
@@ -12,7 +12,7 @@ export const doctor: Area = (command, cli) => {
         'machine, at its ports, data directory and disk. Exit code 1 if something is bad.\n',
     )
     .action(async () => {
-      const findings = await examine(cli)
+      const findings = await runChecks(cli)
       cli.output.list(findings, [
         ['WHAT', ({ name }) => name],
         ['HOW', ({ verdict }) => verdict],

@@ -4,9 +4,9 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { instant } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { instant } from '../readings.ts'
 import { watch } from '../watch.ts'
 
 interface Options {

@@ -4,7 +4,7 @@ import type { RepairBody } from '../../../schemas/repair.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { instant } from '../readings.ts'
+import { instant } from '../option-parsers.ts'
 
 const LOOK_EVERY_MS = 1_000
 const SILENCE_MS_MAX = 60_000
@@ -36,12 +36,16 @@ export const repair: Area = (command, cli) => {
       const { client } = await cli.connect()
       const body = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
       const begun = await client.startRepair({ body })
-      const last = wait ? await watched(begun, cli, () => client.getRepair()) : begun
+      const last = wait ? await subscription(begun, cli, () => client.getRepair()) : begun
       cli.output.item(last)
     })
 }
 
-async function watched(begun: RepairBody, cli: Cli, look: () => Promise<RepairBody>): Promise<RepairBody> {
+async function subscription(
+  begun: RepairBody,
+  cli: Cli,
+  look: () => Promise<RepairBody>,
+): Promise<RepairBody> {
   let last = begun
   let movedAt = Date.now()
   while (last.status === 'running') {

@@ -3,9 +3,9 @@ import type { Command } from 'commander'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { instant, jsonObject, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { instant, jsonObject, wholeNumber } from '../readings.ts'
 
 export const shadow: Area = (command, cli) => {
   command.addHelpText(

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { Area } from '../area.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { wholeNumber } from '../readings.ts'
+import { wholeNumber } from '../option-parsers.ts'
 
 const COUNT_DEFAULT = 10
 const COUNT_MAX = 1_000

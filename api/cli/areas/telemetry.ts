@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { collect, instant, wholeNumber } from '../readings.ts'
+import { collect, instant, wholeNumber } from '../option-parsers.ts'
 import { type WatchFrame, watch } from '../watch.ts'
 
 export const telemetry: Area = (command, cli) => {

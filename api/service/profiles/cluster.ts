@@ -16,11 +16,11 @@ import { openRedisUsers } from '../../../engine/adapters/users/redis.ts'
 import { partitionOf } from '../../../engine/index.ts'
 import { parsePrivateKey } from '../../auth/pem-key.ts'
 import type { Logger } from '../../logger.ts'
-import { systemClock } from '../clock.ts'
 import type { ClusterSettings } from '../settings/cluster.ts'
 import type { Settings } from '../settings/settings.ts'
-import { whenThere } from './patience.ts'
-import { CLUSTER_NAME as NAME, type OpenProfile, type ProfileMeans } from './profile.ts'
+import { systemClock } from '../system-clock.ts'
+import { CLUSTER_NAME as NAME, type OpenProfile, type ProfilePorts } from './profile.ts'
+import { waitForServer } from './wait-for-server.ts'
 
 type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 type ThisSettings = Settings & { readonly profile: ClusterSettings }
@@ -28,25 +28,27 @@ type ThisSettings = Settings & { readonly profile: ClusterSettings }
 /** Waits for the servers, and leaves ClickHouse for later: rows wait in the log. */
 export async function openCluster(
   settings: ThisSettings,
-  { logger, fatal }: ProfileMeans,
+  { logger, fatal }: ProfilePorts,
 ): Promise<OpenProfile> {
   const { profile } = settings
   const node = randomUUID()
   const warn: Warn = (message, fields) => logger.warn(fields, message)
   warnOfKey(settings, logger)
   const nats = await openLink(settings, logger)
-  const redis = await whenThere(
+  const redis = await waitForServer(
     () => RedisLink.open({ url: profile.redisUrl, prefix: NAME, node, lost: fatal }),
     { logger },
   )
-  const store = await whenThere(() => openRedisStore(redis, { partitionOf }), { logger })
-  const { users, close: closeUsers } = await whenThere(() => openRedisUsers(redis), { logger })
+  const store = await waitForServer(() => openRedisStore(redis, { partitionOf }), { logger })
+  const { users, close: closeUsers } = await waitForServer(() => openRedisUsers(redis), { logger })
   const { replicas } = profile.nats
   const applied = store.applied()
   const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
-  const log = await whenThere(() => openJetStreamLog(nats, { name: NAME, replicas, notBefore }), { logger })
+  const log = await waitForServer(() => openJetStreamLog(nats, { name: NAME, replicas, notBefore }), {
+    logger,
+  })
   const tableOf = (of: 'owners' | 'lanes') =>
-    whenThere(() => openKvOwnership(nats, { name: NAME, of, replicas }), { logger })
+    waitForServer(() => openKvOwnership(nats, { name: NAME, of, replicas }), { logger })
   const owners = await tableOf('owners')
   const lanes = await tableOf('lanes')
   const mesh = openNatsMesh(nats, { address: node, name: NAME, warn })
@@ -62,7 +64,7 @@ export async function openCluster(
       broker,
       cluster: { mesh, owners, lanes: { owners: lanes, reader: broker } },
     },
-    shared: {
+    apiStores: {
       answers: openRedisAnswers(redis),
       tickets: openRedisTickets(redis),
       rates: openRedisRates(redis),
@@ -86,7 +88,7 @@ function warnOfKey({ profile, signing }: ThisSettings, logger: Logger): void {
 
 function openLink({ profile, durability }: ThisSettings, logger: Logger) {
   const { servers, isTls, user, password, monitors } = profile.nats
-  return whenThere(
+  return waitForServer(
     () =>
       openNats({
         servers,

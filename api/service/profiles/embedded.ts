@@ -10,14 +10,14 @@ import { DeferredTelemetry } from '../../../engine/adapters/telemetry/clickhouse
 import { MemoryTickets } from '../../../engine/adapters/tickets/memory.ts'
 import { openLmdbUsers, USER_TABLES } from '../../../engine/adapters/users/lmdb.ts'
 import { partitionOf } from '../../../engine/index.ts'
-import { systemClock } from '../clock.ts'
 import type { EmbeddedSettings, Settings } from '../settings/settings.ts'
-import type { OpenProfile, ProfileMeans } from './profile.ts'
+import { systemClock } from '../system-clock.ts'
+import type { OpenProfile, ProfilePorts } from './profile.ts'
 
 /** One machine, npm packages only: nothing to install, everything in one directory. */
 export async function openEmbedded(
   settings: Settings & { readonly profile: EmbeddedSettings },
-  { logger, tls }: ProfileMeans,
+  { logger, tls }: ProfilePorts,
 ): Promise<OpenProfile> {
   const { durability, host, profile } = settings
   const { mqttPort: port, devicePublishRate: publishRateMax } = profile
@@ -45,7 +45,7 @@ export async function openEmbedded(
   const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
-    shared: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock), rates: undefined },
+    apiStores: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock), rates: undefined },
     openRest: () => telemetry.begin(),
     release: () => dir.release(),
   }

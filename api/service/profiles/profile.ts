@@ -1,13 +1,13 @@
 // What a profile opens for the service.
 import type { Ports } from '../../../engine/index.ts'
 import type { Logger } from '../../logger.ts'
-import type { Shared } from '../api-stores.ts'
+import type { ApiStores } from '../api-stores.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
 
 /** Of all that the service keeps in servers it may share with others. */
 export const CLUSTER_NAME = 'fleet'
 
-export interface ProfileMeans {
+export interface ProfilePorts {
   readonly logger: Logger
   /** If TLS is set. */
   readonly tls: TlsFiles | undefined
@@ -17,7 +17,7 @@ export interface ProfileMeans {
 
 export interface OpenProfile {
   readonly ports: Ports
-  readonly shared: Shared
+  readonly apiStores: ApiStores
   /** Opens what devices need not wait for, once they are let in; resolves when all of it answers. */
   openRest(): Promise<void>
   /** After the engine is closed: what is left to let go of. */

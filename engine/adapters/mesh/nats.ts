@@ -8,8 +8,8 @@ import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { NatsLink } from '../nats/nats-link.ts'
-import { absent, checkNews, Desk, faultOf, notReached, questionFault } from './desk.ts'
-import { Arriving, partsOf } from './parts.ts'
+import { Arriving, partsOf } from './answer-parts.ts'
+import { absent, checkNews, faultOf, notReached, questionFault, Responder } from './responder.ts'
 
 export interface NatsMeshOptions {
   /** Letters, digits, `-` and `_`; no other life of any process has it. */
@@ -44,7 +44,7 @@ class NatsMesh implements Mesh {
   readonly #link: NatsLink
   readonly #name: string
   readonly #warn: NatsMeshOptions['warn']
-  readonly #desk: Desk
+  readonly #responder: Responder
   readonly #asking = new Map<string, Asking>()
   readonly #subscriptions = new Set<Subscription>()
   readonly #inbox: string
@@ -60,18 +60,20 @@ class NatsMesh implements Mesh {
     this.#link = link
     this.#name = name
     this.#warn = warn
-    this.#desk = new Desk((err) => warn('a question of another node could not be answered', { err }))
+    this.#responder = new Responder((err) =>
+      warn('a question of another node could not be answered', { err }),
+    )
     this.#inbox = `${name}.answer.${address}.`
     this.#subscribe(`${this.#inbox}*`, (message) => this.#take(message))
     this.#watch()
   }
 
   serve(answer: (question: Uint8Array) => Promise<Uint8Array>): void {
-    this.#desk.open(answer)
+    this.#responder.open(answer)
     this.#subscribe(`${this.#name}.node.${this.address}`, ({ data, reply }) => {
       // Without it there is nobody to answer.
       if (reply === undefined) return
-      this.#desk.take(data, (outcome) => {
+      this.#responder.take(data, (outcome) => {
         for (const part of partsOf(outcome)) this.#publish(reply, part)
       })
     })
@@ -114,7 +116,7 @@ class NatsMesh implements Mesh {
     this.#isClosed = true
     this.#unwatch()
     for (const id of this.#asking.keys()) this.#fail(id, 'was asked by a node that closes')
-    await this.#desk.close()
+    await this.#responder.close()
     for (const subscription of this.#subscriptions) subscription.unsubscribe()
     if (!this.#link.isConnected) return
     // What cannot be sent by now is lost, as it may be at any time.

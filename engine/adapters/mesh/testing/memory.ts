@@ -1,6 +1,14 @@
 // Nodes of one process, for tests and simulations: those that share a `MemoryNet` reach each other.
 import type { Mesh } from '../../../ports/mesh.ts'
-import { absent, checkNews, Desk, faultOf, notReached, type Outcome, questionFault } from '../desk.ts'
+import {
+  absent,
+  checkNews,
+  faultOf,
+  notReached,
+  type Outcome,
+  questionFault,
+  Responder,
+} from '../responder.ts'
 
 type Listener = (news: Uint8Array) => void
 
@@ -13,7 +21,7 @@ export class MemoryMesh implements Mesh {
   /** While it is set nothing comes or goes. */
   isCut = false
   readonly #net: MemoryNet
-  readonly #desk = new Desk()
+  readonly #responder = new Responder()
   readonly #listeners = new Map<string, Set<Listener>>()
   readonly #asking = new Set<() => void>()
   #isServing = false
@@ -25,7 +33,7 @@ export class MemoryMesh implements Mesh {
   }
 
   serve(answer: (question: Uint8Array) => Promise<Uint8Array>): void {
-    this.#desk.open(answer)
+    this.#responder.open(answer)
     this.#isServing = true
   }
 
@@ -65,7 +73,7 @@ export class MemoryMesh implements Mesh {
 
   async close(): Promise<void> {
     for (const giveUp of this.#asking) giveUp()
-    await this.#desk.close()
+    await this.#responder.close()
     this.#net.nodes.delete(this.address)
   }
 
@@ -80,7 +88,7 @@ export class MemoryMesh implements Mesh {
     this.#asking.add(giveUp)
     queueMicrotask(() => {
       if (asked.isCut) return
-      asked.#desk.take(question, (answered) => {
+      asked.#responder.take(question, (answered) => {
         if (!this.isCut && !asked.isCut) settle(answered)
       })
     })

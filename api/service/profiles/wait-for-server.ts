@@ -7,7 +7,7 @@ import type { Logger } from '../../logger.ts'
 
 /** Opens what may not be there yet. Says once what it waits for, and again if that is something else; what trying again
  *  cannot mend is thrown. */
-export async function whenThere<Opened>(
+export async function waitForServer<Opened>(
   open: () => Promise<Opened>,
   {
     logger,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Fault } from '../../../engine/ports/fault.ts'
-import { whenThere } from './patience.ts'
+import { waitForServer } from './wait-for-server.ts'
 
 function opening(...outcomes: readonly (Error | string)[]) {
   const said: unknown[] = []
@@ -11,7 +11,7 @@ function opening(...outcomes: readonly (Error | string)[]) {
     throw next
   }
   const logger = { warn: ({ reason }: Readonly<Record<string, unknown>>) => said.push(reason) }
-  return { said, opened: whenThere(open, { logger, retryMs: 1 }) }
+  return { said, opened: waitForServer(open, { logger, retryMs: 1 }) }
 }
 const fault = (message: string, retryable: boolean) => new Fault('LOG_UNAVAILABLE', { message, retryable })
 

@@ -2,9 +2,9 @@
 import type { Command } from 'commander'
 import type { JsonObject } from '../../schemas/json.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../schemas/vocabulary.ts'
-import { jsonObject, parameter, wholeNumber } from './readings.ts'
+import { jsonObject, parameter, wholeNumber } from './option-parsers.ts'
 
-export interface WishOptions {
+export interface CommandOptions {
   readonly param?: JsonObject
   readonly priority?: CommandPriority
   readonly timeout?: number
@@ -12,7 +12,7 @@ export interface WishOptions {
 
 const TIMEOUT_SEC_MAX = 7 * 86_400
 
-export function withWish(command: Command): Command {
+export function addCommandOptions(command: Command): Command {
   return command
     .argument('<command>', 'its name, such as move_to')
     .argument('[data]', 'a JSON object, @file or -', jsonObject)
@@ -21,10 +21,10 @@ export function withWish(command: Command): Command {
     .addOption(command.createOption('--priority <priority>', 'how urgent it is').choices(COMMAND_PRIORITIES))
 }
 
-export function toWish(
+export function toCommandBody(
   command: string,
   data: JsonObject | undefined,
-  { param, priority, timeout }: WishOptions,
+  { param, priority, timeout }: CommandOptions,
 ) {
   return {
     command,

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path'
 import type { Client } from '../../schemas/client.ts'
 import type { Cli } from './cli.ts'
 import type { Environment } from './environment.ts'
-import { toTold } from './failure.ts'
+import { toFailureReport } from './failure.ts'
 
 export interface Finding {
   readonly name: string
@@ -35,29 +35,24 @@ const bad = (name: string, detail: string, advice: string): Finding => ({
   advice,
 })
 
-export async function examine(cli: Cli): Promise<readonly Finding[]> {
+export async function runChecks(cli: Cli): Promise<readonly Finding[]> {
   const url = cli.url()
   const { client } = await cli.connect({ triesMax: 1, timeoutMs: ANSWER_MS })
-  const service = await lookAtService(client, url)
+  const service = await checkService(client, url)
   const isThere = service[0]?.verdict === 'ok'
-  const remote = isThere ? [await lookAtClock(url), await lookAtLogin(client)] : []
+  const remote = isThere ? [await checkClock(url), await checkLogin(client)] : []
   const isHere = URL.canParse(url) && LOOPBACK.has(new URL(url).hostname)
-  return [
-    lookAtNode(),
-    ...service,
-    ...remote,
-    ...(isHere ? await lookAtMachine(cli.environment, isThere) : []),
-  ]
+  return [checkNode(), ...service, ...remote, ...(isHere ? await checkMachine(cli.environment, isThere) : [])]
 }
 
-function lookAtNode(): Finding {
+function checkNode(): Finding {
   const { node } = process.versions
   const [major = 0, minor = 0] = node.split('.').map(Number)
   const isFit = major > 20 || (major === 20 && minor >= 19)
   return isFit ? ok('node', node) : bad('node', node, 'install Node.js 20.19 or newer')
 }
 
-async function lookAtService(client: Client, url: string): Promise<readonly Finding[]> {
+async function checkService(client: Client, url: string): Promise<readonly Finding[]> {
   try {
     const { status, dependencies = [] } = await client.readyz({ query: { verbose: '' } })
     const there = ok('service', `${url} is ${status}`)
@@ -68,7 +63,7 @@ async function lookAtService(client: Client, url: string): Promise<readonly Find
     )
     return status === 'ready' ? [there, ...parts] : [{ ...there, verdict: 'warn' }, ...parts]
   } catch (error) {
-    const { message } = toTold(error)
+    const { message } = toFailureReport(error)
     return [
       bad('service', message, `start it with \`fleet start\`, or name another with --url; asked was ${url}`),
     ]
@@ -76,7 +71,7 @@ async function lookAtService(client: Client, url: string): Promise<readonly Find
 }
 
 /** Tokens and telemetry without times of their own go by the service's clock. */
-async function lookAtClock(url: string): Promise<Finding> {
+async function checkClock(url: string): Promise<Finding> {
   const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
     () => undefined,
   )
@@ -89,22 +84,22 @@ async function lookAtClock(url: string): Promise<Finding> {
   return warn('clock', detail, 'set both by NTP')
 }
 
-async function lookAtLogin(client: Client): Promise<Finding> {
+async function checkLogin(client: Client): Promise<Finding> {
   try {
     const { email, name, role } = await client.me()
     return ok('login', `${email ?? name} (${role})`)
   } catch (error) {
-    return warn('login', toTold(error).message, 'log in with `fleet login`')
+    return warn('login', toFailureReport(error).message, 'log in with `fleet login`')
   }
 }
 
-async function lookAtMachine({ service }: Environment, isRunning: boolean): Promise<readonly Finding[]> {
+async function checkMachine({ service }: Environment, isRunning: boolean): Promise<readonly Finding[]> {
   const { httpPort, mqttPort, dataDir } = service
-  const ports = isRunning ? [] : [await lookAtPort(httpPort, 'HTTP'), await lookAtPort(mqttPort, 'MQTT')]
-  return [...ports, lookAtData(resolve(dataDir)), lookAtDisk(resolve(dataDir))]
+  const ports = isRunning ? [] : [await checkPort(httpPort, 'HTTP'), await checkPort(mqttPort, 'MQTT')]
+  return [...ports, checkData(resolve(dataDir)), checkDisk(resolve(dataDir))]
 }
 
-async function lookAtPort(port: number, use: 'HTTP' | 'MQTT'): Promise<Finding> {
+async function checkPort(port: number, use: 'HTTP' | 'MQTT'): Promise<Finding> {
   const name = `port ${port}`
   const server = createServer()
   const error = await new Promise<Error | undefined>((done) => {
@@ -117,7 +112,7 @@ async function lookAtPort(port: number, use: 'HTTP' | 'MQTT'): Promise<Finding> 
   return ok(name, `free for ${use}`)
 }
 
-function lookAtData(path: string): Finding {
+function checkData(path: string): Finding {
   try {
     accessSync(existing(path), constants.R_OK | constants.W_OK)
     return ok('data', `${path} ${existsSync(path) ? 'can be written' : 'can be made'}`)
@@ -126,7 +121,7 @@ function lookAtData(path: string): Finding {
   }
 }
 
-function lookAtDisk(path: string): Finding {
+function checkDisk(path: string): Finding {
   const { bavail, bsize } = statfsSync(existing(path))
   const free = bavail * bsize
   const detail = `${(free / 2 ** 30).toFixed(1)} GiB free`

@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
-import type { Outcome } from './desk.ts'
-import { Arriving, partsOf } from './parts.ts'
+import { Arriving, partsOf } from './answer-parts.ts'
+import type { Outcome } from './responder.ts'
 
 const long = Uint8Array.from({ length: 3 * LIMITS.meshPartBytes + 1 }, (_, i) => i % 253)
 

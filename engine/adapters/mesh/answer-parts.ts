@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Outcome } from './desk.ts'
+import type { Outcome } from './responder.ts'
 
 const KINDS = ['more', 'answered', 'failed', 'closing', 'busy', 'absent'] as const
 type Kind = (typeof KINDS)[number]

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { collect, instant, jsonObject, parameter, wholeNumber } from './readings.ts'
+import { collect, instant, jsonObject, parameter, wholeNumber } from './option-parsers.ts'
 
 const NOW = Date.UTC(2026, 2, 1, 12)
 

@@ -4,10 +4,10 @@ import { partitionOf } from '../../engine/index.ts'
 import { type Admission, CONNACK, type ConnectAttempt } from '../../engine/ports/broker.ts'
 import type { Store } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
-import type { Tokens } from '../auth/tokens.ts'
+import type { Tokens } from './tokens.ts'
 
 /** [spec: Named error conditions] invalid credentials and unknown devices are both refused with return code 5. */
-export function createAdmission({
+export function createDeviceAdmission({
   tokens,
   store,
 }: {

@@ -21,7 +21,7 @@ interface UnderWay {
   reply(outcome: Outcome): void
 }
 
-export class Desk {
+export class Responder {
   readonly #failed: (error: unknown) => void
   readonly #underWay = new Set<UnderWay>()
   #bytes = 0
