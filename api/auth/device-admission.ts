@@ -2,17 +2,17 @@
 
 import { partitionOf } from '../../engine/index.ts'
 import { type Admission, CONNACK, type ConnectAttempt } from '../../engine/ports/broker.ts'
-import type { Store } from '../../engine/ports/store.ts'
+import type { Directory } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
 import type { Tokens } from './tokens.ts'
 
 /** [spec: Named error conditions] invalid credentials and unknown devices are both refused with return code 5. */
 export function createDeviceAdmission({
   tokens,
-  store,
+  devices,
 }: {
   readonly tokens: Tokens
-  readonly store: Pick<Store, 'get'>
+  readonly devices: Pick<Directory, 'get'>
 }): (attempt: ConnectAttempt) => Promise<Admission> {
   /** What the peer has shown says of it; a reason if that does not suffice. */
   async function rightsOf(
@@ -40,7 +40,7 @@ export function createDeviceAdmission({
     if (deviceId === undefined) return denied('identifier', 'the client id must be the device id')
     const rights = await rightsOf(deviceId, attempt)
     if (typeof rights === 'string') return denied('unauthorized', rights)
-    const device = store.get(deviceId)
+    const device = devices.get(deviceId)
     if (device === undefined) return denied('unauthorized', 'no such device')
     if (device.status === 'decommissioned') return denied('unauthorized', 'the device is decommissioned')
     if (rights.issuedAt !== undefined && rights.issuedAt < device.tokensValidFrom)

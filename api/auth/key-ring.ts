@@ -3,7 +3,7 @@
 // K1. A key has its algorithm and its id from us: a token's header chooses among our keys, and nothing else.
 import { createHmac, createPublicKey, type KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, importPKCS8, importSPKI, type JWK } from 'jose'
-import type { Store } from '../../engine/ports/store.ts'
+import type { Facts } from '../../engine/ports/store.ts'
 import { type PemKey, parsePrivateKey, parsePublicKey } from './pem-key.ts'
 
 /** `kept`: made at the first start and kept by the store. */
@@ -39,26 +39,23 @@ const KEY_ID_CHARS = 16
 
 export async function openKeyRing(
   settings: { readonly signing: Signing; readonly previousKeys: readonly PreviousKey[] },
-  store: Pick<Store, 'getFact' | 'putFact'>,
+  facts: Facts,
 ): Promise<KeyRing> {
-  const signing = await signingKey(settings.signing, store)
+  const signing = await signingKey(settings.signing, facts)
   const previous = await Promise.all(settings.previousKeys.map(verifyingKey))
   // Named twice, a key would be published twice, and then it is no answer to the question which one.
   const named = new Map(previous.filter(({ id }) => id !== signing.id).map((key) => [key.id, key]))
   return { signing, previous: [...named.values()] }
 }
 
-async function signingKey(
-  signing: Signing,
-  store: Pick<Store, 'getFact' | 'putFact'>,
-): Promise<KeyRing['signing']> {
+async function signingKey(signing: Signing, facts: Facts): Promise<KeyRing['signing']> {
   if (signing.kind === 'private_key') {
     const { alg, key } = readOf(parsePrivateKey(signing.pem))
     // The settings take any PEM a key may come in; jose takes these two.
     const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
     return { ...(await asymmetricKey({ alg, key: createPublicKey(key) })), sign: await importPKCS8(pem, alg) }
   }
-  const key = await secretKey(signing.kind === 'secret' ? signing.secret : await keptSecret(store))
+  const key = await secretKey(signing.kind === 'secret' ? signing.secret : await keptSecret(facts))
   return { ...key, sign: key.verify }
 }
 
@@ -90,10 +87,10 @@ function readOf(parsed: PemKey | undefined): PemKey {
   return parsed
 }
 
-async function keptSecret(store: Pick<Store, 'getFact' | 'putFact'>): Promise<string> {
-  const kept = store.getFact(FACT)
+async function keptSecret(facts: Facts): Promise<string> {
+  const kept = facts.getFact(FACT)
   if (kept !== undefined) return kept
   const made = randomBytes(SECRET_BYTES).toString('base64url')
-  await store.putFact(FACT, made)
+  await facts.putFact(FACT, made)
   return made
 }

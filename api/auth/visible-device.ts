@@ -14,7 +14,7 @@ export async function visible(engine: Engine, text: string, user: Caller): Promi
 /** Answered from memory, so that no shard is asked about a device that the caller may not see. */
 export function visibleId(engine: Engine, text: string, user: Caller): DeviceId | undefined {
   const deviceId = parseDeviceId(text)
-  const summary = deviceId === undefined ? undefined : engine.store.summary(deviceId)
+  const summary = deviceId === undefined ? undefined : engine.devices.summary(deviceId)
   return summary !== undefined && isInScope(summary.group, scopeOf(user)) ? deviceId : undefined
 }
 

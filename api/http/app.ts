@@ -230,7 +230,7 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
       if (result.kind === 'file') return sendFile(request, reply, result)
       if (result.kind === 'refused') return sendProblem(request, reply, result)
       request.noted = result.noted
-      if (result.by !== undefined) request.caller = services.engine.users.get(result.by)
+      if (result.by !== undefined) request.caller = services.users.get(result.by)
       return sendAnswer(reply, result)
     },
   })

@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { userAuthor } from '../../engine/domain/shadow/record.ts'
 import type { Engine, Signed } from '../../engine/index.ts'
 import type { AuditActor, AuditDraft, AuditEntry } from '../../engine/ports/audit.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
@@ -83,7 +84,7 @@ export function signed(
     ip: request.ip,
     detail: about.detail ?? fieldsOf(route, request.body),
   }
-  return { by: caller.id, entry }
+  return { by: userAuthor(caller.id), entry }
 }
 
 function actorOf({ caller, body }: FastifyRequest): AuditActor {

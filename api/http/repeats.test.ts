@@ -127,7 +127,7 @@ describe('a command under a key', () => {
     const first = await post('k0')
     for (let i = 0; i <= LIMITS.commandsLateMax + LIMITS.commandsKeptMax + 5; i++) {
       const { body } = await post(`k${i}`)
-      await engine.submit(id, { kind: 'cancel', id: body.command_id }, 'usr_1')
+      await engine.submit(id, { kind: 'cancel', id: body.command_id }, { by: { kind: 'user', id: 'usr_1' } })
       clock.at += 1
     }
     expect(engine.devices.get(id)?.commands.map((command) => command.id)).not.toContain(first.body.command_id)
@@ -139,7 +139,11 @@ describe('a command under a key', () => {
     const id = await device('r')
     const post = (query: string) => send(`POST /api/v1/commands/r${query}`, { command: 'go' }, key('k'))
     const first = await post('')
-    await engine.submit(id, { kind: 'cancel', id: first.body.command_id }, 'usr_1')
+    await engine.submit(
+      id,
+      { kind: 'cancel', id: first.body.command_id },
+      { by: { kind: 'user', id: 'usr_1' } },
+    )
     const { status, body, headers } = await post('?wait=1')
     expect([status, body.status, headers['idempotency-replayed']]).toEqual([200, 'cancelled', 'true'])
   })

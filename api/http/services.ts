@@ -3,6 +3,7 @@ import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
+import type { Users } from '../../engine/ports/users.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import type { ApiKeys } from '../auth/api-keys.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
@@ -20,6 +21,7 @@ export interface KnownTypes {
 
 export interface Services {
   readonly engine: Engine
+  readonly users: Users
   readonly repairs: Repairs
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys

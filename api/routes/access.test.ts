@@ -100,7 +100,11 @@ function lineOf({ method, path, operationId }: (typeof routes)[number]): string 
 /** A command, a broadcast, an account and an API key of somebody else's. */
 async function fill(engine: FakeEngine, deviceId: DeviceId): Promise<void> {
   const wish = { name: 'go' }
-  await engine.submit(deviceId, { kind: 'command', id: CommandId('cmd_1'), wish }, 'usr_else')
+  await engine.submit(
+    deviceId,
+    { kind: 'command', id: CommandId('cmd_1'), wish },
+    { by: { kind: 'user', id: 'usr_else' } },
+  )
   const broadcastId = BroadcastId('bc_1')
   await engine.broadcast({ broadcastId, group: 'a/b', command: 'go', by: 'usr_else' })
   const about = { name: 'x', role: 'viewer', groups: [], createdAt: Millis(0) } as const

@@ -11,7 +11,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { invalid, refused } from '../refusal.ts'
 
-export function apiKeyRoutes({ apiKeys, clock, engine: { users } }: Services): readonly Route[] {
+export function apiKeyRoutes({ apiKeys, clock, users }: Services): readonly Route[] {
   return [
     route(createApiKey, async ({ body, user }) => {
       const expiresAt = body.expires_at == null ? undefined : parseInstant(body.expires_at)

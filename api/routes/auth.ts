@@ -65,7 +65,7 @@ export function authRoutes({ accounts, engine, tokens, tickets }: Services): rea
     route(issueDeviceToken, async ({ body, user }) => {
       const { scopes, ttl_hours: ttlHours = BODY_LIMITS.deviceTokenHoursDefault } = body
       const deviceId = parseDeviceId(body.device_id)
-      const device = deviceId === undefined ? undefined : engine.store.get(deviceId)
+      const device = deviceId === undefined ? undefined : engine.devices.get(deviceId)
       if (deviceId === undefined || device === undefined || !isInScope(device.group, scopeOf(user)))
         return refused('NOT_FOUND', { message: 'no such device' })
       if (device.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: deviceId })

@@ -77,7 +77,7 @@ describe('a broadcast', () => {
     const { send, device, engine } = await openFleet()
     await device('l1', { group: 'w/a', type: 'lamp' })
     const gone = await device('r0', { group: 'w/a' })
-    await engine.submit(gone, { kind: 'decommission' }, 'usr_x')
+    await engine.submit(gone, { kind: 'decommission' }, { by: { kind: 'user', id: 'usr_x' } })
     const skippedBy = async (command: string, data = {}) =>
       (await send(`POST ${PATH}`, { group: 'w/a', command, data })).body.skipped
     const retired = { device_id: 'r0', reason: 'decommissioned' }

@@ -115,10 +115,10 @@ async function visibleState(
 function stateAnswer({ engine }: Services, state: BroadcastState, { user, window }: StateCall): Answer {
   const { broadcast: made, commands } = state
   const scope = scopeOf(user)
-  const isSeen = (deviceId: DeviceId) => isInScope(engine.store.summary(deviceId)?.group, scope)
+  const isSeen = (deviceId: DeviceId) => isInScope(engine.devices.summary(deviceId)?.group, scope)
   const bodies = commands
     .filter(({ deviceId }) => isSeen(deviceId))
-    .map(({ deviceId, command }) => commandBody(deviceId, command, engine.store.summary(deviceId)?.status))
+    .map(({ deviceId, command }) => commandBody(deviceId, command, engine.devices.summary(deviceId)?.status))
   const skipped = made.skipped.filter(({ deviceId }) => isSeen(deviceId))
   return answer(200, {
     ...broadcastBody({ ...made, skipped }, state.counts),

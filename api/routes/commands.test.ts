@@ -137,14 +137,18 @@ describe('sending a command', () => {
   test('a thousand open commands fill the queue: 429', async () => {
     const { post, engine, id } = await asOperator()
     for (let i = 0; i < 1_000; i++)
-      await engine.submit(id, { kind: 'command', id: CommandId(`c${i}`), wish: { name: 'go' } }, 'usr_x')
+      await engine.submit(
+        id,
+        { kind: 'command', id: CommandId(`c${i}`), wish: { name: 'go' } },
+        { by: { kind: 'user', id: 'usr_x' } },
+      )
     const { status, body } = await post({ command: 'go' })
     expect([status, body.code]).toEqual([429, 'COMMAND_QUEUE_FULL'])
   })
 
   test('to a decommissioned device: 409', async () => {
     const { post, engine, id } = await asOperator()
-    await engine.submit(id, { kind: 'decommission' }, 'usr_x')
+    await engine.submit(id, { kind: 'decommission' }, { by: { kind: 'user', id: 'usr_x' } })
     expect((await post({ command: 'go' })).body.code).toBe('DEVICE_DECOMMISSIONED')
   })
 

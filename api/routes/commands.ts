@@ -152,7 +152,7 @@ function withoutKey(refusal: Refusal): Refusal {
 
 function summaryOf({ engine }: Services, text: string, user: Caller): DeviceSummary | undefined {
   const id = visibleId(engine, text, user)
-  return id === undefined ? undefined : engine.store.summary(id)
+  return id === undefined ? undefined : engine.devices.summary(id)
 }
 
 function parseCommandId(text: string): CommandId | undefined {

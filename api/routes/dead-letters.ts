@@ -13,7 +13,7 @@ export function deadLetterRoutes({ engine }: Services): readonly Route[] {
       const deviceId = parseDeviceId(query.device_id)
       // A text that no device can have as its id has no dead letters.
       if (query.device_id !== undefined && deviceId === undefined) return pageAnswer([], 0, window, url)
-      const { letters, total } = await engine.store.deadLetters({
+      const { letters, total } = await engine.deadLetters({
         offset: window.offset,
         limit: window.perPage,
         deviceId,

@@ -1,7 +1,7 @@
 // What a schema cannot say about a device's fields.
 import { metadataTooLarge } from '../../engine/domain/device/metadata-bound.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
-import type { Store } from '../../engine/ports/store.ts'
+import type { Directory } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
@@ -44,14 +44,14 @@ function isDeeper(value: Json, depthMax: number): boolean {
 
 /** A sub-device's parent is a gateway that is in service, and nobody's sub-device itself: there is one level. */
 export function unfitParent(
-  store: Pick<Store, 'get' | 'subDevices'>,
+  devices: Directory,
   deviceId: DeviceId,
   parent: string | null | undefined,
 ): Refusal | undefined {
   if (parent === null || parent === undefined) return undefined
   const parentId = parseDeviceId(parent)
-  const gateway = parentId && store.get(parentId)
-  const why = parentId === deviceId ? 'is the device itself' : unfitGateway(store, gateway)
+  const gateway = parentId && devices.get(parentId)
+  const why = parentId === deviceId ? 'is the device itself' : unfitGateway(devices, gateway)
   return why === undefined
     ? undefined
     : invalid('/parent_id', {
@@ -60,15 +60,12 @@ export function unfitParent(
       })
 }
 
-function unfitGateway(
-  store: Pick<Store, 'subDevices'>,
-  gateway: DeviceRecord | undefined,
-): string | undefined {
+function unfitGateway(devices: Directory, gateway: DeviceRecord | undefined): string | undefined {
   if (gateway === undefined) return 'is not registered'
   if (gateway.type !== 'gateway') return `is of type ${gateway.type}`
   if (gateway.status === 'decommissioned') return 'is decommissioned'
   if (gateway.parentId !== undefined) return `is a sub-device of ${gateway.parentId}`
-  return store.subDevices(gateway.id).length >= API_LIMITS.subDevicesMax
+  return devices.subDevices(gateway.id).length >= API_LIMITS.subDevicesMax
     ? `has ${API_LIMITS.subDevicesMax} sub-devices already`
     : undefined
 }

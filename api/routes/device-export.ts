@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
-import type { DeviceFilter, Store } from '../../engine/ports/store.ts'
+import type { DeviceFilter, Directory } from '../../engine/ports/store.ts'
 import { BULK_TYPES } from '../../schemas/bulk.ts'
 import { toIso } from '../../schemas/ids.ts'
 import { exportDevices } from '../../schemas/operations/bulk.ts'
@@ -16,13 +16,13 @@ import { toFilter } from './device-filter.ts'
 const DEVICES_AT_ONCE = 200
 
 export function deviceExportRoutes(services: Services): readonly Route[] {
-  const { store } = services.engine
+  const { devices } = services.engine
   return [
     route(exportDevices, ({ query, user, header }) => {
       const filter = toFilter(services, query, user)
       if ('kind' in filter) return filter
       const format = query.format ?? wantedFormat(header('accept'), BULK_TYPES) ?? 'ndjson'
-      const lines = linesOf(store, filter, format)
+      const lines = linesOf(devices, filter, format)
       return {
         kind: 'file',
         type: `${BULK_TYPES[format]}; charset=utf-8`,
@@ -35,15 +35,15 @@ export function deviceExportRoutes(services: Services): readonly Route[] {
 
 /** The devices there are now, each as it is when its turn comes. */
 async function* linesOf(
-  store: Pick<Store, 'get' | 'matching'>,
+  directory: Directory,
   filter: DeviceFilter,
   format: 'ndjson' | 'csv',
 ): AsyncGenerator<Buffer> {
   const toLine = format === 'csv' ? toCsv : toJson
-  const ids = store.matching(filter)
+  const ids = directory.matching(filter)
   if (format === 'csv') yield Buffer.from(CSV_HEADER)
   for (let at = 0; at < ids.length; at += DEVICES_AT_ONCE) {
-    const devices = ids.slice(at, at + DEVICES_AT_ONCE).flatMap((id) => store.get(id) ?? [])
+    const devices = ids.slice(at, at + DEVICES_AT_ONCE).flatMap((id) => directory.get(id) ?? [])
     yield Buffer.from(devices.map(toLine).join(''))
     // A fast reader must not keep everybody else waiting.
     await setImmediate()

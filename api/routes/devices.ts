@@ -32,7 +32,7 @@ function collectionRoutes(services: Services): readonly Route[] {
       if ('kind' in filter) return filter
       const window = toWindow(query)
       const sorting = parseSort(query.sort)
-      const found = engine.store.list(filter, { offset: window.offset, limit: window.perPage, ...sorting })
+      const found = engine.devices.list(filter, { offset: window.offset, limit: window.perPage, ...sorting })
       const views = await viewsOf(engine, found.devices)
       return pageAnswer(
         views.map((view) => deviceBody(view, services)),
@@ -63,7 +63,7 @@ async function registerAs(
   const registration = toRegistration(services, body)
   if (registration.kind === 'refused') return registration
   const { deviceId, request } = registration
-  const unfit = unfitParent(engine.store, deviceId, request.parentId)
+  const unfit = unfitParent(engine.devices, deviceId, request.parentId)
   if (unfit !== undefined) return unfit
   return await engine.submit(
     deviceId,

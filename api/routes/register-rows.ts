@@ -114,7 +114,7 @@ function planOf(
   if (before !== undefined)
     return refused('ALREADY_EXISTS', { message: `row ${before} has the same device_id` })
   seen.set(plan.deviceId, row.row)
-  const there = services.engine.store.get(plan.deviceId)
+  const there = services.engine.devices.get(plan.deviceId)
   if (there !== undefined && (key === undefined || there.registrationKey !== key.id))
     return refused('ALREADY_EXISTS')
   return { ...plan, request: { ...plan.request, idempotencyKey: key?.id } }
@@ -139,7 +139,7 @@ function unfitParentOf(
   { deviceId, request }: Planned,
   { services }: Pick<RegisterOptions, 'services'>,
 ): Refusal | undefined {
-  return unfitParent(services.engine.store, deviceId, request.parentId)
+  return unfitParent(services.engine.devices, deviceId, request.parentId)
 }
 
 function failed({ row, ...rest }: { row: number; body?: object }, refusal: Refusal, plan?: Planned): BulkRow {

@@ -188,7 +188,7 @@ describe('writing the desired state', () => {
   test('of a decommissioned device is over; reading goes on', async () => {
     const { send, engine, id } = await asOperator()
     await send(DESIRED, { a: 1 })
-    await engine.submit(id, { kind: 'decommission' }, 'usr_x')
+    await engine.submit(id, { kind: 'decommission' }, { by: { kind: 'user', id: 'usr_x' } })
     expect((await send(DESIRED, { a: 2 })).body.code).toBe('DEVICE_DECOMMISSIONED')
     expect((await send(`GET ${SHADOW}`)).body.version).toBe(1)
   })

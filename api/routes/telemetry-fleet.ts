@@ -67,7 +67,7 @@ export function fleetTelemetryRoute({ engine, clock }: Services): Route {
 const WHOLE: Pick<Window, 'offset' | 'perPage'> = { offset: 0, perPage: LIMITS.groupDevicesMax }
 
 function devices(engine: Engine, filter: DeviceFilter, { offset, perPage }: typeof WHOLE) {
-  const found = engine.store.list(filter, { offset, limit: perPage, sort: 'device_id', descending: false })
+  const found = engine.devices.list(filter, { offset, limit: perPage, sort: 'device_id', descending: false })
   return { ids: found.devices.map(({ id }) => id), total: found.total }
 }
 

@@ -26,7 +26,7 @@ export function telemetryRoutes(services: Services): readonly Route[] {
       const deviceId = visibleId(engine, params.device_id, user)
       const metrics = deviceId === undefined ? undefined : await engine.metricsOf(deviceId)
       if (deviceId === undefined || metrics === undefined) return noSuchDevice()
-      const type = deviceTypes.defined.get(engine.store.summary(deviceId)?.type ?? '')
+      const type = deviceTypes.defined.get(engine.devices.summary(deviceId)?.type ?? '')
       const fields = new Map(type?.telemetry.map((field) => [field.field, field]))
       const bodyOf = ({ metric, value, at }: Metric) => {
         const { unit = null, range = null } = fields.get(metric) ?? {}

@@ -9,7 +9,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { refused } from '../refusal.ts'
 
-export function userRoutes({ accounts, engine: { users } }: Services): readonly Route[] {
+export function userRoutes({ accounts, users }: Services): readonly Route[] {
   return [
     route(listUsers, async ({ query, url }) => {
       await users.catchUp()

@@ -65,7 +65,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
       build,
     },
     {
-      admit: createDeviceAdmission({ tokens, store: ports.store }),
+      admit: createDeviceAdmission({ tokens, devices: ports.store.devices }),
       warn: (message, fields) => logger.warn(fields, message),
       fatal,
     },
@@ -98,7 +98,7 @@ async function run(settings: Settings, simulated: number): Promise<void> {
   })
   if (process.stdout.isTTY) process.stdout.write(bannerText(facts))
   else process.stdout.write(readyLine(facts, systemClock.now()))
-  if (simulated > 0) simulation.stop = await startSimulation({ engine, tokens, logger, facts })
+  if (simulated > 0) simulation.stop = await startSimulation({ users: ports.users, tokens, logger, facts })
 }
 
 function customTypesOf({ deviceTypesPath: path }: Settings, logger: Logger): DeviceTypes {

@@ -25,6 +25,7 @@ async function start(httpPort = 0, onlyProbes = false) {
   const key = createSecretKey(Buffer.from(SECRET))
   const http = await openHttp({
     engine,
+    users: engine.users,
     repairs: new FakeRepairs(),
     apiStores: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
     clock,

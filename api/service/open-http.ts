@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
+import type { Users } from '../../engine/ports/users.ts'
 import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
@@ -32,6 +33,7 @@ import type { TlsFiles } from './tls/tls-files.ts'
 
 export interface HttpOptions {
   readonly engine: Engine
+  readonly users: Users
   readonly repairs: Repairs
   readonly settings: Pick<
     Settings,
@@ -82,9 +84,8 @@ const PROBES: ReadonlySet<string> = new Set([livez, healthz, readyz, metrics].ma
 
 /** Everything but listening: what tests inject requests into. */
 export function createHttp(options: HttpOptions) {
-  const { engine, settings, tokens, clock, version } = options
+  const { engine, users, settings, tokens, clock, version } = options
   const ids = createIds(clock)
-  const { users } = engine
   const { heartbeatTimeoutMs } = settings
   const apiKeys = createApiKeys({ users, ids, clock })
   const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
@@ -94,6 +95,7 @@ export function createHttp(options: HttpOptions) {
   const tickets = new Tickets(authenticate, options.apiStores.tickets)
   const services: Services = {
     engine,
+    users,
     repairs: options.repairs,
     accounts: createAccounts({ ...options, ...settings, users, ids, rateShares }),
     apiKeys,

@@ -45,6 +45,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   const repairs = createRepairs(ports, { warn: (message, fields) => logger.warn(fields, message) })
   const http = await openHttp({
     engine,
+    users: ports.users,
     repairs,
     apiStores,
     settings,
@@ -74,11 +75,12 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
 
 /** Hands back what closes it. */
 async function openWs(
-  { engine, settings, logger }: ServeOptions,
+  { engine, ports, settings, logger }: ServeOptions,
   { http, metrics }: { readonly http: HttpServer; readonly metrics: ReturnType<typeof watchService> },
 ): Promise<() => Promise<void>> {
   const sockets = await openSockets({
     engine,
+    users: ports.users,
     authenticate: http.authenticate,
     redeemTicket: http.redeemTicket,
     clock: systemClock,

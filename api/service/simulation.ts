@@ -1,5 +1,5 @@
 // Simulated devices beside the service, for `npm start -- --simulate 25`.
-import type { Engine } from '../../engine/index.ts'
+import type { Users } from '../../engine/ports/users.ts'
 import { Millis } from '../../schemas/ids.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Logger } from '../logger.ts'
@@ -7,13 +7,13 @@ import type { BannerFacts } from './banner.ts'
 import { systemClock } from './system-clock.ts'
 
 export async function startSimulation(parts: {
-  engine: Engine
+  users: Users
   tokens: Tokens
   logger: Logger
   facts: BannerFacts
 }): Promise<() => Promise<void>> {
-  const { engine, tokens, logger, facts } = parts
-  const admin = engine.users.list().find(({ role, disabled }) => role === 'admin' && !disabled)
+  const { users, tokens, logger, facts } = parts
+  const admin = users.list().find(({ role, disabled }) => role === 'admin' && !disabled)
   if (admin === undefined) {
     logger.warn({}, 'no simulated devices: there is no admin yet to register them')
     return async () => {}

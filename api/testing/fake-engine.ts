@@ -1,7 +1,7 @@
 // An engine in memory for tests of the API: the real device actor, no log, no shards, no time of its own.
 import type { Readable } from 'node:stream'
 import { MemoryTelemetry } from '../../engine/adapters/telemetry/testing/memory.ts'
-import { Directory } from '../../engine/adapters/users/directory.ts'
+import { Directory as People } from '../../engine/adapters/users/directory.ts'
 import { MemoryUsers } from '../../engine/adapters/users/testing/memory.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceEvent, DeviceRequest, Effect } from '../../engine/domain/device/events.ts'
@@ -22,7 +22,14 @@ import type { AuditEntry, AuditQuery, AuditRow } from '../../engine/ports/audit.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
-import type { DeadLetter, DeviceFilter, Store } from '../../engine/ports/store.ts'
+import type {
+  DeadLetter,
+  DeadLetterPage,
+  DeadLetterQuery,
+  DeviceFilter,
+  DevicePageQuery,
+  Directory,
+} from '../../engine/ports/store.ts'
 import type { Point, PointsQuery, Series, SeriesQuery } from '../../engine/ports/telemetry.ts'
 import type { User } from '../../engine/ports/users.ts'
 import type { CommandId, DeviceId, UserId } from '../../schemas/ids.ts'
@@ -46,12 +53,11 @@ export class FakeClock implements Clock {
 }
 
 export class FakeEngine implements Engine {
-  readonly devices = new Map<DeviceId, Device>()
+  readonly devices = new FakeDevices()
   readonly snapshots = new Map<DeviceId, Snapshot>()
   readonly lives = new Map<DeviceId, Partial<DeviceView>>()
   readonly letters: DeadLetter[] = []
   readonly users: FakeUsers
-  readonly store: Store
   /** What was reported; its points are inserted by themselves. */
   readonly reported: Metric[] = []
   readonly telemetry = new MemoryTelemetry()
@@ -83,7 +89,6 @@ export class FakeEngine implements Engine {
   constructor(clock: FakeClock) {
     this.#clock = clock
     this.users = new FakeUsers(() => this.writeFault)
-    this.store = fakeStore(this)
   }
 
   async record(entries: readonly AuditEntry[]): Promise<void> {
@@ -106,13 +111,8 @@ export class FakeEngine implements Engine {
     return this.auditRows.length
   }
 
-  async submit(
-    deviceId: DeviceId,
-    request: DeviceRequest,
-    signed: Author | string | Signed,
-  ): Promise<Submitted> {
-    const { by, entry } = typeof signed === 'object' && 'entry' in signed ? signed : { by: signed }
-    const submitted = await this.#decide(deviceId, request, typeof by === 'string' ? by : by.id)
+  async submit(deviceId: DeviceId, request: DeviceRequest, { by, entry }: Signed): Promise<Submitted> {
+    const submitted = await this.#decide(deviceId, request, by)
     const came =
       submitted.kind === 'done'
         ? ({ outcome: 'success', code: undefined } as const)
@@ -121,7 +121,7 @@ export class FakeEngine implements Engine {
     return submitted
   }
 
-  async #decide(deviceId: DeviceId, request: DeviceRequest, by: string): Promise<Submitted> {
+  async #decide(deviceId: DeviceId, request: DeviceRequest, by: Author): Promise<Submitted> {
     if (this.writeFault !== undefined) throw this.writeFault
     const before = this.devices.get(deviceId)
     const now = this.#clock.now()
@@ -233,6 +233,11 @@ export class FakeEngine implements Engine {
     return this.rows.filter((row) => row.deviceId === deviceId && kinds.includes(row.kind)).length
   }
 
+  async deadLetters({ offset, limit, deviceId }: DeadLetterQuery): Promise<DeadLetterPage> {
+    const found = this.letters.filter((letter) => deviceId === undefined || letter.deviceId === deviceId)
+    return { letters: found.slice(offset, offset + limit), total: found.length }
+  }
+
   readonly feed = { listen: () => () => {}, want: () => {} }
   metrics = async () => 'fleet_up 1\n'
   health = () => this.dependencies
@@ -256,9 +261,9 @@ export class FakeEngine implements Engine {
 }
 
 class FakeUsers extends MemoryUsers {
-  readonly #people: Directory
+  readonly #people: People
 
-  constructor(fault: () => Fault | undefined, people = new Directory()) {
+  constructor(fault: () => Fault | undefined, people = new People()) {
     super(people, async () => {
       const failure = fault()
       if (failure !== undefined) throw failure
@@ -277,54 +282,38 @@ class FakeUsers extends MemoryUsers {
   }
 }
 
-/** Only what the API asks of a store. */
-function fakeStore(engine: FakeEngine): Store {
-  const facts = new Map<string, string>()
-  const unused = () => {
-    throw new Fault('STORE_UNAVAILABLE', { retryable: false, message: 'the API does not do this' })
+function unused(): never {
+  throw new Fault('STORE_UNAVAILABLE', { retryable: false, message: 'the API does not do this' })
+}
+
+/** Devices by id, and the questions that the API asks about them. */
+class FakeDevices extends Map<DeviceId, Device> implements Directory {
+  known = unused
+  countByStatus = unused
+  summary = (id: DeviceId) => this.get(id)
+
+  matching(filter: DeviceFilter): readonly DeviceId[] {
+    return this.#matching(filter)
+      .map(({ id }) => id)
+      .sort()
   }
-  const get = (id: DeviceId) => engine.devices.get(id)
-  return {
-    isUp: () => true,
-    claim: unused,
-    load: unused,
-    applied: unused,
-    inserted: unused,
-    save: unused,
-    checkpoint: unused,
-    known: unused,
-    lateHours: unused,
-    lateHoursOf: unused,
-    clearLate: unused,
-    countByStatus: unused,
-    outbox: unused,
-    clearHistory: unused,
-    outboxCounts: unused,
-    get,
-    summary: get,
-    matching: (filter) =>
-      [...engine.devices.values()]
-        .filter((device) => isMatch(device, filter))
-        .map(({ id }) => id)
-        .sort(),
-    subDevices: (id) => [...engine.devices.values()].flatMap((d) => (d.parentId === id ? [d.id] : [])),
-    list(filter, { offset, limit, sort = 'created_at', descending = sort === 'created_at' }) {
-      const found = [...engine.devices.values()].filter((device) => isMatch(device, filter))
-      const key = (device: Device) => (sort === 'name' ? device.name : device.createdAt)
-      const order = (a: Device, b: Device) =>
-        key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id < b.id ? -1 : 1
-      found.sort((a, b) => (descending && key(a) !== key(b) ? -order(a, b) : order(a, b)))
-      return { devices: found.slice(offset, offset + limit), total: found.length }
-    },
-    async deadLetters({ offset, limit, deviceId }) {
-      const found = engine.letters.filter((letter) => deviceId === undefined || letter.deviceId === deviceId)
-      return { letters: found.slice(offset, offset + limit), total: found.length }
-    },
-    getFact: (name) => facts.get(name),
-    async putFact(name, value) {
-      facts.set(name, value)
-    },
-    async close() {},
+
+  subDevices(id: DeviceId): readonly DeviceId[] {
+    return [...this.values()].flatMap((d) => (d.parentId === id ? [d.id] : []))
+  }
+
+  list(filter: DeviceFilter, page: DevicePageQuery) {
+    const { offset, limit, sort = 'created_at', descending = sort === 'created_at' } = page
+    const found = this.#matching(filter)
+    const key = (device: Device) => (sort === 'name' ? device.name : device.createdAt)
+    const order = (a: Device, b: Device) =>
+      key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id < b.id ? -1 : 1
+    found.sort((a, b) => (descending && key(a) !== key(b) ? -order(a, b) : order(a, b)))
+    return { devices: found.slice(offset, offset + limit), total: found.length }
+  }
+
+  #matching(filter: DeviceFilter): Device[] {
+    return [...this.values()].filter((device) => isMatch(device, filter))
   }
 }
 

@@ -11,6 +11,7 @@ import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { Device } from '../../engine/domain/device/record.ts'
 import { own } from '../../engine/domain/shadow/json-object.ts'
+import { userAuthor } from '../../engine/domain/shadow/record.ts'
 import type { BroadcastRequest, BroadcastState, Engine, Refused } from '../../engine/ports/engine.ts'
 import { type BroadcastId, CommandId, type DeviceId } from '../../schemas/ids.ts'
 import type { FakeEngine } from './fake-engine.ts'
@@ -29,7 +30,7 @@ export class FakeOrders implements Pick<Engine, 'broadcast' | 'broadcastState' |
     const { broadcastId: id, command: name, group, within, by, unfit = {} } = request
     const earlier = this.#broadcasts.get(id)
     if (earlier !== undefined) return { kind: 'done', broadcast: earlier }
-    const { devices } = this.#engine.store.list({ group, within }, { offset: 0, limit: 1_000 })
+    const { devices } = this.#engine.devices.list({ group, within }, { offset: 0, limit: 1_000 })
     const members = devices.map((device) => ({
       deviceId: device.id,
       status: device.status,
@@ -40,7 +41,11 @@ export class FakeOrders implements Pick<Engine, 'broadcast' | 'broadcastState' |
     let { broadcast } = outcome
     for (const { deviceId, wish } of outcome.wishes) {
       const commandId = CommandId(`cmd_${id}_${deviceId}`)
-      const submitted = await this.#engine.submit(deviceId, { kind: 'command', id: commandId, wish }, by)
+      const submitted = await this.#engine.submit(
+        deviceId,
+        { kind: 'command', id: commandId, wish },
+        { by: userAuthor(by) },
+      )
       const skipped: Skipped = { deviceId, reason: 'queue_full' }
       if (submitted.kind === 'refused') broadcast = skipMember(broadcast, skipped)
     }
@@ -61,7 +66,8 @@ export class FakeOrders implements Pick<Engine, 'broadcast' | 'broadcastState' |
 
   async cancelBroadcast(id: BroadcastId, by: string): Promise<BroadcastState | undefined> {
     for (const { deviceId, command } of this.#commandsOf(id))
-      if (isOpen(command.status)) await this.#engine.submit(deviceId, { kind: 'cancel', id: command.id }, by)
+      if (isOpen(command.status))
+        await this.#engine.submit(deviceId, { kind: 'cancel', id: command.id }, { by: userAuthor(by) })
     return await this.broadcastState(id, { offset: 0, limit: 0 })
   }
 

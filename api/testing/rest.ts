@@ -71,6 +71,7 @@ export function openHarness(options: HarnessOptions = {}) {
   const answers = options.answers ?? new MemoryAnswers()
   const { app, routes, tickets, move } = createHttp({
     engine,
+    users: engine.users,
     repairs,
     apiStores: { answers, tickets: new MemoryTickets(clock), rates: undefined },
     clock,
@@ -141,7 +142,11 @@ export function openHarness(options: HarnessOptions = {}) {
   ) {
     const deviceId = parsed(id)
     const { name = id, type = 'mqtt_device' } = about
-    await engine.submit(deviceId, { kind: 'register', ...about, name, type }, 'test')
+    await engine.submit(
+      deviceId,
+      { kind: 'register', ...about, name, type },
+      { by: { kind: 'user', id: 'test' } },
+    )
     return deviceId
   }
 

@@ -6,8 +6,6 @@ import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
-import type { Store } from '../../engine/ports/store.ts'
-import type { Users } from '../../engine/ports/users.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import type { RefusalAbout } from '../../schemas/problem.ts'
 import {
@@ -35,11 +33,10 @@ import type { Tally } from './tally.ts'
 import type { Hello, Wire, WireEvents } from './wire.ts'
 
 /** The part of the engine that /ws needs. */
-export interface SocketEngine
-  extends Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'history' | 'feed'> {
-  readonly store: Pick<Store, 'get' | 'summary' | 'list'>
-  readonly users: Pick<Users, 'onChange'>
-}
+export type SocketEngine = Pick<
+  Engine,
+  'views' | 'snapshot' | 'shadow' | 'commands' | 'history' | 'feed' | 'devices'
+>
 
 export interface SocketLogger {
   warn(fields: object, text: string): void
@@ -238,7 +235,7 @@ export class Connection implements WireEvents, Subscriber {
     if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
     const deviceId = parseDeviceId(filter?.device_id)
     if (deviceId === undefined) return undefined
-    const device = this.#deps.engine.store.summary(deviceId)
+    const device = this.#deps.engine.devices.summary(deviceId)
     const isSeen = device !== undefined && isInScope(device.group, scopeOf(user))
     return isSeen ? undefined : refusal('NOT_FOUND', undefined, id)
   }

@@ -3,7 +3,7 @@ import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { FeedEvent } from '../../engine/index.ts'
 import type { HistoryRow, WrittenHistory } from '../../engine/ports/history.ts'
-import type { DeviceSummary, Store } from '../../engine/ports/store.ts'
+import type { DeviceSummary, Directory } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
@@ -36,7 +36,7 @@ export const CHANNEL_OF = {
 } as const satisfies Readonly<Record<FeedEvent['kind'], ChannelName>>
 
 export interface NoticeSettings extends DeviceBodySettings {
-  readonly store: Pick<Store, 'summary'>
+  readonly devices: Pick<Directory, 'summary'>
 }
 
 /** One feed event during the fan-out: what several subscriptions need of it is worked out once. */
@@ -58,7 +58,7 @@ export class SharedEvent {
   get facts(): Facts | undefined {
     if (this.#facts === null)
       this.#facts =
-        this.event.kind === 'device' ? this.event.view.device : this.#settings.store.summary(this.deviceId)
+        this.event.kind === 'device' ? this.event.view.device : this.#settings.devices.summary(this.deviceId)
     return this.#facts
   }
 
@@ -115,7 +115,7 @@ function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: No
     case 'shadow':
       return JSON.stringify(shadowChangeBody(event.change))
     case 'command': {
-      const status = settings.store.summary(event.deviceId)?.status
+      const status = settings.devices.summary(event.deviceId)?.status
       return JSON.stringify(commandBody(event.deviceId, event.command, status))
     }
     case 'timeline':

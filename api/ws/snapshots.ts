@@ -7,7 +7,6 @@ import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { DeviceView, Engine, Snapshot } from '../../engine/index.ts'
 import type { HistoryKey, HistoryKind } from '../../engine/ports/history.ts'
-import type { Store } from '../../engine/ports/store.ts'
 import { type DeviceId, toIso } from '../../schemas/ids.ts'
 import { COMMAND_STATUSES } from '../../schemas/vocabulary.ts'
 import { isInScope } from '../auth/scope.ts'
@@ -20,9 +19,7 @@ import { isContained, select } from './selection.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
 export interface SnapshotDeps extends DeviceBodySettings {
-  readonly engine: Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'history'> & {
-    readonly store: Pick<Store, 'get' | 'list'>
-  }
+  readonly engine: Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'history' | 'devices'>
   readonly limits: {
     readonly snapshotDevicesMax: number
     readonly snapshotEntriesMax: number
@@ -199,11 +196,11 @@ function listDevices(
 ): { readonly devices: readonly DeviceRecord[]; readonly total: number } {
   const { filter, deviceId } = subscription
   if (deviceId !== undefined) {
-    const device = engine.store.get(deviceId)
+    const device = engine.devices.get(deviceId)
     const fits = device !== undefined && isInScope(device.group, scope.groups) && subscription.fits(device)
     return { devices: fits ? [device] : [], total: fits ? 1 : 0 }
   }
-  return engine.store.list(
+  return engine.devices.list(
     {
       group: filter.group,
       type: filter.type,

@@ -1,6 +1,7 @@
 // The live stream /ws, put together: the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
+import type { Users } from '../../engine/ports/users.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionDeps, type SocketEngine, type SocketLogger } from './connection.ts'
@@ -15,6 +16,7 @@ import type { Hello, Wire, WireEvents } from './wire.ts'
 export interface SocketsOptions
   extends Pick<ConnectionDeps, 'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
   readonly engine: SocketEngine
+  readonly users: Pick<Users, 'onChange'>
   readonly scheduler: Scheduler
   readonly logger?: SocketLogger | undefined
   /** Takes clients on the loopback port too: for a reverse proxy on the same machine. */
@@ -41,14 +43,14 @@ export interface Sockets {
 const TUNNELS_BEYOND_SOCKETS = 64
 
 export async function openSockets(options: SocketsOptions): Promise<Sockets> {
-  const { engine, limits, scheduler, heartbeatTimeoutMs } = options
+  const { engine, users, limits, scheduler, heartbeatTimeoutMs } = options
   const tally = openTally()
   const heldBudget = new Budget(limits.heldBytesMax)
   const selections = new Selections()
-  const hub = new Hub(engine.feed, { store: engine.store, heartbeatTimeoutMs })
+  const hub = new Hub(engine.feed, { devices: engine.devices, heartbeatTimeoutMs })
   const connections = new Set<Connection>()
   const secret = randomBytes(24).toString('base64url')
-  const stopListening = engine.users.onChange((changed) => {
+  const stopListening = users.onChange((changed) => {
     for (const connection of [...connections]) connection.review(changed)
   })
   let opened = 0

@@ -1,6 +1,7 @@
 // The sweep of a shard that holds 50 000 devices with a deadline each, without a service around it.
 
 import { register } from '../../engine/domain/device/transition.ts'
+import { userAuthor } from '../../engine/domain/shadow/record.ts'
 import { newProgress } from '../../engine/runtime/shard/progress.ts'
 import type { WorkTask } from '../../engine/runtime/shard/protocol.ts'
 import { Shard } from '../../engine/runtime/shard/shard.ts'
@@ -91,7 +92,12 @@ function loadedShard(): Shard {
   const devices = deviceIds(DEVICES).map((text) => {
     const id = parseDeviceId(text)
     if (id === undefined) throw new Error(`not a device id: ${text}`)
-    const { device } = register(id, { kind: 'register', name: text, type: 'mqtt_device' }, 'bench', START)
+    const { device } = register(
+      id,
+      { kind: 'register', name: text, type: 'mqtt_device' },
+      userAuthor('bench'),
+      START,
+    )
     return {
       device: { ...device, status: 'online' as const },
       vitals: undefined,

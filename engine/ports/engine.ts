@@ -18,7 +18,7 @@ import type { History } from './history.ts'
 import type { Log } from './log.ts'
 import type { Mesh } from './mesh.ts'
 import type { OwnershipTable } from './ownership.ts'
-import type { Store } from './store.ts'
+import type { DeadLetters, Directory, Store } from './store.ts'
 import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry } from './telemetry.ts'
 import type { Users } from './users.ts'
 
@@ -87,16 +87,19 @@ export interface DependencyHealth {
   readonly detail: string
 }
 
-/** Who asks, and what the audit is to say of it: the entry is saved with what is decided. */
+/** The author of a request. An `entry` is completed with the outcome and saved together with it, for the audit. */
 export interface Signed {
-  readonly by: Author | string
-  readonly entry: AuditDraft
+  readonly by: Author
+  readonly entry?: AuditDraft | undefined
 }
 
-export interface Engine extends History, AuditTrail {
-  /** Changes a device. Resolves after the change is durable and applied; a `Fault` means "nothing is known to
-   *  have happened, try later". */
-  submit(deviceId: DeviceId, request: DeviceRequest, by: Author | string | Signed): Promise<Submitted>
+export interface Engine extends History, AuditTrail, DeadLetters {
+  /** What is saved of the devices. Answers at once, and may be a moment behind `view`. */
+  readonly devices: Directory
+  readonly feed: Feed
+  /** Changes a device. Resolves after the change is durable and applied. After a `Fault` the change may have happened or
+   *  not: try again. */
+  submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<Submitted>
   /** Sees every message acknowledged before the call. */
   view(deviceId: DeviceId): Promise<DeviceView | undefined>
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>
@@ -128,9 +131,6 @@ export interface Engine extends History, AuditTrail {
   record(entries: readonly AuditEntry[]): Promise<void>
   /** A refusal that anyone can cause at any rate: those of one kind within a minute become one or two entries. */
   recordRefusal(entry: AuditEntry): void
-  readonly store: Store
-  readonly users: Users
-  readonly feed: Feed
   /** Prometheus text, all threads together. */
   metrics(): Promise<string>
   health(): readonly DependencyHealth[]

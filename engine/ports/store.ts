@@ -1,4 +1,5 @@
-// The store: device records with the log position they follow from, and what must survive beside them.
+// The store keeps device records with the log positions they follow from, and everything else that must survive a
+// restart.
 import type { CommandId, DeviceId, Micros, Partition } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../domain/device/record.ts'
@@ -26,7 +27,7 @@ export interface LateHour {
   readonly hour: number
 }
 
-/** What the engine keeps of a shadow or a command, in its own format. */
+/** A shadow in the engine's own format, which the store does not read. */
 export interface SavedShadow {
   readonly deviceId: DeviceId
   readonly bytes: Uint8Array
@@ -34,19 +35,19 @@ export interface SavedShadow {
 export interface SavedCommand {
   readonly deviceId: DeviceId
   readonly commandId: CommandId
-  /** Undefined: it is not kept any more. */
+  /** In the engine's own format; undefined removes the command. */
   readonly bytes: Uint8Array | undefined
 }
 
-/** Whose partition it is, and since when: a greater epoch is a later owner's. */
+/** One owner's right to write a partition. A later owner has a greater epoch. */
 export interface Claim {
   readonly partition: Partition
   readonly epoch: number
 }
 
 export interface Save {
-  /** Of the writer: if a later owner has claimed one of these since, nothing is saved (R2). Empty where nobody else
-   *  can write. */
+  /** The writer's claims: if a later owner has claimed one of these partitions since, nothing is saved (R2). Empty where
+   *  nobody else can write. */
   readonly claims: readonly Claim[]
   /** The position that `changed` follows from, for each partition of the batch. */
   readonly applied: readonly { readonly partition: Partition; readonly seq: number }[]
@@ -55,11 +56,11 @@ export interface Save {
   readonly commands: readonly SavedCommand[]
   readonly deadLetters: readonly DeadLetter[]
   readonly late: readonly LateHour[]
-  /** What happened, for ClickHouse: kept in the outbox until it is there. */
+  /** Rows for ClickHouse, kept in the outbox until they are there. */
   readonly history: readonly WrittenRow[]
 }
 
-/** A save of nothing, to be filled in. */
+/** An empty save, to be filled in. */
 export const NO_SAVE: Save = {
   claims: [],
   applied: [],
@@ -79,13 +80,13 @@ export interface OutboxBatch {
 
 export interface OutboxCounts {
   readonly rows: number
-  /** Since the start: the oldest, given up because the outbox was full. */
+  /** Rows given up since the start because the outbox was full, the oldest first. */
   readonly dropped: number
 }
 
-/** What a restart starts from: everything at or below `inserted` is stored as rows and vitals. */
+/** A restart begins here: everything at or below `inserted` is stored as rows and vitals. */
 export interface Checkpoint {
-  /** As of a save. */
+  /** The writer's claims, checked as for a save. */
   readonly claims: readonly Claim[]
   readonly inserted: readonly { readonly partition: Partition; readonly seq: number }[]
   readonly vitals: readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[]
@@ -95,23 +96,23 @@ export interface StoredDevice {
   readonly device: DeviceRecord
   readonly vitals: Uint8Array | undefined
   readonly shadow: Uint8Array | undefined
-  /** In any order. */
+  /** Unordered. */
   readonly commands: readonly Uint8Array[]
 }
 
 export interface DeviceFilter {
   readonly status?: DeviceStatus | undefined
   readonly type?: string | undefined
-  /** The group and its subtree; with `groupExact` the group alone. */
+  /** Matches the group and its subtree, or the group alone if `groupExact`. */
   readonly group?: string | undefined
   readonly groupExact?: boolean | undefined
-  /** All of them. */
+  /** A device must have all of them. */
   readonly tags?: readonly string[] | undefined
-  /** Its sub-devices. */
+  /** Only sub-devices of this gateway. */
   readonly parentId?: DeviceId | undefined
   /** A prefix of the name or the id, in any letter case. */
   readonly q?: string | undefined
-  /** Only devices in these group subtrees: an operator's scope. Undefined is everything. */
+  /** Only devices in these group subtrees: an operator's scope. Undefined means all. */
   readonly within?: readonly string[] | undefined
 }
 export const DEVICE_SORTS = [
@@ -124,6 +125,13 @@ export const DEVICE_SORTS = [
   'updated_at',
 ] as const
 export type DeviceSort = (typeof DEVICE_SORTS)[number]
+
+export interface DevicePageQuery {
+  readonly offset: number
+  readonly limit: number
+  readonly sort?: DeviceSort
+  readonly descending?: boolean
+}
 
 export interface DeviceSummary {
   readonly id: DeviceId
@@ -144,60 +152,78 @@ export interface DevicePage {
   readonly total: number
 }
 
-/** Several processes may share a store. What a process has written it reads at once; what others have written, within a
- *  second while `isUp`. */
-export interface Store {
-  /** False while what others wrote may be missing here. */
-  isUp(): boolean
-  /** From now on an earlier owner can save and checkpoint nothing in these partitions, and all that it has is found here.
-   *  Rejects with a `STORE_FENCED` fault if a later owner was faster. */
+export interface DeadLetterQuery {
+  readonly offset: number
+  readonly limit: number
+  readonly deviceId?: DeviceId | undefined
+}
+
+/** The devices' records and the log positions that they follow from: what a shard starts from and saves. */
+export interface Records {
+  /** Takes these partitions over: an earlier owner can save and checkpoint nothing in them any more, and everything it
+   *  has saved is readable here. Rejects with a `STORE_FENCED` fault if a later owner was faster. */
   claim(claims: readonly Claim[]): Promise<void>
-  /** Every device of these partitions, in batches. */
+  /** Yields every device of these partitions, in batches. */
   load(partitions: readonly Partition[]): AsyncIterable<readonly StoredDevice[]>
   applied(): Positions
   inserted(): Positions
-  /** All or nothing: records, shadows, commands, dead letters, history and positions (R4). Resolves only once it would survive a crash.
-   *  Records saved are visible to `get` and `list` from then on. May be called again with the same save.
-   *  Rejects with a `STORE_FENCED` fault, not to be retried, if its claims are outdated. */
+  /** Saves records, shadows, commands, dead letters, history and positions, all or nothing (R4). Resolves only once they
+   *  would survive a crash; from then on they are readable here. May be called again with the same save. Rejects with a
+   *  `STORE_FENCED` fault, which must not be retried, if its claims are outdated. */
   save(save: Save): Promise<void>
   checkpoint(checkpoint: Checkpoint): Promise<void>
+}
+
+/** Finds devices. Every question but `get` is answered from memory. */
+export interface Directory {
   get(id: DeviceId): DeviceRecord | undefined
-  /** Resolves once the device is read here as another process has saved it, or later; after a second in any case. */
+  /** Resolves once this process reads the device as another process has saved it, or later; after a second in any
+   *  case. */
   known(device: DeviceRecord): Promise<void>
-  /** What filters and scopes need of a saved device, from memory: cheap enough for every feed event. */
+  /** The fields that filters and scopes need: cheap enough for every feed event. */
   summary(id: DeviceId): DeviceSummary | undefined
-  /** The devices registered as this one's sub-devices, whatever became of them. */
+  /** The devices registered as this one's sub-devices, decommissioned ones included. */
   subDevices(id: DeviceId): readonly DeviceId[]
-  /** Default order: newest first, then id. `total` counts the whole filtered set. */
-  list(
-    filter: DeviceFilter,
-    page: {
-      readonly offset: number
-      readonly limit: number
-      readonly sort?: DeviceSort
-      readonly descending?: boolean
-    },
-  ): DevicePage
-  /** All that match, by id. */
+  /** Default order: newest first, then by id. `total` counts the whole filtered set. */
+  list(filter: DeviceFilter, page: DevicePageQuery): DevicePage
+  /** All devices that match, ordered by id. */
   matching(filter: DeviceFilter): readonly DeviceId[]
   countByStatus(): Readonly<Record<DeviceStatus, number>>
-  /** Newest first. The list keeps at most `LIMITS.deadLettersMax`; the oldest go first. */
-  deadLetters(page: {
-    readonly offset: number
-    readonly limit: number
-    readonly deviceId?: DeviceId | undefined
-  }): Promise<DeadLetterPage>
+}
+
+export interface DeadLetters {
+  /** Newest first. The list keeps at most `LIMITS.deadLettersMax`; the oldest are dropped first. */
+  deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>
+}
+
+/** The settled hours whose rollups late points have made outdated. */
+export interface LateHours {
   lateHours(): readonly LateHour[]
   lateHoursOf(deviceId: DeviceId): readonly number[]
   clearLate(hours: readonly LateHour[]): Promise<void>
-  /** The oldest saves' history first: at least one batch if there is any, and no more than fill these bounds. Of several
-   *  processes one at a time is given any. */
+}
+
+/** History rows on their way to ClickHouse. */
+export interface Outbox {
+  /** The oldest batches: at least one if there is any, and no more than fill these bounds. Where several processes share
+   *  the store, only one of them is given batches at a time. */
   outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): Promise<readonly OutboxBatch[]>
-  /** These batches are in ClickHouse. */
+  /** Removes batches that are in ClickHouse. */
   clearHistory(keys: readonly string[]): Promise<void>
   outboxCounts(): OutboxCounts
-  /** Small settings of the service that outlive a restart: the signing secret, the rollup horizon. */
+}
+
+/** Small settings of the service that outlive a restart: the signing secret, the rollup horizon. */
+export interface Facts {
   getFact(name: string): string | undefined
   putFact(name: string, value: string): Promise<void>
+}
+
+/** Several processes may share a store. A process reads its own writes at once, and those of others within a second while
+ *  `isUp`. */
+export interface Store extends Records, DeadLetters, LateHours, Outbox, Facts {
+  readonly devices: Directory
+  /** False while writes of other processes may be missing here. */
+  isUp(): boolean
   close(): Promise<void>
 }

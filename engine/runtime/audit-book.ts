@@ -8,7 +8,7 @@ import { type AuditEntry, auditRow } from '../domain/audit/entry.ts'
 import { type Counted, RefusalTally } from '../domain/audit/tally.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { WrittenRow } from '../ports/history.ts'
-import { NO_SAVE, type Store } from '../ports/store.ts'
+import { NO_SAVE, type Records } from '../ports/store.ts'
 
 interface Waiting {
   readonly rows: readonly WrittenRow[]
@@ -24,7 +24,7 @@ export interface AuditBookEvents {
 }
 
 export class AuditBook {
-  readonly #store: Pick<Store, 'save'>
+  readonly #store: Pick<Records, 'save'>
   readonly #clock: Pick<Clock, 'now'>
   readonly #events: AuditBookEvents
   readonly #tally = new RefusalTally()
@@ -33,7 +33,7 @@ export class AuditBook {
   readonly #nextNumber: () => Micros
 
   constructor(options: {
-    readonly store: Pick<Store, 'save'>
+    readonly store: Pick<Records, 'save'>
     readonly clock: Pick<Clock, 'now'>
     /** Unique and increasing, over restarts too. */
     readonly nextNumber: () => Micros

@@ -21,10 +21,11 @@ import { isOpen } from '../domain/command/moves.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import { own } from '../domain/shadow/json-object.ts'
+import { userAuthor } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { BroadcastRequest, BroadcastState, Refused, Submitted } from '../ports/engine.ts'
+import type { BroadcastRequest, BroadcastState, Refused, Signed, Submitted } from '../ports/engine.ts'
 import type { Store } from '../ports/store.ts'
 import type { Schedule } from './schedule.ts'
 import type { Child } from './shard/protocol.ts'
@@ -34,7 +35,7 @@ export interface BroadcastPorts {
   readonly broker: Broker
   readonly clock: Clock
   readonly schedule: Schedule
-  readonly submit: (deviceId: DeviceId, request: DeviceRequest, by: string) => Promise<Submitted>
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<Submitted>
   readonly children: (id: BroadcastId) => Promise<readonly Child[]>
   readonly commands: (deviceId: DeviceId) => Promise<readonly Command[] | undefined>
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
@@ -148,7 +149,7 @@ export class Broadcasts {
           .slice(at, at + AT_ONCE)
           // One that has ended meanwhile is refused, and has ended.
           .map(({ deviceId, commandId }) =>
-            this.#ports.submit(deviceId, { kind: 'cancel', id: commandId }, by),
+            this.#ports.submit(deviceId, { kind: 'cancel', id: commandId }, { by: userAuthor(by) }),
           ),
       )
     return this.state(id, { offset: 0, limit: LIST_AT_ONCE })
@@ -181,7 +182,7 @@ export class Broadcasts {
     const members: BroadcastMember[] = []
     for (let offset = 0; ; offset += LIST_AT_ONCE) {
       const filter = { group, within }
-      const { devices } = store.list(filter, { offset, limit: LIST_AT_ONCE, sort: 'device_id' })
+      const { devices } = store.devices.list(filter, { offset, limit: LIST_AT_ONCE, sort: 'device_id' })
       for (const { id: deviceId, status, type } of devices)
         members.push({ deviceId, status, unfit: own(unfit, type) })
       if (devices.length < LIST_AT_ONCE) return members
@@ -239,7 +240,7 @@ export class Broadcasts {
             id: CommandId(`${id}-${from + i}`),
             wish: toWish(broadcast, from + i),
           } as const
-          return this.#ports.submit(deviceId, request, createdBy)
+          return this.#ports.submit(deviceId, request, { by: userAuthor(createdBy) })
         }),
       )
       return answers.reduce((so, answer, i) => {

@@ -5,7 +5,7 @@ import { serviceUrl } from '../../schemas/service-url.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import { ALL_PARTITIONS, partitionOf } from '../domain/partition.ts'
-import type { Author, Shadow } from '../domain/shadow/record.ts'
+import type { Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
 import type { AuditEntry, AuditFilter, AuditQuery, AuditRow } from '../ports/audit.ts'
 import type { DeviceView } from '../ports/device-view.ts'
@@ -24,9 +24,8 @@ import type {
 import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
-import type { Store } from '../ports/store.ts'
+import type { DeadLetterPage, DeadLetterQuery, Directory } from '../ports/store.ts'
 import type { Point, PointsQuery, Series, SeriesQuery } from '../ports/telemetry.ts'
-import type { Users } from '../ports/users.ts'
 import type { AuditBook } from './audit-book.ts'
 import type { BroadcastAnswer } from './broadcasts.ts'
 import { examine } from './health.ts'
@@ -42,8 +41,7 @@ const SETTLE_EVERY_MS = 60_000
 const WHOLE_LOOK_MS = 100
 
 export class LocalEngine implements Engine {
-  readonly store: Store
-  readonly users: Users
+  readonly devices: Directory
   readonly feed: Feed
   readonly #ports: Ports
   readonly #settings: EngineSettings
@@ -59,10 +57,9 @@ export class LocalEngine implements Engine {
     this.#ports = ports
     this.#settings = settings
     this.#means = means
-    this.store = ports.store
-    this.users = ports.users
+    this.devices = ports.store.devices
     this.#parts = new EngineParts(ports, settings, means, {
-      submit: (deviceId, request, by) => this.submit(deviceId, request, by),
+      submit: (deviceId, request, signed) => this.submit(deviceId, request, signed),
       recordRefusal: (entry) => this.recordRefusal(entry),
     })
     this.feed = this.#parts.feed
@@ -90,7 +87,7 @@ export class LocalEngine implements Engine {
         this.#parts.replies.expire()
         this.#audit.tick()
         // What another process left there, too.
-        if (this.store.outboxCounts().rows > 0) this.#parts.history.poke()
+        if (this.#ports.store.outboxCounts().rows > 0) this.#parts.history.poke()
       }),
       schedule.every(SETTLE_EVERY_MS, () => {
         void this.settleRollups()
@@ -100,9 +97,9 @@ export class LocalEngine implements Engine {
     this.#parts.metrics.watch({
       ingest: () => this.#parts.ingest.counts(),
       broker: () => this.#ports.broker.counts(),
-      devices: () => this.store.countByStatus(),
+      devices: () => this.devices.countByStatus(),
       backlog: () => this.#parts.shards.backlog(),
-      outbox: () => this.store.outboxCounts(),
+      outbox: () => this.#ports.store.outboxCounts(),
       blocksWaiting: () => this.#parts.workers.blocksWaiting(),
     })
   }
@@ -126,11 +123,7 @@ export class LocalEngine implements Engine {
       this.#means.warn('the store is empty: it is made again from what the log still has, but for users', {})
   }
 
-  async submit(
-    deviceId: DeviceId,
-    request: DeviceRequest,
-    signed: Author | string | Signed,
-  ): Promise<Submitted> {
+  async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<Submitted> {
     if (this.#isClosing) throw closing()
     const refused = unkeepable(request)
     if (refused === undefined) {
@@ -140,10 +133,10 @@ export class LocalEngine implements Engine {
         request,
         signed,
       })
-      if (submitted.kind === 'done') await this.store.known(submitted.view.device)
+      if (submitted.kind === 'done') await this.devices.known(submitted.view.device)
       return submitted
     }
-    if (typeof signed === 'object' && 'entry' in signed)
+    if (signed.entry !== undefined)
       await this.record([{ ...signed.entry, deviceId, outcome: 'refused', code: refused.code }])
     return refused
   }
@@ -239,6 +232,10 @@ export class LocalEngine implements Engine {
 
   recordRefusal(entry: AuditEntry): void {
     this.#audit.refuse(entry)
+  }
+
+  deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
+    return this.#ports.store.deadLetters(query)
   }
 
   metrics(): Promise<string> {

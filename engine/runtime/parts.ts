@@ -4,7 +4,7 @@ import type { DeviceId } from '../../schemas/ids.ts'
 import { Micros, type Partition } from '../../schemas/ids.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
-import type { Cluster, Ports, Submitted } from '../ports/engine.ts'
+import type { Cluster, Ports, Signed, Submitted } from '../ports/engine.ts'
 import type { AuditBook } from './audit-book.ts'
 import { Broadcasts } from './broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
@@ -41,7 +41,7 @@ export interface EngineSettings {
 
 /** What parts ask of the whole. */
 interface Whole {
-  readonly submit: (deviceId: DeviceId, request: DeviceRequest, by: string) => Promise<Submitted>
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<Submitted>
   readonly recordRefusal: (entry: AuditEntry) => void
 }
 
@@ -82,7 +82,7 @@ export class EngineParts {
     this.metrics = new Metrics(settings.build)
     this.replies = new Replies(() => clock.ticks())
     this.ingest = new Ingest({ log, clock, schedule, fatal })
-    this.gateways = new Gateways(this.ingest, store)
+    this.gateways = new Gateways(this.ingest, store.devices)
     this.lanes = settings.listens ? this.#shareLanes() : undefined
     this.heard = new Heard({ ingest: this.ingest, log, mesh })
     this.feed = new RemoteFeed({

@@ -171,7 +171,7 @@ export class Workers {
     const { clock, store, telemetry } = ports
     const { schedule, warn, fatal } = means
     return new HistoryWriter({
-      store,
+      outbox: store,
       telemetry,
       schedule,
       ticks: () => clock.ticks(),

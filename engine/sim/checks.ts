@@ -56,7 +56,7 @@ function checkMessages(world: World, device: SimulatedDevice): void {
 
 /** What a decommissioned device still says is not stored. */
 function checkGone(world: World, { id }: SimulatedDevice): void {
-  const { status, statusSince } = world.store.get(id) ?? {}
+  const { status, statusSince } = world.store.devices.get(id) ?? {}
   if (status !== 'decommissioned' || statusSince === undefined) return
   const last = world.rows.of(id, 'n').at(-1)?.at ?? 0
   if (Math.floor(last / 1000) > statusSince)
@@ -96,7 +96,7 @@ async function checkRecord(world: World, device: SimulatedDevice): Promise<void>
   const asked = world.time.now()
   const view = await answered(world, world.process?.engine.view(device.id))
   checkFlapping(world, device, { asked, flapping: view?.flapping })
-  const saved = world.store.get(device.id)
+  const saved = world.store.devices.get(device.id)
   if (!isDeepStrictEqual(view?.device, saved)) world.violate(`${device.id} lives other than it is saved`)
   const promised = world.promised.get(device.id)
   const edits = Number(saved?.metadata['edits'] ?? 0)
@@ -133,7 +133,7 @@ async function checkHistory(world: World, device: SimulatedDevice): Promise<void
       world.violate(`${device.id} moves from ${body['from']} after it was ${status}`)
     status = body['to']
   }
-  const saved = world.store.get(device.id)?.status
+  const saved = world.store.devices.get(device.id)?.status
   if (status !== saved) world.violate(`${device.id} is ${saved}, its history ends with ${status}`)
 }
 
@@ -237,7 +237,7 @@ async function checkPresence(world: World): Promise<void> {
     await world.time.advance(10_000)
   }
   for (const device of world.devices) {
-    const status = world.store.get(device.id)?.status
+    const status = world.store.devices.get(device.id)?.status
     if (status === undefined || status === 'decommissioned' || status === 'provisioning') continue
     const expected = talking.includes(device) ? 'online' : 'offline'
     // Gone before it could take back what it said: a silent device in `error` stays so.

@@ -209,14 +209,8 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
         ledger.checkpointing(store, checkpoint)
         return store.checkpoint(checkpoint)
       }),
-    get: (id) => store.get(id),
-    known: (device) => store.known(device),
-    summary: (id) => store.summary(id),
-    subDevices: (id) => store.subDevices(id),
-    list: (filter, page) => store.list(filter, page),
-    matching: (filter) => store.matching(filter),
-    countByStatus: () => store.countByStatus(),
-    deadLetters: (page) => store.deadLetters(page),
+    devices: store.devices,
+    deadLetters: (query) => store.deadLetters(query),
     lateHours: () => store.lateHours(),
     lateHoursOf: (deviceId) => store.lateHoursOf(deviceId),
     clearLate: (hours) => unlucky(context, named('clearLate'), () => store.clearLate(hours)),

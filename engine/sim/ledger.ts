@@ -106,7 +106,7 @@ export class Ledger {
         this.#violate(`${deviceId} goes from shadow ${before.version} to ${after.version} (R8)`)
     }
     for (const device of save.changed) {
-      const before = store.get(device.id)
+      const before = store.devices.get(device.id)
       if (before === undefined || isDeepStrictEqual(before, device)) continue
       if (device.revision <= before.revision)
         this.#violate(`${device.id} goes from revision ${before.revision} to ${device.revision} (R2)`)
@@ -120,7 +120,7 @@ export class Ledger {
       const from = before[partition] ?? 0
       if (seq < from) this.#violate(`partition ${partition} is checkpointed back from ${from} to ${seq}`)
       for (const { deviceId, at } of this.#entries[partition]?.slice(from, seq).flat() ?? []) {
-        const device = store.get(deviceId as Parameters<Store['get']>[0])
+        const device = store.devices.get(deviceId as Parameters<Store['devices']['get']>[0])
         const isGone = device?.status === 'decommissioned' && Math.floor(at / 1000) > device.statusSince
         if (!isGone && !this.#rows.has(deviceId, 'n', at))
           this.#violate(

@@ -60,7 +60,7 @@ export class Listener {
     this.#checkGone(device.id, event)
     if (device.status === 'decommissioned') this.#gone.add(device.id)
     // Effects never come before their save (R4), and at most once (R5).
-    const saved = world.store.get(device.id)
+    const saved = world.store.devices.get(device.id)
     if (saved === undefined || saved.revision < device.revision)
       world.violate(`${device.id} was announced at revision ${device.revision} before it was saved`)
     if (device.revision <= (this.#revisions.get(device.id) ?? 0))

@@ -120,7 +120,7 @@ function edit(world: World, device: Device): void {
   const promised = world.promised.get(device.id)
   if (promised === undefined || promised.isDecommissioned) return
   const edits = promised.edits + 1
-  const ifRevision = world.dice.chance(0.5) ? world.store.get(device.id)?.revision : undefined
+  const ifRevision = world.dice.chance(0.5) ? world.store.devices.get(device.id)?.revision : undefined
   // Distinct, so that no edit changes nothing.
   const metadata = { edits, mark: world.dice.roll() }
   world.request(device.id, { kind: 'edit', replace: false, metadata, ifRevision }, (kept, answer) => {

@@ -256,7 +256,7 @@ export class World {
     const witness: Witness = {
       commandOf: (deviceId, commandId) => ledger.commandOf(deviceId, commandId),
       shadowOf: (deviceId) => ledger.shadowOf(deviceId),
-      isGone: (deviceId) => this.#store.get(deviceId)?.status === 'decommissioned',
+      isGone: (deviceId) => this.#store.devices.get(deviceId)?.status === 'decommissioned',
       violate: (what) => this.violate(what),
     }
     const options = { isSteady, dice, time, luck: () => this.luck, witness, gateway }
@@ -279,7 +279,7 @@ export class World {
     const promised = this.promised.get(id)
     const process = this.#process
     if (promised === undefined || process === undefined) return
-    process.engine.submit(id, wish, 'usr_sim').then(
+    process.engine.submit(id, wish, { by: { kind: 'user', id: 'usr_sim' } }).then(
       (answer) => {
         // It died before it could say so.
         if (this.#process !== process) return
@@ -293,7 +293,7 @@ export class World {
 
   #admit(clientId: string) {
     const deviceId = parseDeviceId(clientId)
-    const device = deviceId === undefined ? undefined : this.#store.get(deviceId)
+    const device = deviceId === undefined ? undefined : this.#store.devices.get(deviceId)
     if (deviceId === undefined || device === undefined || device.status === 'decommissioned')
       return { kind: 'denied', code: CONNACK.unauthorized, reason: 'sim' } as const
     return {

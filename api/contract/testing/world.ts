@@ -27,10 +27,18 @@ export async function openWorld(): Promise<World> {
   const robot = await device('r', { group: 'a/b', tags: ['x'] })
   await device('gw', { group: 'a', type: 'gateway' })
   const old = await device('old', { group: 'a/b' })
-  await engine.submit(old, { kind: 'decommission' }, user.id)
+  await engine.submit(old, { kind: 'decommission' }, { by: { kind: 'user', id: user.id } })
   const wish = { name: 'go' }
-  await engine.submit(robot, { kind: 'command', id: CommandId('cmd_1'), wish }, user.id)
-  await engine.submit(robot, { kind: 'desire', patch: { a: 1 }, mode: 'merge' }, user.id)
+  await engine.submit(
+    robot,
+    { kind: 'command', id: CommandId('cmd_1'), wish },
+    { by: { kind: 'user', id: user.id } },
+  )
+  await engine.submit(
+    robot,
+    { kind: 'desire', patch: { a: 1 }, mode: 'merge' },
+    { by: { kind: 'user', id: user.id } },
+  )
   await engine.broadcast({ broadcastId: BroadcastId('bc_1'), group: 'a', command: 'go', by: user.id })
   await repairs.start({})
   engine.snapshots.set(robot, { data: { m: 1 }, timestamp: Millis(NOW) })

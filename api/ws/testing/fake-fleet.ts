@@ -63,6 +63,11 @@ export function id(text: string): DeviceId {
   return parsed
 }
 
+const unused = () => {
+  throw new Error('/ws does not ask this')
+}
+const UNUSED = { known: unused, subDevices: unused, matching: unused, countByStatus: unused }
+
 export class FakeFleet {
   readonly time = new FakeTime()
   readonly #userListeners = new Set<UserListener>()
@@ -219,15 +224,16 @@ export class FakeFleet {
     return this.authenticate(token)
   }
 
+  readonly users: SocketsOptions['users'] = {
+    onChange: (listener) => {
+      this.#userListeners.add(listener)
+      return () => this.#userListeners.delete(listener)
+    },
+  }
+
   get engine(): SocketsOptions['engine'] {
     const view = (device: DeviceId) => this.views.get(device)
     return {
-      users: {
-        onChange: (listener) => {
-          this.#userListeners.add(listener)
-          return () => this.#userListeners.delete(listener)
-        },
-      },
       feed: {
         listen: (listener) => {
           this.#listeners.add(listener)
@@ -265,7 +271,8 @@ export class FakeFleet {
         this.afterAnswer()
         return rows.slice(0, limit)
       },
-      store: {
+      devices: {
+        ...UNUSED,
         get: (device) => view(device)?.device,
         summary: (device) => view(device)?.device,
         list: (filter, { offset, limit }) => {
@@ -296,6 +303,7 @@ export async function openFakeService(
   const fleet = new FakeFleet()
   const sockets = await openSockets({
     engine: fleet.engine,
+    users: fleet.users,
     authenticate: fleet.authenticate,
     redeemTicket: fleet.redeemTicket,
     clock: fleet.time,

@@ -1,6 +1,6 @@
 // The order of the dead letters: bounded, each message once, newest first to the reader.
 import type { DeviceId } from '../../../schemas/ids.ts'
-import type { DeadLetter } from '../../ports/store.ts'
+import type { DeadLetter, DeadLetterQuery } from '../../ports/store.ts'
 
 interface Listed {
   readonly key: number
@@ -43,12 +43,12 @@ export class LetterList {
     this.#dropped.push(...keys)
   }
 
-  page(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }): {
+  page(query: DeadLetterQuery): {
     readonly keys: readonly number[]
     readonly total: number
   } {
     this.#drop()
-    const { deviceId, offset, limit } = page
+    const { deviceId, offset, limit } = query
     const matching =
       deviceId === undefined ? this.#listed : this.#listed.filter((l) => l.deviceId === deviceId)
     const end = Math.max(0, matching.length - offset)

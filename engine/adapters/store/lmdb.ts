@@ -12,7 +12,7 @@ import type {
   Checkpoint,
   Claim,
   DeadLetter,
-  DeviceFilter,
+  DeadLetterQuery,
   LateHour,
   OutboxBatch,
   Save,
@@ -21,7 +21,7 @@ import type {
   StoredDevice,
 } from '../../ports/store.ts'
 import { type Change, CommitError, type Key, type LmdbEnv } from '../lmdb/lmdb-env.ts'
-import type { PageRequest } from './index/device-index.ts'
+import { DeviceDirectory } from './device-directory.ts'
 import {
   OUTBOX_BOUNDS,
   type OutboxBounds,
@@ -64,6 +64,7 @@ export function openLmdbStore(
 const packr = newPackr()
 
 class LmdbStore implements Store {
+  readonly devices: DeviceDirectory
   readonly #env: LmdbEnv
   readonly #state: SavedState
   readonly #outbox: OutboxCount
@@ -73,6 +74,7 @@ class LmdbStore implements Store {
     this.#outbox = new OutboxCount(outbox)
     for (const key of this.#outboxKeys()) this.#outbox.added(rowsOfBatch(key))
     this.#state = new SavedState(partitionOf)
+    this.devices = new DeviceDirectory(this.#state.index, (id) => this.#read(id))
     for (const { value } of this.#scan(DEVICES)) this.#state.putDevice(unpack<DeviceRecord>(value))
     for (const { key, value } of this.#scan(LETTERS)) this.#state.letters.add(Number(key), unpack(value))
     for (const { value } of this.#scan(LATE)) this.#state.addLate([unpack(value)])
@@ -96,7 +98,7 @@ class LmdbStore implements Store {
     for (let at = 0; at < ids.length; at += BATCH) {
       const batch: StoredDevice[] = []
       for (const id of ids.slice(at, at + BATCH)) {
-        const device = this.get(id)
+        const device = this.#read(id)
         if (device === undefined) continue
         const [vitals, shadow] = [this.#env.read(VITALS, id), this.#env.read(SHADOWS, id)]
         batch.push({ device, vitals, shadow, commands: this.#commandsOf(id) })
@@ -148,39 +150,8 @@ class LmdbStore implements Store {
     this.#state.checkpointed(inserted)
   }
 
-  get(id: DeviceId): DeviceRecord | undefined {
-    if (!this.#state.index.has(id)) return undefined
-    const bytes = this.#env.peek(DEVICES, id)
-    return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)
-  }
-
-  async known(): Promise<void> {
-    // Nobody else saves anything here.
-  }
-
-  subDevices(id: DeviceId): readonly DeviceId[] {
-    return this.#state.index.subDevices(id)
-  }
-
-  summary(id: DeviceId) {
-    return this.#state.index.summary(id)
-  }
-
-  list(filter: DeviceFilter, page: PageRequest) {
-    const { ids, total } = this.#state.index.find(filter, page)
-    return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
-  }
-
-  matching(filter: DeviceFilter): readonly DeviceId[] {
-    return this.#state.index.matching(filter)
-  }
-
-  countByStatus() {
-    return this.#state.index.countByStatus()
-  }
-
-  async deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
-    const { keys, total } = this.#state.letters.page(page)
+  async deadLetters(query: DeadLetterQuery) {
+    const { keys, total } = this.#state.letters.page(query)
     const letters = keys.flatMap((key) => {
       const bytes = this.#env.read(LETTERS, key)
       return bytes === undefined ? [] : [unpack<DeadLetter>(bytes)]
@@ -237,6 +208,12 @@ class LmdbStore implements Store {
 
   async close(): Promise<void> {
     await this.#env.close()
+  }
+
+  #read(id: DeviceId): DeviceRecord | undefined {
+    if (!this.#state.index.has(id)) return undefined
+    const bytes = this.#env.peek(DEVICES, id)
+    return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)
   }
 
   async #write(changes: readonly Change[]): Promise<void> {

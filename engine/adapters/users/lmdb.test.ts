@@ -43,6 +43,6 @@ test('one file serves store and users', async () => {
   await env.close()
   const again = new LmdbEnv({ path, durability: 'power', tables })
   expect(openLmdbUsers(again).get(UserId('u1'))).toEqual(user('u1'))
-  expect(openLmdbStore(again, { partitionOf }).get(DeviceIdOf('d1'))).toEqual(device('d1'))
+  expect(openLmdbStore(again, { partitionOf }).devices.get(DeviceIdOf('d1'))).toEqual(device('d1'))
   await again.close()
 })

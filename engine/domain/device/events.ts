@@ -57,7 +57,7 @@ export type DeviceEvent =
   | { readonly kind: 'diagnosed'; readonly fault: string }
   | { readonly kind: 'recovered' }
   | { readonly kind: 'described'; readonly firmwareVersion: string }
-  | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: Author | string }
+  | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: Author }
   | {
       readonly kind: 'reported'
       readonly patch: JsonObject

@@ -56,7 +56,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const id = parseDeviceId('dev_a')
 if (id === undefined) throw new Error('a valid id')
-const born = register(id, { kind: 'register', name: 'A', type: 'mqtt_device' }, 'usr_1', Millis(1)).device
+const born = register(
+  id,
+  { kind: 'register', name: 'A', type: 'mqtt_device' },
+  { kind: 'user', id: 'usr_1' },
+  Millis(1),
+).device
 const none = { expectedVersion: undefined, clientToken: undefined, messageId: 'm' }
 
 class World {
@@ -170,7 +175,7 @@ class World {
   }
 
   request(request: DeviceRequest): Outcome {
-    return this.decide({ kind: 'requested', request, by: 'usr_1' })
+    return this.decide({ kind: 'requested', request, by: { kind: 'user', id: 'usr_1' } })
   }
 
   decide(event: DeviceEvent): Outcome {

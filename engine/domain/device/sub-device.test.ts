@@ -11,7 +11,7 @@ const idOf = (text: string): DeviceId => {
 const at = (ms: number): Millis => Millis(ms)
 const gateway = idOf('gw')
 const wish = { kind: 'register', name: 'C', type: 'mqtt_device', parentId: gateway } as const
-const child = register(idOf('c'), wish, 'usr_1', at(100)).device
+const child = register(idOf('c'), wish, { kind: 'user', id: 'usr_1' }, at(100)).device
 
 test('a gateway speaks for its own sub-devices and for nobody else', () => {
   const reasons = [

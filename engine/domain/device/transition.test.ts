@@ -10,13 +10,18 @@ const at = (ms: number): Millis => Millis(ms)
 const id = parseDeviceId('dev_a')
 if (id === undefined) throw new Error('a valid id')
 
-const fresh = register(id, { kind: 'register', name: 'A', type: 'mqtt_device' }, 'usr_1', at(0)).device
+const fresh = register(
+  id,
+  { kind: 'register', name: 'A', type: 'mqtt_device' },
+  { kind: 'user', id: 'usr_1' },
+  at(0),
+).device
 // With the issue that the diagnosis below reports, so that repeating it is no news.
 const inStatus = (status: DeviceStatus): Device => ({ ...fresh, status, issues: ['motor: hot'] })
 const edit = (fields: object): DeviceEvent => ({
   kind: 'requested',
   request: { kind: 'edit', replace: false, ...fields },
-  by: 'usr_1',
+  by: { kind: 'user', id: 'usr_1' },
 })
 const refusal = (outcome: Outcome) => outcome.effects.find((effect) => effect.kind === 'refuse')
 
@@ -27,7 +32,7 @@ const EVENT_OF: Readonly<Record<Cause, DeviceEvent>> = {
   recovery: { kind: 'recovered' },
   maintain: edit({ status: 'maintenance' }),
   release: edit({ status: 'online' }),
-  decommission: { kind: 'requested', request: { kind: 'decommission' }, by: 'usr_1' },
+  decommission: { kind: 'requested', request: { kind: 'decommission' }, by: { kind: 'user', id: 'usr_1' } },
 }
 
 describe('every cell of the status table', () => {
@@ -106,7 +111,7 @@ test('a device id is registered once', () => {
   const again: DeviceEvent = {
     kind: 'requested',
     request: { kind: 'register', name: 'B', type: 'gateway' },
-    by: 'u',
+    by: { kind: 'user', id: 'u' },
   }
   expect(refusal(transition(fresh, again, at(5)))).toMatchObject({ code: 'ALREADY_EXISTS' })
 })

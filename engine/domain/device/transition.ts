@@ -53,10 +53,9 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
 export function register(
   id: Device['id'],
   request: Extract<DeviceRequest, { kind: 'register' }>,
-  by: Author | string,
+  author: Author,
   now: Millis,
 ): Outcome {
-  const author = toAuthor(by)
   const device: Device = {
     id,
     name: request.name,
@@ -116,9 +115,9 @@ export function nextDeadline(
 function request(
   device: Device,
   wish: DeviceRequest,
-  call: { readonly by: Author | string; readonly now: Millis },
+  call: { readonly by: Author; readonly now: Millis },
 ): Outcome {
-  const author = toAuthor(call.by)
+  const author = call.by
   const { id: by } = author
   const { now } = call
   const isGone = device.status === 'decommissioned'
@@ -250,11 +249,6 @@ function isSameEdit(before: Device, after: Device): boolean {
     JSON.stringify(before.tags) === JSON.stringify(after.tags) &&
     JSON.stringify(before.metadata) === JSON.stringify(after.metadata)
   )
-}
-
-/** A plain id is a user's. */
-function toAuthor(by: Author | string): Author {
-  return typeof by === 'string' ? { kind: 'user', id: by } : by
 }
 
 function changed(device: Device, now: Millis): Device {

@@ -9,13 +9,19 @@ const at = (ms: number): Millis => Millis(ms)
 const id = parseDeviceId('dev_a')
 if (id === undefined) throw new Error('a valid id')
 test('a command, a shadow and the end of a device', () => {
-  let device = register(id, { kind: 'register', name: 'A', type: 'mqtt_device' }, 'usr_1', at(0)).device
+  let device = register(
+    id,
+    { kind: 'register', name: 'A', type: 'mqtt_device' },
+    { kind: 'user', id: 'usr_1' },
+    at(0),
+  ).device
   const take = (event: DeviceEvent, ms: number) => {
     const outcome = transition(device, event, at(ms))
     device = outcome.device
     return outcome.effects.map((effect) => effect.kind)
   }
-  const request = (wish: object) => ({ kind: 'requested', by: 'usr_1', request: wish }) as DeviceEvent
+  const request = (wish: object) =>
+    ({ kind: 'requested', by: { kind: 'user', id: 'usr_1' }, request: wish }) as DeviceEvent
   expect(take(request({ kind: 'command', id: CommandId('c1'), wish: { name: 'go' } }), 1)).toEqual([
     'answer',
     'command_moved',

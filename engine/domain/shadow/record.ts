@@ -33,6 +33,10 @@ export interface Author {
   readonly id: string
 }
 
+export function userAuthor(id: string): Author {
+  return { kind: 'user', id }
+}
+
 /** An entry of the shadow's history. */
 export interface ShadowChange {
   readonly version: number

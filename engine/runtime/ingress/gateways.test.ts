@@ -49,7 +49,7 @@ async function setUp(...devices: readonly Device[]) {
   const save = (more: readonly Device[]) => store.save({ ...NO_SAVE, changed: more.map(toRecord) })
   await save([gw, ...devices])
   const ingest = new Ingest({ log, clock: time, schedule: time.newLife().schedule, fatal: () => {} })
-  const gateways = new Gateways(ingest, store)
+  const gateways = new Gateways(ingest, store.devices)
   const host = uplinkHost(ingest, gateways, {
     admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),
     recordRefusal: () => {},

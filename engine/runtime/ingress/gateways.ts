@@ -10,7 +10,7 @@ import { parseSubSuffix, toSubSuffix } from '../../../schemas/topics.ts'
 import { FRAME } from '../../domain/bundle.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { COMMAND_SUFFIX, type DeviceSession, type EndCause, type UplinkMessage } from '../../ports/broker.ts'
-import type { Store } from '../../ports/store.ts'
+import type { Directory } from '../../ports/store.ts'
 import { sessionPayload } from '../shard/sessions.ts'
 import type { Ingest, SubDevice } from './ingest.ts'
 
@@ -23,22 +23,22 @@ type Family = Map<DeviceId, Told>
 
 export class Gateways {
   readonly #ingest: Ingest
-  readonly #store: Pick<Store, 'get' | 'summary' | 'subDevices'>
+  readonly #devices: Directory
   /** The sub-devices told of each live session of a gateway. */
   readonly #families = new Map<DeviceSession, Family>()
 
-  constructor(ingest: Ingest, store: Pick<Store, 'get' | 'summary' | 'subDevices'>) {
+  constructor(ingest: Ingest, devices: Directory) {
     this.#ingest = ingest
-    this.#store = store
+    this.#devices = devices
   }
 
   opened(session: DeviceSession): void {
     const { deviceId } = session
-    if (this.#store.summary(deviceId)?.type !== 'gateway') return
+    if (this.#devices.summary(deviceId)?.type !== 'gateway') return
     const family: Family = new Map()
     this.#families.set(session, family)
-    for (const id of this.#store.subDevices(deviceId))
-      if (this.#store.summary(id)?.status !== 'decommissioned') this.#open(session, family, id)
+    for (const id of this.#devices.subDevices(deviceId))
+      if (this.#devices.summary(id)?.status !== 'decommissioned') this.#open(session, family, id)
   }
 
   subscribed(session: DeviceSession): void {
@@ -82,10 +82,11 @@ export class Gateways {
   /** Of an assumed session the sub-devices were told before, by whoever heard of it then. */
   #familyOf(session: DeviceSession): Family | undefined {
     const known = this.#families.get(session)
-    const isGateway = session.isAssumed === true && this.#store.summary(session.deviceId)?.type === 'gateway'
+    const isGateway =
+      session.isAssumed === true && this.#devices.summary(session.deviceId)?.type === 'gateway'
     if (known !== undefined || !isGateway) return known
     const family: Family = new Map()
-    for (const id of this.#store.subDevices(session.deviceId))
+    for (const id of this.#devices.subDevices(session.deviceId))
       family.set(id, { ...toSubDevice(id), listens: false })
     this.#families.set(session, family)
     return family
@@ -93,7 +94,7 @@ export class Gateways {
 
   /** A device that was registered since the gateway connected; or one that this gateway should not speak for. */
   #meet(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
-    const device = this.#store.get(deviceId)
+    const device = this.#devices.get(deviceId)
     const isOwn = device?.parentId === session.deviceId && device.status !== 'decommissioned'
     return isOwn ? this.#open(session, family, deviceId) : toSubDevice(deviceId)
   }

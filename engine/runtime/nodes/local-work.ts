@@ -1,11 +1,8 @@
 // What this node does for the devices whose partitions are its own, whoever asks for it.
-import type { DeviceId } from '../../../schemas/ids.ts'
 import { isOpen } from '../../domain/command/moves.ts'
 import type { Command } from '../../domain/command/record.ts'
-import type { DeviceRequest } from '../../domain/device/events.ts'
 import { partitionOf } from '../../domain/partition.ts'
-import type { Author } from '../../domain/shadow/record.ts'
-import type { Signed, Submitted } from '../../ports/engine.ts'
+import type { Submitted } from '../../ports/engine.ts'
 import type { Broadcasts } from '../broadcasts.ts'
 import type { CommandWaits } from '../command-waits.ts'
 import type { Ingest } from '../ingress/ingest.ts'
@@ -38,7 +35,7 @@ export class LocalWork {
   constructor(parts: LocalWorkParts) {
     this.#parts = parts
     this.#doers = {
-      submit: ({ deviceId, request, signed }) => this.#submit(deviceId, request, signed),
+      submit: (work) => this.#submit(work),
       ask: ({ ask, after }) => parts.shards.ask(ask, after),
       await: (work) => this.#await(work),
       broadcast: ({ request }) => parts.broadcasts().create(request),
@@ -55,20 +52,14 @@ export class LocalWork {
     return run(work)
   }
 
-  async #submit(
-    deviceId: DeviceId,
-    request: DeviceRequest,
-    signed: Author | string | Signed,
-  ): Promise<Submitted> {
+  async #submit({ deviceId, request, signed }: WorkOf<'submit'>): Promise<Submitted> {
     const { shards, ingest, replies, newRequestId } = this.#parts
     const partition = partitionOf(deviceId)
     if (!shards.owns(partition)) throw notOwned()
-    const { by, entry } =
-      typeof signed === 'object' && 'entry' in signed ? signed : { by: signed, entry: undefined }
     const requestId = newRequestId()
     const reply = replies.await(requestId)
     try {
-      const payload = packRequest({ requestId, deviceId, by, entry, request })
+      const payload = packRequest({ requestId, deviceId, ...signed, request })
       const [answer] = await Promise.all([reply, ingest.request(deviceId, partition, payload)])
       return answer
     } finally {

@@ -108,7 +108,11 @@ test('a caller at one node hears of the end of a command that another decides', 
   const wish = { name: 'blink', timeoutSec: 10 }
   const sent = await nodes.within(
     1_000,
-    api.engine.submit(deviceId, { kind: 'command', id: commandId, wish }, 'usr_1'),
+    api.engine.submit(
+      deviceId,
+      { kind: 'command', id: commandId, wish },
+      { by: { kind: 'user', id: 'usr_1' } },
+    ),
   )
   expect(sent).toMatchObject({ kind: 'done' })
   nodes.hearFrom(api)
@@ -121,7 +125,14 @@ test('a command is shown with what its device had acknowledged before', async ()
   const deviceId = idOf('device-3')
   const commandId = CommandId('cmd_1')
   const wish = { name: 'blink', timeoutSec: 10 }
-  await nodes.within(1_000, api.engine.submit(deviceId, { kind: 'command', id: commandId, wish }, 'usr_1'))
+  await nodes.within(
+    1_000,
+    api.engine.submit(
+      deviceId,
+      { kind: 'command', id: commandId, wish },
+      { by: { kind: 'user', id: 'usr_1' } },
+    ),
+  )
   const at = nodes.time.now() - START
   const answer = { request_id: commandId, status: 'completed' }
   const frame = { ...telemetry('device-3', at, answer), suffix: 'command/ack' }

@@ -2,7 +2,6 @@
 import type { BroadcastId, CommandId, DeviceId, Millis, Partition } from '../../../schemas/ids.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
-import type { Author } from '../../domain/shadow/record.ts'
 import type { BroadcastRequest, BroadcastState, Signed, Submitted } from '../../ports/engine.ts'
 import type { BroadcastAnswer } from '../broadcasts.ts'
 import type { Answer, Ask, Mark } from '../shard/protocol.ts'
@@ -12,7 +11,7 @@ export type NodeWork =
       readonly kind: 'submit'
       readonly deviceId: DeviceId
       readonly request: DeviceRequest
-      readonly signed: Author | string | Signed
+      readonly signed: Signed
     }
   | { readonly kind: 'ask'; readonly ask: Ask; readonly after: readonly Mark[] }
   | {

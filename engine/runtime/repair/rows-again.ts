@@ -5,7 +5,7 @@ import { readFrames } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Entry, Log, LogReader } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { Records } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import type { Poison } from '../runner/poison.ts'
 import type { ShardThread } from '../runner/thread.ts'
@@ -17,7 +17,7 @@ const BESIDE_MS = 60_000
 
 export interface RowsAgainOptions {
   readonly log: Pick<Log, 'reader' | 'ends'>
-  readonly store: Pick<Store, 'load'>
+  readonly store: Pick<Records, 'load'>
   readonly clock: Clock
   readonly openThread: (settings: ShardSettings) => ShardThread
   readonly partitions: readonly Partition[]

@@ -58,7 +58,7 @@ function setUp(store = new MemoryStore({ partitionOf }), life = 'a') {
   const timers = new Timers()
   const events: string[] = []
   const writer = new HistoryWriter({
-    store,
+    outbox: store,
     telemetry,
     schedule: timers,
     ticks: () => timers.now,

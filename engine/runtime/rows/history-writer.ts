@@ -7,7 +7,7 @@
 import { HistoryColumns } from '../../domain/history/columns.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
-import type { OutboxBatch, Store } from '../../ports/store.ts'
+import type { Outbox, OutboxBatch } from '../../ports/store.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
 import type { Schedule } from '../schedule.ts'
 import { Wake } from '../wake.ts'
@@ -21,7 +21,7 @@ export interface HistoryWriterEvents extends InserterEvents {
 }
 
 export class HistoryWriter {
-  readonly #store: Store
+  readonly #outbox: Outbox
   readonly #schedule: Schedule
   readonly #ticks: () => number
   readonly #life: string
@@ -36,7 +36,7 @@ export class HistoryWriter {
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: {
-    readonly store: Store
+    readonly outbox: Outbox
     readonly telemetry: Telemetry
     readonly schedule: Schedule
     readonly ticks: () => number
@@ -44,8 +44,8 @@ export class HistoryWriter {
     readonly life: string
     readonly events: HistoryWriterEvents
   }) {
-    const { store, telemetry, schedule, ticks, life, events } = options
-    this.#store = store
+    const { outbox, telemetry, schedule, ticks, life, events } = options
+    this.#outbox = outbox
     this.#schedule = schedule
     this.#ticks = ticks
     this.#life = life
@@ -89,13 +89,13 @@ export class HistoryWriter {
   /** `much`: about as much as goes at once, so that there will be more. */
   async #write(): Promise<'nothing' | 'little' | 'much' | 'failed'> {
     try {
-      const batches = await this.#store.outbox(BOUNDS)
+      const batches = await this.#outbox.outbox(BOUNDS)
       if (batches.length === 0) return 'nothing'
       const blocks = this.#encode(batches)
       const isMuch = blocks.some(
         ({ rows, bytes }) => rows >= BOUNDS.rowsMax / 2 || bytes.length >= BOUNDS.bytesMax / 2,
       )
-      if (await this.#inserter.insert(blocks)) await this.#store.clearHistory(batches.map(({ key }) => key))
+      if (await this.#inserter.insert(blocks)) await this.#outbox.clearHistory(batches.map(({ key }) => key))
       return isMuch ? 'much' : 'little'
     } catch (error) {
       // Rows inserted and not cleared are inserted again (W2).

@@ -8,7 +8,7 @@
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { Millis as toMillis } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { LateHour, Store } from '../../ports/store.ts'
+import type { Facts, LateHour, LateHours } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,7 +20,7 @@ const NOTHING = '[]'
 const LATE_HOURS_PER_ROUND = 1_000
 
 export interface SettlerMeans {
-  readonly store: Pick<Store, 'getFact' | 'putFact' | 'lateHours' | 'lateHoursOf' | 'clearLate'>
+  readonly store: Facts & LateHours
   readonly telemetry: Pick<Telemetry, 'isUp' | 'horizon' | 'settle'>
   readonly clock: Clock
   /** Resolves once all rows received before are stored, and what comes now knows the horizon. */

@@ -9,7 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Log, Positions } from '../../ports/log.ts'
-import type { Checkpoint, Claim, Store } from '../../ports/store.ts'
+import type { Checkpoint, Claim, Records } from '../../ports/store.ts'
 import type { Schedule } from '../schedule.ts'
 import type { WorkResult } from '../shard/protocol.ts'
 import { toFault } from './saver.ts'
@@ -21,7 +21,7 @@ export interface CheckpointerPorts {
   readonly clock: Clock
   readonly schedule: Schedule
   readonly log: Pick<Log, 'trim'>
-  readonly store: Pick<Store, 'inserted' | 'checkpoint'>
+  readonly store: Pick<Records, 'inserted' | 'checkpoint'>
 }
 
 export interface CheckpointerEvents {

@@ -4,7 +4,7 @@
 import { type Frame, readFrames, withoutFrames } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Entry } from '../../ports/log.ts'
-import type { DeadLetter, Store } from '../../ports/store.ts'
+import type { DeadLetter, DeadLetters } from '../../ports/store.ts'
 import type { Suspect } from '../shard/progress.ts'
 import { toDeadLetter } from '../shard/proposal.ts'
 
@@ -12,14 +12,14 @@ import { toDeadLetter } from '../shard/proposal.ts'
 const SUSPECTS_MAX = 100
 
 export class Poison {
-  readonly #store: Pick<Store, 'deadLetters'>
+  readonly #store: DeadLetters
   readonly #park: (letter: DeadLetter) => Promise<void>
   #deaths = 0
   readonly #suspects = new Map<string, number>()
   readonly #parked = new Map<string, Set<number>>()
 
   /** `park` resolves once the letter is saved. */
-  constructor(store: Pick<Store, 'deadLetters'>, park: (letter: DeadLetter) => Promise<void>) {
+  constructor(store: DeadLetters, park: (letter: DeadLetter) => Promise<void>) {
     this.#store = store
     this.#park = park
   }

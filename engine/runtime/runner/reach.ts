@@ -6,16 +6,16 @@
 // - covered: its rows are collected or handed out.
 // - inserted (the store's): its rows are stored. A restart reads what lies behind it.
 import type { Entry, Positions } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { Records } from '../../ports/store.ts'
 import type { Mark } from '../shard/protocol.ts'
 
 export class Reach {
-  readonly #store: Pick<Store, 'applied' | 'inserted'>
+  readonly #store: Pick<Records, 'applied' | 'inserted'>
   readonly #applied: number[]
   #seen: number[] = []
   #covered: number[] = []
 
-  constructor(store: Pick<Store, 'applied' | 'inserted'>) {
+  constructor(store: Pick<Records, 'applied' | 'inserted'>) {
     this.#store = store
     const inserted = store.inserted()
     // A batch that changed no record is not saved; that it was applied shows in the checkpoint of its rows.

@@ -78,10 +78,10 @@ describe('a proposal', () => {
     bench.store.fails = true
     await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
     await bench.time.advance(3_000)
-    expect([bench.announced(), bench.store.get(idOf('a'))?.name]).toEqual([[], 'a'])
+    expect([bench.announced(), bench.store.devices.get(idOf('a'))?.name]).toEqual([[], 'a'])
     bench.store.fails = false
     await bench.time.advance(500)
-    expect([bench.announced(), bench.store.get(idOf('a'))?.name]).toEqual([['device.updated a'], 'B'])
+    expect([bench.announced(), bench.store.devices.get(idOf('a'))?.name]).toEqual([['device.updated a'], 'B'])
   })
 
   test('that was decided when its shard died is decided again, and told once', async () => {
@@ -90,7 +90,7 @@ describe('a proposal', () => {
       bench.fates.push(fate)
       await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
       await bench.time.advance(2_000)
-      expect([bench.announced(), bench.store.get(idOf('a'))?.revision, bench.losses]).toEqual([
+      expect([bench.announced(), bench.store.devices.get(idOf('a'))?.revision, bench.losses]).toEqual([
         ['device.updated a'],
         3,
         1,
@@ -127,7 +127,7 @@ describe('a proposal', () => {
     await bench.append(telemetry('a', 2, { n: 1 }))
     await bench.time.advance(HEARTBEAT_MS + 2_000)
     // Silence says nothing of the log, but it comes after the message.
-    expect(bench.store.get(idOf('a'))?.status).toBe('offline')
+    expect(bench.store.devices.get(idOf('a'))?.status).toBe('offline')
     expect(bench.store.applied()[A]).toBe(bench.log.ends()[A])
   })
 })
@@ -306,8 +306,8 @@ test('a store that has lost everything is made again from what the log still has
   await append(registration(b, 2), opened(b, 3), edit, telemetry(b, 4, { n: 1 }), telemetry('a', 5, { n: 2 }))
   const bench = new RunnerBench(log)
   await bench.time.advance(10_000)
-  expect(bench.store.get(idOf(b))).toMatchObject({ name: 'New', status: 'online' })
-  expect([bench.store.get(idOf('a')), bench.losses, bench.fatal]).toEqual([undefined, 0, []])
+  expect(bench.store.devices.get(idOf(b))).toMatchObject({ name: 'New', status: 'online' })
+  expect([bench.store.devices.get(idOf('a')), bench.losses, bench.fatal]).toEqual([undefined, 0, []])
   expect(await bench.telemetry.countPoints()).toBe(1)
   const snapshot = bench.snapshot(b)
   await bench.time.advance(100)

@@ -13,7 +13,7 @@ import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
 import type { Entry, Log } from '../../ports/log.ts'
-import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import { type Claim, type DeadLetters, NO_SAVE, type Records } from '../../ports/store.ts'
 import type { Inserter } from '../rows/inserter.ts'
 import type { Schedule } from '../schedule.ts'
 import { leave, newProgress, suspectOf } from '../shard/progress.ts'
@@ -39,7 +39,7 @@ export interface RunnerPorts {
   readonly clock: Clock
   readonly schedule: Schedule
   readonly log: Log
-  readonly store: Store
+  readonly store: Records & DeadLetters
   readonly inserter: Inserter
   readonly openThread: (settings: ShardSettings) => ShardThread
 }

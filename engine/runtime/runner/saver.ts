@@ -7,7 +7,7 @@
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
-import type { Claim, Save, Store } from '../../ports/store.ts'
+import type { Claim, Records, Save } from '../../ports/store.ts'
 import type { Schedule } from '../schedule.ts'
 import type { Mark } from '../shard/protocol.ts'
 
@@ -18,7 +18,7 @@ export interface SaverEvents {
 }
 
 export class Saver {
-  readonly #store: Pick<Store, 'save'>
+  readonly #store: Pick<Records, 'save'>
   readonly #schedule: Schedule
   readonly #events: SaverEvents
   readonly #claims: readonly Claim[]
@@ -27,7 +27,7 @@ export class Saver {
 
   constructor(
     parts: {
-      readonly store: Pick<Store, 'save'>
+      readonly store: Pick<Records, 'save'>
       readonly schedule: Schedule
       readonly claims: readonly Claim[]
     },

@@ -11,7 +11,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
-import type { Claim, Store } from '../../ports/store.ts'
+import type { Claim, Records } from '../../ports/store.ts'
 import type { Schedule } from '../schedule.ts'
 import type { Answer, Ask, Mark } from '../shard/protocol.ts'
 import type { Runner } from './runner.ts'
@@ -20,7 +20,7 @@ import { toFault } from './saver.ts'
 type Seated = Pick<Runner, 'start' | 'ask' | 'want' | 'tick' | 'flush' | 'backlog' | 'close' | 'abandon'>
 
 export interface SeatMeans {
-  readonly store: Pick<Store, 'claim'>
+  readonly store: Pick<Records, 'claim'>
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'sleep'>
   /** `fenced`: a later owner has claimed one of its partitions. */

@@ -19,7 +19,13 @@ const signed = (id: string, at: number, request: DeviceRequest): TestFrame => ({
   kind: FRAME.request,
   id,
   at,
-  payload: packRequest({ requestId: `r${at}`, deviceId: idOf(id), by: 'usr_1', entry, request }),
+  payload: packRequest({
+    requestId: `r${at}`,
+    deviceId: idOf(id),
+    by: { kind: 'user', id: 'usr_1' },
+    entry,
+    request,
+  }),
 })
 const edit: DeviceRequest = { kind: 'edit', replace: false, name: 'New' }
 const audit = ({ proposal }: WorkResult) =>

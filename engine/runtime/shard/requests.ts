@@ -20,7 +20,7 @@ import type { Reply } from './protocol.ts'
 export interface RequestPayload {
   readonly requestId: string
   readonly deviceId: DeviceId
-  readonly by: Author | string
+  readonly by: Author
   /** For the audit; what comes of the request is added to it. */
   readonly entry?: AuditDraft | undefined
   readonly request: DeviceRequest

@@ -63,7 +63,7 @@ describe.skipIf(MOSQUITTO === undefined)('of a broker outside every message coun
     const clock = { now: () => Millis(Date.now()), ticks: () => performance.now() }
     const log = new ReadersLog(shared)
     const ingest = new Ingest({ log, clock, schedule: realSchedule, fatal: () => {} })
-    const host = uplinkHost(ingest, new Gateways(ingest, new MemoryStore({ partitionOf })), {
+    const host = uplinkHost(ingest, new Gateways(ingest, new MemoryStore({ partitionOf }).devices), {
       admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),
       recordRefusal: () => {},
       heard: () => {},

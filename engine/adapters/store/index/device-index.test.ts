@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DEVICE_STATUSES } from '../../../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../../../domain/device/record.ts'
-import type { DeviceFilter, DeviceSort } from '../../../ports/store.ts'
+import type { DeviceFilter, DevicePageQuery, DeviceSort } from '../../../ports/store.ts'
 import { partitionOf } from '../testing/contract.ts'
 import { anyDevice, anyFilter, anyPage } from '../testing/device-arbitraries.ts'
-import { DeviceIndex, type PageRequest } from './device-index.ts'
+import { DeviceIndex } from './device-index.ts'
 import { sortByKey } from './radix-sort.ts'
 
 function below(group: string | undefined, root: string): boolean {
@@ -35,7 +35,7 @@ const FIELDS: Readonly<Record<DeviceSort, (d: DeviceRecord) => string | number>>
   group: (d) => d.group ?? '',
 }
 
-function findByHand(devices: readonly DeviceRecord[], filter: DeviceFilter, page: PageRequest) {
+function findByHand(devices: readonly DeviceRecord[], filter: DeviceFilter, page: DevicePageQuery) {
   const field = FIELDS[page.sort ?? 'created_at']
   const way = (page.descending ?? page.sort === undefined) ? -1 : 1
   const order = (x: string | number, y: string | number) => (x < y ? -1 : x > y ? 1 : 0)
@@ -60,7 +60,7 @@ test('finds what filtering and sorting by hand finds, through any history of cha
             devices.set(d.id, d)
           }
           const request = Object.fromEntries(Object.entries(page).filter(([, v]) => v !== undefined))
-          const asked: PageRequest = { offset: page.offset, limit: page.limit, ...request }
+          const asked: DevicePageQuery = { offset: page.offset, limit: page.limit, ...request }
           expect(index.find(filter, asked)).toEqual(findByHand([...devices.values()], filter, asked))
           for (const status of DEVICE_STATUSES)
             expect(index.countByStatus()[status]).toBe(

@@ -4,18 +4,11 @@ import { DEVICE_STATUSES, type DeviceStatus } from '../../../../schemas/vocabula
 import type { DeviceRecord } from '../../../domain/device/record.ts'
 import { unreachable } from '../../../domain/unreachable.ts'
 import { LIMITS } from '../../../limits.ts'
-import type { DeviceFilter, DeviceSort, DeviceSummary } from '../../../ports/store.ts'
+import type { DeviceFilter, DevicePageQuery, DeviceSort, DeviceSummary } from '../../../ports/store.ts'
 import { DeviceColumns } from './device-columns.ts'
 import { OrderedSlots } from './ordered-slots.ts'
 import { sortByKey } from './radix-sort.ts'
 import { SubDevices } from './sub-devices.ts'
-
-export interface PageRequest {
-  readonly offset: number
-  readonly limit: number
-  readonly sort?: DeviceSort
-  readonly descending?: boolean
-}
 
 export interface IdPage {
   readonly ids: readonly DeviceId[]
@@ -90,7 +83,7 @@ export class DeviceIndex {
   }
 
   /** Newest first if no sort is given; other sorts ascend unless told otherwise. Ties go by id, ascending. */
-  find(filter: DeviceFilter, page: PageRequest): IdPage {
+  find(filter: DeviceFilter, page: DevicePageQuery): IdPage {
     const matching = this.#matching(filter)
     const { offset, limit, sort, descending } = page
     const sorted = this.#sorted(matching, sort ?? 'created_at', descending ?? sort === undefined)

@@ -90,7 +90,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       expect(new Set(await rowsOf(one))).toEqual(new Set(expected))
       expect((await one.deadLetters({ offset: 0, limit: 1 })).total).toBe(expected.length)
       for (const [partition, last] of reached) {
-        expect(one.get(DeviceIdOf(`d${partition}`))?.revision).toBe(last)
+        expect(one.devices.get(DeviceIdOf(`d${partition}`))?.revision).toBe(last)
         expect(one.applied()[partition]).toBe(last)
       }
     }
@@ -103,13 +103,16 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     server.signal('SIGSTOP')
     await expect(store.save(nth(1, 2))).rejects.toMatchObject(RETRYABLE)
     await until(() => !store.isUp(), 'the store to notice')
-    expect(store.get(DeviceIdOf('d1'))?.revision).toBe(1)
+    expect(store.devices.get(DeviceIdOf('d1'))?.revision).toBe(1)
     server.signal('SIGCONT')
     // Not the second one: if it were carried out now, it would take the device back.
     await saveSurely(store, nth(1, 3))
     await until(() => store.isUp(), 'the store to be current')
     const other = await open()
-    expect([store.get(DeviceIdOf('d1'))?.revision, other.get(DeviceIdOf('d1'))?.revision]).toEqual([3, 3])
+    expect([
+      store.devices.get(DeviceIdOf('d1'))?.revision,
+      other.devices.get(DeviceIdOf('d1'))?.revision,
+    ]).toEqual([3, 3])
     expect(store.applied()[1]).toBe(3)
   })
 
@@ -151,10 +154,10 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await server.run((redis) => redis.flushall())
     await expect(store.save(nth(1, 2))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: false })
     await until(() => new Set(server.losses).size >= 3, 'the other process to notice')
-    expect(other.get(DeviceIdOf('d1'))?.revision).toBe(1)
+    expect(other.devices.get(DeviceIdOf('d1'))?.revision).toBe(1)
     expect(await server.run((redis) => redis.dbsize())).toBe(0)
     const fresh = await open()
-    expect([fresh.get(DeviceIdOf('d1')), fresh.applied()[1]]).toEqual([undefined, 0])
+    expect([fresh.devices.get(DeviceIdOf('d1')), fresh.applied()[1]]).toEqual([undefined, 0])
     // However much is there by now, it is another store.
     for (const n of [1, 2, 3]) await fresh.save(nth(2, n))
     await expect(other.save(nth(1, 2))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: false })
@@ -175,7 +178,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await until(() => server.losses.length > 0, 'the loss to be noticed')
     await expect(saveSurely(store, nth(1, 3))).rejects.toMatchObject({ retryable: false })
     const again = await open()
-    expect([again.get(DeviceIdOf('d1'))?.revision, again.applied()[1]]).toEqual([1, 1])
+    expect([again.devices.get(DeviceIdOf('d1'))?.revision, again.applied()[1]]).toEqual([1, 1])
   })
 
   test('short of memory: saves are refused whole, and go on when there is room', async () => {

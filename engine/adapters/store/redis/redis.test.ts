@@ -4,7 +4,7 @@ import { Micros, Partition } from '../../../../schemas/ids.ts'
 import { DEVICE_STATUSES } from '../../../../schemas/vocabulary.ts'
 import { newPackr } from '../../../domain/packing.ts'
 import { LIMITS } from '../../../limits.ts'
-import { NO_SAVE, type Store } from '../../../ports/store.ts'
+import { type Directory, NO_SAVE, type Store } from '../../../ports/store.ts'
 import type { RedisLink } from '../../redis/redis-link.ts'
 import { packLists } from '../../redis/redis-lists.ts'
 import { REDIS_SERVER, RedisServer, until } from '../../redis/testing/redis-server.ts'
@@ -71,9 +71,9 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       await one.save(
         save([device('d1', { status: 'online' })], { applied: [{ partition: Partition(1), seq: 3 }] }),
       )
-      expect(one.countByStatus().online).toBe(1)
-      await until(() => other.get(DeviceIdOf('d1')) !== undefined, 'the other one to hear of it')
-      expect([other.countByStatus().online, other.applied()[1], other.isUp()]).toEqual([1, 3, true])
+      expect(one.devices.countByStatus().online).toBe(1)
+      await until(() => other.devices.get(DeviceIdOf('d1')) !== undefined, 'the other one to hear of it')
+      expect([other.devices.countByStatus().online, other.applied()[1], other.isUp()]).toEqual([1, 3, true])
       const hours = [{ deviceId: DeviceIdOf('d1'), hour: 3600 }]
       await other.save(save([], { late: hours }))
       await other.putFact('name', 'a')
@@ -88,7 +88,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       const { one, other, close } = await openTwo()
       const saved = device('d1', { name: 'new', revision: 2 })
       await one.save(save([device('d1', { name: 'old', revision: 1 })]))
-      const seen = other.known(saved).then(() => other.get(saved.id)?.name)
+      const seen = other.devices.known(saved).then(() => other.devices.get(saved.id)?.name)
       await one.save(save([saved]))
       expect(await seen).toBe('new')
       await close()
@@ -108,7 +108,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       await Promise.all([...saves.slice(0, 100)])
       const [taken, ...rest] = await Promise.allSettled([other.claim(claim(6)), ...saves.slice(100)])
       expect(taken.status).toBe('fulfilled')
-      const [seq = 0, found] = [other.applied()[1], other.list({}, { offset: 0, limit: 1 }).total]
+      const [seq = 0, found] = [other.applied()[1], other.devices.list({}, { offset: 0, limit: 1 }).total]
       expect(found).toBe(seq)
       expect(seq).toBeGreaterThanOrEqual(100 + rest.filter(({ status }) => status === 'fulfilled').length)
       await expect(one.save(save([device('d1')], { claims: claim(5) }))).rejects.toMatchObject({
@@ -118,7 +118,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       await expect(one.checkpoint({ claims: claim(5), inserted: [], vitals: [] })).rejects.toMatchObject({
         code: 'STORE_FENCED',
       })
-      expect(other.list({}, { offset: 0, limit: 1 }).total).toBe(found)
+      expect(other.devices.list({}, { offset: 0, limit: 1 }).total).toBe(found)
       await close()
     })
 
@@ -138,7 +138,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     test('one that missed messages that are gone by now loads everything again', async () => {
       const { prefix, one, other, close } = await openTwo()
       await one.save(save([device('d1')]))
-      await until(() => other.get(DeviceIdOf('d1')) !== undefined, 'the other one to hear of it')
+      await until(() => other.devices.get(DeviceIdOf('d1')) !== undefined, 'the other one to hear of it')
       // As if a message had come and been trimmed while nobody was listening.
       await server.run((redis) => {
         const key = `{${prefix}}:store`
@@ -151,9 +151,12 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
           .exec()
       })
       const d2 = DeviceIdOf('d2')
-      await until(() => one.get(d2) !== undefined && other.get(d2) !== undefined, 'both to have loaded')
+      await until(
+        () => one.devices.get(d2) !== undefined && other.devices.get(d2) !== undefined,
+        'both to have loaded',
+      )
       await other.save(save([device('d3')]))
-      await until(() => one.list({}, { offset: 0, limit: 1 }).total === 3, 'the next message')
+      await until(() => one.devices.list({}, { offset: 0, limit: 1 }).total === 3, 'the next message')
       await close()
     })
 
@@ -168,14 +171,17 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
         fc.asyncProperty(fc.array(step, { maxLength: 5 }), async (steps) => {
           const { prefix, one, other, close } = await openTwo()
           const memory = new MemoryStore({ partitionOf })
-          const same = async (filter: Parameters<Store['list']>[0], page: Parameters<Store['list']>[1]) => {
+          const same = async (
+            filter: Parameters<Directory['list']>[0],
+            page: Parameters<Directory['list']>[1],
+          ) => {
             // Each has taken what the other wrote once it has written itself.
             await Promise.all([one.save(NO_SAVE), other.save(NO_SAVE)])
             const late = await open(prefix, undefined, 'late')
             for (const store of [one, other, late]) {
-              expect(store.list(filter, page)).toEqual(memory.list(filter, page))
-              expect(store.matching(filter)).toEqual(memory.matching(filter))
-              expect(store.countByStatus()).toEqual(memory.countByStatus())
+              expect(store.devices.list(filter, page)).toEqual(memory.devices.list(filter, page))
+              expect(store.devices.matching(filter)).toEqual(memory.devices.matching(filter))
+              expect(store.devices.countByStatus()).toEqual(memory.devices.countByStatus())
             }
             await late.close()
           }

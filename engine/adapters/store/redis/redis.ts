@@ -8,7 +8,6 @@
 // T3. Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
 
 import type { DeviceId, Partition } from '../../../../schemas/ids.ts'
-import type { DeviceRecord } from '../../../domain/device/record.ts'
 import { newPackr } from '../../../domain/packing.ts'
 import { LIMITS } from '../../../limits.ts'
 import type {
@@ -16,7 +15,7 @@ import type {
   Claim,
   DeadLetter,
   DeadLetterPage,
-  DeviceFilter,
+  DeadLetterQuery,
   LateHour,
   OutboxBatch,
   OutboxCounts,
@@ -27,7 +26,7 @@ import type {
 import { Follower } from '../../redis/redis-follower.ts'
 import type { RedisLink } from '../../redis/redis-link.ts'
 import { packLists, pairs, type RedisBytes } from '../../redis/redis-lists.ts'
-import type { PageRequest } from '../index/device-index.ts'
+import { DeviceDirectory } from '../device-directory.ts'
 import { OUTBOX_BOUNDS, type OutboxBounds, outboxKey, packedRows, unpackedRows } from '../outbox.ts'
 import { keyOfLate, type PartitionOf } from '../saved-state.ts'
 import { RedisReplica } from './redis-replica.ts'
@@ -65,6 +64,7 @@ export async function openRedisStore(
 }
 
 class RedisStore implements Store {
+  readonly devices: DeviceDirectory
   readonly #link: RedisLink
   readonly #replica: RedisReplica
   readonly #follower: Follower
@@ -80,6 +80,13 @@ class RedisStore implements Store {
     this.#replica = parts.replica
     this.#follower = parts.follower
     this.#bounds = parts.bounds
+    this.devices = new DeviceDirectory(
+      this.#replica.state.index,
+      (id) => this.#replica.get(id),
+      async (device) => {
+        await this.#replica.awaits(device, LIMITS.storeKnownMs)
+      },
+    )
   }
 
   isUp(): boolean {
@@ -132,41 +139,8 @@ class RedisStore implements Store {
     })
   }
 
-  get(id: DeviceId): DeviceRecord | undefined {
-    return this.#replica.get(id)
-  }
-
-  async known(device: DeviceRecord): Promise<void> {
-    await this.#replica.awaits(device, LIMITS.storeKnownMs)
-  }
-
-  subDevices(id: DeviceId): readonly DeviceId[] {
-    return this.#replica.state.index.subDevices(id)
-  }
-
-  summary(id: DeviceId) {
-    return this.#replica.state.index.summary(id)
-  }
-
-  list(filter: DeviceFilter, page: PageRequest) {
-    const { ids, total } = this.#replica.state.index.find(filter, page)
-    return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
-  }
-
-  matching(filter: DeviceFilter): readonly DeviceId[] {
-    return this.#replica.state.index.matching(filter)
-  }
-
-  countByStatus() {
-    return this.#replica.state.index.countByStatus()
-  }
-
-  async deadLetters(page: {
-    readonly offset: number
-    readonly limit: number
-    readonly deviceId?: DeviceId | undefined
-  }): Promise<DeadLetterPage> {
-    const { offset, limit, deviceId } = page
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
+    const { offset, limit, deviceId } = query
     const order = this.#link.key('letter-order')
     const all = await this.#link.read((redis) => redis.zrevrange(order, 0, -1))
     const listed = deviceId === undefined ? all : all.filter((name) => name.endsWith(` ${deviceId}`))
@@ -242,7 +216,7 @@ class RedisStore implements Store {
       ]),
     )
     return ids.flatMap((id, i) => {
-      const device = this.get(id)
+      const device = this.#replica.get(id)
       if (device === undefined) return []
       const [ownVitals, shadow] = [vitals[i] ?? undefined, shadows[i] ?? undefined]
       return [{ device, vitals: ownVitals, shadow, commands: commands[i] ?? [] }]

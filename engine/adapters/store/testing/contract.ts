@@ -3,7 +3,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CommandId, type DeviceId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../../domain/device/record.ts'
 import { LIMITS } from '../../../limits.ts'
-import { type DeadLetter, NO_SAVE, type Save, type Store, type StoredDevice } from '../../../ports/store.ts'
+import {
+  type DeadLetter,
+  type Directory,
+  NO_SAVE,
+  type Save,
+  type Store,
+  type StoredDevice,
+} from '../../../ports/store.ts'
 import type { OutboxBounds } from '../outbox.ts'
 
 export interface StoreContract {
@@ -97,22 +104,22 @@ export function storeContract({ name, open, restart }: StoreContract): void {
         seenAt: Millis(1_700_000_000_123),
       })
       await store.save(save([full]))
-      expect(store.get(full.id)).toEqual(full)
+      expect(store.devices.get(full.id)).toEqual(full)
       store = await restart(store)
-      expect(store.get(full.id)).toEqual(full)
-      expect(store.get(DeviceIdOf('robot-8'))).toBeUndefined()
+      expect(store.devices.get(full.id)).toEqual(full)
+      expect(store.devices.get(DeviceIdOf('robot-8'))).toBeUndefined()
     })
 
     test('a later save replaces the record everywhere', async () => {
       await store.save(save([device('d1', { status: 'online', group: 'a', tags: ['x'] })]))
       const later = device('d1', { status: 'error', group: 'b', tags: ['y'], name: 'New', revision: 2 })
       await store.save(save([later]))
-      expect(store.list({}, { offset: 0, limit: 10 })).toEqual({ devices: [later], total: 1 })
-      expect(store.list({ group: 'a' }, { offset: 0, limit: 10 }).total).toBe(0)
-      expect(store.list({ tags: ['x'] }, { offset: 0, limit: 10 }).total).toBe(0)
-      expect(store.list({ q: 'new' }, { offset: 0, limit: 10 }).total).toBe(1)
-      expect(store.countByStatus()).toMatchObject({ online: 0, error: 1 })
-      expect(store.summary(later.id)).toEqual({
+      expect(store.devices.list({}, { offset: 0, limit: 10 })).toEqual({ devices: [later], total: 1 })
+      expect(store.devices.list({ group: 'a' }, { offset: 0, limit: 10 }).total).toBe(0)
+      expect(store.devices.list({ tags: ['x'] }, { offset: 0, limit: 10 }).total).toBe(0)
+      expect(store.devices.list({ q: 'new' }, { offset: 0, limit: 10 }).total).toBe(1)
+      expect(store.devices.countByStatus()).toMatchObject({ online: 0, error: 1 })
+      expect(store.devices.summary(later.id)).toEqual({
         id: 'd1',
         name: 'New',
         type: 'mqtt_device',
@@ -129,12 +136,12 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       await store.save(save([device('c2', { parentId: gateway }), device('other')]))
       for (const isAgain of [false, true]) {
         if (isAgain) store = await restart(store)
-        expect([...store.subDevices(gateway)].sort()).toEqual(['c1', 'c2'])
-        expect(store.subDevices(DeviceIdOf('other'))).toEqual([])
-        expect(store.matching({ parentId: gateway })).toEqual(['c1', 'c2'])
-        expect(store.matching({})).toEqual(['c1', 'c2', 'gw', 'other'])
-        expect(store.list({ parentId: gateway, q: 'c2' }, { offset: 0, limit: 10 }).total).toBe(1)
-        expect(store.list({ parentId: DeviceIdOf('c1') }, { offset: 0, limit: 10 }).total).toBe(0)
+        expect([...store.devices.subDevices(gateway)].sort()).toEqual(['c1', 'c2'])
+        expect(store.devices.subDevices(DeviceIdOf('other'))).toEqual([])
+        expect(store.devices.matching({ parentId: gateway })).toEqual(['c1', 'c2'])
+        expect(store.devices.matching({})).toEqual(['c1', 'c2', 'gw', 'other'])
+        expect(store.devices.list({ parentId: gateway, q: 'c2' }, { offset: 0, limit: 10 }).total).toBe(1)
+        expect(store.devices.list({ parentId: DeviceIdOf('c1') }, { offset: 0, limit: 10 }).total).toBe(0)
       }
     })
 
@@ -170,11 +177,11 @@ export function storeContract({ name, open, restart }: StoreContract): void {
         const checkpoint = { claims: mine, inserted: later, vitals: [] }
         await expect(store.checkpoint(checkpoint)).rejects.toMatchObject(fenced)
         await expect(store.claim([claim(3, 1), claim(2, 8)])).rejects.toMatchObject(fenced)
-        expect(store.list({}, { offset: 0, limit: 9 })).toEqual({ devices: [device('d1')], total: 1 })
+        expect(store.devices.list({}, { offset: 0, limit: 9 })).toEqual({ devices: [device('d1')], total: 1 })
         expect([store.applied()[1], store.inserted()[1]]).toEqual([5, 0])
       }
       await store.save(save([device('d3')], { claims: [claim(1, 5), claim(3, 0)] }))
-      expect(store.get(DeviceIdOf('d3'))).toBeDefined()
+      expect(store.devices.get(DeviceIdOf('d3'))).toBeDefined()
     })
 
     test('positions handed out do not change under the reader', async () => {
@@ -190,7 +197,7 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       )
       await Promise.all(saves)
       store = await restart(store)
-      expect(store.list({}, { offset: 0, limit: 100 }).total).toBe(30)
+      expect(store.devices.list({}, { offset: 0, limit: 100 }).total).toBe(30)
       expect(store.applied().slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, i) => i + 1))
     })
 
@@ -201,7 +208,7 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       })
       await store.save(again)
       await store.save(again)
-      expect(store.list({}, { offset: 0, limit: 10 }).total).toBe(1)
+      expect(store.devices.list({}, { offset: 0, limit: 10 }).total).toBe(1)
       expect((await store.deadLetters({ offset: 0, limit: 10 })).total).toBe(1)
       expect(store.lateHours()).toHaveLength(1)
     })
@@ -327,15 +334,18 @@ function listContract(storeOf: () => Store): void {
         ]),
       )
     })
-    const ids = (filter: Parameters<Store['list']>[0], page: Partial<Parameters<Store['list']>[1]> = {}) =>
+    const ids = (
+      filter: Parameters<Directory['list']>[0],
+      page: Partial<Parameters<Directory['list']>[1]> = {},
+    ) =>
       storeOf()
-        .list(filter, { offset: 0, limit: 100, ...page })
+        .devices.list(filter, { offset: 0, limit: 100, ...page })
         .devices.map((d) => d.id)
 
     test('is newest first, then by id', () => expect(ids({})).toEqual(['b2', 'c3', 'a1', 'd4']))
 
     test('counts the whole set whatever the page', () => {
-      const page = storeOf().list({}, { offset: 1, limit: 2 })
+      const page = storeOf().devices.list({}, { offset: 1, limit: 2 })
       expect([page.total, page.devices.map((d) => d.id)]).toEqual([4, ['c3', 'a1']])
     })
 

@@ -23,7 +23,7 @@ test('a crashed store neither answers nor changes what was saved', async () => {
     answered = true
   })
   await after.save(save([device('d3')]))
-  expect(after.get(DeviceIdOf('d2'))).toBeUndefined()
-  expect(after.list({}, { offset: 0, limit: 9 }).total).toBe(2)
+  expect(after.devices.get(DeviceIdOf('d2'))).toBeUndefined()
+  expect(after.devices.list({}, { offset: 0, limit: 9 }).total).toBe(2)
   expect(answered).toBe(false)
 })

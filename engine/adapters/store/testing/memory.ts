@@ -5,7 +5,7 @@ import type {
   Checkpoint,
   Claim,
   DeadLetter,
-  DeviceFilter,
+  DeadLetterQuery,
   LateHour,
   OutboxBatch,
   Save,
@@ -13,7 +13,7 @@ import type {
   Store,
   StoredDevice,
 } from '../../../ports/store.ts'
-import type { PageRequest } from '../index/device-index.ts'
+import { DeviceDirectory } from '../device-directory.ts'
 import { OUTBOX_BOUNDS, type OutboxBounds, OutboxCount, oldestBatches, outboxKey } from '../outbox.ts'
 import { type PartitionOf, SavedState } from '../saved-state.ts'
 
@@ -37,6 +37,7 @@ class Durable {
 }
 
 export class MemoryStore implements Store {
+  readonly devices: DeviceDirectory
   readonly #durable: Durable
   #isDead = false
 
@@ -45,6 +46,8 @@ export class MemoryStore implements Store {
   ) {
     this.#durable =
       options instanceof Durable ? options : new Durable(options.partitionOf, options.outbox ?? OUTBOX_BOUNDS)
+    const { devices, state } = this.#durable
+    this.devices = new DeviceDirectory(state.index, (id) => devices.get(id))
   }
 
   /** The process dies: this store does nothing any more. What was saved is in the one returned. */
@@ -104,37 +107,8 @@ export class MemoryStore implements Store {
     this.#durable.state.checkpointed(inserted)
   }
 
-  get(id: DeviceId): DeviceRecord | undefined {
-    return this.#durable.devices.get(id)
-  }
-
-  async known(): Promise<void> {
-    // Nobody else saves anything here.
-  }
-
-  subDevices(id: DeviceId): readonly DeviceId[] {
-    return this.#durable.state.index.subDevices(id)
-  }
-
-  summary(id: DeviceId) {
-    return this.#durable.state.index.summary(id)
-  }
-
-  list(filter: DeviceFilter, page: PageRequest) {
-    const { ids, total } = this.#durable.state.index.find(filter, page)
-    return { devices: ids.flatMap((id) => this.get(id) ?? []), total }
-  }
-
-  matching(filter: DeviceFilter): readonly DeviceId[] {
-    return this.#durable.state.index.matching(filter)
-  }
-
-  countByStatus() {
-    return this.#durable.state.index.countByStatus()
-  }
-
-  async deadLetters(page: { offset: number; limit: number; deviceId?: DeviceId | undefined }) {
-    const { keys, total } = this.#durable.state.letters.page(page)
+  async deadLetters(query: DeadLetterQuery) {
+    const { keys, total } = this.#durable.state.letters.page(query)
     return { letters: keys.flatMap((key) => this.#durable.letters.get(key) ?? []), total }
   }
 

@@ -1,6 +1,7 @@
 // Stories of one device: events in, what they change and lead to out. A story's lines are its events; the indented
 // lines below each are what came of it, written by the machine and read by people.
 import { Micros, Millis, parseDeviceId } from '../../../../schemas/ids.ts'
+import { userAuthor } from '../../shadow/record.ts'
 import { commandDeadline, sendCommands } from '../command-events.ts'
 import type { DeviceEvent, Outcome } from '../events.ts'
 import type { Device, Way } from '../record.ts'
@@ -64,12 +65,12 @@ class Teller {
 
   #request({ request, by }: Extract<Step, { kind: 'request' }>): void {
     if (this.#device !== undefined) {
-      this.#decide({ kind: 'requested', request, by })
+      this.#decide({ kind: 'requested', request, by: userAuthor(by) })
       return
     }
     const id = parseDeviceId('pump')
     if (id === undefined || request.kind !== 'register') throw new Error('a story begins with a registration')
-    this.#keep(register(id, request, by, this.#now))
+    this.#keep(register(id, request, userAuthor(by), this.#now))
   }
 
   /** A new session is told what is desired, and listens to commands. */

@@ -143,11 +143,15 @@ export class TestNodes {
 
   register(node: TestNode, id: string): Promise<Submitted | string> {
     const request = { kind: 'register', name: id, type: 'mqtt_device', group: 'g' } as const
-    return this.within(1_000, node.engine.submit(idOf(id), request, 'usr_1'))
+    return this.within(1_000, node.engine.submit(idOf(id), request, { by: { kind: 'user', id: 'usr_1' } }))
   }
 
   rename(node: TestNode, id: string, name: string): Promise<Submitted> {
-    return node.engine.submit(idOf(id), { kind: 'edit', replace: false, name }, 'usr_1')
+    return node.engine.submit(
+      idOf(id),
+      { kind: 'edit', replace: false, name },
+      { by: { kind: 'user', id: 'usr_1' } },
+    )
   }
 
   async nameOf(node: TestNode, id: string): Promise<string | undefined> {

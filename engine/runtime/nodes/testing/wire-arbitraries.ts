@@ -48,7 +48,7 @@ const author: fc.Arbitrary<Author> = fc.record({
   kind: fc.constantFrom('user', 'device', 'system', 'ota'),
   id: name,
 })
-const signed: fc.Arbitrary<Author | string | Signed> = fc.oneof(
+const signed: fc.Arbitrary<Signed> = fc.oneof(
   author,
   name,
   fc.record({
@@ -64,7 +64,7 @@ const signed: fc.Arbitrary<Author | string | Signed> = fc.oneof(
       { requiredKeys: ['actor', 'action'] },
     ),
   }),
-) as fc.Arbitrary<Author | string | Signed>
+) as fc.Arbitrary<Signed>
 
 const wish = fc.record(
   {

@@ -69,7 +69,7 @@ export const request = (id: string, at: number, wish: DeviceRequest, requestId =
   kind: FRAME.request,
   id,
   at,
-  payload: packRequest({ requestId, deviceId: idOf(id), by: 'usr_1', request: wish }),
+  payload: packRequest({ requestId, deviceId: idOf(id), by: { kind: 'user', id: 'usr_1' }, request: wish }),
 })
 
 export const registration = (id: string, at: number): TestFrame =>
@@ -92,7 +92,12 @@ export function bundle(frames: readonly TestFrame[]): Uint8Array {
 }
 
 export function deviceOf(id: string, fields: Partial<Device> = {}): Device {
-  const { device } = register(idOf(id), { kind: 'register', name: id, type: 'mqtt_device' }, 'usr_1', START)
+  const { device } = register(
+    idOf(id),
+    { kind: 'register', name: id, type: 'mqtt_device' },
+    { kind: 'user', id: 'usr_1' },
+    START,
+  )
   return { ...device, ...fields }
 }
 
