@@ -3,11 +3,14 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { acquireLock } from './lock.mjs'
 import { run } from './run-child.mjs'
 
+/** Stands in `dist/` of a packed release (pack.mjs). */
+export const RELEASE_MARK = 'dist/.fleet-release'
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Resolves once everything is ready; throws an Error whose message is for the user. */
@@ -17,13 +20,16 @@ export async function prepare({
   build = compile,
   say = sayOnStderr,
 } = {}) {
-  if (isInstalled(root) && isBuilt(root)) return
+  const isPacked = existsSync(join(root, RELEASE_MARK))
+  if (isPacked ? arePackagesThere(root) : isInstalled(root) && isBuilt(root)) return
   const release = await acquireLock(join(root, 'dist', '.prepare.lock'), () =>
     say('waiting for another set-up'),
   )
   try {
-    if (!isInstalled(root)) await step(root, installStamp, install, say)
-    if (!isBuilt(root)) await step(root, buildStamp, build, say)
+    // A packed release comes built: it needs neither a compiler nor the other packages of development.
+    if (isPacked) await install(root, say, ['--omit=dev'])
+    else if (!isInstalled(root)) await step(root, installStamp, install, say)
+    if (!isPacked && !isBuilt(root)) await step(root, buildStamp, build, say)
   } finally {
     release()
   }
@@ -69,19 +75,39 @@ function isInstalledByHand(root) {
   )
 }
 
-async function installPackages(root, say) {
+/** In a project that has the release as a dependency, npm puts its packages beside it. */
+function arePackagesThere(root) {
+  try {
+    createRequire(join(root, 'package.json')).resolve('fastify')
+    return true
+  } catch {
+    return false
+  }
+}
+
+// The compiler is a development dependency: NODE_ENV=production must not leave it out.
+async function installPackages(root, say, which = ['--include=dev']) {
   say('installing packages (about 700 MB, most of it the ClickHouse engine)')
-  // The compiler is a development dependency: NODE_ENV=production must not leave it out.
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const args = ['ci', ...which, '--no-audit', '--no-fund', '--loglevel=error']
   const npm = process.env.npm_execpath
   const code = npm?.endsWith('.js')
     ? await run(process.execPath, [npm, ...args], { cwd: root })
     : await run('npm', args, { cwd: root, shell: process.platform === 'win32' })
-  if (code === 0) return
+  if (code === 0) return dropForeignBinaries(root)
   throw new Error(
     `npm ci failed (exit code ${code}), see above. If it could not reach the package registry: only the first ` +
       'start needs it; check the network and `npm config get registry`, then run the same command again',
   )
+}
+
+/** uWebSockets.js brings its binary for every platform, 130 MB of them; only this platform's is ever loaded. */
+function dropForeignBinaries(root) {
+  const folder = join(root, 'node_modules', 'uWebSockets.js', 'dist', 'bin')
+  if (!existsSync(folder)) return
+  const foreign = readdirSync(folder).filter(
+    (name) => !name.startsWith(`uws_${process.platform}_${process.arch}_`),
+  )
+  for (const name of foreign) rmSync(join(folder, name))
 }
 
 // --- dist
