@@ -1,6 +1,6 @@
 // `node deploy/secrets.mjs [folder]`: makes every secret that the servers of deploy/compose need, in a folder that git
-// ignores (deploy/secrets). Free of dependencies. What is there stays: run again, it adds what is missing and writes the
-// same files. To change a secret, take it out of secrets.json, run this, and restart what uses it.
+// ignores (deploy/secrets). Needs no package. Existing secrets stay: run again, it adds missing ones and writes the same
+// files. To change a secret, remove it from secrets.json, run this, and restart the servers that use it.
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const MASTER = 'secrets.json'
-/** A letter first: NATS reads a value from the environment as configuration, and digits as a number. */
+/** Begins with a letter: NATS parses a value from the environment, and would read digits as a number. */
 const password = () => `k${randomBytes(24).toString('hex')}`
 const rsaKey = () =>
   generateKeyPairSync('rsa', {
@@ -24,9 +24,9 @@ const rsaKey = () =>
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   }).privateKey
 
-/** Every secret, and how it is made. */
+/** Every secret with the function that makes it. */
 const MAKERS = {
-  // RSA: EMQX does not verify Ed25519.
+  // EMQX verifies RSA but not Ed25519.
   jwt_private_key: rsaKey,
   admin_password: password,
   emqx_cookie: password,
@@ -45,11 +45,11 @@ const MAKERS = {
   grafana_admin: password,
 }
 
-/** Users inside the images: a mounted file must be theirs to be read by nobody else. */
+/** User ids inside the images. They own the files mounted there, so that nobody else can read them. */
 const EMQX = 1000
 const REDIS = 999
 
-/** The files, as the servers read them. `owner`: of a file that is mounted; others are read by compose itself. */
+/** The files for the servers. Those with an `owner` are mounted into a container; compose itself reads the others. */
 function filesOf(secrets) {
   const sha256 = (name) => createHash('sha256').update(secrets[name]).digest('hex')
   return {
@@ -61,7 +61,7 @@ function filesOf(secrets) {
       }),
     },
     'fleet-servers.env': { text: environment(serversOf(secrets, { nats: 'nats://', names: ['nats'] })) },
-    // For cluster.yaml, where NATS are three, with TLS.
+    // For cluster.yaml, which has three NATS servers with TLS.
     'fleet-servers-cluster.env': {
       text: environment(serversOf(secrets, { nats: 'tls://', names: ['nats-1', 'nats-2', 'nats-3'] })),
     },
@@ -98,7 +98,7 @@ function filesOf(secrets) {
   }
 }
 
-/** Where the service finds the servers of deploy/compose, and who it is there. */
+/** Addresses of the servers of deploy/compose, with the service's account on each. */
 function serversOf(secrets, { nats, names }) {
   return {
     FLEET_NATS_URL: names.map((name) => `${nats}fleet:${secrets.nats_fleet}@${name}:4222`).join(','),
@@ -111,7 +111,7 @@ function serversOf(secrets, { nats, names }) {
   }
 }
 
-/** The service may not do what empties, stops or reconfigures the server; `CONFIG GET` tells it that all is kept. */
+/** The service may not empty, stop or reconfigure the server. With `CONFIG GET` it checks that writes reach the disk. */
 function redisUsers(sha256) {
   return [
     'user default off resetpass',
@@ -128,7 +128,7 @@ function environment(variables) {
     .join('')
 }
 
-/** Returns the secrets, and the files whose owner has to be changed by somebody who may. */
+/** Returns the secrets, and the files whose owner must still be changed, for which one has to be root. */
 export function makeSecrets(folder, { isRoot = process.getuid?.() === 0 } = {}) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
@@ -149,7 +149,7 @@ export function makeSecrets(folder, { isRoot = process.getuid?.() === 0 } = {}) 
   return { secrets, foreign }
 }
 
-/** The mode is set on a file that was there, too, and before anything secret is in it. */
+/** Sets the mode of an existing file before a secret is written to it. */
 function write(path, text) {
   if (existsSync(path)) chmodSync(path, 0o600)
   writeFileSync(path, text, { mode: 0o600 })

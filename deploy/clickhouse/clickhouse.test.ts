@@ -10,7 +10,7 @@ const keeper = parseXml(read('keeper.xml'))
 const texts = (root: Parameters<typeof all>[0], path: string) => all(root, path).map(({ text }) => text)
 
 describe('ClickHouse', () => {
-  test('reads every file it is given: each is one well-formed element', () => {
+  test('every file is one well-formed element', () => {
     const files = ['config.d', 'users.d'].flatMap((folder) =>
       readdirSync(new URL(folder, import.meta.url)).map((name) => `${folder}/${name}`),
     )
@@ -19,7 +19,7 @@ describe('ClickHouse', () => {
     expect(() => parseXml('<a>1 < 2</a>')).toThrow('not well-formed')
   })
 
-  test('lets in two users, by passwords that no file has, and not the default one', () => {
+  test('two users may log in, with passwords that are in no file, and the default user may not', () => {
     expect(all(users, 'users')[0]?.children.map(({ name }) => name)).toEqual([
       'default',
       'fleet',
@@ -34,7 +34,7 @@ describe('ClickHouse', () => {
     }
   })
 
-  test('lets the service do what its statements need, and no more', () => {
+  test('the service is granted what its statements need and no more', () => {
     expect(texts(users, 'users/fleet/grants/query')).toEqual([
       'GRANT SELECT, INSERT, CREATE TABLE, ALTER TABLE, OPTIMIZE ON fleet.*',
       'GRANT CLUSTER ON *.*',
@@ -43,20 +43,20 @@ describe('ClickHouse', () => {
     ])
   })
 
-  test('gives the reader nothing but reading', () => {
+  test('the reader may only read', () => {
     expect(texts(users, 'users/fleet_reader/grants/query')).toEqual(['GRANT SELECT ON fleet.*'])
     expect(texts(users, 'profiles/fleet_reader/readonly')).toEqual(['2'])
     expect(texts(users, 'users/fleet_reader/profile')).toEqual(['fleet_reader'])
   })
 
-  test('says what its defaults would say otherwise', () => {
+  test('settings whose defaults would be wrong are written out', () => {
     expect(texts(users, 'profiles/fleet_service/async_insert')).toEqual(['0'])
     expect(texts(server, 'listen_host')).toEqual(['0.0.0.0'])
     expect(texts(server, 'default_database')).toEqual(['fleet'])
     expect(texts(keeper, 'keeper_server/coordination_settings/force_sync')).toEqual(['true'])
   })
 
-  test('with replicas writes to one and lets it copy', () => {
+  test('replicas copy what is written to one of them', () => {
     expect(texts(replicated, 'remote_servers/fleet/shard/internal_replication')).toEqual(['true'])
     expect(texts(replicated, 'remote_servers/fleet/shard/replica/host')).toHaveLength(2)
     const keepers = texts(keeper, 'keeper_server/raft_configuration/server/hostname')

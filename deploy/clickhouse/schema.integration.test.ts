@@ -1,5 +1,5 @@
-// The tables as files, for whoever creates them by hand. They are those of the service: after a change of
-// engine/adapters/telemetry/clickhouse/schema.ts, `npx vitest run deploy/clickhouse -u` writes them anew.
+// The statements of the service's tables are also kept as files, for people who create the tables by hand. After a change
+// of engine/adapters/telemetry/clickhouse/schema.ts, `npx vitest run deploy/clickhouse -u` updates the files.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,22 +25,22 @@ afterAll(async () => {
 
 test.each([
   ['single', undefined],
-  // The macro of config.d/replicated.xml; the service says the name.
+  // The file uses the macro of config.d/replicated.xml where the service writes the name.
   ['replicated', '{cluster}'],
-])('the file of the %s layout is what the service makes', async (layout, cluster) => {
+])('the file of the %s layout holds the statements of the service', async (layout, cluster) => {
   const text = allTables(cluster).map((sql) => `${sql};\n`)
   await expect(text.join('\n')).toMatchFileSnapshot(`schema/${layout}.sql`)
 })
 
-test('the tables of one server can be made, twice', async () => {
+test('the tables of one server can be created, and doing it twice is harmless', async () => {
   for (const sql of [...allTables(), ...allTables()]) await run(sql)
   expect(
     Number(await run('SELECT count() FROM system.tables WHERE database = currentDatabase() FORMAT TSV')),
   ).toBe(allTables().length)
 })
 
-// Made they cannot be: there is no Keeper here.
-test('the tables of several servers differ in being replicated, and in nothing else', async () => {
+// They cannot be created here, since there is no Keeper.
+test('the tables of several servers differ from those of one only by replication', async () => {
   for (const [index, sql] of allTables('{cluster}').entries()) {
     expect(await run(`EXPLAIN AST ${sql}`)).toContain('CreateQuery')
     expect(sql).toMatch(/^CREATE TABLE IF NOT EXISTS \w+ ON CLUSTER '\{cluster\}' \(/)

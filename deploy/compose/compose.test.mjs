@@ -1,4 +1,4 @@
-// No container runs here: the files are merged as compose merges them, and judged.
+// No container runs here: the files are merged as compose merges them, and the result is checked.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const each = (compose, look) =>
 const wrong = (compose, isRight) => each(compose, isRight).flatMap(([name, right]) => (right ? [] : [name]))
 
 describe.each(stacks)('%s', (stack, compose) => {
-  test('runs images of one version, none of them the latest', () => {
+  test('every image has a fixed version, and none is the latest', () => {
     const isPinned = ({ image }) => /^[\w./-]+:(?!latest)[\w.-]+$/.test(image)
     expect(wrong(compose, isPinned)).toEqual([])
     expect(
@@ -35,7 +35,7 @@ describe.each(stacks)('%s', (stack, compose) => {
     ).toEqual([])
   })
 
-  test('gives no container more rights than it needs', () => {
+  test('no container has more rights than it needs', () => {
     expect(
       wrong(
         compose,
@@ -43,18 +43,18 @@ describe.each(stacks)('%s', (stack, compose) => {
       ),
     ).toEqual([])
     expect(wrong(compose, ({ security_opt }) => `${security_opt}` === 'no-new-privileges:true')).toEqual([])
-    // The image of the service says so itself.
+    // The service's own image sets its user.
     expect(
       wrong(compose, ({ user, build }) => build !== undefined || /^[1-9]\d*:[1-9]\d*$/.test(user)),
     ).toEqual([])
   })
 
-  test('lets only those write to their own files whose images do so at the start', () => {
+  test('every file system is read-only, except where the image writes at the start', () => {
     const writing = wrong(compose, ({ read_only }) => read_only === true)
     expect(writing.filter((name) => !/^(emqx|clickhouse|keeper)(-\d)?$/.test(name))).toEqual([])
   })
 
-  test('asks every container how it is, stops it gently, and keeps its log short', () => {
+  test('every container has a health check, a grace period and a bounded log', () => {
     expect(
       wrong(compose, ({ healthcheck, build }) => build !== undefined || healthcheck !== undefined),
     ).toEqual([])
@@ -66,7 +66,7 @@ describe.each(stacks)('%s', (stack, compose) => {
       expect([name, name in compose.services, condition]).toEqual([name, true, 'service_healthy'])
   })
 
-  test('has every file that it mounts, and every volume', () => {
+  test('every mounted file and every volume exists', () => {
     const mounts = each(compose, ({ volumes = [] }) => volumes).flatMap(([, volumes]) => volumes)
     for (const mount of mounts) {
       const [source, , mode] = mount.split(':')
@@ -87,14 +87,14 @@ describe.each(stacks)('%s', (stack, compose) => {
         expect([file, existsSync(join(dir, file.replace('../secrets/', '')))]).toEqual([file, true])
   })
 
-  test('has no secret in it', () => {
+  test('the environment holds no secret', () => {
     const named = each(compose, ({ environment = {} }) =>
       Object.keys(environment).filter((name) => /PASSW|SECRET|_KEY|COOKIE|TOKEN/.test(name)),
     )
     expect(named.filter(([, names]) => names.length > 0)).toEqual([])
   })
 
-  test('sets all that the service needs, and only what it knows', () => {
+  test('the service accepts its settings', () => {
     const fleets = Object.entries(compose.services).filter(([, { image }]) => image.startsWith('fleet:'))
     expect(fleets.map(([name]) => name)).toContain('fleet')
     for (const [name, { environment, env_file: files }] of fleets) {
@@ -105,7 +105,7 @@ describe.each(stacks)('%s', (stack, compose) => {
       )
       const pairs = [
         ...given.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-        // Without a value it is the shell's.
+        // A name without a value is taken from the shell.
         ...Object.entries(environment).filter(([, value]) => value !== null),
       ]
       const { kind, line } = readSettings(Object.fromEntries(pairs), { cores: 4 })
@@ -113,7 +113,7 @@ describe.each(stacks)('%s', (stack, compose) => {
     }
   })
 
-  test('is reached only where it should be', () => {
+  test('only the intended ports are published', () => {
     const published = each(compose, ({ ports = [] }) => ports).flatMap(([name, ports]) =>
       ports.map((port) => `${name} ${port}`),
     )
@@ -134,14 +134,17 @@ describe.each(stacks)('%s', (stack, compose) => {
   })
 })
 
-test.each(stacks.filter(([name]) => name !== 'dev'))('%s is bounded, and started again', (_, compose) => {
-  expect(
-    wrong(compose, ({ deploy }) => deploy?.resources?.limits?.memory && deploy.resources.limits.cpus),
-  ).toEqual([])
-  expect(wrong(compose, ({ restart }) => restart === 'unless-stopped')).toEqual([])
-})
+test.each(stacks.filter(([name]) => name !== 'dev'))(
+  '%s limits memory and CPU, and restarts every container',
+  (_, compose) => {
+    expect(
+      wrong(compose, ({ deploy }) => deploy?.resources?.limits?.memory && deploy.resources.limits.cpus),
+    ).toEqual([])
+    expect(wrong(compose, ({ restart }) => restart === 'unless-stopped')).toEqual([])
+  },
+)
 
-test('Redis leaves room between its bound and the container’s', () => {
+test('maxmemory of Redis leaves room below the limit of its container', () => {
   const [, gigabytes] = /^maxmemory (\d+)gb$/m.exec(
     readFileSync(new URL('../redis/redis.conf', import.meta.url), 'utf8'),
   )
@@ -149,7 +152,7 @@ test('Redis leaves room between its bound and the container’s', () => {
   expect(Number(memory.replace('g', ''))).toBeGreaterThanOrEqual(Number(gigabytes) * 1.5)
 })
 
-test('each node of a cluster has a name and a volume of its own', () => {
+test('every node of a cluster has its own name and volume', () => {
   const { services } = readCompose(...STACKS.cluster)
   const seeds = services['emqx'].environment.EMQX_CLUSTER__STATIC__SEEDS
   for (const prefix of ['emqx', 'nats', 'keeper', 'clickhouse']) {
@@ -168,7 +171,7 @@ test('each node of a cluster has a name and a volume of its own', () => {
   }
 })
 
-test('a cluster has processes for each part of the work, and more than one', () => {
+test('a cluster runs several processes of every role', () => {
   const { services } = readCompose(...STACKS.cluster)
   const replicas = Object.values(services)
     .filter(({ image }) => image.startsWith('fleet:'))

@@ -1,4 +1,4 @@
-// The images, as far as they can be judged without building one.
+// Checks the Dockerfile as far as that is possible without building an image.
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readSources } from '../dev/architecture/sources.ts'
@@ -14,7 +14,7 @@ const stages = new Map(
 )
 const stage = (name: string): string => stages.get(name) ?? expect.fail(`no stage ${name}`)
 
-test('the cluster’s image lacks what only the embedded profile loads, and starts without it', () => {
+test('the cluster image leaves out the packages of the embedded profile and starts without them', () => {
   const removed = new Set(
     [...stage('build-cluster').matchAll(/node_modules\/(@?[\w-]+)/g)].map(([, name = '']) => name),
   )
@@ -35,7 +35,7 @@ test('the cluster’s image lacks what only the embedded profile loads, and star
   expect([...packages].filter(([name]) => removed.has(name))).toEqual([])
 })
 
-test('the service runs as nobody in particular, and its files are not its own', () => {
+test('the service runs as an ordinary user and does not own its program files', () => {
   for (const name of ['cluster', 'embedded']) {
     expect(stage(name)).toMatch(/^USER node$/m)
     expect(stage(name)).not.toMatch(/COPY .*--chown/)
@@ -44,11 +44,11 @@ test('the service runs as nobody in particular, and its files are not its own', 
   expect(stage('run')).toMatch(/^HEALTHCHECK /m)
 })
 
-test('it is of glibc, since some packages have no builds for musl', () => {
+test('the image uses glibc, since some packages have no builds for musl', () => {
   expect(/^ARG NODE=(.+)$/m.exec(dockerfile)?.[1]).toMatch(/^node:\d+-bookworm-slim$/)
 })
 
-test('what is copied is there, and is let through to the build', () => {
+test('every copied file exists and is not ignored by the build', () => {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
     paths.split(' '),
   )

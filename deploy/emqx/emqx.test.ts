@@ -1,5 +1,5 @@
-// What can be said of the configuration without EMQX, which cannot run here: it is read as HOCON and as Erlang terms,
-// and its rules are run by an interpreter of their SQL.
+// Checks the configuration without EMQX, which cannot run here: the files are parsed as HOCON and as Erlang terms, and an
+// interpreter of their SQL runs the rules.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -36,7 +36,7 @@ describe('the rules', () => {
   })
   const EVENTS = ['fleet_connected', 'fleet_disconnected', 'fleet_subscribed', 'fleet_delivered']
 
-  test('put a device into the partition that the service puts it in, ten thousand devices', () => {
+  test('ten thousand devices land in the partitions that the service computes', () => {
     const ids = [
       ...fc.sample(deviceIds, { numRuns: 5_000, seed: 5 }),
       ...Array.from({ length: 5_000 }, (_, index) => `dev_${index.toString(36)}`),
@@ -52,7 +52,7 @@ describe('the rules', () => {
     expect(new Set(ids.map((id) => partitionOf(id as DeviceId))).size).toBe(64)
   })
 
-  test('take every topic on which a device has something to say, and none of the cloud’s', () => {
+  test('every topic of a device is republished, and none of the cloud’s', () => {
     const own = [
       'telemetry',
       'telemetry/a/b',
@@ -72,7 +72,7 @@ describe('the rules', () => {
       expect([suffix, taken(suffix), taken(`sub/child/${suffix}`)]).toEqual([suffix, false, false])
   })
 
-  test('send a message on with its broker id and receive time as text', () => {
+  test('a message is republished with its broker id and receive time as text', () => {
     const selected = uplink.run(message('fleet/dev_abc/telemetry')) ?? {}
     expect(selected['up']).toEqual({
       id: '0005F8C9E8A1F5A9F4470000A3DF0001',
@@ -89,7 +89,7 @@ describe('the rules', () => {
     expect(at(args, 'user_properties')).toBe('$' + '{up}')
   })
 
-  test('of events are about devices: services are let pass', () => {
+  test('events of devices are republished, and those of services are not', () => {
     for (const name of EVENTS.slice(0, 3)) {
       expect(ruleOf(name).run({ clientid: 'fleet:ingest:0' })).toBeUndefined()
       expect(ruleOf(name).run({ clientid: 'fleet-ingest-0' })).toBeDefined()
@@ -102,7 +102,7 @@ describe('the rules', () => {
     )
   })
 
-  test('tell of a command that was delivered, and of no other message', () => {
+  test('the acknowledgement of a command is republished, and of no other message', () => {
     const delivered = ruleOf('fleet_delivered')
     const columns = {
       clientid: 'gate',
@@ -117,7 +117,7 @@ describe('the rules', () => {
     expect(run('fleet/gate/shadow/desired')).toBeUndefined()
   })
 
-  test('neither meet themselves again nor leave anything retained', () => {
+  test('no rule matches its own output or retains anything', () => {
     for (const [name] of fieldsOf(at(conf, 'rule_engine.rules'))) {
       const args = actionOf(name)
       expect([at(args, 'direct_dispatch'), at(args, 'retain'), at(args, 'qos')]).toEqual([true, false, 1])
@@ -134,7 +134,7 @@ describe('who may do what', () => {
   const api = { username: 'fleet:api', clientid: 'fleet:api:0' }
   const ingest = { username: 'fleet:ingest', clientid: 'fleet:ingest:0' }
 
-  test('a device has its namespace, without what the cloud says there', () => {
+  test('a device may use its namespace, except to publish on the cloud’s topics', () => {
     for (const suffix of ['telemetry', 'status', 'shadow/reported', 'command/ack', 'sub/child/telemetry'])
       expect([suffix, may(device, 'publish', `fleet/dev_a/${suffix}`)]).toEqual([suffix, true])
     expect(may(device, 'subscribe', 'fleet/dev_a/#')).toBe(true)
@@ -145,7 +145,7 @@ describe('who may do what', () => {
     }
   })
 
-  test('a device has nothing else', () => {
+  test('a device may use no other topic', () => {
     const others = [
       '#',
       '+/#',
@@ -168,7 +168,7 @@ describe('who may do what', () => {
     }
   })
 
-  test('a client id is no pattern', () => {
+  test('a client id is not treated as a pattern', () => {
     for (const clientid of ['+', '#', 'a/b', 'fleet:api', '$group', 'dev.a', 'dev_a\n'])
       expect([clientid, may({ username: 'x', clientid }, 'subscribe', 'fleet/dev_a/#')]).toEqual([
         clientid,
@@ -176,7 +176,7 @@ describe('who may do what', () => {
       ])
   })
 
-  test('the API speaks to devices, the ingress only listens to what rules send it', () => {
+  test('the API may publish to devices, and the ingress may only read what the rules republish', () => {
     for (const topic of ['fleet/dev_a/command', 'fleet/$group/yard/cmd/request', 'fleet/$broadcast/x'])
       expect([topic, may(api, 'publish', topic)]).toEqual([topic, true])
     expect(may(api, 'subscribe', 'fleet/#')).toBe(true)
@@ -186,7 +186,7 @@ describe('who may do what', () => {
     expect(may(ingest, 'subscribe', 'fleet/#')).toBe(false)
   })
 
-  test('no device can be called like a service', () => {
+  test('no device can use the name of a service', () => {
     const accounts = acl.flatMap(({ who }) =>
       who.key === 'username' && who.pattern === undefined ? [who.value] : [],
     )
@@ -196,7 +196,7 @@ describe('who may do what', () => {
 })
 
 describe('EMQX', () => {
-  test('asks for a password or token everywhere but where a certificate is required', () => {
+  test('every listener asks for a password or token, unless it requires a certificate', () => {
     const listeners = fieldsOf(at(conf, 'listeners')).flatMap(([kind, named]) =>
       fieldsOf(named).map(([name, listener]) => ({ name: `${kind}.${name}`, listener })),
     )
@@ -215,7 +215,7 @@ describe('EMQX', () => {
     expect(at(conf, 'authorization.no_match')).toBe('deny')
   })
 
-  test('listens on every interface by name, in plain text only inside, and with TLS 1.3 for devices', () => {
+  test('plain text is open to the inner network only, and devices use TLS 1.3', () => {
     for (const [kind, named] of fieldsOf(at(conf, 'listeners'))) {
       for (const [, listener] of fieldsOf(named)) expect(at(listener, 'bind')).toMatch(/^0\.0\.0\.0:\d+$/)
       if (kind === 'ssl')
@@ -230,20 +230,20 @@ describe('EMQX', () => {
     expect(list(at(conf, 'listeners.tcp.internal.access_rules')).at(-1)).toBe('deny all')
   })
 
-  test('takes a certificate’s name for the client id: neither can be borrowed', () => {
+  test('the common name of a certificate is the client id, so that neither can be borrowed', () => {
     expect(at(conf, 'zones.device_tls.mqtt')).toEqual({
       peer_cert_as_clientid: 'cn',
       peer_cert_as_username: 'cn',
     })
   })
 
-  test('keeps retained messages over a restart, as fast as a fleet sends them', () => {
+  test('retained messages survive a restart and are stored as fast as a fleet sends them', () => {
     expect(at(conf, 'retainer.backend.storage_type')).toBe('disc')
     expect(at(conf, 'retainer.max_publish_rate')).toBe('20000/s')
     expect(at(conf, 'mqtt.retry_interval')).toBe('30s')
   })
 
-  test('has no secret in its files', () => {
+  test('the files hold no secret', () => {
     expect(read('emqx.conf')).not.toMatch(/^\s*(password|secret|cookie|default_password)\s*=/m)
   })
 })
@@ -258,7 +258,7 @@ interface AclRule {
     readonly pattern?: RegExp
   }
   readonly action: 'all' | 'publish' | 'subscribe'
-  /** Undefined is any. */
+  /** Undefined matches any client. */
   readonly topics: readonly string[] | undefined
 }
 
@@ -283,7 +283,7 @@ function readAcl(source: string): readonly AclRule[] {
   })
 }
 
-/** A subscription is compared as text, like a topic: only a filter at least as wide takes it. */
+/** A subscription is compared as text, like a topic, so only a rule with a filter at least as wide allows it. */
 function may(
   client: { username: string; clientid: string },
   action: 'publish' | 'subscribe',

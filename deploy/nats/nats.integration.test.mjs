@@ -1,4 +1,4 @@
-// The configuration, as a real server takes it.
+// Runs a real NATS server with this configuration.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ let ports
 
 beforeAll(async () => {
   if (program === undefined) return
-  // The place of the store cannot be given twice, on the command line and in the file.
+  // The store's folder cannot be set both on the command line and in the file.
   const conf = join(dir, 'nats-server.conf')
   const text = readFileSync(confOf('nats-server.conf'), 'utf8')
   writeFileSync(conf, text.replace('"/data"', JSON.stringify(join(dir, 'store'))))
@@ -68,7 +68,7 @@ async function open(user, pass) {
 }
 
 describe.skipIf(program === undefined)('NATS', () => {
-  test('finds every file valid', () => {
+  test('every file is a valid configuration', () => {
     const valid = (file) =>
       execFileSync(program, ['-t', '-c', file], { env, encoding: 'utf8', stdio: 'pipe' })
     valid(confOf('nats-server.conf'))
@@ -78,19 +78,19 @@ describe.skipIf(program === undefined)('NATS', () => {
     expect(() => valid(broken)).toThrow()
   })
 
-  test('syncs before it acknowledges', async () => {
+  test('a message is synced to disk before it is acknowledged', async () => {
     const {
       jetstream: { config },
     } = await (await fetch(`${ports.monitoring[0]}/varz`)).json()
     expect(config.sync_always).toBe(true)
   })
 
-  test('lets nobody in without the right password', async () => {
+  test('a client without the right password is refused', async () => {
     await expect(open(undefined, undefined)).rejects.toThrow(/authorization/i)
     await expect(open('fleet', 'guessed')).rejects.toThrow(/authorization/i)
   })
 
-  test('lets the service keep its log, which finds nothing to warn of, and not remove a stream', async () => {
+  test('the service can run its log without a warning, and cannot delete a stream', async () => {
     const warnings = []
     const link = await openNats({
       servers: [ports.nats[0]],
@@ -117,7 +117,7 @@ describe.skipIf(program === undefined)('NATS', () => {
     await expect(manager.streams.delete('fleet-log')).rejects.toThrow(/permission|timeout/i)
   })
 
-  test('keeps the service to its own subjects', async () => {
+  test('the service can use only its own subjects', async () => {
     const connection = await open('fleet', secrets.nats_fleet)
     const denied = new Promise((resolve) =>
       connection.subscribe('$SYS.>', { callback: (error) => resolve(error) }),
@@ -126,7 +126,7 @@ describe.skipIf(program === undefined)('NATS', () => {
   })
 })
 
-/** The cluster's file beside certificates that it can read. */
+/** Copies the cluster's file to a folder with certificates that it can read. */
 function withCertificates() {
   const certs = join(dir, 'certs')
   const authority = Authority.create(certs, { name: 'CA', days: 2, crlUrl: undefined, now: Date.now() })

@@ -1,4 +1,4 @@
-// The configuration, as a real server takes it.
+// Runs a real Redis with this configuration.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -43,12 +43,12 @@ const client = (username, password) => {
 }
 
 describe.skipIf(program === undefined)('Redis with our configuration', () => {
-  test('lets nobody in without a password', async () => {
+  test('a client without a password is refused', async () => {
     await expect(client(undefined, undefined).call('PING')).rejects.toThrow('NOAUTH')
     await expect(client('fleet', 'guessed').call('PING')).rejects.toThrow(/WRONGPASS/)
   })
 
-  test('syncs before it answers, and tells the service so', async () => {
+  test('a write is synced before it is answered, and the service can see that', async () => {
     const fleet = client('fleet', secrets.redis_fleet)
     expect(await fleet.config('GET', 'append*')).toEqual(
       expect.arrayContaining(['appendonly', 'yes', 'appendfsync', 'always']),
@@ -57,7 +57,7 @@ describe.skipIf(program === undefined)('Redis with our configuration', () => {
     expect(await fleet.info('persistence')).toContain('aof_enabled:1')
   })
 
-  test('lets the service script, publish and read, not empty or reconfigure', async () => {
+  test('the service can run scripts, publish and read, and cannot empty or reconfigure the server', async () => {
     const fleet = client('fleet', secrets.redis_fleet)
     expect(
       await fleet.eval("redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])", 1, 'k', 'v'),
@@ -74,13 +74,13 @@ describe.skipIf(program === undefined)('Redis with our configuration', () => {
       await expect(fleet.call(...command), command.join(' ')).rejects.toThrow('NOPERM')
   })
 
-  test('lets the exporter look at figures, and at no data', async () => {
+  test('the exporter can read figures but no data', async () => {
     const exporter = client('exporter', secrets.redis_exporter)
     expect(await exporter.info('memory')).toContain('maxmemory:3221225472')
     await expect(exporter.get('k')).rejects.toThrow('NOPERM')
   })
 
-  test('has what it acknowledged after it was killed', async () => {
+  test('acknowledged writes survive a kill', async () => {
     const before = client('fleet', secrets.redis_fleet)
     await Promise.all(Array.from({ length: 200 }, (_, index) => before.set(`kept:${index}`, index)))
     server.kill('SIGKILL')

@@ -5,7 +5,7 @@ import { readSettings } from '../../api/service/settings/settings.ts'
 const ALONE = readUnit('fleet.service')
 const NODE = readUnit('fleet@.service')
 
-/** Of its section; a setting may come more than once. */
+/** The values of a setting in a section; a setting may occur more than once. */
 function readUnit(name: string): (key: string) => readonly string[] {
   const lines = readFileSync(new URL(name, import.meta.url), 'utf8').split('\n')
   const values = new Map<string, string[]>()
@@ -26,7 +26,7 @@ describe.each([
   ['fleet.service', ALONE],
   ['fleet@.service', NODE],
 ])('%s', (_, unit) => {
-  test('runs as a user of its own, who can write to the service’s data and nowhere else', () => {
+  test('the unit runs as its own user, who can write only to the data directory', () => {
     expect([unit('User'), unit('ProtectSystem'), unit('ProtectHome')]).toEqual([
       ['fleet'],
       ['strict'],
@@ -37,25 +37,25 @@ describe.each([
     expect(unit('ReadWritePaths')).toEqual([])
   })
 
-  test('is stopped in order, with more time than it takes itself', () => {
+  test('the unit is given more time to stop than the service needs', () => {
     expect([unit('KillMode'), unit('KillSignal')]).toEqual([['mixed'], ['SIGTERM']])
     expect(Number(unit('TimeoutStopSec')[0])).toBeGreaterThan(10)
     expect(unit('Restart')).toEqual(['on-failure'])
   })
 
-  test('lets JavaScript be compiled, and devices have sockets', () => {
+  test('the unit allows compiled JavaScript and many sockets', () => {
     expect(unit('MemoryDenyWriteExecute')).toEqual([])
     expect(Number(unit('LimitNOFILE')[0])).toBeGreaterThanOrEqual(100_000)
   })
 })
 
-test('alone, its settings are known, and its data lies in the directory that the unit makes', () => {
+test('fleet.service sets known settings and keeps data in the directory that it creates', () => {
   const dataDir = `/var/lib/${ALONE('StateDirectory')[0]}/data`
   expect(ALONE('StateDirectoryMode')).toEqual(['0700'])
   expect(settingsOf(ALONE)).toMatchObject({ kind: 'settings', settings: { profile: { dataDir } } })
 })
 
-test('a node of a cluster takes its role from its name, its servers from a file, and has no directory', () => {
+test('fleet@.service takes its role from its name and its servers from a file, and has no data directory', () => {
   expect(NODE('StateDirectory')).toEqual([])
   expect(NODE('EnvironmentFile')).toEqual(['/etc/fleet/cluster.env', '-/etc/fleet/%i.env'])
   const read = settingsOf(NODE, {

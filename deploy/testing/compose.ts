@@ -1,4 +1,4 @@
-// Compose files as compose sees them, for what ours use: overlays merged by its rules, `extends` and merge keys.
+// Reads compose files as compose does, as far as ours need it: merged overlays, `extends` and merge keys.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
@@ -34,7 +34,7 @@ export interface Compose {
 
 export function readCompose(...names: readonly string[]): Compose {
   const whole = names.map(readFile).reduce<Tree>((below, above) => merge(below, above, []), {})
-  // The test of each field is what makes it one.
+  // The tests check each field that they use.
   return { networks: {}, volumes: {}, ...whole } as unknown as Compose
 }
 
@@ -60,7 +60,7 @@ function readFile(name: string): Tree {
   return { ...tree, services: Object.fromEntries(services) }
 }
 
-/** Mappings are merged, lists joined, and single values replaced; a command is replaced as a whole. */
+/** Merges mappings, joins lists and replaces single values. A command is replaced as a whole. */
 function merge(below: Tree, above: Tree, path: readonly string[]): Tree {
   const merged: Record<string, unknown> = { ...below }
   for (const [key, value] of Object.entries(above))
@@ -77,7 +77,7 @@ function mergeValue(below: unknown, above: unknown, path: readonly string[]): un
   return isTree(below) && isTree(above) ? merge(below, above, path) : above
 }
 
-/** One mount per place in the container: the last one counts. */
+/** Keeps one mount per path in the container, the last one. */
 function mergeVolumes(below: readonly string[], above: readonly string[]): readonly string[] {
   const target = (volume: string) => volume.split(':')[1] ?? ''
   return [...new Map([...below, ...above].map((volume) => [target(volume), volume])).values()]

@@ -1,5 +1,5 @@
-// Reads the part of HOCON that our configuration uses: objects, lists, `a.b = c`, strings, comments. No substitutions
-// and no includes; what it does not know is an error, so that nothing is read otherwise than EMQX reads it.
+// Reads the part of HOCON that our configuration uses: objects, lists, `a.b = c`, strings and comments. Anything else,
+// such as a substitution or an include, is an error, so that nothing is read differently than EMQX reads it.
 export type Hocon = string | number | boolean | readonly Hocon[] | { readonly [key: string]: Hocon }
 interface Fields {
   [key: string]: Hocon
@@ -17,11 +17,11 @@ export function parseHocon(source: string): Hocon {
   return new Reader(tokens(source)).fields('end')
 }
 
-/** The value at `a.b.c`; the path is expected to be there. */
+/** Returns the value at `a.b.c`, and throws if there is none. */
 export function at(hocon: Hocon, path: string): Hocon {
   return path.split('.').reduce<Hocon>((value, key) => {
     const next = isFields(value) ? value[key] : undefined
-    if (next === undefined) throw new Error(`${path} is not there`)
+    if (next === undefined) throw new Error(`${path} is missing`)
     return next
   }, hocon)
 }
@@ -35,7 +35,7 @@ function tokens(source: string): Token[] {
     if (groups === undefined) throw new Error(`not understood: ${source.slice(from, from + 40)}`)
     const { long, text, mark, bare } = groups
     if (long !== undefined) found.push({ kind: 'text', text: long.slice(3, -3) })
-    // The escapes are those of JSON.
+    // HOCON uses the escapes of JSON.
     else if (text !== undefined) found.push({ kind: 'text', text: String(JSON.parse(text)) })
     else if (mark !== undefined) found.push({ kind: 'mark', text: mark })
     else if (bare !== undefined) found.push({ kind: 'bare', text: bare })
@@ -113,7 +113,7 @@ class Reader {
   }
 }
 
-/** Objects under one name are merged, in HOCON as here; a value given twice is surely a mistake. */
+/** Merges objects of the same name, as HOCON does. A value that is set twice is taken for a mistake. */
 function put(fields: Fields, [key = '', ...rest]: readonly string[], value: Hocon): void {
   const present = fields[key]
   if (rest.length > 0) {

@@ -1,4 +1,4 @@
-// Which metrics a PromQL expression asks for. Names that are followed by a bracket are functions or what they group by.
+// Finds the metrics in a PromQL expression. A name followed by a bracket is a function or a grouping.
 
 const WORDS = new Set(['and', 'or', 'unless', 'offset', 'bool', 'on', 'ignoring', 'by', 'without'])
 

@@ -1,13 +1,13 @@
-// Runs the SQL of our rules as EMQX does, for the part of the language that they use: SELECT … FROM … WHERE with
-// functions, names, numbers and strings. No EMQX runs in tests; a plain broker with this republishes as EMQX would.
+// Runs the SQL of our EMQX rules, for the part of the language that they use: SELECT … FROM … WHERE with functions,
+// names, numbers and strings. No EMQX runs in tests; a plain broker with this interpreter republishes as EMQX would.
 import { createHash } from 'node:crypto'
 
 export type Columns = Readonly<Record<string, unknown>>
 
 export interface Rule {
-  /** Topic filters, or the names of events. */
+  /** Topic filters or names of events. */
   readonly from: readonly string[]
-  /** The columns it selects of a message or event; undefined if its WHERE says no. */
+  /** Returns the selected columns of a message or event, or undefined if WHERE excludes it. */
   run(columns: Columns): Columns | undefined
 }
 
@@ -35,7 +35,7 @@ export function parseRule(sql: string): Rule {
   }
 }
 
-/** `${a.b}` in a topic or payload; `${.}` is all of it. What is not text is written as JSON. */
+/** Replaces `${a.b}` in a topic or payload; `${.}` stands for all columns. Values other than text are written as JSON. */
 export function render(template: string, columns: Columns): string {
   return template.replace(/\$\{([^}]*)\}/g, (_, path: string) => {
     const value = path === '.' ? columns : look(columns, path.split('.'))
@@ -117,7 +117,7 @@ function take(tokens: string[], expected: string): void {
   if (token !== expected) throw new Error(`${expected} expected, not ${token}`)
 }
 
-/** As emqx_rule_funcs has them: lists count from 1, text from 0; numbers of bits are unsigned and big-endian. */
+/** The functions of emqx_rule_funcs. Lists count from 1, text from 0; numbers from bits are unsigned and big-endian. */
 const FUNCTIONS: Readonly<Record<string, (...given: readonly unknown[]) => unknown>> = {
   nth: (index, list) => (isList(list) ? list[number(index) - 1] : undefined),
   tokens: (value, separators) => {
@@ -149,14 +149,14 @@ function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
-// A function called with something else fails in EMQX as well.
+// EMQX also fails if a function gets a value of another type.
 function text(value: unknown): string {
-  if (typeof value !== 'string') throw new Error(`no text: ${JSON.stringify(value)}`)
+  if (typeof value !== 'string') throw new Error(`not a text: ${JSON.stringify(value)}`)
   return value
 }
 
 function number(value: unknown): number {
-  if (typeof value !== 'number') throw new Error(`no number: ${JSON.stringify(value)}`)
+  if (typeof value !== 'number') throw new Error(`not a number: ${JSON.stringify(value)}`)
   return value
 }
 
@@ -176,7 +176,7 @@ function put(into: Record<string, unknown>, [key = '', ...rest]: readonly string
   }
 }
 
-/** Whether an MQTT topic filter takes a topic. */
+/** Whether an MQTT topic filter matches a topic. */
 export function isMatch(filter: string, topic: string): boolean {
   const levels = topic.split('/')
   const wanted = filter.split('/')

@@ -1,4 +1,4 @@
-// Reads the XML of configuration files: elements, attributes, text and comments. Not well-formed is an error.
+// Reads the XML of configuration files: elements, attributes, text and comments. Throws if it is not well-formed.
 
 export interface Element {
   readonly name: string
@@ -42,7 +42,7 @@ export function parseXml(source: string): Element {
   return whole
 }
 
-/** Every element at `a/b/c` below this one. */
+/** Returns every element at `a/b/c` below this one. */
 export function all(element: Element, path: string): readonly Element[] {
   return path
     .split('/')
