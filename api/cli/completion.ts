@@ -1,4 +1,4 @@
-// What may come next on a command line, and the scripts that ask for it.
+// What may come next on a command line.
 import type { Command, Option } from 'commander'
 import type { Program } from './program.ts'
 
@@ -40,26 +40,4 @@ function candidates(
     ...command.commands.map((below) => below.name()),
     ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
   ]
-}
-
-export const SHELLS = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof SHELLS)[number]
-
-export const SCRIPTS: Readonly<Record<Shell, string>> = {
-  bash: `_fleet() {
-  local IFS=$'\\n'
-  COMPREPLY=($("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-}
-complete -o default -F _fleet fleet
-`,
-  zsh: `#compdef fleet
-_fleet() {
-  local -a found
-  found=("\${(@f)$("$words[1]" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  compadd -- $found
-}
-compdef _fleet fleet
-`,
-  fish: `complete -c fleet -f -a '(fleet __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
-`,
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byLabel, sumOf } from './prometheus.ts'
+import { byLabel } from './prometheus.ts'
 
 const text = `# HELP a_total x
 # TYPE a_total counter
@@ -10,15 +10,10 @@ a_total_more 9
 plain 7
 `
 
-test('a metric is summed over its labels, and only that metric', () => {
-  expect(sumOf(text, 'a_total')).toBe(7.5)
-  expect(sumOf(text, 'plain')).toBe(7)
-  expect(sumOf(text, 'absent')).toBeUndefined()
-})
-
 test('a metric is split by one label wherever that stands', () => {
   expect([...byLabel(text, 'a_total', 'stage')]).toEqual([
     ['parse', 3.5],
     ['insert', 4],
   ])
+  expect(byLabel(text, 'absent', 'stage')).toEqual(new Map())
 })

@@ -1,11 +1,5 @@
 // Reads Prometheus text as far as the bench needs it.
 
-/** The sum of a metric over its labels; undefined if there is no such metric. */
-export function sumOf(text: string, name: string): number | undefined {
-  const values = samples(text, name).map(({ value }) => value)
-  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0)
-}
-
 /** The values of a metric by one of its labels. */
 export function byLabel(text: string, name: string, label: string): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()

@@ -1,7 +1,28 @@
 // `fleet completion`.
 
 import type { Area } from '../area.ts'
-import { SCRIPTS, SHELLS, type Shell } from '../completion.ts'
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
+
+const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `_fleet() {
+  local IFS=$'\\n'
+  COMPREPLY=($("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _fleet fleet
+`,
+  zsh: `#compdef fleet
+_fleet() {
+  local -a found
+  found=("\${(@f)$("$words[1]" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  compadd -- $found
+}
+compdef _fleet fleet
+`,
+  fish: `complete -c fleet -f -a '(fleet __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+`,
+}
 
 export const completion: Area = (command, cli) => {
   command

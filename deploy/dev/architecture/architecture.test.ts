@@ -1,6 +1,7 @@
 // The architecture, as a test. A rule that fails lists what breaks it, one line each.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { circles } from './circles.ts'
 import { readSources, type Source } from './sources.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
@@ -8,12 +9,8 @@ const SOURCES = readSources(ROOT, ['schemas', 'engine', 'api', 'bench', 'deploy'
 const BY_PATH = new Map(SOURCES.map((source) => [source.path, source]))
 const PROGRAM = SOURCES.filter(({ isTest }) => !isTest)
 
-const NAMES_IMPORTED = new Map<string, Set<string>>()
-for (const { target, names } of SOURCES.flatMap(({ imports }) => imports)) {
-  const imported = NAMES_IMPORTED.get(target) ?? new Set()
-  NAMES_IMPORTED.set(target, imported)
-  for (const name of names) imported.add(name)
-}
+const IMPORTED = namesImported(PROGRAM)
+const IMPORTED_BY_TESTS = namesImported(SOURCES.filter(({ isTest }) => isTest))
 
 const NAMES_RUN = new Set(
   SOURCES.flatMap(({ code }) => [...code.matchAll(/[/']([\w-]+)\.js'/g)].map(([, name = '']) => name)),
@@ -35,12 +32,24 @@ const LAYERS = [
   ['api/service/profiles', 'profiles'],
   ['api/service/main.ts', 'main'],
   ['api/service/simulation.ts', 'main'],
+  ['api/service/', 'service'],
   ['api/cli/', 'cli'],
+  ['api/bodies/', 'bodies'],
+  ['api/openapi/', 'openapi'],
+  ['api/rates/', 'rates'],
+  ['api/auth/', 'auth'],
+  ['api/http/', 'http'],
+  ['api/bulk/', 'bulk'],
+  ['api/routes/', 'routes'],
+  ['api/ws/', 'ws'],
   ['api/', 'api'],
   ['bench/', 'tools'],
   ['deploy/', 'tools'],
 ] as const
 type Layer = (typeof LAYERS)[number][1]
+
+/** What the API may know of the engine: its surface, its ports, and what is pure. */
+const ENGINE = ['schemas', 'limits', 'domain', 'ports', 'engine'] as const
 
 /** Besides its own. Only profiles choose adapters (R13); the simulation is a profile of its own. */
 const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = {
@@ -53,9 +62,19 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   engine: ['schemas', 'limits', 'domain', 'ports', 'runtime'],
   sim: ['schemas', 'limits', 'domain', 'ports', 'runtime', 'engine', 'adapters', 'tools'],
   edge: ['schemas'],
-  api: ['schemas', 'limits', 'domain', 'ports', 'engine'],
-  profiles: ['schemas', 'limits', 'domain', 'ports', 'engine', 'adapters', 'api'],
-  main: ['schemas', 'limits', 'domain', 'ports', 'engine', 'edge', 'api', 'profiles'],
+  /** Refusals, ids, timers: what several rooms of the API need. */
+  api: ENGINE,
+  bodies: ENGINE,
+  openapi: ENGINE,
+  rates: [...ENGINE, 'api'],
+  auth: [...ENGINE, 'api', 'rates'],
+  http: [...ENGINE, 'api', 'rates', 'auth'],
+  bulk: [...ENGINE, 'api', 'http'],
+  routes: [...ENGINE, 'api', 'bodies', 'openapi', 'auth', 'http', 'bulk'],
+  ws: [...ENGINE, 'api', 'bodies', 'auth'],
+  service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'routes', 'ws', 'profiles'],
+  profiles: [...ENGINE, 'adapters', 'api', 'auth', 'service'],
+  main: [...ENGINE, 'edge', 'api', 'auth', 'service', 'profiles'],
   /** A client like any other, with the simulated devices beside it. */
   cli: ['schemas', 'edge'],
 }
@@ -105,6 +124,9 @@ const TECHNOLOGIES: Readonly<Record<string, string>> = {
 const ENTRY_POINTS =
   /^(api\/service\/main|engine\/index|engine\/sim\/run|bench\/run|bench\/micro\/[\w-]+|bench\/load\/k6\/[\w-]+|api\/cli\/main)\.ts$|\.mjs$/
 
+/** Files that serve firmware images once there are any, and the tables as text for `deploy/clickhouse`. */
+const USED_BY_TESTS_ALONE = /^engine\/adapters\/(blobs\/(files|s3)|telemetry\/clickhouse\/schema)\.ts$/
+
 const LINES_MAX = 400
 const LINES_LONG = 250
 const IMPURE =
@@ -116,6 +138,12 @@ const NAMELESS = /\/(utils?|helpers?|common|types|misc)\.ts$/
 describe('imports', () => {
   test('point one way: schemas, domain, ports, adapters and runtime, engine, api', () => {
     expect(PROGRAM.flatMap(wrongDirections)).toEqual([])
+  })
+
+  test('form no circle, neither of files nor of folders', () => {
+    // The parts of the simulation share its world, and a session of the embedded broker knows its hub.
+    const excepted = /^engine\/(sim\/|adapters\/broker\/embedded\/session-hub)/
+    expect(circles(PROGRAM.filter(({ path }) => !excepted.test(path)))).toEqual([])
   })
 
   test('ports take only types from the domain', () => {
@@ -210,8 +238,9 @@ describe('files', () => {
     expect(readers.flatMap(({ path, bare }) => matches(path, bare, /\bprocess\.env\b/g))).toEqual([])
   })
 
-  test('export nothing that nobody imports', () => {
-    expect(PROGRAM.filter(({ path }) => !ENTRY_POINTS.test(path)).flatMap(deadExports)).toEqual([])
+  test('export nothing that only tests use, or nobody', () => {
+    const judged = PROGRAM.filter(({ path }) => !ENTRY_POINTS.test(path) && !USED_BY_TESTS_ALONE.test(path))
+    expect(judged.flatMap(deadExports)).toEqual([])
   })
 })
 
@@ -281,14 +310,25 @@ function technologiesOf(source: Source, seen = new Set<string>()): ReadonlySet<s
   return found
 }
 
-/** A type that its own file uses as well is part of what that file says, and may stay. */
+/** What its own file uses may be exported for tests; a type that its own file uses may be exported in any case. */
 function deadExports({ path, bare, exports }: Source): readonly string[] {
   if (isRunByName(path)) return []
-  const used = NAMES_IMPORTED.get(path) ?? new Set()
+  const used = IMPORTED.get(path) ?? new Set()
   if (used.has('*')) return []
+  const isTested = (name: string) => IMPORTED_BY_TESTS.get(path)?.has(name) === true
   return exports
-    .filter(({ name, isType }) => !used.has(name) && !(isType && countWord(bare, name) > 1))
+    .filter(({ name }) => !used.has(name))
+    .filter(({ name, isType }) => !((isType || isTested(name)) && countWord(bare, name) > 1))
     .map(({ name }) => `${path} exports ${name}`)
+}
+
+/** File → the names that others import of it. */
+function namesImported(sources: readonly Source[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const names = new Map<string, Set<string>>()
+  for (const { imports } of sources)
+    for (const { target, names: imported } of imports)
+      names.set(target, new Set([...(names.get(target) ?? []), ...imported]))
+  return names
 }
 
 /** Worker threads and child processes are started from built files, so their names end in `.js`. */

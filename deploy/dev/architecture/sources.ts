@@ -29,7 +29,7 @@ export interface Source {
   readonly bare: string
   readonly imports: readonly Import[]
   readonly exports: readonly Export[]
-  /** A test, or what only tests use: anything in a `testing/` folder and in `api/blackbox/`. */
+  /** A test, or what only tests use: anything in a `testing/` folder, in `api/blackbox/` and beside this file. */
   readonly isTest: boolean
 }
 
@@ -60,7 +60,7 @@ export function toSource(path: string, text: string): Source {
     bare,
     imports: importsOf(path, code),
     exports: exportsOf(code),
-    isTest: /^api\/blackbox\/|\/testing\/|\.test\.(ts|mjs)$/.test(path),
+    isTest: /^(api\/blackbox|deploy\/dev\/architecture)\/|\/testing\/|\.test\.(ts|mjs)$/.test(path),
   }
 }
 

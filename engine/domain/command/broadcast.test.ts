@@ -1,16 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BroadcastId, parseDeviceId } from '../../../schemas/ids.ts'
-import { COMMAND_STATUSES } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import {
-  type BroadcastMember,
-  broadcastStatus,
-  createBroadcast,
-  moved,
-  skipMember,
-  tally,
-} from './broadcast.ts'
+import { type BroadcastMember, broadcastStatus, createBroadcast, skipMember, tally } from './broadcast.ts'
 import { at } from './testing/command.ts'
 
 const member = (name: string, fields: Partial<BroadcastMember> = {}): BroadcastMember => {
@@ -68,20 +59,6 @@ describe('a broadcast', () => {
   test('to ten thousand is sent within ten seconds by default', () => {
     expect((10_000 - 1) / LIMITS.broadcastPerSecDefault).toBeLessThan(10)
   })
-})
-
-test('counting move by move gives what counting all gives', () => {
-  const status = fc.constantFrom(...COMMAND_STATUSES)
-  fc.assert(
-    fc.property(fc.array(fc.array(status, { minLength: 1, maxLength: 4 }), { maxLength: 20 }), (children) => {
-      let counts = tally([])
-      for (const path of children)
-        path.forEach((to, i) => {
-          counts = moved(counts, { from: path[i - 1], to })
-        })
-      expect(counts).toEqual(tally(children.flatMap((path) => path.at(-1) ?? [])))
-    }),
-  )
 })
 
 test.each([

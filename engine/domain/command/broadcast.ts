@@ -1,8 +1,7 @@
 // One command to a group: a command of its own for each member, and this record of them all.
 //
 // B1. A broadcast that reaches nobody is refused: a typing error in an emergency stop must not look like success.
-// B2. What came of it is counted from its commands, never kept as the only truth: `tally` at any time gives the same
-//     counts as `moved` did one by one.
+// B2. What came of it is counted from its commands, never kept as the only truth.
 import { type BroadcastId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
@@ -115,16 +114,6 @@ export function tally(statuses: Iterable<CommandStatus>): StatusCounts {
   const counts = noCounts()
   for (const status of statuses) counts[status]++
   return counts
-}
-
-/** `from` is undefined for a new command. */
-export function moved(
-  counts: StatusCounts,
-  { from, to }: { readonly from: CommandStatus | undefined; readonly to: CommandStatus },
-): StatusCounts {
-  if (from === to) return counts
-  const next = { ...counts, [to]: counts[to] + 1 }
-  return from === undefined ? next : { ...next, [from]: counts[from] - 1 }
 }
 
 export type BroadcastStatus =

@@ -14,7 +14,7 @@ import type { Micros, Millis } from '../../../schemas/ids.ts'
 import type { CommandPriority, DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DownlinkMessage } from '../downlink.ts'
-import { cancelMessage, commandMessage } from './messages.ts'
+import { cancelMessage, commandMessage, type SendKind } from './messages.ts'
 import { isOpen } from './moves.ts'
 import { type Command, type Commands, type Delivery, replace } from './record.ts'
 
@@ -26,9 +26,6 @@ export interface LaneState {
   readonly status: DeviceStatus
   readonly now: Millis
 }
-
-/** Which message of a command: itself, or the notice that takes it back. */
-export type SendKind = 'command' | 'cancel'
 
 export interface Send {
   readonly kind: SendKind

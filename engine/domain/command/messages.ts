@@ -2,8 +2,10 @@
 import { CommandId, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type DownlinkMessage, toDownlink } from '../downlink.ts'
-import type { SendKind } from './lanes.ts'
 import type { Command, Notice } from './record.ts'
+
+/** Which message of a command: itself, or the notice that takes it back. */
+export type SendKind = 'command' | 'cancel'
 
 const CANCEL = '$cancel'
 const CANCEL_ID_SUFFIX = '_cancel'

@@ -35,12 +35,6 @@ export function writtenRow({ deviceId, kind, at, version, body }: HistoryRow): W
   return { deviceId, kind, at, version, body: JSON.stringify(body) }
 }
 
-/** The field of a body by which rows of a kind are filtered: its value is the row's label. */
-export const LABEL_FIELDS: Readonly<Partial<Record<HistoryKind, string>>> = {
-  shadow: 'section',
-  log: 'level',
-}
-
 type Aged = Pick<WrittenRow, 'at' | 'version' | 'kind'>
 
 /** Newest first: by time, then version, then kind. */

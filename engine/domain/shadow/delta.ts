@@ -1,6 +1,6 @@
 // The delta: the leaves of the desired state that the reported state lacks or has otherwise. Never stored (R5).
 import type { JsonObject } from '../../../schemas/json.ts'
-import { isEmpty, isEqual, own } from './json-object.ts'
+import { isEqual, own } from './json-object.ts'
 import { toMetadata } from './leaf-times.ts'
 import { lacking, lackingValue } from './merge.ts'
 import type { Shadow } from './record.ts'
@@ -14,10 +14,6 @@ export interface Delta {
 export function shadowDelta({ desired, reported, desiredTimes }: Shadow): Delta {
   const state = lacking(desired, reported)
   return { state, metadata: toMetadata(state, desiredTimes) }
-}
-
-export function isInSync({ desired, reported }: Shadow): boolean {
-  return isEmpty(lacking(desired, reported))
 }
 
 /** Whether a change of these top-level keys, of either side, changed the delta. */

@@ -11,7 +11,6 @@
 //     the last name before a run judges all of it.
 import { FLAG_DUP, type Frame } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Actor } from './actor.ts'
 import { type Place, placeOf } from './place.ts'
 
 type Name = readonly [at: number, count: number]
@@ -40,7 +39,7 @@ const HIGH = 2 ** 32
 const NO_NAME: Name = [0, 0]
 
 /** Whether the log has the message already. */
-export function isRepeated(actor: Actor, frame: Frame, place: Place): boolean {
+export function isRepeated(actor: { origins: Origin[] | undefined }, frame: Frame, place: Place): boolean {
   const { buffer, byteOffset, length } = frame.origin
   if (length === 0) return false
   actor.origins ??= []

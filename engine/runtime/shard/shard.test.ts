@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
-import { readHistoryBlock } from '../../domain/history/read-block.ts'
+import { readHistoryBlock } from '../../domain/history/testing/read-block.ts'
 import { NO_WANTS } from '../feed.ts'
 import { newProgress } from './progress.ts'
 import type { WorkResult } from './protocol.ts'

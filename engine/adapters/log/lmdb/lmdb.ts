@@ -11,11 +11,11 @@ import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { Bundle, Durability, Log, LogReader, Positions } from '../../../ports/log.ts'
 import { CommitError } from '../../lmdb/lmdb-env.ts'
-import { CommitReader } from '../reader.ts'
 import { bytesOnDisk, EMPTY_HEAD, encodeCommit } from './commit.ts'
 import { bytesKept, findKept, type Retention } from './commits.ts'
 import { DiskCommits } from './disk-commits.ts'
 import { clearMark, setAsideIfTorn } from './power-cut.ts'
+import { CommitReader } from './reader.ts'
 
 export interface LmdbLogOptions extends Partial<Retention> {
   /** A directory. */

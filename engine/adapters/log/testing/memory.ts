@@ -6,7 +6,7 @@ import { Fault } from '../../../ports/fault.ts'
 import type { Bundle, Log, LogReader, Positions } from '../../../ports/log.ts'
 import { bytesOnDisk, type Commit, type CommitHead, EMPTY_HEAD, encodeCommit } from '../lmdb/commit.ts'
 import { bytesKept, type Commits, findKept, type Retention } from '../lmdb/commits.ts'
-import { CommitReader } from '../reader.ts'
+import { CommitReader } from '../lmdb/reader.ts'
 
 /** What would be on disk. */
 class Durable implements Commits {

@@ -2,8 +2,9 @@
 import type { DeviceId, Micros } from '../../../../schemas/ids.ts'
 import { Millis } from '../../../../schemas/ids.ts'
 import { startOf } from '../../../domain/telemetry/grid.ts'
-import { type Bucket, summarize } from '../../../domain/telemetry/summary.ts'
+import type { Bucket } from '../../../domain/telemetry/summary.ts'
 import type { Series, SeriesQuery } from '../../../ports/telemetry.ts'
+import { summarize } from './summarize.ts'
 
 export interface TimedPoint<Value> {
   readonly at: Micros

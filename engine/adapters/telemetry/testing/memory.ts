@@ -3,8 +3,8 @@
 import { Readable } from 'node:stream'
 import { type DeviceId, Micros, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
-import { readHistoryBlock } from '../../../domain/history/read-block.ts'
-import { byAge, LABEL_FIELDS } from '../../../domain/history/row.ts'
+import { byAge, type HistoryKind } from '../../../domain/history/row.ts'
+import { readHistoryBlock } from '../../../domain/history/testing/read-block.ts'
 import { type BlockRow, readBlock } from '../../../domain/telemetry/native-reader.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -29,6 +29,12 @@ interface Held {
   readonly version: number
 }
 type HeldSeries = Map<Micros, Held>
+
+/** The field of a body by which rows of a kind are filtered: its value is the row's label. */
+const LABEL_FIELDS: Readonly<Partial<Record<HistoryKind, string>>> = {
+  shadow: 'section',
+  log: 'level',
+}
 
 export class MemoryTelemetry implements Telemetry {
   /** By device, then metric. */

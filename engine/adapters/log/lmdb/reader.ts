@@ -1,8 +1,8 @@
 // A reader's way through the commits: from wherever it is to the live end, without a gap and without a repeat.
-import type { Partition } from '../../../schemas/ids.ts'
-import type { Entry, LogReader, Positions } from '../../ports/log.ts'
-import type { Commit } from './lmdb/commit.ts'
-import { type Commits, findStart } from './lmdb/commits.ts'
+import type { Partition } from '../../../../schemas/ids.ts'
+import type { Entry, LogReader, Positions } from '../../../ports/log.ts'
+import type { Commit } from './commit.ts'
+import { type Commits, findStart } from './commits.ts'
 
 /** Commits passed over in one go without finding an entry for this reader. */
 const SKIPPED_MAX = 256

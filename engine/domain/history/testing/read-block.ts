@@ -1,8 +1,8 @@
 // Reads back the blocks that `columns.ts` writes, and nothing else: for the adapter in memory and for tests.
-import { Micros } from '../../../schemas/ids.ts'
-import { Reader } from '../telemetry/native-reader.ts'
-import { HISTORY_COLUMNS } from './columns.ts'
-import type { WrittenRow } from './row.ts'
+import { Micros } from '../../../../schemas/ids.ts'
+import { Reader } from '../../telemetry/native-reader.ts'
+import { HISTORY_COLUMNS } from '../columns.ts'
+import type { WrittenRow } from '../row.ts'
 
 /** Throws on bytes that are no such block. */
 export function readHistoryBlock(bytes: Uint8Array): readonly WrittenRow[] {
