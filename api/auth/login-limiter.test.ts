@@ -10,7 +10,7 @@ const ATTEMPTS = API_LIMITS.loginsPerMinuteMax
 function openTwo() {
   const time = new FakeTime()
   const rates = new MemoryRates(time)
-  const node = () => new LoginLimiter(time, new RateShares({ rates, clock: time, scheduler: time }))
+  const node = () => new LoginLimiter(time, new RateShares({ rates, clock: time, schedule: time }))
   const share = async () => {
     time.pass(API_LIMITS.rateShareEveryMs)
     await new Promise((resolve) => setImmediate(resolve))

@@ -17,7 +17,7 @@ function open(nodeCount: number, toRates = (rates: SharedRates) => rates) {
   const rates = toRates(new MemoryRates(time))
   const nodes = Array.from({ length: nodeCount }, () => {
     const limit = new RateLimit('user', PER_SEC)
-    const shares = new RateShares({ rates, clock: time, scheduler: time })
+    const shares = new RateShares({ rates, clock: time, schedule: time })
     /** Whether one more request gets through. */
     const ask = (key = 'a') => {
       const isTaken = limit.take(key, time.ticks()) > 0

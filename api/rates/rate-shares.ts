@@ -9,8 +9,8 @@
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { SharedRates } from '../../engine/ports/rates.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import { API_LIMITS } from '../limits.ts'
-import type { Scheduler } from '../scheduler.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 interface Untold {
@@ -23,7 +23,7 @@ interface Untold {
 export interface RateSharesOptions {
   readonly rates: SharedRates
   readonly clock: Pick<Clock, 'ticks'>
-  readonly scheduler: Scheduler
+  readonly schedule: Pick<Schedule, 'after'>
 }
 
 export class RateShares {
@@ -48,7 +48,7 @@ export class RateShares {
   #shareSoon(): void {
     if (this.#isDue || this.#untold.size === 0) return
     this.#isDue = true
-    this.#options.scheduler.after(API_LIMITS.rateShareEveryMs, () => void this.#share())
+    this.#options.schedule.after(API_LIMITS.rateShareEveryMs, () => void this.#share())
   }
 
   async #share(): Promise<void> {

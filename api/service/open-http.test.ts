@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
+import { realSchedule } from '../../engine/index.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
-import { systemScheduler } from '../scheduler.ts'
 import { FakeClock, FakeEngine } from '../testing/fake-engine.ts'
 import { FakeRepairs } from '../testing/fake-repairs.ts'
 import { NOW, SECRET } from '../testing/rest.ts'
@@ -29,7 +29,7 @@ async function start(httpPort = 0, onlyProbes = false) {
     repairs: new FakeRepairs(),
     apiStores: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
     clock,
-    scheduler: systemScheduler,
+    schedule: realSchedule,
     tokens: openTokens({
       keys: { signing: { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined }, previous: [] },
       clock,

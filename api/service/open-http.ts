@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
@@ -26,7 +27,6 @@ import type { Logger } from '../logger.ts'
 import { RateShares } from '../rates/rate-shares.ts'
 import type { Phase } from '../routes/operations.ts'
 import { toRoutes } from '../routes/routes.ts'
-import type { Scheduler } from '../scheduler.ts'
 import type { ApiStores } from './api-stores.ts'
 import type { Settings } from './settings/settings.ts'
 import type { TlsFiles } from './tls/tls-files.ts'
@@ -55,7 +55,7 @@ export interface HttpOptions {
   readonly passwords: Passwords
   readonly logger: Logger
   readonly clock: Clock
-  readonly scheduler: Scheduler
+  readonly schedule: Pick<Schedule, 'after'>
   readonly version: string
   /** Of the device-type file, beside the built-in types. */
   readonly customTypes?: DeviceTypes | undefined

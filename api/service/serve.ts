@@ -1,13 +1,12 @@
 // What a node serves over HTTP: REST and `/ws` if that is its role, probes and metrics in any case.
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
-import { type createEngine, createRepairs, type Ports } from '../../engine/index.ts'
+import { type createEngine, createRepairs, type Ports, realSchedule } from '../../engine/index.ts'
 import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
-import { systemScheduler } from '../scheduler.ts'
 import { openSockets } from '../ws/sockets.ts'
 import type { ApiStores } from './api-stores.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
@@ -53,7 +52,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
     passwords,
     logger,
     clock: systemClock,
-    scheduler: systemScheduler,
+    schedule: realSchedule,
     version: build.version,
     customTypes,
     onlyProbes: !isApi,
@@ -86,7 +85,7 @@ async function openWs(
     clock: systemClock,
     limits: API_LIMITS,
     heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
-    scheduler: systemScheduler,
+    schedule: realSchedule,
     logger,
   })
   sockets.attach(http.server)

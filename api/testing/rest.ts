@@ -4,6 +4,7 @@ import { createSecretKey } from 'node:crypto'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import { realSchedule } from '../../engine/index.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
@@ -15,7 +16,6 @@ import { openTokens } from '../auth/tokens.ts'
 import type { RequestDone } from '../http/app.ts'
 import type { Logger } from '../logger.ts'
 import type { RequestRates } from '../rates/rates.ts'
-import { systemScheduler } from '../scheduler.ts'
 import { createHttp } from '../service/open-http.ts'
 import { createConformance } from './conformance.ts'
 import { FakeClock, FakeEngine } from './fake-engine.ts'
@@ -75,7 +75,7 @@ export function openHarness(options: HarnessOptions = {}) {
     repairs,
     apiStores: { answers, tickets: new MemoryTickets(clock), rates: undefined },
     clock,
-    scheduler: systemScheduler,
+    schedule: realSchedule,
     tokens,
     passwords: options.passwords ?? plainPasswords,
     settings: {

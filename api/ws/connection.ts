@@ -6,6 +6,7 @@ import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import type { RefusalAbout } from '../../schemas/problem.ts'
 import {
@@ -19,7 +20,6 @@ import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import type { API_LIMITS } from '../limits.ts'
-import type { Scheduler } from '../scheduler.ts'
 import { Budget } from './budget.ts'
 import { CHANNEL_ROLES } from './channels.ts'
 import type { Hub } from './hub.ts'
@@ -53,7 +53,7 @@ export interface ConnectionDeps {
   /** One use each. */
   readonly redeemTicket: (ticket: string) => Promise<Authenticated>
   readonly clock: Clock
-  readonly scheduler: Scheduler
+  readonly schedule: Pick<Schedule, 'after'>
   readonly limits: { readonly [Name in keyof typeof API_LIMITS]: number }
   readonly tally: Tally
   readonly heartbeatTimeoutMs: number

@@ -3,17 +3,17 @@
 // L2. A socket stays with its first user; a new token of the same one prolongs it.
 
 import type { Clock } from '../../engine/ports/clock.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import { type CloseReason, frameText } from '../../schemas/ws.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { API_LIMITS } from '../limits.ts'
-import type { Scheduler } from '../scheduler.ts'
 import { type Refused, refusal } from './refusal-frame.ts'
 
 export interface LoginDeps {
   readonly clock: Pick<Clock, 'now'>
-  readonly scheduler: Scheduler
+  readonly schedule: Pick<Schedule, 'after'>
   readonly limits: {
     readonly [Name in keyof Pick<typeof API_LIMITS, 'authTimeoutMs' | 'tokenWarningMs'>]: number
   }
@@ -33,7 +33,7 @@ export class Login {
 
   constructor(deps: LoginDeps) {
     this.#deps = deps
-    this.#stopTimer = deps.scheduler.after(deps.limits.authTimeoutMs, () =>
+    this.#stopTimer = deps.schedule.after(deps.limits.authTimeoutMs, () =>
       deps.end('authTimeout', refusal('UNAUTHENTICATED', 'no token came in time')),
     )
   }
@@ -81,16 +81,16 @@ export class Login {
   }
 
   #awaitExpiry(expiresAt: Millis): void {
-    const { clock, scheduler, limits, say, end } = this.#deps
+    const { clock, schedule, limits, say, end } = this.#deps
     const untilWarningMs = expiresAt - clock.now() - limits.tokenWarningMs
     if (untilWarningMs > TIMER_MS_MAX) {
-      this.#stopTimer = scheduler.after(TIMER_MS_MAX, () => this.#awaitExpiry(expiresAt))
+      this.#stopTimer = schedule.after(TIMER_MS_MAX, () => this.#awaitExpiry(expiresAt))
       return
     }
-    this.#stopTimer = scheduler.after(untilWarningMs, () => {
+    this.#stopTimer = schedule.after(untilWarningMs, () => {
       const leftMs = Math.max(0, expiresAt - clock.now())
       if (leftMs > 0) say(frameText({ type: 'token_expiring', in: Math.ceil(leftMs / 1000) }))
-      this.#stopTimer = scheduler.after(leftMs, () => end('unauthenticated', refusal('TOKEN_EXPIRED')))
+      this.#stopTimer = schedule.after(leftMs, () => end('unauthenticated', refusal('TOKEN_EXPIRED')))
     })
   }
 }

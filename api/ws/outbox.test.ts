@@ -40,7 +40,7 @@ function openOutbox(budgetBytes = 10_000, heldEntriesMax: number = API_LIMITS.he
   const outbox = new Outbox({
     wire,
     budget,
-    scheduler: time,
+    schedule: time,
     tally,
     limits: { ...API_LIMITS, heldEntriesMax },
     onFrozen,

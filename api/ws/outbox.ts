@@ -5,7 +5,7 @@
 //     that stand for themselves make room for later ones, up to a number.
 // O3. What was missed is told once, after the latest values.
 
-import type { Scheduler } from '../scheduler.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Budget } from './budget.ts'
 import { type Notice, subjectOf, toLatest } from './notice.ts'
 import type { Tally } from './tally.ts'
@@ -27,7 +27,7 @@ interface Behind {
 export interface OutboxDeps {
   readonly wire: Wire
   readonly budget: Budget
-  readonly scheduler: Scheduler
+  readonly schedule: Pick<Schedule, 'after'>
   readonly tally: Tally
   readonly limits: { readonly socketFrozenMs: number; readonly heldEntriesMax: number }
   /** The client took nothing for too long, or asked for more answers than can wait. */
@@ -209,7 +209,7 @@ export class Outbox {
   }
 
   #watch(delivered: number): void {
-    this.#stopWatch = this.#deps.scheduler.after(this.#deps.limits.socketFrozenMs, () => {
+    this.#stopWatch = this.#deps.schedule.after(this.#deps.limits.socketFrozenMs, () => {
       const now = this.#deps.wire.deliveredBytes()
       if (now === delivered) this.#deps.onFrozen()
       else this.#watch(now)

@@ -1,8 +1,8 @@
 // The live stream /ws, put together: the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
-import type { Scheduler } from '../scheduler.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionDeps, type SocketEngine, type SocketLogger } from './connection.ts'
 import { Hub } from './hub.ts'
@@ -17,7 +17,7 @@ export interface SocketsOptions
   extends Pick<ConnectionDeps, 'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
   readonly engine: SocketEngine
   readonly users: Pick<Users, 'onChange'>
-  readonly scheduler: Scheduler
+  readonly schedule: Pick<Schedule, 'after'>
   readonly logger?: SocketLogger | undefined
   /** Takes clients on the loopback port too: for a reverse proxy on the same machine. */
   readonly allowDirect?: boolean | undefined
@@ -43,7 +43,7 @@ export interface Sockets {
 const TUNNELS_BEYOND_SOCKETS = 64
 
 export async function openSockets(options: SocketsOptions): Promise<Sockets> {
-  const { engine, users, limits, scheduler, heartbeatTimeoutMs } = options
+  const { engine, users, limits, schedule, heartbeatTimeoutMs } = options
   const tally = openTally()
   const heldBudget = new Budget(limits.heldBytesMax)
   const selections = new Selections()
@@ -85,7 +85,7 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
     secret,
     tunnelsMax: limits.socketsMax + TUNNELS_BEYOND_SOCKETS,
     lingerMs: limits.socketLingerMs,
-    scheduler,
+    schedule,
     onRefused: () => {
       tally.refused += 1
     },

@@ -73,11 +73,11 @@ export class Subscription implements Addressee {
 
   /** The client has its answer: events follow, from the first one that a snapshot does not show. */
   release(isShown?: (notice: Notice) => boolean): void {
-    const { scheduler, limits } = this.#deps
+    const { schedule, limits } = this.#deps
     const waiting = this.#stopWaiting()
     this.#isShown = isShown
     if (isShown !== undefined)
-      this.#stopGuard = scheduler.after(limits.snapshotGuardMs, () => {
+      this.#stopGuard = schedule.after(limits.snapshotGuardMs, () => {
         this.#isShown = undefined
       })
     for (const notice of waiting) this.take(notice)

@@ -12,7 +12,7 @@ function openThrottle(budgetBytes = 10_000) {
   let missed = 0
   const throttle = new Throttle(1_000, {
     clock: time,
-    scheduler: time,
+    schedule: time,
     budget,
     tally: openTally(),
     send: ({ tail }) => sent.push(`${time.ticks()} ${tail}`),

@@ -1,6 +1,6 @@
 // At most one notice per subject (a device, or a command) and interval; the last one of an interval is always sent, at its end.
 import type { Clock } from '../../engine/ports/clock.ts'
-import type { Scheduler } from '../scheduler.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Budget } from './budget.ts'
 import { type Notice, subjectOf, toLatest } from './notice.ts'
 import { HELD_COST_BYTES } from './outbox.ts'
@@ -13,7 +13,7 @@ interface Turn {
 
 export interface ThrottleDeps {
   readonly clock: Pick<Clock, 'ticks'>
-  readonly scheduler: Scheduler
+  readonly schedule: Pick<Schedule, 'after'>
   readonly budget: Budget
   readonly tally: Tally
   readonly send: (notice: Notice) => void
@@ -90,7 +90,7 @@ export class Throttle {
     const [first] = this.#turns.values()
     if (first === undefined) return
     const waitMs = Math.max(first.dueAt - now, SWEEP_SPAN_MS)
-    this.#stopTimer = this.#deps.scheduler.after(waitMs, () => this.#sweep())
+    this.#stopTimer = this.#deps.schedule.after(waitMs, () => this.#sweep())
   }
 
   /** Without a timer the turns that are over would stay. */

@@ -6,10 +6,10 @@
 // T3. When one side ends, the other gets what was on its way, within the linger time.
 import type { IncomingMessage, Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import { toProblem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
 import { SOCKET_PATHS } from '../../schemas/ws.ts'
-import type { Scheduler } from '../scheduler.ts'
 
 export const SECRET_HEADER = 'x-fleet-tunnel-secret'
 export const TUNNEL_HEADER = 'x-fleet-tunnel'
@@ -21,7 +21,7 @@ export interface TunnelsOptions {
   readonly secret: string
   readonly tunnelsMax: number
   readonly lingerMs: number
-  readonly scheduler: Scheduler
+  readonly schedule: Pick<Schedule, 'after'>
   readonly onRefused: () => void
 }
 
@@ -64,11 +64,11 @@ export class Tunnels {
   async close(): Promise<void> {
     this.#isClosing = true
     if (this.#open.size === 0) return
-    const { scheduler, lingerMs } = this.#options
+    const { schedule, lingerMs } = this.#options
     const empty = new Promise<void>((resolve) => {
       this.#onEmpty = resolve
     })
-    const stop = scheduler.after(lingerMs, () => {
+    const stop = schedule.after(lingerMs, () => {
       for (const tunnel of [...this.#open.values()]) tunnel.cut()
     })
     await empty
@@ -116,7 +116,7 @@ export class Tunnels {
 export class Tunnel {
   readonly #outer: Socket
   readonly #inner: Socket
-  readonly #options: Pick<TunnelsOptions, 'scheduler' | 'lingerMs'>
+  readonly #options: Pick<TunnelsOptions, 'schedule' | 'lingerMs'>
   readonly #onClosed: () => void
   readonly #before: number
   #farewell: Buffer | undefined
@@ -128,7 +128,7 @@ export class Tunnel {
   constructor(
     outer: Socket,
     inner: Socket,
-    options: Pick<TunnelsOptions, 'scheduler' | 'lingerMs'>,
+    options: Pick<TunnelsOptions, 'schedule' | 'lingerMs'>,
     onClosed: () => void,
   ) {
     this.#outer = outer
@@ -199,8 +199,8 @@ export class Tunnel {
   }
 
   #cutLater(): void {
-    const { scheduler, lingerMs } = this.#options
-    this.#stopTimer ??= scheduler.after(lingerMs, () => this.cut())
+    const { schedule, lingerMs } = this.#options
+    this.#stopTimer ??= schedule.after(lingerMs, () => this.cut())
   }
 }
 

@@ -26,8 +26,8 @@ import { LIMITS } from '../limits.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { BroadcastRequest, BroadcastState, Refused, Signed, Submitted } from '../ports/engine.ts'
+import type { Schedule } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'
-import type { Schedule } from './schedule.ts'
 import type { Child } from './shard/protocol.ts'
 
 export interface BroadcastPorts {

@@ -1,6 +1,6 @@
 import type { Admission, ConnectAttempt } from '../ports/broker.ts'
+import type { Schedule } from '../ports/schedule.ts'
 import type { ShardThread } from './runner/thread.ts'
-import type { Schedule } from './schedule.ts'
 import type { ShardSettings } from './shard/protocol.ts'
 
 /** What the engine is given beside its ports. */

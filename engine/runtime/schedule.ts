@@ -1,16 +1,18 @@
-// Waiting, as an argument: production waits with timers, the simulator with its own clock.
+// The schedule of production: Node's timers.
+import type { Schedule } from '../ports/schedule.ts'
 
-export interface Schedule {
-  after(ms: number, run: () => void): void
-  sleep(ms: number): Promise<void>
-  /** Calls again and again until stopped. */
-  every(ms: number, run: () => void): () => void
-}
+/** Node fires a timer that waits longer than this at once. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
+/** `after` does not keep the process alive. */
 export const realSchedule: Schedule = {
   after(ms, run) {
-    if (ms < 1) setImmediate(run)
-    else setTimeout(run, ms)
+    if (ms < 1) {
+      const immediate = setImmediate(run)
+      return () => clearImmediate(immediate)
+    }
+    const timer = setTimeout(run, Math.min(ms, TIMEOUT_MS_MAX)).unref()
+    return () => clearTimeout(timer)
   },
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   every(ms, run) {

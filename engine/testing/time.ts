@@ -2,7 +2,7 @@
 // what their promises lead to, so a seed tells the same story every time.
 import { Millis } from '../../schemas/ids.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Schedule } from '../runtime/schedule.ts'
+import type { Schedule } from '../ports/schedule.ts'
 
 interface Event {
   readonly at: number
@@ -45,8 +45,16 @@ export class SimTime implements Clock {
   /** Timers of one process. `end` is its sudden death. */
   newLife(): { readonly schedule: Schedule; readonly end: () => void } {
     const life: Life = { isOver: false }
-    const after = (ms: number, run: () => void) =>
-      this.#add({ at: this.#passed + ms, order: this.#order++, run, life })
+    const after = (ms: number, run: () => void) => {
+      const timer: Life = { isOver: false }
+      const runUnlessOver = () => {
+        if (!timer.isOver) run()
+      }
+      this.#add({ at: this.#passed + ms, order: this.#order++, run: runUnlessOver, life })
+      return () => {
+        timer.isOver = true
+      }
+    }
     const schedule: Schedule = {
       after,
       sleep: (ms) => new Promise((resolve) => after(ms, resolve)),

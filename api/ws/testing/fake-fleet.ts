@@ -10,6 +10,7 @@ import { setDesired } from '../../../engine/domain/shadow/write.ts'
 import type { DeviceView, FeedEvent, Snapshot } from '../../../engine/index.ts'
 import type { Wants } from '../../../engine/ports/feed.ts'
 import type { HistoryKind, HistoryRow } from '../../../engine/ports/history.ts'
+import type { Schedule } from '../../../engine/ports/schedule.ts'
 import type { DeviceFilter } from '../../../engine/ports/store.ts'
 import type { User, UserListener } from '../../../engine/ports/users.ts'
 import { CommandId, type DeviceId, Micros, Millis, parseDeviceId, UserId } from '../../../schemas/ids.ts'
@@ -17,13 +18,12 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { Authenticated } from '../../auth/authenticate.ts'
 import { isInScope } from '../../auth/scope.ts'
 import { API_LIMITS } from '../../limits.ts'
-import type { Scheduler } from '../../scheduler.ts'
 import { openSockets, type Sockets, type SocketsOptions } from '../sockets.ts'
 import { type Dial, dial, type RawClient } from './raw-client.ts'
 
 export const START = Millis(Date.UTC(2026, 0, 1))
 
-export class FakeTime implements Scheduler {
+export class FakeTime implements Pick<Schedule, 'after'> {
   /** The longest wait that was asked for: setTimeout takes only 31 bits. */
   longest = 0
   #now = 0
@@ -307,7 +307,7 @@ export async function openFakeService(
     authenticate: fleet.authenticate,
     redeemTicket: fleet.redeemTicket,
     clock: fleet.time,
-    scheduler: fleet.time,
+    schedule: fleet.time,
     limits: { ...API_LIMITS, ...limits },
     heartbeatTimeoutMs: 60_000,
     ...options,

@@ -9,7 +9,7 @@ import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Mesh } from '../../ports/mesh.ts'
-import type { Schedule } from '../schedule.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import type { Ingest } from './ingest.ts'
 
 type News = readonly [at: Millis, end: number, partitions: readonly Partition[]]

@@ -19,7 +19,7 @@ import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Bundle, Log } from '../../ports/log.ts'
-import type { Schedule } from '../schedule.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import { type Append, flagsOf, withoutRequests } from './append.ts'
 
 export interface IngestCounts {

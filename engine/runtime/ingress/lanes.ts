@@ -4,8 +4,8 @@ import { LIMITS } from '../../limits.ts'
 import type { LaneReader } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OwnershipTable } from '../../ports/ownership.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import { Ownership } from '../ownership/ownership.ts'
-import type { Schedule } from '../schedule.ts'
 
 export interface LanesMeans {
   readonly owners: OwnershipTable

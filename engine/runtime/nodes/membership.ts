@@ -2,9 +2,9 @@
 import type { Partition } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/engine.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import { Onlooker } from '../ownership/onlooker.ts'
 import { Ownership } from '../ownership/ownership.ts'
-import type { Schedule } from '../schedule.ts'
 import type { Shards } from '../shards.ts'
 import { LEADING } from './nodes.ts'
 

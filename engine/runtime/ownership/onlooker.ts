@@ -2,7 +2,7 @@
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { OwnershipTable } from '../../ports/ownership.ts'
-import type { Schedule } from '../schedule.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 
 interface Seen {
   readonly epoch: number

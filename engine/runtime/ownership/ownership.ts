@@ -14,8 +14,8 @@ import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { NodeEntry, OwnershipNode, OwnershipState, OwnershipTable } from '../../ports/ownership.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
-import type { Schedule } from '../schedule.ts'
 import { shareOf } from './share.ts'
 
 /** What owns and gives up. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Micros, parseDeviceId, toMillis } from '../../../schemas/ids.ts'
+import { Micros, Millis, parseDeviceId, toMillis } from '../../../schemas/ids.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
 import { auditRow } from '../../domain/audit/entry.ts'
@@ -9,6 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import { NO_SAVE } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
+import { SimTime } from '../../testing/time.ts'
 import { HistoryWriter } from './history-writer.ts'
 
 const AT = Date.UTC(2026, 2, 1) * 1000
@@ -27,41 +28,15 @@ class Database extends MemoryTelemetry {
   }
 }
 
-/** Time goes on when the test says so. */
-class Timers {
-  now = 0
-  readonly #waiting: { readonly at: number; readonly run: () => void }[] = []
-
-  after = (ms: number, run: () => void) => {
-    this.#waiting.push({ at: this.now + ms, run })
-  }
-  sleep = (ms: number) => new Promise<void>((resolve) => this.after(ms, resolve))
-  every = () => () => {}
-
-  async advance(ms: number): Promise<void> {
-    for (const until = this.now + ms; this.now < until; this.now += 50) {
-      await settled()
-      for (const due of this.#waiting.filter(({ at }) => at <= this.now)) {
-        this.#waiting.splice(this.#waiting.indexOf(due), 1)
-        due.run()
-      }
-    }
-    await settled()
-  }
-}
-
-/** Everything that waits for no timer has happened. */
-const settled = () => new Promise((resolve) => setImmediate(resolve))
-
 function setUp(store = new MemoryStore({ partitionOf }), life = 'a') {
   const telemetry = new Database()
-  const timers = new Timers()
+  const time = new SimTime(Millis(0))
   const events: string[] = []
   const writer = new HistoryWriter({
     outbox: store,
     telemetry,
-    schedule: timers,
-    ticks: () => timers.now,
+    schedule: time.newLife().schedule,
+    ticks: () => time.ticks(),
     life,
     events: {
       inserted: ({ rows }) => events.push(`inserted ${rows}`),
@@ -71,7 +46,7 @@ function setUp(store = new MemoryStore({ partitionOf }), life = 'a') {
     },
   })
   writer.start()
-  return { store, telemetry, timers, events, writer }
+  return { store, telemetry, time, events, writer }
 }
 
 const deviceId = parseDeviceId('d') ?? expect.fail()
@@ -87,26 +62,26 @@ const save = (store: MemoryStore, ...rows: readonly HistoryRow[]) =>
 const stored = (telemetry: Database) => telemetry.countHistory({ deviceId, kinds: ['shadow'] })
 
 test('rows of several saves go together, within the delay', async () => {
-  const { store, telemetry, timers, events, writer } = setUp()
+  const { store, telemetry, time, events, writer } = setUp()
   for (const n of [1, 2, 3]) {
     await save(store, row(n))
     writer.poke()
-    await timers.advance(100)
+    await time.advance(100)
   }
   expect(events).toEqual([])
-  await timers.advance(LIMITS.historyDelayMs)
+  await time.advance(LIMITS.historyDelayMs)
   expect(events).toEqual(['inserted 3'])
   expect(await telemetry.history({ deviceId, kinds: ['shadow'], limit: 9 })).toEqual([row(3), row(2), row(1)])
   expect(store.outboxCounts()).toEqual({ rows: 0, dropped: 0 })
 })
 
 test('entries of the audit go to a table of their own', async () => {
-  const { store, telemetry, timers, events, writer } = setUp()
+  const { store, telemetry, time, events, writer } = setUp()
   const entry = { actor: { type: 'user', id: 'usr_a' }, action: 'register', outcome: 'success' } as const
   const kept = auditRow(entry, { at: toMillis(Micros(AT)), number: 7, count: 1 })
   await store.save({ ...NO_SAVE, history: [writtenRow(row(1)), kept, writtenRow(row(2))] })
   writer.poke()
-  await timers.advance(LIMITS.historyDelayMs * 2)
+  await time.advance(LIMITS.historyDelayMs * 2)
   expect(events).toEqual(['inserted 2', 'inserted 1'])
   expect(await stored(telemetry)).toBe(2)
   expect(await telemetry.audit({ limit: 9 })).toEqual([{ at: AT, version: 7, body: JSON.parse(kept.body) }])
@@ -114,41 +89,41 @@ test('entries of the audit go to a table of their own', async () => {
 })
 
 test('what an earlier life left is stored without being asked', async () => {
-  const { store, timers } = setUp()
+  const { store, time } = setUp()
   await save(store, row(1), row(2))
-  await timers.advance(LIMITS.historyDelayMs * 4)
+  await time.advance(LIMITS.historyDelayMs * 4)
   expect(store.outboxCounts().rows).toBe(2)
   const next = setUp(store.crash(), 'b')
-  await next.timers.advance(50)
+  await next.time.advance(50)
   expect(await stored(next.telemetry)).toBe(2)
   expect(next.store.outboxCounts().rows).toBe(0)
 })
 
 test('nothing is lost while ClickHouse is away', async () => {
-  const { store, telemetry, timers, events, writer } = setUp()
+  const { store, telemetry, time, events, writer } = setUp()
   telemetry.fault = new Fault('TELEMETRY_UNAVAILABLE', { retryable: true })
   for (let n = 0; n < 20; n++) {
     await save(store, row(n))
     writer.poke()
-    await timers.advance(500)
+    await time.advance(500)
   }
   expect(store.outboxCounts().rows).toBe(20)
   expect(new Set(events)).toEqual(new Set(['failed']))
   telemetry.fault = undefined
-  await timers.advance(10_000)
+  await time.advance(10_000)
   expect(await stored(telemetry)).toBe(20)
   expect(store.outboxCounts().rows).toBe(0)
 })
 
 test('rows that were stored and not cleared are stored again, and are there once', async () => {
-  const { store, telemetry, timers, events, writer } = setUp()
+  const { store, telemetry, time, events, writer } = setUp()
   const clear = store.clearHistory.bind(store)
   store.clearHistory = () => Promise.reject(new Fault('STORE_UNAVAILABLE', { retryable: true }))
   await save(store, row(1))
   writer.poke()
-  await timers.advance(1_500)
+  await time.advance(1_500)
   store.clearHistory = clear
-  await timers.advance(1_000)
+  await time.advance(1_000)
   expect(events.filter((event) => event === 'STORE_UNAVAILABLE').length).toBeGreaterThan(0)
   expect(telemetry.blocks.length).toBeGreaterThan(1)
   expect(new Set(telemetry.blocks.map(({ token }) => token)).size).toBe(telemetry.blocks.length)
@@ -157,26 +132,26 @@ test('rows that were stored and not cleared are stored again, and are there once
 })
 
 test('a save that is larger than a block goes as several', async () => {
-  const { store, telemetry, timers, writer } = setUp()
+  const { store, telemetry, time, writer } = setUp()
   const text = 'x'.repeat(LIMITS.historyBlockBytesMax / 4)
   await save(store, ...Array.from({ length: 10 }, (_, n) => row(n, { text })))
   writer.poke()
-  await timers.advance(1_000)
+  await time.advance(1_000)
   expect(await stored(telemetry)).toBe(10)
   expect(telemetry.blocks.length).toBeGreaterThan(1)
   for (const { bytes } of telemetry.blocks) expect(bytes.length).toBeLessThan(LIMITS.telemetryBodyBytesMax)
 })
 
 test('what ClickHouse refuses for good does not hold up the rest', async () => {
-  const { store, telemetry, timers, events, writer } = setUp()
+  const { store, telemetry, time, events, writer } = setUp()
   telemetry.fault = new Fault('TELEMETRY_REFUSED', { retryable: false })
   await save(store, row(1))
   writer.poke()
-  await timers.advance(1_000)
+  await time.advance(1_000)
   telemetry.fault = undefined
   await save(store, row(2))
   writer.poke()
-  await timers.advance(1_000)
+  await time.advance(1_000)
   expect(events).toEqual(['refused 1', 'inserted 1'])
   expect(store.outboxCounts().rows).toBe(0)
 })
@@ -186,7 +161,7 @@ test('closing stores what waits, or leaves it when ClickHouse is away', async ()
   await save(up.store, row(1))
   up.writer.poke()
   const closed = up.writer.close(2_000)
-  await up.timers.advance(LIMITS.historyDelayMs + 100)
+  await up.time.advance(LIMITS.historyDelayMs + 100)
   await closed
   expect(await stored(up.telemetry)).toBe(1)
 
@@ -194,7 +169,7 @@ test('closing stores what waits, or leaves it when ClickHouse is away', async ()
   down.telemetry.fault = new Fault('TELEMETRY_UNAVAILABLE', { retryable: true })
   await save(down.store, row(1))
   const gaveUp = down.writer.close(1_000)
-  await down.timers.advance(1_100)
+  await down.time.advance(1_100)
   await gaveUp
   expect(down.store.outboxCounts().rows).toBe(1)
 })

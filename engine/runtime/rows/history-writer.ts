@@ -7,9 +7,9 @@
 import { HistoryColumns } from '../../domain/history/columns.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import type { Outbox, OutboxBatch } from '../../ports/store.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
-import type { Schedule } from '../schedule.ts'
 import { Wake } from '../wake.ts'
 import { Inserter, type InserterEvents } from './inserter.ts'
 

@@ -5,8 +5,8 @@
 //     log for the retention time.
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
-import type { Schedule } from '../schedule.ts'
 
 export interface InserterEvents {
   inserted(block: Block, seconds: number): void

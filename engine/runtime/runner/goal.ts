@@ -4,7 +4,7 @@
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Log, Positions } from '../../ports/log.ts'
-import type { Schedule } from '../schedule.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 
 export interface GoalMeans {
   readonly log: Pick<Log, 'look'>

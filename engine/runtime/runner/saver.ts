@@ -7,8 +7,8 @@
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Records, Save } from '../../ports/store.ts'
-import type { Schedule } from '../schedule.ts'
 import type { Mark } from '../shard/protocol.ts'
 
 export interface SaverEvents {

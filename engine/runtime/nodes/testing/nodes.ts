@@ -13,10 +13,10 @@ import type { Submitted } from '../../../ports/engine.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { OwnershipTable } from '../../../ports/ownership.ts'
+import type { Schedule } from '../../../ports/schedule.ts'
 import { SimTime } from '../../../testing/time.ts'
 import { LocalEngine } from '../../engine.ts'
 import { inlineThread } from '../../runner/thread.ts'
-import type { Schedule } from '../../schedule.ts'
 import { idOf, START } from '../../shard/testing/frames.ts'
 
 export interface TestNode {

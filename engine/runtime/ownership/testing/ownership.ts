@@ -4,8 +4,8 @@ import { Millis, type Partition } from '../../../../schemas/ids.ts'
 import { MemoryOwners, MemoryOwnership } from '../../../adapters/ownership/testing/memory.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
+import type { Schedule } from '../../../ports/schedule.ts'
 import { SimTime } from '../../../testing/time.ts'
-import type { Schedule } from '../../schedule.ts'
 import { Ownership } from '../ownership.ts'
 
 const LOOK_EVERY_MS = 50
