@@ -1,6 +1,7 @@
 // A command as REST and /ws show it.
-import { heldReason } from '../../engine/domain/command/lanes.ts'
+
 import type { Command, CommandResult } from '../../engine/domain/command/record.ts'
+import { heldReason } from '../../engine/domain/command/send-order.ts'
 import type { CommandBody } from '../../schemas/command.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'

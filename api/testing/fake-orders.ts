@@ -3,7 +3,7 @@
 import {
   type Broadcast,
   createBroadcast,
-  type Skipped,
+  type SkippedMember,
   skipMember,
   tally,
 } from '../../engine/domain/command/broadcast.ts'
@@ -46,7 +46,7 @@ export class FakeOrders implements Pick<Engine, 'broadcast' | 'broadcastState' |
         { kind: 'command', id: commandId, wish },
         { by: userAuthor(by) },
       )
-      const skipped: Skipped = { deviceId, reason: 'queue_full' }
+      const skipped: SkippedMember = { deviceId, reason: 'queue_full' }
       if (submitted.kind === 'refused') broadcast = skipMember(broadcast, skipped)
     }
     this.#broadcasts.set(id, broadcast)

@@ -5,7 +5,7 @@
 // B2. What anyone can cause is counted, see `domain/audit/tally.ts`: its entries are written when they can be.
 import { type Micros, Millis } from '../../schemas/ids.ts'
 import { type AuditEntry, auditRow } from '../domain/audit/entry.ts'
-import { type Counted, RefusalTally } from '../domain/audit/tally.ts'
+import { type RefusalCount, RefusalTally } from '../domain/audit/tally.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { WrittenRow } from '../ports/history.ts'
 import { NO_SAVE, type Records } from '../ports/store.ts'
@@ -19,7 +19,7 @@ interface Waiting {
 export interface AuditBookEvents {
   /** There is something in the outbox. */
   stored(): void
-  /** Counted refusals that are in no entry now. */
+  /** RefusalCount refusals that are in no entry now. */
   lost(entries: number, error: unknown): void
 }
 
@@ -68,7 +68,7 @@ export class AuditBook {
     return this.#writeCounted(this.#tally.takeAll())
   }
 
-  async #writeCounted(counted: readonly Counted[]): Promise<void> {
+  async #writeCounted(counted: readonly RefusalCount[]): Promise<void> {
     if (counted.length === 0) return
     try {
       await this.#write(counted.map((each) => this.#row(each)))
@@ -77,7 +77,7 @@ export class AuditBook {
     }
   }
 
-  #row({ entry, at, count }: Counted): WrittenRow {
+  #row({ entry, at, count }: RefusalCount): WrittenRow {
     return auditRow(entry, { at: Millis(at), number: this.#nextNumber(), count })
   }
 

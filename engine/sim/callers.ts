@@ -3,46 +3,17 @@
 import { BroadcastId, CommandId, Millis } from '../../schemas/ids.ts'
 import type { Submitted } from '../ports/engine.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
-import type { World } from './world.ts'
+import { GROUP, type World } from './world.ts'
 
-export const GROUP = 'sim'
 export const TIMEOUT_SEC_MAX = 40
-
-/** What was promised of one device. */
-export interface Pledge {
-  /** The newest desired value that was taken. */
-  wish: number
-  wishes: number
-  /** The versions that successful writes got. */
-  readonly versions: Set<number>
-  readonly commands: Set<string>
-  readonly cancelled: Set<string>
-}
 
 export class Callers {
   readonly #world: World
-  readonly #pledges = new Map<string, Pledge>()
-  /** Broadcasts that were accepted. */
-  readonly broadcasts = new Set<BroadcastId>()
   #commands = 0
   #broadcasts = 0
 
   constructor(world: World) {
     this.#world = world
-  }
-
-  pledgeOf({ id }: SimulatedDevice): Pledge {
-    const known = this.#pledges.get(id)
-    if (known !== undefined) return known
-    const pledge: Pledge = {
-      wish: 0,
-      wishes: 0,
-      versions: new Set(),
-      commands: new Set(),
-      cancelled: new Set(),
-    }
-    this.#pledges.set(id, pledge)
-    return pledge
   }
 
   act(device: SimulatedDevice): void {
@@ -58,7 +29,7 @@ export class Callers {
   /** Half of them on condition of a version, which may be stale. */
   #desire(device: SimulatedDevice): void {
     const world = this.#world
-    const pledge = this.pledgeOf(device)
+    const pledge = world.pledges.of(device)
     const w = ++pledge.wishes
     const known = world.ledger.shadowOf(device.id)?.version ?? 0
     const expectedVersion = world.dice.chance(0.5) ? known : undefined
@@ -88,7 +59,7 @@ export class Callers {
       notBefore: dice.chance(0.1) ? Millis(world.time.now() + dice.between(0, 5_000)) : undefined,
       idempotencyKey: dice.chance(0.2) ? `key${this.#commands}` : undefined,
     }
-    const pledge = this.pledgeOf(device)
+    const pledge = world.pledges.of(device)
     world.request(device.id, { kind: 'command', id, wish }, (_, answer) => {
       if (commandOf(answer) !== undefined) pledge.commands.add(id)
     })
@@ -96,7 +67,7 @@ export class Callers {
 
   #cancel(device: SimulatedDevice): void {
     const world = this.#world
-    const pledge = this.pledgeOf(device)
+    const pledge = world.pledges.of(device)
     if (pledge.commands.size === 0) return
     const id = CommandId(world.dice.pick([...pledge.commands].slice(-3)))
     world.request(device.id, { kind: 'cancel', id }, (_, answer) => {
@@ -111,7 +82,7 @@ export class Callers {
 
   #wait(device: SimulatedDevice): void {
     const world = this.#world
-    const id = [...this.pledgeOf(device).commands].at(-1)
+    const id = [...world.pledges.of(device).commands].at(-1)
     if (id === undefined) return
     world.process?.engine.awaitCommand(device.id, CommandId(id), 3_000).then(
       (command) => world.say(`${device.id} ${id} is ${command?.status} after a while`),
@@ -127,7 +98,7 @@ export class Callers {
     world.process?.engine.broadcast(request).then(
       (answer) => {
         world.say(`${broadcastId} ${answer.kind}`)
-        if (answer.kind === 'done') this.broadcasts.add(broadcastId)
+        if (answer.kind === 'done') world.pledges.broadcasts.add(broadcastId)
         if (answer.kind === 'done' && world.dice.chance(0.2)) this.#cancelBroadcast(broadcastId)
       },
       () => world.say(`${broadcastId} unknown`),

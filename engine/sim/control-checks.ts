@@ -37,7 +37,7 @@ async function checkShadow(world: World, device: SimulatedDevice, ask: Ask): Pro
   const { desired, reported } = saved
   if (version !== saved.version || !isDeepStrictEqual(made, { desired, reported }))
     world.violate(`${id} has shadow ${saved.version}, its history makes ${version}`)
-  const { wish } = world.callers.pledgeOf(device)
+  const { wish } = world.pledges.of(device)
   if (Number(desired['w'] ?? 0) < wish) world.violate(`${id} lost wish ${wish}: ${desired['w']}`)
   const mayBeGone = device.mayBeGoneFrom < Number.POSITIVE_INFINITY
   if (Number(reported['r'] ?? 0) < control.reported && !mayBeGone)
@@ -87,7 +87,7 @@ function checkPromises(
   ends: ReadonlyMap<string, CommandStatus>,
 ): void {
   const { id, control } = device
-  const { commands, cancelled } = world.callers.pledgeOf(device)
+  const { commands, cancelled } = world.pledges.of(device)
   for (const commandId of commands)
     if (!ends.has(commandId)) world.violate(`${id} command ${commandId} was promised and is lost`)
   for (const commandId of cancelled)
@@ -109,7 +109,7 @@ function checkPromises(
 
 /** What was promised to a group reaches all of it, or ends otherwise. */
 export async function checkBroadcasts(world: World, ask: Ask): Promise<void> {
-  for (const id of world.callers.broadcasts) {
+  for (const id of world.pledges.broadcasts) {
     const state = await ask(world.process?.engine.broadcastState(id, { offset: 0, limit: 100 }))
     if (state === undefined) {
       world.violate(`broadcast ${id} was promised and is lost`)

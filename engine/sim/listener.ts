@@ -2,7 +2,7 @@
 import type { FeedEvent } from '../ports/feed.ts'
 import { keyOf } from './ledger.ts'
 import { HEARTBEAT_MS } from './simulated-device.ts'
-import type { World } from './world.ts'
+import type { FeedListener, World } from './world.ts'
 
 type DeviceEvent = Extract<FeedEvent, { kind: 'device' }>
 type ShadowEvent = Extract<FeedEvent, { kind: 'shadow' }>
@@ -15,7 +15,7 @@ const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'rejected', '
 /** Every so often it fails, which is nobody's business but its own. */
 const FAILS = 0.01
 
-export class Listener {
+export class Listener implements FeedListener {
   readonly #world: World
   /** The last revision announced of each device, over all lives: a record never goes back. */
   readonly #revisions = new Map<string, number>()
@@ -36,7 +36,6 @@ export class Listener {
     this.#world = world
   }
 
-  /** Another process. */
   startOver(): void {
     this.#told.clear()
     this.#lines.clear()

@@ -1,5 +1,5 @@
 // What ClickHouse holds: every point by (device, metric, timestamp), the greatest version winning.
-import { readBlock } from '../domain/telemetry/native-reader.ts'
+import { readBlock } from '../domain/telemetry/testing/native-reader.ts'
 import type { Block } from '../ports/telemetry.ts'
 
 export interface Row {

@@ -1,7 +1,8 @@
 // A run of the simulation: a seed decides what devices, callers and bad luck do; then all is calm, and everything
 // that was promised must be true.
-import { TIMEOUT_SEC_MAX } from './callers.ts'
+import { Callers, TIMEOUT_SEC_MAX } from './callers.ts'
 import { checkAtRest } from './checks.ts'
+import { Listener } from './listener.ts'
 import { World } from './world.ts'
 
 export interface Run {
@@ -18,11 +19,13 @@ const HOUR_MS = 3_600_000
 
 export async function simulate(seed: number): Promise<Run> {
   const world = new World(seed)
+  const callers = new Callers(world)
+  world.listen(new Listener(world))
   await world.start()
   const devices = world.dice.between(3, 8)
   for (let i = 0; i < devices; i++) world.register(i < devices / 3)
   if (world.dice.chance(0.5)) registerFamily(world)
-  for (let step = 0; step < STEPS && world.violations.length === 0; step++) await stepOnce(world)
+  for (let step = 0; step < STEPS && world.violations.length === 0; step++) await stepOnce(world, callers)
   await comeToRest(world)
   await checkAtRest(world)
   world.crash()
@@ -37,7 +40,7 @@ function registerFamily(world: World): void {
   for (let i = 0; i < 2; i++) world.register(isSteady && i === 0, { gateway })
 }
 
-async function stepOnce(world: World): Promise<void> {
+async function stepOnce(world: World, callers: Callers): Promise<void> {
   const { dice, luck } = world
   if (world.process === undefined) await restart(world)
   for (const device of world.devices) {
@@ -53,7 +56,7 @@ async function stepOnce(world: World): Promise<void> {
     // A second connection of the same device takes over from the first.
     if (dice.chance(0.02) && device.isConnected()) await connect(world, device)
     if (promised.isRegistered && dice.chance(0.05)) edit(world, device)
-    if (promised.isRegistered && dice.chance(0.1)) world.callers.act(device)
+    if (promised.isRegistered && dice.chance(0.1)) callers.act(device)
     // Some time later: while batches are being saved, shards opened again, and so on.
     if (promised.isRegistered && dice.chance(0.1))
       world.process?.after(dice.between(0, 2_000), () => look(world, device))

@@ -12,7 +12,7 @@ import { POISON } from './faulty-thread.ts'
 
 export const HEARTBEAT_MS = 30_000
 
-export interface Sent {
+export interface SentMessage {
   readonly n: number
   times: number
   isAcked: boolean
@@ -20,7 +20,7 @@ export interface Sent {
   at: number
 }
 
-export interface Stamped {
+export interface StampedPoint {
   readonly at: number
   /** The value whose acknowledgement came last, and those that were sent after it without one. */
   acked: number | undefined
@@ -38,10 +38,10 @@ export class SimulatedDevice {
   readonly id: DeviceId
   /** A steady device publishes often enough never to be silent while the service runs. */
   readonly isSteady: boolean
-  readonly sent: Sent[] = []
-  readonly stamped = new Map<number, Stamped>()
+  readonly sent: SentMessage[] = []
+  readonly stamped = new Map<number, StampedPoint>()
   /** Lines of its log, as `sent`; each message has one or several. */
-  readonly logged: Sent[] = []
+  readonly logged: SentMessage[] = []
   readonly nonsense: Tally = { sent: 0, acked: 0 }
   readonly poison: Tally = { sent: 0, acked: 0 }
   /** Transmissions are counted: of those acknowledged, the snapshot shows the last one or a later one. */
@@ -169,7 +169,7 @@ export class SimulatedDevice {
   }
 
   publish(): void {
-    const sent: Sent = { n: this.sent.length + 1, times: 0, isAcked: false, at: 0 }
+    const sent: SentMessage = { n: this.sent.length + 1, times: 0, isAcked: false, at: 0 }
     this.sent.push(sent)
     this.#transmit(sent)
   }
@@ -192,7 +192,7 @@ export class SimulatedDevice {
     return isLive && !(this.isGone && this.gateway !== undefined)
   }
 
-  #transmit(sent: Sent): void {
+  #transmit(sent: SentMessage): void {
     sent.times++
     sent.at = this.#time.ticks()
     const t = ++this.#transmissions
@@ -221,10 +221,15 @@ export class SimulatedDevice {
 
   /** Several lines in one message, of one time or of none. */
   #log(): void {
-    const lines: Sent[] = []
+    const lines: SentMessage[] = []
     const timestamp = this.#dice.chance(0.5) ? Math.floor(this.#time.now()) : undefined
     for (let count = this.#dice.between(1, 3); count > 0; count--) {
-      const line: Sent = { n: this.logged.length + 1, times: 1, isAcked: false, at: this.#time.ticks() }
+      const line: SentMessage = {
+        n: this.logged.length + 1,
+        times: 1,
+        isAcked: false,
+        at: this.#time.ticks(),
+      }
       this.logged.push(line)
       lines.push(line)
     }

@@ -11,10 +11,10 @@ import type { DeviceRequest } from '../domain/device/events.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { CONNACK } from '../ports/broker.ts'
 import type { Submitted } from '../ports/engine.ts'
+import type { FeedEvent } from '../ports/feed.ts'
 import { LocalEngine } from '../runtime/engine.ts'
 import { inlineThread } from '../runtime/runner/thread.ts'
 import { SimTime } from '../testing/time.ts'
-import { Callers, GROUP } from './callers.ts'
 import type { Witness } from './control.ts'
 import { Dice } from './dice.ts'
 import {
@@ -32,18 +32,20 @@ import {
 } from './faults.ts'
 import { faultyThread } from './faulty-thread.ts'
 import { Ledger } from './ledger.ts'
-import { Listener } from './listener.ts'
+import { Pledges } from './pledges.ts'
 import { Rows } from './rows.ts'
 import { HEARTBEAT_MS, SimulatedDevice } from './simulated-device.ts'
 import { SimTelemetry } from './telemetry.ts'
 
+/** The group of all simulated devices. */
+export const GROUP = 'sim'
 const STARTS_AT = Millis(Date.UTC(2026, 0, 5, 10, 20))
 const NEVER = Millis(Date.UTC(2100, 0, 1))
 /** The engine promises to be closed by then, whatever its ports do. */
 const CLOSE_MS = 9_000
 
 /** What a caller of the REST API was promised. */
-export interface Promised {
+export interface Promises {
   edits: number
   isRegistered: boolean
   /** In ticks. */
@@ -53,9 +55,16 @@ export interface Promised {
   readonly editedOn: Set<number>
 }
 
-export interface Kin {
+export interface DeviceFamily {
   readonly type?: string
   readonly gateway?: SimulatedDevice
+}
+
+/** Listens to the feed of every process. */
+export interface FeedListener {
+  /** Another process begins. */
+  startOver(): void
+  hear(events: readonly FeedEvent[]): void
 }
 
 /** One life of the service's process. */
@@ -71,7 +80,7 @@ export class World {
   readonly time = new SimTime(STARTS_AT)
   readonly rows = new Rows()
   readonly devices: SimulatedDevice[] = []
-  readonly promised = new Map<DeviceId, Promised>()
+  readonly promised = new Map<DeviceId, Promises>()
   readonly violations: string[] = []
   readonly trace: string[] = []
   /** Where the process died. */
@@ -79,8 +88,8 @@ export class World {
   luck: Luck
   readonly #doom: Doom
   readonly ledger = new Ledger(this.rows, (what) => this.violate(what))
-  readonly #listener = new Listener(this)
-  readonly callers = new Callers(this)
+  readonly pledges = new Pledges()
+  #listener: FeedListener | undefined
   #log = new MemoryLog()
   #store = new MemoryStore({ partitionOf })
   #users = new MemoryUsers()
@@ -115,6 +124,10 @@ export class World {
   violate(what: string): void {
     this.say(`VIOLATION ${what}`)
     this.violations.push(what)
+  }
+
+  listen(listener: FeedListener): void {
+    this.#listener = listener
   }
 
   async start(): Promise<void> {
@@ -176,13 +189,13 @@ export class World {
     )
     const process: Process = { engine, broker, after: life.schedule.after, end: life.end }
     this.#process = process
-    this.#listener.startOver()
+    this.#listener?.startOver()
     const all = { all: true, devices: new Set<never>() }
     engine.feed.want({ telemetry: all, timeline: all, log: all })
     engine.feed.listen((events) => {
       // What a dead process still does is nothing that anybody hears.
       if (isDead(context, 'before it tells')) return
-      this.#listener.hear(events)
+      this.#listener?.hear(events)
       isDead(context, 'after it told')
     })
     await engine.open()
@@ -239,7 +252,7 @@ export class World {
   }
 
   /** Devices crowd in few partitions. */
-  register(isSteady: boolean, { type = 'mqtt_device', gateway }: Kin = {}): SimulatedDevice {
+  register(isSteady: boolean, { type = 'mqtt_device', gateway }: DeviceFamily = {}): SimulatedDevice {
     let id: DeviceId | undefined
     for (let i = 1; id === undefined; i++) {
       const named = parseDeviceId(`dev-${i}`)
@@ -275,7 +288,7 @@ export class World {
   }
 
   /** A caller who hears nothing, or a refusal, was promised nothing. */
-  request(id: DeviceId, wish: DeviceRequest, done: (promised: Promised, answer: Submitted) => void): void {
+  request(id: DeviceId, wish: DeviceRequest, done: (promised: Promises, answer: Submitted) => void): void {
     const promised = this.promised.get(id)
     const process = this.#process
     if (promised === undefined || process === undefined) return

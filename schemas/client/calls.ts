@@ -38,7 +38,7 @@ interface TextBody<Types> {
 export type CallOf<O extends Operation> = ParamsOf<O> & QueryOf<O> & BodyOf<O> & CallOptions
 
 /** What is not modified is never asked for. */
-type Answered<Replies> = Replies[Exclude<keyof Replies, 304>]
+type ReplyWithBody<Replies> = Replies[Exclude<keyof Replies, 304>]
 /** The words first: to the compiler a text could be a schema, too. */
 type ValueOf<Reply> = Reply extends 'text'
   ? string
@@ -47,7 +47,7 @@ type ValueOf<Reply> = Reply extends 'text'
     : Reply extends TSchema
       ? Static<Reply>
       : never
-export type ReplyOf<O extends Operation> = ValueOf<Answered<O['replies']>>
+export type ReplyOf<O extends Operation> = ValueOf<ReplyWithBody<O['replies']>>
 
 type Method<O extends Operation> =
   object extends CallOf<O>

@@ -8,7 +8,7 @@ import type { AuditEntry } from './entry.ts'
 
 const MINUTE_MS = 60_000
 
-export interface Counted {
+export interface RefusalCount {
   readonly entry: AuditEntry
   /** When it happened last. */
   readonly at: Millis
@@ -18,7 +18,7 @@ export interface Counted {
 export class RefusalTally {
   readonly #kindsMax: number
   #minute = 0
-  #counted = new Map<string, Counted>()
+  #counted = new Map<string, RefusalCount>()
 
   constructor(kindsMax: number = LIMITS.auditRefusalKindsMax) {
     this.#kindsMax = kindsMax
@@ -41,12 +41,12 @@ export class RefusalTally {
   }
 
   /** What was counted and has no entry yet, once its minute is over. */
-  take(at: Millis): readonly Counted[] {
+  take(at: Millis): readonly RefusalCount[] {
     const minute = Math.floor(at / MINUTE_MS)
     return minute === this.#minute ? [] : this.takeAll(minute)
   }
 
-  takeAll(minute = this.#minute): readonly Counted[] {
+  takeAll(minute = this.#minute): readonly RefusalCount[] {
     const counted = [...this.#counted.values()].filter(({ count }) => count > 0)
     this.#counted = new Map()
     this.#minute = minute

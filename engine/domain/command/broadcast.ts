@@ -1,7 +1,7 @@
-// One command to a group: a command of its own for each member, and this record of them all.
+// One command to a group: each member gets a command of its own, and this record describes them together.
 //
-// B1. A broadcast that reaches nobody is refused: a typing error in an emergency stop must not look like success.
-// B2. What came of it is counted from its commands, never kept as the only truth.
+// A broadcast that reaches nobody is refused, because a typing error in an emergency stop must not look like success.
+// Its progress is counted from its commands each time and stored nowhere.
 import { type BroadcastId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
@@ -17,7 +17,7 @@ import { isOpen } from './moves.ts'
 
 export type SkipReason = 'decommissioned' | 'queue_full' | 'unknown_command' | 'invalid_parameters'
 
-export interface Skipped {
+export interface SkippedMember {
   readonly deviceId: DeviceId
   readonly reason: SkipReason
 }
@@ -35,7 +35,7 @@ export interface Broadcast {
   readonly total: number
   readonly accepted: number
   /** The first ones, up to the limit; `total - accepted` were skipped. */
-  readonly skipped: readonly Skipped[]
+  readonly skipped: readonly SkippedMember[]
   /** Sent to so many devices a second at most; undefined: all at once. */
   readonly perSec: number | undefined
 }
@@ -75,7 +75,7 @@ export function createBroadcast(
   { id, by, now }: { readonly id: BroadcastId; readonly by: string; readonly now: Millis },
 ): BroadcastOutcome {
   const { group, name, data = {}, priority = 'normal', timeoutSec } = wish
-  const skipped = members.flatMap((member): Skipped[] => {
+  const skipped = members.flatMap((member): SkippedMember[] => {
     const reason = skipReason(member)
     return reason === undefined ? [] : [{ deviceId: member.deviceId, reason }]
   })
@@ -103,7 +103,7 @@ export function createBroadcast(
 }
 
 /** A member whose device refused after all: its queue was full, or it was decommissioned meanwhile. */
-export function skipMember(broadcast: Broadcast, skipped: Skipped): Broadcast {
+export function skipMember(broadcast: Broadcast, skipped: SkippedMember): Broadcast {
   const accepted = broadcast.accepted - 1
   return { ...broadcast, accepted, skipped: shown([...broadcast.skipped, skipped]) }
 }
@@ -137,7 +137,7 @@ function skipReason({ status, unfit }: BroadcastMember): SkipReason | undefined 
   return status === 'decommissioned' ? 'decommissioned' : unfit
 }
 
-function shown(skipped: readonly Skipped[]): readonly Skipped[] {
+function shown(skipped: readonly SkippedMember[]): readonly SkippedMember[] {
   return skipped.slice(0, LIMITS.broadcastSkippedMax)
 }
 

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest'
 import { CommandId, Micros } from '../../../schemas/ids.ts'
 import { COMMAND_PRIORITIES, type CommandPriority, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { commandsDeadline, type LaneState, sendDue } from './lanes.ts'
 import { acknowledge, cancelCommand, delivered, expireCommands } from './lifecycle.ts'
 import { type Commands, NO_COMMANDS } from './record.ts'
+import { commandsDeadline, type SendContext, sendDue } from './send-order.ts'
 import { ackOf, at, create, find } from './testing/command.ts'
 
 const index = fc.nat({ max: 3 })
@@ -42,7 +42,7 @@ interface Step {
 }
 
 /** What is known of one command, without any of the code under test. */
-interface Believed {
+interface Expectation {
   status: CommandStatus
   late: boolean
   sentTimes: number[]
@@ -53,7 +53,7 @@ interface Believed {
 
 const FINAL = ['completed', 'failed', 'rejected', 'cancelled']
 
-function believeAck(command: Believed, said: string, now: number): void {
+function believeAck(command: Expectation, said: string, now: number): void {
   if (!FINAL.includes(command.status) && now >= command.expiresAt) {
     const isResult = said === 'completed' || said === 'failed'
     if (!isResult || now >= command.expiresAt + LIMITS.commandLateMs) {
@@ -75,9 +75,9 @@ class World {
   isConnected = false
   isHeld = false
   commands: Commands = NO_COMMANDS
-  readonly believed: Believed[] = []
+  readonly believed: Expectation[] = []
 
-  get lanes(): LaneState {
+  get context(): SendContext {
     return {
       session: this.isConnected ? Micros(this.session) : undefined,
       isRelayed: false,
@@ -132,7 +132,7 @@ class World {
 
   /** What follows every event of a device. */
   send(): void {
-    const { commands, sends } = sendDue(this.commands, this.lanes)
+    const { commands, sends } = sendDue(this.commands, this.context)
     if (sends.length === 0) expect(commands).toBe(this.commands)
     this.commands = commands
     for (const { kind, command } of sends) {
@@ -144,7 +144,7 @@ class World {
         target?.sentTimes.push(this.now)
       } else expect(target?.sentTimes.length).toBeGreaterThan(0)
     }
-    expect(sendDue(commands, this.lanes).sends).toEqual([])
+    expect(sendDue(commands, this.context).sends).toEqual([])
   }
 
   check(): void {
@@ -159,7 +159,7 @@ class World {
       expect(believed.ends.length).toBeLessThanOrEqual(1)
       const isSweepDue = ['pending', 'delivered', 'acked'].includes(command.status)
       if (isSweepDue)
-        expect(commandsDeadline(this.commands, this.lanes)).toBeLessThanOrEqual(command.expiresAt)
+        expect(commandsDeadline(this.commands, this.context)).toBeLessThanOrEqual(command.expiresAt)
     })
   }
 }

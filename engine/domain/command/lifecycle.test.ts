@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { CommandId } from '../../../schemas/ids.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { sendDue } from './lanes.ts'
 import {
   abandonCommands,
   acknowledge,
@@ -13,6 +12,7 @@ import {
 } from './lifecycle.ts'
 import { COMMAND_CAUSES, COMMAND_MOVES, type CommandCause, isOpen } from './moves.ts'
 import type { Command, Commands } from './record.ts'
+import { sendDue } from './send-order.ts'
 import { ackOf, at, create, find, live } from './testing/command.ts'
 
 const id = CommandId('c0')

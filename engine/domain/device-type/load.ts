@@ -18,7 +18,7 @@ import {
 } from './definition.ts'
 import { type ParsedFile, type Path, type Problem, Reader } from './reader.ts'
 
-export type LoadedTypes =
+export type LoadOutcome =
   | { readonly kind: 'loaded'; readonly types: DeviceTypes; readonly warnings: readonly Problem[] }
   | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
 
@@ -32,7 +32,7 @@ export type ParseFile = (
 const TYPE_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 const ROOT = 'device_types'
 
-export function loadDeviceTypes(text: string, parse: ParseFile): LoadedTypes {
+export function loadDeviceTypes(text: string, parse: ParseFile): LoadOutcome {
   const bytes = Buffer.byteLength(text)
   if (bytes > LIMITS.deviceTypeBytesMax) {
     const message = `the file has ${bytes} bytes, at most ${LIMITS.deviceTypeBytesMax}`

@@ -1,7 +1,6 @@
 // What happens to a device's commands, as outcomes of its actor.
 import type { Millis } from '../../../schemas/ids.ts'
 import { createCommand } from '../command/create.ts'
-import { commandsDeadline, type LaneState, sendDue } from '../command/lanes.ts'
 import {
   abandonCommands,
   acknowledge,
@@ -11,6 +10,7 @@ import {
   trimCommands,
 } from '../command/lifecycle.ts'
 import type { CommandsChange } from '../command/record.ts'
+import { commandsDeadline, type SendContext, sendDue } from '../command/send-order.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import type { Device, Way } from './record.ts'
 
@@ -66,7 +66,7 @@ export function sendCommands(
   device: Device,
   { way, now }: { readonly way: Way | undefined; readonly now: Millis },
 ): Outcome {
-  const { commands, sends } = sendDue(device.commands, laneState(device, way, now))
+  const { commands, sends } = sendDue(device.commands, sendContext(device, way, now))
   if (sends.length === 0) return { device, effects: [] }
   return {
     device: { ...device, commands },
@@ -83,10 +83,10 @@ export function sendCommands(
 }
 
 export function commandDeadline(device: Device, way: Way | undefined, now: Millis): number {
-  return commandsDeadline(device.commands, laneState(device, way, now))
+  return commandsDeadline(device.commands, sendContext(device, way, now))
 }
 
-function laneState({ status }: Device, way: Way | undefined, now: Millis): LaneState {
+function sendContext({ status }: Device, way: Way | undefined, now: Millis): SendContext {
   return { session: way?.session, isRelayed: way?.via !== undefined, status, now }
 }
 

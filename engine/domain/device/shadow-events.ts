@@ -6,7 +6,7 @@ import { type ShadowOutcome, setDesired, setReported } from '../shadow/write.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import type { Device } from './record.ts'
 
-export function desire(
+export function applyDesired(
   device: Device,
   wish: Extract<DeviceRequest, { kind: 'desire' }>,
   { by, now }: { readonly by: Author; readonly now: Millis },
@@ -16,7 +16,7 @@ export function desire(
   return toOutcome(device, setDesired(device.shadow, patch, options), now)
 }
 
-export function report(
+export function applyReported(
   device: Device,
   event: Extract<DeviceEvent, { kind: 'reported' }>,
   now: Millis,

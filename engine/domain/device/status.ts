@@ -1,8 +1,8 @@
-// The device states of the specification, as data: everything that decides whether a status may move is here.
-// A missing cell is a refused move.
+// The device states of the specification, as data. Everything that decides whether a status may move is in this file: a
+// cause without a cell in `MOVES` moves nothing.
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 
-/** Why a status moves. `silence` is also what a last will or a farewell says. */
+/** Why a status moves. A last will and a farewell count as `silence`. */
 export const CAUSES = [
   'heartbeat',
   'silence',
@@ -20,35 +20,41 @@ export const MOVES: Readonly<Record<DeviceStatus, Readonly<Partial<Record<Cause,
     silence: 'offline',
     fault: 'error',
     maintain: 'maintenance',
-    // The table of the specification lists no such move, its DELETE promises it: decided for DELETE.
+    // The specification's table lacks this move, but its DELETE promises it.
     decommission: 'decommissioned',
   },
   offline: { heartbeat: 'online', maintain: 'maintenance', decommission: 'decommissioned' },
-  // A silent robot in `error` stays in `error`: connectivity is told apart from status.
+  // A silent device stays in `error`: connectivity is reported apart from the status.
   error: { recovery: 'online', maintain: 'maintenance', decommission: 'decommissioned' },
   maintenance: { release: 'online', decommission: 'decommissioned' },
   decommissioned: {},
 }
 
-/** The cause that a person setting this status by hand stands for, from where the device is. */
-const BY_HAND: Readonly<Partial<Record<DeviceStatus, readonly Cause[]>>> = {
+/** The causes that a person means by setting this status. The other statuses follow from what the device does. */
+const CAUSES_BY_HAND: Readonly<Partial<Record<DeviceStatus, readonly Cause[]>>> = {
   online: ['release', 'recovery'],
   maintenance: ['maintain'],
   decommissioned: ['decommission'],
 }
 
-export function causeByHand(from: DeviceStatus, to: string): Cause | undefined {
-  const causes = Object.entries(BY_HAND).find(([status]) => status === to)?.[1] ?? []
-  return causes.find((cause) => MOVES[from][cause] === to)
+export type MoveByHand =
+  /** The device has this status already. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'move'; readonly cause: Cause }
+  | { readonly kind: 'refused'; readonly allowed: readonly DeviceStatus[] }
+
+/** What it means that a person sets the status `to` on a device whose status is `from`. */
+export function moveByHand(from: DeviceStatus, to: string): MoveByHand {
+  const causes = Object.entries(CAUSES_BY_HAND).find(([status]) => status === to)?.[1] ?? []
+  if (from === to && causes.length > 0) return { kind: 'none' }
+  const moves = MOVES[from]
+  const cause = causes.find((each) => moves[each] === to)
+  if (cause !== undefined) return { kind: 'move', cause }
+  const allowed = [moves.release ?? moves.recovery, moves.maintain, moves.decommission]
+  return { kind: 'refused', allowed: allowed.filter((status) => status !== undefined) }
 }
 
-/** Whether a person may name this status at all; the others follow from what the device does. */
-export const isByHand = (status: DeviceStatus): boolean => BY_HAND[status] !== undefined
-
-/** The statuses a person may set from here, for the refusal's `allowed`. */
-export function allowedByHand(from: DeviceStatus): readonly DeviceStatus[] {
-  const moves = MOVES[from]
-  return [moves.release ?? moves.recovery, moves.maintain, moves.decommission].filter(
-    (status): status is DeviceStatus => status !== undefined,
-  )
+/** No cause moves a device out of this status, and no event changes its record. */
+export function isFinal(status: DeviceStatus): boolean {
+  return status === 'decommissioned'
 }

@@ -15,12 +15,12 @@ import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import { mergePatch } from './merge-patch.ts'
 import { metadataTooLarge } from './metadata-bound.ts'
 import type { Device } from './record.ts'
-import { desire, report, tellShadow } from './shadow-events.ts'
-import { allowedByHand, type Cause, causeByHand, isByHand, MOVES } from './status.ts'
+import { applyDesired, applyReported, tellShadow } from './shadow-events.ts'
+import { type Cause, isFinal, MOVES, moveByHand } from './status.ts'
 
 export function transition(device: Device, event: DeviceEvent, now: Millis): Outcome {
   if (event.kind === 'requested') return request(device, event.request, { by: event.by, now })
-  if (device.status === 'decommissioned') return unchanged(device)
+  if (isFinal(device.status)) return unchanged(device)
   switch (event.kind) {
     case 'heard':
       return move(device, { cause: 'heartbeat', now, seenAt: event.seenAt })
@@ -35,7 +35,7 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
     case 'described':
       return describe(device, event.firmwareVersion, now)
     case 'reported':
-      return report(device, event, now)
+      return applyReported(device, event, now)
     case 'shadow_wanted':
       return tellShadow(device, event.what, now)
     case 'acked':
@@ -120,7 +120,7 @@ function request(
   const author = call.by
   const { id: by } = author
   const { now } = call
-  const isGone = device.status === 'decommissioned'
+  const isGone = isFinal(device.status)
   if (isGone && (wish.kind === 'desire' || wish.kind === 'command' || wish.kind === 'cancel'))
     return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
   switch (wish.kind) {
@@ -132,7 +132,7 @@ function request(
     case 'decommission':
       return decommission(device, { reason: wish.reason, by: author, now })
     case 'desire':
-      return desire(device, wish, { by: author, now })
+      return applyDesired(device, wish, { by: author, now })
     case 'command':
       return command(device, wish, { by, now })
     case 'cancel':
@@ -147,26 +147,24 @@ function edit(
   wish: Extract<DeviceRequest, { kind: 'edit' }>,
   { by, now }: { readonly by: Author; readonly now: Millis },
 ): Outcome {
-  if (device.status === 'decommissioned')
-    return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
+  if (isFinal(device.status)) return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
   if (wish.ifRevision !== undefined && wish.ifRevision !== device.revision)
     return refuse(device, 'PRECONDITION_FAILED', { expected: device.revision, got: wish.ifRevision })
   const edited = applyEdit(device, wish)
   const tooLarge = wish.metadata === undefined ? undefined : metadataTooLarge(edited.metadata)
   if (tooLarge !== undefined) return refuse(device, 'PAYLOAD_TOO_LARGE', tooLarge)
-  const wanted = wish.status
-  if (wanted === undefined || (wanted === device.status && isByHand(wanted))) {
-    const same = isSameEdit(device, edited)
-    if (same) return unchanged(device)
+  const wanted = wish.status === undefined ? undefined : moveByHand(device.status, wish.status)
+  if (wanted === undefined || wanted.kind === 'none') {
+    if (isSameEdit(device, edited)) return unchanged(device)
     return { device: changed(edited, now), effects: [{ kind: 'announce', event: 'device.updated' }] }
   }
-  const cause = causeByHand(device.status, wanted)
-  if (cause === undefined)
+  if (wanted.kind === 'refused')
     return refuse(device, 'INVALID_STATE_TRANSITION', {
       from: device.status,
-      to: wanted,
-      allowed: allowedByHand(device.status),
+      to: wish.status,
+      allowed: wanted.allowed,
     })
+  const { cause } = wanted
   const reason = wish.statusReason
   if (cause === 'decommission') return decommission(edited, { reason, by, now }, device)
   return move(edited, { cause, now, reason, by }, device)
@@ -178,8 +176,8 @@ function decommission(
   { reason, by, now }: { readonly reason: string | undefined; readonly by: Author; readonly now: Millis },
   before: Device = device,
 ): Outcome {
-  // Idempotent: a repeated DELETE answers with the device as it is.
-  if (device.status === 'decommissioned') return unchanged(device)
+  // A repeated DELETE is answered with the device as it is.
+  if (isFinal(device.status)) return unchanged(device)
   const abandoned = abandon(device, { by: by.id, now })
   const { device: gone, effects } = move(abandoned.device, { cause: 'decommission', now, reason, by }, before)
   return { device: gone, effects: [...abandoned.effects, ...effects] }

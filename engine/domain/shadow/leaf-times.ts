@@ -12,7 +12,7 @@ export interface LeafTimes {
 
 export const NO_TIMES: LeafTimes = Object.freeze({})
 
-export interface Written {
+export interface StateWrite {
   readonly before: JsonObject
   readonly after: JsonObject
   readonly times: LeafTimes
@@ -20,7 +20,7 @@ export interface Written {
 }
 
 /** `after` shares with `before` what did not change: that keeps its times. */
-export function stampLeaves({ before, after, times, now }: Written): LeafTimes {
+export function stampLeaves({ before, after, times, now }: StateWrite): LeafTimes {
   const stamped: Record<string, LeafTime> = {}
   for (const key of Object.keys(after))
     put(stamped, key, stamp({ was: own(before, key), is: own(after, key), time: own(times, key), now }))

@@ -2,10 +2,10 @@ import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
-import { Columns, type Taken } from './columns.ts'
+import { Columns, type EncodedBlocks } from './columns.ts'
 import { Latest } from './latest.ts'
-import { readBlock } from './native-reader.ts'
 import { report } from './report.ts'
+import { readBlock } from './testing/native-reader.ts'
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 
@@ -23,7 +23,7 @@ function add(columns: Columns, messages: readonly Message[]): void {
   })
 }
 
-function bytesOf({ points, texts }: Taken): unknown {
+function bytesOf({ points, texts }: EncodedBlocks): unknown {
   return [points, texts].map((block) => block && [block.rows, Buffer.from(block.bytes).toString('latin1')])
 }
 

@@ -6,10 +6,10 @@ import { type Fields, JsonText, lastOfEach } from './fields.ts'
 import { bytesOf, encodeBlock } from './native-writer.ts'
 import type { About } from './payload.ts'
 import { Rows, type RowsMark } from './rows.ts'
-import type { Held, MetricNumbers, Shape } from './shape.ts'
+import type { MetricNumbers, Shape, SlotValues } from './shape.ts'
 import { Shapes } from './shapes.ts'
 
-export interface Mark {
+export interface ColumnsMark {
   readonly points: RowsMark
   readonly texts: RowsMark
   readonly textBytes: number
@@ -22,13 +22,13 @@ export interface EncodedBlock {
   readonly rows: number
 }
 
-export interface Taken {
+export interface EncodedBlocks {
   readonly points: EncodedBlock | undefined
   readonly texts: EncodedBlock | undefined
 }
 
 /** What a report added. */
-export interface Added {
+export interface AddedCounts {
   readonly points: number
   readonly texts: number
 }
@@ -51,37 +51,37 @@ export class Columns {
     return this.#points.items
   }
 
-  mark(): Mark {
+  mark(): ColumnsMark {
     return { points: this.#points.mark(), texts: this.#texts.mark(), textBytes: this.#textBytes.length }
   }
 
   /** Forgets everything added since: a dropped proposal leaves no trace (R4). Not across a `take`. */
-  truncate(mark: Mark): void {
+  truncate(mark: ColumnsMark): void {
     this.#points.truncate(mark.points)
     this.#texts.truncate(mark.texts)
     this.#textBytes.truncate(mark.textBytes)
   }
 
   /** Adds a message that matched a shape. */
-  addHeld(shape: Shape, held: Held, about: About, at: Micros): void {
+  addShaped(shape: Shape, slotValues: SlotValues, about: About, at: Micros): void {
     if (shape.pointMetrics.length > 0) {
       const first = this.#points.items
       this.#points.addAll(numbersOf(this.#points, shape.pointMetrics, shape.pointNumbers))
       const { items } = this.#points
       if (items > this.#values.length) this.#growValues(items)
       const values = this.#values
-      for (let i = first; i < items; i++) values[i] = held.numbers[i - first] ?? 0
+      for (let i = first; i < items; i++) values[i] = slotValues.numbers[i - first] ?? 0
       this.#points.close(about, at)
     }
     if (shape.textMetrics.length > 0) {
       this.#texts.addAll(numbersOf(this.#texts, shape.textMetrics, shape.textNumbers))
-      for (let i = 0; i < shape.textMetrics.length; i++) this.#textBytes.add(held.texts[i] ?? '')
+      for (let i = 0; i < shape.textMetrics.length; i++) this.#textBytes.add(slotValues.texts[i] ?? '')
       this.#texts.close(about, at)
     }
   }
 
   /** Adds a report leaf by leaf. Of two leaves with the same metric the later one counts. */
-  addFields(fields: Fields, about: About, at: Micros): Added {
+  addFields(fields: Fields, about: About, at: Micros): AddedCounts {
     const points = this.#points.items
     const texts = this.#texts.items
     const last = fields.mayCollide ? lastOfEach(fields) : undefined
@@ -100,7 +100,7 @@ export class Columns {
   }
 
   /** Encodes what was collected and starts anew. */
-  take(): Taken {
+  take(): EncodedBlocks {
     const points = this.#points
     const texts = this.#texts
     const taken = {

@@ -51,11 +51,17 @@ describe('fill', () => {
     const at = fc.uniqueArray(fc.nat(40), { minLength: 1 }).map((list) => list.sort((a, b) => a - b))
     fc.assert(
       fc.property(at, fc.double({ noNaN: true }), fc.constantFrom(...FILLS), (seconds, value, fill) => {
-        const held = seconds.map((second, i) => bucket(second, Number.isFinite(value) ? value / (i + 1) : i))
-        const all = fillBuckets(held, { starts: Array.from({ length: 41 }, (_, i) => i), fill, aggregates })
+        const slotValues = seconds.map((second, i) =>
+          bucket(second, Number.isFinite(value) ? value / (i + 1) : i),
+        )
+        const all = fillBuckets(slotValues, {
+          starts: Array.from({ length: 41 }, (_, i) => i),
+          fill,
+          aggregates,
+        })
         expect(all.map(({ time }) => time)).toEqual(Array.from({ length: 41 }, (_, i) => i * 1000))
-        expect(all.filter(({ count }) => count !== 0)).toEqual(held)
-        const values = held.map(({ avg }) => avg)
+        expect(all.filter(({ count }) => count !== 0)).toEqual(slotValues)
+        const values = slotValues.map(({ avg }) => avg)
         for (const { avg } of all) {
           if (typeof avg !== 'number') continue
           expect(avg).toBeGreaterThanOrEqual(Math.min(...values))

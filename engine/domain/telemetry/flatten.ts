@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Fields, isLongerThan, isObject, JsonText, PATH_SEPARATOR } from './fields.ts'
-import { type Refused, refused } from './refusal.ts'
+import { refused, type TelemetryRefusal } from './refusal.ts'
 
 export interface FlattenOptions {
   /** Prefix of every metric: the topic was `telemetry/<name>`. */
@@ -29,7 +29,7 @@ const ODD_NAME = /[\0\p{Surrogate}]/u
 const HALF_PAIR = /\p{Surrogate}/u
 
 /** Adds the leaves of `value` to `fields`. After a refusal `fields` is to be thrown away. */
-export function flatten(value: Json, options: FlattenOptions, fields: Fields): Refused | undefined {
+export function flatten(value: Json, options: FlattenOptions, fields: Fields): TelemetryRefusal | undefined {
   const { name, except, escapes } = options
   const prefix = name ?? ''
   if (!isObject(value)) {
@@ -63,7 +63,7 @@ export function flatten(value: Json, options: FlattenOptions, fields: Fields): R
   return undefined
 }
 
-function addLeaf(value: Json, { path, metric }: Place, fields: Fields): Refused | undefined {
+function addLeaf(value: Json, { path, metric }: Place, fields: Fields): TelemetryRefusal | undefined {
   if (fields.length >= LIMITS.telemetryFieldsMax)
     return refused('too_many_fields', `more than ${LIMITS.telemetryFieldsMax} fields`)
   if (metric === '') return refused('bad_name', 'an empty name')

@@ -13,9 +13,9 @@ import { type Age, isNewer, type LatestField } from './age.ts'
 import { type Fields, type FieldValue, isLongText, PATH_SEPARATOR } from './fields.ts'
 import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'
 import { nest, plain } from './nest.ts'
-import type { Held, Shape } from './shape.ts'
+import type { Shape, SlotValues } from './shape.ts'
 
-/** What the newest message of one shape held. */
+/** What the newest message of one shape slotValues. */
 export interface Part {
   readonly shape: Shape
   at: number
@@ -65,7 +65,7 @@ export class Latest {
 
   /** Merges the first message of a shape. False, and nothing has changed, when it does not fit: over the limit of
    *  metrics or of shapes; then it must be merged field by field. */
-  add(shape: Shape, held: Held, age: Age): boolean {
+  add(shape: Shape, slotValues: SlotValues, age: Age): boolean {
     const rest = this.#open()
     let shapes = 1
     for (let part = this.#parts; part !== undefined; part = part.next) shapes++
@@ -81,7 +81,7 @@ export class Latest {
       texts: shape.textMetrics.length > 0 ? new Array<string>(shape.textMetrics.length).fill('') : undefined,
       next: this.#parts,
     }
-    update(part, held, age)
+    update(part, slotValues, age)
     this.#parts = part
     for (const { path } of shape.fields) {
       const field = rest.get(path)
@@ -176,13 +176,13 @@ export class Latest {
 }
 
 /** Merges a message that has the shape of an earlier one of this device. By L1 this is all there is to do. */
-export function update(part: Part, held: Held, age: Age): void {
+export function update(part: Part, slotValues: SlotValues, age: Age): void {
   if (!isNewer(age, part)) return
   part.at = age.at
   part.version = age.version
   const { numbers, texts } = part
-  for (let i = 0; i < numbers.length; i++) numbers[i] = held.numbers[i] ?? 0
-  if (texts !== undefined) for (let i = 0; i < texts.length; i++) texts[i] = held.texts[i] ?? ''
+  for (let i = 0; i < numbers.length; i++) numbers[i] = slotValues.numbers[i] ?? 0
+  if (texts !== undefined) for (let i = 0; i < texts.length; i++) texts[i] = slotValues.texts[i] ?? ''
 }
 
 function longTextsOf(rest: ReadonlyMap<string, RestField>): number {

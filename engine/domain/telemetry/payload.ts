@@ -11,7 +11,7 @@ import { LIMITS } from '../../limits.ts'
 import { isFarOff, parseTime, TIME_CHARS_MAX } from './event-time.ts'
 import { Fields, isObject } from './fields.ts'
 import { flatten } from './flatten.ts'
-import { type Refused, refused } from './refusal.ts'
+import { refused, type TelemetryRefusal } from './refusal.ts'
 
 export interface About {
   readonly deviceId: DeviceId
@@ -27,7 +27,7 @@ export interface Report {
   readonly fields: Fields
 }
 
-export type Parsed =
+export type ParsedPayload =
   | {
       readonly kind: 'reports'
       readonly reports: readonly Report[]
@@ -36,7 +36,7 @@ export type Parsed =
       readonly diagnostics: Json | undefined
     }
   | { readonly kind: 'ack'; readonly ack: JsonObject }
-  | Refused
+  | TelemetryRefusal
 
 const TIMESTAMP = 'timestamp'
 const REQUEST_ID = 'request_id'
@@ -51,7 +51,7 @@ const ACK_STATUSES: readonly unknown[] = [
   'rejected',
 ]
 
-export function parsePayload(payload: Uint8Array, about: About): Parsed {
+export function parsePayload(payload: Uint8Array, about: About): ParsedPayload {
   const parsed = parseJson(payload)
   if (parsed.kind === 'refused') return parsed
   const { json, escapes } = parsed
@@ -74,7 +74,7 @@ interface ParsedJson {
 }
 
 /** The JSON of a payload, which must be valid UTF-8 and not too deep. */
-function parseJson(payload: Uint8Array): ParsedJson | Refused {
+function parseJson(payload: Uint8Array): ParsedJson | TelemetryRefusal {
   if (payload.length === 0) return refused('empty', 'an empty payload')
   const { depth, ascii, escapes } = scan(payload)
   if (depth > LIMITS.telemetryDepthMax + 1)
@@ -135,7 +135,7 @@ function isAck(json: JsonObject): boolean {
   )
 }
 
-function gather(objects: readonly JsonObject[], about: About, escapes: boolean): Parsed {
+function gather(objects: readonly JsonObject[], about: About, escapes: boolean): ParsedPayload {
   if (objects.length > LIMITS.telemetryReportsMax)
     return refused('too_many_reports', `more than ${LIMITS.telemetryReportsMax} reports`)
   const reports = new Map<Micros, Fields>()
@@ -182,7 +182,7 @@ interface EventTime {
   readonly adjusted: boolean
 }
 
-function timeOf(object: JsonObject, receivedAt: Micros): EventTime | Refused {
+function timeOf(object: JsonObject, receivedAt: Micros): EventTime | TelemetryRefusal {
   const stated = Object.hasOwn(object, TIMESTAMP) ? object[TIMESTAMP] : null
   if (stated === null || stated === undefined)
     return { kind: 'time', at: receivedAt, received: true, adjusted: false }

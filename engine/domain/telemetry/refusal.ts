@@ -12,14 +12,14 @@ const TELEMETRY_REFUSALS = [
   'bad_number',
   'bad_timestamp',
 ] as const
-export type TelemetryRefusal = (typeof TELEMETRY_REFUSALS)[number]
+export type RefusalReason = (typeof TELEMETRY_REFUSALS)[number]
 
-export interface Refused {
+export interface TelemetryRefusal {
   readonly kind: 'refused'
-  readonly reason: TelemetryRefusal
+  readonly reason: RefusalReason
   readonly detail: string
 }
 
-export function refused(reason: TelemetryRefusal, detail: string): Refused {
+export function refused(reason: RefusalReason, detail: string): TelemetryRefusal {
   return { kind: 'refused', reason, detail }
 }

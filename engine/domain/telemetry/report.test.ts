@@ -4,9 +4,9 @@ import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Columns } from './columns.ts'
 import { Latest } from './latest.ts'
-import { type BlockRow, readBlock } from './native-reader.ts'
 import type { About } from './payload.ts'
-import { type Reported, report } from './report.ts'
+import { type ReportOutcome, report } from './report.ts'
+import { type BlockRow, readBlock } from './testing/native-reader.ts'
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 
@@ -16,7 +16,7 @@ class Bench {
   readonly columns = new Columns()
   #version = 0
 
-  send(payload: string | Uint8Array, about: Partial<About> = {}): Reported {
+  send(payload: string | Uint8Array, about: Partial<About> = {}): ReportOutcome {
     const version = ++this.#version
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload
     // The pattern of ids does not matter here.

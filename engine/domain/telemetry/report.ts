@@ -7,14 +7,14 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Columns } from './columns.ts'
 import { isFarOff } from './event-time.ts'
 import { type Latest, update } from './latest.ts'
-import { type About, type Parsed, parsePayload } from './payload.ts'
-import type { Refused } from './refusal.ts'
+import { type About, type ParsedPayload, parsePayload } from './payload.ts'
+import type { TelemetryRefusal } from './refusal.ts'
 import { matches } from './shape.ts'
 
 const HOUR_SEC = 3_600
 const HOUR_MICROS = HOUR_SEC * 1_000_000
 
-export interface Stored {
+export interface StoredReport {
   readonly kind: 'stored'
   readonly points: number
   readonly texts: number
@@ -31,13 +31,13 @@ export interface Stored {
   readonly diagnostics: Json | undefined
 }
 
-export type Reported =
-  | Stored
+export type ReportOutcome =
+  | StoredReport
   /** The device answers a command; nothing is stored. */
   | { readonly kind: 'ack'; readonly ack: JsonObject }
-  | Refused
+  | TelemetryRefusal
 
-export function report(payload: Uint8Array, about: About, latest: Latest, columns: Columns): Reported {
+export function report(payload: Uint8Array, about: About, latest: Latest, columns: Columns): ReportOutcome {
   const stored = reportShaped(payload, about, latest, columns)
   if (stored !== undefined) return stored
   const parsed = parsePayload(payload, about)
@@ -51,7 +51,12 @@ export function report(payload: Uint8Array, about: About, latest: Latest, column
   return store(parsed, about, latest, columns)
 }
 
-function store(parsed: Parsed & { kind: 'reports' }, about: About, latest: Latest, columns: Columns): Stored {
+function store(
+  parsed: ParsedPayload & { kind: 'reports' },
+  about: About,
+  latest: Latest,
+  columns: Columns,
+): StoredReport {
   const { version, receivedAt } = about
   let points = 0
   let texts = 0
@@ -79,22 +84,22 @@ function reportShaped(
   about: About,
   latest: Latest,
   columns: Columns,
-): Stored | undefined {
+): StoredReport | undefined {
   const { shapes } = columns
-  const { held } = shapes
+  const { slotValues } = shapes
   let part = latest.parts
-  while (part !== undefined && !(part.shape.name === about.name && matches(part.shape, payload, held)))
+  while (part !== undefined && !(part.shape.name === about.name && matches(part.shape, payload, slotValues)))
     part = part.next
   const shape = part?.shape ?? shapes.find(payload, about.name)
   if (shape === undefined) return undefined
 
   const { receivedAt, version } = about
-  const adjusted = isFarOff(held.time, receivedAt)
-  const at = adjusted || Number.isNaN(held.time) ? receivedAt : Micros(held.time)
+  const adjusted = isFarOff(slotValues.time, receivedAt)
+  const at = adjusted || Number.isNaN(slotValues.time) ? receivedAt : Micros(slotValues.time)
   const age = { at, version }
-  if (part !== undefined) update(part, held, age)
-  else if (!latest.add(shape, held, age)) return undefined
-  columns.addHeld(shape, held, about, at)
+  if (part !== undefined) update(part, slotValues, age)
+  else if (!latest.add(shape, slotValues, age)) return undefined
+  columns.addShaped(shape, slotValues, about, at)
   const points = shape.pointMetrics.length
   const texts = shape.textMetrics.length
   return {

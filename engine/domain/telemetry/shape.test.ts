@@ -5,26 +5,26 @@ import { expect, test } from 'vitest'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { Columns } from './columns.ts'
 import { Latest } from './latest.ts'
-import { readBlock } from './native-reader.ts'
 import { readNumber } from './number.ts'
-import { type Reported, report } from './report.ts'
-import { Held, matches } from './shape.ts'
+import { type ReportOutcome, report } from './report.ts'
+import { matches, SlotValues } from './shape.ts'
+import { readBlock } from './testing/native-reader.ts'
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 // The pattern of ids does not matter here.
 const deviceId = 'dev_1' as DeviceId
 
-interface Seen {
-  readonly reported: readonly Reported[]
+interface Reading {
+  readonly reported: readonly ReportOutcome[]
   readonly blocks: readonly unknown[]
   readonly data: unknown
   readonly timestamp: number | undefined
 }
 
 /** With `forgetful` every payload goes the general way: no shape is ever known. */
-function run(payloads: readonly Uint8Array[], forgetful: boolean, name?: string): Seen {
+function run(payloads: readonly Uint8Array[], forgetful: boolean, name?: string): Reading {
   const latest = new Latest()
-  const reported: Reported[] = []
+  const reported: ReportOutcome[] = []
   const blocks: unknown[] = []
   const columns = new Columns()
   if (forgetful) {
@@ -196,7 +196,7 @@ test.each(['', '-', '+1', '.5', '1.', '-.5', '1e', '1e+', 'NaN', 'Infinity', '1e
 
 test('a second payload of a layout is read by its shape, whatever its values', () => {
   const columns = new Columns()
-  const send = (text: string): Reported =>
+  const send = (text: string): ReportOutcome =>
     report(
       Buffer.from(text),
       { deviceId, name: undefined, receivedAt: Micros(NOW), version: 1 },
@@ -215,8 +215,8 @@ test('a second payload of a layout is read by its shape, whatever its values', (
     ['deep.mode', 'text'],
     ['gone', 'cleared'],
   ])
-  expect(columns.shapes.held.texts.slice(0, 2)).toEqual(['x', 'manual'])
-  expect(Array.from(columns.shapes.held.numbers.slice(0, 2))).toEqual([-1500, 0])
+  expect(columns.shapes.slotValues.texts.slice(0, 2)).toEqual(['x', 'manual'])
+  expect(Array.from(columns.shapes.slotValues.numbers.slice(0, 2))).toEqual([-1500, 0])
 })
 
 test('no part of a payload matches its shape', () => {
@@ -227,6 +227,6 @@ test('no part of a payload matches its shape', () => {
   const shape = columns.shapes.find(Buffer.from(text), undefined)
   if (shape === undefined) throw new Error('nothing was learned')
   for (let length = 0; length < text.length; length++)
-    expect(matches(shape, Buffer.from(text.slice(0, length)), new Held())).toBe(false)
-  expect(matches(shape, Buffer.from(`${text} `), new Held())).toBe(false)
+    expect(matches(shape, Buffer.from(text.slice(0, length)), new SlotValues())).toBe(false)
+  expect(matches(shape, Buffer.from(`${text} `), new SlotValues())).toBe(false)
 })

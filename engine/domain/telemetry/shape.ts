@@ -32,7 +32,7 @@ export class MetricNumbers {
   epoch: object | undefined
 }
 
-interface Seen {
+interface CachedText {
   readonly bytes: Uint8Array
   readonly text: string
 }
@@ -51,8 +51,8 @@ export class Shape {
   readonly textMetrics: readonly string[]
   /** Place of a path in `fields`. */
   readonly places: ReadonlyMap<string, number>
-  /** The text each text slot held last: most say the same thing again, and then the string is shared. */
-  readonly seen: (Seen | undefined)[] = []
+  /** The text each text slot slotValues last: most say the same thing again, and then the string is shared. */
+  readonly seen: (CachedText | undefined)[] = []
   /** The numbers of `pointMetrics` and `textMetrics` in the block being collected. */
   readonly pointNumbers = new MetricNumbers()
   readonly textNumbers = new MetricNumbers()
@@ -69,8 +69,8 @@ export class Shape {
   }
 }
 
-/** What the slots of the last match held. */
-export class Held {
+/** What the slots of the last match slotValues. */
+export class SlotValues {
   /** Numbers and bools (0, 1), in order. */
   readonly numbers = new Float64Array(LIMITS.telemetryFieldsMax)
   readonly texts: string[] = []
@@ -79,11 +79,11 @@ export class Held {
   readonly millis = new Float64Array(1)
 }
 
-/** True if the payload has this shape; its slots are in `held` then. */
-export function matches(shape: Shape, payload: Uint8Array, held: Held): boolean {
+/** True if the payload has this shape; its slots are in `slotValues` then. */
+export function matches(shape: Shape, payload: Uint8Array, slotValues: SlotValues): boolean {
   const { literals, ends, slots } = shape
-  const { numbers } = held
-  held.time = Number.NaN
+  const { numbers } = slotValues
+  slotValues.time = Number.NaN
   let literal = 0
   let at = 0
   let number = 0
@@ -94,8 +94,8 @@ export function matches(shape: Shape, payload: Uint8Array, held: Held): boolean 
     const kind = slots[slot]
     if (kind === SLOT.number) at = readNumber(payload, at, numbers, number++)
     else if (kind === SLOT.bool) at = readBool(payload, at, numbers, number++)
-    else if (kind === SLOT.text) at = readText(payload, at, shape, held.texts, text++)
-    else at = readTime(payload, at, kind === SLOT.timeText, held)
+    else if (kind === SLOT.text) at = readText(payload, at, shape, slotValues.texts, text++)
+    else at = readTime(payload, at, kind === SLOT.timeText, slotValues)
     if (at < 0) return false
   }
   if (payload.length - at !== literals.length - literal) return false
@@ -144,14 +144,14 @@ function isSame(text: Uint8Array, bytes: Uint8Array, from: number): boolean {
   return true
 }
 
-function readTime(bytes: Uint8Array, at: number, isText: boolean, held: Held): number {
+function readTime(bytes: Uint8Array, at: number, isText: boolean, slotValues: SlotValues): number {
   if (isText) {
     const end = textEnd(bytes, at)
     if (end < 0 || end - at - 2 > TIME_CHARS_MAX) return -1
-    held.time = parseTime(bytes, at + 1, end - 1)
-    return Number.isNaN(held.time) ? -1 : end
+    slotValues.time = parseTime(bytes, at + 1, end - 1)
+    return Number.isNaN(slotValues.time) ? -1 : end
   }
-  const end = readNumber(bytes, at, held.millis, 0)
-  held.time = Math.round((held.millis[0] ?? 0) * 1000)
-  return Number.isFinite(held.time) ? end : -1
+  const end = readNumber(bytes, at, slotValues.millis, 0)
+  slotValues.time = Math.round((slotValues.millis[0] ?? 0) * 1000)
+  return Number.isFinite(slotValues.time) ? end : -1
 }

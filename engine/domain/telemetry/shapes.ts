@@ -2,13 +2,13 @@
 import { LIMITS } from '../../limits.ts'
 import type { Fields } from './fields.ts'
 import { learn } from './learn.ts'
-import { Held, matches, type Shape } from './shape.ts'
+import { matches, type Shape, SlotValues } from './shape.ts'
 
 /** With the table full, so many payloads go by for each one that is learned: a fleet without shapes costs little. */
 const LEARN_EVERY = 16
 
 export class Shapes {
-  readonly held = new Held()
+  readonly slotValues = new SlotValues()
   /** By the payload's first key, the shape that matched last in front. */
   readonly #byFirstKey = new Map<number, Shape[]>()
   #count = 0
@@ -19,7 +19,7 @@ export class Shapes {
     if (shapes === undefined) return undefined
     for (let i = 0; i < shapes.length; i++) {
       const shape = shapes[i]
-      if (shape === undefined || shape.name !== name || !matches(shape, payload, this.held)) continue
+      if (shape === undefined || shape.name !== name || !matches(shape, payload, this.slotValues)) continue
       if (i > 0) shapes.unshift(...shapes.splice(i, 1))
       return shape
     }

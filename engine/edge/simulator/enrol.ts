@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { SIMULATED_TYPES, type SimulatedType } from './report.ts'
 
-export interface Enrolled {
+export interface EnrolledDevice {
   readonly id: string
   readonly type: SimulatedType
   readonly deviceToken: string
@@ -27,9 +27,9 @@ const GROUPS = ['warehouse/a', 'warehouse/b', 'yard', 'plant/line-1']
 export async function enrol(
   enrolment: Enrolment,
   skipped: (id: string, reason: string) => void,
-): Promise<readonly Enrolled[]> {
+): Promise<readonly EnrolledDevice[]> {
   const numbers = Array.from({ length: enrolment.count }, (_, index) => index + 1)
-  const enrolled: Enrolled[] = []
+  const enrolled: EnrolledDevice[] = []
   const worker = async () => {
     for (let number = numbers.shift(); number !== undefined; number = numbers.shift()) {
       const device = await enrolOne(enrolment, number, skipped)
@@ -44,7 +44,7 @@ async function enrolOne(
   enrolment: Enrolment,
   number: number,
   skipped: (id: string, reason: string) => void,
-): Promise<Enrolled | undefined> {
+): Promise<EnrolledDevice | undefined> {
   const id = `sim-${String(number).padStart(3, '0')}`
   const type = pick(SIMULATED_TYPES, number)
   const registered = await post(enrolment, '/devices', {

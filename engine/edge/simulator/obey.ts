@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ARENA_M, type Body, MODES, type Point } from './motion.ts'
 
-export type Obeyed =
+export type CommandOutcome =
   | { readonly kind: 'done'; readonly body: Body; readonly result: JsonObject }
   /** It is under way and done once the device is there. */
   | { readonly kind: 'started'; readonly body: Body; readonly target: Point }
@@ -10,7 +10,7 @@ export type Obeyed =
 
 export const COMMANDS = ['ping', 'stop', 'resume', 'charge', 'set_mode', 'move_to'] as const
 
-export function obey(body: Body, command: string, data: JsonObject): Obeyed {
+export function obey(body: Body, command: string, data: JsonObject): CommandOutcome {
   switch (command) {
     case 'ping':
       return { kind: 'done', body, result: { pong: true } }
@@ -29,18 +29,18 @@ export function obey(body: Body, command: string, data: JsonObject): Obeyed {
   }
 }
 
-function done(body: Body): Obeyed {
+function done(body: Body): CommandOutcome {
   return { kind: 'done', body, result: { mode: body.mode } }
 }
 
-function setMode(body: Body, { mode: wanted }: JsonObject): Obeyed {
+function setMode(body: Body, { mode: wanted }: JsonObject): CommandOutcome {
   const mode = MODES.find((known) => known === wanted)
   if (mode === undefined)
     return { kind: 'refused', code: 'BAD_MODE', message: `mode is one of ${MODES.join(', ')}` }
   return done({ ...body, mode, target: undefined })
 }
 
-function moveTo(body: Body, { x, y }: JsonObject): Obeyed {
+function moveTo(body: Body, { x, y }: JsonObject): CommandOutcome {
   if (!isInArena(x) || !isInArena(y)) {
     return {
       kind: 'refused',

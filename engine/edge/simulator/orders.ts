@@ -4,7 +4,7 @@ import { type Body, hasArrived, type Point } from './motion.ts'
 import { obey } from './obey.ts'
 import { isObject } from './payload.ts'
 
-export interface Taken {
+export interface OrderOutcome {
   readonly body: Body
   readonly acks: readonly JsonObject[]
 }
@@ -22,7 +22,7 @@ export class Orders {
   readonly #answers = new Map<string, JsonObject>()
 
   /** Does what a command says. One that is delivered twice is answered twice and done once. */
-  take(body: Body, message: JsonObject, time: string): Taken {
+  take(body: Body, message: JsonObject, time: string): OrderOutcome {
     const { request_id: requestId, command, data } = message
     if (typeof requestId !== 'string' || typeof command !== 'string') return { body, acks: [] }
     const given = this.#answers.get(requestId)

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import mqtt, { type MqttClient } from 'mqtt'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Enrolled } from './enrol.ts'
+import type { EnrolledDevice } from './enrol.ts'
 import { type Body, createBody, step } from './motion.ts'
 import { COMMANDS } from './obey.ts'
 import { Orders } from './orders.ts'
@@ -12,7 +12,7 @@ import { reportOf } from './report.ts'
 import { applyDesired, createReported, reportIntervalMs } from './shadow.ts'
 
 export interface SimulatedDeviceOptions {
-  readonly device: Enrolled
+  readonly device: EnrolledDevice
   readonly mqttUrl: string
   readonly random: Random
   /** Milliseconds since 1970. */

@@ -6,7 +6,7 @@ import { type AckMessage, readAck } from '../../domain/command/ack-message.ts'
 import type { SendKind } from '../../domain/command/messages.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { rejectedMessage } from '../../domain/shadow/messages.ts'
-import { readReport } from '../../domain/shadow/report-message.ts'
+import { readReported } from '../../domain/shadow/reported-message.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 import type { Place } from './place.ts'
@@ -35,7 +35,7 @@ export function applyDelivered(actor: Actor, frame: Frame, place: Place, batch: 
 
 export function applyReport(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
   if (!place.isNew) return
-  const report = readReport(frame.payload)
+  const report = readReported(frame.payload)
   if (report.kind === 'cleared') return
   const messageId = `dl_${place.entry.partition}_${place.entry.seq}_${place.index}`
   const now = timeOf(frame)

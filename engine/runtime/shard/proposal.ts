@@ -9,7 +9,7 @@ import { type Device, type DeviceRecord, toRecord } from '../../domain/device/re
 import type { SenderRefusal } from '../../domain/device/sub-device.ts'
 import type { HistoryMark } from '../../domain/history/columns.ts'
 import { type HistoryRow, type WrittenRow, writtenRow } from '../../domain/history/row.ts'
-import type { Mark as ColumnsMark } from '../../domain/telemetry/columns.ts'
+import type { ColumnsMark } from '../../domain/telemetry/columns.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceView } from '../../ports/device-view.ts'

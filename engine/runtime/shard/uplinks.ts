@@ -6,11 +6,11 @@ import { FLAG_WILL, type Frame } from '../../domain/bundle.ts'
 import { toAck } from '../../domain/command/ack-message.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { readStatus } from '../../domain/device/status-message.ts'
-import { readLog } from '../../domain/history/read-log.ts'
+import { readLogLines } from '../../domain/history/log-lines.ts'
 import { worstDiagnostic } from '../../domain/telemetry/diagnostics.ts'
 import { toFeedData } from '../../domain/telemetry/feed-data.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
-import { type Reported, report } from '../../domain/telemetry/report.ts'
+import { type ReportOutcome, report } from '../../domain/telemetry/report.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { isWanted } from '../feed.ts'
 import type { Actor } from './actor.ts'
@@ -124,9 +124,15 @@ function applyTelemetry(
   }
 }
 
-type Stored = Extract<Reported, { kind: 'stored' }>
+type StoredReport = Extract<ReportOutcome, { kind: 'stored' }>
 
-function tell(actor: Actor, name: string | undefined, reported: Stored, frame: Frame, batch: Batch): void {
+function tell(
+  actor: Actor,
+  name: string | undefined,
+  reported: StoredReport,
+  frame: Frame,
+  batch: Batch,
+): void {
   const deviceId = actor.device.id
   const horizonSec = Math.floor(batch.horizon / 1000)
   const oldestSec = Math.floor(reported.oldest / 1_000_000)
@@ -142,7 +148,13 @@ function tell(actor: Actor, name: string | undefined, reported: Stored, frame: F
 
 /** Faults are entered at once and left only after all has been well for a while. Since when all is well is a vital,
  *  whatever the status: a replay brings it back. */
-function applyDiagnostics(actor: Actor, reported: Stored, frame: Frame, place: Place, batch: Batch): void {
+function applyDiagnostics(
+  actor: Actor,
+  reported: StoredReport,
+  frame: Frame,
+  place: Place,
+  batch: Batch,
+): void {
   const now = toMillis(frame.receivedAt as Micros)
   const worst = worstDiagnostic(reported.diagnostics)
   if (worst === undefined) return
@@ -158,7 +170,7 @@ function applyDiagnostics(actor: Actor, reported: Stored, frame: Frame, place: P
 function applyLog(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
   // Written by the ingress.
   const receivedAt = frame.receivedAt as Micros
-  const log = readLog(frame.payload, receivedAt)
+  const log = readLogLines(frame.payload, receivedAt)
   if (log.kind === 'refused') {
     batch.counts.refused++
     batch.open.park(frame, place, log.reason, log.detail)

@@ -2,11 +2,11 @@
 import { CommandId, Micros, Millis } from '../../../../schemas/ids.ts'
 import { type Ack, toAck } from '../ack-message.ts'
 import { type CommandWish, createCommand } from '../create.ts'
-import type { LaneState } from '../lanes.ts'
 import type { Command, Commands } from '../record.ts'
+import type { SendContext } from '../send-order.ts'
 
 export const at = (ms: number): Millis => Millis(ms)
-export const live = (now: number, session = 1): LaneState => ({
+export const live = (now: number, session = 1): SendContext => ({
   session: Micros(session),
   isRelayed: false,
   status: 'online',

@@ -1,8 +1,8 @@
 // Reads back the blocks that `native-writer.ts` writes, and nothing else: for the telemetry adapter in memory, tests
 // and repair.
 import { Buffer } from 'node:buffer'
-import { Micros } from '../../../schemas/ids.ts'
-import { COLUMNS, LOW_CARDINALITY_FLAGS, LOW_CARDINALITY_VERSION } from './native-writer.ts'
+import { Micros } from '../../../../schemas/ids.ts'
+import { COLUMNS, LOW_CARDINALITY_FLAGS, LOW_CARDINALITY_VERSION } from '../native-writer.ts'
 
 /** One message's points, or its texts. */
 export interface BlockRow<Value> {

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
 import { LOG_LEVELS } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { readLog } from './read-log.ts'
+import { readLogLines } from './log-lines.ts'
 
 const NOW = Micros(Date.UTC(2026, 2, 1, 12) * 1000)
 const read = (value: unknown) =>
-  readLog(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), NOW)
+  readLogLines(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), NOW)
 const entries = (value: unknown) => {
   const found = read(value)
   if (found.kind === 'refused') expect.fail(`${found.reason}: ${found.detail}`)
@@ -146,7 +146,10 @@ test.each([
 })
 
 test('bytes that are no text are refused', () => {
-  expect(readLog(Uint8Array.of(0x7b, 0xff, 0x7d), NOW)).toMatchObject({ kind: 'refused', reason: 'not_utf8' })
+  expect(readLogLines(Uint8Array.of(0x7b, 0xff, 0x7d), NOW)).toMatchObject({
+    kind: 'refused',
+    reason: 'not_utf8',
+  })
 })
 
 test('any JSON is taken or refused, and the same every time', () => {

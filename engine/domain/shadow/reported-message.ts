@@ -5,7 +5,7 @@ import { LIMITS } from '../../limits.ts'
 import { isObject } from '../telemetry/fields.ts'
 import type { ShadowRefusal } from './write.ts'
 
-export type ReportMessage =
+export type ReportedMessage =
   | {
       readonly kind: 'reported'
       readonly patch: JsonObject
@@ -21,7 +21,7 @@ export type ReportMessage =
 /** `{"state":{…}}` with nothing but these beside it is an envelope; a field that happens to be called `state` is not. */
 const ENVELOPE: ReadonlySet<string> = new Set(['state', 'version', 'client_token', 'timestamp'])
 
-export function readReport(payload: Uint8Array): ReportMessage {
+export function readReported(payload: Uint8Array): ReportedMessage {
   if (payload.length === 0) return { kind: 'cleared' }
   const json = isUtf8(payload) ? parse(payload) : undefined
   if (json === undefined) return refuse('BAD_REQUEST', 'not JSON in UTF-8')

@@ -10,7 +10,7 @@ import { LIMITS } from '../../limits.ts'
 import { isFarOff, parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
 import { parseLevel, parseSeverityNumber } from './log-level.ts'
 
-export interface LogEntry {
+export interface LogLine {
   readonly at: Micros
   /** JSON of `level`, `message` and, if there are any, `logger` and `fields`. */
   readonly body: string
@@ -27,31 +27,31 @@ const LOG_REFUSALS = [
   'bad_message',
   'bad_timestamp',
 ] as const
-type LogRefusal = (typeof LOG_REFUSALS)[number]
+type LogRefusalReason = (typeof LOG_REFUSALS)[number]
 
-interface Refused {
+interface LogRefusal {
   readonly kind: 'refused'
-  readonly reason: LogRefusal
+  readonly reason: LogRefusalReason
   readonly detail: string
 }
 
-export type ReadLog =
+export type LogLinesOutcome =
   | {
       readonly kind: 'entries'
-      readonly entries: readonly LogEntry[]
+      readonly entries: readonly LogLine[]
       /** A far-off time was replaced by the receive time. */
       readonly adjusted: boolean
     }
-  | Refused
+  | LogRefusal
 
-export function readLog(payload: Uint8Array, receivedAt: Micros): ReadLog {
+export function readLogLines(payload: Uint8Array, receivedAt: Micros): LogLinesOutcome {
   if (!isUtf8(payload)) return refused('not_utf8', 'not valid UTF-8')
   const json = parseJson(payload)
   if (json === undefined) return refused('not_json', 'not JSON')
   const list = Array.isArray(json) ? json : [json]
   if (list.length > LIMITS.logEntriesMax)
     return refused('too_many_entries', `more than ${LIMITS.logEntriesMax} entries`)
-  const entries: LogEntry[] = []
+  const entries: LogLine[] = []
   const taken = new Set<number>()
   let adjusted = false
   for (const item of list) {
@@ -70,7 +70,7 @@ export function readLog(payload: Uint8Array, receivedAt: Micros): ReadLog {
   return { kind: 'entries', entries, adjusted }
 }
 
-function bodyOf(item: JsonObject): string | Refused {
+function bodyOf(item: JsonObject): string | LogRefusal {
   const level = levelOf(item)
   if (level === undefined)
     return refused(
@@ -157,10 +157,10 @@ function isDeeper(value: Json, levels: number): boolean {
   return Object.values(value).some((inner: Json) => isDeeper(inner, levels - 1))
 }
 
-function refused(reason: LogRefusal, detail: string): Refused {
+function refused(reason: LogRefusalReason, detail: string): LogRefusal {
   return { kind: 'refused', reason, detail }
 }
 
-function tooLong(what: string, limit: number): Refused {
+function tooLong(what: string, limit: number): LogRefusal {
   return refused('text_too_long', `${what} is longer than ${limit} bytes`)
 }

@@ -1,15 +1,16 @@
 // Which commands to send next, and when to look again.
 //
-// L1. Nothing is sent at or after its expiry, nor to a device in maintenance, nor once it was cancelled: a command
-//     cancelled before it was ever sent never reaches the device.
-// L2. Urgent first, then in order of creation. The critical ones, and what takes a command back, have a window of
-//     their own: no other lane holds them up. A lost PUBACK holds its place for `commandRetryMs`, no longer.
-// L3. The same `request_id` again in every new session, and when its PUBACK does not come; `commandAttemptsMax` times
-//     in all.
-// L4. A device that is silent behind its gateway is sent the urgent ones only: the others wait until it is heard.
+// L1. A command is not sent after it expired or was cancelled, nor to a device in maintenance. One that is cancelled
+//     before it was ever sent therefore never reaches the device.
+// L2. Urgent commands go first, the others in order of creation. Critical commands and cancel notices have a window of
+//     their own, so that nothing else holds them up. A message without a PUBACK keeps its place in the window for
+//     `commandRetryMs`.
+// - A message is sent again, with the same `request_id`, in every new session and when its PUBACK does not come, until
+//   it was sent `commandAttemptsMax` times.
+// L4. A sub-device that is silent behind its gateway gets urgent commands only. The others wait until it is heard.
 //
-// Wiring: after each event of a device call `sendDue`, save what it returns, then publish (R4). The broker's promise of
-// a PUBACK becomes an event for `delivered`. `commandsDeadline` goes into the device's next deadline (R6).
+// The caller runs `sendDue` after each event of a device, saves what it returns and then publishes it (R4). The PUBACK
+// comes back as an event for `delivered`. `commandsDeadline` is part of the device's next deadline (R6).
 import type { Micros, Millis } from '../../../schemas/ids.ts'
 import type { CommandPriority, DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
@@ -18,7 +19,7 @@ import { cancelMessage, commandMessage, type SendKind } from './messages.ts'
 import { isOpen } from './moves.ts'
 import { type Command, type Commands, type Delivery, replace } from './record.ts'
 
-export interface LaneState {
+export interface SendContext {
   /** The device's live session; undefined while it has none. */
   readonly session: Micros | undefined
   /** The session is that of its gateway, which is there although the device may not be. */
@@ -34,20 +35,18 @@ export interface Send {
   readonly message: DownlinkMessage
 }
 
-interface Due {
-  readonly kind: SendKind
-  readonly command: Command
-}
+type DueSend = Omit<Send, 'message'>
 
-const LANES: Readonly<Record<CommandPriority, number>> = { critical: 0, high: 2, normal: 3, low: 4 }
-const CANCEL_LANE = 1
-const PACED_FROM = 2
-const LANE_COUNT = 5
+/** The lowest rank is sent first. Ranks below `URGENT_RANKS` share the urgent window. */
+const RANKS: Readonly<Record<CommandPriority, number>> = { critical: 0, high: 2, normal: 3, low: 4 }
+const CANCEL_RANK = 1
+const URGENT_RANKS = 2
+const RANK_COUNT = 5
 
 /** The commands with this attempt counted, and what to publish once they are saved. */
 export function sendDue(
   commands: Commands,
-  state: LaneState,
+  state: SendContext,
 ): { readonly commands: Commands; readonly sends: readonly Send[] } {
   const due = dueSends(commands, state)
   if (due.length === 0) return { commands, sends: [] }
@@ -62,7 +61,7 @@ export function sendDue(
 }
 
 /** When the commands must next be looked at; infinity if never (R6). */
-export function commandsDeadline(commands: Commands, state: LaneState): number {
+export function commandsDeadline(commands: Commands, state: SendContext): number {
   let at = Number.POSITIVE_INFINITY
   for (const command of commands) {
     if (isOpen(command.status)) at = Math.min(at, command.expiresAt)
@@ -79,9 +78,9 @@ export function heldReason({ status }: Command, deviceStatus: DeviceStatus): 'ma
   return status === 'pending' && deviceStatus === 'maintenance' ? 'maintenance' : undefined
 }
 
-function dueSends(commands: Commands, state: LaneState): readonly Due[] {
+function dueSends(commands: Commands, state: SendContext): readonly DueSend[] {
   if (commands.length === 0 || !canSend(state)) return []
-  const lanes: Due[][] = Array.from({ length: LANE_COUNT }, () => [])
+  const ranks: DueSend[][] = Array.from({ length: RANK_COUNT }, () => [])
   const room = {
     urgent: LIMITS.commandsInFlightMax,
     paced: isSilent(state) ? 0 : LIMITS.commandsInFlightMax,
@@ -90,26 +89,26 @@ function dueSends(commands: Commands, state: LaneState): readonly Due[] {
   for (const command of commands) {
     const way = underWay(command, state.now)
     if (way === undefined) continue
-    const lane = way.kind === 'cancel' ? CANCEL_LANE : LANES[command.priority]
+    const rank = way.kind === 'cancel' ? CANCEL_RANK : RANKS[command.priority]
     const isOnItsWay = isInFlight(way.delivery, state)
     const isDue = way.delivery.attempts < LIMITS.commandAttemptsMax && !isPaced(command, state.now)
-    if (isOnItsWay) room[lane < PACED_FROM ? 'urgent' : 'paced']--
-    else if (isDue) lanes[lane]?.push({ kind: way.kind, command })
+    if (isOnItsWay) room[rank < URGENT_RANKS ? 'urgent' : 'paced']--
+    else if (isDue) ranks[rank]?.push({ kind: way.kind, command })
     isHeld ||= command.priority === 'critical' && (isOnItsWay || isDue)
   }
-  const urgent = lanes.slice(0, PACED_FROM).flat()
+  const urgent = ranks.slice(0, URGENT_RANKS).flat()
   // By L2.
-  const paced = isHeld ? [] : lanes.slice(PACED_FROM).flat()
+  const paced = isHeld ? [] : ranks.slice(URGENT_RANKS).flat()
   return [...urgent.slice(0, Math.max(0, room.urgent)), ...paced.slice(0, Math.max(0, room.paced))]
 }
 
 /** A connected device is sent to whatever its status, but for these: an emergency stop reaches one that is silent. */
-function canSend({ session, status }: LaneState): boolean {
+function canSend({ session, status }: SendContext): boolean {
   return session !== undefined && status !== 'maintenance' && status !== 'decommissioned'
 }
 
 /** By L4. */
-function isSilent({ isRelayed, status }: LaneState): boolean {
+function isSilent({ isRelayed, status }: SendContext): boolean {
   return isRelayed && (status === 'offline' || status === 'provisioning')
 }
 
@@ -123,7 +122,7 @@ function underWay(
   return { kind: 'cancel', delivery: notice }
 }
 
-function isInFlight({ sentAt, sentIn }: Delivery, { session, now }: LaneState): boolean {
+function isInFlight({ sentAt, sentIn }: Delivery, { session, now }: SendContext): boolean {
   return sentAt !== undefined && sentIn === session && sentAt + LIMITS.commandRetryMs > now
 }
 
@@ -131,7 +130,7 @@ function isPaced({ notBefore }: Command, now: Millis): boolean {
   return notBefore !== undefined && notBefore > now
 }
 
-function toSend({ kind, command }: Due, { session, now }: LaneState): Send {
+function toSend({ kind, command }: DueSend, { session, now }: SendContext): Send {
   const { notice, delivery } = command
   if (kind === 'command' || notice === undefined) {
     const sent = { ...command, delivery: counted(delivery, session, now) }

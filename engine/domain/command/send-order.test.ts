@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { CommandId, toIso } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import { commandsDeadline, heldReason, type LaneState, type Send, sendDue } from './lanes.ts'
 import { cancelCommand, delivered } from './lifecycle.ts'
 import type { Commands } from './record.ts'
+import { commandsDeadline, heldReason, type Send, type SendContext, sendDue } from './send-order.ts'
 import { at, bodyOf, create, find, live } from './testing/command.ts'
 
 const ids = (sends: readonly Send[]) => sends.map(({ kind, command }) => `${kind} ${command.id}`)
@@ -63,7 +63,7 @@ describe('sending', () => {
     expect(sendDue(create([], { priority: 'critical' }), live(1)).sends[0]?.message.qos).toBe(2)
   })
 
-  test.each<[string, Partial<LaneState>]>([
+  test.each<[string, Partial<SendContext>]>([
     ['without a session', { session: undefined }],
     ['in maintenance', { status: 'maintenance' }],
     ['decommissioned', { status: 'decommissioned' }],
@@ -83,7 +83,7 @@ describe('sending', () => {
   test('leaves out what is not urgent while the device is silent behind its gateway', () => {
     const priorities = ['low', 'normal', 'critical', 'high'] as const
     const commands = priorities.reduce<Commands>((all, priority) => create(all, { priority }), [])
-    const sentTo = (status: LaneState['status']) =>
+    const sentTo = (status: SendContext['status']) =>
       ids(sendDue(commands, { ...live(1), isRelayed: true, status }).sends)
     expect(sentTo('offline')).toEqual(['command c2'])
     expect(sentTo('provisioning')).toEqual(['command c2'])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { readReport } from './report-message.ts'
+import { readReported } from './reported-message.ts'
 
-const read = (text: string) => readReport(Buffer.from(text))
+const read = (text: string) => readReported(Buffer.from(text))
 const plain = { expectedVersion: undefined, clientToken: undefined }
 
 test('a plain object is the reported fields', () => {
@@ -26,7 +26,7 @@ test.each(['{"state":"idle","version":"1.2"}', '{"state":{"a":1},"battery":3}', 
 )
 
 test('an empty payload clears the retained message and reports nothing', () => {
-  expect(readReport(new Uint8Array(0))).toEqual({ kind: 'cleared' })
+  expect(readReported(new Uint8Array(0))).toEqual({ kind: 'cleared' })
 })
 
 test.each([
@@ -41,5 +41,5 @@ test.each([
 })
 
 test('bytes that are not UTF-8 are refused', () => {
-  expect(readReport(Buffer.from([0x22, 0xff, 0x22]))).toMatchObject({ code: 'BAD_REQUEST' })
+  expect(readReported(Buffer.from([0x22, 0xff, 0x22]))).toMatchObject({ code: 'BAD_REQUEST' })
 })
