@@ -25,7 +25,7 @@ import { storm } from './scenarios/storm.ts'
 import { sweep } from './scenarios/sweep.ts'
 import { killAll } from './targets/children.ts'
 
-/** In this order: shares need the floors first, half load needs the best rate. */
+/** The order matters: shares need the floors, and half load needs the best rate. */
 const SCENARIOS: readonly Scenario[] = [
   floors,
   ingest,
@@ -48,7 +48,7 @@ const REPORT = 'bench/BENCHMARKS.md'
 const USAGE = `usage: npm run bench -- [--quick] [--only <scenario>[,…]] [--dir <directory>]
 ${SCENARIOS.map(({ name, about }) => `  ${name.padEnd(9)} ${about}`).join('\n')}
 --quick takes a few minutes instead of half an hour; only a whole run rewrites ${REPORT}.
---dir is where data is put meanwhile: a directory on the disk to be measured.`
+--dir is the directory for data during the run; choose one on the disk that is to be measured.`
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -83,7 +83,7 @@ async function main(): Promise<number> {
   return failures === 0 ? 0 : 1
 }
 
-// One that fails takes its own figures with it, not those of the others.
+// A scenario that fails does not affect the figures of the others.
 async function runAll(bench: Bench, scenarios: readonly Scenario[]): Promise<number> {
   let failures = 0
   for (const scenario of scenarios) {

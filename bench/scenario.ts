@@ -1,4 +1,4 @@
-// What a scenario is given, and what it leaves behind.
+// What a scenario works with: it adds figures and may use earlier ones.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Figure } from './measure/report.ts'
@@ -27,17 +27,17 @@ export class Bench {
     this.#figures.push(...figures)
   }
 
-  /** The value of an earlier figure, if its scenario was run. */
+  /** Returns the value of an earlier figure, if its scenario was run. */
   find(scenario: string, name: string): number | undefined {
     return this.#figures.find((figure) => figure.scenario === scenario && figure.name === name)?.value
   }
 
-  /** Value and share of a floor, for a figure that is better the closer it comes to it. */
+  /** Returns the share of a floor as a part of a figure, or nothing if it is unknown. */
   shareOf(of: string, share: number | undefined): Pick<Figure, 'floorShare'> {
     return share === undefined || !Number.isFinite(share) ? {} : { floorShare: { of, share } }
   }
 
-  /** A new empty directory that is gone after `work`. */
+  /** Gives `work` a new empty directory and removes it afterwards. */
   async withDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
     const dir = mkdtempSync(join(this.#root, 'run-'))
     try {
@@ -47,7 +47,7 @@ export class Bench {
     }
   }
 
-  /** Progress, for whoever watches. */
+  /** Prints progress. */
   say(text: string): void {
     process.stderr.write(`  ${text}\n`)
   }

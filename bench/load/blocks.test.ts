@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BlockMaker } from './blocks.ts'
 
-test('a block counts the points of its reports, and each block has a token of its own', () => {
+test('a block counts the points of its reports, and every block has its own token', () => {
   const maker = new BlockMaker(['a', 'b'])
   const report = { deviceId: 'd1', at: 1e15, receivedAt: 1e15, version: 1, values: [1, 2] }
   maker.add(report)

@@ -1,4 +1,4 @@
-// Blocks of telemetry made ahead with the engine's own encoder, for floors and for filling tables.
+// Builds blocks of telemetry in advance with the engine's own encoder, to measure floors and to fill tables.
 import { Columns } from '../../engine/domain/telemetry/columns.ts'
 import { Fields } from '../../engine/domain/telemetry/fields.ts'
 import type { Block } from '../../engine/ports/telemetry.ts'
@@ -7,11 +7,11 @@ import { Micros, parseDeviceId } from '../../schemas/ids.ts'
 /** One report of one device. */
 export interface Report {
   readonly deviceId: string
-  /** Microseconds: the event time, and the receive time. */
+  /** In microseconds; used as event time and as receive time. */
   readonly at: number
   readonly receivedAt: number
   readonly version: number
-  /** One per metric. */
+  /** One value per metric. */
   readonly values: readonly number[]
 }
 
@@ -36,7 +36,7 @@ export class BlockMaker {
     )
   }
 
-  /** Messages collected for the next block. */
+  /** Number of messages collected for the next block. */
   get rows(): number {
     return this.#columns.rows
   }

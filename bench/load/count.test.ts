@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { expectedOf, spread } from './count.ts'
 
-test('a spread takes from everywhere, and everything when there is little', () => {
+test('a spread is taken evenly, and holds everything if there are few', () => {
   expect(spread([1, 2, 3], 5)).toEqual([1, 2, 3])
   expect(spread([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 5)).toEqual([0, 2, 4, 6, 8])
 })
 
-test('messages of several runs add up per device', () => {
+test('messages of several runs are added per device', () => {
   const percentiles = { count: 0, p50: 0, p99: 0, p999: 0, max: 0 }
   const run = (perDevice: readonly number[]) => ({
     messages: 0,

@@ -1,4 +1,4 @@
-// Counting what arrived: a run only counts once every point it acknowledged is found again.
+// Counts what arrived: a run is valid only if every point that was acknowledged is found again.
 import { ticks, until } from '../measure/deadline.ts'
 import { byLabel } from '../measure/prometheus.ts'
 import { COUNTED_METRIC, METRICS } from './payloads.ts'
@@ -7,7 +7,7 @@ import type { Rest } from './rest.ts'
 
 const ARRIVAL_MS = 120_000
 const POLL_MS = 50
-/** Watched while waiting; spread over all partitions. */
+/** Devices that are watched while waiting, spread over all partitions. */
 const WATCHED = 16
 const ROWS_METRIC = 'fleet_clickhouse_insert_rows_total'
 
@@ -17,13 +17,13 @@ export interface Expected {
   readonly messages: number
 }
 
-/** What devices sent in these runs together. */
+/** Adds up what the devices sent in these runs. */
 export function expectedOf(ids: readonly string[], runs: readonly RunResult[]): readonly Expected[] {
   return ids.map((id, at) => ({ id, messages: runs.reduce((sum, run) => sum + (run.perDevice[at] ?? 0), 0) }))
 }
 
-/** Waits until the service inserted as many rows as were acknowledged, and the last ones of a spread of devices
- *  are queryable. Resolves with that time; `countExactly` then proves it. */
+/** Waits until the service has inserted as many rows as were acknowledged and the last ones of some devices are
+ *  queryable. Resolves with that time; `countExactly` then proves it. */
 export async function waitForRows(rest: Rest, devices: readonly Expected[]): Promise<number> {
   const points = METRICS.length * devices.reduce((sum, { messages }) => sum + messages, 0)
   const isMetered = (await rowsInserted(rest)) !== undefined
@@ -38,7 +38,7 @@ export async function waitForRows(rest: Rest, devices: readonly Expected[]): Pro
 export interface Counted {
   readonly devices: number
   readonly expected: number
-  /** Differs from `expected` by every point too few and every point too many, of any device. */
+  /** Differs from `expected` by each missing and each duplicated point of any device. */
   readonly found: number
 }
 
@@ -63,12 +63,12 @@ export async function countExactly(
   return { devices: checked.length, expected, found: expected - wrong }
 }
 
-/** Rows (one per point) the service says it inserted, replays included; undefined if it does not say. */
+/** Rows (one per point) that the service reports as inserted, replays included; undefined if it reports none. */
 export async function rowsInserted(rest: Rest): Promise<number | undefined> {
   return byLabel(await rest.metrics(), ROWS_METRIC, 'table').get('points')
 }
 
-/** At most `count` of these, evenly spaced. */
+/** Takes at most `count` of these, evenly spaced. */
 export function spread<T>(items: readonly T[], count: number): readonly T[] {
   if (items.length <= count) return items
   const step = items.length / count

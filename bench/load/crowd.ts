@@ -1,15 +1,15 @@
-// Devices that listen for commands, all together.
+// A set of devices that listen for commands.
 import { sleep, ticks } from '../measure/deadline.ts'
 import { Listener } from './listener.ts'
 import type { ListenJob, OpenResult, OrdersJob, OrdersResult } from './protocol.ts'
 
 export class Crowd {
   readonly #listeners: Listener[] = []
-  /** Devices that have been sent a command. */
+  /** Number of devices that got a command. */
   readonly #reached = new Set<string>()
   #commands = 0
   #lastAt = 0
-  /** Also called for every command, with the device's time of it. */
+  /** Called for every command too, with the time at which the device got it. */
   onCommand: (payload: string, at: number) => void = () => undefined
 
   async listen({ host, port, devices, connectsAtOnce }: ListenJob): Promise<OpenResult> {
@@ -26,7 +26,7 @@ export class Crowd {
     return { startedAt, connectedAt: ticks() }
   }
 
-  /** Waits until every device has been sent a command, or the time is over. */
+  /** Waits until every device got a command or the time is over. */
   async awaitOrders({ deadlineMs }: OrdersJob): Promise<OrdersResult> {
     const end = ticks() + deadlineMs
     while (this.#reached.size < this.#listeners.length && ticks() < end) await sleep(5)

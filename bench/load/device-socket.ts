@@ -1,4 +1,4 @@
-// One simulated device: a raw socket, its ring of packets written ahead, and the send times of what is unanswered.
+// One simulated device: a raw socket, a ring of packets encoded in advance, and the send times of unacknowledged ones.
 import { connect, type Socket } from 'node:net'
 import { ticks } from '../measure/deadline.ts'
 import type { Histogram } from '../measure/histogram.ts'
@@ -17,16 +17,16 @@ export interface DeviceSocketOptions {
   readonly keepAliveSec: number
 }
 
-// All sockets read into the same bytes: they are used up before the next read begins.
+// All sockets read into the same buffer, since each read is processed before the next one begins.
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
 export class DeviceSocket {
   readonly device: DeviceLogin
   sent = 0
   acked = 0
-  /** Called after acknowledgements were counted; what it sends goes out in one write. */
+  /** Called after acknowledgements were counted; all that it sends goes out in one write. */
   onAcks: (socket: DeviceSocket, count: number) => void = () => undefined
-  /** Microseconds from (intended) send to PUBACK; undefined outside a measured run. */
+  /** Microseconds from the scheduled send to PUBACK; undefined outside a measured run. */
   latency: Histogram | undefined
   readonly #ring: PacketRing
   readonly #sentAt: Float64Array
@@ -36,7 +36,7 @@ export class DeviceSocket {
   #deferred: number[] = []
   failure: Error | undefined
 
-  /** Resolves after CONNACK 0. */
+  /** Resolves after a CONNACK with code 0. */
   static open(options: DeviceSocketOptions): Promise<DeviceSocket> {
     return new Promise((resolve, reject) => {
       const opened = new DeviceSocket(options, { resolve: () => resolve(opened), reject })
@@ -64,7 +64,7 @@ export class DeviceSocket {
     return this.#deferred.length
   }
 
-  /** Writes the next `count` packets of the ring; `at` is when they should have gone. */
+  /** Writes the next `count` packets of the ring; `at` is the time at which they were scheduled. */
   send(count: number, at: number): void {
     const { bytes, packetBytes, size } = this.#ring
     const first = this.sent % size
@@ -73,7 +73,8 @@ export class DeviceSocket {
     this.#socket.write(bytes.subarray(first * packetBytes, (first + count) * packetBytes))
   }
 
-  /** As `send`, but what the ring has no room for waits, with its time, for acknowledgements. Says how many wait. */
+  /** Does what `send` does, but packets that the ring has no room for wait for acknowledgements, with their time. Returns
+   *  how many wait. */
   offer(count: number, at: number): number {
     const room = this.#deferred.length > 0 ? 0 : Math.min(count, this.#ring.size - this.inFlight)
     if (room > 0) this.send(room, at)
@@ -81,7 +82,7 @@ export class DeviceSocket {
     return count - room
   }
 
-  /** Sends a packet made by the caller for the next packet id. */
+  /** Sends a packet that the caller made for the next packet id. */
   sendOwn(encode: (packetId: number) => Uint8Array, at: number): void {
     const slot = this.sent % this.#ring.size
     this.#sentAt[slot] = at
@@ -96,7 +97,7 @@ export class DeviceSocket {
     this.#socket.destroySoon()
   }
 
-  // False would pause the socket.
+  // Returning false would pause the socket.
   #onBytes(length: number): boolean {
     const count = this.#acks.read(readBuffer, length)
     if (this.#opened !== undefined && this.#acks.connack !== undefined) this.#onConnack(this.#acks.connack)

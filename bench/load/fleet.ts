@@ -1,4 +1,4 @@
-// A fleet of device sockets and the two ways to load a broker with it.
+// A fleet of device sockets, and the two ways to load a broker with it.
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { Histogram } from '../measure/histogram.ts'
 import { DeviceSocket } from './device-socket.ts'
@@ -108,7 +108,7 @@ export class Fleet {
     }
   }
 
-  /** Resolves with the time when nothing was unanswered any more. */
+  /** Resolves with the time at which the last message was acknowledged. */
   async #drained(): Promise<number> {
     return until('every publish acknowledged', { deadlineMs: DRAIN_MS, everyMs: 2 }, async () => {
       const failure = this.#failure()

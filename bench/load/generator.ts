@@ -1,4 +1,4 @@
-// The bench's end of a load generator process.
+// Controls a load generator process from the bench.
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { within } from '../measure/deadline.ts'
@@ -43,7 +43,7 @@ export function startGenerator(): Generator {
       child.once('exit', onExit)
       child.once('message', (message) => {
         child.off('exit', onExit)
-        // The publisher sends nothing else.
+        // The publisher sends answers only.
         resolve(message as Answer)
       })
       child.send(job)

@@ -1,4 +1,4 @@
-// A device that listens: a raw socket that takes its commands, confirms each with a PUBACK and answers `completed`.
+// A device that receives commands on a raw socket, confirms each with a PUBACK and answers `completed`.
 import { connect, type Socket } from 'node:net'
 import type { DeviceLogin } from './device-socket.ts'
 import { DISCONNECT, encodeConnect, encodePublish, encodeSubscribe, PacketReader } from './packets.ts'
@@ -7,7 +7,7 @@ export interface ListenerOptions {
   readonly host: string
   readonly port: number
   readonly device: DeviceLogin
-  /** Called for each command, before it is answered. */
+  /** Called for each command before it is answered. */
   readonly onCommand: (payload: string) => void
 }
 
@@ -51,7 +51,7 @@ export class Listener {
     this.#socket.destroySoon()
   }
 
-  // What one read brings is answered in one write.
+  // All commands of one read are answered in one write.
   #onBytes(bytes: Buffer): void {
     const answers: Buffer[] = []
     for (const { head, body } of this.#reader.read(bytes)) {
@@ -76,7 +76,7 @@ export class Listener {
     else opened?.reject(new Error(`${this.#options.device.id}: SUBACK ${granted}`))
   }
 
-  // Of QoS 1: the packet id stands between topic and payload.
+  // The packet has QoS 1, so a packet id comes between topic and payload.
   #onPublish(body: Buffer, answers: Buffer[]): void {
     const at = 2 + body.readUInt16BE(0)
     const payload = body.toString('utf8', at + 2)

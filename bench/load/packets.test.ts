@@ -37,7 +37,7 @@ test('an anonymous CONNECT has neither user name nor password', () => {
   expect(packet).not.toHaveProperty('username')
 })
 
-test('PUBLISH is QoS 1 with its packet id, also beyond 127 bytes', () => {
+test('PUBLISH has QoS 1 and a packet id, also beyond 127 bytes', () => {
   const payload = Buffer.alloc(200, 'a')
   const packet = parse(encodePublish({ topic: 'fleet/d1/telemetry', payload, packetId: 513 }))[0]
   expect(packet).toMatchObject({
@@ -60,7 +60,7 @@ test('any run of a ring is one slice with consecutive ids', () => {
   ])
 })
 
-test('payloads of different lengths make no ring', () => {
+test('payloads of different lengths are refused', () => {
   const payloads = [Buffer.from('a'), Buffer.from('bb')]
   expect(() => encodeRing({ topic: 't', payloads, offset: 0, size: 2 })).toThrow('differ in length')
 })
@@ -81,11 +81,11 @@ test('PUBACKs are counted wherever the bytes are split', () => {
   }
 })
 
-test('a packet no publisher should get is an error', () => {
+test('a packet that no publisher should get is an error', () => {
   expect(() => new AckReader().read(Buffer.from([0x30, 2]), 2)).toThrow('unexpected packet 0x30')
 })
 
-test('packets of any kind and length are cut wherever the bytes were split', () => {
+test('packets of any kind and length are recognised wherever the bytes are split', () => {
   const short = encodePublish({ topic: 't', payload: Buffer.from('x'), packetId: 7 })
   const long = encodePublish({ topic: 't', payload: Buffer.alloc(20_000, 'y'), packetId: 8 })
   const bytes = Buffer.concat([short, encodeSubscribe('fleet/a/command', 1), long, DISCONNECT])

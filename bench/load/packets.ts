@@ -1,8 +1,9 @@
-// MQTT 3.1.1 bytes, written ahead and read without objects: the generator must cost far less than what it loads.
+// Encodes MQTT 3.1.1 packets in advance and reads them without objects, since the generator must cost far less than the
+// broker.
 
 export interface ConnectOptions {
   readonly clientId: string
-  /** Sent with the client id as user name; left out where the broker takes anybody. */
+  /** The password, sent with the client id as user name. Left out for a broker that accepts anybody. */
   readonly password: string | undefined
   readonly keepAliveSec: number
 }
@@ -21,13 +22,13 @@ export interface PublishOptions {
   readonly packetId: number
 }
 
-/** QoS 1, not retained. */
+/** Encodes a PUBLISH with QoS 1 that is not retained. */
 export function encodePublish({ topic, payload, packetId }: PublishOptions): Buffer {
   const body = Buffer.concat([text(topic), Buffer.from([packetId >> 8, packetId & 0xff]), payload])
   return Buffer.concat([Buffer.from([0x32]), lengthBytes(body.length), body])
 }
 
-/** With packet id 1. */
+/** Encodes a SUBSCRIBE with packet id 1. */
 export function encodeSubscribe(filter: string, qos: 0 | 1): Buffer {
   const body = Buffer.concat([Buffer.from([0, 1]), text(filter), Buffer.from([qos])])
   return Buffer.concat([Buffer.from([0x82]), lengthBytes(body.length), body])
@@ -36,7 +37,7 @@ export function encodeSubscribe(filter: string, qos: 0 | 1): Buffer {
 export const DISCONNECT = Buffer.from([0xe0, 0])
 
 export interface PacketRing {
-  /** The ring twice over, so that any run of up to `size` packets is one slice. */
+  /** The ring written twice, so that any run of up to `size` packets is one slice. */
   readonly bytes: Buffer
   readonly packetBytes: number
   readonly size: number
@@ -44,13 +45,13 @@ export interface PacketRing {
 
 export interface RingOptions {
   readonly topic: string
-  /** All of one length; `size` of them are taken from `offset` on, around the end. */
+  /** Payloads of one length. `size` of them are taken from `offset` on, wrapping at the end. */
   readonly payloads: readonly Uint8Array[]
   readonly offset: number
   readonly size: number
 }
 
-/** `size` publishes with the packet ids 1 to `size`. */
+/** Encodes `size` publishes with the packet ids 1 to `size`. */
 export function encodeRing({ topic, payloads, offset, size }: RingOptions): PacketRing {
   const packets = Array.from({ length: size }, (_, at) => {
     const payload = payloads[(offset + at) % payloads.length] ?? new Uint8Array()
@@ -61,16 +62,16 @@ export function encodeRing({ topic, payloads, offset, size }: RingOptions): Pack
   return { bytes: Buffer.concat([...packets, ...packets]), packetBytes, size }
 }
 
-/** Reads what a broker answers to a publisher: CONNACK, PUBACK, PINGRESP. Packets may be split anywhere. */
+/** Reads a broker's answers to a publisher: CONNACK, PUBACK and PINGRESP. Packets may be split anywhere. */
 export class AckReader {
-  /** The CONNACK's return code, once it came. */
+  /** The return code of the CONNACK; undefined before it arrives. */
   connack: number | undefined
   /** The packet id of the last PUBACK. */
   lastId = 0
   readonly #carry = new Uint8Array(4)
   #carried = 0
 
-  /** How many PUBACKs the first `length` of these bytes complete. */
+  /** Returns how many PUBACKs are complete after the first `length` of these bytes. */
   read(bytes: Uint8Array, length: number): number {
     let at = 0
     let acks = 0
@@ -107,7 +108,7 @@ export interface RawPacket {
   readonly body: Buffer
 }
 
-/** Cuts what a broker sends to a subscriber into packets, which may be split anywhere. */
+/** Cuts the bytes from a broker to a subscriber into packets, which may be split anywhere. */
 export class PacketReader {
   #rest: Buffer = Buffer.alloc(0)
 

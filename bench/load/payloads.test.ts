@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LEAVES, METRICS, makePayloads } from './payloads.ts'
 
-test('payloads are JSON of eight numeric leaves, about 130 bytes, all of one length', () => {
+test('payloads are JSON with eight numbers, about 130 bytes, all of one length', () => {
   const payloads = makePayloads(2000)
   expect(new Set(payloads.map((payload) => payload.length)).size).toBe(1)
   expect(payloads[0]?.length).toBeGreaterThan(115)
@@ -14,7 +14,7 @@ test('payloads are JSON of eight numeric leaves, about 130 bytes, all of one len
   expect(METRICS).toHaveLength(LEAVES)
 })
 
-test('the same seed gives the same bytes, and values vary', () => {
+test('a seed always gives the same bytes, and values vary', () => {
   expect(makePayloads(50, 7)).toEqual(makePayloads(50, 7))
   expect(new Set(makePayloads(50, 7).map(String)).size).toBe(50)
 })

@@ -1,4 +1,4 @@
-// Publish → /ws: a few devices whose every message carries a number, and one socket that waits for the numbers.
+// Measures the way from a publish to /ws: a few devices send numbered messages, and one socket waits for the numbers.
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { Histogram } from '../measure/histogram.ts'
 import { DeviceSocket } from './device-socket.ts'
@@ -6,7 +6,7 @@ import { encodePublish, encodeRing } from './packets.ts'
 import type { ProbeSettings } from './protocol.ts'
 import { WebSocketClient } from './websocket.ts'
 
-/** What is still missing then counts as lost. */
+/** Messages that have not arrived by then count as lost. */
 const ARRIVAL_MS = 5_000
 const SUBSCRIBE_MS = 10_000
 const RING = 1024
@@ -56,7 +56,7 @@ export class Probe {
     })
   }
 
-  /** Sends on a fixed schedule until stopped. */
+  /** Sends messages on a fixed schedule until stopped. */
   async run(): Promise<void> {
     const msPerProbe = 1000 / this.#settings.messagesPerSec
     const start = ticks()

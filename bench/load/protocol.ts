@@ -1,4 +1,4 @@
-// What the bench and its load generator say to each other, over the IPC channel of `fork`.
+// Messages between the bench and its load generator, over the IPC channel of `fork`.
 import type { Percentiles } from '../measure/histogram.ts'
 import type { DeviceLogin } from './device-socket.ts'
 import type { RestTarget } from './rest-lines.ts'
@@ -8,34 +8,34 @@ export interface OpenJob {
   readonly host: string
   readonly port: number
   readonly devices: readonly DeviceLogin[]
-  /** Connections under way at a time. */
+  /** Number of connections that are opened at the same time. */
   readonly connectsAtOnce: number
-  /** Packets written ahead per device; also the most a device has unanswered. */
+  /** Packets encoded in advance per device, and the most it may have unacknowledged. */
   readonly ringSize: number
   /** Every device publishes one message as soon as it is connected. */
   readonly greet: boolean
 }
 
-/** As fast as the broker answers: every device keeps `window` messages unanswered. */
+/** A closed loop: every device keeps `window` messages unacknowledged. */
 export interface ClosedJob {
   readonly kind: 'closed'
   readonly window: number
-  /** Ends by time, or by the messages of each device if given. */
+  /** The run ends by time, or after a number of messages per device if that is given. */
   readonly durationMs: number
   readonly messagesPerDevice: number | undefined
 }
 
-/** A fixed schedule, whatever the broker does: latency counts from the scheduled time. */
+/** An open loop: messages follow a fixed schedule, and latency counts from the scheduled time. */
 export interface OpenLoopJob {
   readonly kind: 'paced'
   readonly messagesPerSec: number
   readonly durationMs: number
-  /** Messages a device sends in one write. */
+  /** Number of messages that a device sends in one write. */
   readonly burst: number
   readonly probe: ProbeSettings | undefined
 }
 
-/** Some further devices whose messages are watched on /ws until they arrive. */
+/** More devices, whose messages are watched on /ws until they arrive. */
 export interface ProbeSettings {
   readonly wsUrl: string
   readonly devices: readonly DeviceLogin[]
@@ -47,7 +47,7 @@ export interface ListenJob extends Pick<OpenJob, 'host' | 'port' | 'devices' | '
   readonly kind: 'listen'
 }
 
-/** Ends when every listening device has been sent a command. */
+/** Ends when every listening device got a command. */
 export interface OrdersJob {
   readonly kind: 'orders'
   readonly deadlineMs: number
@@ -59,34 +59,34 @@ export interface OrdersResult {
   readonly lastAt: number
 }
 
-/** Commands to listening devices, watched on /ws until they are completed. */
+/** Sends commands to listening devices and watches them on /ws until they are completed. */
 export interface CommandsJob extends RestTarget {
   readonly kind: 'commands'
-  /** With its token. */
+  /** The address of /ws, with a token. */
   readonly wsUrl: string
   readonly ids: readonly string[]
   readonly durationMs: number
-  /** Connections for POST; without a schedule also how many commands are not yet completed. */
+  /** Number of connections for POST. Without a schedule it also bounds the commands in flight. */
   readonly inFlight: number
-  /** A fixed schedule; undefined is as fast as they complete. */
+  /** A fixed schedule. If undefined, a command follows when another one completes. */
   readonly perSec: number | undefined
 }
 
 export interface CommandsResult {
   readonly sent: number
   readonly lost: number
-  /** How often /ws said that it left something out. */
+  /** Number of `resync` frames, by which /ws says that it left something out. */
   readonly resyncs: number
   readonly firstSentAt: number
   readonly lastCompletedAt: number
-  /** From (intended) send to 202, to the device, and to `completed` on /ws. */
+  /** Times since the scheduled send: until 202, until the device has it, and until `completed` on /ws. */
   readonly acceptedMicros: Percentiles
   readonly receivedMicros: Percentiles
   readonly completedMicros: Percentiles
   readonly cpuMicros: number
 }
 
-/** One request under way for each shadow. */
+/** Keeps one request in flight for each shadow. */
 export interface ShadowsJob extends RestTarget {
   readonly kind: 'shadows'
   readonly verb: 'read' | 'write'
@@ -120,17 +120,17 @@ export type Job =
 
 export interface RunResult {
   readonly messages: number
-  /** Comparable with `ticks()` of any process of this machine. */
+  /** Milliseconds that can be compared with `ticks()` of any process of this machine. */
   readonly firstSentAt: number
   readonly lastAckedAt: number
-  /** Of this run, in the order of `OpenJob.devices`. */
+  /** Number of messages per device in this run, in the order of `OpenJob.devices`. */
   readonly perDevice: readonly number[]
   readonly latencyMicros: Percentiles
-  /** Publish → /ws, if probed. */
+  /** Time from publish to /ws, if it was probed. */
   readonly probeMicros: Percentiles | undefined
   readonly probesLost: number
   readonly cpuMicros: number
-  /** Messages that were scheduled but had to wait because too many were unanswered. */
+  /** Messages that had to wait beyond their schedule because too many were unacknowledged. */
   readonly deferred: number
 }
 

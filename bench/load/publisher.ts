@@ -1,4 +1,4 @@
-// The load generator: a process of its own, so that its work is not the service's. Takes jobs one at a time.
+// The load generator. It is a separate process, so that its CPU is not counted as the service's. Runs one job at a time.
 import { Crowd } from './crowd.ts'
 import { Fleet } from './fleet.ts'
 import { Probe } from './probe.ts'
@@ -46,7 +46,7 @@ async function runPaced(job: OpenLoopJob): Promise<RunResult> {
 }
 
 process.on('message', (message) => {
-  // Only the bench that forked this process writes to the channel.
+  // Only the bench writes to the channel.
   const job = message as Job
   perform(job)
     .catch((error: unknown): Answer => ({ kind: 'failed', message: String(error) }))

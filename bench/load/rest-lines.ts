@@ -1,4 +1,5 @@
-// Kept HTTP/1.1 connections on bare sockets: a request through node:http costs the generator several times as much.
+// Keep-alive HTTP/1.1 connections on raw sockets, since a request through node:http costs the generator several times
+// more.
 import { connect, type Socket } from 'node:net'
 import { ticks } from '../measure/deadline.ts'
 
@@ -10,7 +11,7 @@ export interface RestTarget {
 export interface LineRequest {
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly path: string
-  /** JSON. */
+  /** The body as JSON text. */
   readonly body?: string
   readonly ifMatch?: string
 }
@@ -18,7 +19,7 @@ export interface LineRequest {
 export interface LineReply {
   readonly status: number
   readonly text: string
-  /** When the last byte was read. */
+  /** Time at which the last byte was read. */
   readonly at: number
 }
 
@@ -28,7 +29,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** One request at a time on each line; what finds none free waits. */
+/** Sends one request at a time on each connection. A request waits until one is free. */
 export class RestLines {
   readonly #host: string
   readonly #headers: string
@@ -132,7 +133,7 @@ class Line {
   }
 }
 
-/** The whole reply, or undefined while some of it is missing. The service always says its length. */
+/** Returns the whole reply, or undefined while some of it is missing. The service always sends a length. */
 export function parseReply(bytes: Buffer): Omit<LineReply, 'at'> | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) return undefined

@@ -1,9 +1,9 @@
-// The service's REST API as the bench needs it: one admin, devices registered fast, history read back.
+// The requests that the bench sends through REST: one admin, devices registered fast, history read back.
 import { Agent, request } from 'node:http'
 import { sleep } from '../measure/deadline.ts'
 import type { DeviceLogin } from './device-socket.ts'
 
-/** Requests under way at a time. */
+/** Number of requests in flight. */
 const IN_FLIGHT = 64
 const REQUEST_MS = 60_000
 const THROTTLED = 429
@@ -15,7 +15,7 @@ export interface Reply {
   readonly text: string
 }
 
-/** The count of each bucket is the number of distinct points in it. */
+/** The `count` of a bucket is the number of distinct points in it. */
 export interface HistoryQuery {
   readonly deviceId: string
   readonly metric: string
@@ -37,7 +37,7 @@ export class Rest {
     return this.#token
   }
 
-  /** Registers the admin if it is not there yet, and logs in. */
+  /** Registers the admin unless it exists, and logs in. */
   async login(): Promise<void> {
     const login = { email: 'bench@fleet.example', password: 'bench-password-1' }
     const account = { ...login, name: 'Bench', role: 'admin' }
@@ -48,12 +48,12 @@ export class Rest {
     this.#token = String(field(JSON.parse(reply.text), 'access_token'))
   }
 
-  /** Registers these devices; resolves with their tokens, in order. */
+  /** Registers these devices and resolves with their tokens, in order. */
   register(ids: readonly string[], group = 'bench'): Promise<readonly DeviceLogin[]> {
     return this.registerAs(ids, (id) => ({ device_id: id, name: id, type: 'mqtt_device', group }))
   }
 
-  /** With a body for each of them. */
+  /** Registers a device for each of these bodies and resolves with the tokens. */
   async registerAs(
     ids: readonly string[],
     toDevice: (id: string, at: number) => object,
@@ -71,7 +71,7 @@ export class Rest {
     return Number(field(await this.#getJson('/api/v1/devices?status=online&per_page=1'), 'total'))
   }
 
-  /** Stored points of one metric for each device, in order. */
+  /** Resolves with the number of stored points of a metric for each device, in order. */
   async countPoints(
     ids: readonly string[],
     query: Omit<HistoryQuery, 'deviceId'>,
@@ -90,31 +90,31 @@ export class Rest {
     return this.#getJson(`/api/v1/telemetry/${deviceId}/history?${search}`)
   }
 
-  /** Entries of a shadow's history. */
+  /** Resolves with the number of entries in a shadow's history. */
   async shadowChanges(deviceId: string): Promise<number> {
     return Number(field(await this.#getJson(`/api/v1/shadows/${deviceId}/history?per_page=1`), 'total'))
   }
 
-  /** Sends a command to a group; resolves with its id once the service has answered. */
+  /** Sends a command to a group and resolves with the broadcast's id. */
   async broadcast(group: string, command: string): Promise<string> {
     const reply = await this.#send('POST', '/api/v1/commands/$broadcast', { group, command, timeout_sec: 60 })
     if (reply.status !== 202) throw refused('broadcast', reply)
     return String(field(JSON.parse(reply.text), 'broadcast_id'))
   }
 
-  /** How many of a broadcast's commands are completed. */
+  /** Resolves with the number of completed commands of a broadcast. */
   async completedOf(broadcastId: string): Promise<number> {
     const state = await this.#getJson(`/api/v1/commands/$broadcast/${broadcastId}?per_page=1`)
     return Number(field(field(state, 'counts'), 'completed'))
   }
 
-  /** Prometheus text, or nothing where there is none. */
+  /** Resolves with the metrics as Prometheus text, or with an empty text if there are none. */
   async metrics(): Promise<string> {
     const reply = await this.#send('GET', '/metrics')
     return reply.status === 200 ? reply.text : ''
   }
 
-  /** The body of a GET, which must succeed. */
+  /** Resolves with the body of a GET and rejects if it fails. */
   async text(path: string): Promise<string> {
     const reply = await this.#send('GET', path)
     if (reply.status !== 200) throw refused(path, reply)
@@ -146,7 +146,7 @@ export class Rest {
     return results
   }
 
-  // A rate limit is kept to, not worked around.
+  // If the service refuses a request for its rate, the request waits as it is told.
   async #send(method: string, path: string, body?: unknown): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {
       const reply = await this.#once(method, path, body)

@@ -1,4 +1,5 @@
-// Commands all the way round: POST, the device's socket, its answer, and `completed` on /ws. Each carries a number.
+// Times whole round trips of commands: POST, the device's socket, its answer, and `completed` on /ws. Each command
+// carries a number.
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { Histogram } from '../measure/histogram.ts'
 import type { Crowd } from './crowd.ts'
@@ -6,7 +7,7 @@ import type { CommandsJob, CommandsResult } from './protocol.ts'
 import { RestLines } from './rest-lines.ts'
 import { WebSocketClient } from './websocket.ts'
 
-/** What is still missing then counts as lost. */
+/** Commands that are not completed by then count as lost. */
 const ARRIVAL_MS = 10_000
 const SUBSCRIBE_MS = 10_000
 const NUMBER = /"probe":(\d+)/
@@ -25,7 +26,7 @@ export async function runRoundTrips(crowd: Crowd, job: CommandsJob): Promise<Com
 class RoundTrips {
   readonly #job: CommandsJob
   readonly #lines: RestLines
-  /** By number: when it was sent, or should have been; undefined once it is completed. */
+  /** The time for which each command was scheduled, by its number; undefined once it is completed. */
   readonly #sentAt: (number | undefined)[] = []
   readonly #accepted = new Histogram()
   readonly #received = new Histogram()

@@ -1,4 +1,4 @@
-// A service under load: started, with its devices registered and connected, and ended whatever happens.
+// Starts a service with devices that are registered and connected, and stops it even if the work on it fails.
 import { type Service, type ServiceOptions, startService } from '../targets/service.ts'
 import type { DeviceLogin } from './device-socket.ts'
 import { type Generator, startGenerator } from './generator.ts'

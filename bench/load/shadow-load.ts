@@ -1,4 +1,4 @@
-// Each shadow has one writer that names the version it read: as many requests are under way as there are shadows.
+// Each shadow has one writer, which names the version it read, so there are as many requests in flight as shadows.
 import { ticks } from '../measure/deadline.ts'
 import { Histogram } from '../measure/histogram.ts'
 import type { ShadowsJob, ShadowsResult } from './protocol.ts'
@@ -39,7 +39,7 @@ export async function runShadows(job: ShadowsJob): Promise<ShadowsResult> {
   }
 }
 
-// Every write changes something: a shadow's version is the number of its writes.
+// Every write changes a value, so a shadow's version is the number of its writes.
 function writeOf(path: string, version: number) {
   const body = `{"report_interval_sec":${version + 1},"mode":"eco"}`
   return { method: 'PUT', path: `${path}/desired`, body, ifMatch: `"${version}"` } as const

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeSeries, xorshift } from './walk.ts'
 
-test('a walk moves by a tenth at most, at a sensor’s precision', () => {
+test('a walk moves by at most 0.1, with a sensor’s precision', () => {
   const next = makeSeries('walk', 3)
   let last = next()
   for (let k = 0; k < 1000; k++) {
@@ -12,7 +12,7 @@ test('a walk moves by a tenth at most, at a sensor’s precision', () => {
   }
 })
 
-test('random numbers lie in [0, 1), spread evenly, and differ', () => {
+test('random numbers are in [0, 1), evenly spread and different', () => {
   const random = xorshift(1)
   const values = Array.from({ length: 10_000 }, random)
   expect(values.every((value) => value >= 0 && value < 1)).toBe(true)

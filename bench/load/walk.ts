@@ -1,8 +1,8 @@
-// Series of numbers to store: as sensors give them, and the worst case.
+// Series of numbers to store: values like a sensor's, and the worst case.
 
 export type SeriesKind = 'walk' | 'random'
 
-/** A source of values: a random walk in steps of 0.1, or numbers that use all their digits. */
+/** Returns a source of values: a random walk in steps of 0.1, or numbers that use all their digits. */
 export function makeSeries(kind: SeriesKind, seed: number): () => number {
   const random = xorshift(seed)
   if (kind === 'random') return () => random() * 1000
@@ -13,7 +13,7 @@ export function makeSeries(kind: SeriesKind, seed: number): () => number {
   }
 }
 
-// Good enough not to be compressed, which a plain congruential one is not in its low bits.
+// These numbers cannot be compressed. Those of a plain congruential generator can, because of their low bits.
 export function xorshift(seed: number): () => number {
   let state = Math.imul(seed + 1, 0x9e3779b1) | 1
   const next = (): number => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { encodeFrame, parseFrames } from './websocket.ts'
 
-test('frames of every length class are read, and a cut one waits', () => {
+test('frames with every size of length field are read, and an incomplete one waits', () => {
   const serverFrame = (payload: Buffer): Buffer => {
     const masked = encodeFrame(1, payload, Buffer.alloc(4))
     const head = masked.length - payload.length - 4

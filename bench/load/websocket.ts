@@ -11,7 +11,7 @@ export interface WsFrame {
   readonly payload: Buffer
 }
 
-/** The frames at the start of `bytes`, as a server sends them, and what is left over. */
+/** Reads the frames of a server at the start of `bytes`, and returns the rest. */
 export function parseFrames(bytes: Buffer): { readonly frames: readonly WsFrame[]; readonly rest: Buffer } {
   const frames: WsFrame[] = []
   let at = 0
@@ -38,7 +38,7 @@ export function parseFrames(bytes: Buffer): { readonly frames: readonly WsFrame[
   return { frames, rest: bytes.subarray(at) }
 }
 
-/** One masked frame, as a client has to send it. */
+/** Encodes a masked frame, which a client has to send. */
 export function encodeFrame(opcode: number, payload: Buffer, mask: Buffer): Buffer {
   const { length } = payload
   const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10)
@@ -84,7 +84,7 @@ export class WebSocketClient {
     this.#onText = onText
     socket.setNoDelay(true)
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes))
-    // A socket that breaks shows as events that never arrive, which the caller counts.
+    // If the socket breaks, events do not arrive, and the caller counts that.
     socket.on('error', () => socket.destroy())
   }
 

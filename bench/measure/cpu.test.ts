@@ -4,11 +4,11 @@ import { cpuBetween, parseMachineTime, parseStat, processTree, sampleCpu } from 
 const line =
   '4242 (node (x) y) S 17 4242 4242 0 -1 4194560 100 0 0 0 250 75 0 0 20 0 11 0 123 1000 200 18446744073709551615'
 
-test('a name with blanks and brackets does not shift the fields', () => {
+test('a process name with blanks and brackets does not shift the fields', () => {
   expect(parseStat(line)).toEqual({ pid: 4242, name: 'node (x) y', parent: 17, cpuMicros: 3_250_000 })
 })
 
-test('use is split into main thread, other threads and children', () => {
+test('CPU is split into main thread, other threads and children', () => {
   const stat = (pid: number, parent: number, cpuMicros: number) => ({ pid, name: 'node', parent, cpuMicros })
   const before = {
     root: 1,
@@ -38,7 +38,7 @@ test('use is split into main thread, other threads and children', () => {
   })
 })
 
-test('machine time is told apart into busy, idle and stolen', () => {
+test('machine time is split into busy, idle and stolen', () => {
   const text = 'cpu  150 5 120 920 30 2 3 10 0 0\ncpu0 1 2 3\n'
   expect(parseMachineTime(text)).toEqual({
     totalMicros: 12_400_000,
@@ -47,7 +47,7 @@ test('machine time is told apart into busy, idle and stolen', () => {
   })
 })
 
-test('this process finds itself and its main thread', () => {
+test('this process and its main thread are found', () => {
   expect(processTree(process.pid)[0]?.pid).toBe(process.pid)
   expect(sampleCpu(process.pid).threads.has(process.pid)).toBe(true)
 })

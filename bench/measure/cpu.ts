@@ -1,4 +1,4 @@
-// CPU time of a process, its threads and its children, from /proc. Linux only.
+// Reads the CPU time of a process, its threads and its children from /proc. Works on Linux only.
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** Linux counts in hundredths of a second on every platform Node runs on. */
@@ -25,9 +25,9 @@ export function parseStat(text: string): ProcStat {
 }
 
 export interface CpuSample {
-  /** By process id: the root and everything below it. */
+  /** CPU time of the root process and its descendants in microseconds, by process id. */
   readonly processes: ReadonlyMap<number, ProcStat>
-  /** Threads of the root process, by thread id, in microseconds. */
+  /** CPU time of the root process's threads in microseconds, by thread id. */
   readonly threads: ReadonlyMap<number, number>
   readonly root: number
 }
@@ -52,7 +52,7 @@ export interface CpuUse {
   readonly childrenMicros: number
 }
 
-/** What was used between two samples of the same root. */
+/** Returns the CPU time used between two samples of the same root process. */
 export function cpuBetween(before: CpuSample, after: CpuSample): CpuUse {
   let totalMicros = 0
   let childrenMicros = 0
@@ -74,7 +74,7 @@ export function cpuBetween(before: CpuSample, after: CpuSample): CpuUse {
   }
 }
 
-/** The processes at and below `root`. */
+/** Returns `root` and its descendants. */
 export function processTree(root: number): readonly ProcStat[] {
   const all = list('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -89,11 +89,11 @@ export function processTree(root: number): readonly ProcStat[] {
 export interface MachineTime {
   readonly totalMicros: number
   readonly busyMicros: number
-  /** What the hypervisor gave to others. */
+  /** Time that the hypervisor gave to other machines. */
   readonly stealMicros: number
 }
 
-/** Reads /proc/stat: all cores together, since the machine started. */
+/** Reads /proc/stat, which adds up all cores since the machine started. */
 export function parseMachineTime(text: string): MachineTime {
   const line = text.slice(0, text.indexOf('\n'))
   const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number)
@@ -106,7 +106,7 @@ export function parseMachineTime(text: string): MachineTime {
   }
 }
 
-// schedstat counts nanoseconds where the kernel has it; stat counts ticks everywhere.
+// schedstat counts nanoseconds, but some kernels lack it; stat counts ticks everywhere.
 function threadMicros(path: string): number | undefined {
   const fine = read(`${path}/schedstat`)?.split(' ')[0]
   if (fine !== undefined && fine !== '0') return Number(fine) / 1000
@@ -114,7 +114,7 @@ function threadMicros(path: string): number | undefined {
   return coarse === undefined ? undefined : parseStat(coarse).cpuMicros
 }
 
-// A process may end between being listed and being read: then it is simply not there.
+// A process may end after it was listed, so its files may be gone.
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')

@@ -1,10 +1,10 @@
-// Every wait of the bench ends: with its result, or with an error that says what was waited for.
+// Bounds every wait of the bench: it ends with its result, or with an error that names what was waited for.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// performance.now() is the cheap one, hrtime the one that all processes of a machine share.
+// performance.now() is cheap; hrtime is the clock that all processes of a machine share.
 const origin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
-/** Monotonic milliseconds; comparable between the processes of one machine. */
+/** Monotonic milliseconds, comparable between the processes of a machine. */
 export function ticks(): number {
   return origin + performance.now()
 }
@@ -14,7 +14,7 @@ export async function within<T>(ms: number, what: string, work: Promise<T>): Pro
   const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
     throw new Error(`${what}: not within ${ms} ms`)
   })
-  // Once the work is done the timer is aborted, which rejects a promise nobody waits for.
+  // Once the work is done, aborting the timer rejects a promise that nobody awaits.
   late.catch(() => undefined)
   try {
     return await Promise.race([work, late])
@@ -28,7 +28,7 @@ export interface Polling {
   readonly everyMs: number
 }
 
-/** Asks again until the answer is not undefined. */
+/** Calls `ask` again until its answer is not undefined. */
 export async function until<T>(
   what: string,
   polling: Polling,

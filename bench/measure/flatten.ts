@@ -1,4 +1,4 @@
-// The plain way to flatten a report, for floors and peers; the engine's own is bounded and faster to refuse.
+// Flattens a report in the simplest way, for floors and peers. The engine's own way is bounded.
 
 export function flatten(value: unknown, path: string, put: (name: string, value: number) => void): void {
   if (typeof value === 'number') put(path, value)

@@ -1,4 +1,4 @@
-// Latencies in a fixed 14 KB: 64 buckets per power of two, so any percentile is right to 1.6 %.
+// Keeps latencies in a fixed 14 KB: 64 buckets per power of two, so any percentile is exact to 1.6 %.
 
 const SUB_BITS = 6
 const BUCKETS = (32 - SUB_BITS) << SUB_BITS
@@ -12,7 +12,7 @@ export interface Percentiles {
   readonly max: number
 }
 
-/** Whole non-negative numbers up to 2^31-1, in whatever unit the caller keeps to (microseconds here). */
+/** Takes whole non-negative numbers up to 2^31-1 in a unit of the caller's choice (microseconds here). */
 export class Histogram {
   readonly #counts = new Float64Array(BUCKETS)
   #count = 0
@@ -30,7 +30,7 @@ export class Histogram {
     if (whole > this.#max) this.#max = whole
   }
 
-  /** The upper edge of the bucket that holds the `share` (0..1) of all values, never above the largest one. */
+  /** The upper edge of the bucket below which a `share` (0..1) of all values lies, at most the largest value. */
   percentile(share: number): number {
     const rank = Math.max(1, Math.ceil(share * this.#count))
     let seen = 0
@@ -52,7 +52,7 @@ export class Histogram {
   }
 }
 
-// Below 128 a bucket holds one value; above, the top seven bits name it.
+// Below 128 a bucket holds one value. Above, the top seven bits select it.
 function bucketOf(value: number): number {
   const shift = Math.max(0, 31 - Math.clz32(value) - SUB_BITS)
   return (shift << SUB_BITS) + (value >>> shift)

@@ -1,4 +1,4 @@
-// What the figures were measured on.
+// Describes the machine on which the figures were measured.
 import { execFileSync } from 'node:child_process'
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'

@@ -1,5 +1,5 @@
-// Resident memory of a process tree, from /proc. Mapped files (the log, the store) are told apart: the kernel
-// may drop their pages at any time, so they are not what a device costs.
+// Reads the resident memory of a process tree from /proc. Mapped files (log, store) are counted separately: the kernel
+// may drop their pages at any time, so they are no cost of a device.
 import { readFileSync } from 'node:fs'
 import { processTree } from './cpu.ts'
 

@@ -1,16 +1,16 @@
-// Whether somebody else was using the machine while something was measured.
+// Finds out whether something else used the machine during a measurement.
 import { readFileSync } from 'node:fs'
 import { type CpuSample, cpuBetween, type MachineTime, parseMachineTime, sampleCpu } from './cpu.ts'
 import { toDigits } from './report.ts'
 
-/** Beyond, the figure says little. */
+/** Percent of the CPU that the hypervisor may take before a figure is doubtful. */
 const STEAL_PERCENT_MAX = 2
-/** Kernel work for nobody in particular is part of it. */
+/** Percent of the CPU for other processes, which includes the kernel's work for no process. */
 const OTHERS_PERCENT_MAX = 10
 
 export class NoiseMeter {
   readonly #machine: MachineTime
-  /** The bench and all it started. */
+  /** CPU time of the bench and all that it started. */
   readonly #ours: CpuSample
 
   constructor() {
@@ -18,7 +18,7 @@ export class NoiseMeter {
     this.#machine = readMachineTime()
   }
 
-  /** What to say beside the figure: nothing, or why it should be taken again. */
+  /** Text to add to a figure: empty, or the reason to measure it again. */
   note(): string {
     const now = readMachineTime()
     const ours = cpuBetween(this.#ours, sampleCpu(process.pid)).totalMicros

@@ -10,7 +10,7 @@ a_total_more 9
 plain 7
 `
 
-test('a metric is split by one label wherever that stands', () => {
+test('a metric is split by a label at any place', () => {
   expect([...byLabel(text, 'a_total', 'stage')]).toEqual([
     ['parse', 3.5],
     ['insert', 4],

@@ -1,6 +1,6 @@
 // Reads Prometheus text as far as the bench needs it.
 
-/** The values of a metric by one of its labels. */
+/** Returns the values of a metric by one of its labels. */
 export function byLabel(text: string, name: string, label: string): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
   for (const { labels, value } of samples(text, name)) {

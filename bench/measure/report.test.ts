@@ -3,7 +3,7 @@ import { type Figure, toDigits, toReport, toTable, verdictOf } from './report.ts
 
 const figure: Figure = { scenario: 'ingest', name: 'messages/s', value: 81_234.4, unit: '' }
 
-test('a figure is met or missed only against a target', () => {
+test('a figure is met or missed only if it has a target', () => {
   expect(verdictOf(figure)).toBe('')
   expect(verdictOf({ ...figure, target: { kind: 'at_least', value: 80_000 } })).toBe('met')
   expect(verdictOf({ ...figure, target: { kind: 'at_most', value: 80_000 } })).toBe('missed')
@@ -25,7 +25,7 @@ test('the table is aligned, names a scenario once, and shows targets and floors'
   expect(lines[3]).toMatch(/^\| {10}\| CPU +\| 14.6 µs /)
 })
 
-test('digits stay readable', () => {
+test('numbers are rounded to three digits, with thousands separated', () => {
   expect([0.1234, 12.345, 999.6, 640_000, Number.NaN].map(toDigits)).toEqual([
     '0.123',
     '12.3',

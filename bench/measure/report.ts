@@ -1,4 +1,4 @@
-// The one table: what was measured, against its target and its floor.
+// Writes the table of figures with their targets and floors.
 
 export interface Figure {
   readonly scenario: string
@@ -6,7 +6,7 @@ export interface Figure {
   readonly value: number
   readonly unit: string
   readonly target?: { readonly kind: 'at_least' | 'at_most'; readonly value: number }
-  /** What part of what the machine allows was reached: 1 is the floor itself. */
+  /** The part of a floor that was reached; 1 is the floor itself. */
   readonly floorShare?: { readonly of: string; readonly share: number }
   readonly note?: string
 }
@@ -21,7 +21,7 @@ export function verdictOf({ value, target }: Figure): Verdict {
 
 const HEADINGS = ['scenario', 'figure', 'value', 'target', '', 'share of floor', 'notes'] as const
 
-/** A Markdown table whose columns are aligned, so that it reads on a terminal too. */
+/** Writes a Markdown table with aligned columns, so that it can be read on a terminal too. */
 export function toTable(figures: readonly Figure[]): string {
   const rows = figures.map((figure, at) => [
     figures[at - 1]?.scenario === figure.scenario ? '' : figure.scenario,
@@ -45,7 +45,7 @@ export function toTable(figures: readonly Figure[]): string {
   return [line(HEADINGS), rule, ...rows.map(line)].join('\n')
 }
 
-/** Three figures that mean something, thousands separated. */
+/** Rounds to three significant digits and separates thousands. */
 export function toDigits(value: number): string {
   if (!Number.isFinite(value)) return '–'
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en').replaceAll(',', ' ')

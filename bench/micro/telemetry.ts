@@ -1,9 +1,10 @@
-// Decoding telemetry: CPU-microseconds per message, best of several rounds, on one thread and without I/O.
+// Measures how long decoding telemetry takes: CPU microseconds per message, the best of several rounds, on one thread and
+// without I/O.
 //
-//   floor    JSON.parse and a flatten into an array, nothing kept
-//   general  report() with no shape known: the way of a payload unlike all before
-//   shaped   report() as it runs: payloads like the device's earlier ones
-//   encode   what a block of those messages takes, per point
+//   floor    JSON.parse and a flatten into an array; nothing is stored
+//   general  report() without a known shape, for a payload unlike all before
+//   shaped   report() with a known shape, for payloads like the device's earlier ones
+//   encode   encoding a block of those messages, per point
 import { Buffer } from 'node:buffer'
 import { Columns } from '../../engine/domain/telemetry/columns.ts'
 import { Latest } from '../../engine/domain/telemetry/latest.ts'
@@ -33,7 +34,7 @@ class Sender {
   }
 }
 
-/** Columns that never know a shape. */
+/** Columns that never learn a shape. */
 function forgetful(): Columns {
   const columns = new Columns()
   columns.shapes.find = () => undefined

@@ -1,4 +1,4 @@
-// One command to a whole fleet: how soon everybody has it, and what others feel of it meanwhile.
+// Sends one command to a whole fleet, and measures how soon all devices have it and how it slows other work down.
 
 import { LIMITS } from '../../engine/limits.ts'
 import type { Generator } from '../load/generator.ts'
@@ -20,7 +20,7 @@ const COMPLETED_MS = 60_000
 
 export const broadcast: Scenario = {
   name: 'broadcast',
-  about: 'a command to 10 000 connected devices; PUBACK and REST latency of others meanwhile',
+  about: 'a command to 10 000 connected devices, and the PUBACK and REST latency of others meanwhile',
   async run(bench) {
     const devices = bench.quick ? 1_000 : 10_000
     await bench.withDir((dataDir) =>
@@ -56,12 +56,12 @@ async function measure(bench: Bench, session: Session, publishers: Generator): P
   const scenario = `broadcast to ${toDigits(devices.length)} devices`
   bench.add({
     scenario,
-    name: 'all have it',
+    name: 'all devices have it',
     value: reached.reached === devices.length ? seconds(reached.lastAt) : Number.NaN,
     unit: 's',
     target: { kind: 'at_most', value: 10 },
     note:
-      `${toDigits(reached.reached)} devices took ${toDigits(reached.commands)} commands; handed out at ${toDigits(LIMITS.broadcastPerSecDefault)} a second; ` +
+      `${toDigits(reached.reached)} devices received ${toDigits(reached.commands)} commands; sent at ${toDigits(LIMITS.broadcastPerSecDefault)} a second; ` +
       `202 after ${toDigits(seconds(answeredAt))} s, all answered and counted after ${toDigits(seconds(completedAt))} s${noise.note()}`,
   })
   addOthers(bench, scenario, { calm, felt })
@@ -78,7 +78,7 @@ async function watchOthers(session: Session, publishers: Generator, durationMs: 
   return { puback: latencyMicros, rest }
 }
 
-/** Reads of one device on a fixed schedule. */
+/** Reads one device on a fixed schedule. */
 async function timeReads({ service, rest }: Session, durationMs: number): Promise<Percentiles> {
   const lines = await RestLines.open({ httpUrl: service.httpUrl, token: rest.token }, 8)
   const latency = new Histogram()
@@ -118,6 +118,11 @@ function addOthers(
         `p50 ${toDigits(p50 / 1000)}, max ${toDigits(max / 1000)} ms of ${toDigits(count)}, ${how}; ` +
         `p99 before the broadcast ${toDigits(before.p99 / 1000)} ms, so ${toDigits(p99 / before.p99)} times that`,
     })
-  add('PUBACK p99 of others', calm.puback, felt.puback, `${MESSAGES_PER_SEC} messages/s of ${OTHERS} devices`)
-  add('REST p99 of others', calm.rest, felt.rest, `${READS_PER_SEC} GET /devices/{id} a second`)
+  add(
+    'PUBACK p99 of other devices',
+    calm.puback,
+    felt.puback,
+    `${MESSAGES_PER_SEC} messages/s of ${OTHERS} devices`,
+  )
+  add('REST p99 of other requests', calm.rest, felt.rest, `${READS_PER_SEC} GET /devices/{id} a second`)
 }

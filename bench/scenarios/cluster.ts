@@ -1,5 +1,5 @@
-// The cluster profile behind mosquitto: what a message costs in which process, beside the glue script behind the same
-// broker.
+// Measures what a message costs in each process of the cluster profile behind mosquitto, and runs the glue script behind
+// the same broker for comparison.
 import { countExactly, expectedOf } from '../load/count.ts'
 import { LEAVES } from '../load/payloads.ts'
 import type { RunResult } from '../load/protocol.ts'
@@ -17,14 +17,14 @@ const SOCKETS = 1_000
 const WINDOW = 16
 const WARM_UP_MESSAGES = 50
 const COUNT_MS = 300_000
-/** A process for each role, or one for all. */
+/** One process for each role, or one for all. */
 const LAYOUTS = [['ingress', 'engine', 'api'], ['ingress,engine,api']] as const
 
 export const cluster: Scenario = {
   name: 'cluster',
-  about: 'the cluster profile on real servers: messages/s and CPU by process, beside the glue peer',
+  about: 'the cluster profile on real servers: messages/s and CPU by process, compared with the glue peer',
   async run(bench) {
-    // The peer in the same run: the machine is another one tomorrow.
+    // The peer runs in the same run, since the speed of the machine changes.
     if (bench.find(glueName, 'messages/s') === undefined) await glue.run(bench)
     for (const layout of LAYOUTS) {
       const did = await bench.withDir((dir) =>
@@ -54,7 +54,7 @@ async function measureIngest(bench: Bench, servers: Cluster, layout: readonly st
     await rest.login()
     const ids = deviceIds(SOCKETS)
     await rest.register(ids)
-    // The broker takes anybody.
+    // The broker accepts anybody.
     const devices = ids.map((id) => ({ id, token: undefined }))
     await withGenerator(async (generator) => {
       const { mqtt } = servers.broker
@@ -77,7 +77,7 @@ async function measureIngest(bench: Bench, servers: Cluster, layout: readonly st
       const counted = await countExactly(rest, expectedOf(ids, [warm, run]), SOCKETS)
       bench.add({
         scenario: nameOf(layout),
-        name: 'points missing or doubled',
+        name: 'points missing or duplicated',
         value: counted.expected - counted.found,
         unit: '',
         target: { kind: 'at_most', value: 0 },
@@ -93,7 +93,7 @@ function serversOf({ serverPids }: Cluster): readonly (readonly [string, number]
   return Object.entries(serverPids)
 }
 
-/** Asked of ClickHouse itself: the nodes have nothing to do with it. */
+/** Asks ClickHouse itself, so that the nodes have no work. */
 function stored({ clickhouse }: Cluster, messages: number): Promise<number> {
   return until(`${messages} messages stored`, { deadlineMs: COUNT_MS, everyMs: 100 }, async () =>
     Number(await clickhouse.query('SELECT count() FROM points')) >= messages * LEAVES ? ticks() : undefined,
@@ -143,7 +143,7 @@ function addIngest(bench: Bench, scenario: string, { run, seconds, costs, noise 
       name: ALL,
       value: sum(costs),
       unit: 'µs',
-      note: `${told(costs.filter(({ isOurs }) => !isOurs))}; generator ${toDigits(run.cpuMicros / run.messages)} besides`,
+      note: `${told(costs.filter(({ isOurs }) => !isOurs))}; generator ${toDigits(run.cpuMicros / run.messages)} not included`,
     },
   )
 }
@@ -153,17 +153,17 @@ function compare(bench: Bench, scenario: string): void {
   bench.add(
     {
       scenario,
-      name: 'messages/s against the glue peer',
+      name: 'messages/s compared with the glue peer',
       value: ratio(bench.find(scenario, 'messages/s'), bench.find(glueName, 'messages/s')),
       unit: '×',
       note: 'in the same run',
     },
     {
       scenario,
-      name: 'CPU of the glue peer against ours',
+      name: 'CPU of the glue peer compared with ours',
       value: ratio(bench.find(glueName, 'CPU per message'), bench.find(scenario, ALL)),
       unit: '×',
-      note: 'everything on both sides: broker, script or nodes, log, store, ClickHouse',
+      note: 'everything is counted: broker, script or nodes, log, store, ClickHouse',
     },
   )
 }

@@ -1,4 +1,4 @@
-// A command all the way round: POST, the device's socket, its answer, `completed` on /ws.
+// Times round trips of commands: POST, the device's socket, its answer, `completed` on /ws.
 import type { CommandsResult } from '../load/protocol.ts'
 import { type Session, withSession } from '../load/session.ts'
 import { type CpuUse, cpuBetween, sampleCpu } from '../measure/cpu.ts'
@@ -72,7 +72,7 @@ function addFull(bench: Bench, { run, cpu, noise }: Measured, perSec: number): v
     unit: '',
     target: { kind: 'at_least', value: 5_000 },
     note:
-      `${IN_FLIGHT} under way over ${DEVICES} devices, p50 ${ms(completedMicros.p50)}, p99 ${ms(completedMicros.p99)} ms; ` +
+      `${IN_FLIGHT} in flight over ${DEVICES} devices, p50 ${ms(completedMicros.p50)}, p99 ${ms(completedMicros.p99)} ms; ` +
       `CPU per command: service ${toDigits(cpu.totalMicros / sent)} µs (main ${toDigits(cpu.mainMicros / sent)}), ` +
       `generator ${toDigits(cpuMicros / sent)} µs${lostOf(run)}${noise}`,
   })

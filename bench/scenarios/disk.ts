@@ -1,4 +1,4 @@
-// Bytes on disk per point, all columns together.
+// Measures the bytes on disk per point, all columns together.
 import { BlockMaker } from '../load/blocks.ts'
 import { METRICS } from '../load/payloads.ts'
 import { deviceIds } from '../load/session.ts'
@@ -8,7 +8,7 @@ import type { Bench, Scenario } from '../scenario.ts'
 import { type OpenTelemetry, withTelemetry } from '../targets/clickhouse.ts'
 
 const BLOCK_ROWS = 30_000
-/** As the shards count: the place of an entry in its log, then the place in the entry. */
+/** A version as shards make it: the position of the entry in the log, then the position in the entry. */
 const VERSIONS_PER_ENTRY = 65_536
 const SIZE = `SELECT sum(bytes_on_disk), sum(rows), count() FROM system.parts
 WHERE active AND table = 'points' AND database = currentDatabase() FORMAT TSV`
@@ -16,14 +16,14 @@ WHERE active AND table = 'points' AND database = currentDatabase() FORMAT TSV`
 interface Case {
   readonly name: string
   readonly values: SeriesKind
-  /** The device's own clock, or the receive time with its jitter. */
+  /** Timestamps from the device's clock, or receive times with their jitter. */
   readonly clock: 'steady' | 'received'
   readonly bytesMax?: number
 }
 
 const CASES: readonly Case[] = [
-  { name: 'walks of 0.1, device time every second', values: 'walk', clock: 'steady', bytesMax: 2 },
-  { name: 'walks of 0.1, receive time', values: 'walk', clock: 'received' },
+  { name: 'steps of 0.1, device time every second', values: 'walk', clock: 'steady', bytesMax: 2 },
+  { name: 'steps of 0.1, receive time', values: 'walk', clock: 'received' },
   { name: 'random values, device time every second', values: 'random', clock: 'steady' },
 ]
 
@@ -73,6 +73,6 @@ async function measure(bench: Bench, { telemetry, clickhouse }: OpenTelemetry, s
     value: bytes / rows,
     unit: 'bytes/point',
     ...(series.bytesMax === undefined ? {} : { target: { kind: 'at_most', value: series.bytesMax } }),
-    note: `${toDigits(rows)} points, merged; ${toDigits(loose / rows)} before, in ${toDigits(parts)} parts`,
+    note: `${toDigits(rows)} points, merged; ${toDigits(loose / rows)} before merging, in ${toDigits(parts)} parts`,
   })
 }

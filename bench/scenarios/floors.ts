@@ -1,4 +1,4 @@
-// What the machine allows: the parts of the work alone, in the same run.
+// Measures floors: parts of the work by themselves, in the same run as the rest.
 import { COUNTED_METRIC, LEAVES, makePayloads } from '../load/payloads.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
@@ -71,7 +71,7 @@ async function addBrokerFloor(bench: Bench, kind: 'aedes' | 'echo', sockets: num
         name,
         value: (1000 * run.messages) / (run.lastAckedAt - run.firstSentAt),
         unit: 'messages/s',
-        note: `${perMessage} µs CPU per message, generator ${toDigits(run.cpuMicros / run.messages)}; nothing kept`,
+        note: `${perMessage} µs CPU per message, generator ${toDigits(run.cpuMicros / run.messages)}; nothing is stored`,
       })
     })
   } finally {

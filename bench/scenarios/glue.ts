@@ -1,4 +1,5 @@
-// The peer: what one would write in an afternoon. Same generator, same payloads, same kind of ClickHouse child.
+// The peer for comparison: a script that one would write in an afternoon, with the same generator, the same payloads and
+// the same kind of ClickHouse child.
 
 import { LEAVES } from '../load/payloads.ts'
 import type { RunResult } from '../load/protocol.ts'
@@ -46,7 +47,7 @@ async function measure(bench: Bench, broker: BareBroker, clickhouse: ClickHouse)
   try {
     await withGenerator(async (generator) => {
       await generator.open({ ...broker.mqtt, devices, connectsAtOnce: 256, ringSize: 64, greet: false })
-      // Enough to be past the start, little enough to wait in mosquitto: it takes more than the script can.
+      // Enough messages to outlast the start, and few enough to wait in mosquitto, which accepts more than the script can.
       const job = { window: 16, durationMs: 60_000 }
       await generator.closed({ ...job, messagesPerDevice: 50 })
       await counted(clickhouse, 50 * SOCKETS)
@@ -76,7 +77,7 @@ async function counted(clickhouse: ClickHouse, messages: number): Promise<number
 interface GlueRun {
   readonly run: RunResult
   readonly seconds: number
-  /** Per message: broker, script, ClickHouse. */
+  /** CPU per message of broker, script and ClickHouse. */
   readonly micros: readonly number[]
   readonly noise: string
 }
@@ -106,7 +107,7 @@ function addFigures(bench: Bench, { run, seconds, micros, noise }: GlueRun): voi
     if (ours === undefined) continue
     bench.add({
       scenario,
-      name: `CPU against ours, ${durability}`,
+      name: `CPU compared with ours, ${durability}`,
       value: total / ours,
       unit: '×',
       target: { kind: 'at_least', value: 3 },

@@ -1,4 +1,4 @@
-// One hour of one series in minutes, over a large table, through REST.
+// Queries one hour of one series in buckets of a minute from a large table, through REST.
 
 import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
 import { METRICS } from '../load/payloads.ts'
@@ -88,7 +88,7 @@ async function timeQueries(bench: Bench, rest: Rest, next: () => HistoryQuery): 
     const startedAt = ticks()
     const count = await rest.countOf(query)
     if (k >= WARM_UP) latency.record((ticks() - startedAt) * 1000)
-    // 3 600 points lie in any hour, one or two fewer where the series ends.
+    // Every hour has 3 600 points, or one or two fewer at the end of the series.
     if (count < 3_590 || count > 3_601)
       throw new Error(`${query.deviceId} ${query.metric}: ${count} points in an hour`)
   }
@@ -115,7 +115,7 @@ function addFigures(bench: Bench, { scenario, last, earlier, isLarge, noise }: T
       value: p99 / 1000,
       unit: 'ms',
       ...target,
-      note: `p50 ${toDigits(p50 / 1000)}, max ${toDigits(max / 1000)} ms; one at a time, without ingest${noise}`,
+      note: `p50 ${toDigits(p50 / 1000)}, max ${toDigits(max / 1000)} ms; one query at a time, without ingest${noise}`,
     })
   }
 }

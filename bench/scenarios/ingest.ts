@@ -1,4 +1,4 @@
-// From the first publish until every row is queryable and counted.
+// Measures ingest from the first publish until every row is queryable and counted.
 import { countExactly, expectedOf, rowsInserted, waitForRows } from '../load/count.ts'
 import { LEAVES } from '../load/payloads.ts'
 import type { RunResult } from '../load/protocol.ts'
@@ -15,7 +15,7 @@ const WARM_UP_MS = 2_000
 const STAGE_METRIC = 'fleet_stage_seconds_total'
 const MIB = 1024 ** 2
 
-/** Messages a device keeps unanswered, by number of sockets. */
+/** Messages that a device keeps unacknowledged, by number of sockets. */
 export function windowFor(sockets: number): number {
   return sockets <= 100 ? 64 : sockets <= 1_000 ? 16 : 4
 }
@@ -77,7 +77,7 @@ async function measure(bench: Bench, session: Session, durability: Durability): 
   const durationMs = bench.quick ? 4_000 : 15_000
   const run = await generator.closed({ window, durationMs, messagesPerDevice: undefined })
   const countedAt = await waitForRows(rest, expectedOf(ids, [warm, run]))
-  // Sampled before every device is counted: that is thousands of queries, which are not ingesting.
+  // CPU is sampled before the devices are counted, since those thousands of queries are not ingest.
   const cpu = cpuBetween(before, sampleCpu(service.pid))
   const stagesAfter = byLabel(await rest.metrics(), STAGE_METRIC, 'stage')
   const seconds = (countedAt - run.firstSentAt) / 1000
@@ -88,7 +88,7 @@ async function measure(bench: Bench, session: Session, durability: Durability): 
   const rows = (await rowsInserted(rest)) ?? Number.NaN
   bench.add({
     scenario: ingestName(sockets, durability),
-    name: 'points missing or doubled',
+    name: 'points missing or duplicated',
     value: counted.expected - counted.found,
     unit: '',
     target: { kind: 'at_most', value: 0 },
@@ -108,7 +108,7 @@ function addFigures(bench: Bench, measured: Measured): void {
   const split =
     `main ${toDigits(perMessage(cpu.mainMicros))}, busiest thread ${toDigits(perMessage(busiest))}, other threads ` +
     `${toDigits(perMessage(rest))}, ClickHouse ${toDigits(perMessage(cpu.childrenMicros))}; ` +
-    `generator ${toDigits(perMessage(run.cpuMicros))} besides`
+    `generator ${toDigits(perMessage(run.cpuMicros))} not included`
   const target = sockets === 1_000
   bench.add(
     {
@@ -134,12 +134,13 @@ function addFigures(bench: Bench, measured: Measured): void {
       name: 'PUBACK p50',
       value: run.latencyMicros.p50 / 1000,
       unit: 'ms',
-      note: `p99 ${toDigits(run.latencyMicros.p99 / 1000)} ms; at full load, ${windowFor(sockets)} unanswered per device`,
+      note: `p99 ${toDigits(run.latencyMicros.p99 / 1000)} ms; at full load, ${windowFor(sockets)} unacknowledged per device`,
     },
   )
 }
 
-// The least the same work could cost: parse and flatten each message, insert its eight points prebuilt.
+// The least that the same work could cost: parse and flatten each message, and insert its eight points from a prebuilt
+// block.
 function floorOfCpu(bench: Bench, micros: number): ReturnType<Bench['shareOf']> {
   const parse = bench.find('floors', 'JSON.parse + flatten')
   const insert = bench.find('floors', 'insert, prebuilt blocks')
@@ -170,6 +171,6 @@ export function addResident(bench: Bench, scenario: string, pid: number): void {
     unit: 'MiB',
     note:
       `service ${toDigits(root.anonBytes / MIB)}, ClickHouse ${toDigits(children.anonBytes / MIB)}; ` +
-      `mapped files besides: ${toDigits((root.fileBytes + children.fileBytes) / MIB)}`,
+      `mapped files not included: ${toDigits((root.fileBytes + children.fileBytes) / MIB)}`,
   })
 }

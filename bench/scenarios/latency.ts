@@ -1,4 +1,4 @@
-// At half of what the service can take, on a fixed schedule: how late is a PUBACK, and how late a live frame?
+// Measures the latency of PUBACKs and live frames at half of the highest rate, on a fixed schedule.
 import { expectedOf, waitForRows } from '../load/count.ts'
 import type { RunResult } from '../load/protocol.ts'
 import { deviceIds, type Session, withSession } from '../load/session.ts'
@@ -10,7 +10,7 @@ import { ingestName, ringFor, windowFor } from './ingest.ts'
 const SOCKETS = 1_000
 const PROBE_DEVICES = 50
 const PROBES_PER_SEC = 500
-/** A device that reports often sends several messages in one write; one that reports seldom does not. */
+/** Messages per write. A device that reports often sends several at once; one that reports seldom does not. */
 const BURSTS = [8, 1] as const
 
 export const latency: Scenario = {
@@ -49,7 +49,7 @@ async function measure(bench: Bench, session: Session): Promise<void> {
   }
 }
 
-/** Messages/s until stored, with so many unanswered per device: with one, nothing travels together. */
+/** Measures messages/s until stored with so many unacknowledged per device. With one, messages are sent singly. */
 async function findBest(session: Session, runs: RunResult[], window: number): Promise<number> {
   const ids = session.devices.map(({ id }) => id)
   const run = async (durationMs: number): Promise<number> => {

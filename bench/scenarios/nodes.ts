@@ -1,4 +1,4 @@
-// Three engines under a steady load: one is killed, another one comes, ClickHouse goes away and comes back.
+// Three engines work under a steady load while one is killed, another one joins, and ClickHouse goes away and returns.
 import { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import { partitionOf } from '../../engine/index.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
@@ -16,11 +16,11 @@ const SOCKETS = 1_000
 const ENGINES = 3
 const scenario = `cluster, ${ENGINES} engines`
 const PARTITIONS = 64
-/** While nodes come and go. */
+/** Messages per second while nodes come and go. */
 const STEADY_PER_SEC = 1_000
 const PATIENCE_MS = 120_000
 const ASK_EVERY_MS = 200
-/** Fewer at a time than connections. */
+/** Devices that are registered at a time, fewer than there are connections. */
 const ASK_AGAIN_MS = 2_000
 
 export const nodes: Scenario = {
@@ -83,7 +83,7 @@ interface Nodes {
   readonly start: (roles: string) => Promise<ClusterNode>
 }
 
-/** Kills and starts engines under load; resolves with the messages sent meanwhile. */
+/** Kills and starts engines under load, and resolves with the number of messages sent meanwhile. */
 async function changeNodes(bench: Bench, fleet: Fleet, { engines, start }: Nodes): Promise<number> {
   const living = [...engines]
   const noise = new NoiseMeter()
@@ -110,20 +110,20 @@ async function changeNodes(bench: Bench, fleet: Fleet, { engines, start }: Nodes
 }
 
 interface Takeover {
-  /** Until every partition has a living owner. */
+  /** Time until every partition has a living owner. */
   readonly ownedMs: number
   readonly firstMs: number
   readonly lastMs: number
   readonly partitions: number
 }
 
-/** From kill -9 to the answers about devices of the partitions that the node had. */
+/** Measures from kill -9 to answers about devices in the partitions that the node owned. */
 async function takeOver({ servers, rest, ids }: Fleet, victim: ClusterNode): Promise<Takeover> {
   const before = ownersOf(await servers.owners())
   const killedAt = ticks()
   await victim.kill('SIGKILL')
   const owned = balanced(servers, ENGINES - 1)
-  // Which partitions it had is seen by what changes hands.
+  // The node's partitions are those whose owner changes.
   const answers = await Promise.all(
     onePerPartition(ids).map(async ({ id, partition }) => ({
       partition,
@@ -142,9 +142,9 @@ async function takeOver({ servers, rest, ids }: Fleet, victim: ClusterNode): Pro
 }
 
 interface Join {
-  /** From the node's entry into the table to an even share of each. */
+  /** Time from the node's entry in the table to even shares. */
   readonly balancedMs: number
-  /** The longest that any partition's device had no answer meanwhile. */
+  /** Longest time without an answer about a device of any partition. */
   readonly silentMs: number
   readonly moved: number
 }
@@ -173,7 +173,7 @@ async function join({ servers, rest, ids }: Fleet, start: () => Promise<void>): 
   return { balancedMs: balancedAt - enteredAt, silentMs, moved }
 }
 
-/** Every partition has an owner among so many, and each of them its share. */
+/** Resolves when so many engines own all partitions in even shares. */
 function balanced(servers: Cluster, count: number): Promise<number> {
   return until(`${count} engines with even shares`, { deadlineMs: PATIENCE_MS, everyMs: 20 }, async () => {
     const state = await servers.owners()
@@ -205,8 +205,8 @@ function onePerPartition(
   return [...byPartition].map(([partition, id]) => ({ id, partition }))
 }
 
-/** The time of the owner's first answer: latest telemetry is in its memory only. The API waits for an owner itself, but a
- *  question that went to a node as it died may wait long for nothing: another one follows without waiting for it. */
+/** Resolves with the time of the owner's first answer; latest telemetry is only in its memory. The API waits for an owner
+ *  itself, but a question that was sent to a dying node may wait in vain, so more are asked without waiting for it. */
 async function firstAnswer(rest: Rest, id: string): Promise<number> {
   let answeredAt: number | undefined
   let askAgainAt = 0
@@ -257,7 +257,7 @@ function addChanges(
     },
     {
       scenario,
-      name: 'longest wait for an answer meanwhile',
+      name: 'longest wait for an answer while moving',
       value: Math.max(...joins.map(({ silentMs }) => silentMs)) / 1000,
       unit: 's',
       note: 'one device of each partition asked five times a second for its latest values',

@@ -1,4 +1,4 @@
-// ClickHouse goes away under a steady load, and comes back.
+// ClickHouse goes away under a steady load and returns.
 import type { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import type { Generator } from '../load/generator.ts'
 import { LEAVES } from '../load/payloads.ts'
@@ -9,16 +9,16 @@ import type { Bench } from '../scenario.ts'
 import type { Cluster } from '../targets/cluster.ts'
 
 const scenario = 'cluster, ClickHouse away'
-/** Points are eight times as many. */
+/** Messages per second; there are eight times as many points. */
 const OUTAGE_PER_SEC = 4_000
-/** Stored as of a second ago is caught up. */
+/** Seconds of messages that may be missing for the nodes to count as caught up. */
 const LAG_MS = 1_000
 const PATIENCE_MS = 120_000
 
 interface Outage {
   readonly servers: Cluster
   readonly generator: Generator
-  /** Between the nodes and ClickHouse. */
+  /** The proxy between the nodes and ClickHouse. */
   readonly proxy: CutProxy
   readonly sentBefore: number
 }
@@ -61,7 +61,7 @@ export async function measureOutage(bench: Bench, outage: Outage): Promise<void>
   await until('everything to be stored', { deadlineMs: PATIENCE_MS, everyMs: 100 }, async () =>
     (await stored()) >= sentBefore + messages ? true : undefined,
   )
-  // A point written again replaces the earlier one, at a merge or here.
+  // A point that was written again replaces the earlier one, at a merge or in this query.
   const final = Number(await servers.clickhouse.query('SELECT count() FROM points FINAL')) / LEAVES
   const seconds = (caughtUp.at - healedAt) / 1000
   const perSec = (caughtUp.count - storedBefore) / seconds
@@ -79,7 +79,7 @@ export async function measureOutage(bench: Bench, outage: Outage): Promise<void>
     },
     {
       scenario,
-      name: 'messages missing or doubled after it',
+      name: 'messages missing or duplicated afterwards',
       value: Math.abs(final - sentBefore - messages),
       unit: '',
       target: { kind: 'at_most', value: 0 },

@@ -1,5 +1,5 @@
-// Reads through REST: the latest values of a device beside a framework that answers a constant, and pages of a long
-// device list.
+// Measures reads through REST: the latest values of a device, compared with a framework that answers a constant, and
+// pages of a long device list.
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
 import { Rest } from '../load/rest.ts'
@@ -12,14 +12,14 @@ import { startProgram } from '../targets/ready-line.ts'
 import { startService } from '../targets/service.ts'
 
 const CONNECTIONS = 64
-/** A dashboard's few users: a page's latency, not a queue's. */
+/** Few connections, as a dashboard's users have, so that the latency of a page is not that of a queue. */
 const LIST_CONNECTIONS = 2
 const READY_MS = 20_000
 const REPORTING = 20
 
 export const rest: Scenario = {
   name: 'rest',
-  about: 'GET of the latest values beside bare Fastify; pages of 50 000 devices',
+  about: 'GET of the latest values compared with bare Fastify; pages of 50 000 devices',
   async run(bench) {
     await bench.withDir((dataDir) =>
       withSession({ dataDir, durability: 'power', devices: REPORTING }, (session) =>
@@ -44,7 +44,7 @@ async function measureSnapshot(bench: Bench, { service, rest, devices, generator
   })
   try {
     const load = { bench, token: rest.token, paths, connections: CONNECTIONS }
-    // One after the other, twice: what a core gives changes with time.
+    // The two run in turn, twice, since the speed of a core changes with time.
     const runs = []
     for (let round = 0; round < 2; round++)
       runs.push({

@@ -1,4 +1,4 @@
-// 50 000 devices: what they cost in memory, and how soon the service is back after kill -9 under load.
+// Measures the memory of 50 000 devices, and how soon the service is back after kill -9 under load.
 
 import type { DeviceLogin } from '../load/device-socket.ts'
 import { DeviceSocket } from '../load/device-socket.ts'
@@ -15,7 +15,7 @@ import { type Service, startService } from '../targets/service.ts'
 
 const FIRST_ACK_MS = 60_000
 const LOADED_SOCKETS = 1_000
-/** Memory is read after the service has come to rest, which includes one collection. */
+/** Time for the service to come to rest, with one garbage collection, before memory is read. */
 const SETTLE_MS = 15_000
 
 export const restart: Scenario = {
@@ -26,7 +26,7 @@ export const restart: Scenario = {
       const fleet = { dataDir, mqttPort: await freePort(), size: bench.quick ? 5_000 : 50_000 }
       const small = await anonOfSmall(bench, 0)
       const devices = await registerAll(bench, fleet)
-      // Before the load: a log to be read again takes memory that says nothing about idle devices.
+      // Memory is read before the load, since reading a log again takes memory that idle devices do not need.
       await measureMemory(bench, { ...fleet, devices, small })
       await killUnderLoad(fleet, devices)
       await measureRestart(bench, fleet, devices)
@@ -54,8 +54,8 @@ interface SmallFleet {
   readonly anonBytes: number
 }
 
-/** A service with so many devices, restarted. Against one with some devices, not none, the difference came out below
- *  nothing: whether a heap was collected at rest weighs more than the devices do. */
+/** Memory of a restarted service with so many devices. It must be compared with an empty service: compared with one that
+ *  has some devices the difference was below zero, since a garbage collection weighs more than the devices. */
 async function anonOfSmall(bench: Bench, size: number): Promise<SmallFleet> {
   return bench.withDir(async (dataDir) => {
     const fleet = { dataDir, mqttPort: 0, size }
@@ -86,7 +86,7 @@ async function registerAll(bench: Bench, fleet: FleetOnDisk): Promise<readonly D
       name: 'registrations/s',
       value: fleet.size / seconds,
       unit: '',
-      note: 'POST /devices, 64 under way, durable',
+      note: 'POST /devices, 64 in flight, durable',
     })
     return devices
   })
@@ -106,7 +106,7 @@ async function killUnderLoad(fleet: FleetOnDisk, devices: readonly DeviceLogin[]
       const load = generator.closed({ window: 16, durationMs: 20_000, messagesPerDevice: undefined })
       await Promise.race([load, sleep(3_000)])
       await service.kill('SIGKILL')
-      // The generator finds its sockets closed: that is what was wanted.
+      // The generator fails because its sockets were closed, which is intended.
       await load.catch(() => undefined)
     })
   })
@@ -136,7 +136,7 @@ async function measureRestart(
   })
 }
 
-/** The time of the PUBACK; undefined while nobody answers. */
+/** Resolves with the time of the PUBACK, or with undefined while nothing answers. */
 async function publishOnce(port: number, device: DeviceLogin): Promise<number | undefined> {
   const topic = `fleet/${device.id}/telemetry`
   const ring = encodeRing({ topic, payloads: makePayloads(1), offset: 0, size: 1 })
@@ -183,7 +183,7 @@ async function measureMemory(bench: Bench, fleet: FleetWithDevices): Promise<voi
         name: 'memory per connected device',
         value: (residentOfTree(pid).root.anonBytes - idle.anonBytes) / connected.length,
         unit: 'bytes',
-        note: `${toDigits(connected.length)} connected and silent; sockets' kernel memory not counted`,
+        note: `${toDigits(connected.length)} connected and silent; without the kernel's memory of the sockets`,
       })
     })
   })

@@ -1,4 +1,4 @@
-// Shadows written through REST by one writer each, who names the version it read; every write is in the history.
+// Writes shadows through REST, with one writer each that names the version it read. Every write must be in the history.
 import type { ShadowsResult } from '../load/protocol.ts'
 import { type Session, withSession } from '../load/session.ts'
 import { type CpuUse, cpuBetween, sampleCpu } from '../measure/cpu.ts'
@@ -10,7 +10,7 @@ import type { Bench, Scenario } from '../scenario.ts'
 const DEVICES = 200
 const WARM_UP_MS = 1_000
 const HISTORY_MS = 30_000
-/** Whose history is counted; spread over all. */
+/** The history of one device in so many is counted. */
 const COUNTED_EVERY = 10
 
 export const shadows: Scenario = {
@@ -43,7 +43,7 @@ async function measure(bench: Bench, session: Session): Promise<void> {
     value: missing,
     unit: '',
     target: { kind: 'at_most', value: 0 },
-    note: `${DEVICES / COUNTED_EVERY} shadows: entries against versions, which are the writes answered with 200`,
+    note: `${DEVICES / COUNTED_EVERY} shadows: entries compared with versions, and so with writes answered with 200`,
   })
 }
 
@@ -58,7 +58,7 @@ async function runOnce(
   return { run, cpu: cpuBetween(before, sampleCpu(service.pid)), noise: noise.note() }
 }
 
-/** The history is written behind: what is not there in time is missing. */
+/** The history is written later. Entries that do not appear in time count as missing. */
 async function countMissing({ rest, devices }: Session, versions: readonly number[]): Promise<number> {
   let missing = 0
   const polling = { deadlineMs: HISTORY_MS, everyMs: 100 }
@@ -87,7 +87,7 @@ function addFigures(bench: Bench, { run, cpu, noise }: Measured, reads: Measured
       unit: '',
       target: { kind: 'at_least', value: 10_000 },
       note:
-        `PUT with If-Match, one under way for each of ${DEVICES} devices, none of them connected; ` +
+        `PUT with If-Match, one at a time for each of ${DEVICES} devices, none of them connected; ` +
         `p50 ${ms(run.latencyMicros.p50)}, p99 ${ms(run.latencyMicros.p99)} ms; CPU per write: ` +
         `service ${each(cpu.totalMicros, run)} µs (main ${each(cpu.mainMicros, run)}), ` +
         `generator ${each(run.cpuMicros, run)} µs${noise}`,
@@ -98,7 +98,7 @@ function addFigures(bench: Bench, { run, cpu, noise }: Measured, reads: Measured
       value: rate(reads.run),
       unit: '',
       note:
-        `GET of the same shadows: REST and a hop to the shard, no log, no store. CPU per read: ` +
+        `GET of the same shadows: REST and a hop to the shard, without log and store. CPU per read: ` +
         `service ${each(reads.cpu.totalMicros, reads.run)} µs (main ${each(reads.cpu.mainMicros, reads.run)}), ` +
         `generator ${each(reads.run.cpuMicros, reads.run)} µs${reads.noise}`,
     },

@@ -1,4 +1,4 @@
-// All devices come back at once, as after a network outage.
+// All devices connect at the same time, as after a network outage.
 import { withSession } from '../load/session.ts'
 import { ticks, until } from '../measure/deadline.ts'
 import { toDigits } from '../measure/report.ts'
@@ -9,7 +9,7 @@ const ONLINE_MS = 120_000
 
 export const storm: Scenario = {
   name: 'storm',
-  about: '10 000 devices connect at once; until all are online',
+  about: '10 000 devices connect at once: time until all are online',
   async run(bench) {
     const devices = bench.quick ? 2_000 : 10_000
     const scenario = `${toDigits(devices)} devices connect at once`

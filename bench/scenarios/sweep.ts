@@ -1,4 +1,4 @@
-// The sweep of a shard that holds 50 000 devices with a deadline each, without a service around it.
+// Times the sweep of a shard that holds 50 000 devices with a deadline each, without a service around it.
 
 import { register } from '../../engine/domain/device/transition.ts'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
@@ -73,7 +73,7 @@ export const sweep: Scenario = {
         name: 'all due at once',
         value: allDueMs,
         unit: 'ms',
-        note: 'once: every device found silent, with its status, event and history decided; saving not included',
+        note: 'measured once: every device is found silent, and status, event and history are decided; without saving',
       },
     )
   },

@@ -1,4 +1,4 @@
-// A floor: aedes as it comes, acknowledging what nobody consumes.
+// A floor: plain aedes, which acknowledges messages that nobody consumes.
 import { createServer } from 'node:net'
 import { Aedes } from 'aedes'
 

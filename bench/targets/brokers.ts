@@ -1,4 +1,4 @@
-// Brokers that store nothing, to compare with.
+// Brokers for comparison that store nothing.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -20,7 +20,7 @@ export async function startBare(kind: 'aedes' | 'echo'): Promise<BareBroker> {
   return { ...program, mqtt: addressOf(program.ready.mqttUrl) }
 }
 
-/** mosquitto from the PATH, keeping everything in memory; undefined where it is not installed. */
+/** Starts mosquitto from the PATH, which keeps everything in memory. Resolves with undefined if it is not installed. */
 export async function startMosquitto(dir: string): Promise<BareBroker | undefined> {
   const port = await freePort()
   const file = join(dir, 'mosquitto.conf')
@@ -36,7 +36,7 @@ export async function startMosquitto(dir: string): Promise<BareBroker | undefine
   return { ...tracked, mqtt: { host: '127.0.0.1', port } }
 }
 
-// Without limits on queues: what the consumer cannot take yet waits, nothing is dropped.
+// Queues have no limits, so messages wait for the consumer and none is dropped.
 function mosquittoConf(port: number): string {
   return `listener ${port} 127.0.0.1
 allow_anonymous true

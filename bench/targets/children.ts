@@ -1,4 +1,4 @@
-// Every process the bench starts, so that none outlives it.
+// Keeps track of every process that the bench starts, so that none outlives it.
 import type { ChildProcess } from 'node:child_process'
 import { within } from '../measure/deadline.ts'
 
@@ -7,7 +7,7 @@ const running = new Set<ChildProcess>()
 
 export interface Tracked {
   readonly pid: number
-  /** Resolves once it is gone. */
+  /** Resolves once the process is gone. */
   readonly gone: Promise<void>
   isGone(): boolean
   kill(signal?: NodeJS.Signals): Promise<void>
@@ -38,7 +38,7 @@ export function track(child: ChildProcess): Tracked {
   }
 }
 
-/** Ends what is left; for the end of the bench itself, however it comes. */
+/** Kills the processes that are left when the bench ends for any reason. */
 export function killAll(): void {
   for (const child of running) child.kill('SIGKILL')
 }

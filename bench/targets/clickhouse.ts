@@ -1,10 +1,10 @@
-// The embedded profile's ClickHouse, started as the service starts it, but with its door open to the bench.
+// Starts the embedded profile's ClickHouse as the service does, but lets the bench send queries.
 import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
 import { ClickHouseTelemetry } from '../../engine/adapters/telemetry/clickhouse/clickhouse.ts'
 import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse/clickhouse-http.ts'
 import type { Telemetry } from '../../engine/ports/telemetry.ts'
 
-/** Filling and merging a hundred million rows takes a while. */
+/** Long enough to fill and merge a hundred million rows. */
 const STATEMENT_MS = 600_000
 
 export interface ClickHouse {
@@ -12,7 +12,7 @@ export interface ClickHouse {
   readonly user: string
   readonly password: string
   readonly pid: number
-  /** The answer as text, without the newline at its end. */
+  /** Resolves with the answer as text, without the newline at its end. */
   query(sql: string): Promise<string>
 }
 
@@ -21,7 +21,7 @@ export interface OpenTelemetry {
   readonly clickhouse: ClickHouse
 }
 
-/** An empty ClickHouse on `path`, gone after `work`. */
+/** Runs an empty ClickHouse on `path` during `work`. */
 export async function withClickHouse<T>(
   path: string,
   work: (clickhouse: ClickHouse) => Promise<T>,
@@ -39,7 +39,7 @@ export async function withClickHouse<T>(
   }
 }
 
-/** The same with the service's tables and adapter. */
+/** Runs ClickHouse with the service's tables and adapter during `work`. */
 export function withTelemetry<T>(path: string, work: (open: OpenTelemetry) => Promise<T>): Promise<T> {
   return withClickHouse(path, async (clickhouse) => {
     const { url, user: username, password } = clickhouse

@@ -1,5 +1,5 @@
-// The cluster profile on this machine: real servers, and nodes of the service that a scenario starts one by one. The
-// broker is mosquitto as it comes (`FLEET_MQTT_MODE=plain`): what stands in for EMQX in tests would be the bottleneck.
+// Runs the cluster profile on this machine: real servers, and nodes of the service that a scenario starts one by one. The
+// broker is plain mosquitto (`FLEET_MQTT_MODE=plain`), since the stand-in for EMQX of the tests would be the bottleneck.
 import { generateKeyPairSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { openNats } from '../../engine/adapters/nats/nats-link.ts'
@@ -18,7 +18,7 @@ const READY_MS = 60_000
 
 export interface NodeOptions {
   readonly roles: string
-  /** Another way to ClickHouse than straight. */
+  /** Address of ClickHouse, if it is not to be reached directly. */
   readonly clickhouseUrl?: string
 }
 
@@ -30,15 +30,15 @@ export interface ClusterNode extends Program {
 export interface Cluster {
   readonly broker: BareBroker
   readonly clickhouse: ClickHouse
-  /** By name, to tell what each of them cost. */
+  /** The servers by name, so that the CPU of each can be read. */
   readonly serverPids: Readonly<Record<'mosquitto' | 'nats-server' | 'redis' | 'ClickHouse', number>>
-  /** Resolves once it says that it is ready. */
+  /** Resolves once the node reports that it is ready. */
   startNode(options: NodeOptions): Promise<ClusterNode>
-  /** Nodes and owners of partitions, as the nodes see them. */
+  /** The table of nodes and owners of partitions, as the nodes see it. */
   owners(): Promise<OwnershipState>
 }
 
-/** Undefined without work where a server is missing. */
+/** Resolves with undefined, without running `work`, if a server is missing. */
 export async function withCluster<T>(
   dir: string,
   work: (cluster: Cluster) => Promise<T>,
@@ -89,7 +89,7 @@ async function startNode(
   settings: Readonly<Record<string, string>>,
   { roles, clickhouseUrl }: NodeOptions,
 ): Promise<ClusterNode> {
-  // The settings of whoever runs the bench must not leak into what is measured.
+  // The settings in the caller's environment must not affect the measured service.
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
   const program = await startProgram({
     args: [MAIN],
@@ -133,7 +133,7 @@ function settingsOf({ broker, nats, redis, clickhouse }: Servers): Readonly<Reco
     FLEET_CLICKHOUSE_URL: urlOf({ url, username, password }),
     FLEET_MQTT_MODE: 'plain',
     FLEET_MQTT_URL: `mqtt://${broker.mqtt.host}:${broker.mqtt.port}`,
-    // One user asks for all: what the limits cost is measured, what they keep out is not.
+    // One user sends all requests. The limits are so high that they cost time but refuse nothing.
     FLEET_USER_REQUEST_RATE: '1000000',
     FLEET_DEVICE_REQUEST_RATE: '1000000',
     FLEET_ANONYMOUS_REQUEST_RATE: '1000000',

@@ -1,4 +1,4 @@
-// The least a REST service can do with the same framework: Fastify answering a constant, the first argument.
+// A floor for REST: Fastify answers a constant, the first argument.
 import Fastify from 'fastify'
 
 const [, , text = '{}'] = process.argv

@@ -1,4 +1,4 @@
-// Fills the points table by SQL: a hundred million points through the broker would take half an hour.
+// Fills the points table by SQL, since a hundred million points through the broker would take half an hour.
 import { Millis } from '../../schemas/ids.ts'
 import { until } from '../measure/deadline.ts'
 import type { OpenTelemetry } from './clickhouse.ts'
@@ -10,12 +10,12 @@ const MERGE_MS = 300_000
 export interface Fill {
   readonly devices: readonly string[]
   readonly metrics: readonly string[]
-  /** Points per series, one a second; the last one just before `endMs`. */
+  /** Points per series, one per second; the last one is just before `endMs`. */
   readonly seconds: number
   readonly endMs: number
 }
 
-/** Then computes the rollups of every full hour, as the service would have, and lets merges come to rest. */
+/** Fills the table, computes the rollups of every full hour as the service does, and waits until merges have ended. */
 export async function fillPoints({ telemetry, clickhouse }: OpenTelemetry, fill: Fill): Promise<void> {
   for (let from = 0; from < fill.devices.length; from += DEVICES_PER_INSERT) {
     await clickhouse.query(
@@ -28,7 +28,7 @@ export async function fillPoints({ telemetry, clickhouse }: OpenTelemetry, fill:
   )
 }
 
-// Slow waves with noise at a sensor's precision; every device at its own phase of the second.
+// Slow waves with noise, with a sensor's precision. Every device reports at its own moment of the second.
 function insertOf({ devices, metrics, seconds, endMs }: Fill): string {
   const startMs = endMs - seconds * 1000
   return `INSERT INTO points (device_id, metric, ts, value, version, received)
@@ -43,7 +43,7 @@ function insertOf({ devices, metrics, seconds, endMs }: Fill): string {
     )`
 }
 
-// Device ids and metric names of the bench: no quotes in them.
+// Device ids and metric names of the bench contain no quotes.
 function list(names: readonly string[]): string {
   return `[${names.map((name) => `'${name}'`).join(',')}]`
 }

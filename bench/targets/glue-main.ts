@@ -1,4 +1,5 @@
-// What many teams write instead: mqtt.js → JSON.parse → flatten → @clickhouse/client, in batches of 10 000 rows or 1 s.
+// The script that many teams write instead: mqtt.js → JSON.parse → flatten → @clickhouse/client, in batches of 10 000 rows
+// or 1 s.
 import { createClient } from '@clickhouse/client'
 import { connectAsync } from 'mqtt'
 import { flatten } from '../measure/flatten.ts'
@@ -14,7 +15,7 @@ interface Row {
 }
 
 const [mqttUrl = '', clickhouseUrl = ''] = process.argv.slice(2)
-// The password comes by environment, as such scripts do it.
+// The password comes from the environment, as in many such scripts.
 const { CLICKHOUSE_USER: username = '', CLICKHOUSE_PASSWORD: password = '' } = process.env
 const clickhouse = createClient({ url: clickhouseUrl, username, password })
 let rows: Row[] = []

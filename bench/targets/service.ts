@@ -1,4 +1,4 @@
-// The service under test: the real program, started as a user starts it.
+// Starts the real service as a user does.
 import { fileURLToPath } from 'node:url'
 import { addressOf, type Program, startProgram } from './ready-line.ts'
 
@@ -10,9 +10,9 @@ export type Durability = 'power' | 'process'
 export interface ServiceOptions {
   readonly dataDir: string
   readonly durability: Durability
-  /** Fixed only where a restart must be found at the same place. */
+  /** A fixed port, for a restart that must keep its address. */
   readonly mqttPort?: number
-  /** The service's default if left out. */
+  /** Left out, the service's default applies. */
   readonly heartbeatTimeoutSec?: number
 }
 
@@ -33,7 +33,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return { ...program, httpUrl, wsUrl, mqtt: addressOf(program.ready.mqttUrl) }
 }
 
-// The settings of whoever runs the bench must not leak into what is measured.
+// The settings in the caller's environment must not affect the measured service.
 function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
   const { dataDir, durability, mqttPort = 0, heartbeatTimeoutSec } = options
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
@@ -46,7 +46,7 @@ function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
     FLEET_DURABILITY: durability,
     FLEET_REGISTRATION: 'open',
     FLEET_LOG_LEVEL: 'warn',
-    // One user asks for all: what the limits cost is measured, what they keep out is not.
+    // One user sends all requests. The limits are so high that they cost time but refuse nothing.
     FLEET_USER_REQUEST_RATE: '1000000',
     FLEET_DEVICE_REQUEST_RATE: '1000000',
     FLEET_ANONYMOUS_REQUEST_RATE: '1000000',

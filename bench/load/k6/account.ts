@@ -1,5 +1,5 @@
-// An admin of the service under load, and devices to ask about. k6 runs these files as they are; nothing of ours but
-// what lies in this folder can be imported by it.
+// Provides an admin and devices for the scripts. k6 runs these files as they are, so they can import only files of this
+// folder.
 import { check, fail } from 'k6'
 import http from 'k6/http'
 
@@ -12,7 +12,7 @@ export interface Account {
 const DEVICES = 20
 const JSON_BODY = { 'Content-Type': 'application/json' }
 
-/** For k6's `setup`. Where registration is open an account is made; else FLEET_EMAIL and FLEET_PASSWORD are needed. */
+/** Used in k6's `setup`. Creates an account if registration is open; otherwise set FLEET_EMAIL and FLEET_PASSWORD. */
 export function openAccount(): Account {
   const base = `${__ENV['FLEET_URL'] ?? 'http://localhost:8000'}/api/v1`
   const email = __ENV['FLEET_EMAIL'] ?? 'k6@fleet.example'

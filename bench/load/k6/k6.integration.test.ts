@@ -1,4 +1,4 @@
-// The scripts that load tests start from, run by k6 itself where it is installed.
+// Runs the example scripts of load tests with k6, if it is installed.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -14,11 +14,11 @@ describe.skipIf(K6 === undefined)(K6 === undefined ? `k6: ${MISSING}` : 'k6', ()
   test.each([
     ['rest.ts', { VUS: '2', DURATION: '2s' }],
     ['live.ts', { VUS: '2', ITERATIONS: '4' }],
-  ])('runs %s against the service, and every check holds', async (script, settings) => {
+  ])('every check of %s holds against the service', async (script, settings) => {
     const { httpUrl } = await harness.start()
     const path = fileURLToPath(new URL(`./${script}`, import.meta.url))
     const env = { ...process.env, ...settings, FLEET_URL: httpUrl, K6_NO_USAGE_REPORT: 'true' }
-    // It ends with 99 when a threshold is crossed, and says which on stdout.
+    // k6 exits with 99 if a threshold is crossed, and names it on stdout.
     const { stdout } = await promisify(execFile)(K6 ?? 'k6', ['run', '--no-color', path], { env })
     expect(stdout).toMatch(/checks_succeeded\D+100\.00%/)
   })

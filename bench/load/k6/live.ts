@@ -1,4 +1,4 @@
-// Sockets that watch shadows on /ws while each of them writes: what is written must be seen.
+// Opens sockets on /ws that watch shadows and write to them: each must see its own write.
 //   k6 run bench/load/k6/live.ts            against http://localhost:8000, or FLEET_URL
 import { check } from 'k6'
 import http from 'k6/http'
@@ -18,7 +18,7 @@ const PATIENCE_MS = 10_000
 
 export const setup = openAccount
 
-// k6 runs what a file exports as its default.
+// k6 runs the default export of a file.
 export default function watch({ base, token, devices }: Account): void {
   const device = devices[__ITER % devices.length] ?? ''
   const value = `${__VU}-${__ITER}`
@@ -29,7 +29,7 @@ export default function watch({ base, token, devices }: Account): void {
   const patience = setTimeout(() => socket.close(), PATIENCE_MS)
   socket.onopen = () => send({ type: 'auth', token })
   socket.onmessage = (message) => {
-    // The service sends text alone.
+    // The service sends text frames only.
     const frame = JSON.parse(String(message?.data))
     if (frame.type === 'auth_ok')
       send({ type: 'subscribe', id: 's', channel: 'shadows', filter: { device_id: device } })

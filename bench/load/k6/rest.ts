@@ -1,4 +1,4 @@
-// What a dashboard and a few programs ask of REST: latest values, lists, shadows, shadow writes.
+// Sends the requests of a dashboard and a few programs: latest values, lists, shadows, shadow writes.
 //   k6 run bench/load/k6/rest.ts            against http://localhost:8000, or FLEET_URL
 import { check } from 'k6'
 import http from 'k6/http'
@@ -13,7 +13,7 @@ export const options: Options = {
 
 export const setup = openAccount
 
-// k6 runs what a file exports as its default.
+// k6 runs the default export of a file.
 export default function browse({ base, token, devices }: Account): void {
   const headers = bearer(token)
   const device = devices[__ITER % devices.length] ?? ''
