@@ -5,6 +5,7 @@ const KIB = 1024
 export const BODY_LIMITS = {
   // --- devices
   bulkRowsMax: 10_000,
+  bulkJsonBytesMax: 1_048_576,
   metadataBytesMax: 32 * KIB,
   metadataDepthMax: 10,
   tagsMax: 50,

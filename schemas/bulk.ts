@@ -1,6 +1,7 @@
 // Bodies of POST /devices/bulk and GET /devices/export: devices as lines of JSON, or as rows of CSV.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
+import { RegisterDeviceBody } from './device.ts'
 import { choice, orNull } from './json-schema.ts'
 import { FieldError } from './problem.ts'
 
@@ -35,6 +36,14 @@ export const BulkBody = Type.Unsafe<AsyncIterable<Uint8Array>>({
     '{"device_id":"robot-7","name":"Picker 7","type":"mqtt_device"}\n',
     'device_id,name,type,tags,metadata.floor\nrobot-7,Picker 7,mqtt_device,picker;floor-2,2\n',
   ],
+})
+
+export const BulkJsonBody = Type.Array(RegisterDeviceBody, {
+  title: 'BulkDevices',
+  minItems: 1,
+  maxItems: BODY_LIMITS.bulkRowsMax,
+  description: `All devices in one array of at most ${BODY_LIMITS.bulkJsonBytesMax} bytes. For more of them send lines or CSV.`,
+  examples: [[{ device_id: 'robot-7', name: 'Picker 7', type: 'mqtt_device' }]],
 })
 
 const Count = Type.Integer({ minimum: 0 })

@@ -52,6 +52,8 @@ export interface Operation {
   /** No query parameter is taken if left out. */
   readonly query?: TSchema
   readonly body?: TSchema
+  /** Schema of the body sent as JSON, where its other media types are text. */
+  readonly jsonBody?: TSchema
   /** Media types of the body; JSON alone if left out. */
   readonly bodyTypes?: readonly string[]
   /** Whether a call leaves an entry in the audit; what is no GET does if left out. */

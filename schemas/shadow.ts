@@ -20,15 +20,20 @@ const Version = Type.Integer({
   examples: [7],
 })
 
-const state = (example: JsonObject) => Type.Unsafe<JsonObject>({ type: 'object', examples: [example] })
+/** It has a title because client generators would make up one, which clashes with that of another schema. */
+const State = Type.Unsafe<JsonObject>({
+  type: 'object',
+  title: 'ShadowState',
+  examples: [{ report_interval_sec: 5 }],
+})
 
 export const ShadowBody = Type.Object(
   {
     device_id: Type.String({ examples: ['robot-7'] }),
     version: Version,
-    desired: state({ report_interval_sec: 5 }),
-    reported: state({ report_interval_sec: 60 }),
-    delta: state({ report_interval_sec: 5 }),
+    desired: State,
+    reported: State,
+    delta: State,
     metadata: Type.Object({ desired: Leaves, reported: Leaves }),
     in_sync: Type.Boolean(),
     updated_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
@@ -59,7 +64,7 @@ export const DeltaBody = Type.Object(
   {
     device_id: Type.String({ examples: ['robot-7'] }),
     version: Version,
-    delta: state({ report_interval_sec: 5 }),
+    delta: State,
     metadata: Leaves,
   },
   { title: 'ShadowDelta' },

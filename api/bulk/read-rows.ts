@@ -4,6 +4,7 @@
 // W2. A body that is refused is read to its end all the same: its sender hears of it then.
 
 import { LIMITS } from '../../engine/limits.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { BULK_TYPES } from '../../schemas/bulk.ts'
 import { parseJsonText } from '../http/json-body.ts'
 import { API_LIMITS } from '../limits.ts'
@@ -30,7 +31,7 @@ interface RowReader {
 /** `type` is as its header says it. */
 export async function readRows(bytes: AsyncIterable<Uint8Array>, type: string): Promise<Rows | Refusal> {
   const rows: Row[] = []
-  const reader = isCsv(type) ? csvRows(rows) : jsonRows(rows)
+  const reader = readerOf(mediaOf(type), rows)
   // Leaves out a byte order mark.
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let size = 0
@@ -58,8 +59,12 @@ export async function readRows(bytes: AsyncIterable<Uint8Array>, type: string): 
     : { kind: 'rows', rows }
 }
 
-/** Without its parameters. */
-const isCsv = (type: string) => type.split(';', 1)[0]?.trim().toLowerCase() === BULK_TYPES.csv
+const mediaOf = (type: string) => type.split(';', 1)[0]?.trim().toLowerCase()
+
+function readerOf(media: string | undefined, rows: Row[]): RowReader {
+  if (media === BULK_TYPES.csv) return csvRows(rows)
+  return media === 'application/json' ? jsonArray(rows) : jsonRows(rows)
+}
 
 const tooLarge = (detail: Refusal['detail']) => refused('PAYLOAD_TOO_LARGE', detail)
 
@@ -76,11 +81,7 @@ function jsonRows(rows: Row[]): RowReader {
   let rest = ''
   const take = (line: string) => {
     if (line.trim() === '') return
-    const row = rows.length + 1
-    const body = parseJsonText(line)
-    const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-    const refusal = refused('BAD_REQUEST', { message: 'the line is not a JSON object' })
-    rows.push(isObject ? { kind: 'row', row, body } : { kind: 'unread', row, refusal })
+    rows.push(toRow(parseJsonText(line), rows.length + 1))
   }
   return {
     push(text) {
@@ -96,6 +97,34 @@ function jsonRows(rows: Row[]): RowReader {
     },
     end() {
       take(rest)
+      return undefined
+    },
+  }
+}
+
+function toRow(body: unknown, row: number): Row {
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
+  if (isObject) return { kind: 'row', row, body }
+  return { kind: 'unread', row, refusal: refused('BAD_REQUEST', { message: 'the row is not a JSON object' }) }
+}
+
+/** One array has to be parsed as a whole, so it is bounded more tightly than lines are. */
+function jsonArray(rows: Row[]): RowReader {
+  let whole = ''
+  return {
+    push(text) {
+      whole += text
+      return whole.length > BODY_LIMITS.bulkJsonBytesMax
+        ? tooLarge({
+            limit: BODY_LIMITS.bulkJsonBytesMax,
+            message: 'send this many devices as lines or as CSV',
+          })
+        : undefined
+    },
+    end() {
+      const found = parseJsonText(whole)
+      if (!Array.isArray(found)) return refused('BAD_REQUEST', { message: 'the body is not a JSON array' })
+      for (const body of found) rows.push(toRow(body, rows.length + 1))
       return undefined
     },
   }

@@ -161,10 +161,13 @@ function toOperation(operation: Operation, components: Components): OpenApiOpera
   }
 }
 
-function toRequestBody({ bodyTypes, bodyOptional }: Operation, body: TSchema, components: Components) {
-  const schema = components.reference(body)
+function toRequestBody(operation: Operation, body: TSchema, components: Components) {
+  const { bodyTypes, bodyOptional, jsonBody = body } = operation
   const types = bodyTypes ?? ['application/json']
-  const medias = types.map((type, i) => [type, { schema, example: exampleOf(body, i) }])
+  const medias = types.map((type, i) => {
+    const sent = type === 'application/json' ? jsonBody : body
+    return [type, { schema: components.reference(sent), example: exampleOf(sent, sent === body ? i : 0) }]
+  })
   return { required: bodyOptional !== true, content: Object.fromEntries(medias) }
 }
 

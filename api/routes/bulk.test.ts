@@ -21,6 +21,37 @@ async function setUp() {
   return { ...harness, csv, errors, lines, send, token, user }
 }
 
+describe('an array of JSON', () => {
+  const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' }
+
+  test('registers its devices one by one, and tells which entry is wrong', async () => {
+    const { engine, errors, send } = await setUp()
+    const body = JSON.stringify([{ device_id: 'r1', name: 'R', type: 'simulator' }, 7, { name: 'R' }])
+    const answer = await send(body, JSON_TYPE)
+    expect(answer.body).toMatchObject({ total: 3, created: 1, failed: 2 })
+    expect(errors(answer.body)[1]).toBe('BAD_REQUEST the row is not a JSON object')
+    expect([...engine.devices.keys()]).toEqual(['r1'])
+  })
+
+  test.each(['{"name":"R","type":"simulator"}', '[1', ''])(
+    'is wanted where JSON is sent: %j',
+    async (body) => {
+      const { send } = await setUp()
+      expect((await send(body, JSON_TYPE)).status).toBe(400)
+    },
+  )
+
+  test('is refused with what to do once it is too long', async () => {
+    const { send } = await setUp()
+    const { status, body } = await send(`["${'x'.repeat(1_100_000)}"]`, JSON_TYPE)
+    expect([status, body.code, body.detail]).toEqual([
+      413,
+      'PAYLOAD_TOO_LARGE',
+      expect.stringContaining('send this many devices as lines or as CSV'),
+    ])
+  })
+})
+
 describe('lines of JSON', () => {
   test('are registered as single devices would be, each with its token', async () => {
     const { engine, lines, tokens } = await setUp()
@@ -167,7 +198,8 @@ describe('a body as a whole', () => {
     ['nothing', '', NDJSON, 422],
     ['a header alone', HEADER, CSV, 422],
     ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), NDJSON, 400],
-    ['JSON', row, { 'content-type': 'application/json' }, 415],
+    ['plain text', row, { 'content-type': 'text/plain' }, 415],
+    ['a single device as JSON', row, { 'content-type': 'application/json' }, 400],
     ['too many rows', row.repeat(LIMITS.bulkRowsMax + 1), NDJSON, 413],
     ['too long a line', `"${'x'.repeat(API_LIMITS.bulkRowCharsMax)}`, NDJSON, 413],
     ['too many bytes', Buffer.alloc(API_LIMITS.bulkBytesMax + 1, '\n'), NDJSON, 413],

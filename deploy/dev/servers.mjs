@@ -1,4 +1,4 @@
-// Finds the real servers that tests and benches run against: on the PATH, else in a cache folder, else by fetching them.
+// Finds the real servers and tools that tests and benches need: on the PATH, else in a cache folder, else by fetching.
 // A test reads the path of a server from TEST_SERVER_<NAME>, or why it is missing from TEST_SERVER_<NAME>_MISSING.
 import { accessSync, constants } from 'node:fs'
 import { homedir } from 'node:os'
@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import { run } from './run-child.mjs'
 
 /**
- * `fetch` is `{ apt: package }` or `{ go: module@version }`. A `required` server is fetched before the tests, and where
+ * `fetch` is `{ apt: package }`, `{ go: module@version }`, `{ pip: package==version }` or `{ npm: package@version }`. A `required` server is fetched before the tests, and where
  * CI is set, a run without it fails.
  */
 export const SERVERS = {
@@ -17,12 +17,24 @@ export const SERVERS = {
     fetch: { go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' },
     required: false,
   },
+  'openapi-python-client': { fetch: { pip: 'openapi-python-client==0.29.1' }, required: true },
+  'openapi-typescript': { fetch: { npm: 'openapi-typescript@7.13.0 typescript@5.9.3' }, required: true },
   k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
 }
 
-const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'fleet', 'bin')
+const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'fleet')
+const GO = join(CACHE, 'bin')
+const PYTHON = join(CACHE, 'python')
+const NPM = join(CACHE, 'npm')
 // Debian installs servers into folders that are not on the PATH of ordinary users.
-const MORE_PATHS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin', CACHE]
+const MORE_PATHS = [
+  '/usr/sbin',
+  '/usr/local/sbin',
+  '/opt/homebrew/sbin',
+  GO,
+  join(PYTHON, 'bin'),
+  join(NPM, 'node_modules', '.bin'),
+]
 
 /** The servers for a run of vitest with these arguments. Unit tests use none, so nothing is looked for or fetched. */
 export async function findServersFor(args, options) {
@@ -57,13 +69,19 @@ export function serverEnvironment(found) {
   )
 }
 
-async function obtain(name, { apt, go }, machine) {
+async function obtain(name, { apt, go, pip, npm }, machine) {
   const { runChild = run, isRoot = process.getuid?.() === 0 } = machine
   const present = locate(name, machine)
   if (present !== undefined) return present
   process.stderr.write(`fleet: fetching ${name}\n`)
   if (go !== undefined) {
-    await runChild('go', ['install', go], { env: { ...process.env, GOBIN: CACHE } })
+    await runChild('go', ['install', go], { env: { ...process.env, GOBIN: GO } })
+  } else if (pip !== undefined) {
+    await runChild('python3', ['-m', 'venv', PYTHON])
+    await runChild(join(PYTHON, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', pip])
+  } else if (npm !== undefined) {
+    const quietly = ['--no-audit', '--no-fund', '--loglevel=error']
+    await runChild('npm', ['install', '--prefix', NPM, ...quietly, ...npm.split(' ')])
   } else if (apt !== undefined && isRoot) {
     const install = () => runChild('apt-get', ['install', '-y', '-qq', '--no-install-recommends', apt])
     // A fresh machine has no package list, or one so old that its packages are gone.

@@ -1,5 +1,5 @@
 // /devices/bulk and /devices/export: many devices in one call.
-import { BULK_TYPES, BulkBody, BulkQuery, BulkResult, NDJSON_NAMES } from '../bulk.ts'
+import { BULK_TYPES, BulkBody, BulkJsonBody, BulkQuery, BulkResult, NDJSON_NAMES } from '../bulk.ts'
 import { DeviceExportQuery } from '../device.ts'
 import { API, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'
@@ -14,7 +14,8 @@ export const bulkRegisterDevices = {
   scope: 'none',
   query: BulkQuery,
   body: BulkBody,
-  bodyTypes: [BULK_TYPES.ndjson, BULK_TYPES.csv, ...NDJSON_NAMES],
+  jsonBody: BulkJsonBody,
+  bodyTypes: [BULK_TYPES.ndjson, BULK_TYPES.csv, ...NDJSON_NAMES, 'application/json'],
   streamsBody: true,
   repeats: 'live',
   replies: { 200: BulkResult },
