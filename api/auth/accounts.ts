@@ -7,7 +7,7 @@ import type { Role } from '../../schemas/vocabulary.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'
-import type { Caller } from './caller.ts'
+import type { Authenticated } from './authenticate.ts'
 import { LoginLimiter } from './login-limiter.ts'
 import { createLogins, type LoggedIn, type LoginsOptions } from './logins.ts'
 import { normalEmail } from './normal-email.ts'
@@ -27,7 +27,7 @@ export interface Accounts extends AccountEdits {
   /** `caller` is whoever's bearer token came along; asked only when the mode needs one. */
   register(
     body: RegisterBody,
-    caller: () => Promise<Caller | Refusal | undefined>,
+    caller: () => Promise<Authenticated | undefined>,
   ): Promise<{ readonly kind: 'registered'; readonly user: User } | Refusal>
   login(about: {
     readonly email: string
@@ -102,14 +102,14 @@ type NewRole = { readonly kind: 'role'; readonly role: Role; readonly onlyIfNone
 async function roleOfNewUser(
   { users, registration }: AccountsOptions,
   { role = 'viewer' }: RegisterBody,
-  caller: () => Promise<Caller | Refusal | undefined>,
+  caller: () => Promise<Authenticated | undefined>,
 ): Promise<NewRole> {
   if (registration === 'open') return { kind: 'role', role, onlyIfNone: false }
   if (registration === 'bootstrap' && users.count() === 0)
     return { kind: 'role', role: 'admin', onlyIfNone: true }
-  const user = await caller()
-  if (user !== undefined && 'kind' in user) return user
-  return user?.role === 'admin' ? { kind: 'role', role, onlyIfNone: false } : notAdded('not_the_first')
+  const known = await caller()
+  if (known?.kind === 'refused') return known
+  return known?.user.role === 'admin' ? { kind: 'role', role, onlyIfNone: false } : notAdded('not_the_first')
 }
 
 export function newUser(

@@ -25,7 +25,7 @@ export async function handle(
     body: route.streamsBody === true ? undefined : call.body,
   })
   if (key === undefined) return await route.handle(call)
-  if ('kind' in key) return key
+  if (key.kind === 'refused') return key
   const run = async () => await route.handle({ ...call, repeatKey: key })
   return route.repeats === 'live' ? await run() : await services.repeats.once(key, run)
 }

@@ -30,6 +30,7 @@ export interface RepeatableRequest {
 
 /** A request's key, told apart from the same key of other users. */
 export interface RepeatKey {
+  readonly kind: 'key'
   readonly id: string
   readonly secret: string
   readonly fingerprint: string
@@ -78,7 +79,7 @@ export function createRepeats({
       if (secret === undefined) return undefined
       if (!VISIBLE.test(secret) || secret.length > LIMITS.idempotencyKeyCharsMax) return unreadable()
       const id = hashOf(`${request.user.id} ${secret}`)
-      return { id, secret, fingerprint: fingerprintOf(request) }
+      return { kind: 'key', id, secret, fingerprint: fingerprintOf(request) }
     },
 
     async recall(key) {

@@ -19,10 +19,10 @@ export function deviceExportRoutes(services: Services): readonly Route[] {
   const { devices } = services.engine
   return [
     route(exportDevices, ({ query, user, header }) => {
-      const filter = toFilter(services, query, user)
-      if ('kind' in filter) return filter
+      const wanted = toFilter(services, query, user)
+      if (wanted.kind === 'refused') return wanted
       const format = query.format ?? wantedFormat(header('accept'), BULK_TYPES) ?? 'ndjson'
-      const lines = linesOf(devices, filter, format)
+      const lines = linesOf(devices, wanted.filter, format)
       return {
         kind: 'file',
         type: `${BULK_TYPES[format]}; charset=utf-8`,

@@ -13,10 +13,10 @@ export function toFilter(
   services: Pick<Services, 'deviceTypes'>,
   query: Omit<Static<typeof DeviceExportQuery>, 'format'>,
   user: Caller,
-): DeviceFilter | Refusal {
+): { readonly kind: 'filter'; readonly filter: DeviceFilter } | Refusal {
   const { type } = query
   if (type !== undefined && !services.deviceTypes.names.includes(type)) return unknownType(services, 'query')
-  return {
+  const filter = {
     status: query.status,
     type,
     group: query.group,
@@ -26,4 +26,5 @@ export function toFilter(
     q: query.q,
     within: scopeOf(user),
   }
+  return { kind: 'filter', filter }
 }

@@ -28,11 +28,15 @@ function collectionRoutes(services: Services): readonly Route[] {
   const { engine } = services
   return [
     route(listDevices, async ({ query, user, url }) => {
-      const filter = toFilter(services, query, user)
-      if ('kind' in filter) return filter
+      const wanted = toFilter(services, query, user)
+      if (wanted.kind === 'refused') return wanted
       const window = toWindow(query)
       const sorting = parseSort(query.sort)
-      const found = engine.devices.list(filter, { offset: window.offset, limit: window.perPage, ...sorting })
+      const found = engine.devices.list(wanted.filter, {
+        offset: window.offset,
+        limit: window.perPage,
+        ...sorting,
+      })
       const views = await viewsOf(engine, found.devices)
       return pageAnswer(
         views.map((view) => deviceBody(view, services)),

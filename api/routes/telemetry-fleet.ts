@@ -77,11 +77,13 @@ interface Question {
   readonly ids: readonly DeviceId[]
 }
 
-/** No devices, no question: a list of nobody is no condition. */
+/** Asks nothing if there are no devices: to the engine an empty list would mean no condition. */
 const seriesOf = async (engine: Engine, { query, asked, ids }: Question, by: 'device' | 'group') => {
   const { from, to, grid, aggregates } = asked
-  if (ids.length === 0) return []
-  return orTooMuch(engine.series({ deviceIds: ids, by, metrics: [query.metric], from, to, grid, aggregates }))
+  if (ids.length === 0) return { kind: 'found', found: [] } as const
+  return await orTooMuch(
+    engine.series({ deviceIds: ids, by, metrics: [query.metric], from, to, grid, aggregates }),
+  )
 }
 
 async function deviceAnswer(
@@ -89,9 +91,9 @@ async function deviceAnswer(
   question: Question & { readonly total: number; readonly window: Window; readonly url: string },
 ): Promise<Answer | Refusal> {
   const { query, asked, ids, total, window, url } = question
-  const found = await seriesOf(engine, question, 'device')
-  if ('kind' in found) return found
-  const byDevice = new Map(found.map(({ deviceId, buckets }) => [deviceId, buckets]))
+  const series = await seriesOf(engine, question, 'device')
+  if (series.kind === 'refused') return series
+  const byDevice = new Map(series.found.map(({ deviceId, buckets }) => [deviceId, buckets]))
   const data = ids.map((id) => ({ device_id: id, data: bucketBodies(byDevice.get(id) ?? [], asked) }))
   const body = { ...about(query, asked), ...pageBody(data, total, window) }
   return { ...pageAnswer(data, total, window, url), body }
@@ -99,9 +101,9 @@ async function deviceAnswer(
 
 async function groupAnswer(engine: Engine, question: Question): Promise<Answer | Refusal> {
   const { query, asked, ids } = question
-  const found = await seriesOf(engine, question, 'group')
-  if ('kind' in found) return found
-  const data = bucketBodies(found[0]?.buckets ?? [], asked)
+  const series = await seriesOf(engine, question, 'group')
+  if (series.kind === 'refused') return series
+  const data = bucketBodies(series.found[0]?.buckets ?? [], asked)
   return answer(200, { ...about(query, asked), group: query.group ?? null, devices: ids.length, data })
 }
 
@@ -140,6 +142,6 @@ async function file(
   if (asked.kind === 'refused') return asked
   const { grid, aggregates } = asked
   const what = { kind: 'series', query: { ...points, by, grid, aggregates }, format } as const
-  const found = await orTooMuch(engine.exportTelemetry(what))
-  return 'kind' in found ? found : fileAnswer(found, named)
+  const bytes = await orTooMuch(engine.exportTelemetry(what))
+  return bytes.kind === 'refused' ? bytes : fileAnswer(bytes.found, named)
 }

@@ -103,10 +103,11 @@ async function bucketHistory(
   if (format !== undefined) {
     if (metrics.length === 0) return noMetrics()
     const file = await orTooMuch(engine.exportTelemetry({ kind: 'series', query: about, format }))
-    return 'kind' in file ? file : fileAnswer(file, { name: deviceId, format, from, to })
+    return file.kind === 'refused' ? file : fileAnswer(file.found, { name: deviceId, format, from, to })
   }
-  const found = metrics.length === 0 ? [] : await orTooMuch(engine.series(about))
-  if ('kind' in found) return found
+  const answered = await orTooMuch(metrics.length === 0 ? Promise.resolve([]) : engine.series(about))
+  if (answered.kind === 'refused') return answered
+  const { found } = answered
   const bodyOf = (metric: string) =>
     bucketBodies(found.find((series) => series.metric === metric)?.buckets ?? [], asked)
   const [only = ''] = metrics

@@ -72,7 +72,7 @@ export function parseBuckets(
   { interval, series }: { readonly interval: Interval; readonly series: number },
 ): Asked | Refusal {
   const aggregates = parseAggregates(query.agg)
-  if ('kind' in aggregates) return aggregates
+  if (aggregates.kind === 'refused') return aggregates
   const { tz: zone, fill } = query
   if (zone !== undefined && !isZone(zone))
     return invalid('/tz', {
@@ -83,14 +83,16 @@ export function parseBuckets(
   const tooMany = tooManyBuckets({ from, to }, interval, series)
   if (tooMany !== undefined) return tooMany
   const grid = gridOf({ interval, zone, from, to })
-  return { kind: 'asked', from, to, interval, grid, aggregates, fill }
+  return { kind: 'asked', from, to, interval, grid, aggregates: aggregates.names, fill }
 }
 
-function parseAggregates(texts: readonly string[] | undefined): readonly Aggregate[] | Refusal {
-  if (texts === undefined) return AGGREGATES_DEFAULT
+function parseAggregates(
+  texts: readonly string[] | undefined,
+): { readonly kind: 'aggregates'; readonly names: readonly Aggregate[] } | Refusal {
+  if (texts === undefined) return { kind: 'aggregates', names: AGGREGATES_DEFAULT }
   const names = [...new Set(texts.flatMap((text) => text.split(',')))]
   const known = names.flatMap((name) => AGGREGATES.filter((aggregate) => aggregate === name))
-  if (known.length === names.length) return known
+  if (known.length === names.length) return { kind: 'aggregates', names: known }
   const message = `must be of ${AGGREGATES.join(', ')}; several with commas between them`
   return invalid('/agg', { code: 'NOT_ALLOWED', message, in: 'query' })
 }
@@ -153,10 +155,12 @@ export function fileAnswer(
   return { kind: 'file', type, name: `${name}-${day(from)}-${day(to)}.${format}`, bytes }
 }
 
-/** A question for too many points is the caller's to change. */
-export async function orTooMuch<T>(work: Promise<T>): Promise<T | Refusal> {
+/** A question that would read too many points is refused: the caller can ask for less. */
+export async function orTooMuch<T>(
+  work: Promise<T>,
+): Promise<{ readonly kind: 'found'; readonly found: T } | Refusal> {
   try {
-    return await work
+    return { kind: 'found', found: await work }
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'TELEMETRY_TOO_MUCH') throw error
     const most = LIMITS.telemetryRowsReadMax

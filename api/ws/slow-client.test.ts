@@ -11,18 +11,15 @@ let service: FakeService
 let fleet: FakeFleet
 
 beforeEach(async () => {
-  service = await openFakeService(
-    { heldBytesPerSocketMax: 4 * KIB * KIB, socketFrozenMs: 15_000 },
-    { allowDirect: true },
-  )
+  service = await openFakeService({ heldBytesPerSocketMax: 4 * KIB * KIB, socketFrozenMs: 15_000 })
   fleet = service.fleet
   fleet.addUser('ada')
   for (let i = 0; i < DEVICES; i++) fleet.addDevice(`dev-${i}`)
 })
 afterEach(() => service.close())
 
-async function listen(filter?: object, port = service.port): Promise<RawClient> {
-  const client = await service.dial({ port, path: '/ws?token=ada' })
+async function listen(filter?: object): Promise<RawClient> {
+  const client = await service.dial({ path: '/ws?token=ada' })
   client.send({
     type: 'subscribe',
     id: 's1',
@@ -58,43 +55,35 @@ const droppedOf = ({ frames }: RawClient) =>
 const numberOf = (frame: unknown) => (frame as { data?: { data: { n: number } } }).data?.data.n
 
 describe('a client that stops reading', () => {
-  test.each(['through the tunnel', 'directly'])(
-    'holds up nobody, costs a bounded amount, and catches up with a resync when it reads again (%s)',
-    async (way) => {
-      const frozen = await listen(undefined, way === 'directly' ? service.sockets.port : service.port)
-      const healthy = await listen({ metrics: ['n'] })
-      frozen.socket.pause()
-      // The healthy client gets every report, so what is beyond went to the frozen one.
-      let rounds = 0
-      const last = await fill(() => service.sockets.counts().sent - DEVICES * rounds++)
-      await healthy.until(
-        () => healthy.frames.filter(({ type }) => type === 'event').length === last * DEVICES,
-      )
-      // One report of each device, however many there were.
-      expect(service.sockets.counts().heldBytes).toBeLessThan(DEVICES * (PADDING.length + KIB))
-      for (let n = 0; n < 50; n++) await round(last)
-      expect(service.sockets.counts().heldBytes).toBeLessThan(DEVICES * (PADDING.length + KIB))
+  test('holds up nobody, costs a bounded amount, and catches up with a resync when it reads again', async () => {
+    const frozen = await listen()
+    const healthy = await listen({ metrics: ['n'] })
+    frozen.socket.pause()
+    // The healthy client gets every report, so what is beyond went to the frozen one.
+    let rounds = 0
+    const last = await fill(() => service.sockets.counts().sent - DEVICES * rounds++)
+    await healthy.until(() => healthy.frames.filter(({ type }) => type === 'event').length === last * DEVICES)
+    // One report of each device, however many there were.
+    expect(service.sockets.counts().heldBytes).toBeLessThan(DEVICES * (PADDING.length + KIB))
+    for (let n = 0; n < 50; n++) await round(last)
+    expect(service.sockets.counts().heldBytes).toBeLessThan(DEVICES * (PADDING.length + KIB))
 
-      frozen.socket.resume()
-      const eventsOf = () => frozen.frames.filter(({ type }) => type === 'event')
-      const told = (last + 50) * DEVICES
-      await frozen.until(
-        () => eventsOf().length + droppedOf(frozen) === told,
-        'every report, sent or counted',
-      )
-      expect(frozen.frames.at(-1)).toEqual({ type: 'resync', id: 's1', dropped: expect.any(Number) })
-      const events = eventsOf()
-      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1))
-      for (let i = 0; i < DEVICES; i++) {
-        const own = events.filter((event) => event['device_id'] === `dev-${i}`)
-        expect(numberOf(own.at(-1))).toBe(last)
-      }
-      expect(service.sockets.counts().heldBytes).toBe(0)
+    frozen.socket.resume()
+    const eventsOf = () => frozen.frames.filter(({ type }) => type === 'event')
+    const told = (last + 50) * DEVICES
+    await frozen.until(() => eventsOf().length + droppedOf(frozen) === told, 'every report, sent or counted')
+    expect(frozen.frames.at(-1)).toEqual({ type: 'resync', id: 's1', dropped: expect.any(Number) })
+    const events = eventsOf()
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1))
+    for (let i = 0; i < DEVICES; i++) {
+      const own = events.filter((event) => event['device_id'] === `dev-${i}`)
+      expect(numberOf(own.at(-1))).toBe(last)
+    }
+    expect(service.sockets.counts().heldBytes).toBe(0)
 
-      await round(last + 1)
-      await frozen.until(() => numberOf(frozen.frames.at(-1)) === last + 1)
-    },
-  )
+    await round(last + 1)
+    await frozen.until(() => numberOf(frozen.frames.at(-1)) === last + 1)
+  })
 
   test('beyond what may be held only counts what it misses', async () => {
     const frozen = await listen()

@@ -19,8 +19,6 @@ export interface SocketsOptions
   readonly users: Pick<Users, 'onChange'>
   readonly schedule: Pick<Schedule, 'after'>
   readonly logger?: SocketLogger | undefined
-  /** Takes clients on the loopback port too: for a reverse proxy on the same machine. */
-  readonly allowDirect?: boolean | undefined
 }
 
 export interface SocketCounts extends Readonly<Tally> {
@@ -30,7 +28,7 @@ export interface SocketCounts extends Readonly<Tally> {
 }
 
 export interface Sockets {
-  /** On loopback; answers only the tunnel unless `allowDirect`. */
+  /** The loopback port of the WebSocket server, which answers only the tunnel. */
   readonly port: number
   /** Serves the sockets of this server too. */
   attach(server: Server): void
@@ -76,7 +74,6 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
     limits,
     tally,
     secret,
-    allowDirect: options.allowDirect ?? false,
     tunnel: (id) => tunnels.find(id),
     accept,
   })

@@ -29,24 +29,11 @@ function exchange(text: string): Promise<string> {
   })
 }
 
-describe('the loopback port', () => {
-  test('answers only those who come through the tunnel', async () => {
-    for (const headers of [{}, { 'x-fleet-tunnel-secret': 'guess', 'x-fleet-tunnel': '1' }]) {
-      const direct = await dial({ port: service.sockets.port, path: '/ws?token=ada', headers })
-      expect(direct.handshake).toContain('403')
-    }
-  })
-
-  test('is open to a reverse proxy if told so', async () => {
-    const other = await openFakeService({}, { allowDirect: true })
-    other.fleet.addUser('ada')
-    const direct = await dial({ port: other.sockets.port, path: '/ws?token=ada' })
-    await direct.next('auth_ok')
-    direct.sendText('x'.repeat(40_000))
-    await direct.until(() => direct.closed !== undefined)
-    expect(direct.closed?.code).toBe(4413)
-    await other.close()
-  })
+test('the loopback port answers only requests that come through the tunnel', async () => {
+  for (const headers of [{}, { 'x-fleet-tunnel-secret': 'guess', 'x-fleet-tunnel': '1' }]) {
+    const direct = await dial({ port: service.sockets.port, path: '/ws?token=ada', headers })
+    expect(direct.handshake).toContain('403')
+  }
 })
 
 describe('an upgrade request', () => {

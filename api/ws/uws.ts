@@ -37,16 +37,15 @@ type WireLimit = keyof Pick<
 export interface WireServerOptions {
   readonly limits: { readonly [Name in WireLimit]: number }
   readonly tally: Tally
-  /** Requests without it are refused, unless `allowDirect`. */
+  /** Requests without it are refused. */
   readonly secret: string
-  readonly allowDirect: boolean
   readonly tunnel: (id: string) => Tunnel | undefined
   readonly accept: (wire: Wire, hello: Hello) => WireEvents
 }
 
 interface Peer {
   readonly hello: Hello
-  readonly tunnel: Tunnel | undefined
+  readonly tunnel: Tunnel
   wire: UwsWire | undefined
   events: WireEvents | undefined
 }
@@ -82,15 +81,12 @@ function behaviourOf(options: WireServerOptions): WebSocketBehavior<Peer> {
     sendPingsAutomatically: true,
     upgrade(res, req, context) {
       const isTunnelled = isSecret(req.getHeader(SECRET_HEADER), options.secret)
-      if (!isTunnelled && !options.allowDirect) {
+      const tunnel = isTunnelled ? options.tunnel(req.getHeader(TUNNEL_HEADER)) : undefined
+      if (tunnel === undefined) {
         res.writeStatus('403 Forbidden').end('', true)
         return
       }
-      const tunnel = isTunnelled ? options.tunnel(req.getHeader(TUNNEL_HEADER)) : undefined
-      const ip = isTunnelled
-        ? req.getHeader(CLIENT_HEADER)
-        : Buffer.from(res.getRemoteAddressAsText()).toString()
-      const { hello, protocol } = readHello(req, ip)
+      const { hello, protocol } = readHello(req, req.getHeader(CLIENT_HEADER))
       const peer: Peer = { hello, tunnel, wire: undefined, events: undefined }
       res.upgrade(peer, req.getHeader('sec-websocket-key'), protocol, '', context)
     },
@@ -100,7 +96,7 @@ function behaviourOf(options: WireServerOptions): WebSocketBehavior<Peer> {
       peer.wire = wire
       const events = options.accept(wire, peer.hello)
       peer.events = events
-      if (peer.tunnel !== undefined) peer.tunnel.onProgress = () => events.drained()
+      peer.tunnel.onProgress = () => events.drained()
       if (wire.isClosed) events.closed()
     },
     message(ws, bytes, isBinary) {
@@ -121,9 +117,9 @@ function behaviourOf(options: WireServerOptions): WebSocketBehavior<Peer> {
 }
 
 /** uWebSockets.js cuts a broken client without a word; behind a tunnel we can still say why. */
-function farewell(tunnel: Tunnel | undefined, reason: string): void {
-  if (reason === TOO_BIG) tunnel?.farewell(CLOSE_CODES.tooLarge, 'frame too large')
-  else if (reason !== '') tunnel?.farewell(CLOSE_CODES.protocol, 'not a valid frame')
+function farewell(tunnel: Tunnel, reason: string): void {
+  if (reason === TOO_BIG) tunnel.farewell(CLOSE_CODES.tooLarge, 'frame too large')
+  else if (reason !== '') tunnel.farewell(CLOSE_CODES.protocol, 'not a valid frame')
 }
 
 function readHello(req: HttpRequest, ip: string): { readonly hello: Hello; readonly protocol: string } {
@@ -149,16 +145,12 @@ function isSecret(given: string, secret: string): boolean {
 
 class UwsWire implements Wire {
   readonly #ws: WebSocket<Peer>
-  readonly #tunnel: Tunnel | undefined
+  readonly #tunnel: Tunnel
   readonly #deps: Pick<WireServerOptions, 'limits' | 'tally'>
   #sentBytes = 0
   isClosed = false
 
-  constructor(
-    ws: WebSocket<Peer>,
-    tunnel: Tunnel | undefined,
-    deps: Pick<WireServerOptions, 'limits' | 'tally'>,
-  ) {
+  constructor(ws: WebSocket<Peer>, tunnel: Tunnel, deps: Pick<WireServerOptions, 'limits' | 'tally'>) {
     this.#ws = ws
     this.#tunnel = tunnel
     this.#deps = deps
@@ -179,7 +171,6 @@ class UwsWire implements Wire {
     if (this.isClosed) return 0
     const { socketOutBytesMax, socketInFlightBytesMax } = this.#deps.limits
     const own = this.#ws.getBufferedAmount() / socketOutBytesMax
-    if (this.#tunnel === undefined) return own
     const delivered = this.#tunnel.deliveredBytes()
     // Pings and the handshake pass the tunnel uncounted; an empty tunnel sets that right.
     if (delivered > this.#sentBytes) this.#sentBytes = delivered
@@ -187,8 +178,7 @@ class UwsWire implements Wire {
   }
 
   deliveredBytes(): number {
-    if (this.#tunnel !== undefined) return this.#tunnel.deliveredBytes()
-    return this.isClosed ? this.#sentBytes : this.#sentBytes - this.#ws.getBufferedAmount()
+    return this.#tunnel.deliveredBytes()
   }
 
   end(why: CloseReason, text: string): void {
@@ -197,7 +187,7 @@ class UwsWire implements Wire {
     const code = CLOSE_CODES[why]
     const { closed } = this.#deps.tally
     closed[code] = (closed[code] ?? 0) + 1
-    this.#tunnel?.endSoon()
+    this.#tunnel.endSoon()
     // Calls the close handler before it returns.
     this.#ws.end(code, text)
   }
