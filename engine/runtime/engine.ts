@@ -34,7 +34,6 @@ import type { EngineMeans } from './means.ts'
 import type { Metrics } from './metrics.ts'
 import { LEADING } from './nodes/nodes.ts'
 import { EngineParts, type EngineSettings } from './parts.ts'
-import type { Questions } from './questions.ts'
 import { unkeepable } from './shard/requests.ts'
 
 const SETTLE_EVERY_MS = 60_000
@@ -47,7 +46,6 @@ export class LocalEngine implements Engine {
   readonly #settings: EngineSettings
   readonly #means: EngineMeans
   readonly #parts: EngineParts
-  readonly #questions: Questions
   readonly #audit: AuditBook
   readonly #stops: (() => void)[] = []
   #mqttUrls: readonly string[] = []
@@ -63,7 +61,6 @@ export class LocalEngine implements Engine {
       recordRefusal: (entry) => this.recordRefusal(entry),
     })
     this.feed = this.#parts.feed
-    this.#questions = this.#parts.questions
     this.#audit = this.#parts.audit
   }
 
@@ -146,20 +143,20 @@ export class LocalEngine implements Engine {
     return view
   }
 
-  views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]> {
-    return this.#questions.views(deviceIds)
+  async views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]> {
+    return deviceIds.length === 0 ? [] : this.#parts.nodes.ask({ kind: 'views', deviceIds })
   }
 
   snapshot(deviceId: DeviceId): Promise<Snapshot | undefined> {
-    return this.#questions.snapshot(deviceId)
+    return this.#parts.nodes.ask({ kind: 'snapshot', deviceId })
   }
 
   shadow(deviceId: DeviceId): Promise<Shadow | undefined> {
-    return this.#questions.shadow(deviceId)
+    return this.#parts.nodes.ask({ kind: 'shadow', deviceId })
   }
 
   commands(deviceId: DeviceId): Promise<readonly Command[] | undefined> {
-    return this.#questions.commands(deviceId)
+    return this.#parts.nodes.ask({ kind: 'commands', deviceId })
   }
 
   async awaitCommand(
@@ -167,7 +164,7 @@ export class LocalEngine implements Engine {
     commandId: CommandId,
     timeoutMs: number,
   ): Promise<Command | undefined> {
-    const after = this.#questions.ends([deviceId])
+    const after = this.#parts.nodes.ends([deviceId])
     const work = { kind: 'await', deviceId, commandId, after, timeoutMs } as const
     return this.#parts.nodes.at(partitionOf(deviceId), work)
   }
@@ -188,7 +185,7 @@ export class LocalEngine implements Engine {
   }
 
   metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined> {
-    return this.#questions.metricsOf(deviceId)
+    return this.#parts.nodes.ask({ kind: 'metrics', deviceId })
   }
 
   series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]> {

@@ -1,11 +1,14 @@
-/** The items by what they have in common, each group in their order. */
-export function grouped<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>()
+/** Items by the group that each of them is in, in the order in which they come. */
+export function grouped<Item, Group>(
+  items: Iterable<Item>,
+  groupOf: (item: Item) => Group,
+): Map<Group, Item[]> {
+  const groups = new Map<Group, Item[]>()
   for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
+    const group = groupOf(item)
+    const own = groups.get(group)
+    if (own === undefined) groups.set(group, [item])
+    else own.push(item)
   }
   return groups
 }

@@ -20,7 +20,6 @@ import { joinOwners, type Membership, watchOwners } from './nodes/membership.ts'
 import { Nodes } from './nodes/nodes.ts'
 import { RemoteFeed } from './nodes/remote-feed.ts'
 import { Performer } from './performer.ts'
-import { Questions } from './questions.ts'
 import { Replies } from './replies.ts'
 import type { HistoryWriter } from './rows/history-writer.ts'
 import { Settler } from './rows/settler.ts'
@@ -59,7 +58,6 @@ export class EngineParts {
   readonly members: Membership | undefined
   readonly nodes: Nodes
   readonly leader: Leader
-  readonly questions: Questions
   readonly settler: Settler
   readonly history: HistoryWriter
   readonly audit: AuditBook
@@ -139,7 +137,6 @@ export class EngineParts {
       mesh,
     })
     this.nodes = this.#openNodes()
-    this.questions = new Questions(log, this.nodes)
   }
 
   #shareLanes(): Lanes | undefined {
@@ -166,7 +163,7 @@ export class EngineParts {
   }
 
   #openNodes(): Nodes {
-    const { clock, cluster } = this.#ports
+    const { clock, cluster, log } = this.#ports
     const { schedule, newId } = this.#means
     const here = new LocalWork({
       shards: this.shards,
@@ -184,7 +181,7 @@ export class EngineParts {
         mesh: cluster.mesh,
         addressOf: (partition: Partition) => members.addressOf(partition),
       }
-    return new Nodes({ here, others, clock, schedule })
+    return new Nodes({ here, log, others, clock, schedule })
   }
 
   #openBroadcasts(): Broadcasts {
@@ -193,8 +190,8 @@ export class EngineParts {
       schedule: this.#means.schedule,
       warn: this.#means.warn,
       submit: this.#whole.submit,
-      commands: (deviceId) => this.questions.commands(deviceId),
-      children: (broadcastId) => this.questions.children(broadcastId),
+      commands: (deviceId) => this.nodes.ask({ kind: 'commands', deviceId }),
+      children: (broadcastId) => this.nodes.ask({ kind: 'children', broadcastId }),
     })
   }
 }

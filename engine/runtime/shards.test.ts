@@ -106,7 +106,7 @@ test('the next owner shows no less of a device than the one before it has shown'
   await place.time.advance(500)
   two.isBehind = false
   await place.time.advance(1_000)
-  expect(await answer).toMatchObject({ snapshot: { data: { n: 1 } } })
+  expect(await answer).toMatchObject({ data: { n: 1 } })
 })
 
 describe('a node that lost a partition without notice', () => {

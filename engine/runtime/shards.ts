@@ -1,12 +1,11 @@
 // The shards of this node: which partitions are its own, and what is asked of them.
-import type { BroadcastId, DeviceId, Partition } from '../../schemas/ids.ts'
-import { partitionOf } from '../domain/partition.ts'
-import type { DeviceView } from '../ports/device-view.ts'
+import type { Partition } from '../../schemas/ids.ts'
 import type { Wants } from '../ports/feed.ts'
 import type { Claim } from '../ports/store.ts'
+import { fanOut, type Owners } from './fan-out.ts'
 import { grouped } from './grouped.ts'
 import { notOwned, type Seat } from './runner/seat.ts'
-import type { Answer, Ask, Mark } from './shard/protocol.ts'
+import type { AnswerOf, Ask, Mark } from './shard/protocol.ts'
 
 export class Shards {
   readonly #seats: readonly Seat[]
@@ -53,9 +52,15 @@ export class Shards {
     return this.#seatOf(partition).settled()
   }
 
-  /** Sees all that lies at or before `after`. Rejects with a `NOT_OWNED` fault if it concerns others' partitions. */
-  async ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
-    const answer = await this.#ask(ask, after)
+  /** The answer sees everything at or before `after`. Rejects with a `NOT_OWNED` fault if the question is about a
+   *  partition of another node. */
+  async ask<A extends Ask>(ask: A, after: readonly Mark[]): Promise<AnswerOf<A>> {
+    const owners: Owners<Seat> = {
+      partitions: this.#owned.keys(),
+      ownerOf: (partition) => this.#seatOf(partition),
+      ask: (seat, question) => seat.ask(question),
+    }
+    const answer = await fanOut(owners, { ask, after })
     if (!this.#isCertain()) throw notOwned()
     return answer
   }
@@ -78,38 +83,6 @@ export class Shards {
 
   async close(deadlineMs: number): Promise<void> {
     await Promise.all(this.#seats.map((seat) => seat.close(deadlineMs)))
-  }
-
-  #ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
-    if (ask.kind === 'views') return this.#views(ask.deviceIds, after)
-    if (ask.kind === 'children') return this.#children(ask.broadcastId)
-    const partition = partitionOf(ask.deviceId)
-    return this.#seatOf(partition).ask(ask, after, [partition])
-  }
-
-  async #views(deviceIds: readonly DeviceId[], after: readonly Mark[]): Promise<Answer> {
-    const found = new Map<DeviceId, DeviceView | undefined>()
-    const asks = [...this.#bySeat(deviceIds, partitionOf)].map(async ([seat, ids]) => {
-      const partitions = ids.map(partitionOf)
-      const marks = after.filter(({ partition }) => partitions.includes(partition))
-      const answer = await seat.ask({ kind: 'views', deviceIds: ids }, marks, partitions)
-      if (answer.kind !== 'views') return
-      ids.forEach((id, i) => {
-        found.set(id, answer.views[i])
-      })
-    })
-    await Promise.all(asks)
-    return { kind: 'views', views: deviceIds.map((id) => found.get(id)) }
-  }
-
-  async #children(broadcastId: BroadcastId): Promise<Answer> {
-    const seats = this.#bySeat([...this.#owned.keys()], (partition) => partition)
-    const ask = { kind: 'children', broadcastId } as const
-    const answers = await Promise.all([...seats].map(([seat, own]) => seat.ask(ask, [], own)))
-    return {
-      kind: 'children',
-      children: answers.flatMap((answer) => (answer.kind === 'children' ? answer.children : [])),
-    }
   }
 
   #bySeat<Item>(items: readonly Item[], toPartition: (item: Item) => Partition): Map<Seat, Item[]> {

@@ -70,8 +70,8 @@ export class LocalWork {
   async #await({ deviceId, commandId, after, timeoutMs }: WorkOf<'await'>): Promise<Command | undefined> {
     const { shards, waits, schedule } = this.#parts
     const find = async () => {
-      const answer = await shards.ask({ kind: 'commands', deviceId }, after)
-      return answer.kind === 'commands' ? answer.commands?.find(({ id }) => id === commandId) : undefined
+      const commands = await shards.ask({ kind: 'commands', deviceId }, after)
+      return commands?.find(({ id }) => id === commandId)
     }
     const wait = waits.open(deviceId, commandId)
     try {

@@ -4,17 +4,18 @@
 //     a while: an owner that just takes over, from a dead node too, is found that way. After any other failure it is not
 //     known.
 // N2. A question that concerns several owners goes to all of them at once; without one of them there is no answer.
-import { BroadcastId, type Millis, type Partition } from '../../../schemas/ids.ts'
+import { BroadcastId, type DeviceId, type Millis, type Partition } from '../../../schemas/ids.ts'
 import { ALL_PARTITIONS, partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { Log } from '../../ports/log.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { Schedule } from '../../ports/schedule.ts'
+import { fanOut, type Owners } from '../fan-out.ts'
 import { grouped } from '../grouped.ts'
-import type { Asked } from '../questions.ts'
 import { notOwned } from '../runner/seat.ts'
-import type { Answer, Ask, Mark } from '../shard/protocol.ts'
+import type { AnswerOf, Ask, Mark } from '../shard/protocol.ts'
 import type { LocalWork } from './local-work.ts'
 import { askNode, serveNode } from './wire.ts'
 import type { NodeWork, OutcomeOf } from './work.ts'
@@ -28,6 +29,7 @@ export interface Others {
 
 export interface NodesMeans {
   readonly here: LocalWork
+  readonly log: Pick<Log, 'ends'>
   readonly others: Others | undefined
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'sleep'>
@@ -39,7 +41,7 @@ export const LEADING = partitionAt(0)
 /** Asked for where only an answer counts. */
 const NO_BROADCAST = BroadcastId('')
 
-export class Nodes implements Asked {
+export class Nodes {
   readonly #means: NodesMeans
   /** That wait for an owner to be found. */
   #searching = 0
@@ -58,15 +60,30 @@ export class Nodes implements Asked {
   async at<Work extends NodeWork>(partition: Partition, work: Work): Promise<OutcomeOf<Work>> {
     const { here, others } = this.#means
     if (others === undefined) return here.do(work)
-    return this.#found(() => this.#send(others.addressOf(partition), work))
+    return this.#found(async () => this.#send(addressIn(others, partition), work))
   }
 
-  /** By N2. */
-  ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
-    if (this.#means.others === undefined) return this.#means.here.do({ kind: 'ask', ask, after })
-    if (ask.kind === 'views') return this.#found(() => this.#views(ask, after))
-    if (ask.kind === 'children') return this.#found(() => this.#children(ask))
-    return this.at(partitionOf(ask.deviceId), { kind: 'ask', ask, after })
+  /** The answer sees every message acknowledged before the call (N2). */
+  ask<A extends Ask>(ask: A): Promise<AnswerOf<A>> {
+    const after = this.ends(devicesOf(ask))
+    const { here, others } = this.#means
+    if (others === undefined) return here.do({ kind: 'ask', ask, after })
+    const owners: Owners<string> = {
+      partitions: ALL_PARTITIONS,
+      ownerOf: (partition) => addressIn(others, partition),
+      ask: (address, question) =>
+        this.#send(address, { kind: 'ask', ask: question.ask, after: question.after }),
+    }
+    return this.#found(() => fanOut(owners, { ask, after }))
+  }
+
+  /** The log's end for these devices: everything acknowledged lies at or before it. */
+  ends(deviceIds: readonly DeviceId[]): readonly Mark[] {
+    const ends = this.#means.log.ends()
+    return deviceIds.map((id) => {
+      const partition = partitionOf(id)
+      return { partition, seq: ends[partition] ?? 0 }
+    })
   }
 
   /** By N1. Waits for an owner no longer than most callers would, and not for too many of them. */
@@ -95,7 +112,7 @@ export class Nodes implements Asked {
       await here.do({ kind: 'flush', horizon, partitions: ALL_PARTITIONS })
       return
     }
-    const groups = [...this.#byOwner(ALL_PARTITIONS, (partition) => partition)]
+    const groups = [...grouped(ALL_PARTITIONS, (partition) => addressIn(others, partition))]
     await Promise.all(
       groups.map(([address, partitions]) => this.#send(address, { kind: 'flush', horizon, partitions })),
     )
@@ -104,7 +121,7 @@ export class Nodes implements Asked {
   /** Whether every partition has an owner that answers. */
   async isWhole(): Promise<boolean> {
     try {
-      await this.ask({ kind: 'children', broadcastId: NO_BROADCAST }, [])
+      await this.ask({ kind: 'children', broadcastId: NO_BROADCAST })
       return true
     } catch (error) {
       if (error instanceof Fault && error.retryable) return false
@@ -112,53 +129,24 @@ export class Nodes implements Asked {
     }
   }
 
-  async #views(ask: Extract<Ask, { readonly kind: 'views' }>, after: readonly Mark[]): Promise<Answer> {
-    const groups = [...this.#byOwner(ask.deviceIds, partitionOf).values()]
-    const answers = await Promise.all(
-      groups.map((deviceIds) => {
-        const partitions = new Set(deviceIds.map(partitionOf))
-        const [first = LEADING] = partitions
-        const marks = after.filter(({ partition }) => partitions.has(partition))
-        const work = { kind: 'ask', ask: { kind: 'views', deviceIds }, after: marks } as const
-        return this.#send(this.#means.others?.addressOf(first), work)
-      }),
-    )
-    const found = new Map(
-      groups.flatMap((ids, group) => {
-        const answer = answers[group]
-        return ids.map((id, i) => [id, answer?.kind === 'views' ? answer.views[i] : undefined] as const)
-      }),
-    )
-    return { kind: 'views', views: ask.deviceIds.map((id) => found.get(id)) }
-  }
-
-  async #children(ask: Extract<Ask, { readonly kind: 'children' }>): Promise<Answer> {
-    const addresses = [...this.#byOwner(ALL_PARTITIONS, (partition) => partition).keys()]
-    const answers = await Promise.all(
-      addresses.map((address) => this.#send(address, { kind: 'ask', ask, after: [] })),
-    )
-    return {
-      kind: 'children',
-      children: answers.flatMap((answer) => (answer.kind === 'children' ? answer.children : [])),
-    }
-  }
-
-  #send<Work extends NodeWork>(address: string | undefined, work: Work): Promise<OutcomeOf<Work>> {
+  #send<Work extends NodeWork>(address: string, work: Work): Promise<OutcomeOf<Work>> {
     const { here, others } = this.#means
     if (others === undefined || address === others.mesh.address) return here.do(work)
-    if (address === undefined) return Promise.reject(notOwned())
     const extraMs = work.kind === 'await' ? work.timeoutMs : 0
     return askNode(others.mesh, work, { address, timeoutMs: LIMITS.nodeAnswerMs + extraMs })
   }
+}
 
-  /** Throws if one of them has no owner. */
-  #byOwner<Item>(items: readonly Item[], toPartition: (item: Item) => Partition): Map<string, Item[]> {
-    return grouped(items, (item) => {
-      const address = this.#means.others?.addressOf(toPartition(item))
-      if (address === undefined) throw notOwned()
-      return address
-    })
-  }
+function addressIn(others: Others, partition: Partition): string {
+  const address = others.addressOf(partition)
+  if (address === undefined) throw notOwned()
+  return address
+}
+
+/** The commands of a broadcast exist once the requests that made them are answered: there is nothing to wait for. */
+function devicesOf(ask: Ask): readonly DeviceId[] {
+  if (ask.kind === 'children') return []
+  return ask.kind === 'views' ? ask.deviceIds : [ask.deviceId]
 }
 
 /** Nobody has begun with it. */

@@ -73,7 +73,7 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
         return { kind: 'telemetry', deviceId: id, at: START, data: { n } }
       })
       engine.feed.tell(events)
-      return { kind: 'snapshot', snapshot: { data: { n: counts.get(deviceId) ?? 0 }, timestamp: START } }
+      return { data: { n: counts.get(deviceId) ?? 0 }, timestamp: START }
     })
     // Behind it on the same connection: the server knows who serves.
     const unanswered = engine.mesh.ask('nobody', new Uint8Array(1), 60_000)
@@ -91,7 +91,7 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
       api.feed.want({ ...NO_WANTS, telemetry: { all: false, devices: wanted } })
       const work = { kind: 'ask', ask: { kind: 'snapshot', deviceId }, after: [] } as const
       const answer = await askNode(api.mesh, work, { address: 'engine', timeoutMs: 10_000 })
-      expect(answer).toMatchObject({ snapshot: { data: { n: 1 } } })
+      expect(answer).toMatchObject({ data: { n: 1 } })
     }
     await expect.poll(() => heard.get(idOf('d0'))?.length).toBe(200)
     for (const id of wanted)

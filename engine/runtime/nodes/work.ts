@@ -4,7 +4,7 @@ import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import type { BroadcastRequest, BroadcastState, Signed, Submitted } from '../../ports/engine.ts'
 import type { BroadcastAnswer } from '../broadcasts.ts'
-import type { Answer, Ask, Mark } from '../shard/protocol.ts'
+import type { Answer, AnswerOf, Ask, Mark } from '../shard/protocol.ts'
 
 export type NodeWork =
   | {
@@ -43,4 +43,6 @@ export interface NodeOutcomes {
   readonly flush: undefined
 }
 
-export type OutcomeOf<Work extends NodeWork> = NodeOutcomes[Work['kind']]
+export type OutcomeOf<Work extends NodeWork> = Work extends { readonly ask: infer A extends Ask }
+  ? AnswerOf<A>
+  : NodeOutcomes[Work['kind']]

@@ -14,8 +14,8 @@ test('a question waits until everything acknowledged before it is applied', asyn
   const answer = asks.add(ask, after(5))
   expect(asks.take([0, 4])).toEqual([])
   const [waiting] = asks.take([0, 5])
-  waiting?.resolve({ kind: 'snapshot', snapshot: undefined })
-  expect(await answer).toEqual({ kind: 'snapshot', snapshot: undefined })
+  waiting?.resolve({ data: {}, timestamp: undefined })
+  expect(await answer).toEqual({ data: {}, timestamp: undefined })
   expect(asks.take([0, 9])).toEqual([])
 })
 

@@ -3,7 +3,7 @@
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Positions } from '../../ports/log.ts'
-import type { Answer, Ask, Mark } from '../shard/protocol.ts'
+import type { Answer, AnswerOf, Ask, Mark } from '../shard/protocol.ts'
 
 interface Waiting {
   readonly ask: Ask
@@ -37,13 +37,16 @@ export class Asks {
     this.#ready = options.ready
   }
 
-  add(ask: Ask, after: readonly Mark[]): Promise<Answer> {
+  add<A extends Ask>(ask: A, after: readonly Mark[]): Promise<AnswerOf<A>> {
     if (this.#waiting.length + this.#fresh.length >= LIMITS.asksWaitingMax)
       return Promise.reject(
         new Fault('OVERLOADED', { retryable: true, message: 'too many questions are waiting' }),
       )
     return new Promise((resolve, reject) => {
-      this.#fresh.push({ ask, after, until: this.#ticks() + WAIT_MS, losses: 0, resolve, reject })
+      // A shard answers each question with what its kind is answered with.
+      const settle = resolve as (answer: Answer) => void
+      const until = this.#ticks() + WAIT_MS
+      this.#fresh.push({ ask, after, until, losses: 0, resolve: settle, reject })
       if (this.#fresh.length === 1) this.#later(() => this.#gather())
     })
   }

@@ -17,7 +17,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, type DeadLetters, NO_SAVE, type Records } from '../../ports/store.ts'
 import type { Inserter } from '../rows/inserter.ts'
 import { leave, newProgress, suspectOf } from '../shard/progress.ts'
-import type { Answer, Ask, Mark, Proposal, ShardSettings, WorkResult, WorkTask } from '../shard/protocol.ts'
+import type { AnswerOf, Ask, Mark, Proposal, ShardSettings, WorkResult, WorkTask } from '../shard/protocol.ts'
 import { Wake } from '../wake.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
@@ -134,7 +134,7 @@ export class Runner {
     this.#running = this.#run().catch((error: unknown) => this.#events.fatal(error))
   }
 
-  ask(ask: Ask, after: readonly Mark[]): Promise<Answer> {
+  ask<A extends Ask>(ask: A, after: readonly Mark[]): Promise<AnswerOf<A>> {
     if (this.#isClosing)
       return Promise.reject(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
     return this.#asks.add(ask, after)

@@ -13,7 +13,8 @@ import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Records } from '../../ports/store.ts'
-import type { Answer, Ask, Mark } from '../shard/protocol.ts'
+import type { Question } from '../fan-out.ts'
+import type { AnswerOf, Ask } from '../shard/protocol.ts'
 import type { Runner } from './runner.ts'
 import { toFault } from './saver.ts'
 
@@ -67,8 +68,8 @@ export class Seat {
     await this.#change()
   }
 
-  /** Of devices in these partitions; of all it has, if there are none. */
-  async ask(ask: Ask, after: readonly Mark[], partitions: readonly Partition[]): Promise<Answer> {
+  /** Answers from the devices of these partitions. */
+  async ask<A extends Ask>({ ask, after, partitions }: Question<A>): Promise<AnswerOf<A>> {
     const { clock } = this.#means
     for (const until = clock.ticks() + WAIT_MS; ; ) {
       const runner = await this.#seatedBy(until, partitions)

@@ -3,28 +3,29 @@ import { type BroadcastId, type Millis, toMillis } from '../../../schemas/ids.ts
 import { unreachable } from '../../domain/unreachable.ts'
 import type { Metric } from '../../ports/engine.ts'
 import { type Actor, type Actors, toSnapshot, toView } from './actor.ts'
-import type { Answer, Ask, Child } from './protocol.ts'
+import type { Answer, Answers, Ask, Child } from './protocol.ts'
 
 export function answer(actors: Actors, ask: Ask, now: Millis): Answer {
   switch (ask.kind) {
-    case 'views': {
-      const views = ask.deviceIds.map((id) => actors.get(id))
-      return { kind: 'views', views: views.map((actor) => actor && toView(actor, now)) }
-    }
+    case 'views':
+      return ask.deviceIds.map((id): Answers['views'][number] => {
+        const actor = actors.get(id)
+        return actor && toView(actor, now)
+      })
     case 'snapshot': {
       const actor = actors.get(ask.deviceId)
-      return { kind: 'snapshot', snapshot: actor && toSnapshot(actor) }
+      return actor && toSnapshot(actor)
     }
     case 'metrics': {
       const actor = actors.get(ask.deviceId)
-      return { kind: 'metrics', metrics: actor && metricsOf(actor) }
+      return actor && metricsOf(actor)
     }
     case 'shadow':
-      return { kind: 'shadow', shadow: actors.get(ask.deviceId)?.device.shadow }
+      return actors.get(ask.deviceId)?.device.shadow
     case 'commands':
-      return { kind: 'commands', commands: actors.get(ask.deviceId)?.device.commands.toReversed() }
+      return actors.get(ask.deviceId)?.device.commands.toReversed()
     case 'children':
-      return { kind: 'children', children: childrenOf(actors, ask.broadcastId) }
+      return childrenOf(actors, ask.broadcastId)
     default:
       return unreachable(ask)
   }

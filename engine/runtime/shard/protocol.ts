@@ -46,14 +46,19 @@ export interface Child {
   readonly status: CommandStatus
 }
 
-export type Answer =
-  | { readonly kind: 'views'; readonly views: readonly (DeviceView | undefined)[] }
-  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot | undefined }
-  | { readonly kind: 'metrics'; readonly metrics: readonly Metric[] | undefined }
-  | { readonly kind: 'shadow'; readonly shadow: Shadow | undefined }
+/** The answer to each kind of question; undefined where there is no such device. */
+export interface Answers {
+  readonly views: readonly (DeviceView | undefined)[]
+  readonly snapshot: Snapshot | undefined
+  readonly metrics: readonly Metric[] | undefined
+  readonly shadow: Shadow | undefined
   /** Newest first. */
-  | { readonly kind: 'commands'; readonly commands: Commands | undefined }
-  | { readonly kind: 'children'; readonly children: readonly Child[] }
+  readonly commands: Commands | undefined
+  readonly children: readonly Child[]
+}
+
+export type Answer = Answers[Ask['kind']]
+export type AnswerOf<A extends Ask> = Answers[A['kind']]
 
 export type ShardTask =
   | {
@@ -130,6 +135,7 @@ export interface ShardCounts {
 
 export interface WorkResult {
   readonly proposal: Proposal
+  /** In the order of the task's `asks`. */
   readonly answers: readonly Answer[]
   readonly blocks: readonly Block[]
   /** The rows of entries up to here are collected or handed out; by partition, 0 is nothing. It comes with every

@@ -216,12 +216,10 @@ test('what is kept is loaded as it was', () => {
   const known = bench.work({ asks }).answers
   expect(later.work({ asks }).answers).toEqual(known)
   expect(known).toMatchObject([
-    {
-      commands: [
-        { id: 'c1', status: 'rejected' },
-        { id: 'c2', status: 'cancelled' },
-      ],
-    },
-    { shadow: { version: 1, desired: { a: { b: 1 } } } },
+    [
+      { id: 'c1', status: 'rejected' },
+      { id: 'c2', status: 'cancelled' },
+    ],
+    { version: 1, desired: { a: { b: 1 } } },
   ])
 })

@@ -98,9 +98,8 @@ describe('flapping', () => {
   /** The fifth of them. */
   const LAST_MS = 50
   const isFlapping = (bench: ShardBench, ms: number) => {
-    const asks = [{ kind: 'views', deviceIds: [idOf('a')] }] as const
-    const [answer] = bench.work({ asks, now: at(ms) }).answers
-    return answer?.kind === 'views' && answer.views[0]?.flapping
+    const [view] = bench.ask({ kind: 'views', deviceIds: [idOf('a')] }, { now: at(ms) })
+    return view?.flapping
   }
   const told = ({ proposal }: WorkResult) =>
     proposal.feed.flatMap((event) => (event.kind === 'device' ? [[event.event, event.view.flapping]] : []))

@@ -24,9 +24,8 @@ describe('a proposal', () => {
   test('shows nowhere before it is settled', () => {
     const bench = new ShardBench()
     bench.apply([registration('a', 0)])
-    const answer = bench.work({ settle: undefined, asks: [{ kind: 'views', deviceIds: [idOf('a')] }] })
-      .answers[0]
-    expect(answer).toEqual({ kind: 'views', views: [undefined] })
+    const views = bench.ask({ kind: 'views', deviceIds: [idOf('a')] }, { settle: undefined })
+    expect(views).toEqual([undefined])
     expect(bench.view('a')?.device.name).toBe('a')
   })
 

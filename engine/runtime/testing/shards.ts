@@ -129,8 +129,8 @@ export class ShardsNode {
     const deviceId = idOf(id)
     const partition = partitionOf(deviceId)
     const after = [{ partition, seq: this.#place.log.ends()[partition] ?? 0 }]
-    const answer = await this.shards.ask({ kind: 'views', deviceIds: [deviceId] }, after)
-    return answer.kind === 'views' ? answer.views[0]?.device.name : undefined
+    const [view] = await this.shards.ask({ kind: 'views', deviceIds: [deviceId] }, after)
+    return view?.device.name
   }
 
   /** What requests were answered here, in order. */

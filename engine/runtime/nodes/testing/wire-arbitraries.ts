@@ -215,24 +215,12 @@ const submitted: fc.Arbitrary<Submitted> = fc.oneof(
   refused,
 )
 const answer: fc.Arbitrary<Answer> = fc.oneof(
-  fc.record({ kind: fc.constant('views' as const), views: fc.array(optional(view), { maxLength: 4 }) }),
-  fc.record({
-    kind: fc.constant('snapshot' as const),
-    snapshot: optional(fc.record({ data, timestamp: optional(millis) })),
-  }),
-  fc.record({
-    kind: fc.constant('metrics' as const),
-    metrics: optional(fc.array(fc.record({ metric: name, value: data, at: millis }))),
-  }),
-  fc.record({ kind: fc.constant('shadow' as const), shadow: optional(shadow) }),
-  fc.record({
-    kind: fc.constant('commands' as const),
-    commands: optional(fc.array(command, { maxLength: 3 })),
-  }),
-  fc.record({
-    kind: fc.constant('children' as const),
-    children: fc.array(fc.record({ deviceId, commandId, status })),
-  }),
+  fc.array(optional(view), { maxLength: 4 }),
+  optional(fc.record({ data, timestamp: optional(millis) })),
+  fc.array(fc.record({ metric: name, value: data, at: millis })),
+  shadow,
+  fc.array(command, { maxLength: 3 }),
+  fc.array(fc.record({ deviceId, commandId, status })),
 )
 const broadcast: fc.Arbitrary<Broadcast> = fc.record({
   id: broadcastId,

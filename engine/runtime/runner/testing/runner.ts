@@ -130,8 +130,8 @@ export class RunnerBench {
     const deviceId = idOf(id)
     const partition = partitionOf(deviceId)
     const after = [{ partition, seq: this.log.ends()[partition] ?? 0 }]
-    const answer = await this.runner.ask({ kind: 'snapshot', deviceId }, after)
-    return answer.kind === 'snapshot' ? answer.snapshot?.data : undefined
+    const snapshot = await this.runner.ask({ kind: 'snapshot', deviceId }, after)
+    return snapshot?.data
   }
 
   /** What was announced, in order. */

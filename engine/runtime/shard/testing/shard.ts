@@ -4,7 +4,7 @@ import type { DeviceRecord } from '../../../domain/device/record.ts'
 import { readBlock } from '../../../domain/telemetry/testing/native-reader.ts'
 import type { Block } from '../../../ports/telemetry.ts'
 import { newProgress } from '../progress.ts'
-import type { WorkResult, WorkTask } from '../protocol.ts'
+import type { AnswerOf, Ask, WorkResult, WorkTask } from '../protocol.ts'
 import { Shard } from '../shard.ts'
 import { bundle, deviceOf, idOf, START, type TestFrame } from './frames.ts'
 
@@ -65,14 +65,17 @@ export class ShardBench {
     return { partition: P, seq, body: bundle(frames) }
   }
 
+  ask<A extends Ask>(ask: A, parts: Partial<WorkTask> = {}): AnswerOf<A> {
+    // The answer to the only question asked.
+    return this.work({ ...parts, asks: [ask] }).answers[0] as AnswerOf<A>
+  }
+
   view(id: string) {
-    const [answer] = this.work({ asks: [{ kind: 'views', deviceIds: [idOf(id)] }] }).answers
-    return answer?.kind === 'views' ? answer.views[0] : undefined
+    return this.ask({ kind: 'views', deviceIds: [idOf(id)] })[0]
   }
 
   snapshot(id: string) {
-    const [answer] = this.work({ asks: [{ kind: 'snapshot', deviceId: idOf(id) }] }).answers
-    return answer?.kind === 'snapshot' ? answer.snapshot?.data : undefined
+    return this.ask({ kind: 'snapshot', deviceId: idOf(id) })?.data
   }
 
   /** All rows that are out by now. */
