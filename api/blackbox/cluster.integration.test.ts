@@ -13,7 +13,7 @@ import { registerDevice } from './testing/service-rest.ts'
 const HOOK = `
   import { register } from 'node:module'
   const hook = \`export function resolve(name, context, next) {
-    if (/^(chdb|@chdb|lmdb|@lmdb|aedes|mqemitter)/.test(name)) throw new Error('not in this image: ' + name)
+    if (/^(chdb|@chdb|lmdb|@lmdb)/.test(name)) throw new Error('not in this image: ' + name)
     return next(name, context)
   }\`
   register('data:text/javascript,' + encodeURIComponent(hook))

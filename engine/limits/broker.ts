@@ -17,7 +17,7 @@ export const BROKER_LIMITS = {
   /** Messages of one session that are read but not yet durable. Its socket is not read while they are more. */
   sessionPendingMax: 1_024,
   sessionPendingBytesMax: 1 * MIB,
-  /** Bytes waiting in a device's socket. A subscriber with more counts as frozen and is cut. */
+  /** Bytes that wait for a device's socket. A device that leaves more unread counts as frozen and is cut. */
   sessionOutBytesMax: 1 * MIB,
   /** QoS 2 messages received and not yet released by the device. */
   sessionUnreleasedMax: 100,
@@ -26,11 +26,10 @@ export const BROKER_LIMITS = {
   sessionsMax: 50_000,
   /** Sockets that have not got their CONNACK yet. */
   handshakesMax: 20_000,
-  /** QoS 1 and 2 messages that a device has not acknowledged. A device with more is cut. */
+  /** QoS 1 and 2 messages that a device has not acknowledged. Further ones wait. */
   sessionUnackedMax: 16_384,
   /** Interval at which handshakes, keep-alives and expiries are checked: no connection has a timer of its own. */
   brokerSweepEveryMs: 250,
-  subscriberDrainTimeoutMs: 2_000,
   /** Longest time that a session outlives its token, or the decommissioning of its device. */
   revocationMs: 1_000,
 

@@ -86,7 +86,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@nats-io/kv': ['engine/adapters/'],
   '@nats-io/transport-node': ['engine/adapters/'],
   '@node-rs/argon2': ['api/auth/'],
-  aedes: ['engine/adapters/broker/'],
   ajv: ['schemas/', 'api/'],
   'ajv-formats': ['schemas/', 'api/'],
   chdb: ['engine/adapters/telemetry/'],
@@ -108,7 +107,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** An adapter file reaches the packages of one technology at most (R13). */
 const TECHNOLOGIES: Readonly<Record<string, string>> = {
-  aedes: 'MQTT',
   'mqtt-packet': 'MQTT',
   mqtt: 'MQTT',
   lmdb: 'lmdb',

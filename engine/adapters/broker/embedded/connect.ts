@@ -6,7 +6,8 @@ import { isRetainable, suffixOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
 import { CONNACK, type EndCause } from '../../../ports/broker.ts'
 import type { Qos } from '../filters.ts'
-import { CONNACK_V5_UNSUPPORTED, connack, isTopicName, readUint16 } from './packets.ts'
+import { CONNACK_V5_UNSUPPORTED, connack } from './encode.ts'
+import { isTopicName, readUint16 } from './packets.ts'
 
 export interface Connect {
   readonly clientId: string

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
-import { deviceId, downlink } from '../testing/contract-world.ts'
+import { downlink } from '../testing/contract-world.ts'
 import { openStage, type Stage } from '../testing/embedded-broker.ts'
 import { FakeHost, PASSWORD, until } from '../testing/fake-host.ts'
 import { RawDevice } from '../testing/raw-device.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
 })
 afterEach(() => stage.broker.close())
 
-const a = deviceId('a')
 const will = { topic: 'fleet/a/status', payload: Buffer.from('gone'), qos: 1, retain: false } as const
 
 test('a port in use is a fault that names the port', async () => {
@@ -144,104 +143,4 @@ test('a session is cut without a will when its token expires, within the bound',
   await device.closed()
   expect(stage.host.causes()).toEqual(['expired'])
   expect(stage.host.messages()).toEqual([])
-})
-
-describe('subscribers', () => {
-  test('one that does not read delays nobody, and is cut', async () => {
-    const frozen = await RawDevice.connect(stage.port, 'a')
-    await frozen.subscribe('fleet/a/#')
-    frozen.socket.pause()
-    const other = await RawDevice.connect(stage.port, 'b')
-    await other.subscribe({ topic: 'fleet/b/#', qos: 0 })
-    const payload = Buffer.alloc(64 * 1024)
-    let slowest = 0
-    for (let round = 0; round < 300; round++) {
-      void stage.broker.publish({ deviceId: a, suffix: 'command', payload, qos: 1, retain: false })
-      const started = performance.now()
-      expect(await stage.broker.publish(downlink({ deviceId: deviceId('b'), qos: 0 }))).toBe(true)
-      slowest = Math.max(slowest, performance.now() - started)
-    }
-    expect(slowest).toBeLessThan(1_500)
-    await until(() => stage.host.causes('a').length === 1, 'the frozen one to be cut')
-    expect(stage.host.causes('a')).toEqual(['abuse'])
-    expect(stage.broker.counts().cutFrozen).toBe(1)
-    await until(() => other.received().length === 300, 'everything for the other')
-  })
-
-  test('get what they have not acknowledged again when they come back, marked as repeated', async () => {
-    const device = await RawDevice.connect(stage.port, 'a', { clean: false })
-    await device.subscribe('fleet/a/ota')
-    const sent = stage.broker.publish(downlink({ suffix: 'ota' }))
-    await until(() => device.received().length === 1, 'the downlink')
-    device.drop()
-    expect(await sent).toBe(false)
-    const later = await RawDevice.connect(stage.port, 'a', { clean: false })
-    expect(later.connack?.sessionPresent).toBe(true)
-    await until(() => later.received().length === 1, 'the repeat')
-    expect(later.received()).toMatchObject([{ text: 'go', dup: true, qos: 1 }])
-    expect(later.all('publish')[0]?.messageId).toBe(device.all('publish')[0]?.messageId)
-    later.sendPacket({ cmd: 'puback', messageId: later.all('publish')[0]?.messageId ?? 0 })
-    later.sendPacket({ cmd: 'disconnect' })
-    await later.closed()
-    const last = await RawDevice.connect(stage.port, 'a', { clean: false })
-    await last.subscribe('fleet/a/ota')
-    expect(last.received()).toEqual([])
-  })
-
-  test('with the largest backlog are not mistaken for frozen', async () => {
-    const device = await RawDevice.connect(stage.port, 'a', { clean: false })
-    await device.subscribe('fleet/a/ota')
-    device.drop()
-    await until(() => stage.host.causes().length === 1, 'closed')
-    const payload = Buffer.alloc(100 * 1024)
-    for (let index = 0; index < 20; index++) await stage.broker.publish(downlink({ suffix: 'ota', payload }))
-    const later = await RawDevice.connect(stage.port, 'a', { clean: false })
-    const kept = Math.floor(LIMITS.offlineQueueBytesMax / (100 * 1024))
-    await until(() => later.received().length === kept, 'the backlog')
-    expect(stage.host.causes()).toEqual(['lost'])
-  })
-
-  test('are each told which of their filters are granted', async () => {
-    const device = await RawDevice.connect(stage.port, 'a', { clean: false })
-    expect(
-      await device.subscribe('fleet/b/#', 'fleet/a/command', '#', { topic: 'fleet/a/ota', qos: 2 }),
-    ).toEqual([128, 1, 128, 2])
-    device.drop()
-    // A denied filter is not remembered either.
-    await stage.broker.publish({
-      deviceId: deviceId('b'),
-      suffix: 'command',
-      payload: Buffer.from('x'),
-      qos: 1,
-      retain: false,
-    })
-    const later = await RawDevice.connect(stage.port, 'a', { clean: false })
-    expect(await stage.broker.publish(downlink({ qos: 0 }))).toBe(true)
-    expect(later.received().map(({ topic }) => topic)).toEqual(['fleet/a/command'])
-  })
-
-  test('to everything of their own get a fast stream back whole and in order', async () => {
-    const device = await RawDevice.connect(stage.port, 'a')
-    await device.subscribe({ topic: 'fleet/a/#', qos: 0 })
-    const count = 3_000
-    for (let index = 0; index < count; index++) device.publish('fleet/a/telemetry', `${index}`)
-    await until(() => device.received().length === count, 'the echo', 20_000)
-    expect(device.received().map(({ text }) => Number(text))).toEqual(
-      Array.from({ length: count }, (_, index) => index),
-    )
-  })
-
-  test('that subscribe without end do not grow the process', async () => {
-    const device = await RawDevice.connect(stage.port, 'a')
-    for (let index = 0; index < 3_000; index++) {
-      device.sendPacket({
-        cmd: 'subscribe',
-        messageId: (index % 60_000) + 1,
-        subscriptions: [{ topic: `fleet/a/t${index}`, qos: 1 }],
-      })
-    }
-    await until(() => device.all('suback').length === 3_000, 'every SUBACK', 20_000)
-    const granted = device.all('suback').filter((packet) => packet.granted[0] !== 128)
-    expect(granted).toHaveLength(LIMITS.subscriptionsPerSessionMax)
-  })
 })

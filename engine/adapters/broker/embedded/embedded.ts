@@ -1,31 +1,34 @@
-// The embedded broker: MQTT 3.1.1 in this process. Connections (listeners.ts) become handshakes, admitted handshakes
-// become sessions; uplinks are ours (session.ts), downlinks are aedes (downlinks.ts).
+// The embedded broker: MQTT 3.1.1 in this process. Connections (listeners.ts) become handshakes, and handshakes that pass
+// the connect steps become sessions (session.ts).
 //
 // B1. At most one live session per device; the newer one wins and the older one's will is not spoken.
 // B2. No connection has a timer: one sweep looks at deadlines, keep-alives and expiries.
 // B3. A session ends when the certificate it began with is revoked.
+import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import {
-  type Admission,
   type Broker,
   type BrokerCounts,
   CONNACK,
+  type ConnackCode,
   type Downlink,
   type EndCause,
   type Listener,
   type UplinkHost,
 } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import { allowWill, type Connect } from './connect.ts'
-import { Downlinks } from './downlinks.ts'
+import type { Connect } from './connect.ts'
+import { type ConnectPorts, type ConnectRequest, connectSteps } from './connect-steps.ts'
+import { connack } from './encode.ts'
 import { Handshake } from './handshake.ts'
 import { type ListenerOptions, Listeners, type ReadCertificate } from './listeners.ts'
-import { connack } from './packets.ts'
 import type { Peer } from './peer.ts'
 import { PublishLimit } from './publish-limit.ts'
+import { Retained } from './retained.ts'
 import { Session } from './session.ts'
-import type { SessionHub } from './session-hub.ts'
+import type { LiveSession, SessionHub } from './session-hub.ts'
+import { type Message, SessionStates } from './session-state.ts'
 
 export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly clock: Clock
@@ -34,16 +37,11 @@ export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly publishRateMax?: number
 }
 
-type Admitted = Extract<Admission, { kind: 'admitted' }>
-
-interface Asking {
+/** A CONNECT as it came. */
+interface Arrival {
+  readonly hub: SessionHub
   readonly connect: Connect
   readonly certificate: ReadCertificate
-}
-
-interface Welcome {
-  readonly connect: Connect
-  readonly admission: Admitted
 }
 
 /** A sweep this late means that the process was asleep, not that devices were silent. */
@@ -52,17 +50,19 @@ const ASLEEP_MS = LIMITS.brokerSweepEveryMs * 4
 export class EmbeddedBroker implements Broker {
   readonly #options: EmbeddedBrokerOptions
   readonly #handshakes = new Set<Handshake>()
-  readonly #live = new Map<DeviceId, Session>()
-  /** Ended, with messages that are not yet durable. */
-  readonly #draining = new Set<Session>()
-  readonly #paused = new Set<Session>()
+  readonly #live = new Map<DeviceId, LiveSession>()
+  /** Sessions that have ended with messages that are not yet durable. */
+  readonly #draining = new Set<LiveSession>()
+  readonly #paused = new Set<LiveSession>()
   readonly #peers = new Set<Peer>()
   readonly #listeners: Listeners
-  /** Of live sessions that showed one: the certificate's serial number. */
-  readonly #serials = new Map<Session, string>()
-  readonly #downlinks = new Downlinks((deviceId) => this.#live.get(deviceId)?.wire)
+  /** Serial numbers of the certificates that live sessions began with (B3). */
+  readonly #serials = new Map<LiveSession, string>()
+  readonly #states = new SessionStates()
+  readonly #retained = new Retained()
   readonly #publishLimit: PublishLimit
-  #hub: Hub | undefined
+  readonly #connectPorts: ConnectPorts
+  #hub: SessionHub | undefined
   #sweeper: NodeJS.Timeout | undefined
   #isRelieved = false
   #isClosed = false
@@ -76,27 +76,28 @@ export class EmbeddedBroker implements Broker {
       connectionsMax: (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax,
       peer: (peer, certificate) => this.#accept(peer, certificate),
     })
+    this.#connectPorts = {
+      isRevoked: (serial) => options.secure?.tls.isRevoked(serial) === true,
+      hasRoomFor: (deviceId) =>
+        this.#live.size < (options.sessionsMax ?? LIMITS.sessionsMax) || this.#live.has(deviceId),
+    }
     options.secure?.tls.onChange(() => this.#endRevoked())
   }
 
   async listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]> {
     this.#hub = this.#createHub(host)
-    await this.#downlinks.open()
     try {
       const opened = await this.#listeners.open(this.#options)
       this.#sweeper = setInterval(() => this.sweep(), LIMITS.brokerSweepEveryMs)
       return opened
     } catch (error) {
       await this.#listeners.close()
-      await this.#downlinks.close()
       throw error
     }
   }
 
-  async publish({ deviceId, suffix, payload, qos, retain }: Downlink): Promise<boolean> {
-    // A retained message is kept even when no more can be sent.
-    if (this.#isClosed || (!retain && this.#downlinks.isFull(deviceId))) return false
-    return this.#downlinks.publish(deviceId, { suffix, payload: Buffer.from(payload), qos, retain })
+  publish({ deviceId, suffix, payload, qos, retain }: Downlink): Promise<boolean> {
+    return this.#publish(deviceId, { suffix, payload: Buffer.from(payload), qos, retain })
   }
 
   /** Every client is a device here, and may subscribe to its own topics only. */
@@ -107,7 +108,8 @@ export class EmbeddedBroker implements Broker {
     const session = this.#live.get(deviceId)
     session?.forget()
     session?.end(cause)
-    this.#downlinks.forget(deviceId)
+    this.#states.forget(deviceId)
+    this.#retained.forget(deviceId)
   }
 
   isConnected(deviceId: DeviceId): boolean {
@@ -142,7 +144,6 @@ export class EmbeddedBroker implements Broker {
     for (const session of [...this.#live.values()]) session.end('shutdown')
     for (const peer of this.#peers) peer.destroy()
     await this.#listeners.close()
-    await this.#downlinks.close()
   }
 
   /** Ends what its deadline has passed for (B2). Runs by itself; public for a test that owns the clock. */
@@ -163,9 +164,19 @@ export class EmbeddedBroker implements Broker {
     hub.relieved()
   }
 
-  #createHub(host: UplinkHost): Hub {
+  async #publish(deviceId: DeviceId, message: Message): Promise<boolean> {
+    if (this.#isClosed) return false
+    if (message.retain) this.#retained.store(deviceId, message)
+    const sent = this.#live.get(deviceId)?.publish(message)
+    if (sent !== undefined) return sent
+    this.#states.get(deviceId)?.accept(message)
+    return false
+  }
+
+  #createHub(host: UplinkHost): SessionHub {
     return {
       host,
+      retained: this.#retained,
       message: { suffix: '', payload: Buffer.alloc(0), qos: 0, retain: false, will: false },
       publishes: [0, 0, 0],
       bytesIn: 0,
@@ -173,8 +184,7 @@ export class EmbeddedBroker implements Broker {
       cutFrozen: 0,
       shedQos0: 0,
       tick: this.#options.clock.ticks(),
-      attach: (session) => this.#downlinks.attach(session),
-      follow: (deviceId, followUp) => this.#downlinks.publish(deviceId, followUp),
+      publish: (deviceId, message) => this.#publish(deviceId, message),
       liveSession: (deviceId) => this.#live.get(deviceId),
       paused: (session) => this.#paused.add(session),
       relieved: () => this.#relieve(),
@@ -192,7 +202,7 @@ export class EmbeddedBroker implements Broker {
     const handshake = new Handshake(peer, hub.tick + LIMITS.handshakeTimeoutMs, (connect) => {
       // From here on it is the host that takes time, not the peer.
       this.#handshakes.delete(handshake)
-      void this.#admit(hub, handshake, { connect, certificate })
+      void this.#connect(handshake, { hub, connect, certificate })
     })
     this.#handshakes.add(handshake)
     // What an error is about is told by 'close', which follows.
@@ -203,60 +213,45 @@ export class EmbeddedBroker implements Broker {
     })
   }
 
-  async #admit(hub: Hub, handshake: Handshake, { connect, certificate }: Asking): Promise<void> {
+  async #connect(handshake: Handshake, { hub, connect, certificate }: Arrival): Promise<void> {
     const { clientId, username, password } = connect
     const ip = handshake.socket.remoteAddress ?? ''
     const shown = certificate(this.#options.clock.now())
     const attempt = { clientId, username, password, certificate: shown, ip }
     const admission = await hub.host.admit(attempt).catch(() => undefined)
     if (handshake.socket.destroyed || this.#isClosed) return
-    if (admission === undefined) this.#deny(hub, handshake, CONNACK.unavailable)
-    else if (admission.kind === 'denied') this.#deny(hub, handshake, admission.code)
-    // It may have been revoked while the host was thinking.
-    else if (this.#isRevoked(shown?.serial)) this.#deny(hub, handshake, CONNACK.unauthorized)
-    else {
-      const session = this.#open(hub, handshake, { connect, admission })
-      if (session?.isEnded === false && shown !== undefined) this.#serials.set(session, shown.serial)
+    if (admission?.kind !== 'admitted') {
+      this.#deny(hub, handshake, admission?.code ?? CONNACK.unavailable)
+      return
     }
+    const request: ConnectRequest = { connect, admission, serial: shown?.serial, will: undefined }
+    // No await from here on: what a step finds holds until the session is open.
+    for (const step of connectSteps) {
+      const code = step(request, this.#connectPorts)
+      if (code !== CONNACK.accepted) {
+        this.#deny(hub, handshake, code)
+        return
+      }
+    }
+    this.#open(hub, handshake, request)
   }
 
-  #isRevoked(serial: string | undefined): boolean {
-    return serial !== undefined && this.#options.secure?.tls.isRevoked(serial) === true
-  }
-
-  /** By B3. */
-  #endRevoked(): void {
-    for (const [session, serial] of [...this.#serials]) if (this.#isRevoked(serial)) session.end('revoked')
-  }
-
-  #deny(hub: Hub, handshake: Handshake, code: number): void {
+  #deny(hub: SessionHub, handshake: Handshake, code: ConnackCode): void {
     this.#denied++
     handshake.deadline = hub.tick + LIMITS.handshakeTimeoutMs
     this.#handshakes.add(handshake)
     handshake.refuse(connack(code, false))
   }
 
-  #open(hub: Hub, handshake: Handshake, { connect, admission }: Welcome): Session | undefined {
-    const { deviceId, mayPublish } = admission
-    const earlier = this.#live.get(deviceId)
-    if (earlier === undefined && this.#live.size >= (this.#options.sessionsMax ?? LIMITS.sessionsMax)) {
-      this.#deny(hub, handshake, CONNACK.unavailable)
-      return undefined
-    }
-    const will = connect.will && mayPublish ? allowWill(connect.will, deviceId) : undefined
-    if (connect.will !== undefined && will === undefined) {
-      this.#deny(hub, handshake, CONNACK.unauthorized)
-      return undefined
-    }
-    const { state, present } = this.#downlinks.states.claim(deviceId, connect.clean)
-    const { socket, rest } = handshake
-    const number = hub.host.sessionNumber()
-    const { keepAliveMs } = connect
+  #open(hub: SessionHub, { socket, rest }: Handshake, request: ConnectRequest): void {
+    const { connect, admission, serial, will } = request
+    const { deviceId } = admission
+    const { state, present } = this.#states.claim(deviceId, connect.clean)
     const session = new Session(hub, socket, {
       ...admission,
-      number,
+      number: hub.host.sessionNumber(),
       ip: socket.remoteAddress ?? '',
-      keepAliveMs,
+      keepAliveMs: connect.keepAliveMs,
       will,
       state,
       allowance: this.#publishLimit.of(deviceId),
@@ -264,13 +259,20 @@ export class EmbeddedBroker implements Broker {
     this.#admitted++
     hub.host.opened(session)
     // B1: the host hears of the new session first, so the device is never seen offline in between.
+    const earlier = this.#live.get(deviceId)
     this.#live.set(deviceId, session)
+    if (serial !== undefined) this.#serials.set(session, serial)
     earlier?.end('takeover')
     session.open(connack(CONNACK.accepted, present), rest)
-    return session
   }
 
-  #ended(session: Session): void {
+  /** By B3. */
+  #endRevoked(): void {
+    for (const [session, serial] of [...this.#serials])
+      if (this.#connectPorts.isRevoked(serial)) session.end('revoked')
+  }
+
+  #ended(session: LiveSession): void {
     if (this.#live.get(session.deviceId) === session) this.#live.delete(session.deviceId)
     this.#paused.delete(session)
     this.#serials.delete(session)
@@ -292,5 +294,3 @@ export class EmbeddedBroker implements Broker {
     })
   }
 }
-
-type Hub = { -readonly [Key in keyof SessionHub]: SessionHub[Key] }

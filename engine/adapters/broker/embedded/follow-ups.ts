@@ -1,24 +1,21 @@
 // What happens to a session's messages once they are durable, beside their acknowledgement: they are retained, or
-// echoed to the device itself. In the order of the messages.
+// echoed to the device itself, in the order of the messages.
 import { LIMITS } from '../../../limits.ts'
-import type { Qos } from '../filters.ts'
+import type { Message } from './session-state.ts'
 
-export interface FollowUp {
-  readonly suffix: string
-  readonly payload: Buffer
-  readonly qos: Qos
-  readonly retain: boolean
+export interface FollowUpPorts {
+  /** Retains or echoes a durable message. */
+  publish(message: Message): Promise<unknown>
+  relieved(): void
 }
 
 export class FollowUps {
-  readonly #perform: (followUp: FollowUp) => Promise<unknown>
-  readonly #relieved: () => void
-  #waiting: FollowUp[] = []
+  readonly #ports: FollowUpPorts
+  #waiting: Message[] = []
   #underWay = 0
 
-  constructor(means: { perform(followUp: FollowUp): Promise<unknown>; relieved(): void }) {
-    this.#perform = means.perform
-    this.#relieved = means.relieved
+  constructor(ports: FollowUpPorts) {
+    this.#ports = ports
   }
 
   /** No more messages should be read that could need one. */
@@ -26,21 +23,21 @@ export class FollowUps {
     return this.#underWay >= LIMITS.sessionPendingMax
   }
 
-  add(followUp: FollowUp): void {
-    this.#waiting.push(followUp)
+  add(message: Message): void {
+    this.#waiting.push(message)
   }
 
-  /** The message of the oldest one is durable. */
+  /** The oldest message is durable. */
   begin(): void {
-    const followUp = this.#waiting.shift()
+    const message = this.#waiting.shift()
     // Forgotten meanwhile.
-    if (followUp === undefined) return
+    if (message === undefined) return
     this.#underWay++
     const done = () => {
       this.#underWay--
-      this.#relieved()
+      this.#ports.relieved()
     }
-    this.#perform(followUp).then(done, done)
+    this.#ports.publish(message).then(done, done)
   }
 
   forget(): void {

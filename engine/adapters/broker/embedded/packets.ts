@@ -1,31 +1,23 @@
-// MQTT 3.1.1 as bytes: where a packet lies, and the short answers the guard writes itself. Pure.
+// Packets that devices send, as bytes: where one lies, and what is read from it without a parser. Pure.
 import { Buffer, isUtf8 } from 'node:buffer'
+import type { Qos } from '../filters.ts'
 
 export const PACKET = {
   connect: 1,
+  connack: 2,
   publish: 3,
   puback: 4,
   pubrec: 5,
   pubrel: 6,
   pubcomp: 7,
   subscribe: 8,
+  suback: 9,
   unsubscribe: 10,
+  unsuback: 11,
   pingreq: 12,
+  pingresp: 13,
   disconnect: 14,
 } as const
-
-export const PINGRESP = Buffer.from([0xd0, 0x00])
-/** An MQTT 5 client reads an MQTT 3.1.1 refusal as success with a broken tail; this one it understands. */
-export const CONNACK_V5_UNSUPPORTED = Buffer.from([0x20, 0x03, 0x00, 0x84, 0x00])
-
-export function connack(code: number, sessionPresent: boolean): Buffer {
-  return Buffer.from([0x20, 0x02, sessionPresent ? 1 : 0, code])
-}
-
-/** PUBACK, PUBREC, PUBREL and PUBCOMP are four bytes. */
-export function answer(type: number, packetId: number): Buffer {
-  return Buffer.from([type << 4, 0x02, packetId >>> 8, packetId & 0xff])
-}
 
 /** Where a packet lies. The reader of a hot loop keeps one and has it filled again. */
 export interface Span {
@@ -77,25 +69,38 @@ export function isTopicName(
   return levels.length <= bounds.levels && !levels.includes('..')
 }
 
-/** True if the body is a well-formed SUBSCRIBE (or UNSUBSCRIBE, without QoS bytes): checked before a parser
- *  that was not written for hostile bytes sees it. */
-export function isSubscription(bytes: Buffer, span: Span, withQos: boolean): boolean {
-  let at = span.bodyStart
-  const { end } = span
-  if ((span.first & 0x0f) !== 2 || end - at < 5 || readUint16(bytes, at) === 0) return false
-  at += 2
+export interface FilterRequest {
+  readonly filter: string
+  /** 0 in an UNSUBSCRIBE. */
+  readonly qos: Qos
+}
+
+/** The filters of a SUBSCRIBE, or of an UNSUBSCRIBE, which asks for no QoS. Undefined if the packet is malformed. */
+export function readFilters(
+  bytes: Buffer,
+  { bodyStart, end }: Span,
+  { withQos }: { readonly withQos: boolean },
+): readonly FilterRequest[] | undefined {
+  const requests: FilterRequest[] = []
+  let at = bodyStart + 2
+  if (at >= end || readUint16(bytes, bodyStart) === 0) return undefined
   while (at < end) {
-    if (at + 2 > end) return false
-    const textEnd = at + 2 + readUint16(bytes, at)
-    if (textEnd === at + 2 || textEnd > end || readText(bytes, at + 2, textEnd) === undefined) return false
-    at = textEnd
-    if (!withQos) continue
-    if (at >= end || (bytes[at] ?? 3) > 2) return false
-    at++
+    const textStart = at + 2
+    const textEnd = textStart + readUint16(bytes, at)
+    at = withQos ? textEnd + 1 : textEnd
+    if (textEnd === textStart || at > end) return undefined
+    const filter = readText(bytes, textStart, textEnd)
+    const qos = withQos ? (bytes[textEnd] ?? 3) : 0
+    if (filter === undefined || !isQos(qos)) return undefined
+    requests.push({ filter, qos })
   }
-  return true
+  return requests
 }
 
 export function readUint16(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
+}
+
+function isQos(value: number): value is Qos {
+  return value === 0 || value === 1 || value === 2
 }

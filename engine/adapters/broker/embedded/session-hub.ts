@@ -1,16 +1,15 @@
-// What sessions share and what one is made from: the seam between a session and its broker.
+// What sessions share, what one is made from, and how their broker sees one.
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
-import type { UplinkHost, UplinkMessage } from '../../../ports/broker.ts'
+import type { DeviceSession, EndCause, UplinkHost, UplinkMessage } from '../../../ports/broker.ts'
 import type { Will } from './connect.ts'
-import type { FollowUp } from './follow-ups.ts'
 import type { Allowance } from './publish-limit.ts'
-import type { Session } from './session.ts'
-import type { SessionState } from './session-state.ts'
-import type { Wire } from './wire.ts'
+import type { Retained } from './retained.ts'
+import type { Message, SessionState } from './session-state.ts'
 
 export interface SessionHub {
   readonly host: UplinkHost
-  /** Filled anew for every message (S2). */
+  readonly retained: Retained
+  /** Filled anew for every message (`incoming I2`). */
   readonly message: { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
   readonly publishes: [number, number, number]
   bytesIn: number
@@ -18,15 +17,35 @@ export interface SessionHub {
   cutFrozen: number
   shedQos0: number
   /** Monotonic milliseconds at the last sweep. */
-  readonly tick: number
-  attach(session: Session): Wire
-  /** Retains or echoes a durable message. */
-  follow(deviceId: DeviceId, followUp: FollowUp): Promise<unknown>
-  liveSession(deviceId: DeviceId): Session | undefined
-  paused(session: Session): void
+  tick: number
+  /** See `Broker.publish`. */
+  publish(deviceId: DeviceId, message: Message): Promise<boolean>
+  liveSession(deviceId: DeviceId): LiveSession | undefined
+  paused(session: LiveSession): void
   /** Something may be read again: looks at the paused sessions soon. */
   relieved(): void
-  ended(session: Session): void
+  ended(session: LiveSession): void
+}
+
+export interface LiveSession extends DeviceSession {
+  readonly maySubscribe: boolean
+  readonly state: SessionState
+  readonly isEnded: boolean
+  readonly isPaused: boolean
+  /** Messages handed over and not yet durable. */
+  readonly pending: number
+  send(bytes: Uint8Array): void
+  /** Undefined if it has never subscribed to anything. */
+  publish(message: Message): Promise<boolean> | undefined
+  /** Ends it for what the clock says. `asleepMs`: the time in which the whole process read nothing. */
+  sweep(ticks: number, now: number, asleepMs: number): void
+  /** Reads on, if nothing speaks against it. */
+  resume(): void
+  /** Nothing is kept for the device any more: neither its will nor what follows once messages are durable. */
+  forget(): void
+  end(cause: EndCause): void
+  /** Ends a session whose device does not read what it is sent. */
+  endFrozen(): void
 }
 
 export interface SessionFacts {

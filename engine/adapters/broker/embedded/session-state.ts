@@ -1,106 +1,106 @@
-// What MQTT calls the session state: subscriptions, QoS 2 ids and messages waiting for the device. It outlives the
+// What MQTT calls the session state: subscriptions, QoS 2 ids and messages on their way to the device. It outlives the
 // connection only for a device that asked for it (clean session off), and is bounded per device (R9).
+//
+// Q1. A packet id belongs to one delivery from its first PUBLISH until the last acknowledgement, also across connections.
+import type { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
+import { isLive } from '../../../ports/broker.ts'
 import { Filters, type Qos } from '../filters.ts'
 import { Unreleased } from './unreleased.ts'
 
-/** A message for a device that may be away. Fields as aedes names them. */
-export interface StoredPacket {
-  readonly brokerId: string
-  readonly brokerCounter: number
-  readonly topic: string
+/** A message as it is published. */
+export interface Message {
+  /** The topic after `fleet/{device_id}/`. */
+  readonly suffix: string
+  /** Kept, not copied. */
   readonly payload: Buffer
   readonly qos: Qos
+  readonly retain: boolean
 }
 
-export interface Waiting {
-  readonly packet: StoredPacket
-  messageId: number | undefined
-  isSent: boolean
-  /** QoS 2: received by the device, which has yet to be told that we know. */
+/** A message on its way to one device. `qos` is the one granted; `retain` is true if a new subscription asked for it. */
+export interface Delivery extends Message {
+  /** 0 until it is sent for the first time (Q1). */
+  id: number
+  /** QoS 2: the device has the message, and has yet to learn that the broker knows. */
   isReleased: boolean
+  /** Tells the publisher, if one waits. Only the first call counts. */
+  readonly settle: ((isAcknowledged: boolean) => void) | undefined
 }
 
-const ENTRY_BYTES = 64
+/** Bytes that a delivery takes beside its payload, in round figures. */
+const DELIVERY_BYTES = 64
 
-/** Messages of QoS 1 and 2 for one device, the oldest dropped beyond the bounds. */
-class OfflineQueue {
-  #entries: Waiting[] = []
-  #bytes = 0
-
-  get length(): number {
-    return this.#entries.length
-  }
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  entries(): readonly Waiting[] {
-    return [...this.#entries]
-  }
-
-  add(packet: StoredPacket): void {
-    this.#entries.push({ packet, messageId: undefined, isSent: false, isReleased: false })
-    this.#bytes += sizeOf(packet)
-    while (this.#entries.length > LIMITS.offlineQueueMax || this.#bytes > LIMITS.offlineQueueBytesMax) {
-      const dropped = this.#entries.shift()
-      if (dropped === undefined) break
-      this.#bytes -= sizeOf(dropped.packet)
-    }
-  }
-
-  hasId(messageId: number): boolean {
-    return this.#entries.some((entry) => entry.messageId === messageId)
-  }
-
-  sent(brokerCounter: number, messageId: number): void {
-    const entry = this.#entries.find(({ packet }) => packet.brokerCounter === brokerCounter)
-    if (entry === undefined) return
-    entry.messageId = messageId
-    entry.isSent = true
-  }
-
-  release(messageId: number): void {
-    const entry = this.#entries.find((waiting) => waiting.messageId === messageId)
-    if (entry !== undefined) entry.isReleased = true
-  }
-
-  remove(messageId: number): void {
-    const index = this.#entries.findIndex((entry) => entry.messageId === messageId)
-    const [removed] = index < 0 ? [] : this.#entries.splice(index, 1)
-    if (removed !== undefined) this.#bytes -= sizeOf(removed.packet)
-  }
-}
-
-function sizeOf(packet: StoredPacket): number {
-  return packet.payload.length + packet.topic.length + ENTRY_BYTES
+export function sizeOf({ payload, suffix }: Delivery): number {
+  return payload.length + suffix.length + DELIVERY_BYTES
 }
 
 export class SessionState {
   readonly filters = new Filters()
   readonly unreleased = new Unreleased()
-  readonly queue = new OfflineQueue()
+  /** By packet id: what is sent and not yet acknowledged. */
+  readonly unacknowledged = new Map<number, Delivery>()
   readonly isPersistent: boolean
+  /** What the next connection is sent, oldest first. */
+  readonly #kept = new Set<Delivery>()
+  #keptBytes = 0
   #lastId = 0
 
   constructor(isPersistent: boolean) {
     this.isPersistent = isPersistent
   }
 
-  /** A packet id for a downlink. At most `sessionUnackedMax` are in use, so one is free. */
-  nextId(isUsed: (id: number) => boolean): number {
-    do this.#lastId = (this.#lastId % 0xffff) + 1
-    while (isUsed(this.#lastId) || this.queue.hasId(this.#lastId))
-    return this.#lastId
+  /** Undefined if no subscription wants the message. What must survive the connection is kept from here on. */
+  accept(
+    { suffix, payload, qos: wanted, retain }: Message,
+    settle?: Delivery['settle'],
+  ): Delivery | undefined {
+    const granted = this.filters.qosFor(suffix)
+    if (granted < 0) return undefined
+    const qos = granted < wanted ? (granted as Qos) : wanted
+    const delivery = { suffix, payload, qos, retain, id: 0, isReleased: false, settle }
+    if (qos > 0 && !isLive(suffix)) this.keep(delivery)
+    return delivery
   }
 
-  /** What waits for the device, each with its packet id. */
-  replay(): readonly Waiting[] {
-    const waiting = this.queue.entries()
-    for (const entry of waiting) entry.messageId ??= this.nextId(() => false)
-    return waiting
+  /** Keeps a delivery for the next connection, if the session outlives this one. The oldest go beyond the bounds. */
+  keep(delivery: Delivery): void {
+    if (!this.isPersistent || this.#kept.has(delivery)) return
+    this.#kept.add(delivery)
+    this.#keptBytes += sizeOf(delivery)
+    for (const oldest of this.#kept) {
+      if (this.#kept.size <= LIMITS.offlineQueueMax && this.#keptBytes <= LIMITS.offlineQueueBytesMax) break
+      this.#drop(oldest)
+    }
+  }
+
+  /** Gives a delivery its packet id. At most `sessionUnackedMax` are in use, so one is free. */
+  assignId(delivery: Delivery): void {
+    do this.#lastId = (this.#lastId % 0xffff) + 1
+    while (this.unacknowledged.has(this.#lastId))
+    delivery.id = this.#lastId
+    this.unacknowledged.set(delivery.id, delivery)
+  }
+
+  /** The device has acknowledged the delivery with this id for good. */
+  settle(id: number): void {
+    const delivery = this.unacknowledged.get(id)
+    if (delivery === undefined) return
+    this.unacknowledged.delete(id)
+    this.#drop(delivery)
+    delivery.settle?.(true)
+  }
+
+  /** What a new connection is sent, oldest first. Everything else that was under way is forgotten. */
+  resume(): readonly Delivery[] {
+    for (const [id, delivery] of this.unacknowledged)
+      if (!this.#kept.has(delivery)) this.unacknowledged.delete(id)
+    return [...this.#kept]
+  }
+
+  #drop(delivery: Delivery): void {
+    if (this.#kept.delete(delivery)) this.#keptBytes -= sizeOf(delivery)
   }
 }
 

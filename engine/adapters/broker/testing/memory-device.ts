@@ -139,7 +139,7 @@ export class MemoryDevice implements DeviceSession {
     }
     filters.set(suffix, qos)
     this.#broker.host.subscribed(this)
-    this.#broker.sendRetained(this, filter)
+    this.#broker.sendRetained(this, suffix)
     return true
   }
 

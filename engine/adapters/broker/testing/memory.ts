@@ -2,7 +2,6 @@
 // simulator and for tests of what stands behind the broker port.
 import { Buffer } from 'node:buffer'
 import type { DeviceId, Millis } from '../../../../schemas/ids.ts'
-import { suffixOf, topicOf } from '../../../../schemas/topics.ts'
 import {
   type Broker,
   type BrokerCounts,
@@ -10,15 +9,13 @@ import {
   type ConnackCode,
   type Downlink,
   type EndCause,
-  isLive,
   type Listener,
   type UplinkHost,
 } from '../../../ports/broker.ts'
 import { allowWill, type RawWill } from '../embedded/connect.ts'
 import { PublishLimit } from '../embedded/publish-limit.ts'
 import { Retained } from '../embedded/retained.ts'
-import { SessionStates } from '../embedded/session-state.ts'
-import type { Qos } from '../filters.ts'
+import { type Delivery, SessionStates } from '../embedded/session-state.ts'
 import { MemoryDevice, type MemoryHub, type Received } from './memory-device.ts'
 
 export interface MemoryConnect {
@@ -44,7 +41,6 @@ export class MemoryBroker implements Broker, MemoryHub {
   #host: UplinkHost | undefined
   #admitted = 0
   #denied = 0
-  #stored = 0
 
   constructor({ publishRateMax = 0 }: MemoryBrokerOptions = {}) {
     this.#publishLimit = new PublishLimit(publishRateMax, 0)
@@ -88,7 +84,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     this.#live.set(deviceId, device)
     earlier?.end('takeover')
     if (state.filters.size > 0) host.subscribed(device)
-    this.#replay(device)
+    for (const delivery of state.resume()) this.#deliver(device, delivery)
     return device
   }
 
@@ -145,51 +141,31 @@ export class MemoryBroker implements Broker, MemoryHub {
   /** What happens to a device's own message once it is durable. */
   follow(device: MemoryDevice, message: Received): void {
     const isEchoed = device.state.filters.qosFor(message.suffix) >= 0
-    if (message.retain || isEchoed) this.#send(device.deviceId, message, () => {})
+    if (message.retain || isEchoed) this.#send(device.deviceId, message, undefined)
   }
 
   sendRetained(device: MemoryDevice, filter: string): void {
-    for (const { topic, payload, qos } of this.#retained.matching(filter)) {
-      const suffix = suffixOf(device.deviceId, topic) ?? ''
-      device.deliver({ suffix, payload, qos: this.#grantedQos(device, suffix, qos), retain: true }, () => {})
-    }
+    for (const message of this.#retained.matching(device.deviceId, filter))
+      this.#deliver(device, device.state.accept(message))
   }
 
-  #send(deviceId: DeviceId, message: Received, acked: (isAcked: boolean) => void): void {
-    const { suffix, qos } = message
-    const payload = Buffer.from(message.payload)
-    const packet = {
-      topic: topicOf(deviceId, suffix),
-      payload,
-      qos,
-      brokerId: 'memory',
-      brokerCounter: ++this.#stored,
-    }
-    if (message.retain) this.#retained.store(packet)
+  #send(deviceId: DeviceId, { suffix, payload, qos, retain }: Received, settle: Delivery['settle']): void {
+    const message = { suffix, payload: Buffer.from(payload), qos, retain: false }
+    if (retain) this.#retained.store(deviceId, { ...message, retain })
     const live = this.#live.get(deviceId)
-    const state = live?.state ?? this.#states.get(deviceId)
-    const granted = state?.filters.qosFor(suffix) ?? -1
-    if (state === undefined || granted < 0) acked(false)
-    else if (live !== undefined)
-      live.deliver({ suffix, payload, qos: this.#grantedQos(live, suffix, qos), retain: false }, acked)
-    else {
-      if (granted > 0 && qos > 0 && !isLive(suffix)) state.queue.add(packet)
-      acked(false)
-    }
+    const delivery = (live?.state ?? this.#states.get(deviceId))?.accept(message, settle)
+    if (live === undefined || delivery === undefined) settle?.(false)
+    else this.#deliver(live, delivery)
   }
 
-  #replay(device: MemoryDevice): void {
-    for (const { packet, messageId } of device.state.replay()) {
-      const suffix = suffixOf(device.deviceId, packet.topic) ?? ''
-      device.deliver({ suffix, payload: packet.payload, qos: packet.qos, retain: false }, (isAcked) => {
-        if (isAcked && messageId !== undefined) device.state.queue.remove(messageId)
-      })
-    }
-  }
-
-  #grantedQos(device: MemoryDevice, suffix: string, qos: Qos): Qos {
-    const granted = device.state.filters.qosFor(suffix)
-    return granted >= 0 && granted < qos ? (granted as Qos) : qos
+  #deliver(device: MemoryDevice, delivery: Delivery | undefined): void {
+    if (delivery === undefined) return
+    const { suffix, payload, qos, retain } = delivery
+    if (qos > 0 && delivery.id === 0) device.state.assignId(delivery)
+    device.deliver({ suffix, payload, qos, retain }, (isAcknowledged) => {
+      if (isAcknowledged && qos > 0) device.state.settle(delivery.id)
+      else delivery.settle?.(isAcknowledged)
+    })
   }
 
   #deny(code: ConnackCode): ConnackCode {
