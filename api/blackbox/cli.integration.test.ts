@@ -349,12 +349,12 @@ describe('a command line', () => {
       ['devices', 2, 'Usage: fleet devices'],
       ['devices list --status wrong', 2, 'Allowed choices'],
       ['devices get', 2, 'missing required argument'],
-      ['telemetry history x y --from soon', 2, 'how long ago'],
+      ['telemetry history x y --from soon', 2, 'or an age such as'],
       ['devices import /nowhere.csv', 2, '/nowhere.csv cannot be read'],
       ['shadow set x @/nowhere.json', 2, '/nowhere.json cannot be read'],
       ['devices get nobody', 3, 'no such device'],
       ['--context nope devices list', 2, 'fleet contexts list'],
-      ['--url nonsense login --email a', 2, 'no address of a service'],
+      ['--url nonsense login --email a', 2, 'is not the URL of a service'],
     ]
     const told = await Promise.all(wrong.map(([line]) => fleet(line)))
     for (const [i, [, code, stderr]] of wrong.entries())

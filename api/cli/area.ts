@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
 import type { Cli } from './cli.ts'
 
-/** Adds an area's commands, options and action to the command of its name. */
+/** Adds the commands, options and action of an area to its top-level command. */
 export type Area = (command: Command, cli: Cli) => void

@@ -1,11 +1,11 @@
-// What every command works with: the output, the service it talks to, and who it is there.
+// The context every command runs in: its output, the service it talks to, and the login it uses there.
 import type { Client, ClientOptions, Session } from '../../schemas/client.ts'
 import { type Context, type ContextsFile, openContextsFile } from './contexts-file.ts'
 import type { Environment } from './environment.ts'
 import { EXIT, Failure } from './failure.ts'
 import { createOutput, type Output, type Writer } from './output.ts'
 
-/** Options that every command takes. */
+/** Options that every command accepts. */
 export interface GlobalOptions {
   readonly json?: boolean
   readonly context?: string
@@ -26,7 +26,7 @@ export interface Cli {
   readonly options: GlobalOptions
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
-  /** Where the service is, logged in or not. */
+  /** Address of the service, whether or not there is a login. */
   url(): string
   connect(options?: Pick<ClientOptions, 'triesMax' | 'timeoutMs'>): Promise<Connection>
 }
@@ -39,7 +39,7 @@ export interface CliOptions {
   readonly stdout: Writer
   readonly stderr: Writer
   readonly signal: AbortSignal
-  /** Known once the command line is read. */
+  /** Call only after the command line has been parsed. */
   readonly options: () => GlobalOptions
 }
 
@@ -66,13 +66,13 @@ export function createCli({ environment, stdout, stderr, signal, options }: CliO
 }
 
 interface Target {
-  /** Undefined for one that is not kept. */
+  /** Undefined if the target is not a stored context. */
   readonly name: string | undefined
   readonly context: Context
   readonly token: string | undefined
 }
 
-/** The flags come first, then the environment, then the context in use. */
+/** Flags take precedence over the environment, and the environment over the current context. */
 function chosen(
   file: ContextsFile,
   environment: Environment,
@@ -84,11 +84,11 @@ function chosen(
   if (wanted !== undefined && kept === undefined)
     throw new Failure(
       EXIT.usage,
-      `there is no context ${wanted}; \`fleet contexts list\` shows those there are`,
+      `there is no context ${wanted}; run \`fleet contexts list\` to see all of them`,
     )
   const address = url ?? kept?.url ?? environment.url ?? URL_DEFAULT
   const token = wanted === undefined ? environment.token : undefined
-  // A login goes to the service it was made at and to no other.
+  // Credentials are only sent to the service they were issued by.
   if (kept === undefined || kept.url !== address) return { name: undefined, context: { url: address }, token }
   return { name, context: kept, token }
 }
@@ -113,9 +113,9 @@ async function connect(
     async token() {
       const fixed = token ?? apiKey
       if (fixed !== undefined) return fixed
-      // Any call renews a token that has expired.
+      // Any authenticated call renews an expired token.
       await client.me()
-      if (session === undefined) throw new Failure(EXIT.notAllowed, 'log in with `fleet login`')
+      if (session === undefined) throw new Failure(EXIT.notAllowed, 'not logged in; run `fleet login`')
       return session.access_token
     },
   }
@@ -123,7 +123,7 @@ async function connect(
 
 function withSession(before: ReturnType<ContextsFile['read']>, name: string, session: Session) {
   const context = before.contexts[name]
-  // Removed meanwhile: it stays removed.
+  // The context was removed meanwhile, and stays removed.
   if (context === undefined) return before
   return { ...before, contexts: { ...before.contexts, [name]: { ...context, session } } }
 }

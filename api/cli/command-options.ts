@@ -1,7 +1,8 @@
-// What a command and a broadcast are told in: a name, data, priority and time.
+// Options shared by commands to one device and broadcasts: name, data, priority and timeout.
 import type { Command } from 'commander'
 import type { JsonObject } from '../../schemas/json.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../schemas/vocabulary.ts'
+import { given } from './given.ts'
 import { jsonObject, parameter, wholeNumber } from './option-parsers.ts'
 
 export interface CommandOptions {
@@ -14,11 +15,13 @@ const TIMEOUT_SEC_MAX = 7 * 86_400
 
 export function addCommandOptions(command: Command): Command {
   return command
-    .argument('<command>', 'its name, such as move_to')
-    .argument('[data]', 'a JSON object, @file or -', jsonObject)
-    .option('-p, --param <name=value>', 'one field of the data; several add up', parameter)
-    .option('--timeout <seconds>', 'it expires after so long', wholeNumber(1, TIMEOUT_SEC_MAX))
-    .addOption(command.createOption('--priority <priority>', 'how urgent it is').choices(COMMAND_PRIORITIES))
+    .argument('<command>', 'name of the command, such as move_to')
+    .argument('[data]', 'JSON object, @file, or - for standard input', jsonObject)
+    .option('-p, --param <name=value>', 'set one field of the data (repeatable)', parameter)
+    .option('--timeout <seconds>', 'expire the command after this time', wholeNumber(1, TIMEOUT_SEC_MAX))
+    .addOption(
+      command.createOption('--priority <priority>', 'priority of the command').choices(COMMAND_PRIORITIES),
+    )
 }
 
 export function toCommandBody(
@@ -29,7 +32,6 @@ export function toCommandBody(
   return {
     command,
     ...(data === undefined && param === undefined ? {} : { data: { ...data, ...param } }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(timeout === undefined ? {} : { timeout_sec: timeout }),
+    ...given({ priority, timeout_sec: timeout }),
   }
 }

@@ -35,11 +35,11 @@ test.each([
   [['devices', 'get', 'x'], []],
   [['completion', 'f'], ['fish']],
   [['nonsense', ''], expect.arrayContaining(['login', 'devices'])],
-])('after %j comes %j', async (words, candidates) => {
+])('%j is completed to %j', async (words, candidates) => {
   expect(await complete(open(), words)).toEqual(candidates)
 })
 
-test('every area has a description, examples where it takes arguments, and commands that say what they do', async () => {
+test('every area, command and option has a description', async () => {
   const program = open()
   for (const area of program.command.commands) {
     await program.load(area.name())
@@ -50,7 +50,7 @@ test('every area has a description, examples where it takes arguments, and comma
   }
 })
 
-test('options of a command never take the names that every command has', async () => {
+test('no option of a command has the name of a global option', async () => {
   const program = open()
   const everywhere = program.command.options.flatMap(({ short, long }) => [short, long])
   for (const area of program.command.commands) {

@@ -1,8 +1,8 @@
-// What may come next on a command line.
+// Candidates for the next word of a command line, for shell completion.
 import type { Command, Option } from 'commander'
 import type { Program } from './program.ts'
 
-/** The last word is the one being typed. */
+/** Candidates for the last of `words`, which is the one being typed. */
 export async function complete(
   { command: root, load }: Program,
   words: readonly string[],
@@ -20,7 +20,7 @@ export async function complete(
   return candidates(command, root, { typed, awaited }).filter((text) => text.startsWith(typed))
 }
 
-/** An option that takes a value, which is the next word. */
+/** The option named by `word`, if it takes the next word as its value. */
 function optionOf(command: Command, root: Command, word: string): Option | undefined {
   const option = [...command.options, ...root.options].find(
     ({ short, long }) => word === short || word === long,

@@ -18,7 +18,7 @@ function open() {
 
 const mode = (path: string) => statSync(path).mode & 0o777
 
-test('what is written is read again, and its owner’s alone', () => {
+test('contexts survive a round trip through a file that only its owner can read', () => {
   const { folder, file } = open()
   expect(file.read()).toEqual({ current: undefined, contexts: {} })
   file.change(() => ({ current: 'a', contexts: { a: { url: 'http://x', apiKey: 'k' } } }))
@@ -27,7 +27,7 @@ test('what is written is read again, and its owner’s alone', () => {
   expect(readdirSync(folder)).toEqual(['contexts.json'])
 })
 
-test('a file that others may read is closed to them', () => {
+test('a file that others can read is made private', () => {
   const { file } = open()
   file.change((before) => before)
   chmodSync(file.path, 0o644)
@@ -35,7 +35,7 @@ test('a file that others may read is closed to them', () => {
   expect(mode(file.path)).toBe(0o600)
 })
 
-test.each(['{', '[]', 'null'])('what is no such file is said so: %s', (text) => {
+test.each(['{', '[]', 'null'])('a damaged file is reported: %s', (text) => {
   const { file } = open()
   file.change((before) => before)
   writeFileSync(file.path, text)

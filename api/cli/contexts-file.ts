@@ -1,4 +1,4 @@
-// The services one has logged in to, kept for the next command. The file is its owner's alone: it holds tokens.
+// The stored logins. The file holds tokens, so only its owner may read it.
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Session } from '../../schemas/client.ts'
@@ -19,7 +19,7 @@ export interface Contexts {
 export interface ContextsFile {
   readonly path: string
   read(): Contexts
-  /** Under a lock of its own there is none: the whole file is replaced at once, the last writer wins. */
+  /** Replaces the whole file atomically. There is no lock: the last writer wins. */
   change(change: (before: Contexts) => Contexts): void
 }
 
@@ -36,7 +36,7 @@ export function openContextsFile(configDir: string): ContextsFile {
     change(change) {
       const text = `${JSON.stringify(change(read()), null, 2)}\n`
       mkdirSync(configDir, { recursive: true, mode: 0o700 })
-      // Renamed over the old one: a command that is cut short leaves either of them, whole.
+      // Renamed over the old file, so an interrupted command leaves either the old or the new one intact.
       const next = `${path}.${process.pid}`
       writeFileSync(next, text, { mode: OWNER_ONLY })
       renameSync(next, path)
@@ -55,8 +55,7 @@ function readContexts(path: string): Contexts {
   }
   if ((statSync(path).mode & OTHERS) !== 0) chmodSync(path, OWNER_ONLY)
   const contexts = parseContexts(text)
-  if (contexts === undefined)
-    throw new Failure(EXIT.failed, `${path} is not what fleet wrote; remove it and log in again`)
+  if (contexts === undefined) throw new Failure(EXIT.failed, `${path} is damaged; remove it and log in again`)
   return contexts
 }
 
@@ -64,7 +63,7 @@ function parseContexts(text: string): Contexts | undefined {
   try {
     const value: unknown = JSON.parse(text)
     const isOurs = typeof value === 'object' && value !== null && 'contexts' in value
-    // Only this program writes it.
+    // Only this program writes the file.
     return isOurs ? (value as Contexts) : undefined
   } catch {
     // Not JSON.

@@ -1,4 +1,4 @@
-// What `fleet doctor` looks at. Each look finds one thing and never fails itself.
+// The checks of `fleet doctor`. A check reports a finding and never throws.
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
@@ -11,7 +11,7 @@ export interface Finding {
   readonly name: string
   readonly verdict: 'ok' | 'warn' | 'bad'
   readonly detail: string
-  /** What to do; null if nothing. */
+  /** What to do about it. Null if there is nothing to do. */
   readonly advice: string | null
 }
 
@@ -58,30 +58,34 @@ async function checkService(client: Client, url: string): Promise<readonly Findi
     const there = ok('service', `${url} is ${status}`)
     const parts = dependencies.map(({ name, ok: isWell, detail }) =>
       isWell
-        ? ok(name, detail || 'well')
-        : bad(name, detail || 'not well', 'it is tried again by itself; the log of the service says more'),
+        ? ok(name, detail || 'healthy')
+        : bad(name, detail || 'unhealthy', 'the service retries by itself; see its log for the cause'),
     )
     return status === 'ready' ? [there, ...parts] : [{ ...there, verdict: 'warn' }, ...parts]
   } catch (error) {
     const { message } = toFailureReport(error)
     return [
-      bad('service', message, `start it with \`fleet start\`, or name another with --url; asked was ${url}`),
+      bad(
+        'service',
+        message,
+        `nothing answers at ${url}; start the service with \`fleet start\`, or name another one with --url`,
+      ),
     ]
   }
 }
 
-/** Tokens and telemetry without times of their own go by the service's clock. */
+/** Tokens, and telemetry without timestamps, depend on the clock of the service. */
 async function checkClock(url: string): Promise<Finding> {
   const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
     () => undefined,
   )
   const date = Date.parse(response?.headers.get('date') ?? '')
   if (Number.isNaN(date))
-    return warn('clock', 'the service does not tell its time', 'is there a proxy in between?')
+    return warn('clock', 'the service sends no Date header', 'check whether a proxy removes it')
   const skewMs = Date.now() - date
   if (Math.abs(skewMs) <= SKEW_MS_MAX) return ok('clock', 'agrees with the service')
   const detail = `${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`
-  return warn('clock', detail, 'set both by NTP')
+  return warn('clock', detail, 'synchronize both clocks with NTP')
 }
 
 async function checkLogin(client: Client): Promise<Finding> {
@@ -89,7 +93,7 @@ async function checkLogin(client: Client): Promise<Finding> {
     const { email, name, role } = await client.me()
     return ok('login', `${email ?? name} (${role})`)
   } catch (error) {
-    return warn('login', toFailureReport(error).message, 'log in with `fleet login`')
+    return warn('login', toFailureReport(error).message, 'run `fleet login`')
   }
 }
 
@@ -107,7 +111,11 @@ async function checkPort(port: number, use: 'HTTP' | 'MQTT'): Promise<Finding> {
     server.listen(port, '127.0.0.1', () => done(undefined))
   })
   if (error !== undefined)
-    return bad(name, `taken (${error.message})`, `end what has it, or choose another by FLEET_${use}_PORT`)
+    return bad(
+      name,
+      `in use (${error.message})`,
+      `stop the program that uses it, or set FLEET_${use}_PORT to another port`,
+    )
   await new Promise((closed) => server.close(closed))
   return ok(name, `free for ${use}`)
 }
@@ -115,9 +123,13 @@ async function checkPort(port: number, use: 'HTTP' | 'MQTT'): Promise<Finding> {
 function checkData(path: string): Finding {
   try {
     accessSync(existing(path), constants.R_OK | constants.W_OK)
-    return ok('data', `${path} ${existsSync(path) ? 'can be written' : 'can be made'}`)
+    return ok('data', `${path} ${existsSync(path) ? 'is writable' : 'can be created'}`)
   } catch {
-    return bad('data', `${path} cannot be written`, 'change its owner, or choose another by FLEET_DATA_DIR')
+    return bad(
+      'data',
+      `${path} is not writable`,
+      'change its owner, or set FLEET_DATA_DIR to another directory',
+    )
   }
 }
 
@@ -126,13 +138,13 @@ function checkDisk(path: string): Finding {
   const free = bavail * bsize
   const detail = `${(free / 2 ** 30).toFixed(1)} GiB free`
   if (free < DISK_BAD_BYTES)
-    return bad('disk', detail, 'make room: without it the service takes no more messages')
+    return bad('disk', detail, 'free some space: without it the service accepts no more messages')
   return free < DISK_WARN_BYTES
-    ? warn('disk', detail, 'make room soon, or set FLEET_RETENTION_DAYS')
+    ? warn('disk', detail, 'free some space soon, or lower FLEET_RETENTION_DAYS')
     : ok('disk', detail)
 }
 
-/** The directory, or the nearest above it that is there. */
+/** The path itself, or its nearest parent that exists. */
 function existing(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existing(dirname(path))
 }

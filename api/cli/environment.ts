@@ -1,14 +1,14 @@
-// What the command line takes from the environment: the one place beside the service's settings that reads it.
+// Environment variables of the command line. No other file of the command line reads the environment.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 export interface Environment {
   readonly configDir: string
   readonly isPlain: boolean
-  /** Instead of a context: where the service is, and an access token or API key. */
+  /** Used instead of a context, together with `token` (an access token or API key). */
   readonly url: string | undefined
   readonly token: string | undefined
-  /** Of a service on this machine, for `doctor`: as the service itself reads them. */
+  /** Settings of a service on this machine, for `fleet doctor`. The names and defaults are those of the service. */
   readonly service: {
     readonly httpPort: number
     readonly mqttPort: number
@@ -19,7 +19,7 @@ export interface Environment {
 type Variables = Readonly<Record<string, string | undefined>>
 
 export function readEnvironment(variables: Variables = process.env): Environment {
-  // An empty variable is none, by the convention of both standards.
+  // An empty variable counts as unset, as both XDG and NO_COLOR specify.
   const read = (name: string) => (variables[name] === '' ? undefined : variables[name])
   const configHome = read('XDG_CONFIG_HOME') ?? join(read('HOME') ?? homedir(), '.config')
   return {

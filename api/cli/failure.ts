@@ -1,8 +1,8 @@
-// How a command ends: its exit code, and the line that says what to do.
+// How a command fails: its exit code, its message, and advice on what to do.
 import type { ConnectionError, RefusalError } from '../../schemas/client.ts'
 import type { Problem } from '../../schemas/problem.ts'
 
-/** Part of the interface, documented in `fleet --help`. */
+/** Scripts rely on these codes. `fleet --help` documents them. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -29,9 +29,8 @@ export class Failure extends Error {
 export interface FailureReport {
   readonly exitCode: ExitCode
   readonly message: string
-  /** What to do about it. */
   readonly advice: string | undefined
-  /** Of a refusal. */
+  /** The service's code, if the service refused the request. */
   readonly code: string | undefined
   readonly requestId: string | undefined
 }
@@ -42,13 +41,13 @@ export function toFailureReport(error: unknown): FailureReport {
   if (isRefusal(error)) return refusalReport(error)
   if (isConnection(error)) {
     const advice =
-      'is the service running there? `fleet doctor` looks closer; --url or --context names another'
+      'check that the service is running; `fleet doctor` finds out more, --url and --context select another service'
     return { ...base, exitCode: EXIT.unreachable, message: error.message, advice }
   }
   return { ...base, exitCode: EXIT.failed, message: error instanceof Error ? error.message : String(error) }
 }
 
-// By name: the classes come with the client, which is not loaded before it is needed.
+// Compared by name: the classes belong to the client, which is loaded only when it is needed.
 const isRefusal = (error: unknown): error is RefusalError =>
   error instanceof Error && error.name === 'RefusalError'
 const isConnection = (error: unknown): error is ConnectionError =>
@@ -74,18 +73,18 @@ export function refusalExit(status: number): ExitCode {
 }
 
 function adviceOf({ code, allowed }: Problem): string | undefined {
-  if (Array.isArray(allowed)) return `allowed now: ${allowed.join(', ') || 'nothing'}`
+  if (Array.isArray(allowed)) return `currently allowed: ${allowed.join(', ') || 'nothing'}`
   return ADVICE[code]
 }
 
 const ADVICE: Readonly<Partial<Record<string, string>>> = {
-  UNAUTHENTICATED: 'log in with `fleet login`',
-  TOKEN_EXPIRED: 'log in again with `fleet login`',
-  FORBIDDEN: 'ask an admin, or use another login: `fleet contexts` lists yours',
-  DEVICE_SHADOW_CONFLICT: 'look at it with `fleet shadow get`, then try again with its version',
-  PRECONDITION_FAILED: 'look at it with `fleet devices get`, then try again with its etag',
-  EMPTY_TARGET: '`fleet devices list --group <group>` shows who is in a group',
-  UNKNOWN_COMMAND: '`fleet devices types` names the commands of each type',
+  UNAUTHENTICATED: 'run `fleet login`',
+  TOKEN_EXPIRED: 'run `fleet login` again',
+  FORBIDDEN: 'ask an admin, or use another login (see `fleet contexts list`)',
+  DEVICE_SHADOW_CONFLICT: 'run `fleet shadow get`, then try again with the version it shows',
+  PRECONDITION_FAILED: 'run `fleet devices get`, then try again with the etag it shows',
+  EMPTY_TARGET: 'run `fleet devices list --group <group>` to see the devices of a group',
+  UNKNOWN_COMMAND: 'run `fleet devices types` to see the commands of each type',
   RATE_LIMIT_EXCEEDED: 'wait a moment, then try again',
-  REGISTRATION_LOCKED: 'an admin can register you',
+  REGISTRATION_LOCKED: 'ask an admin to register you',
 }

@@ -1,4 +1,4 @@
-// The entry of the command line: reads it, runs the command, and says how it went by the exit code.
+// Entry point of the command line: parses it, runs the command, and sets the exit code.
 import { readFileSync } from 'node:fs'
 import { createCli } from './cli.ts'
 import { readEnvironment } from './environment.ts'
@@ -41,7 +41,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-// A reader that has seen enough, `head` for one, is no failure.
+// A reader that closes the pipe early, such as `head`, is not a failure.
 process.stdout.on('error', () => process.exit(EXIT.ok))
-// Not `process.exit`: what is still to be written would be lost.
+// `process.exit` would lose output that is not yet written.
 process.exitCode = await main(process.argv.slice(2))

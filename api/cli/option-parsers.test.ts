@@ -14,22 +14,23 @@ describe('an instant', () => {
     ['7d', '2026-02-22T12:00:00.000Z'],
     ['2026-02-01', '2026-02-01'],
     ['2026-02-01T08:00:00+01:00', '2026-02-01T08:00:00+01:00'],
-  ])('%s', (text, iso) => expect(instant(text, NOW)).toBe(iso))
+  ])('%s is parsed', (text, iso) => expect(instant(text, NOW)).toBe(iso))
 
-  test.each(['', 'soon', '2', 'h', '-1h', '2w', '2h30m'])('is not "%s"', (text) =>
-    expect(() => instant(text, NOW)).toThrow(/how long ago/),
+  test.each(['', 'soon', '2', 'h', '-1h', '2w', '2h30m'])('"%s" is refused as a time', (text) =>
+    expect(() => instant(text, NOW)).toThrow(/or an age such as/),
   )
 })
 
 describe('a whole number', () => {
-  test.each(['0', '11', '1.5', '-1', '1e1', '', ' 1', '0x1'])('from 1 to 10 is not "%s"', (text) =>
-    expect(() => wholeNumber(1, 10)(text)).toThrow('from 1 to 10'),
+  test.each(['0', '11', '1.5', '-1', '1e1', '', ' 1', '0x1'])(
+    '"%s" is refused as a whole number from 1 to 10',
+    (text) => expect(() => wholeNumber(1, 10)(text)).toThrow('from 1 to 10'),
   )
-  test('is read', () => expect(wholeNumber(1, 10)('7')).toBe(7))
+  test('a whole number in range is accepted', () => expect(wholeNumber(1, 10)('7')).toBe(7))
 })
 
 describe('a JSON object', () => {
-  test('is read as it stands, or from a file', () => {
+  test('a JSON object is read from the argument or from a file', () => {
     const folder = mkdtempSync(join(tmpdir(), 'fleet-cli-'))
     const path = join(folder, 'wanted.json')
     writeFileSync(path, '{"b": [1]}')
@@ -38,12 +39,12 @@ describe('a JSON object', () => {
     expect(() => jsonObject(`@${path}`)).toThrow(/cannot be read/)
   })
 
-  test.each(['{"a"', '[]', 'null', '1', '"a"', ''])('is not %j', (text) =>
+  test.each(['{"a"', '[]', 'null', '1', '"a"', ''])('%j is refused as a JSON object', (text) =>
     expect(() => jsonObject(text)).toThrow(/expected a JSON object/),
   )
 })
 
-test('parameters add up; a value is JSON where it reads as such', () => {
+test('parameters are merged, and values are parsed as JSON where possible', () => {
   const all = ['x=3', 'text=hello', 'on=true', 'eq=a=b', 'at={"y":1}', 'none='].reduce(
     (before, text) => parameter(text, before),
     {},
@@ -53,6 +54,6 @@ test('parameters add up; a value is JSON where it reads as such', () => {
   expect(() => parameter('x', undefined)).toThrow('name=value')
 })
 
-test('what is given several times is a list', () => {
+test('a repeated option becomes a list', () => {
   expect(collect('b', collect('a', undefined))).toEqual(['a', 'b'])
 })

@@ -1,10 +1,10 @@
-// What is typed on a command line, read into what the API takes.
+// Options and arguments that several commands share, and the parsers that turn text into what the API expects.
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import type { JsonObject } from '../../schemas/json.ts'
 import { EXIT, Failure } from './failure.ts'
 
-/** For an option that must be a whole number. */
+/** A parser for whole numbers between `min` and `max`. */
 export function wholeNumber(min: number, max: number) {
   return (text: string): number => {
     const value = Number(text)
@@ -14,25 +14,39 @@ export function wholeNumber(min: number, max: number) {
   }
 }
 
-/** For an option that may be given several times. */
+/** Collects an option that may be repeated. */
 export function collect(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text]
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** An ISO 8601 instant as it is, or how long ago: 90s, 15m, 2h, 7d. */
+/** Parses an ISO 8601 time, or an age such as 90s, 15m, 2h or 7d. */
 export function instant(text: string, now: number = Date.now()): string {
   const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   const unitMs = UNITS_MS[unit]
   if (count !== undefined && unitMs !== undefined) return new Date(now - Number(count) * unitMs).toISOString()
   if (/^\d{4}-\d{2}-\d{2}/.test(text)) return text
   throw new InvalidArgumentError(
-    'expected an instant such as 2026-03-01T08:30:00Z, or how long ago: 90s, 15m, 2h, 7d',
+    'expected a time such as 2026-03-01T08:30:00Z, or an age such as 90s, 15m, 2h, 7d',
   )
 }
 
-/** JSON as it stands, `@file`, or `-` for standard input. */
+// Commander also passes a parser the previous value, which `instant` would take for the current time.
+export const FROM_OPTION = [
+  '--from <when>',
+  'start: a time, or an age such as 15m, 2h, 7d',
+  (text: string) => instant(text),
+] as const
+export const TO_OPTION = [
+  '--to <when>',
+  'end: a time, or an age (default: now)',
+  (text: string) => instant(text),
+] as const
+export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const
+export const DEVICE_ARGUMENT = ['<device_id>', 'id of the device'] as const
+
+/** Parses a JSON object, which may be given as text, as `@file`, or as `-` for standard input. */
 export function jsonObject(text: string): JsonObject {
   const source = text === '-' ? 0 : text.startsWith('@') ? text.slice(1) : undefined
   const json = source === undefined ? text : readText(source)
@@ -46,11 +60,11 @@ export function jsonObject(text: string): JsonObject {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new InvalidArgumentError('expected a JSON object such as \'{"speed": 1}\'')
-  // Parsed from JSON, and just shown to be an object.
+  // A JSON value that is neither a scalar nor an array is an object.
   return value as JsonObject
 }
 
-/** A path, or 0 for standard input. */
+/** Reads a file. A `source` of 0 is standard input. */
 export function readText(source: string | number): string {
   try {
     return readFileSync(source, 'utf8')
@@ -60,7 +74,7 @@ export function readText(source: string | number): string {
   }
 }
 
-/** For `name=value`: a value is JSON if it reads as such, and text otherwise. */
+/** Adds one `name=value` to those before it. The value is parsed as JSON if possible, and is text otherwise. */
 export function parameter(text: string, before: JsonObject | undefined): JsonObject {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('expected name=value')
@@ -73,7 +87,7 @@ function jsonOr(text: string): JsonObject[string] {
     // Any JSON is a value.
     return JSON.parse(text) as JsonObject[string]
   } catch {
-    // Then it is text.
+    // It is not JSON, so it is text.
     return text
   }
 }

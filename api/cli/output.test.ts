@@ -16,13 +16,13 @@ function open({ isJson = false, isTTY = false } = {}) {
 const refusal = (code: RefusalCode, detail: Record<string, unknown> = {}) =>
   new RefusalError(toProblem({ code, detail }, { instance: '/', requestId: 'req_1' }), undefined)
 
-test('JSON is one document, of all there is, whatever the columns', () => {
+test('JSON output is one document with all fields, whatever the columns', () => {
   const { output, said } = open({ isJson: true })
   output.list([{ a: 1, b: 'x\u009b' }], [['A', ({ a }) => a]])
   expect(said()).toEqual({ stdout: '[{"a":1,"b":"x\\u009b"}]\n', stderr: '' })
 })
 
-test('remarks and progress never reach stdout, and progress only a terminal', () => {
+test('notes and progress never reach stdout, and progress is shown only on a terminal', () => {
   const pipe = open()
   pipe.output.progress('working')
   pipe.output.note('done')
@@ -33,13 +33,13 @@ test('remarks and progress never reach stdout, and progress only a terminal', ()
   expect(terminal.said()).toEqual({ stdout: 'a  1\n', stderr: '\r\u001b[Kworking\r\u001b[K' })
 })
 
-test('a failure says what to do, and to a program its code', () => {
+test('a failure shows advice, and its code in JSON', () => {
   const report = toFailureReport(refusal('DEVICE_SHADOW_CONFLICT', { expected: 2, got: 1 }))
   const plain = open()
   plain.output.failure(report)
   expect(plain.said().stderr).toBe(
     'fleet: Shadow version conflict: expected version 2, got 1 (req_1)\n' +
-      '       look at it with `fleet shadow get`, then try again with its version\n',
+      '       run `fleet shadow get`, then try again with the version it shows\n',
   )
   const json = open({ isJson: true })
   json.output.failure(report)
@@ -62,7 +62,7 @@ test.each([
   [new Error('x'), 1],
 ])('the exit code of %s', (error, exitCode) => expect(toFailureReport(error).exitCode).toBe(exitCode))
 
-test('all wrong fields are named, and the moves that are allowed', () => {
+test('a refusal names all wrong fields and what is currently allowed', () => {
   const errors = [
     { path: '/name', code: 'REQUIRED', message: 'is required' },
     { path: '/type', code: 'REQUIRED', message: 'is required' },
@@ -71,6 +71,6 @@ test('all wrong fields are named, and the moves that are allowed', () => {
     'The request is not valid: /name is required; /type is required',
   )
   expect(toFailureReport(refusal('INVALID_STATE_TRANSITION', { allowed: ['online'] })).advice).toBe(
-    'allowed now: online',
+    'currently allowed: online',
   )
 })

@@ -1,4 +1,4 @@
-// Where results and remarks go: results alone on stdout, so that they can be piped, everything else on stderr.
+// Output of a command: results go to stdout, so that they can be piped, and all other messages to stderr.
 import type { FailureReport } from './failure.ts'
 import { cellText, clean, fieldsText, type Look, tableText } from './table.ts'
 
@@ -8,22 +8,22 @@ export interface Writer {
   write(text: string): unknown
 }
 
-/** A heading and what stands below it. */
+/** A column's title, and the function that reads its value. */
 export type Column<Item> = readonly [string, (item: Item) => unknown]
 
 export interface Output {
   readonly isJson: boolean
-  /** One thing: its fields, or those that are named. */
+  /** Prints one object: all of its fields, or only `fields`. */
   item<Item extends object>(item: Item, fields?: readonly Column<Item>[]): void
-  /** Many of a kind. */
+  /** Prints a table. */
   list<Item>(items: readonly Item[], columns: readonly Column<Item>[]): void
-  /** One of a stream that goes on: a line of JSON, or of text. */
+  /** Prints one line of a continuing stream. */
   event(value: unknown, cells: () => readonly unknown[]): void
-  /** As it is. */
+  /** Prints text unchanged. */
   text(text: string): void
-  /** For the person at the terminal. */
+  /** Prints a message to stderr. */
   note(text: string): void
-  /** What is going on; replaces what was said before, and is gone at the end. */
+  /** Shows transient progress on a terminal. It replaces the previous text; undefined clears it. */
   progress(text: string | undefined): void
   failure(report: FailureReport): void
 }
@@ -42,7 +42,7 @@ export function createOutput(
   const look: Look = {
     isTerminal: stdout.isTTY === true,
     isColoured: stdout.isTTY === true && !isPlain,
-    // Some terminals say 0.
+    // Some terminals report a width of 0.
     width: stdout.columns || WIDTH_DEFAULT,
   }
   const json = (value: unknown) => stdout.write(`${jsonText(value, look.isTerminal ? 2 : undefined)}\n`)
@@ -87,7 +87,7 @@ export function createOutput(
   }
 }
 
-/** Control characters that JSON leaves as they are would still reach a terminal. */
+/** Escapes the control characters that JSON allows unescaped, so that none of them reaches a terminal. */
 function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value ?? null, null, indent).replace(
     /[\u007f-\u009f]/g,

@@ -1,4 +1,4 @@
-// Lists that may be longer than what is asked for.
+// Reading paginated lists up to a limit.
 import { wholeNumber } from './option-parsers.ts'
 
 const LIMIT_DEFAULT = 50
@@ -7,21 +7,21 @@ const PAGE_MAX = 200
 
 export const LIMIT_OPTION = [
   '--limit <count>',
-  'at most so many',
+  'maximum number of results',
   wholeNumber(1, LIMIT_MAX),
   LIMIT_DEFAULT,
 ] as const
 
-/** How many to ask for at a time. */
+/** The page size to request for a given limit. */
 export const pageSize = (limit: number): number => Math.min(limit, PAGE_MAX)
 
 export interface FirstItems<Item> {
   readonly items: readonly Item[]
-  /** There are others. */
+  /** The list has more items than `items`. */
   readonly hasMore: boolean
 }
 
-/** Either envelope of a list. */
+/** Lists have either a total or a cursor. */
 interface Page<Item> {
   readonly data: readonly Item[]
   readonly total?: number

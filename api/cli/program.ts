@@ -1,4 +1,4 @@
-// The tree of commands. An area's commands are loaded when they are asked for, so that `fleet --help` is quick.
+// The tree of commands. An area's commands are loaded only when they are used, so that `fleet --help` is fast.
 import { Command, CommanderError } from 'commander'
 import type { Area } from './area.ts'
 import type { Cli, GlobalOptions } from './cli.ts'
@@ -11,12 +11,12 @@ interface AreaEntry {
 
 const AREAS: Readonly<Record<string, AreaEntry>> = {
   login: {
-    summary: 'log in to a service and remember it',
+    summary: 'log in to a service and remember the login',
     load: async () => (await import('./areas/login.ts')).login,
   },
-  logout: { summary: 'end the login', load: async () => (await import('./areas/login.ts')).logout },
+  logout: { summary: 'end the current login', load: async () => (await import('./areas/login.ts')).logout },
   contexts: {
-    summary: 'the services you have logged in to',
+    summary: 'list, select and remove stored logins',
     load: async () => (await import('./areas/contexts.ts')).contexts,
   },
   devices: {
@@ -24,11 +24,11 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     load: async () => (await import('./areas/devices.ts')).devices,
   },
   telemetry: {
-    summary: 'what devices report, now, live and in the past',
+    summary: 'show telemetry: latest values, history and live updates',
     load: async () => (await import('./areas/telemetry.ts')).telemetry,
   },
   shadow: {
-    summary: 'what is wanted of a device and what it says it is',
+    summary: 'read and change the desired and reported state of a device',
     load: async () => (await import('./areas/shadow.ts')).shadow,
   },
   cmd: { summary: 'send a command to a device', load: async () => (await import('./areas/cmd.ts')).cmd },
@@ -36,44 +36,53 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'send a command to a group of devices',
     load: async () => (await import('./areas/broadcast.ts')).broadcast,
   },
-  logs: { summary: 'what a device has logged', load: async () => (await import('./areas/history.ts')).logs },
+  logs: {
+    summary: 'show log lines of a device',
+    load: async () => (await import('./areas/history.ts')).logs,
+  },
   events: {
-    summary: 'what happened to a device',
+    summary: 'show the event timeline of a device',
     load: async () => (await import('./areas/history.ts')).events,
   },
   users: {
-    summary: 'who may log in, and what they may do',
+    summary: 'manage users and their permissions',
     load: async () => (await import('./areas/users.ts')).users,
   },
   'api-keys': {
-    summary: 'keys that services present instead of a login',
+    summary: 'manage API keys for programs',
     load: async () => (await import('./areas/api-keys.ts')).apiKeys,
   },
   certs: {
-    summary: 'certificates for devices and for TLS, from a CA of your own',
+    summary: 'run a small certificate authority for devices and TLS',
     load: async () => (await import('./areas/certs.ts')).certs,
   },
-  audit: { summary: 'who did what', load: async () => (await import('./areas/audit.ts')).audit },
+  audit: { summary: 'search the audit log', load: async () => (await import('./areas/audit.ts')).audit },
   backup: {
-    summary: 'users and API keys, to a file',
+    summary: 'back up users and API keys to a file',
     load: async () => (await import('./areas/backup.ts')).backup,
   },
   restore: {
-    summary: 'users and API keys, from a file',
+    summary: 'restore users and API keys from a file',
     load: async () => (await import('./areas/backup.ts')).restore,
   },
   repair: {
-    summary: 'telemetry that was lost, from the log',
+    summary: 'restore lost telemetry from the message log',
     load: async () => (await import('./areas/repair.ts')).repair,
   },
-  start: { summary: 'run the service here', load: async () => (await import('./areas/start.ts')).start },
+  start: {
+    summary: 'run the service in the foreground',
+    load: async () => (await import('./areas/start.ts')).start,
+  },
   simulate: {
-    summary: 'run simulated devices against the service',
+    summary: 'run simulated devices against a service',
     load: async () => (await import('./areas/simulate.ts')).simulate,
   },
-  doctor: { summary: 'find out what is wrong', load: async () => (await import('./areas/doctor.ts')).doctor },
+  doctor: {
+    summary: 'check the installation and suggest fixes',
+    load: async () => (await import('./areas/doctor.ts')).doctor,
+  },
   completion: {
-    summary: 'completion for bash, zsh or fish',
+    summary: 'print a completion script for bash, zsh or fish',
     load: async () => (await import('./areas/completion.ts')).completion,
   },
 }
@@ -86,30 +95,31 @@ Examples:
   fleet cmd send robot-7 move_to -p x=3 -p y=4 --wait
   fleet devices list --json | jq -r '.[].device_id'
 
-Results go to stdout, everything else to stderr; --json makes the results JSON.
-FLEET_CLI_URL and FLEET_CLI_TOKEN (an access token or API key) stand in for a login.
+Results are written to stdout, all other messages to stderr. Use --json for JSON results.
+Set FLEET_CLI_URL and FLEET_CLI_TOKEN (an access token or API key) to work without a login.
+Run 'fleet <command> --help' for the options and examples of a command.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or refused as not valid, 3 not found, 4 not logged in or not
-allowed, 5 conflict, 6 service unreachable, 7 waited for too long, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 invalid usage or request, 3 not found, 4 not logged in or not permitted,
+5 conflict, 6 service unreachable, 7 still unfinished after --wait, 130 interrupted.
 `
 
 export interface Program {
   readonly command: Command
   readonly options: () => GlobalOptions
-  /** Throws a CommanderError where the command line is at fault or help was asked for. */
+  /** Throws a CommanderError if the command line is invalid or help was requested. */
   run(args: readonly string[]): Promise<void>
-  /** For completion. */
+  /** Loads the commands of an area, for completion. */
   load(area: string): Promise<void>
 }
 
-/** `cli` is asked for once the command line is known. */
+/** `cli` is called once the command line has been parsed. */
 export function createProgram(version: string, cli: () => Cli): Program {
   const command = new Command('fleet')
-    .description('Manage connected devices: one command line for the whole service.')
+    .description('Manage a fleet of connected devices.')
     .version(version, '-V, --version', 'print the version')
     .option('--json', 'print results as JSON')
-    .option('--context <name>', 'use this login; `fleet contexts list` shows them')
-    .option('--url <url>', 'the service to talk to')
+    .option('--context <name>', 'use this login (see `fleet contexts list`)')
+    .option('--url <url>', 'base URL of the service')
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
@@ -139,13 +149,13 @@ export function createProgram(version: string, cli: () => Cli): Program {
   }
 }
 
-/** Commander's own settings are inherited by what is added later only. */
+/** Commander passes settings on only to commands that are added later, so these are set again. */
 function settle(command: Command): void {
   command.exitOverride().helpCommand(false)
   for (const below of command.commands) settle(below)
 }
 
-/** Undefined for an error that is none of Commander's. */
+/** The exit code for an error of Commander. Undefined for any other error. */
 export function exitOfCommander(error: unknown): number | undefined {
   if (!(error instanceof CommanderError)) return undefined
   return error.exitCode === 0 ? EXIT.ok : EXIT.usage

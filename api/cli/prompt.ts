@@ -1,4 +1,4 @@
-// Questions to the person at the terminal, and secrets from standard input.
+// Prompts on the terminal, and secrets from standard input.
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { EXIT, Failure } from './failure.ts'
@@ -7,10 +7,10 @@ export async function ask(question: string): Promise<string> {
   return await askOn(process.stderr, question)
 }
 
-/** What is typed is not shown. */
+/** Prompts without echoing the input. */
 export async function askSecret(question: string): Promise<string> {
   if (!process.stdin.isTTY)
-    throw new Failure(EXIT.usage, 'there is no terminal to ask for the password: use --password-stdin')
+    throw new Failure(EXIT.usage, 'cannot prompt for the password without a terminal; use --password-stdin')
   process.stderr.write(question)
   const answer = await askOn(new Writable({ write: (_chunk, _encoding, done) => done() }), '')
   process.stderr.write('\n')
@@ -21,7 +21,7 @@ async function askOn(output: NodeJS.WritableStream, question: string): Promise<s
   if (!process.stdin.isTTY)
     throw new Failure(
       EXIT.usage,
-      `there is no terminal to ask on; give it as an option (asked was: ${question.trim()})`,
+      `cannot prompt for "${question.trim()}" without a terminal; pass it as an option`,
     )
   const terminal = createInterface({ input: process.stdin, output, terminal: true })
   try {
@@ -31,7 +31,7 @@ async function askOn(output: NodeJS.WritableStream, question: string): Promise<s
   }
 }
 
-/** Ctrl-C and Ctrl-D reach the terminal's reader, not the process. */
+/** Aborted by Ctrl-C and Ctrl-D, which reach the readline interface instead of the process. */
 function endOf(terminal: ReturnType<typeof createInterface>): AbortSignal {
   const end = new AbortController()
   terminal.once('SIGINT', () => end.abort(new Failure(EXIT.interrupted, 'interrupted')))
@@ -39,7 +39,7 @@ function endOf(terminal: ReturnType<typeof createInterface>): AbortSignal {
   return end.signal
 }
 
-/** All of standard input, without the line end. */
+/** Reads all of standard input, without a trailing line break. */
 export async function readSecret(): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
@@ -50,11 +50,10 @@ export async function readSecret(): Promise<string> {
   return secret
 }
 
-/** For what cannot be taken back. */
+/** Asks before an action that cannot be undone. */
 export async function confirm(what: string, isSure: boolean | undefined): Promise<void> {
   if (isSure === true) return
-  if (!process.stdin.isTTY)
-    throw new Failure(EXIT.usage, `${what}: say --yes, as there is no terminal to ask on`)
+  if (!process.stdin.isTTY) throw new Failure(EXIT.usage, `${what} Pass --yes to confirm without a terminal`)
   const answer = await ask(`${what} [y/N] `)
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Failure(EXIT.failed, 'nothing was done')
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Failure(EXIT.failed, 'cancelled; nothing was changed')
 }

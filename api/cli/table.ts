@@ -1,23 +1,23 @@
-// Text for people: aligned where a terminal shows it, tab-separated where another program reads it.
+// Text output: aligned columns on a terminal, tab-separated values for other programs.
 
 export interface Look {
-  /** Columns and colours are for a terminal. */
+  /** Aligned columns are used only on a terminal. */
   readonly isTerminal: boolean
   readonly isColoured: boolean
-  /** Characters of a line. */
+  /** Line width in characters. */
   readonly width: number
 }
 
-/** What a value looks like in a cell; nothing is a dash on a terminal, and empty elsewhere. */
+/** The text of a value in a cell. A missing value is a dash on a terminal, and empty otherwise. */
 export function cellText(value: unknown, { isTerminal }: Pick<Look, 'isTerminal'>): string {
   if (value === undefined || value === null || value === '') return isTerminal ? '-' : ''
   if (Array.isArray(value)) return value.map((one) => cellText(one, { isTerminal })).join(',')
   return clean(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-/** Devices write some of what is shown: a terminal must take none of it for an order, nor a reader for a column. */
+/** Replaces control characters: text from devices must neither control the terminal nor break columns. */
 export function clean(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => (/\s/.test(char) ? ' ' : '\ufffd'))
 }
 

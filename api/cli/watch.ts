@@ -1,27 +1,40 @@
-// A subscription to /ws that lasts until Ctrl-C: after a break it connects and subscribes again.
-import { setTimeout as passes } from 'node:timers/promises'
+// A subscription to /ws that lasts until Ctrl-C: after a lost connection it connects and subscribes again.
+import { on } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WebSocket } from 'ws'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Cli, Connection } from './cli.ts'
 import { EXIT, Failure, refusalExit } from './failure.ts'
-import { openSocket, type Socket, type SocketEnd } from './socket.ts'
 
 export interface Subscription {
   readonly channel: 'devices' | 'telemetry' | 'commands' | 'shadows' | 'logs' | 'events'
   readonly filter: JsonObject
   readonly throttleMs?: number | undefined
-  /** Begin with how things stand. */
+  /** Asks for the current state before the first event. */
   readonly snapshot?: boolean | undefined
 }
 
-/** A frame about the subscription: `event` or `snapshot`. */
+/** An `event` or `snapshot` frame of the subscription. */
 export type WatchFrame = Readonly<Record<string, Json>>
 
-const AGAIN_FIRST_MS = 500
-const AGAIN_MS_MAX = 10_000
-/** Closed for a reason that another try does not change. */
+const OPEN_TIMEOUT_MS = 10_000
+/** The service pings every 30 s. */
+const SILENCE_MS = 95_000
+const RETRY_FIRST_MS = 500
+const RETRY_MAX_MS = 10_000
+/** Close codes after which another attempt would end the same way. */
 const FINAL: ReadonlySet<number> = new Set([1002, 1008, 4403, 4413, 4429])
-/** Refusals that pass: a token that has expired meanwhile, a part of the service that is away. */
+/** Refusals that pass: the token expired meanwhile, the rate was exceeded, a part of the service is down. */
 const PASSING: ReadonlySet<number> = new Set([401, 429, 503])
+
+interface WatchEnd {
+  readonly code: number
+  readonly reason: string
+  /** The service had accepted the token. */
+  readonly wasAuthenticated: boolean
+}
+
+const UNREACHABLE: WatchEnd = { code: 1006, reason: 'unreachable', wasAuthenticated: false }
 
 export async function watch(
   cli: Cli,
@@ -31,74 +44,88 @@ export async function watch(
   const connection = await cli.connect()
   let tries = 0
   while (!cli.signal.aborted) {
-    // A first failure is told at once: there may be nothing to come back.
+    // A failure of the first attempt ends the command: the service may never have been there.
     const token = tries === 0 ? await connection.token() : await connection.token().catch(() => undefined)
     const ended =
-      token === undefined ? UNREACHED : await follow({ cli, connection, token }, subscription, onFrame)
+      token === undefined ? UNREACHABLE : await follow({ cli, connection, token }, subscription, onFrame)
     if (cli.signal.aborted) return
-    const { code, reason, wasIn } = ended
-    const said = reason || String(code)
-    if (FINAL.has(code)) throw new Failure(EXIT.failed, `the service closed the connection: ${said}`)
-    if (tries === 0 && !wasIn)
-      throw new Failure(EXIT.unreachable, `no live connection to ${connection.url}: ${said}`)
-    tries = wasIn ? 1 : tries + 1
-    cli.output.note(`connection lost (${said}); trying again`)
-    const pauseMs = Math.min(AGAIN_MS_MAX, AGAIN_FIRST_MS * 2 ** (tries - 1))
-    await passes(pauseMs, undefined, { signal: cli.signal }).catch(() => undefined)
+    const { code, wasAuthenticated } = ended
+    const reason = ended.reason || String(code)
+    if (FINAL.has(code)) throw new Failure(EXIT.failed, `the service closed the connection: ${reason}`)
+    if (tries === 0 && !wasAuthenticated)
+      throw new Failure(EXIT.unreachable, `cannot open a live connection to ${connection.url}: ${reason}`)
+    tries = wasAuthenticated ? 1 : tries + 1
+    cli.output.note(`connection lost (${reason}), reconnecting`)
+    const pauseMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** (tries - 1))
+    await sleep(pauseMs, undefined, { signal: cli.signal }).catch(() => undefined)
   }
 }
 
-interface WatchEnd extends SocketEnd {
-  /** The service had taken the token. */
-  readonly wasIn: boolean
-}
-
-const UNREACHED: WatchEnd = { code: 1006, reason: 'unreachable', wasIn: false }
-
-interface Link {
+interface Session {
   readonly cli: Cli
   readonly connection: Connection
   readonly token: string
 }
 
 async function follow(
-  { cli, connection, token }: Link,
+  { cli, connection, token }: Session,
   { channel, filter, throttleMs, snapshot }: Subscription,
   onFrame: (frame: WatchFrame) => void,
 ): Promise<WatchEnd> {
-  let wasIn = false
-  const opened = await openSocket(new URL('/ws', connection.url), cli.signal).catch((error: unknown) => error)
-  if (!isSocket(opened))
-    return { ...UNREACHED, reason: opened instanceof Error ? opened.message : String(opened) }
-  opened.send(JSON.stringify({ type: 'auth', token }))
-  const subscribe = { type: 'subscribe', id: 's1', channel, filter, snapshot: snapshot === true }
-  opened.send(
-    JSON.stringify(throttleMs === undefined ? subscribe : { ...subscribe, throttle_ms: throttleMs }),
-  )
-  const texts = opened.texts()
-  for (;;) {
-    const next = await texts.next()
-    if (next.done === true) return { ...next.value, wasIn }
-    // The service's own frames are objects.
-    const frame = JSON.parse(next.value) as WatchFrame
-    if (frame['type'] === 'auth_ok') wasIn = true
-    if (frame['type'] === 'event' || frame['type'] === 'snapshot') onFrame(frame)
-    if (frame['type'] === 'resync')
-      cli.output.note(`too slow: ${String(frame['dropped'])} events were left out`)
-    if (frame['type'] !== 'error') continue
-    opened.close()
-    // A problem as REST tells it.
-    const { title = 'refused', detail = title, status = 0 } = frame['problem'] as Refused
-    if (!PASSING.has(status) || (status === 401 && !wasIn)) throw new Failure(refusalExit(status), detail)
-    return { code: 1013, reason: detail, wasIn }
+  const socket = openSocket(new URL('/ws', connection.url))
+  const stop = () => socket.terminate()
+  cli.signal.addEventListener('abort', stop, { once: true })
+  const throttle = throttleMs === undefined ? {} : { throttle_ms: throttleMs }
+  socket.once('open', () => {
+    socket.send(JSON.stringify({ type: 'auth', token }))
+    const subscribe = { type: 'subscribe', id: 's1', channel, filter, snapshot: snapshot === true }
+    socket.send(JSON.stringify({ ...subscribe, ...throttle }))
+  })
+  let wasAuthenticated = false
+  let end = { code: 1006, reason: 'the connection broke' }
+  socket.once('close', (code, reason) => {
+    if (code !== 1006) end = { code, reason: reason.toString() }
+  })
+  try {
+    for await (const [data] of on(socket, 'message', { close: ['close'] })) {
+      // Every frame of the service is a JSON object.
+      const frame = JSON.parse(String(data)) as WatchFrame
+      if (frame['type'] === 'auth_ok') wasAuthenticated = true
+      if (frame['type'] === 'event' || frame['type'] === 'snapshot') onFrame(frame)
+      if (frame['type'] === 'resync')
+        cli.output.note(`this connection is too slow: ${String(frame['dropped'])} events were left out`)
+      if (frame['type'] !== 'error') continue
+      // The same problem document as REST returns.
+      const { title = 'refused', detail = title, status = 0 } = frame['problem'] as Refusal
+      if (!PASSING.has(status) || (status === 401 && !wasAuthenticated))
+        throw new Failure(refusalExit(status), detail)
+      return { code: 1013, reason: detail, wasAuthenticated }
+    }
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    return { code: 1006, reason: error instanceof Error ? error.message : String(error), wasAuthenticated }
+  } finally {
+    cli.signal.removeEventListener('abort', stop)
+    socket.terminate()
   }
+  return { ...end, wasAuthenticated }
 }
 
-interface Refused {
+interface Refusal {
   readonly title?: string
   readonly detail?: string
   readonly status?: number
 }
 
-const isSocket = (opened: unknown): opened is Socket =>
-  typeof opened === 'object' && opened !== null && 'texts' in opened
+function openSocket(url: URL): WebSocket {
+  const socket = new WebSocket(url, 'fleet.v1', {
+    handshakeTimeout: OPEN_TIMEOUT_MS,
+    perMessageDeflate: false,
+  })
+  // The loop over messages reports the first error. One that follows it must not end the process.
+  socket.on('error', () => undefined)
+  socket.once('upgrade', ({ socket: stream }) =>
+    socket.once('open', () => stream.setTimeout(SILENCE_MS, () => socket.terminate())),
+  )
+  return socket
+}

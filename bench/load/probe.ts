@@ -1,10 +1,11 @@
 // Measures the way from a publish to /ws: a few devices send numbered messages, and one socket waits for the numbers.
+import type { WebSocket } from 'ws'
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { Histogram } from '../measure/histogram.ts'
 import { DeviceSocket } from './device-socket.ts'
 import { encodePublish, encodeRing } from './packets.ts'
 import type { ProbeSettings } from './protocol.ts'
-import { WebSocketClient } from './websocket.ts'
+import { openWebSocket } from './websocket.ts'
 
 /** Messages that have not arrived by then count as lost. */
 const ARRIVAL_MS = 5_000
@@ -23,7 +24,7 @@ export class Probe {
   #stopped = false
   #subscribed = 0
   #refused: string | undefined
-  #socket: WebSocketClient | undefined
+  #socket: WebSocket | undefined
   #devices: readonly DeviceSocket[] = []
   readonly #settings: ProbeSettings
 
@@ -45,7 +46,7 @@ export class Probe {
         return DeviceSocket.open({ host, port, device, ring, keepAliveSec: 1200 })
       }),
     )
-    const socket = await WebSocketClient.open(wsUrl, (text) => this.#onText(text))
+    const socket = await openWebSocket(wsUrl, (text) => this.#onText(text))
     this.#socket = socket
     for (const { id } of devices) {
       socket.send(JSON.stringify({ type: 'subscribe', id, channel: 'telemetry', filter: { device_id: id } }))

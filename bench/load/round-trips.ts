@@ -1,11 +1,12 @@
 // Times whole round trips of commands: POST, the device's socket, its answer, and `completed` on /ws. Each command
 // carries a number.
+import type { WebSocket } from 'ws'
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { Histogram } from '../measure/histogram.ts'
 import type { Crowd } from './crowd.ts'
 import type { CommandsJob, CommandsResult } from './protocol.ts'
 import { RestLines } from './rest-lines.ts'
-import { WebSocketClient } from './websocket.ts'
+import { openWebSocket } from './websocket.ts'
 
 /** Commands that are not completed by then count as lost. */
 const ARRIVAL_MS = 10_000
@@ -31,7 +32,7 @@ class RoundTrips {
   readonly #accepted = new Histogram()
   readonly #received = new Histogram()
   readonly #completed = new Histogram()
-  #socket: WebSocketClient | undefined
+  #socket: WebSocket | undefined
   #isSubscribed = false
   #lastAt = 0
   #failure: Error | undefined
@@ -44,7 +45,7 @@ class RoundTrips {
 
   async run(brokenBy: () => Error | undefined): Promise<CommandsResult> {
     const { wsUrl, durationMs, inFlight, perSec } = this.#job
-    const socket = await WebSocketClient.open(wsUrl, (text) => this.#onText(text))
+    const socket = await openWebSocket(wsUrl, (text) => this.#onText(text))
     this.#socket = socket
     socket.send(JSON.stringify({ type: 'subscribe', id: 'commands', channel: 'commands' }))
     const polling = { deadlineMs: SUBSCRIBE_MS, everyMs: 5 }

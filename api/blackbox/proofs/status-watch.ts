@@ -1,6 +1,7 @@
 // Every move of a device's status, as /ws tells of it.
+import type { WebSocket } from 'ws'
 import type { Session } from '../../../bench/load/session.ts'
-import { WebSocketClient } from '../../../bench/load/websocket.ts'
+import { openWebSocket } from '../../../bench/load/websocket.ts'
 import { until } from '../../../bench/measure/deadline.ts'
 
 const SUBSCRIBE_MS = 10_000
@@ -19,14 +20,12 @@ export class StatusWatch {
   readonly moves: StatusMove[] = []
   /** How often /ws said that it left something out. */
   resyncs = 0
-  #socket: WebSocketClient | undefined
+  #socket: WebSocket | undefined
   #isSubscribed = false
 
   static async open({ service, rest }: Pick<Session, 'service' | 'rest'>): Promise<StatusWatch> {
     const watch = new StatusWatch()
-    watch.#socket = await WebSocketClient.open(`${service.wsUrl}?token=${rest.token}`, (text) =>
-      watch.#onText(text),
-    )
+    watch.#socket = await openWebSocket(`${service.wsUrl}?token=${rest.token}`, (text) => watch.#onText(text))
     watch.#socket.send(JSON.stringify({ type: 'subscribe', id: 'moves', channel: 'devices' }))
     const polling = { deadlineMs: SUBSCRIBE_MS, everyMs: 5 }
     await until('/ws subscription', polling, async () => watch.#isSubscribed || undefined)

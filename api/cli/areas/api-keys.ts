@@ -1,9 +1,11 @@
-// `fleet api-keys`: an admin gives services their access.
+// `fleet api-keys`: access for programs, managed by admins.
 import type { Command } from 'commander'
 import type { ApiKeyBody } from '../../../schemas/api-keys.ts'
 import { ROLES, type Role } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { given } from '../given.ts'
+import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { confirm } from '../prompt.ts'
@@ -49,20 +51,19 @@ interface CreateOptions {
 function create(keysCommand: Command, cli: Cli): void {
   const command = keysCommand
     .command('create')
-    .description('create an API key; it is shown only here')
-    .argument('<name>', 'what it is for')
-    .option('--groups <groups...>', 'the group subtrees it sees; everything if left out')
-    .option('--expires <instant>', 'until when it is good; until it is deleted if left out')
+    .description('create an API key; it is shown only once')
+    .argument('<name>', 'name of the key, such as the program that uses it')
+    .option('--groups <groups...>', 'restrict the key to these group subtrees')
+    .option('--expires <instant>', 'time at which the key expires (default: never)')
   command.addOption(
-    command.createOption('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory(),
+    command.createOption('--role <role>', 'role of the key').choices(ROLES).makeOptionMandatory(),
   )
   command.action(async (name: string, { role, groups, expires }: CreateOptions) => {
     const { client } = await cli.connect()
     const body = {
       name,
       role,
-      ...(groups === undefined ? {} : { groups }),
-      ...(expires === undefined ? {} : { expires_at: expires }),
+      ...given({ groups, expires_at: expires }),
     }
     cli.output.item(await client.createApiKey({ body }), [
       ['id', ({ id }) => id],
@@ -76,13 +77,13 @@ function create(keysCommand: Command, cli: Cli): void {
 function remove(command: Command, cli: Cli): void {
   command
     .command('delete')
-    .description('delete an API key: it is void at once')
-    .argument('<key_id>', 'its id; `fleet api-keys list` shows it')
-    .option('--yes', 'do not ask')
+    .description('delete an API key, effective immediately')
+    .argument('<key_id>', 'id of the key, from `fleet api-keys list`')
+    .option(...YES_OPTION)
     .action(async (key_id: string, { yes }: { yes?: boolean }) => {
       const { client } = await cli.connect()
-      await confirm(`delete ${key_id}?`, yes)
+      await confirm(`Delete ${key_id}?`, yes)
       await client.deleteApiKey({ key_id })
-      cli.output.note(`${key_id} is deleted`)
+      cli.output.note(`deleted ${key_id}`)
     })
 }

@@ -1,7 +1,8 @@
-// `fleet audit`: who did what.
+// `fleet audit`: searches the audit log.
 import { AUDIT_OUTCOMES } from '../../../schemas/audit.ts'
 import type { Area } from '../area.ts'
-import { instant } from '../option-parsers.ts'
+import { given } from '../given.ts'
+import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 
 interface Options {
@@ -18,25 +19,27 @@ interface Options {
 
 export const audit: Area = (command, cli) => {
   command
-    .option('--actor <who>', 'an id, or the e-mail of a user')
-    .option('--action <name>', 'what was done, such as registerDevice')
-    .option('--target <path>', 'to what, such as devices/robot-7')
-    .option('--device <device_id>', 'all that is about a device')
-    .option('--ip <address>', 'from where')
-    .option('--from <when>', 'an instant, or how long ago: 15m, 2h, 7d', (text: string) => instant(text))
-    .option('--to <when>', 'up to then', (text: string) => instant(text))
+    .option('--actor <who>', 'who did it: a user id, e-mail address or key id')
+    .option('--action <name>', 'action, such as registerDevice')
+    .option('--target <path>', 'target, such as devices/robot-7')
+    .option('--device <device_id>', 'only entries about this device')
+    .option('--ip <address>', 'client address')
+    .option(...FROM_OPTION)
+    .option(...TO_OPTION)
     .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
       '\nExamples:\n  fleet audit --from 7d --outcome refused\n  fleet audit --device robot-7 --action sendCommand\n',
     )
-  command.addOption(command.createOption('--outcome <outcome>', 'what came of it').choices(AUDIT_OUTCOMES))
+  command.addOption(
+    command.createOption('--outcome <outcome>', 'outcome of the action').choices(AUDIT_OUTCOMES),
+  )
   command.action(async ({ device, limit, ...filter }: Options) => {
     const { client } = await cli.connect()
     const query = {
       ...filter,
       limit: pageSize(limit),
-      ...(device === undefined ? {} : { device_id: device }),
+      ...given({ device_id: device }),
     }
     const { items, hasMore } = await take(client.pages.listAudit({ query }), limit)
     cli.output.list(items, [
@@ -49,6 +52,6 @@ export const audit: Area = (command, cli) => {
       ['IP', ({ ip }) => ip],
       ['COUNT', ({ count }) => count],
     ])
-    if (hasMore) cli.output.note(`the newest ${limit}; --limit shows more`)
+    if (hasMore) cli.output.note(`only the newest ${limit} entries are shown; use --limit to see more`)
   })
 }

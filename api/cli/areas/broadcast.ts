@@ -1,4 +1,4 @@
-// `fleet broadcast`: one command to a group.
+// `fleet broadcast`: one command for all devices of a group.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as passes } from 'node:timers/promises'
 import type { Command } from 'commander'
@@ -54,11 +54,11 @@ const OPEN: ReadonlySet<string> = new Set(['pending', 'in_progress'])
 function send(broadcastCommand: Command, cli: Cli): void {
   const command = broadcastCommand
     .command('send')
-    .description('send a command to every device of a group and of the groups below it')
-    .argument('<group>', 'such as warehouse/a')
+    .description('send a command to every device of a group and its subgroups')
+    .argument('<group>', 'group, such as warehouse/a')
   addCommandOptions(command)
-    .option('--wait', 'wait until it has ended on every device')
-    .option('--key <key>', 'the same key sends the broadcast once; made up if left out')
+    .option('--wait', 'wait until every device has finished')
+    .option('--key <key>', 'idempotency key: repeating it sends the broadcast only once (default: random)')
     .action(async (group: string, name: string, data: JsonObject | undefined, options: SendOptions) => {
       const { client } = await cli.connect()
       const body = { group, ...toCommandBody(name, data, options) }
@@ -71,7 +71,7 @@ function send(broadcastCommand: Command, cli: Cli): void {
           cli.output.progress(undefined)
           cli.output.item<State>(state, FIELDS)
           if (state.status === 'completed') return
-          throw new Failure(EXIT.failed, `${broadcast_id} has ended as ${state.status}`)
+          throw new Failure(EXIT.failed, `${broadcast_id} ended with status ${state.status}`)
         }
         cli.output.progress(`${broadcast_id}: ${countsText(state.counts)}`)
         await passes(LOOK_EVERY_MS, undefined, { signal: cli.signal })
@@ -87,8 +87,8 @@ interface SendOptions extends CommandOptions {
 function get(command: Command, cli: Cli): void {
   command
     .command('get')
-    .description('what became of a broadcast')
-    .argument('<broadcast_id>', 'the id of the broadcast')
+    .description('show the progress of a broadcast')
+    .argument('<broadcast_id>', 'id of the broadcast')
     .action(async (broadcast_id: string) => {
       const { client } = await cli.connect()
       cli.output.item<State>(await client.getBroadcast({ broadcast_id }), FIELDS)
@@ -98,8 +98,8 @@ function get(command: Command, cli: Cli): void {
 function cancel(command: Command, cli: Cli): void {
   command
     .command('cancel')
-    .description('cancel its commands that are not finished')
-    .argument('<broadcast_id>', 'the id of the broadcast')
+    .description('cancel the commands of a broadcast that are not finished')
+    .argument('<broadcast_id>', 'id of the broadcast')
     .action(async (broadcast_id: string) => {
       const { client } = await cli.connect()
       cli.output.item<State>(await client.cancelBroadcast({ broadcast_id }), FIELDS)

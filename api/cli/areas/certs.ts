@@ -1,5 +1,5 @@
-// `fleet certs`: a certificate authority in a folder on this machine, for devices that connect by certificate and for
-// the service's own TLS. It works without a service.
+// `fleet certs`: a certificate authority in a folder on this machine, for devices that authenticate with certificates
+// and for the TLS of the service. It needs no running service.
 import type { Command } from 'commander'
 import type { Area } from '../area.ts'
 import { Authority, AuthorityError, type CertificateFiles, type Issued } from '../certs/authority.ts'
@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<Issued>[] = [
   ['REVOKED', ({ revoked_at }) => revoked_at],
   ['SERIAL', ({ serial }) => serial],
 ]
-const DIR = ['--dir <folder>', 'where the CA is', 'certs'] as const
+const DIR = ['--dir <folder>', 'folder of the CA', 'certs'] as const
 const DAYS = wholeNumber(1, 36_500)
 
 export const certs: Area = (command, cli) => {
@@ -24,9 +24,9 @@ export const certs: Area = (command, cli) => {
     'after',
     '\nExamples:\n  fleet certs init --server mqtt.example.com\n  fleet certs issue robot-7\n' +
       '  fleet certs issue --server mqtt.example.com 10.0.0.1\n  fleet certs revoke robot-7\n\n' +
-      'The service takes FLEET_TLS_CERT=certs/server.crt, FLEET_TLS_KEY=certs/server.key,\n' +
-      'FLEET_TLS_CLIENT_CA=certs/ca.crt and FLEET_TLS_CRL=certs/ca.crl, and reads them again when they change.\n' +
-      'A device gets devices/<id>.crt, devices/<id>.key and ca.crt. Keep ca.key where nobody else reads it.\n',
+      'Start the service with FLEET_TLS_CERT=certs/server.crt, FLEET_TLS_KEY=certs/server.key,\n' +
+      'FLEET_TLS_CLIENT_CA=certs/ca.crt and FLEET_TLS_CRL=certs/ca.crl. It reloads the files when they change.\n' +
+      'Copy devices/<id>.crt, devices/<id>.key and ca.crt to the device. Keep ca.key secret.\n',
   )
   init(command, cli)
   issue(command, cli)
@@ -37,21 +37,25 @@ export const certs: Area = (command, cli) => {
 function init(command: Command, cli: Cli): void {
   command
     .command('init')
-    .description('make a CA, and a certificate for the service')
+    .description('create a CA and a certificate for the service')
     .option(...DIR)
-    .option('--name <name>', 'what the CA is called', 'Fleet CA')
-    .option('--days <days>', 'how long the CA counts', DAYS, 3_650)
-    .option('--crl-url <url>', 'where the list of revoked certificates is served; EMQX needs it')
-    .option('--server <hosts...>', 'names and addresses of the service', ['localhost', '127.0.0.1', '::1'])
+    .option('--name <name>', 'name of the CA', 'Fleet CA')
+    .option('--days <days>', 'validity of the CA', DAYS, 3_650)
+    .option('--crl-url <url>', 'URL at which you serve the revocation list; required by EMQX')
+    .option('--server <hosts...>', 'host names and addresses of the service', [
+      'localhost',
+      '127.0.0.1',
+      '::1',
+    ])
     .action(({ dir, name, days, crlUrl, server }: InitOptions) => {
       const now = Date.now()
       const [host, ...more] = server
-      if (host === undefined) throw new Failure(EXIT.usage, '--server needs a name')
+      if (host === undefined) throw new Failure(EXIT.usage, '--server needs at least one name')
       tell(() => {
         const authority = Authority.create(dir, { name, days, crlUrl, now })
         showFiles(cli, authority.issueServer([host, ...more], { days: 365, now }))
       })
-      cli.output.note(`${dir} has a CA now; keep ${dir}/ca.key where nobody else reads it`)
+      cli.output.note(`created a CA in ${dir}; keep ${dir}/ca.key secret`)
     })
 }
 
@@ -66,15 +70,15 @@ interface InitOptions {
 function issue(command: Command, cli: Cli): void {
   command
     .command('issue')
-    .description('make a key and a certificate, for a device or for the service')
-    .argument('[device_id]', 'whose; it becomes the certificate’s common name')
+    .description('create a key and a certificate for a device or for the service')
+    .argument('[device_id]', 'id of the device, used as the common name')
     .option(...DIR)
-    .option('--days <days>', 'how long it counts', DAYS, 365)
-    .option('--server <hosts...>', 'of the service instead, for these names and addresses')
+    .option('--days <days>', 'validity of the certificate', DAYS, 365)
+    .option('--server <hosts...>', 'issue a certificate for the service, with these names and addresses')
     .action((deviceId: string | undefined, { dir, days, server }: IssueOptions) => {
       const [host, ...more] = server ?? []
       if ((deviceId === undefined) === (host === undefined))
-        throw new Failure(EXIT.usage, 'name a device, or --server with its names')
+        throw new Failure(EXIT.usage, 'pass either a device id, or --server with its names')
       tell(() => {
         const authority = Authority.open(dir)
         const now = Date.now()
@@ -94,13 +98,13 @@ function revoke(command: Command, cli: Cli): void {
   command
     .command('revoke')
     .description(
-      'revoke what a device has, or one certificate; live sessions end when the service reads the list',
+      'revoke all certificates of a device, or a single one; sessions end when the service reloads the list',
     )
-    .argument('<device_id|serial>', 'whose, or which')
+    .argument('<device_id|serial>', 'device id, or serial number of one certificate')
     .option(...DIR)
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async (named: string, { dir, yes }: { dir: string; yes?: boolean }) => {
-      await confirm(`Revoke the certificates of ${named}? They cannot be made good again.`, yes)
+      await confirm(`Revoke the certificates of ${named}? This cannot be undone.`, yes)
       tell(() => cli.output.list(Authority.open(dir).revoke(named, { now: Date.now() }), COLUMNS))
     })
 }
@@ -108,7 +112,7 @@ function revoke(command: Command, cli: Cli): void {
 function list(command: Command, cli: Cli): void {
   command
     .command('list')
-    .description('list what was issued, oldest first')
+    .description('list issued certificates, oldest first')
     .option(...DIR)
     .action(({ dir }: { dir: string }) => tell(() => cli.output.list(Authority.open(dir).issued(), COLUMNS)))
 }

@@ -1,4 +1,4 @@
-// `fleet cmd`: commands to one device.
+// `fleet cmd`: commands for one device.
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { Client } from '../../../schemas/client.ts'
@@ -9,12 +9,13 @@ import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { addCommandOptions, type CommandOptions, toCommandBody } from '../command-options.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { wholeNumber } from '../option-parsers.ts'
+import { given } from '../given.ts'
+import { DEVICE_ARGUMENT, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 
 const WAIT_SEC_MAX = 7 * 86_400
-/** Asked again so often, for the status to be shown on its way. */
+/** Seconds between two looks at the status, so that progress is shown. */
 const LOOK_SEC = 2
 const OPEN: ReadonlySet<CommandStatus> = new Set(['pending', 'delivered', 'acked'])
 
@@ -35,7 +36,7 @@ export const cmd: Area = (command, cli) => {
     '\nExamples:\n  fleet cmd send robot-7 move_to -p x=3 -p y=4 --wait\n' +
       '  fleet cmd send robot-7 say \'{"text": "hello"}\' --priority high --timeout 60\n' +
       '  fleet cmd list robot-7 --status pending\n\n' +
-      'With --wait, a command that does not complete ends with exit code 1, one that is still open with 7.\n',
+      'With --wait, the exit code is 1 if the command does not complete, and 7 if it is still open.\n',
   )
   send(command, cli)
   list(command, cli)
@@ -44,7 +45,7 @@ export const cmd: Area = (command, cli) => {
 }
 
 interface SendOptions extends CommandOptions {
-  /** `true` is until it ends. */
+  /** Seconds. `true` waits without a limit. */
   readonly wait?: number | true
   readonly key?: string
 }
@@ -52,11 +53,15 @@ interface SendOptions extends CommandOptions {
 function send(cmdCommand: Command, cli: Cli): void {
   const command = cmdCommand
     .command('send')
-    .description('send a command')
-    .argument('<device_id>', 'the id of the device')
+    .description('send a command to a device')
+    .argument(...DEVICE_ARGUMENT)
   addCommandOptions(command)
-    .option('--wait [seconds]', 'wait until it ends, or for so long', wholeNumber(1, WAIT_SEC_MAX))
-    .option('--key <key>', 'the same key sends the command once; made up if left out')
+    .option(
+      '--wait [seconds]',
+      'wait until the command ends, at most this long',
+      wholeNumber(1, WAIT_SEC_MAX),
+    )
+    .option('--key <key>', 'idempotency key: repeating it sends the command only once (default: random)')
     .action(async (deviceId: string, name: string, data: JsonObject | undefined, options: SendOptions) => {
       const { client } = await cli.connect()
       const { key = randomUUID(), wait } = options
@@ -91,23 +96,28 @@ function judge({ command_id, status, error }: CommandBody): void {
   if (OPEN.has(status))
     throw new Failure(
       EXIT.unfinished,
-      `${command_id} is still ${status}; \`fleet cmd get\` shows what becomes of it`,
+      `${command_id} is still ${status}; run \`fleet cmd get\` later to see how it ends`,
     )
-  throw new Failure(EXIT.failed, `${command_id} has ${status}${error === null ? '' : `: ${error.message}`}`)
+  throw new Failure(
+    EXIT.failed,
+    `${command_id} ended with status ${status}${error === null ? '' : `: ${error.message}`}`,
+  )
 }
 
 function list(cmdCommand: Command, cli: Cli): void {
   const command = cmdCommand
     .command('list')
-    .description('the open commands of a device and the latest finished ones')
-    .argument('<device_id>', 'the id of the device')
+    .description('list the open commands of a device and the latest finished ones')
+    .argument(...DEVICE_ARGUMENT)
     .option(...LIMIT_OPTION)
   command.addOption(
-    command.createOption('--status <statuses...>', 'in these statuses').choices(COMMAND_STATUSES),
+    command
+      .createOption('--status <statuses...>', 'only commands with these statuses')
+      .choices(COMMAND_STATUSES),
   )
   command.action(async (deviceId: string, { status, limit }: { status?: string[]; limit: number }) => {
     const { client } = await cli.connect()
-    const query = { per_page: pageSize(limit), ...(status === undefined ? {} : { status }) }
+    const query = { per_page: pageSize(limit), ...given({ status }) }
     const { items } = await take(client.pages.listCommands({ device_id: deviceId, query }), limit)
     cli.output.list(items, [
       ['ID', ({ command_id }) => command_id],
@@ -123,9 +133,9 @@ function list(cmdCommand: Command, cli: Cli): void {
 function get(command: Command, cli: Cli): void {
   command
     .command('get')
-    .description('what became of a command')
-    .argument('<device_id>', 'the id of the device')
-    .argument('<command_id>', 'the id of the command')
+    .description('show a command')
+    .argument(...DEVICE_ARGUMENT)
+    .argument('<command_id>', 'id of the command')
     .action(async (device_id: string, cmd_id: string) => {
       const { client } = await cli.connect()
       cli.output.item(await client.getCommand({ device_id, cmd_id }), FIELDS)
@@ -136,8 +146,8 @@ function cancel(command: Command, cli: Cli): void {
   command
     .command('cancel')
     .description('cancel a command that is not finished')
-    .argument('<device_id>', 'the id of the device')
-    .argument('<command_id>', 'the id of the command')
+    .argument(...DEVICE_ARGUMENT)
+    .argument('<command_id>', 'id of the command')
     .action(async (device_id: string, cmd_id: string) => {
       const { client } = await cli.connect()
       cli.output.item(await client.cancelCommand({ device_id, cmd_id }), FIELDS)

@@ -1,5 +1,4 @@
-// `fleet completion`.
-
+// `fleet completion`: prints a completion script.
 import type { Area } from '../area.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -26,7 +25,7 @@ compdef _fleet fleet
 
 export const completion: Area = (command, cli) => {
   command
-    .addArgument(command.createArgument('<shell>', 'your shell').choices(SHELLS))
+    .addArgument(command.createArgument('<shell>', 'shell to print the script for').choices(SHELLS))
     .addHelpText(
       'after',
       '\nExamples:\n  source <(fleet completion bash)                      # in ~/.bashrc\n' +

@@ -1,5 +1,4 @@
-// `fleet contexts`: the services one has logged in to. Tokens are never shown.
-
+// `fleet contexts`: the stored logins. Tokens are never shown.
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
@@ -7,26 +6,26 @@ import { EXIT, Failure } from '../failure.ts'
 export const contexts: Area = (command, cli) => {
   command
     .command('list')
-    .description('list them')
+    .description('list stored logins')
     .action(() => list(cli))
   command
     .command('use <name>')
-    .description('use this one from now on')
+    .description('make a login the current one')
     .action((name: string) => {
       known(cli, name)
       cli.contexts.change((before) => ({ ...before, current: name }))
-      cli.output.note(`${name} is in use`)
+      cli.output.note(`${name} is now the current login`)
     })
   command
     .command('remove <name>')
-    .description('forget one; `fleet logout` also ends it at the service')
+    .description('remove a stored login; `fleet logout` also ends its session')
     .action((name: string) => {
       known(cli, name)
       cli.contexts.change((before) => {
         const { [name]: _, ...rest } = before.contexts
         return { current: before.current === name ? undefined : before.current, contexts: rest }
       })
-      cli.output.note(`${name} is forgotten`)
+      cli.output.note(`removed ${name}`)
     })
 }
 
@@ -51,6 +50,6 @@ function known(cli: Cli, name: string): void {
   if (!Object.hasOwn(cli.contexts.read().contexts, name))
     throw new Failure(
       EXIT.notFound,
-      `there is no context ${name}; \`fleet contexts list\` shows those there are`,
+      `there is no context ${name}; run \`fleet contexts list\` to see all of them`,
     )
 }

@@ -1,4 +1,4 @@
-// `fleet devices import` and `export`: many devices as a file.
+// `fleet devices import` and `fleet devices export`.
 import { extname } from 'node:path'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
@@ -15,25 +15,28 @@ const BY_ENDING: Readonly<Partial<Record<string, Format>>> = {
   '.jsonl': 'ndjson',
 }
 
-/** Ten thousand devices, each of them in the log before it is answered. */
+/** Long enough for ten thousand registrations, each of which is written to the log. */
 const TIMEOUT_MS = 600_000
 
 export function importDevices(devicesCommand: Command, cli: Cli): void {
   const command = devicesCommand
     .command('import')
-    .description('register many devices; the answer has their tokens, which are shown only here')
-    .argument('<file>', 'CSV with a header of columns, or a JSON object per line; - is standard input')
-    .option('--dry-run', 'check everything, register nothing')
+    .description('register many devices; their tokens are shown only once')
+    .argument('<file>', 'CSV with a header row, or one JSON object per line; - is standard input')
+    .option('--dry-run', 'validate the file without registering devices')
     .addHelpText(
       'after',
       '\nExamples:\n  fleet devices import new.csv --dry-run\n  fleet devices import new.csv --json > tokens.json\n',
     )
   command.addOption(
-    command.createOption('--format <format>', 'by the ending of the file if left out').choices(FORMATS),
+    command
+      .createOption('--format <format>', 'format of the file (default: from its extension)')
+      .choices(FORMATS),
   )
   command.action(async (file: string, options: { dryRun?: boolean; format?: Format }) => {
     const format = options.format ?? BY_ENDING[extname(file)]
-    if (format === undefined) return command.error('error: say what it is by --format csv or --format ndjson')
+    if (format === undefined)
+      return command.error('error: cannot tell the format; use --format csv or --format ndjson')
     const body = readText(file === '-' ? 0 : file)
     const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })
     cli.output.progress('registering')
@@ -51,19 +54,22 @@ export function importDevices(devicesCommand: Command, cli: Cli): void {
       ['ACCESS TOKEN', ({ access_token }) => access_token],
       ['ERROR', ({ error }) => error?.message],
     ])
-    if (failed > 0) throw new Failure(EXIT.failed, `${failed} of ${total} failed; the others are unharmed`)
+    if (failed > 0)
+      throw new Failure(EXIT.failed, `${failed} of ${total} rows failed; the others were processed`)
   })
 }
 
 export function exportDevices(devicesCommand: Command, cli: Cli): void {
   const command = withFilter(
-    devicesCommand.command('export').description('write devices as a file that `import` takes to stdout'),
+    devicesCommand
+      .command('export')
+      .description('write devices to stdout, in a format that `import` accepts'),
   ).addHelpText(
     'after',
     '\nExample:\n  fleet devices export --group warehouse --format csv > warehouse.csv\n',
   )
   command.addOption(
-    command.createOption('--format <format>', 'which file').choices(FORMATS).default('ndjson'),
+    command.createOption('--format <format>', 'format of the output').choices(FORMATS).default('ndjson'),
   )
   command.action(async (options: FilterOptions & { format: Format }) => {
     const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })

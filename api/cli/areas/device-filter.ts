@@ -1,6 +1,7 @@
-// Which devices are meant: the options that a list and an export share.
+// Options that select devices, shared by `list` and `export`.
 import type { Command } from 'commander'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
+import { given } from '../given.ts'
 import { collect } from '../option-parsers.ts'
 
 export interface FilterOptions {
@@ -14,21 +15,20 @@ export interface FilterOptions {
 
 export function withFilter(command: Command): Command {
   return command
-    .option('--group <group>', 'of this group and the groups below it')
-    .option('--exact', 'of this very group')
-    .option('--type <type>', 'of this type')
-    .option('--tag <tag>', 'with this tag; several: with all of them', collect)
-    .option('-q, --query <prefix>', 'whose name or id begins so')
-    .addOption(command.createOption('--status <status>', 'in this status').choices(DEVICE_STATUSES))
+    .option('--group <group>', 'only devices of this group and its subgroups')
+    .option('--exact', 'leave out the subgroups of --group')
+    .option('--type <type>', 'only devices of this type')
+    .option('--tag <tag>', 'only devices with this tag (repeatable: all must match)', collect)
+    .option('-q, --query <prefix>', 'only devices whose name or id starts with this')
+    .addOption(
+      command.createOption('--status <status>', 'only devices with this status').choices(DEVICE_STATUSES),
+    )
 }
 
 export function filterOf({ group, exact, status, type, tag, query }: FilterOptions) {
   return {
-    ...(group === undefined ? {} : { group }),
-    ...(exact === undefined ? {} : { group_exact: exact }),
-    ...(status === undefined ? {} : { status }),
-    ...(type === undefined ? {} : { type }),
+    ...given({ group, group_exact: exact, status, type }),
     ...(tag === undefined ? {} : { tag: [...tag] }),
-    ...(query === undefined ? {} : { q: query }),
+    ...given({ q: query }),
   }
 }

@@ -1,11 +1,12 @@
-// `fleet devices`.
+// `fleet devices`: the devices of the fleet, and their tokens.
 import type { Command } from 'commander'
 import type { DeviceBody } from '../../../schemas/device.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type DeviceStatus, TOKEN_SCOPES, type TokenScope } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { collect, jsonObject, wholeNumber } from '../option-parsers.ts'
+import { given } from '../given.ts'
+import { collect, DEVICE_ARGUMENT, jsonObject, wholeNumber, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { confirm } from '../prompt.ts'
@@ -48,7 +49,7 @@ interface ListOptions extends FilterOptions {
 
 function list(command: Command, cli: Cli): void {
   withFilter(command.command('list').description('list devices'))
-    .option('--sort <field>', 'name, status, created_at …; name:DESC is downwards')
+    .option('--sort <field>', 'sort by name, status, created_at, …; append :DESC for descending order')
     .option(...LIMIT_OPTION)
     .action(async (options: ListOptions) => {
       const { sort, limit } = options
@@ -56,24 +57,22 @@ function list(command: Command, cli: Cli): void {
       const asked = {
         per_page: pageSize(limit),
         ...filterOf(options),
-        ...(sort === undefined ? {} : { sort }),
+        ...given({ sort }),
       }
       const { items, hasMore } = await take(client.pages.listDevices({ query: asked }), limit, (count) =>
         cli.output.progress(`${count} devices`),
       )
       cli.output.progress(undefined)
       cli.output.list(items, COLUMNS)
-      if (hasMore) cli.output.note(`the first ${limit}; --limit shows more`)
+      if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
     })
 }
-
-const DEVICE_ID = 'the id of the device'
 
 function get(command: Command, cli: Cli): void {
   command
     .command('get')
     .description('show a device')
-    .argument('<device_id>', DEVICE_ID)
+    .argument(...DEVICE_ARGUMENT)
     .action(async (deviceId: string) => {
       const { client } = await cli.connect()
       cli.output.item(await client.getDevice({ device_id: deviceId }))
@@ -90,18 +89,17 @@ interface FieldOptions {
 
 function withFields(command: Command): Command {
   return command
-    .option('--description <text>', 'more about it')
-    .option('--group <group>', 'the group it is in, such as warehouse/a')
-    .option('--tag <tag>', 'a tag; several make a list', collect)
-    .option('--metadata <json>', 'a JSON object of your own, @file or -', jsonObject)
+    .option('--description <text>', 'description')
+    .option('--group <group>', 'group, such as warehouse/a')
+    .option('--tag <tag>', 'tag (repeatable)', collect)
+    .option('--metadata <json>', 'JSON object of your own, @file, or - for standard input', jsonObject)
 }
 
 function fieldsOf({ description, group, tag, metadata }: FieldOptions) {
   return {
-    ...(description === undefined ? {} : { description }),
-    ...(group === undefined ? {} : { group }),
+    ...given({ description, group }),
     ...(tag === undefined ? {} : { tags: [...tag] }),
-    ...(metadata === undefined ? {} : { metadata }),
+    ...given({ metadata }),
   }
 }
 
@@ -109,12 +107,12 @@ function create(command: Command, cli: Cli): void {
   withFields(
     command
       .command('create')
-      .description('register a device; the answer has the token it connects with, which is shown only here')
-      .argument('[device_id]', 'its id; made up by the service if left out')
-      .requiredOption('--name <name>', 'what people call it')
-      .requiredOption('--type <type>', 'one of `fleet devices types`'),
+      .description('register a device; its MQTT token is shown only once')
+      .argument('[device_id]', 'id of the device (default: generated)')
+      .requiredOption('--name <name>', 'display name')
+      .requiredOption('--type <type>', 'type, one of `fleet devices types`'),
   )
-    .option('--parent <device_id>', 'the gateway that speaks for it')
+    .option('--parent <device_id>', 'gateway that connects on behalf of the device')
     .action(
       async (
         deviceId: string | undefined,
@@ -127,8 +125,7 @@ function create(command: Command, cli: Cli): void {
             name,
             type,
             ...fieldsOf(options),
-            ...(deviceId === undefined ? {} : { device_id: deviceId }),
-            ...(parent === undefined ? {} : { parent_id: parent }),
+            ...given({ device_id: deviceId, parent_id: parent }),
           },
         })
         cli.output.item(registered, [
@@ -152,24 +149,22 @@ function edit(devicesCommand: Command, cli: Cli): void {
   const command = withFields(
     devicesCommand
       .command('edit')
-      .description('change some of a device; --metadata is merged, null removes')
-      .argument('<device_id>', DEVICE_ID)
-      .option('--name <name>', 'what people call it'),
+      .description('change fields of a device; --metadata is merged, null removes a key')
+      .argument(...DEVICE_ARGUMENT)
+      .option('--name <name>', 'display name'),
   )
-    .option('--reason <text>', 'why its status is moved')
-    .option('--if-match <etag>', 'only if this is still its etag')
+    .option('--reason <text>', 'reason for the change of status')
+    .option('--if-match <etag>', 'only if the device still has this etag')
   command.addOption(
-    command.createOption('--status <status>', 'move its status by hand').choices(['online', 'maintenance']),
+    command.createOption('--status <status>', 'set the status by hand').choices(['online', 'maintenance']),
   )
   command.action(async (deviceId: string, options: EditOptions) => {
     const { name, status, reason, ifMatch } = options
     const body = {
       ...fieldsOf(options),
-      ...(name === undefined ? {} : { name }),
-      ...(status === undefined ? {} : { status }),
-      ...(reason === undefined ? {} : { status_reason: reason }),
+      ...given({ name, status, status_reason: reason }),
     }
-    if (Object.keys(body).length === 0) command.error('error: nothing to change; --help lists what can be')
+    if (Object.keys(body).length === 0) command.error('error: nothing to change; see --help for the fields')
     const { client } = await cli.connect()
     cli.output.item(await client.editDevice({ device_id: deviceId, body, ifMatch }))
   })
@@ -178,12 +173,12 @@ function edit(devicesCommand: Command, cli: Cli): void {
 function decommission(command: Command, cli: Cli): void {
   command
     .command('decommission')
-    .description('end the life of a device; this cannot be taken back')
-    .argument('<device_id>', DEVICE_ID)
-    .option('--yes', 'do not ask')
+    .description('decommission a device; this cannot be undone')
+    .argument(...DEVICE_ARGUMENT)
+    .option(...YES_OPTION)
     .action(async (deviceId: string, { yes }: { yes?: boolean }) => {
       const { client } = await cli.connect()
-      await confirm(`decommission ${deviceId}? It can never connect again`, yes)
+      await confirm(`Decommission ${deviceId}? It can never connect again.`, yes)
       cli.output.item(await client.decommissionDevice({ device_id: deviceId }), [
         ['device_id', (device) => device.device_id],
         ['status', (device) => device.status],
@@ -196,17 +191,18 @@ const HOURS_MAX = 8_760
 function token(devicesCommand: Command, cli: Cli): void {
   const command = devicesCommand
     .command('token')
-    .description('issue a token that the device connects with, its MQTT password')
-    .argument('<device_id>', DEVICE_ID)
-    .option('--ttl-hours <hours>', 'how long it is good for', wholeNumber(1, HOURS_MAX))
-  command.addOption(command.createOption('--scope <scopes...>', 'what it may do').choices(TOKEN_SCOPES))
+    .description('issue a device token, which is the MQTT password of the device')
+    .argument(...DEVICE_ARGUMENT)
+    .option('--ttl-hours <hours>', 'validity of the token', wholeNumber(1, HOURS_MAX))
+  command.addOption(
+    command.createOption('--scope <scopes...>', 'permissions of the token').choices(TOKEN_SCOPES),
+  )
   command.action(
     async (deviceId: string, { ttlHours, scope }: { ttlHours?: number; scope?: TokenScope[] }) => {
       const { client } = await cli.connect()
       const body = {
         device_id: deviceId,
-        ...(ttlHours === undefined ? {} : { ttl_hours: ttlHours }),
-        ...(scope === undefined ? {} : { scopes: scope }),
+        ...given({ ttl_hours: ttlHours, scopes: scope }),
       }
       cli.output.item(await client.issueDeviceToken({ body }))
     },
@@ -216,13 +212,13 @@ function token(devicesCommand: Command, cli: Cli): void {
 function types(command: Command, cli: Cli): void {
   command
     .command('types')
-    .description('the types a device may have, and the commands of each')
+    .description('list device types and their commands')
     .action(async () => {
       const { client } = await cli.connect()
       const { data } = await client.listDeviceTypes()
       cli.output.list(data, [
         ['NAME', ({ name }) => name],
-        ['SHOWN AS', ({ display_name }) => display_name],
+        ['DISPLAY NAME', ({ display_name }) => display_name],
         ['COMMANDS', ({ commands }) => commands?.map(({ name }) => name) ?? 'any'],
       ])
     })

@@ -1,5 +1,4 @@
-// `fleet doctor`: looks at what usually goes wrong, and says what to do about it.
-
+// `fleet doctor`: checks what usually goes wrong, and suggests what to do about it.
 import type { Area } from '../area.ts'
 import { runChecks } from '../doctor-checks.ts'
 import { EXIT, Failure } from '../failure.ts'
@@ -8,18 +7,18 @@ export const doctor: Area = (command, cli) => {
   command
     .addHelpText(
       'after',
-      '\nLooks at Node.js, your login, the service and its dependencies, the clock; and, for a service on this\n' +
-        'machine, at its ports, data directory and disk. Exit code 1 if something is bad.\n',
+      '\nChecks Node.js, the service and its dependencies, the clock and your login. For a service on this machine\n' +
+        'it also checks ports, data directory and disk space. The exit code is 1 if a check fails.\n',
     )
     .action(async () => {
       const findings = await runChecks(cli)
       cli.output.list(findings, [
-        ['WHAT', ({ name }) => name],
-        ['HOW', ({ verdict }) => verdict],
-        ['FOUND', ({ detail }) => detail],
+        ['CHECK', ({ name }) => name],
+        ['RESULT', ({ verdict }) => verdict],
+        ['DETAIL', ({ detail }) => detail],
       ])
       for (const { name, advice } of findings) if (advice !== null) cli.output.note(`${name}: ${advice}`)
       const bad = findings.filter(({ verdict }) => verdict === 'bad').length
-      if (bad > 0) throw new Failure(EXIT.failed, `${bad} of ${findings.length} are bad`)
+      if (bad > 0) throw new Failure(EXIT.failed, `${bad} of ${findings.length} checks failed`)
     })
 }

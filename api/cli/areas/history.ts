@@ -1,10 +1,11 @@
-// `fleet logs` and `fleet events`: what a device says of itself and what happens to it, past and live.
+// `fleet logs` and `fleet events`: the log lines and the event timeline of a device, past and live.
 import { EVENT_KINDS } from '../../../schemas/history.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { instant } from '../option-parsers.ts'
+import { given } from '../given.ts'
+import { DEVICE_ARGUMENT, FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { watch } from '../watch.ts'
@@ -16,16 +17,12 @@ interface Options {
   readonly follow?: boolean
 }
 
-const at = (text: string) => instant(text)
-const FROM = ['--from <when>', 'an instant, or how long ago: 15m, 2h, 7d', at] as const
-const TO = ['--to <when>', 'up to then', at] as const
-const FOLLOW = ['-f, --follow', 'what comes from now on, instead of what was, until Ctrl-C'] as const
+const FOLLOW = ['-f, --follow', 'print new entries as they arrive, until Ctrl-C'] as const
 
 function toQuery({ from, to, limit }: Options) {
   return {
     limit: pageSize(limit),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
+    ...given({ from, to }),
   }
 }
 
@@ -45,16 +42,18 @@ const LINE: readonly Column<Line>[] = [
 
 export const logs: Area = (command, cli) => {
   command
-    .argument('<device_id>', 'the id of the device')
-    .option(...FROM)
-    .option(...TO)
+    .argument(...DEVICE_ARGUMENT)
+    .option(...FROM_OPTION)
+    .option(...TO_OPTION)
     .option(...FOLLOW)
     .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
       '\nExamples:\n  fleet logs robot-7 --from 1h --level error fatal\n  fleet logs robot-7 -f\n',
     )
-  command.addOption(command.createOption('--level <levels...>', 'of these levels').choices(LOG_LEVELS))
+  command.addOption(
+    command.createOption('--level <levels...>', 'only lines with these levels').choices(LOG_LEVELS),
+  )
   command.action(async (deviceId: string, options: Options & { level?: LogLevel[] }) => {
     const { level, limit } = options
     if (options.follow === true)
@@ -82,16 +81,18 @@ const HAPPENING: readonly Column<Happening>[] = [
 
 export const events: Area = (command, cli) => {
   command
-    .argument('<device_id>', 'the id of the device')
-    .option(...FROM)
-    .option(...TO)
+    .argument(...DEVICE_ARGUMENT)
+    .option(...FROM_OPTION)
+    .option(...TO_OPTION)
     .option(...FOLLOW)
     .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
       '\nExamples:\n  fleet events robot-7 --from 7d --kind status command\n  fleet events robot-7 -f\n',
     )
-  command.addOption(command.createOption('--kind <kinds...>', 'of these kinds').choices(EVENT_KINDS))
+  command.addOption(
+    command.createOption('--kind <kinds...>', 'only events of these kinds').choices(EVENT_KINDS),
+  )
   command.action(async (deviceId: string, options: Options & { kind?: string[] }) => {
     const { kind, limit } = options
     if (options.follow === true)
@@ -105,7 +106,7 @@ export const events: Area = (command, cli) => {
   })
 }
 
-/** In a few words; `--json` has all of it. */
+/** A summary of the event. `--json` prints all of it. */
 function whatHappened({ kind, data }: Happening): string {
   const text = (name: string) => plain(data[name])
   switch (kind) {
@@ -135,7 +136,7 @@ async function follow<Item>(
   isWanted: (item: Item) => boolean,
 ): Promise<void> {
   await watch(cli, { channel, filter: { device_id: deviceId } }, ({ type, data }) => {
-    // The channel's events are what its list has.
+    // A live event has the same fields as an entry of the list.
     const item = data as Item
     if (type === 'event' && isWanted(item))
       cli.output.event(item, () => columns.map(([, read]) => read(item)))

@@ -1,4 +1,4 @@
-// `fleet login` and `fleet logout`.
+// `fleet login` and `fleet logout`: stored credentials for a service.
 import type { Session } from '../../../schemas/client.ts'
 import type { Area } from '../area.ts'
 import { type Cli, CONTEXT_DEFAULT } from '../cli.ts'
@@ -15,10 +15,10 @@ interface LoginOptions {
 
 export const login: Area = (command, cli) => {
   command
-    .option('--email <email>', 'who you are; asked for if left out')
+    .option('--email <email>', 'e-mail address (default: prompt)')
     .option('--password-stdin', 'read the password from standard input')
-    .option('--api-key-stdin', 'read an API key from standard input, instead of e-mail and password')
-    .option('--as <name>', 'the name of this login, if you have several', CONTEXT_DEFAULT)
+    .option('--api-key-stdin', 'log in with an API key from standard input')
+    .option('--as <name>', 'name for this login, if you have several', CONTEXT_DEFAULT)
     .addHelpText(
       'after',
       '\nExamples:\n  fleet login --url https://fleet.example.com --email me@example.com --as work\n' +
@@ -29,7 +29,7 @@ export const login: Area = (command, cli) => {
       const url = checkedUrl(cli.url())
       if (isReadable(url))
         cli.output.note(
-          `warning: ${url.host} is asked without encryption; use https:// outside of your own network`,
+          `warning: the connection to ${url.host} is not encrypted; use https:// outside your own network`,
         )
       const { context, who } = await logIn(cli, url.href.replace(/(?<!\/)\/+$/, ''), options)
       cli.contexts.change(({ contexts }) => ({ current: name, contexts: { ...contexts, [name]: context } }))
@@ -41,7 +41,7 @@ export const login: Area = (command, cli) => {
 
 interface LoggedIn {
   readonly context: Context
-  /** A service's key has no e-mail. */
+  /** An API key has no e-mail address. */
   readonly who: { readonly email: string | null; readonly name: string; readonly role: string }
 }
 
@@ -67,11 +67,11 @@ function checkedUrl(text: string): URL {
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
   throw new Failure(
     EXIT.usage,
-    `${text} is no address of a service; expected something like http://localhost:8000`,
+    `${text} is not the URL of a service; expected a URL such as http://localhost:8000`,
   )
 }
 
-/** Whether a password would go over the network as it is. */
+/** Whether a password would cross the network unencrypted. */
 function isReadable({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }
@@ -87,7 +87,7 @@ export const logout: Area = (command, cli) => {
     try {
       if (session !== undefined) await client.logout({ body: { refresh_token: session.refresh_token } })
     } finally {
-      // Forgotten here in any case; what the service still keeps of it ends by itself.
+      // Removed here in any case. If the service was not reached, the session expires there by itself.
       cli.contexts.change((before) => {
         const { [name]: _, ...contexts } = before.contexts
         return { current: before.current === name ? undefined : before.current, contexts }

@@ -1,10 +1,11 @@
-// `fleet repair`: what ClickHouse has lost and the log still has.
+// `fleet repair`: restores telemetry that ClickHouse lost from the log.
 import { setTimeout as passes } from 'node:timers/promises'
 import type { RepairBody } from '../../../schemas/repair.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { instant } from '../option-parsers.ts'
+import { given } from '../given.ts'
+import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
 
 const LOOK_EVERY_MS = 1_000
 const SILENCE_MS_MAX = 60_000
@@ -18,23 +19,19 @@ interface Options {
 export const repair: Area = (command, cli) => {
   command
     .command('telemetry')
-    .description('read lost telemetry again from the log, while the service goes on')
-    .option(
-      '--from <when>',
-      'what was received since: an instant, or how long ago: 15m, 2h',
-      (text: string) => instant(text),
-    )
-    .option('--to <when>', 'up to then', (text: string) => instant(text))
-    .option('--no-wait', 'do not wait for its end')
+    .description('restore lost telemetry from the log while the service is running')
+    .option(...FROM_OPTION)
+    .option(...TO_OPTION)
+    .option('--no-wait', 'return without waiting for the end')
     .addHelpText(
       'after',
-      '\nPoints, texts and logs of devices come back as far as the log reaches; what is there stays as it is. Events,\n' +
-        'shadow changes, commands and the audit do not come back.\n' +
+      '\nRestores points, texts and device logs as far back as the log reaches. Existing rows stay as they are.\n' +
+        'Events, shadow changes, commands and audit entries cannot be restored.\n' +
         '\nExamples:\n  fleet repair telemetry --from 2h\n  fleet repair telemetry --from 2026-11-20T08:00Z --to 2026-11-20T09:30Z\n',
     )
     .action(async ({ from, to, wait }: Options) => {
       const { client } = await cli.connect()
-      const body = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+      const body = given({ from, to })
       const begun = await client.startRepair({ body })
       const last = wait ? await subscription(begun, cli, () => client.getRepair()) : begun
       cli.output.item(last)
@@ -51,16 +48,17 @@ async function subscription(
   while (last.status === 'running') {
     await passes(LOOK_EVERY_MS, undefined, { signal: cli.signal })
     const next = await look()
-    if (next.id !== begun.id) throw new Failure(EXIT.conflict, 'a later repair took its place')
+    if (next.id !== begun.id)
+      throw new Failure(EXIT.conflict, 'another repair was started and replaced this one')
     if (next.updated_at !== last.updated_at) movedAt = Date.now()
     if (Date.now() - movedAt > SILENCE_MS_MAX)
       throw new Failure(
         EXIT.unfinished,
-        'nothing moves: ClickHouse is away, or the process that did it; start it again',
+        'the repair has made no progress for a minute: ClickHouse or the node that ran it is down; start it again',
       )
     last = next
     cli.output.note(`${Math.floor(last.progress * 100)} %: ${last.messages} messages, ${last.rows} rows`)
   }
-  if (last.status === 'failed') throw new Failure(EXIT.failed, `it failed: ${last.detail}`)
+  if (last.status === 'failed') throw new Failure(EXIT.failed, `the repair failed: ${last.detail}`)
   return last
 }

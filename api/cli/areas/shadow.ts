@@ -1,9 +1,10 @@
-// `fleet shadow`.
+// `fleet shadow`: the desired and reported state of a device.
 import type { Command } from 'commander'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { instant, jsonObject, wholeNumber } from '../option-parsers.ts'
+import { given } from '../given.ts'
+import { DEVICE_ARGUMENT, FROM_OPTION, jsonObject, TO_OPTION, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 
@@ -19,7 +20,6 @@ export const shadow: Area = (command, cli) => {
   history(command, cli)
 }
 
-const DEVICE = ['<device_id>', 'the id of the device'] as const
 const VERSION_MAX = Number.MAX_SAFE_INTEGER
 
 interface Document {
@@ -45,8 +45,8 @@ const FIELDS: readonly Column<Document>[] = [
 function get(command: Command, cli: Cli): void {
   command
     .command('get')
-    .description('both sides, and the difference')
-    .argument(...DEVICE)
+    .description('show desired state, reported state and their difference')
+    .argument(...DEVICE_ARGUMENT)
     .action(async (deviceId: string) => {
       const { client } = await cli.connect()
       cli.output.item(await client.getShadow({ device_id: deviceId }), FIELDS)
@@ -56,11 +56,15 @@ function get(command: Command, cli: Cli): void {
 function set(command: Command, cli: Cli): void {
   command
     .command('set')
-    .description('change what is wanted of a device; null removes a key')
-    .argument(...DEVICE)
-    .argument('<json>', 'a JSON object, @file or -', jsonObject)
-    .option('--replace', 'all of what is wanted: what is not named is removed')
-    .option('--if-version <version>', 'only if this is still the version', wholeNumber(0, VERSION_MAX))
+    .description('change the desired state of a device; null removes a key')
+    .argument(...DEVICE_ARGUMENT)
+    .argument('<json>', 'JSON object, @file, or - for standard input', jsonObject)
+    .option('--replace', 'replace the whole desired state instead of merging')
+    .option(
+      '--if-version <version>',
+      'only if the shadow still has this version',
+      wholeNumber(0, VERSION_MAX),
+    )
     .action(
       async (deviceId: string, body: JsonObject, options: { replace?: boolean; ifVersion?: number }) => {
         const { client } = await cli.connect()
@@ -74,8 +78,8 @@ function set(command: Command, cli: Cli): void {
 function delta(command: Command, cli: Cli): void {
   command
     .command('delta')
-    .description('what of the desired state the device has otherwise')
-    .argument(...DEVICE)
+    .description('show where the reported state differs from the desired state')
+    .argument(...DEVICE_ARGUMENT)
     .action(async (deviceId: string) => {
       const { client } = await cli.connect()
       cli.output.item(await client.getShadowDelta({ device_id: deviceId }), [
@@ -96,19 +100,21 @@ interface HistoryOptions {
 function history(shadowCommand: Command, cli: Cli): void {
   const command = shadowCommand
     .command('history')
-    .description('who changed what, newest first')
-    .argument(...DEVICE)
-    .option('--from <when>', 'an instant, or how long ago: 15m, 2h, 7d', (text: string) => instant(text))
-    .option('--to <when>', 'up to then', (text: string) => instant(text))
+    .description('list changes, newest first')
+    .argument(...DEVICE_ARGUMENT)
+    .option(...FROM_OPTION)
+    .option(...TO_OPTION)
     .option(...LIMIT_OPTION)
-  command.addOption(command.createOption('--section <section>', 'one side').choices(['desired', 'reported']))
+  command.addOption(
+    command
+      .createOption('--section <section>', 'only changes of this section')
+      .choices(['desired', 'reported']),
+  )
   command.action(async (deviceId: string, { section, from, to, limit }: HistoryOptions) => {
     const { client } = await cli.connect()
     const query = {
       per_page: pageSize(limit),
-      ...(section === undefined ? {} : { section }),
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
+      ...given({ section, from, to }),
     }
     const { items } = await take(client.pages.getShadowHistory({ device_id: deviceId, query }), limit)
     cli.output.list(items, [

@@ -1,11 +1,11 @@
-// `fleet start`: the service, in this process.
+// `fleet start`: runs the service in this process.
 import { InvalidArgumentError } from 'commander'
 import type { Area } from '../area.ts'
 import { runService } from '../run-service.ts'
 
 export const start: Area = (command) => {
   command
-    .option('--simulate <count>', 'with so many simulated devices', (text: string) => {
+    .option('--simulate <count>', 'also run this many simulated devices', (text: string) => {
       if (!/^\d+$/.test(text)) throw new InvalidArgumentError('expected a number')
       return text
     })

@@ -1,10 +1,11 @@
-// `fleet telemetry`.
+// `fleet telemetry`: latest values, history and live updates.
 import type { Command } from 'commander'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { collect, instant, wholeNumber } from '../option-parsers.ts'
+import { given } from '../given.ts'
+import { collect, DEVICE_ARGUMENT, instant, TO_OPTION, wholeNumber } from '../option-parsers.ts'
 import { type WatchFrame, watch } from '../watch.ts'
 
 export const telemetry: Area = (command, cli) => {
@@ -22,9 +23,9 @@ export const telemetry: Area = (command, cli) => {
 function get(command: Command, cli: Cli): void {
   command
     .command('get')
-    .description('the latest of a device')
-    .argument('<device_id>', 'the id of the device')
-    .option('-w, --watch', 'and whatever comes after it, until Ctrl-C')
+    .description('show the latest telemetry of a device')
+    .argument(...DEVICE_ARGUMENT)
+    .option('-w, --watch', 'keep printing updates until Ctrl-C')
     .action(async (deviceId: string, options: { watch?: boolean }) => {
       if (options.watch === true) return await follow(cli, { device_id: deviceId }, {})
       const { client } = await cli.connect()
@@ -46,22 +47,22 @@ interface HistoryOptions {
 function history(telemetryCommand: Command, cli: Cli): void {
   const command = telemetryCommand
     .command('history')
-    .description('the past of a metric')
-    .argument('<device_id>', 'the id of the device')
-    .argument('<metric>', 'its name, such as battery.percent')
-    .option('--from <when>', 'an instant, or how long ago: 15m, 2h, 7d; an hour ago if left out', at)
-    .option('--to <when>', 'now if left out', at)
-  command.addOption(command.createOption('--interval <interval>', 'width of a bucket').choices(INTERVALS))
+    .description('show the history of a metric')
+    .argument(...DEVICE_ARGUMENT)
+    .argument('<metric>', 'name of the metric, such as battery.percent')
+    .option('--from <when>', 'start: a time, or an age such as 15m, 2h, 7d (default: 1h)', (text: string) =>
+      instant(text),
+    )
+    .option(...TO_OPTION)
+  command.addOption(command.createOption('--interval <interval>', 'bucket width').choices(INTERVALS))
   command.action(async (deviceId: string, metric: string, { from, to, interval }: HistoryOptions) => {
     const { client } = await cli.connect()
     const query = {
       metric: [metric],
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-      ...(interval === undefined ? {} : { interval }),
+      ...given({ from, to, interval }),
     }
     const found = await client.getTelemetryHistory({ device_id: deviceId, query })
-    // A list of names or a prefix has a series for each metric; points are not asked for.
+    // A list of names or a prefix returns one series per metric. Raw points are never requested here.
     const series = 'series' in found ? found.series : 'next_cursor' in found ? [] : [found]
     const buckets = series.flatMap(({ metric, data }) => data.map((bucket) => ({ metric, ...bucket })))
     cli.output.list(buckets, [
@@ -76,9 +77,6 @@ function history(telemetryCommand: Command, cli: Cli): void {
   })
 }
 
-/** Commander hands a reader the value before as well. */
-const at = (text: string) => instant(text)
-
 const THROTTLE_MS_MAX = 3_600_000
 
 interface WatchOptions {
@@ -91,23 +89,18 @@ interface WatchOptions {
 function watchCommand(command: Command, cli: Cli): void {
   command
     .command('watch')
-    .description('what devices report, as it comes, until Ctrl-C')
-    .argument('[device_id]', 'one device; all you may see if left out')
-    .option('--group <group>', 'of this group and the groups below it')
-    .option('--tag <tag>', 'with this tag')
-    .option('--metric <name>', 'these alone: a name, or the start of some at a dot', collect)
+    .description('print telemetry as it arrives, until Ctrl-C')
+    .argument('[device_id]', 'id of one device (default: all you can see)')
+    .option('--group <group>', 'only devices of this group and its subgroups')
+    .option('--tag <tag>', 'only devices with this tag')
+    .option('--metric <name>', 'only this metric, or all metrics below this prefix (repeatable)', collect)
     .option(
       '--throttle-ms <ms>',
-      'at most one per device in so many milliseconds',
+      'at most one update per device in this time',
       wholeNumber(0, THROTTLE_MS_MAX),
     )
     .action(async (deviceId: string | undefined, { group, tag, metric, throttleMs }: WatchOptions) => {
-      const filter = {
-        ...(deviceId === undefined ? {} : { device_id: deviceId }),
-        ...(group === undefined ? {} : { group }),
-        ...(tag === undefined ? {} : { tag }),
-        ...(metric === undefined ? {} : { metrics: metric }),
-      }
+      const filter = given({ device_id: deviceId, group, tag, metrics: metric })
       await follow(cli, filter, { throttleMs })
     })
 }
@@ -130,7 +123,7 @@ async function follow(
   await watch(cli, { channel: 'telemetry', filter, throttleMs, snapshot: true }, (frame: WatchFrame) => {
     const { data, device_id: deviceId } = frame
     if (frame['type'] === 'event') return show(deviceId, toObject(data))
-    // Devices that have never reported have nothing to show.
+    // A device that never reported has nothing to print.
     for (const item of Array.isArray(data) ? data : [])
       if (toObject(item)['timestamp'] !== null) show(toObject(item)['device_id'], toObject(item))
   })
@@ -140,7 +133,7 @@ const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const toObject = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
 
-/** By the dotted names that metrics have. */
+/** Every leaf value under its dotted metric name. */
 function leaves(value: Json | undefined, prefix = ''): readonly (readonly [string, Json])[] {
   return Object.entries(toObject(value)).flatMap(([name, inner]) =>
     isObject(inner) ? leaves(inner, `${prefix}${name}.`) : [[`${prefix}${name}`, inner] as const],

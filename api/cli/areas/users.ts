@@ -1,9 +1,11 @@
-// `fleet users`: an admin manages people.
+// `fleet users`: user accounts, managed by admins.
 import type { Command } from 'commander'
 import type { UserBody } from '../../../schemas/users.ts'
 import { ROLES, type Role } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { given } from '../given.ts'
+import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { askSecret, confirm, readSecret } from '../prompt.ts'
@@ -32,26 +34,25 @@ export const users: Area = (command, cli) => {
   remove(command, cli)
 }
 
-const USER = ['<user_id>', 'the id of the user; `fleet users list` shows it'] as const
+const USER = ['<user_id>', 'id of the user, from `fleet users list`'] as const
 const PASSWORD_STDIN = ['--password-stdin', 'read the password from standard input'] as const
 
 function list(usersCommand: Command, cli: Cli): void {
   const command = usersCommand
     .command('list')
     .description('list users')
-    .option('-q, --query <prefix>', 'whose name or e-mail begins so')
+    .option('-q, --query <prefix>', 'only users whose name or e-mail address starts with this')
     .option(...LIMIT_OPTION)
-  command.addOption(command.createOption('--role <role>', 'with this role').choices(ROLES))
+  command.addOption(command.createOption('--role <role>', 'only users with this role').choices(ROLES))
   command.action(async ({ query: q, role, limit }: { query?: string; role?: Role; limit: number }) => {
     const { client } = await cli.connect()
     const query = {
       per_page: pageSize(limit),
-      ...(q === undefined ? {} : { q }),
-      ...(role === undefined ? {} : { role }),
+      ...given({ q, role }),
     }
     const { items, hasMore } = await take(client.pages.listUsers({ query }), limit)
     cli.output.list(items, COLUMNS)
-    if (hasMore) cli.output.note(`the first ${limit}; --limit shows more`)
+    if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
   })
 }
 
@@ -69,12 +70,12 @@ function get(command: Command, cli: Cli): void {
 function create(usersCommand: Command, cli: Cli): void {
   const command = usersCommand
     .command('create')
-    .description('register a user; the password is asked for')
-    .requiredOption('--email <email>', 'what they log in with')
-    .requiredOption('--name <name>', 'what they are called')
+    .description('create a user; prompts for the password')
+    .requiredOption('--email <email>', 'e-mail address, used to log in')
+    .requiredOption('--name <name>', 'display name')
     .option(...PASSWORD_STDIN)
   command.addOption(
-    command.createOption('--role <role>', 'what they may do').choices(ROLES).default('viewer'),
+    command.createOption('--role <role>', 'role of the user').choices(ROLES).default('viewer'),
   )
   command.action(
     async ({
@@ -96,7 +97,7 @@ function create(usersCommand: Command, cli: Cli): void {
 }
 
 const passwordFrom = (stdin: boolean | undefined) =>
-  stdin === true ? readSecret() : askSecret('Their password: ')
+  stdin === true ? readSecret() : askSecret('Password of the new user: ')
 
 interface EditOptions {
   readonly email?: string
@@ -112,29 +113,26 @@ interface EditOptions {
 function edit(usersCommand: Command, cli: Cli): void {
   const command = usersCommand
     .command('edit')
-    .description('change a user; a new role or password and --disable end their logins')
+    .description('change a user; a new role, a new password and --disable end all sessions of the user')
     .argument(...USER)
-    .option('--email <email>', 'what they log in with')
-    .option('--name <name>', 'what they are called')
-    .option('--groups <groups...>', 'the group subtrees they see')
-    .option('--all-groups', 'they see everything')
-    .option('--disable', 'they cannot log in any more')
-    .option('--enable', 'they can again')
+    .option('--email <email>', 'e-mail address, used to log in')
+    .option('--name <name>', 'display name')
+    .option('--groups <groups...>', 'restrict the user to these group subtrees')
+    .option('--all-groups', 'lift the restriction to groups')
+    .option('--disable', 'block logins')
+    .option('--enable', 'allow logins again')
     .option(...PASSWORD_STDIN)
-  command.addOption(command.createOption('--role <role>', 'what they may do').choices(ROLES))
+  command.addOption(command.createOption('--role <role>', 'role of the user').choices(ROLES))
   command.action(async (user_id: string, options: EditOptions) => {
     const { email, name, role, groups, allGroups, enable, disable, passwordStdin } = options
     const body = {
-      ...(email === undefined ? {} : { email }),
-      ...(name === undefined ? {} : { name }),
-      ...(role === undefined ? {} : { role }),
-      ...(groups === undefined ? {} : { groups }),
+      ...given({ email, name, role, groups }),
       ...(allGroups === true ? { groups: [] } : {}),
       ...(disable === true ? { disabled: true } : {}),
       ...(enable === true ? { disabled: false } : {}),
       ...(passwordStdin === true ? { password: await readSecret() } : {}),
     }
-    if (Object.keys(body).length === 0) command.error('error: nothing to change; --help lists what can be')
+    if (Object.keys(body).length === 0) command.error('error: nothing to change; see --help for the fields')
     const { client } = await cli.connect()
     cli.output.item(await client.editUser({ user_id, body }))
   })
@@ -143,13 +141,13 @@ function edit(usersCommand: Command, cli: Cli): void {
 function remove(command: Command, cli: Cli): void {
   command
     .command('delete')
-    .description('delete a user and end their logins')
+    .description('delete a user and end all sessions')
     .argument(...USER)
-    .option('--yes', 'do not ask')
+    .option(...YES_OPTION)
     .action(async (user_id: string, { yes }: { yes?: boolean }) => {
       const { client } = await cli.connect()
-      await confirm(`delete ${user_id}?`, yes)
+      await confirm(`Delete ${user_id}?`, yes)
       await client.deleteUser({ user_id })
-      cli.output.note(`${user_id} is deleted`)
+      cli.output.note(`deleted ${user_id}`)
     })
 }

@@ -21,7 +21,7 @@ const read = (name: string) => readFileSync(join(dir, 'ca', name), 'utf8')
 const certificate = (path: string) => new X509Certificate(readFileSync(path))
 
 describe('a certificate', () => {
-  test('of a device has its id for a name, is signed by the CA, and counts for as long as was asked', () => {
+  test('a device certificate names the device, is signed by the CA and has the requested validity', () => {
     const files = make().issueDevice('robot-7', { days: 30, now })
     const [issued, ca] = [certificate(files.certificate), new X509Certificate(read('ca.crt'))]
     expect(issued.subject).toBe('CN=robot-7')
@@ -35,7 +35,7 @@ describe('a certificate', () => {
     expect(issued.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2'])
   })
 
-  test('of a server is for its names and addresses', () => {
+  test('a server certificate is valid for its host names and addresses only', () => {
     const hosts = ['mqtt.example.com', '10.0.0.1', 'fd00::1:2', '::1'] as const
     const issued = certificate(make().issueServer([...hosts], { days: 90, now }).certificate)
     expect(issued.checkHost('mqtt.example.com')).toBe('mqtt.example.com')
@@ -43,7 +43,7 @@ describe('a certificate', () => {
     for (const host of hosts.slice(1)) expect([host, issued.checkIP(host)]).toEqual([host, host])
   })
 
-  test('never outlives its CA, also beyond 2049', () => {
+  test('a certificate never outlives its CA, not even beyond 2049', () => {
     const authority = make(undefined, 20_000)
     const ca = new X509Certificate(read('ca.crt'))
     expect(new Date(ca.validTo).getUTCFullYear()).toBeGreaterThan(2_050)
@@ -51,23 +51,23 @@ describe('a certificate', () => {
     expect(certificate(path).validTo).toBe(ca.validTo)
   })
 
-  test('is for devices that there can be: no other name gets one', () => {
+  test('a name that is not a device id gets no certificate', () => {
     const authority = make()
     for (const name of ['fleet:api', '+', '#', 'a/b', '', 'x'.repeat(65), '../x', 'a\nb'])
-      expect(() => authority.issueDevice(name, { days: 1, now })).toThrow('no device id')
+      expect(() => authority.issueDevice(name, { days: 1, now })).toThrow('not a device id')
     expect(authority.issued()).toEqual([])
   })
 
-  test('has a key that only its owner can read', () => {
+  test('only the owner can read the key files', () => {
     const { key } = make().issueDevice('a', { days: 1, now })
     for (const path of [key, join(dir, 'ca', 'ca.key')]) expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 })
 
 describe('a CA', () => {
-  test('is made once, and remembers what it issued and revoked', () => {
+  test('a folder holds one CA, which remembers what it issued and revoked', () => {
     const authority = make()
-    expect(() => make()).toThrow('has a CA already')
+    expect(() => make()).toThrow('already has a CA')
     expect(() => Authority.open(join(dir, 'none'))).toThrow('has no CA')
     authority.issueDevice('a', { days: 1, now })
     authority.issueDevice('a', { days: 2, now })
@@ -75,7 +75,7 @@ describe('a CA', () => {
     const again = Authority.open(join(dir, 'ca'))
     expect(again.revoke('a', { now }).map(({ name }) => name)).toEqual(['a', 'a'])
     expect(again.revoke('a', { now })).toEqual([])
-    expect(() => again.revoke('c', { now })).toThrow('nothing was issued to "c"')
+    expect(() => again.revoke('c', { now })).toThrow('no certificate was issued to "c"')
     const states = Authority.open(join(dir, 'ca'))
       .issued()
       .map(({ name, revoked_at }) => [name, revoked_at !== null])
@@ -86,7 +86,7 @@ describe('a CA', () => {
     ])
   })
 
-  test('revokes one certificate by its serial number', () => {
+  test('a serial number revokes a single certificate', () => {
     const authority = make()
     const { certificate: path } = authority.issueDevice('a', { days: 1, now })
     authority.issueDevice('a', { days: 1, now })
@@ -96,7 +96,7 @@ describe('a CA', () => {
   })
 })
 
-// Another's judgement of the bytes.
+// OpenSSL is an independent judge of the bytes.
 describe.skipIf(!hasOpenssl())('openssl', () => {
   const verify = (path: string) => {
     writeFileSync(join(dir, 'trusted.pem'), read('ca.crt') + read('ca.crl'))
@@ -108,23 +108,30 @@ describe.skipIf(!hasOpenssl())('openssl', () => {
     }
   }
 
-  test.each([undefined, URL])('finds certificates good, and revoked ones revoked; list at %s', (crlUrl) => {
-    const authority = make(crlUrl)
-    const good = authority.issueDevice('good', { days: 1, now }).certificate
-    const bad = authority.issueDevice('bad', { days: 1, now }).certificate
-    const server = authority.issueServer(['localhost'], { days: 1, now }).certificate
-    expect([verify(good), verify(bad), verify(server)]).toEqual(['OK', 'OK', 'OK'])
-    authority.revoke('bad', { now })
-    expect(verify(bad)).toContain('certificate revoked')
-    expect([verify(good), verify(server)]).toEqual(['OK', 'OK'])
-    const shown = execFileSync('openssl', ['x509', '-in', good, '-noout', '-ext', 'crlDistributionPoints'], {
-      encoding: 'utf8',
-      stdio: 'pipe',
-    })
-    expect(shown.includes(URL)).toBe(crlUrl !== undefined)
-  })
+  test.each([undefined, URL])(
+    'openssl accepts valid certificates and rejects revoked ones (list at %s)',
+    (crlUrl) => {
+      const authority = make(crlUrl)
+      const good = authority.issueDevice('good', { days: 1, now }).certificate
+      const bad = authority.issueDevice('bad', { days: 1, now }).certificate
+      const server = authority.issueServer(['localhost'], { days: 1, now }).certificate
+      expect([verify(good), verify(bad), verify(server)]).toEqual(['OK', 'OK', 'OK'])
+      authority.revoke('bad', { now })
+      expect(verify(bad)).toContain('certificate revoked')
+      expect([verify(good), verify(server)]).toEqual(['OK', 'OK'])
+      const shown = execFileSync(
+        'openssl',
+        ['x509', '-in', good, '-noout', '-ext', 'crlDistributionPoints'],
+        {
+          encoding: 'utf8',
+          stdio: 'pipe',
+        },
+      )
+      expect(shown.includes(URL)).toBe(crlUrl !== undefined)
+    },
+  )
 
-  test('finds an old one expired', () => {
+  test('openssl finds an old certificate expired', () => {
     const authority = Authority.create(join(dir, 'ca'), {
       name: 'x',
       days: 100,

@@ -1,5 +1,5 @@
-// A certificate authority in a folder: its key, its certificate, the list of what it has revoked, and what it issued.
-// The folder is all there is: who has `ca.key` can be any device.
+// A certificate authority in a folder, which holds its key, its certificate, its revocation list and a ledger of issued
+// certificates. Anyone who has `ca.key` can impersonate any device.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
@@ -14,7 +14,7 @@ export interface Issued {
   readonly revoked_at: string | null
 }
 
-/** What is asked for cannot be done; the message says why, and what can. */
+/** The message says why the request cannot be fulfilled, and what to do instead. */
 export class AuthorityError extends Error {
   override readonly name = 'AuthorityError'
 }
@@ -33,7 +33,7 @@ interface Ledger {
 }
 
 const DAY_MS = 86_400_000
-/** Clocks of devices differ: what is issued now counts already for one that is behind. */
+/** Certificates start this far in the past, so that a device whose clock is behind accepts a new one. */
 const BACKDATED_MS = 3_600_000
 
 export class Authority {
@@ -52,7 +52,7 @@ export class Authority {
     { name, days, crlUrl, now }: { name: string; days: number; crlUrl: string | undefined; now: number },
   ): Authority {
     if (existsSync(join(dir, 'ca.key')))
-      throw new AuthorityError(`${dir} has a CA already; choose another --dir, or use it`)
+      throw new AuthorityError(`${dir} already has a CA; choose another --dir, or use that CA`)
     mkdirSync(dir, { recursive: true, mode: 0o700 })
     const key = newKey()
     const until = now + days * DAY_MS
@@ -69,8 +69,8 @@ export class Authority {
   static open(dir: string): Authority {
     const path = join(dir, 'issued.json')
     if (!existsSync(path))
-      throw new AuthorityError(`${dir} has no CA; make one with \`fleet certs init --dir ${dir}\``)
-    // We wrote it.
+      throw new AuthorityError(`${dir} has no CA; create one with \`fleet certs init --dir ${dir}\``)
+    // Only this class writes the file.
     return new Authority(dir, JSON.parse(readFileSync(path, 'utf8')) as Ledger)
   }
 
@@ -78,16 +78,18 @@ export class Authority {
     return this.#ledger.issued
   }
 
-  /** The certificate's common name is the device's id: whoever has its key is that device. */
+  /** The common name is the device id, so the key of the certificate identifies the device. */
   issueDevice(deviceId: string, { days, now }: { days: number; now: number }): CertificateFiles {
     const known = parseDeviceId(deviceId)
     if (known === undefined)
-      throw new AuthorityError(`"${deviceId}" is no device id: letters, digits, _ and -, 64 at most`)
+      throw new AuthorityError(
+        `"${deviceId}" is not a device id; use letters, digits, _ and -, at most 64 characters`,
+      )
     mkdirSync(join(this.#dir, 'devices'), { recursive: true, mode: 0o700 })
     return this.#issue({ kind: 'device', name: known, path: join(this.#dir, 'devices', known), days, now })
   }
 
-  /** Replaces the one before, which goes on to count. */
+  /** Overwrites the files of the previous certificate, which stays valid. */
   issueServer(
     hosts: readonly [string, ...string[]],
     { days, now }: { days: number; now: number },
@@ -97,15 +99,13 @@ export class Authority {
     return this.#issue({ kind: 'server', name: hosts[0], hosts, path: join(this.#dir, 'server'), days, now })
   }
 
-  /** Everything that was issued to the device, or the one of this serial number. Returns what was revoked now. */
+  /** Revokes all certificates of a device, or the one with this serial number. Returns those newly revoked. */
   revoke(deviceIdOrSerial: string, { now }: { now: number }): readonly Issued[] {
     const isMeant = ({ name, serial }: Issued) =>
       name === deviceIdOrSerial || serial === deviceIdOrSerial.toUpperCase()
     const meant = this.#ledger.issued.filter(isMeant)
     if (meant.length === 0)
-      throw new AuthorityError(
-        `nothing was issued to "${deviceIdOrSerial}"; \`fleet certs list\` shows what was`,
-      )
+      throw new AuthorityError(`no certificate was issued to "${deviceIdOrSerial}"; see \`fleet certs list\``)
     const open = meant.filter(({ revoked_at }) => revoked_at === null)
     const revoked_at = toIso(now)
     const issued = this.#ledger.issued.map((entry) =>
@@ -126,7 +126,7 @@ export class Authority {
   }): CertificateFiles {
     const { kind, name, hosts = [], path, days, now } = wanted
     const key = newKey()
-    // A certificate that outlives its CA would stop counting before it says so.
+    // A certificate is never valid for longer than its CA.
     const until = Math.min(now + days * DAY_MS, Date.parse(this.#ledger.expires_at))
     const { serial, pem } = makeCertificate(this.#issuer(), {
       kind,
@@ -137,7 +137,7 @@ export class Authority {
       until,
     })
     const entry = { serial, kind, name, issued_at: toIso(now), expires_at: toIso(until), revoked_at: null }
-    // In the ledger first: what is not there could not be revoked.
+    // The ledger is written first: a certificate missing from it could not be revoked.
     this.#ledger = { ...this.#ledger, issued: [...this.#ledger.issued, entry] }
     this.#save({ now })
     const files = { certificate: `${path}.crt`, key: `${path}.key` }
@@ -146,7 +146,7 @@ export class Authority {
     return files
   }
 
-  /** The list has the CA's lifetime: one that runs out makes every certificate void. */
+  /** The revocation list is valid as long as the CA, because an expired list invalidates every certificate. */
   #save({ now }: { now: number }): void {
     this.#ledger = { ...this.#ledger, crl_number: this.#ledger.crl_number + 1 }
     write(join(this.#dir, 'issued.json'), `${JSON.stringify(this.#ledger, undefined, 2)}\n`, 0o600)
@@ -168,7 +168,7 @@ export class Authority {
   }
 }
 
-/** Whole or not at all: a service may be reading it. */
+/** Replaces the file atomically: a service may be reading it. */
 function write(path: string, text: string, mode: number): void {
   const beside = `${path}.new`
   writeFileSync(beside, text, { mode })

@@ -1,4 +1,4 @@
-// DER, the bytes that certificates are made of: each value is its tag, its length, and its content.
+// DER, the binary encoding of certificates: each value consists of a tag, a length and its content.
 
 export const TAG = {
   boolean: 0x01,
@@ -28,16 +28,16 @@ function lengthOf(length: number): Buffer {
 
 export const sequence = (...content: readonly Uint8Array[]): Buffer => der(0x30, ...content)
 export const set = (...content: readonly Uint8Array[]): Buffer => der(0x31, ...content)
-/** `[n]` around whole values. */
+/** An explicit tag `[n]` around whole values. */
 export const tagged = (number: number, ...content: readonly Uint8Array[]): Buffer =>
   der(0xa0 | number, ...content)
-/** `[n]` in place of a value's own tag. */
+/** An implicit tag `[n]`, which replaces the tag of the value. */
 export const implicit = (number: number, content: Uint8Array): Buffer => der(0x80 | number, content)
 export const bytes = (content: Uint8Array): Buffer => der(TAG.bytes, content)
 export const text = (content: string): Buffer => der(TAG.utf8, Buffer.from(content))
 export const yes = (): Buffer => der(TAG.boolean, Buffer.from([0xff]))
 
-/** Not negative: a first byte that would say so gets a zero in front. */
+/** A non-negative integer. A zero byte in front keeps a leading 1 bit from meaning a sign. */
 export function integer(value: number | Uint8Array): Buffer {
   const given = typeof value === 'number' ? Buffer.from(evenHex(value), 'hex') : value
   return der(TAG.integer, Buffer.alloc((given[0] ?? 0) & 0x80 ? 1 : 0), given)
@@ -48,7 +48,7 @@ function evenHex(value: number): string {
   return hex.length % 2 === 0 ? hex : `0${hex}`
 }
 
-/** The first byte counts the bits of the last one that are not used. */
+/** A bit string. Its first byte is the number of unused bits in the last byte. */
 export function bits(content: Uint8Array, unused = 0): Buffer {
   return der(TAG.bits, Buffer.from([unused]), content)
 }
@@ -64,7 +64,7 @@ function base128(value: number): readonly number[] {
   return digits
 }
 
-/** Two digits of the year up to 2049, four from then on, as RFC 5280 wants it. */
+/** A time with a two-digit year up to 2049 and a four-digit year from 2050, as RFC 5280 requires. */
 export function time(at: number): Buffer {
   const digits = new Date(at).toISOString().replace(/[-:T]|\.\d+/g, '')
   return Number(digits.slice(0, 4)) < 2050

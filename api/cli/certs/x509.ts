@@ -1,5 +1,5 @@
-// Certificates and lists of revoked ones as RFC 5280 has them, for keys of the curve P-256. Node can read certificates
-// and check them, but not make them; what is made here is what Fleet needs, and no more.
+// Makes X.509 certificates and revocation lists (RFC 5280) for P-256 keys. Node reads and checks certificates but
+// cannot make them. Only what Fleet needs is supported.
 import {
   createHash,
   createPrivateKey,
@@ -30,14 +30,14 @@ import {
 export interface Issuer {
   readonly name: string
   readonly key: KeyObject
-  /** Where the list of revoked certificates can be fetched; every certificate then says so. */
+  /** URL of the revocation list. If set, every certificate names it. */
   readonly crlUrl: string | undefined
 }
 
 export interface Wanted {
   readonly kind: 'authority' | 'server' | 'device'
   readonly name: string
-  /** Host names and addresses of a server. */
+  /** Host names and addresses of the server. */
   readonly hosts?: readonly string[]
   readonly key: KeyObject
   readonly from: number
@@ -84,7 +84,7 @@ export function makeCertificate(
   wanted: Wanted,
 ): { readonly serial: string; readonly pem: string } {
   const serial = randomBytes(SERIAL_BYTES)
-  // Positive, and never with a zero in front: written the same way everywhere.
+  // A positive number without leading zeros, so that all programs print it alike.
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
   const content = sequence(
     tagged(0, integer(2)),
@@ -102,7 +102,7 @@ export function makeCertificate(
   }
 }
 
-/** `number` grows with each list; it counts until `until`, and after it no certificate does. */
+/** `number` must grow with each list. After `until` the list expires, and no certificate is accepted any more. */
 export function makeCrl(
   issuer: Issuer,
   {
@@ -131,7 +131,7 @@ export function makeCrl(
 
 function extensions(issuer: Issuer, { kind, hosts = [], key }: Wanted): readonly Buffer[] {
   const isAuthority = kind === 'authority'
-  // digitalSignature; of an authority keyCertSign and cRLSign.
+  // digitalSignature for a device or server, keyCertSign and cRLSign for an authority.
   const usage = isAuthority ? bits(Buffer.from([0x06]), 1) : bits(Buffer.from([0x80]), 7)
   const purpose = kind === 'server' ? [oid(OID.serverAuth), oid(OID.clientAuth)] : [oid(OID.clientAuth)]
   return [
@@ -187,7 +187,7 @@ function publicKeyOf(key: KeyObject): Buffer {
   return createPublicKey(key).export({ type: 'spki', format: 'der' })
 }
 
-/** Any name of the key will do, as long as both sides say the same. */
+/** Any identifier works, as long as it is the same in the certificate and its issuer. */
 function keyId(key: KeyObject): Buffer {
   return createHash('sha256').update(publicKeyOf(key)).digest().subarray(0, 20)
 }

@@ -1,11 +1,11 @@
-// The built command line as a process, for tests: a home of its own, and whatever it says.
+// Runs the built command line as a process with its own home directory, and collects its output.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Built before the tests run. */
+/** The tests rely on a build made before they run. */
 const MAIN = fileURLToPath(new URL('../../../dist/api/cli/main.js', import.meta.url))
 
 export interface Ran {
@@ -22,13 +22,13 @@ export interface Running {
 
 export interface CliHarness {
   readonly configDir: string
-  run(args: readonly string[], given?: Given): Promise<Ran>
-  /** For what goes on until it is ended. */
-  begin(args: readonly string[], given?: Given): Running
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** Starts a command that runs until it is stopped. */
+  begin(args: readonly string[], options?: RunOptions): Running
   close(): Promise<void>
 }
 
-interface Given {
+interface RunOptions {
   readonly stdin?: string
   readonly env?: Readonly<Record<string, string>>
 }
@@ -37,8 +37,8 @@ export function openCliHarness(): CliHarness {
   const home = mkdtempSync(join(tmpdir(), 'fleet-cli-'))
   const running = new Set<Running>()
 
-  function begin(args: readonly string[], { stdin = '', env = {} }: Given = {}): Running {
-    // Logins and settings of whoever runs the tests must not leak in.
+  function begin(args: readonly string[], { stdin = '', env = {} }: RunOptions = {}): Running {
+    // Settings of the developer's environment must not affect the tests.
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
     const child = spawn(process.execPath, [MAIN, ...args], {
       env: { ...Object.fromEntries(inherited), XDG_CONFIG_HOME: home, ...env },
@@ -51,7 +51,7 @@ export function openCliHarness(): CliHarness {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text
     })
-    // It may end without reading.
+    // The process may exit without reading its input.
     child.stdin.on('error', () => undefined).end(stdin)
     const said = () => ({ stdout, stderr })
     const ended = new Promise<Ran>((resolve) => {
@@ -68,7 +68,7 @@ export function openCliHarness(): CliHarness {
   return {
     configDir: join(home, 'fleet'),
     begin,
-    run: (args, given) => begin(args, given).ended,
+    run: (args, options) => begin(args, options).ended,
     async close() {
       const all = [...running]
       for (const { child } of all) child.kill('SIGKILL')

@@ -102,6 +102,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['engine/runtime/', 'api/'],
   typebox: ['schemas/', 'api/'],
   'uWebSockets.js': ['api/ws/'],
+  ws: ['api/cli/', 'engine/edge/'],
   yaml: ['api/'],
 }
 

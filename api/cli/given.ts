@@ -1,0 +1,8 @@
+/** The fields that are not undefined: what was left out on the command line is left out of the request. */
+export function given<Fields extends object>(
+  fields: Fields,
+): { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
+  // The same fields, without those that are undefined.
+  return Object.fromEntries(entries) as { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+}
