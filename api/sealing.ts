@@ -1,5 +1,5 @@
-// Texts that whoever keeps them cannot read, nor change unnoticed: the key follows from a secret that only their holder
-// shows.
+// Authenticated encryption of stored texts. The key is derived from a secret that only the owner of the text presents, so
+// the store can neither read a text nor change it unnoticed.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 const CIPHER = 'aes-256-gcm'

@@ -9,17 +9,17 @@ export interface Answer {
   /** Sent as JSON; a string is sent as it is. */
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Who the caller of a public operation turned out to be. */
+  /** The user that a public operation identified, such as the one who logged in. */
   readonly by?: UserId | undefined
-  /** What the audit tells of it beside the names of the fields. */
+  /** Goes into the audit entry beside the names of the fields. */
   readonly noted?: JsonObject | undefined
 }
 
-/** Bytes as they come; they are ended with their reader, or with the request. */
+/** Bytes that are streamed. The stream ends with its reader or with the request. */
 export interface FileAnswer {
   readonly kind: 'file'
   readonly type: string
-  /** What it is saved as; plain letters. */
+  /** The name under which browsers save it, in plain letters. */
   readonly name: string
   readonly bytes: Readable
 }

@@ -1,7 +1,7 @@
 // Fastify, set up from the route table: authenticate, validate, call the handler, answer.
 //
-// H1. Nothing of a request is read before its caller is known and allowed.
-// H2. Every answer that is no success is a problem (RFC 9457), whoever found the fault.
+// H1. No part of a request's body is read before its caller is known and allowed.
+// H2. Every answer that is not a success is a problem document (RFC 9457), whether a handler or the server refused.
 import type { SecureContextOptions } from 'node:tls'
 import Fastify, {
   type FastifyInstance,
@@ -48,14 +48,14 @@ export interface AppOptions {
   readonly routes: readonly Route[]
   readonly logger: Logger
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
-  /** Answers carry `connection: close` then, so that clients go elsewhere. */
+  /** While it returns true, answers carry `connection: close`, so that clients connect to another node. */
   readonly isDraining: () => boolean
   readonly requestRates: RequestRates
   readonly rateShares: RateShares | undefined
   readonly corsOrigins: readonly string[]
-  /** Addresses and networks whose word on where a request comes from is taken. */
+  /** Addresses and networks whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
-  /** Without it, plain HTTP. */
+  /** The server speaks plain HTTP if this is undefined. */
   readonly tls?: { context(): SecureContextOptions } | undefined
 }
 
@@ -65,17 +65,17 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller | undefined
-    /** Of the problem that is the answer. */
+    /** Code of the problem that was sent as the answer. */
     refusal: RefusalCode | undefined
     noted: JsonObject | undefined
-    /** The engine keeps its entry in the audit. */
+    /** The engine writes the audit entry of this request. */
     isSigned: boolean
   }
 }
 
 const PARAM_CHARS_MAX = 1_024
 const REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/
-/** What no operation knows, no operation takes: a filter that is misspelt must not look like one that fits all. */
+/** Refuses every query parameter: a misspelt filter must not look like one that matches everything. */
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 const QUIET = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
 
@@ -92,7 +92,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id'], services.ids),
     clientErrorHandler: (error, socket) => refuseBytes(error, socket, services.ids.next('req_')),
     frameworkErrors(error, request, reply) {
-      // Before any hook: a path that cannot be decoded, for one.
+      // No hook has run yet, for example when the path cannot be decoded.
       reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
       sendProblem(request, reply, toRefusal(error, request, logger))
     },
@@ -127,7 +127,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   for (const route of routes) {
     const tools = { services, validation, rates, audit: audit(route) }
     if (route.streamsBody !== true) addRoute(app, route, tools)
-    // In a scope of its own: other routes go on refusing such bodies.
+    // It has a scope of its own, so that other routes go on refusing such bodies.
     else
       void app.register((scope, _options, done) => {
         acceptStream(scope, route.bodyTypes ?? [])
@@ -138,7 +138,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   return app
 }
 
-/** An id that could be confused or break a line is not taken over. */
+/** The caller's request id, unless it has characters that could break a log line. */
 function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
   return typeof header === 'string' && REQUEST_ID.test(header) ? header : ids.next('req_')
 }
@@ -208,7 +208,7 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
   ]
   const mayLackBody = route.bodyOptional === true || route.body === undefined
   app.route({
-    // The table's methods are Fastify's.
+    // The route table uses Fastify's names of methods.
     method: route.method as HTTPMethods,
     config: { bodyTypes: route.bodyTypes },
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -262,7 +262,7 @@ function sendFile(
   return reply.send()
 }
 
-/** What an answer varies by comes on top of what all of them do. */
+/** Adds to `vary` instead of replacing it: CORS has set it already. */
 function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   const before = reply.getHeader('vary')
   reply.headers(headers)

@@ -1,10 +1,10 @@
-// What a REST call leaves in the audit: who, what, to what, with what outcome. Names of fields, never values.
+// Writes the audit entry of a REST call: its caller, action, target and outcome. It holds names of fields, never values.
 //
-// A1. The answer goes out after its entry would survive a crash. What nobody known was refused is counted instead:
-//     anyone can cause it at any rate, so neither paths nor bodies of such calls are taken over.
-// A2. A call whose entry cannot be kept is answered all the same: it did happen. The entry is logged.
-// A3. What a device's shard decides has its entry in the shard's own save: it costs no write of its own. Such a call is
-//     signed, and leaves an entry of its own only if the service failed, or if there is more to note.
+// A1. The answer goes out once its entry would survive a crash. Refusals of unknown callers are counted instead:
+//     anyone can cause them at any rate, so neither their paths nor their bodies are stored.
+// A2. If the entry cannot be stored, the call is answered all the same, because it did happen. The entry is logged.
+// A3. The entry of a change that a shard decides is part of the shard's own save, so it costs no further write. Such a
+//     call is signed, and writes an entry here only if the service failed or the handler noted something.
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -40,7 +40,7 @@ export function createAudit({ engine, logger }: AuditOptions): (route: Route) =>
       try {
         await engine.record([entry])
       } catch (err) {
-        logger.error({ entry, err }, 'the audit misses an entry')
+        logger.error({ entry, err }, 'the store did not take an audit entry: it is in this line only')
       }
     }
   }
@@ -67,14 +67,14 @@ function toEntry(route: Route, request: FastifyRequest, reply: FastifyReply): Au
   }
 }
 
-/** What the engine adds the outcome to, by A3. */
+/** Entry of a signed call; the engine adds the outcome (A3). */
 export function signed(
   route: Route,
   request: FastifyRequest,
   about: Partial<Pick<AuditDraft, 'target' | 'detail'>> = {},
 ): Signed {
   const { caller } = request
-  assert(caller !== undefined, 'nobody asks the engine for anything without a name')
+  assert(caller !== undefined, 'only a known caller can sign a request to the engine')
   request.isSigned = true
   const entry: AuditDraft = {
     actor: knownActor(caller),
@@ -89,7 +89,7 @@ export function signed(
 
 function actorOf({ caller, body }: FastifyRequest): AuditActor {
   if (caller === undefined) {
-    // Who registers or fails to log in says who they are.
+    // A caller who registers or fails to log in has named an e-mail address.
     const email = textAt(body, 'email')
     return { type: 'anonymous', name: email?.includes('@') === true ? email.toLowerCase() : undefined }
   }
@@ -101,7 +101,7 @@ function knownActor({ id, email, name }: Caller): AuditActor {
   return email === undefined ? { type: 'api_key', id, name } : { type: 'user', id, name: email }
 }
 
-/** What was made, or else what was called. */
+/** The resource that was created; otherwise the path that was called. */
 function targetOf(request: FastifyRequest, reply: FastifyReply): string {
   const location = reply.getHeader('location')
   return belowApi(typeof location === 'string' ? location : pathOf(request.url))
@@ -113,7 +113,7 @@ function deviceOf({ params, body }: FastifyRequest): DeviceId | undefined {
   return parseDeviceId(textAt(params, 'device_id') ?? textAt(body, 'device_id') ?? '')
 }
 
-/** Unknown names are ignored by the service, and so they are here; where any are allowed, so many of them. */
+/** Names that the schema does not know are left out. An operation that takes any name gets a bounded number of them. */
 function fieldsOf({ body: schema, streamsBody }: Route, body: unknown): JsonObject {
   if (streamsBody === true || !isPlain(body)) return {}
   const known = schema !== undefined && 'properties' in schema ? Object(schema.properties) : undefined

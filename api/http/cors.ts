@@ -28,9 +28,9 @@ const ACCEPTED = [
 const PREFLIGHT_SEC = 600
 
 export interface Cors {
-  /** Sets what every answer carries. */
+  /** Sets the headers that every answer carries. */
   mark(request: FastifyRequest, reply: FastifyReply): void
-  /** Sets what an answer to OPTIONS carries besides, if it is a browser that asks. */
+  /** Sets the further headers of an answer to a browser's preflight request. */
   preflight(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): void
 }
 
@@ -43,7 +43,7 @@ export function createCors(origins: readonly string[]): Cors {
   return {
     mark({ headers: { origin } }, reply) {
       if (allowed.size === 0) return
-      // Also without an origin: a cache must not give that answer to a page.
+      // Set even if the request has no origin, so that a cache does not give that answer to a page of another one.
       if (!isAny) reply.header('vary', 'Origin')
       if (!isAllowed(origin)) return
       reply.header('access-control-allow-origin', isAny ? ANY : origin)

@@ -36,7 +36,8 @@ export type VersionMatch =
   | { readonly kind: 'read'; readonly version: number | undefined }
   | { readonly kind: 'unreadable' }
 
-/** The version a write is meant for; undefined for any. Not what is no single version: it must not pass as "any". */
+/** The version a write is meant for; undefined for any. Anything that is not a single version is unreadable, so that it
+ *  cannot pass as "any". */
 export function parseVersionMatch(ifMatch: string | undefined): VersionMatch {
   if (ifMatch === undefined) return { kind: 'read', version: undefined }
   const [tag, ...others] = parseEtags(ifMatch).map((etag) => etag.tag)

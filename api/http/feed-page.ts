@@ -1,4 +1,4 @@
-// One page of a list that only grows: by its number, with the total, or on from the page before.
+// One page of a list that only grows, asked for by its number (with the total) or by the cursor of the page before.
 
 import type { HistoryPlace } from '../../engine/ports/history.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
@@ -54,7 +54,7 @@ export async function cursorPage<Row extends HistoryPlace>(
   return { kind: 'page', rows, next, headers: next === null ? {} : { link: nextLink(url, next) } }
 }
 
-/** By number unless the query has a cursor or a limit. */
+/** Answers with a numbered page unless the query has a cursor or a limit. */
 export async function feedAnswer<Row extends HistoryPlace>(
   query: FeedQuery,
   url: string,

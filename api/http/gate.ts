@@ -1,4 +1,4 @@
-// Who gets through to a handler: the caller, their role and their groups, by what the operation says of itself.
+// Decides whether a request may go on to its handler, by its caller's role and groups and by the rate limits.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
@@ -9,15 +9,15 @@ import { type Refusal, refused } from '../refusal.ts'
 import type { Route } from './route.ts'
 import type { Services } from './services.ts'
 
-export interface Asked {
+export interface Exchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
 }
 
-/** Undefined if the caller may go on. */
+/** Returns undefined if the caller may go on. */
 export async function admit(
   { access, scope, isUnlimited }: Route,
-  { request, reply }: Asked,
+  { request, reply }: Exchange,
   { services, rates }: { readonly services: Services; readonly rates: Rates },
 ): Promise<Refusal | undefined> {
   if (access === 'public') return isUnlimited === true ? undefined : rates.address(request.ip, reply)
@@ -36,7 +36,7 @@ export async function admit(
 
 const noToken = () => refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
 
-/** From then on the request has its caller, if the token is good: also one that may not call. */
+/** Sets `request.caller` if the token is good, even if that caller may not use the operation. */
 export async function authenticate(
   request: FastifyRequest,
   services: Services,

@@ -1,4 +1,4 @@
-// From a request to what its handler makes of it, once if it is sent again.
+// Calls the handler of a request, once even if the request is sent again with the same Idempotency-Key.
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/caller.ts'
 import type { Refusal } from '../refusal.ts'
@@ -8,7 +8,7 @@ import { authenticate } from './gate.ts'
 import type { Call, Route } from './route.ts'
 import type { Services } from './services.ts'
 
-/** Runs the handler of a request that has been let in and is as its operation wants it. */
+/** Runs the handler of a request that has been admitted and validated. */
 export async function handle(
   route: Route,
   request: FastifyRequest,
@@ -21,7 +21,7 @@ export async function handle(
     ...call,
     user,
     method: request.method,
-    // Not there yet: such a handler tells its parts apart by itself.
+    // A streamed body has not been read yet: its handler derives a key for each of its parts.
     body: route.streamsBody === true ? undefined : call.body,
   })
   if (key === undefined) return await route.handle(call)

@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { LIMITS } from '../../engine/limits.ts'
 import { JSON_TYPES } from '../../schemas/operation.ts'
 
-/** What a body that cannot be read is refused with. */
+/** Thrown for a body that cannot be read; its message goes to the caller. */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody'
 }
 
-/** JSON is UTF-8 (RFC 8259); read as such, another charset's text would be another text. */
+/** Thrown for a body in another charset: JSON is UTF-8 (RFC 8259), and reading it as such would change the text. */
 export class OtherCharset extends Error {
   override readonly name = 'OtherCharset'
 }

@@ -1,4 +1,4 @@
-// Sends problems: for refusals of handlers, for errors of the server itself, and for requests it cannot even read.
+// Sends problem documents: for refusals, for errors of the server itself, and for requests it cannot even read.
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault, type FaultCode } from '../../engine/ports/fault.ts'
@@ -18,14 +18,14 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, refusa
   const problem = toProblem(refusal, { instance, requestId: request.id })
   const { retry_after_sec: wait } = refusal.detail
   if (typeof wait === 'number') reply.header('retry-after', String(wait))
-  // A file that failed before its first byte: what is sent in its place is not to be saved under its name.
+  // A file that failed before its first byte has set this header: the problem must not be saved under the file's name.
   reply.removeHeader('content-disposition')
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
   if (problem.status === 401 || problem.status === 403) reply.header('cache-control', 'no-store')
   return reply.code(problem.status).type(TYPE).send(JSON.stringify(problem))
 }
 
-/** The path alone: a query may carry a token. */
+/** The path without the query, which may carry a token. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
 
 const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
@@ -54,7 +54,7 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   OVERLOADED: 'shards',
 }
 
-/** What an error thrown on the way means to the caller. Logged only where someone must act. */
+/** Turns a thrown error into a refusal. Logs it only if somebody must act. */
 export function toRefusal(
   error: unknown,
   { url, headers, id, routeOptions }: FastifyRequest,
@@ -63,7 +63,7 @@ export function toRefusal(
   if (error instanceof Fault) {
     logger.warn(
       { request_id: id, fault: error.code, path: pathOf(url) },
-      'request failed: a dependency is down',
+      'request refused with 503: a dependency is unavailable',
     )
     return refused('DEPENDENCY_UNAVAILABLE', {
       message: adviceOf(error),
@@ -83,7 +83,10 @@ export function toRefusal(
     })
   if (status === 503) return refused('DEPENDENCY_UNAVAILABLE', { retry_after_sec: API_LIMITS.retryAfterSec })
   if (status >= 400 && status < 500) return refused('BAD_REQUEST', { message: 'the request cannot be read' })
-  logger.error({ request_id: id, err: error, path: pathOf(url) }, 'request failed: a mistake of the service')
+  logger.error(
+    { request_id: id, err: error, path: pathOf(url) },
+    'request failed because of a bug in Fleet: please report it with this line',
+  )
   return refused('INTERNAL', { message: 'tell the operator the request_id' })
 }
 
@@ -108,7 +111,7 @@ function statusOf(error: unknown): number {
   return typeof status === 'number' ? status : 500
 }
 
-/** Answers bytes that are no HTTP request. There is no request object then, only a socket. */
+/** Answers bytes that are not an HTTP request: there is only a socket, no request object. */
 export function refuseBytes(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
   const code =

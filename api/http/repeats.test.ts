@@ -14,7 +14,7 @@ const BROADCAST = 'POST /api/v1/commands/$broadcast'
 const wish = { name: 'A', type: 'simulator', group: 'a' }
 const key = (text: string) => ({ 'idempotency-key': text })
 
-/** As if the service died each time before an answer was kept. */
+/** Loses every answer, like a service that dies before it has kept it. */
 const forgetful: KeptAnswers = {
   find: async () => ({ kind: 'none' }),
   begin: async (_, now) => ({ kind: 'begun', until: now }),

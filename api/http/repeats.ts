@@ -1,11 +1,11 @@
-// What a request with an Idempotency-Key does happens once, however often it is sent within a day.
+// A request with an Idempotency-Key takes effect once, however often it is sent within a day.
 //
-// P1. The answer is kept before it is sent, so that a repeat is answered the same, also after a restart.
-// P2. It is kept sealed with the caller's own key, of which only a hash is kept: an answer may hold a token.
-// P3. If the service dies after the deed and before P1, the repeat does it again; so what it makes has an id that
-//     follows from the key, and whoever makes it takes the second time for the first.
-// P4. It runs at one place at a time, over all nodes: whoever begins says so first, and when it ended without an answer.
-// P5. Only success is kept: what was refused changed nothing and is judged anew.
+// P1. The answer is stored before it is sent, so that a repeat gets the same answer even after a restart.
+// P2. It is stored encrypted under the caller's key, of which only a hash is stored: an answer may hold a token.
+// P3. If the service dies after the change and before P1, a repeat runs again. So the ids of what it creates are
+//     derived from the key, and the second creation is recognised as the first.
+// P4. It runs on one node at a time: a node announces the start, and the end if there was no answer.
+// P5. Only success is stored: a refused request changed nothing and is judged again.
 import { createHash } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
@@ -28,7 +28,7 @@ export interface RepeatableRequest {
   header(name: string): string | undefined
 }
 
-/** A request's key, told apart from the same key of other users. */
+/** The key of a request. The same text from another user is another key. */
 export interface RepeatKey {
   readonly kind: 'key'
   readonly id: string
@@ -42,11 +42,11 @@ export type Recalled = { readonly kind: 'new' } | Found
 type Result = Answer | FileAnswer | Refusal
 
 export interface Repeats {
-  /** Undefined without a key. */
+  /** Undefined if the request has no key. */
   keyOf(request: RepeatableRequest): RepeatKey | Refusal | undefined
   recall(key: RepeatKey): Promise<Recalled>
   keep(key: RepeatKey, answer: Answer): Promise<void>
-  /** Runs the request, or answers as when it ran. A file is sent anew. */
+  /** Runs the request, or repeats the answer it had. A file is generated again. */
   once(key: RepeatKey, run: () => Promise<Result>): Promise<Result>
 }
 
@@ -118,24 +118,24 @@ function again(recalled: Found): Answer | Refusal {
 
 const ID_CHARS = 26
 
-/** By P3; without a key a new one each time. */
+/** An id derived from the key (P3); without a key a new one each time. */
 export function idFor(key: Pick<RepeatKey, 'id'> | undefined, prefix: string, ids: Ids): string {
   if (key === undefined) return ids.next(prefix)
   return `${prefix}${createHash('sha256').update(`${prefix} ${key.id}`).digest('hex').slice(0, ID_CHARS)}`
 }
 
-/** Of one of many things that one request asks for: the same in the same request only. */
+/** Key of one of the many things that one request asks for. The same part of the same request has the same key. */
 export function partOf({ id }: Pick<RepeatKey, 'id'>, part: unknown): Pick<RepeatKey, 'id'> {
   return { id: hashOf(`${id} ${JSON.stringify(sorted(part))}`) }
 }
 
-/** How long the caller waits for the answer makes no other request. */
+/** `wait` is left out: a repeat may wait for another time and is the same request. */
 function fingerprintOf({ method, url, query, body }: RepeatableRequest): string {
   const { wait: _, ...asked } = Object(query)
   return hashOf(JSON.stringify([method, pathOf(url), sorted(asked), sorted(body)]))
 }
 
-/** The order of its fields makes no other request. The depth of a body is bounded where it is read. */
+/** Sorts fields, because their order does not make another request. The depth of a body is bounded where it is read. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
@@ -144,7 +144,7 @@ function sorted(value: unknown): unknown {
     .map(([name, inner]) => [name, sorted(inner)])
 }
 
-/** by P2 */
+/** The key that answers are encrypted under (P2). */
 function keyFor({ id, secret }: RepeatKey): Uint8Array {
   return sealingKey({ secret, id, use: 'fleet kept answer' })
 }

@@ -1,4 +1,4 @@
-// How paths match: which methods one has, for answers to those it has not, and how one is also written.
+// Matches paths against the route table: which methods a path has, and other ways to write the same path.
 import { API, type Operation } from '../../schemas/operation.ts'
 
 /** Empty if no route has this path. HEAD comes with GET. */
@@ -17,7 +17,7 @@ function isMatch(pattern: readonly string[], levels: readonly string[]): boolean
 
 const ENCODED = '%24broadcast'
 
-/** `$broadcast` is no parameter, also for clients that percent-encode its `$`; a slash at the end says nothing. */
+/** Undoes the percent-encoding of the `$` in `$broadcast`, and drops a slash at the end. */
 export function plainUrl(url: string): string {
   const plain = url.startsWith(`${API}/`) ? url.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1') : url
   return plain.startsWith(`${API}/commands/${ENCODED}`) ? plain.replace(ENCODED, () => '$broadcast') : plain

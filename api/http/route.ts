@@ -9,17 +9,18 @@ import type { Refusal } from '../refusal.ts'
 import type { Answer, FileAnswer } from './answer.ts'
 import type { RepeatKey } from './repeats.ts'
 
-/** What a handler sees of a request: everything in it is authenticated and validated. */
+/** A request as its handler sees it: authenticated and validated. */
 export interface Call<Params, Query, Body, User> {
   readonly params: Params
   readonly query: Query
   readonly body: Body
   readonly user: User
   readonly requestId: string
-  /** Of an operation that may be repeated, if its caller sent an Idempotency-Key. */
+  /** Defined if the operation may be repeated and its caller sent an Idempotency-Key. */
   readonly repeatKey: RepeatKey | undefined
   readonly ip: string
-  /** The caller's name under a request to the engine, which then keeps the entry in the audit: this call leaves none. */
+  /** Signs a request to the engine with the caller's name. The engine then writes the audit entry, and this call
+   *  writes none of its own. */
   sign(about?: Partial<Pick<AuditDraft, 'target' | 'detail'>>): Signed
   /** Path and query as sent. */
   readonly url: string
@@ -28,7 +29,7 @@ export interface Call<Params, Query, Body, User> {
   authenticate(): Promise<Authenticated | undefined>
 }
 
-/** What a handler hands on to whoever asks the engine for it. */
+/** The part of a call that a helper needs to send a request to the engine. */
 export type SignedCall = Pick<Call<unknown, unknown, unknown, Caller>, 'user' | 'sign'>
 
 type MaybeLater<T> = T | Promise<T>

@@ -1,4 +1,4 @@
-// What the routes are made of: everything arrives here from the composition root.
+// The collaborators of all routes, made by the composition root.
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -15,7 +15,7 @@ import type { Repeats } from './repeats.ts'
 /** The types a device may have. */
 export interface KnownTypes {
   readonly names: readonly string[]
-  /** Those of the type file: what is not in here is not checked. */
+  /** Types defined in the type file. Commands and desired state of other types are not checked. */
   readonly defined: DeviceTypes
 }
 

@@ -1,4 +1,4 @@
-// How long a caller wants to wait for an end: the query `wait`, or the header `Prefer: wait` (RFC 7240).
+// Reads how long a caller wants to wait for a final status: the query `wait`, or the header `Prefer: wait` (RFC 7240).
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 
 export interface Wait {

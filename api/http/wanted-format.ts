@@ -1,6 +1,6 @@
-// Which of several forms of an answer its caller wants.
+// Chooses between the forms in which an answer can be given.
 
-/** By the first type of `Accept` that is one of them; undefined if none is, or JSON or anything comes first. */
+/** The first of the formats that `Accept` names. Undefined if it names none, or JSON or any type before it. */
 export function wantedFormat<Format extends string>(
   accept: string | undefined,
   types: Readonly<Record<Format, string>>,

@@ -1,21 +1,21 @@
-// How often a caller may do something: so many times at once as in a window, and as many again each window, evenly
-// (GCRA: all that is kept of a caller is the instant at which everything taken is paid off).
+// A rate limit per key: a burst of `count`, refilled evenly over each window. The algorithm is GCRA, which keeps one
+// instant per key: the time at which everything taken is paid off.
 //
-// L1. An instant is at most a window ahead, so whoever has taken nothing for a window is forgotten: keys are in the map
-//     of the last window or in the one before, and the older map is dropped whole. Nothing is swept, nothing has a timer.
-// L2. Beyond the bound on keys the maps turn early: some are forgotten too soon, nobody is refused for it.
-// L3. What other nodes let through may put an instant further ahead. While there is such a debt, the older map is looked
-//     through for what is not paid off before it goes.
+// L1. An instant is at most a window ahead, so a key that took nothing for a window can be forgotten. Keys are in the
+//     map of the current window or the one before, and the older map is dropped whole: no sweep, no timer per key.
+// L2. If there are too many keys, the older map is dropped early: some keys are forgotten too soon, none is refused.
+// L3. Requests that other nodes let through may move an instant further ahead. While there is such a debt, unpaid keys
+//     of the older map are kept when it is dropped.
 import { API_LIMITS } from '../limits.ts'
 
-/** Sums of fractions must not cost the last one of a window. */
+/** Tolerance for rounding, so that the last request of a window is not refused. */
 const ROUNDING_MS = 1e-6
 
 export class RateLimit {
   readonly name: string
-  /** As in `RateLimit-Policy`. */
+  /** Value of the header `RateLimit-Policy`. */
   readonly policy: string
-  /** In which one is paid off. */
+  /** Milliseconds in which one request is paid off. */
   readonly stepMs: number
   readonly #windowMs: number
   #recent = new Map<string, number>()
@@ -30,7 +30,7 @@ export class RateLimit {
     this.policy = `"${name}";q=${count};w=${windowMs / 1000}`
   }
 
-  /** Milliseconds until all of it is paid off, above 0; or below 0, and not taken, those that it came too early. */
+  /** Positive: taken, and paid off in this many milliseconds. Negative: refused, this many milliseconds too early. */
   take(key: string, now: number): number {
     this.#turn(now)
     const paidAt = Math.max(now, this.#paidAt(key)) + this.stepMs
@@ -44,14 +44,14 @@ export class RateLimit {
     this.#recent.set(key, this.#paidAt(key) - this.stepMs)
   }
 
-  /** That all of it is paid off no sooner. */
+  /** Other nodes took some: everything is paid off at `paidAt` or later. */
   learn(key: string, paidAt: number, now: number): void {
     if (paidAt <= Math.max(now, this.#paidAt(key))) return
     this.#recent.set(key, paidAt)
     if (paidAt > now + this.#windowMs) this.#indebtedUntil = Math.max(this.#indebtedUntil, paidAt)
   }
 
-  /** As in `RateLimit`, of what `take` said: how many are left, and the seconds until all of them are. */
+  /** Value of the header `RateLimit`: how many are left, and in how many seconds all of them will be. */
   stateOf(aheadMs: number): string {
     const left = aheadMs < 0 ? 0 : Math.floor((this.#windowMs - aheadMs + ROUNDING_MS) / this.stepMs)
     return `"${this.name}";r=${left};t=${Math.ceil(this.#windowMs / 1000)}`

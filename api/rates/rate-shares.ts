@@ -1,10 +1,10 @@
-// Tells the other nodes what this one took of limits that count for all of them together, and its own limits what the
+// Shares rate limits between nodes: tells the others how much this node took, and this node's limits how much the
 // others took. No request waits for it: a node judges by what it knows.
 //
-// S1. All that is taken is told, and told together: one call at a time, some time after the first.
-// S2. So over any time all nodes let through what one may, and in a burst that comes to all of them at once, as much
-//     again for each further node: it is a debt then, that is paid off before anything more gets through.
-// S3. What cannot be told is forgotten: then each node's own limit holds, as if it were alone.
+// S1. Everything taken is told, in batches: one call at a time, a short while after the first request.
+// S2. So over time all nodes together let through as much as one may. In a burst that reaches all nodes at once, each
+//     further node lets through as much again; that is a debt, paid off before anything more gets through.
+// S3. If the others cannot be told, each node's own limit holds, as if it were alone.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -35,7 +35,7 @@ export class RateShares {
     this.#options = options
   }
 
-  /** Below 0: given back. */
+  /** A negative count gives requests back. */
   tell(limit: RateLimit, key: string, count: number): void {
     const name = `${limit.name} ${key}`
     const known = this.#untold.get(name)
@@ -77,7 +77,7 @@ export class RateShares {
     for (const entry of this.#untold) {
       if (next.length >= API_LIMITS.rateSharesAtOnceMax) break
       this.#untold.delete(entry[0])
-      // What was given back before anyone was told is nothing.
+      // Taken and given back before anyone was told.
       if (entry[1].count !== 0) next.push(entry)
     }
     return next

@@ -1,5 +1,6 @@
-// The limits of REST: by user, by device in the path, and by address for whoever is not known. They are charged in this
-// order, once the caller has a right to what is charged: nobody can use up the limit of a device they may not see.
+// The rate limits of REST: per user, per device in the path, and per address for unknown callers. They are charged in
+// this order, and only once the caller may see what is charged: nobody can use up the limit of a device outside their
+// groups.
 import { isIPv6 } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -15,13 +16,13 @@ export interface RequestRates {
 }
 
 export interface Rates {
-  /** A refusal if the user has asked too often. The answer's headers say what is left. */
+  /** Refuses a user who has asked too often. Sets the headers that say how much is left. */
   user(id: string, reply: FastifyReply): Refusal | undefined
   device(id: string, reply: FastifyReply): Refusal | undefined
   address(ip: string, reply: FastifyReply): Refusal | undefined
 }
 
-/** Without `shares` there is only this node. */
+/** `shares` is undefined if this is the only node. */
 export function createRates(
   { perUser, perDevice, perAddress }: RequestRates,
   { clock, shares }: { readonly clock: Clock; readonly shares: RateShares | undefined },

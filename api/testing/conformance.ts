@@ -56,7 +56,7 @@ export function createConformance(operations: readonly Operation[]) {
   }
 }
 
-/** Of those that the document knows, exactly those it promises. */
+/** An answer has exactly those of the documented headers that its operation promises. */
 function checkHeaders(
   line: string,
   headers: Told['headers'],

@@ -20,7 +20,7 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
 /** Their events add up: none stands for another, so they are not merged, and a `throttle_ms` does nothing. */
 export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events'])
 
-/** Beyond the channel's own roles. */
+/** Judges single events on top of the roles of their channel. */
 export function mayHear(event: FeedEvent, role: Role): boolean {
   return event.kind !== 'timeline' || timelineKinds(role).some((kind) => kind === event.row.kind)
 }

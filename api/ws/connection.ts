@@ -1,7 +1,7 @@
 // The protocol of one socket: its frames, its subscriptions, its end.
 // C1. Frames are acted upon one after the other, in the order they came.
 // C2. Before `auth_ok` nothing is subscribed; after the token's expiry nothing is sent.
-// C3. What a user may see is worked out anew for each batch of events.
+// C3. The user's scope is worked out again for each batch of events.
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -25,7 +25,7 @@ import { CHANNEL_ROLES } from './channels.ts'
 import type { Hub } from './hub.ts'
 import { Login } from './login.ts'
 import { Outbox } from './outbox.ts'
-import { type Refused, refusal, refusalFrame } from './refusal-frame.ts'
+import { refusal, refusalFrame, type SocketRefusal } from './refusal-frame.ts'
 import type { Selections } from './selection.ts'
 import { openSnapshot } from './snapshots.ts'
 import { type Scope, type Subscriber, Subscription } from './subscription.ts'
@@ -43,14 +43,14 @@ export interface SocketLogger {
   error(fields: object, text: string): void
 }
 
-export interface ConnectionDeps {
+export interface ConnectionPorts {
   readonly id: string
   readonly engine: SocketEngine
   readonly hub: Hub
   readonly selections: Selections
   readonly heldBudget: Budget
   readonly authenticate: (token: string) => Promise<Authenticated>
-  /** One use each. */
+  /** A ticket can be redeemed once. */
   readonly redeemTicket: (ticket: string) => Promise<Authenticated>
   readonly clock: Clock
   readonly schedule: Pick<Schedule, 'after'>
@@ -75,7 +75,7 @@ const BINARY: Task = {
 export class Connection implements WireEvents, Subscriber {
   readonly outbox: Outbox
   readonly #wire: Wire
-  readonly #deps: ConnectionDeps
+  readonly #ports: ConnectionPorts
   readonly #budget: Budget
   readonly #login: Login
   readonly #ip: string
@@ -86,16 +86,16 @@ export class Connection implements WireEvents, Subscriber {
   #badFrames = 0
   #seen: { readonly round: number; readonly scope: Scope | undefined } = { round: -1, scope: undefined }
 
-  constructor(wire: Wire, hello: Hello, deps: ConnectionDeps) {
-    const { limits } = deps
+  constructor(wire: Wire, hello: Hello, ports: ConnectionPorts) {
+    const { limits } = ports
     this.#wire = wire
-    this.#deps = deps
+    this.#ports = ports
     this.#ip = hello.ip
-    this.#budget = new Budget(limits.heldBytesPerSocketMax, deps.heldBudget)
+    this.#budget = new Budget(limits.heldBytesPerSocketMax, ports.heldBudget)
     const onFrozen = () => this.end('tryLater', 'too slow')
-    this.outbox = new Outbox({ ...deps, wire, budget: this.#budget, onFrozen })
+    this.outbox = new Outbox({ ...ports, wire, budget: this.#budget, onFrozen })
     this.#login = new Login({
-      ...deps,
+      ...ports,
       say: (frame) => this.outbox.answer(frame),
       end: (why, about) => this.#refuseAndEnd(why, about),
     })
@@ -112,7 +112,7 @@ export class Connection implements WireEvents, Subscriber {
   }
 
   tooLarge(): void {
-    const detail = { limit: this.#deps.limits.frameInBytesMax }
+    const detail = { limit: this.#ports.limits.frameInBytesMax }
     this.#refuseAndEnd('tooLarge', { code: 'PAYLOAD_TOO_LARGE', detail })
   }
 
@@ -127,7 +127,7 @@ export class Connection implements WireEvents, Subscriber {
     this.#tasks.length = 0
     for (const subscription of [...this.#subscriptions.values()]) this.#drop(subscription)
     this.outbox.close()
-    this.#deps.onClosed(this)
+    this.#ports.onClosed(this)
   }
 
   end(why: CloseReason, text: string): void {
@@ -146,7 +146,7 @@ export class Connection implements WireEvents, Subscriber {
 
   #add(task: Task): void {
     if (this.#isClosed) return
-    if (this.#tasks.length >= this.#deps.limits.framesWaitingMax) {
+    if (this.#tasks.length >= this.#ports.limits.framesWaitingMax) {
       this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many frames are waiting'))
       return
     }
@@ -169,11 +169,11 @@ export class Connection implements WireEvents, Subscriber {
 
   async #act(task: Task): Promise<void> {
     if (task.kind === 'refused') return this.#refuseFrame(task)
-    if (task.kind === 'ticket') return this.#admit(await this.#deps.redeemTicket(task.ticket))
+    if (task.kind === 'ticket') return this.#admit(await this.#ports.redeemTicket(task.ticket))
     const { frame } = task
     switch (frame.type) {
       case 'auth':
-        return this.#admit(await this.#deps.authenticate(frame.token))
+        return this.#admit(await this.#ports.authenticate(frame.token))
       case 'subscribe':
         return this.#subscribe(frame)
       case 'unsubscribe':
@@ -197,7 +197,7 @@ export class Connection implements WireEvents, Subscriber {
   }
 
   async #subscribe(frame: Subscribe): Promise<void> {
-    const { limits, selections } = this.#deps
+    const { limits, selections } = this.#ports
     if (!this.#login.isOpen)
       return this.#refuse(refusal('UNAUTHENTICATED', 'send an auth frame first', frame.id))
     const user = this.#login.user()
@@ -208,7 +208,7 @@ export class Connection implements WireEvents, Subscriber {
     if (refused !== undefined) return this.#refuse(refused)
     const metrics = frame.filter?.metrics
     const selection = metrics === undefined ? undefined : selections.open(metrics)
-    const subscription = new Subscription(frame, this, selection, { ...this.#deps, budget: this.#budget })
+    const subscription = new Subscription(frame, this, selection, { ...this.#ports, budget: this.#budget })
     this.#subscriptions.set(frame.id, subscription)
     try {
       await this.#open(subscription, frame)
@@ -220,22 +220,22 @@ export class Connection implements WireEvents, Subscriber {
   }
 
   async #open(subscription: Subscription, { id, snapshot }: Subscribe): Promise<void> {
-    await this.#deps.hub.add(subscription)
+    await this.#ports.hub.add(subscription)
     this.outbox.answer(frameText({ type: 'subscribed', id }))
     const scope = this.#scope()
     if (snapshot !== true || scope === undefined) return subscription.release()
-    const { frame, isShown } = await openSnapshot(subscription, scope, this.#deps)
+    const { frame, isShown } = await openSnapshot(subscription, scope, this.#ports)
     if (this.#isClosed) return
     this.outbox.answer(frame)
     subscription.release(isShown)
   }
 
-  #refusalOf({ id, channel, filter }: Subscribe, user: Caller): Refused | undefined {
+  #refusalOf({ id, channel, filter }: Subscribe, user: Caller): SocketRefusal | undefined {
     if (this.#subscriptions.has(id)) return refusal('ALREADY_EXISTS', 'this id is in use', id)
     if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
     const deviceId = parseDeviceId(filter?.device_id)
     if (deviceId === undefined) return undefined
-    const device = this.#deps.engine.devices.summary(deviceId)
+    const device = this.#ports.engine.devices.summary(deviceId)
     const isSeen = device !== undefined && isInScope(device.group, scopeOf(user))
     return isSeen ? undefined : refusal('NOT_FOUND', undefined, id)
   }
@@ -253,39 +253,42 @@ export class Connection implements WireEvents, Subscriber {
   #drop(subscription: Subscription): void {
     // Only once: its choice of metrics is counted.
     if (!this.#subscriptions.delete(subscription.id)) return
-    this.#deps.hub.remove(subscription)
+    this.#ports.hub.remove(subscription)
     subscription.close()
-    if (subscription.selection !== undefined) this.#deps.selections.close(subscription.selection)
+    if (subscription.selection !== undefined) this.#ports.selections.close(subscription.selection)
   }
 
   #refuseFrame({ id, about }: Task & { kind: 'refused' }): void {
     this.#badFrames += 1
     this.#refuse({ ...about, id })
-    if (this.#badFrames > this.#deps.limits.badFramesMax) this.end('abuse', 'too many bad frames')
+    if (this.#badFrames > this.#ports.limits.badFramesMax) this.end('abuse', 'too many bad frames')
   }
 
   #fail(error: unknown, task: Task): void {
     if (this.#isClosed) return
-    const { logger, id } = this.#deps
+    const { logger, id } = this.#ports
     const about = task.kind === 'frame' && task.frame.type === 'subscribe' ? task.frame.id : undefined
     if (error instanceof Fault) {
       logger?.warn(
         { socket: id, ip: this.#ip, fault: error.code },
-        'a /ws frame failed: a dependency is down',
+        'a /ws frame was refused: a dependency is unavailable',
       )
       this.#refuse(refusal('DEPENDENCY_UNAVAILABLE', 'try again', about))
     } else {
-      logger?.error({ socket: id, ip: this.#ip, err: error }, 'a /ws frame failed: a mistake of the service')
+      logger?.error(
+        { socket: id, ip: this.#ip, err: error },
+        'a /ws frame failed because of a bug in Fleet: please report it with this line',
+      )
       this.#refuse(refusal('INTERNAL', 'tell the operator the request_id', about))
     }
     if (!this.#login.isOpen) this.end('tryLater', 'try again')
   }
 
-  #refuse(about: Refused): void {
-    this.outbox.answer(refusalFrame(about, this.#deps.id))
+  #refuse(about: SocketRefusal): void {
+    this.outbox.answer(refusalFrame(about, this.#ports.id))
   }
 
-  #refuseAndEnd(why: CloseReason, about: Refused): void {
+  #refuseAndEnd(why: CloseReason, about: SocketRefusal): void {
     this.#refuse(about)
     this.end(why, about.code)
   }

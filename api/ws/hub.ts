@@ -1,7 +1,7 @@
-// From the feed to the subscriptions: finds those an event concerns, and tells the engine which events matter.
+// Passes events of the feed to the subscriptions they concern, and tells the engine which events are wanted.
 // H1. Role and group scope are judged per event, at the moment of the event.
 // H2. An event is encoded at most once per choice of metrics, however many sockets take it.
-// H3. A batch of the feed ends with one flush per socket it concerned; nothing waits for a timer.
+// H3. A batch of the feed ends with one flush of each socket that got something; nothing waits for a timer.
 import type { Feed, FeedEvent } from '../../engine/index.ts'
 import type { Want, WantedKind } from '../../engine/ports/feed.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
@@ -24,7 +24,7 @@ const WANTED: ReadonlySet<Kind> = new Set<WantedKind>(['telemetry', 'timeline', 
 
 interface Audience {
   readonly byDevice: Map<DeviceId, Set<Subscription>>
-  /** Those that name no device. */
+  /** Subscriptions that do not name a device. */
   readonly broad: Set<Subscription>
 }
 

@@ -1,6 +1,6 @@
-// Who is behind a socket, and for how long: from the wait for a token to its expiry.
-// L1. The user is looked up anew each time: a demotion, a new password or a lock counts at once.
-// L2. A socket stays with its first user; a new token of the same one prolongs it.
+// The login of a socket, from the wait for a token to the token's expiry.
+// L1. The user is looked up each time, so a demotion, a new password or a lock counts at once.
+// L2. A socket belongs to its first user. A new token of the same user prolongs the login.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
@@ -9,79 +9,79 @@ import { type CloseReason, frameText } from '../../schemas/ws.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { API_LIMITS } from '../limits.ts'
-import { type Refused, refusal } from './refusal-frame.ts'
+import { refusal, type SocketRefusal } from './refusal-frame.ts'
 
-export interface LoginDeps {
+export interface LoginPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly schedule: Pick<Schedule, 'after'>
   readonly limits: {
     readonly [Name in keyof Pick<typeof API_LIMITS, 'authTimeoutMs' | 'tokenWarningMs'>]: number
   }
   readonly say: (frame: string) => void
-  readonly end: (why: CloseReason, about: Refused) => void
+  readonly end: (why: CloseReason, about: SocketRefusal) => void
 }
 
-type Admitted = Extract<Authenticated, { readonly kind: 'user' }>
+type Holder = Extract<Authenticated, { readonly kind: 'user' }>
 
-/** Longer ones would fire at once. */
+/** A longer timer would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 export class Login {
-  readonly #deps: LoginDeps
-  #admitted: Admitted | undefined
+  readonly #ports: LoginPorts
+  #holder: Holder | undefined
   #stopTimer: () => void
 
-  constructor(deps: LoginDeps) {
-    this.#deps = deps
-    this.#stopTimer = deps.schedule.after(deps.limits.authTimeoutMs, () =>
-      deps.end('authTimeout', refusal('UNAUTHENTICATED', 'no token came in time')),
+  constructor(ports: LoginPorts) {
+    this.#ports = ports
+    this.#stopTimer = ports.schedule.after(ports.limits.authTimeoutMs, () =>
+      ports.end('authTimeout', refusal('UNAUTHENTICATED', 'no token came in time')),
     )
   }
 
   get isOpen(): boolean {
-    return this.#admitted !== undefined
+    return this.#holder !== undefined
   }
 
   admit(answer: Authenticated): void {
     if (answer.kind === 'refused') {
-      this.#deps.end('unauthenticated', answer)
+      this.#ports.end('unauthenticated', answer)
       return
     }
     const { user, expiresAt } = answer
-    if (this.#admitted !== undefined && this.#admitted.user.id !== user.id) {
-      this.#deps.end('forbidden', refusal('FORBIDDEN', 'this socket belongs to another user'))
+    if (this.#holder !== undefined && this.#holder.user.id !== user.id) {
+      this.#ports.end('forbidden', refusal('FORBIDDEN', 'this socket belongs to another user'))
       return
     }
-    this.#admitted = answer
+    this.#holder = answer
     const { id, email = null, name, role } = user
     const expires = expiresAt === undefined ? null : toIso(expiresAt)
-    this.#deps.say(frameText({ type: 'auth_ok', user: { id, email, name, role }, expires_at: expires }))
+    this.#ports.say(frameText({ type: 'auth_ok', user: { id, email, name, role }, expires_at: expires }))
     this.#stopTimer()
     if (expiresAt !== undefined) this.#awaitExpiry(expiresAt)
   }
 
   /** The caller as of now; undefined ends the socket, unless nobody has logged in yet. */
   user(): Caller | undefined {
-    if (this.#admitted === undefined) return undefined
-    const { current, expiresAt = Number.POSITIVE_INFINITY } = this.#admitted
+    if (this.#holder === undefined) return undefined
+    const { current, expiresAt = Number.POSITIVE_INFINITY } = this.#holder
     const user = current()
-    if (user !== undefined && this.#deps.clock.now() < expiresAt) return user
-    this.#deps.end('unauthenticated', refusal(user === undefined ? 'UNAUTHENTICATED' : 'TOKEN_EXPIRED'))
+    if (user !== undefined && this.#ports.clock.now() < expiresAt) return user
+    this.#ports.end('unauthenticated', refusal(user === undefined ? 'UNAUTHENTICATED' : 'TOKEN_EXPIRED'))
     return undefined
   }
 
-  /** Ends the socket at once if it is a caller's whose tokens may be void now, and its own is. */
+  /** Ends the socket at once if its user is among the changed ones and its token has become void. */
   review(changed: ReadonlySet<Caller['id']>): void {
-    if (this.#admitted !== undefined && changed.has(this.#admitted.user.id)) this.user()
+    if (this.#holder !== undefined && changed.has(this.#holder.user.id)) this.user()
   }
 
   close(): void {
     this.#stopTimer()
-    this.#admitted = undefined
+    this.#holder = undefined
   }
 
   #awaitExpiry(expiresAt: Millis): void {
-    const { clock, schedule, limits, say, end } = this.#deps
+    const { clock, schedule, limits, say, end } = this.#ports
     const untilWarningMs = expiresAt - clock.now() - limits.tokenWarningMs
     if (untilWarningMs > TIMER_MS_MAX) {
       this.#stopTimer = schedule.after(TIMER_MS_MAX, () => this.#awaitExpiry(expiresAt))

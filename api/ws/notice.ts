@@ -23,7 +23,7 @@ export interface Notice {
   readonly fields: JsonObject | undefined
 }
 
-/** What filters and scopes look at. */
+/** The facts of a device that filters and scopes judge by. */
 export type Facts = Pick<DeviceRecord | DeviceSummary, 'group' | 'type' | 'tags'>
 
 export const CHANNEL_OF = {
@@ -82,8 +82,8 @@ function deviceIdOf(event: FeedEvent): DeviceId {
   return event.kind === 'device' ? event.view.device.id : event.deviceId
 }
 
-/** What a notice is about: of two that are about the same, the later one stands for both. Undefined: it stands for
- *  itself alone. */
+/** The device or command a notice is about. Of two notices on one subject the later replaces the earlier. A notice
+ *  without a subject is never replaced. */
 export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'>): string | undefined {
   if (event.kind === 'timeline' || event.kind === 'log') return undefined
   return event.kind === 'command' ? `${deviceId} ${event.command.id}` : deviceId

@@ -1,9 +1,9 @@
-// What leaves one socket. A client that keeps up gets every event at once; a slow one gets the latest value of
-// each device, or command, when it has room again, and is told how much it missed.
+// The frames that leave one socket. A client that keeps up gets every event at once. A slow one gets the latest value of
+// each device or command when it has room again, and is told how much it missed.
 // O1. Nothing is sent while the wire is full, so the memory of a socket is the wire's bound plus what is held.
-// O2. Of a subscription and a subject at most one notice is held. Beyond the budget only the count grows; notices
-//     that stand for themselves make room for later ones, up to a number.
-// O3. What was missed is told once, after the latest values.
+// O2. At most one notice is held per subscription and subject. Beyond the budget only the count of missed notices
+//     grows. Notices without a subject are held up to a number, then the oldest go.
+// O3. The count of missed notices is sent once, after the latest values.
 
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Budget } from './budget.ts'
@@ -11,7 +11,7 @@ import { type Notice, subjectOf, toLatest } from './notice.ts'
 import type { Tally } from './tally.ts'
 import type { Wire } from './wire.ts'
 
-/** Whoever numbers and names its events: a subscription. */
+/** A subscription: it numbers its events and puts its id into their frames. */
 export interface Addressee {
   readonly id: string
   /** The frame of its next event. */
@@ -19,12 +19,12 @@ export interface Addressee {
 }
 
 interface Behind {
-  /** By subject, or by itself. */
+  /** Keyed by subject; a notice without a subject is its own key. */
   readonly held: Map<string | Notice, Notice>
   dropped: number
 }
 
-export interface OutboxDeps {
+export interface OutboxPorts {
   readonly wire: Wire
   readonly budget: Budget
   readonly schedule: Pick<Schedule, 'after'>
@@ -34,14 +34,14 @@ export interface OutboxDeps {
   readonly onFrozen: () => void
 }
 
-/** What a held notice costs beside its text. */
+/** Bytes that a held notice is charged beside its text. */
 export const HELD_COST_BYTES = 128
 /** Above this share of its bound a wire is full; below the other one it takes frames again. */
 const FULL = 1
 const ROOMY = 0.5
 
 export class Outbox {
-  readonly #deps: OutboxDeps
+  readonly #ports: OutboxPorts
   #queue: { readonly to: Addressee; readonly notice: Notice }[] = []
   #answers: string[] = []
   readonly #behind = new Map<Addressee, Behind>()
@@ -49,8 +49,8 @@ export class Outbox {
   #closed = false
   #stopWatch: (() => void) | undefined
 
-  constructor(deps: OutboxDeps) {
-    this.#deps = deps
+  constructor(ports: OutboxPorts) {
+    this.#ports = ports
   }
 
   /** Answers keep their order and are never left out. */
@@ -58,8 +58,8 @@ export class Outbox {
     if (this.#closed) return
     this.flush()
     if (!this.#isFull()) this.#send(frame)
-    else if (this.#deps.budget.take(frame.length + HELD_COST_BYTES)) this.#answers.push(frame)
-    else this.#deps.onFrozen()
+    else if (this.#ports.budget.take(frame.length + HELD_COST_BYTES)) this.#answers.push(frame)
+    else this.#ports.onFrozen()
   }
 
   /** Sent by the next flush. */
@@ -70,7 +70,7 @@ export class Outbox {
   /** An event of this subscription is left out; the client will be told. */
   miss(to: Addressee): void {
     if (this.#closed) return
-    this.#deps.tally.dropped += 1
+    this.#ports.tally.dropped += 1
     this.#behindOf(to).dropped += 1
   }
 
@@ -78,7 +78,7 @@ export class Outbox {
     if (this.#closed || (this.#queue.length === 0 && (this.#slow || this.#behind.size === 0))) return
     const queue = this.#queue
     this.#queue = []
-    this.#deps.wire.cork(() => {
+    this.#ports.wire.cork(() => {
       for (const { to, notice } of queue) {
         if (this.#isFull()) this.#hold(to, notice)
         else this.#send(to.frameOf(notice))
@@ -89,8 +89,8 @@ export class Outbox {
 
   /** The wire has moved. */
   resume(): void {
-    if (!this.#slow || this.#closed || this.#deps.wire.pressure() > ROOMY) return
-    this.#deps.wire.cork(() => {
+    if (!this.#slow || this.#closed || this.#ports.wire.pressure() > ROOMY) return
+    this.#ports.wire.cork(() => {
       if (this.#sendAnswers() && this.#catchUp()) this.#setSlow(false)
     })
   }
@@ -104,20 +104,20 @@ export class Outbox {
   close(): void {
     this.#closed = true
     for (const to of [...this.#behind.keys()]) this.forget(to)
-    for (const frame of this.#answers) this.#deps.budget.give(frame.length + HELD_COST_BYTES)
+    for (const frame of this.#answers) this.#ports.budget.give(frame.length + HELD_COST_BYTES)
     this.#answers = []
     this.#queue = []
     this.#setSlow(false)
   }
 
   #isFull(): boolean {
-    if (!this.#slow && this.#deps.wire.pressure() > FULL) this.#setSlow(true)
+    if (!this.#slow && this.#ports.wire.pressure() > FULL) this.#setSlow(true)
     return this.#slow
   }
 
   #send(frame: string): void {
-    this.#deps.tally.sent += 1
-    this.#deps.wire.send(frame)
+    this.#ports.tally.sent += 1
+    this.#ports.wire.send(frame)
   }
 
   #hold(to: Addressee, notice: Notice): void {
@@ -134,18 +134,18 @@ export class Outbox {
       behind.dropped += 1
       this.#release(held)
     }
-    if (this.#deps.budget.take(costOf(latest))) {
+    if (this.#ports.budget.take(costOf(latest))) {
       behind.held.set(subject, latest)
-      if (held !== undefined) this.#deps.tally.conflated += 1
+      if (held !== undefined) this.#ports.tally.conflated += 1
     } else {
       behind.dropped += 1
-      this.#deps.tally.dropped += 1
+      this.#ports.tally.dropped += 1
     }
   }
 
   /** The oldest make room. */
   #append(behind: Behind, notice: Notice): void {
-    const { budget, tally, limits } = this.#deps
+    const { budget, tally, limits } = this.#ports
     const take = () => behind.held.size < limits.heldEntriesMax && budget.take(costOf(notice))
     let isTaken = take()
     for (const oldest of behind.held.values()) {
@@ -165,9 +165,9 @@ export class Outbox {
 
   #sendAnswers(): boolean {
     while (this.#answers.length > 0) {
-      if (this.#deps.wire.pressure() > FULL) return false
+      if (this.#ports.wire.pressure() > FULL) return false
       const frame = this.#answers.shift() ?? ''
-      this.#deps.budget.give(frame.length + HELD_COST_BYTES)
+      this.#ports.budget.give(frame.length + HELD_COST_BYTES)
       this.#send(frame)
     }
     return true
@@ -177,7 +177,7 @@ export class Outbox {
   #catchUp(): boolean {
     for (const [to, behind] of this.#behind) {
       for (const [subject, notice] of behind.held) {
-        if (this.#deps.wire.pressure() > FULL) return false
+        if (this.#ports.wire.pressure() > FULL) return false
         behind.held.delete(subject)
         this.#release(notice)
         this.#send(to.frameOf(notice))
@@ -190,7 +190,7 @@ export class Outbox {
   }
 
   #release(notice: Notice): void {
-    this.#deps.budget.give(costOf(notice))
+    this.#ports.budget.give(costOf(notice))
   }
 
   #behindOf(to: Addressee): Behind {
@@ -205,13 +205,13 @@ export class Outbox {
     this.#slow = slow
     this.#stopWatch?.()
     this.#stopWatch = undefined
-    if (slow) this.#watch(this.#deps.wire.deliveredBytes())
+    if (slow) this.#watch(this.#ports.wire.deliveredBytes())
   }
 
   #watch(delivered: number): void {
-    this.#stopWatch = this.#deps.schedule.after(this.#deps.limits.socketFrozenMs, () => {
-      const now = this.#deps.wire.deliveredBytes()
-      if (now === delivered) this.#deps.onFrozen()
+    this.#stopWatch = this.#ports.schedule.after(this.#ports.limits.socketFrozenMs, () => {
+      const now = this.#ports.wire.deliveredBytes()
+      if (now === delivered) this.#ports.onFrozen()
       else this.#watch(now)
     })
   }

@@ -1,4 +1,4 @@
-// Nested telemetry, seen by the dotted names of its fields: chosen, compared and merged.
+// Chooses, compares and merges nested telemetry by the dotted names of its fields.
 import type { Json, JsonObject } from '../../schemas/json.ts'
 
 /** Chosen metrics; the same choice is the same object, so that an event is encoded once for all who made it. */
@@ -7,7 +7,7 @@ export interface Selection {
 }
 
 export class Selections {
-  // Keyed by the names; an entry goes with its last user.
+  // Keyed by the names. An entry is removed with its last user.
   readonly #byKey = new Map<string, { readonly selection: Selection; users: number }>()
 
   open(names: readonly string[]): Selection {

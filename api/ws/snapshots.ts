@@ -18,7 +18,7 @@ import type { Notice } from './notice.ts'
 import { isContained, select } from './selection.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
-export interface SnapshotDeps extends DeviceBodySettings {
+export interface SnapshotPorts extends DeviceBodySettings {
   readonly engine: Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'history' | 'devices'>
   readonly limits: {
     readonly snapshotDevicesMax: number
@@ -30,28 +30,29 @@ export interface SnapshotDeps extends DeviceBodySettings {
 export interface Opening {
   /** The text of the snapshot frame. */
   readonly frame: string
-  /** Whether the snapshot shows what this notice says. Of each device, the first that it does not show ends that. */
+  /** Whether the snapshot already shows this notice. For each device it is false from the first notice on that it does
+   *  not show. */
   readonly isShown: (notice: Notice) => boolean
 }
 
 /** Devices asked for at once: enough to fill a batch, few enough to leave room for others. */
 const ASKED_AT_ONCE = 100
 
-/** What a channel shows of each device. */
+/** How a channel shows a device in its snapshot. */
 interface Source<State> {
   ask(devices: readonly DeviceRecord[]): Promise<readonly (State | undefined)[]>
   /** The items of the frame; undefined for a device that is left out after all. */
   items(device: DeviceRecord, state: State): readonly object[] | undefined
-  /** What the subscription is told later as well. */
+  /** Whether the snapshot shows what this notice tells. */
   isShown(notice: Notice, shown: State): boolean
 }
 
 export async function openSnapshot(
   subscription: Subscription,
   scope: Scope,
-  deps: SnapshotDeps,
+  ports: SnapshotPorts,
 ): Promise<Opening> {
-  const call = { subscription, scope, deps }
+  const call = { subscription, scope, ports }
   switch (subscription.channel) {
     case 'devices':
       return openFrom(call, devicesSource(call))
@@ -68,7 +69,7 @@ export async function openSnapshot(
     case 'ota':
     case 'alerts':
       return {
-        frame: new Page(subscription.id, { total: 0, isMore: false }, deps.limits).close(),
+        frame: new Page(subscription.id, { total: 0, isMore: false }, ports.limits).close(),
         isShown: () => false,
       }
     default:
@@ -79,15 +80,15 @@ export async function openSnapshot(
 interface Call {
   readonly subscription: Subscription
   readonly scope: Scope
-  readonly deps: SnapshotDeps
+  readonly ports: SnapshotPorts
 }
 
 async function openFrom<State>(
-  { subscription, scope, deps }: Call,
+  { subscription, scope, ports }: Call,
   { ask, items, isShown }: Source<State>,
 ): Promise<Opening> {
-  const { devices, total } = listDevices(subscription, scope, deps)
-  const page = new Page(subscription.id, { total, isMore: devices.length < total }, deps.limits)
+  const { devices, total } = listDevices(subscription, scope, ports)
+  const page = new Page(subscription.id, { total, isMore: devices.length < total }, ports.limits)
   const shown = new Map<DeviceId, State>()
   for (const some of chunks(devices)) {
     const states = await ask(some)
@@ -106,13 +107,13 @@ async function openFrom<State>(
 /** The newest entries of one device, newest first; of many devices none, and it says that there are more: the history
  *  is kept per device. What is on its way into the history is in neither: it takes about a second. */
 async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<Opening> {
-  const { subscription, scope, deps } = call
-  const { limits, engine } = deps
+  const { subscription, scope, ports } = call
+  const { limits, engine } = ports
   if (subscription.deviceId === undefined) {
     const page = new Page(subscription.id, { total: undefined, isMore: true }, limits)
     return { frame: page.close(), isShown: () => false }
   }
-  const [device] = listDevices(subscription, scope, deps).devices
+  const [device] = listDevices(subscription, scope, ports).devices
   const limit = limits.snapshotEntriesMax
   const rows = device && (await engine.history({ deviceId: device.id, kinds, limit: limit + 1 }))
   const isMore = rows !== undefined && rows.length > limit
@@ -130,22 +131,22 @@ async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<O
 
 const keyOf = ({ kind, at, version }: Omit<HistoryKey, 'deviceId'>) => `${kind} ${at} ${version}`
 
-function devicesSource({ subscription, scope, deps }: Call): Source<DeviceView> {
+function devicesSource({ subscription, scope, ports }: Call): Source<DeviceView> {
   return {
-    ask: (devices) => deps.engine.views(devices.map(({ id }) => id)),
+    ask: (devices) => ports.engine.views(devices.map(({ id }) => id)),
     items(_, view) {
       // The world moved while we waited: the device may have left the filter or the scope.
       const isSeen = isInScope(view.device.group, scope.groups) && subscription.fits(view.device)
-      return isSeen ? [deviceBody(view, deps)] : undefined
+      return isSeen ? [deviceBody(view, ports)] : undefined
     },
     isShown: isDeviceShown,
   }
 }
 
-function telemetrySource({ subscription: { selection }, deps }: Call): Source<Snapshot> {
+function telemetrySource({ subscription: { selection }, ports }: Call): Source<Snapshot> {
   return {
     async ask(devices) {
-      const snapshots = await Promise.all(devices.map(({ id }) => deps.engine.snapshot(id)))
+      const snapshots = await Promise.all(devices.map(({ id }) => ports.engine.snapshot(id)))
       return snapshots.map((snapshot) => {
         if (snapshot === undefined || selection === undefined) return snapshot
         return { ...snapshot, data: select(snapshot.data, selection.names) ?? {} }
@@ -159,19 +160,19 @@ function telemetrySource({ subscription: { selection }, deps }: Call): Source<Sn
   }
 }
 
-function shadowsSource({ deps }: Call): Source<Shadow> {
+function shadowsSource({ ports }: Call): Source<Shadow> {
   return {
-    ask: (devices) => Promise.all(devices.map(({ id }) => deps.engine.shadow(id))),
+    ask: (devices) => Promise.all(devices.map(({ id }) => ports.engine.shadow(id))),
     items: ({ id }, shadow) => [toDocument(id, shadow)],
     isShown: ({ event }, shown) => event.kind === 'shadow' && event.change.version <= shown.version,
   }
 }
 
 /** Those that are not finished. */
-function commandsSource({ deps }: Call): Source<readonly Command[]> {
+function commandsSource({ ports }: Call): Source<readonly Command[]> {
   return {
     async ask(devices) {
-      const all = await Promise.all(devices.map(({ id }) => deps.engine.commands(id)))
+      const all = await Promise.all(devices.map(({ id }) => ports.engine.commands(id)))
       return all.map((commands) => commands?.filter(({ status }) => isOpen(status)))
     },
     items: ({ id, status }, commands) => commands.map((command) => commandBody(id, command, status)),
@@ -192,7 +193,7 @@ function isFurther(command: Command, than: Command): boolean {
 function listDevices(
   subscription: Subscription,
   scope: Scope,
-  { engine, limits }: SnapshotDeps,
+  { engine, limits }: SnapshotPorts,
 ): { readonly devices: readonly DeviceRecord[]; readonly total: number } {
   const { filter, deviceId } = subscription
   if (deviceId !== undefined) {
@@ -260,7 +261,7 @@ class Page {
   #bytes = 0
   isFull = false
 
-  constructor(id: string, of: Whole, limits: SnapshotDeps['limits']) {
+  constructor(id: string, of: Whole, limits: SnapshotPorts['limits']) {
     this.#id = id
     this.#of = of
     this.#bytesMax = limits.snapshotBytesMax

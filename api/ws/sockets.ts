@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import { Budget } from './budget.ts'
-import { Connection, type ConnectionDeps, type SocketEngine, type SocketLogger } from './connection.ts'
+import { Connection, type ConnectionPorts, type SocketEngine, type SocketLogger } from './connection.ts'
 import { Hub } from './hub.ts'
 import { refusal, refusalFrame } from './refusal-frame.ts'
 import { Selections } from './selection.ts'
@@ -14,7 +14,7 @@ import { openWireServer } from './uws.ts'
 import type { Hello, Wire, WireEvents } from './wire.ts'
 
 export interface SocketsOptions
-  extends Pick<ConnectionDeps, 'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
+  extends Pick<ConnectionPorts, 'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
   readonly engine: SocketEngine
   readonly users: Pick<Users, 'onChange'>
   readonly schedule: Pick<Schedule, 'after'>

@@ -8,9 +8,9 @@ import { FEED_CHANNELS } from './channels.ts'
 import type { Facts, Notice } from './notice.ts'
 import { type Addressee, HELD_COST_BYTES, type Outbox } from './outbox.ts'
 import type { Selection } from './selection.ts'
-import { Throttle, type ThrottleDeps } from './throttle.ts'
+import { Throttle, type ThrottlePorts } from './throttle.ts'
 
-/** What a user may see. */
+/** The part of the fleet that a user may see. */
 export interface Scope {
   readonly role: Role
   /** Group subtrees; undefined is everything. */
@@ -20,11 +20,11 @@ export interface Scope {
 /** The socket a subscription belongs to, as the fan-out sees it. */
 export interface Subscriber {
   readonly outbox: Outbox
-  /** What its user may see now; worked out once per `round`. Undefined: nothing any more. */
+  /** The user's scope as of now, worked out once per `round`. Undefined if the user may not see anything any more. */
   scopeAt(round: number): Scope | undefined
 }
 
-export interface SubscriptionDeps extends Omit<ThrottleDeps, 'send' | 'miss' | 'flush'> {
+export interface SubscriptionPorts extends Omit<ThrottlePorts, 'send' | 'miss' | 'flush'> {
   readonly limits: { readonly snapshotGuardMs: number }
 }
 
@@ -37,13 +37,18 @@ export class Subscription implements Addressee {
   readonly owner: Subscriber
   readonly #head: string
   readonly #throttle: Throttle | undefined
-  readonly #deps: SubscriptionDeps
+  readonly #ports: SubscriptionPorts
   #waiting: Notice[] | undefined = []
   #isShown: ((notice: Notice) => boolean) | undefined
   #stopGuard: (() => void) | undefined
   #seq = 0
 
-  constructor(frame: Subscribe, owner: Subscriber, selection: Selection | undefined, deps: SubscriptionDeps) {
+  constructor(
+    frame: Subscribe,
+    owner: Subscriber,
+    selection: Selection | undefined,
+    ports: SubscriptionPorts,
+  ) {
     this.id = frame.id
     this.channel = frame.channel
     this.filter = frame.filter ?? {}
@@ -51,9 +56,9 @@ export class Subscription implements Addressee {
     this.selection = selection
     this.owner = owner
     this.#head = `{"type":"event","id":${JSON.stringify(frame.id)},"seq":`
-    this.#deps = deps
+    this.#ports = ports
     const intervalMs = FEED_CHANNELS.has(frame.channel) ? 0 : (frame.throttle_ms ?? 0)
-    if (intervalMs > 0) this.#throttle = this.#openThrottle(intervalMs, deps)
+    if (intervalMs > 0) this.#throttle = this.#openThrottle(intervalMs, ports)
   }
 
   /** Whether the filter's group, type and tag fit. A device that is not known yet fits no such filter. */
@@ -73,7 +78,7 @@ export class Subscription implements Addressee {
 
   /** The client has its answer: events follow, from the first one that a snapshot does not show. */
   release(isShown?: (notice: Notice) => boolean): void {
-    const { schedule, limits } = this.#deps
+    const { schedule, limits } = this.#ports
     const waiting = this.#stopWaiting()
     this.#isShown = isShown
     if (isShown !== undefined)
@@ -97,21 +102,21 @@ export class Subscription implements Addressee {
   }
 
   #wait(waiting: Notice[], notice: Notice): void {
-    if (this.#deps.budget.take(notice.tail.length + HELD_COST_BYTES)) waiting.push(notice)
+    if (this.#ports.budget.take(notice.tail.length + HELD_COST_BYTES)) waiting.push(notice)
     else this.owner.outbox.miss(this)
   }
 
   #stopWaiting(): readonly Notice[] {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
-    for (const notice of waiting) this.#deps.budget.give(notice.tail.length + HELD_COST_BYTES)
+    for (const notice of waiting) this.#ports.budget.give(notice.tail.length + HELD_COST_BYTES)
     return waiting
   }
 
-  #openThrottle(intervalMs: number, deps: SubscriptionDeps): Throttle {
+  #openThrottle(intervalMs: number, ports: SubscriptionPorts): Throttle {
     const { outbox } = this.owner
     return new Throttle(intervalMs, {
-      ...deps,
+      ...ports,
       send: (notice) => outbox.push(this, notice),
       miss: () => outbox.miss(this),
       flush: () => outbox.flush(),

@@ -1,4 +1,4 @@
-// What happened at the sockets, for /metrics.
+// Counts of what happened at the sockets, for /metrics.
 
 export interface Tally {
   /** Frames handed to sockets. */

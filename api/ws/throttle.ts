@@ -1,4 +1,5 @@
-// At most one notice per subject (a device, or a command) and interval; the last one of an interval is always sent, at its end.
+// Sends at most one notice per subject (a device or a command) and interval. The last one of an interval is always sent,
+// at its end.
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Budget } from './budget.ts'
@@ -11,14 +12,14 @@ interface Turn {
   waiting: Notice | undefined
 }
 
-export interface ThrottleDeps {
+export interface ThrottlePorts {
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'after'>
   readonly budget: Budget
   readonly tally: Tally
   readonly send: (notice: Notice) => void
   readonly miss: () => void
-  /** After the sends of a timer. */
+  /** Called after a timer has sent notices. */
   readonly flush: () => void
 }
 
@@ -27,18 +28,18 @@ const SWEEP_SPAN_MS = 10
 
 export class Throttle {
   readonly #intervalMs: number
-  readonly #deps: ThrottleDeps
-  /** In the order of their last sends: all intervals are equal, so the first is due first. */
+  readonly #ports: ThrottlePorts
+  /** Ordered by last send: all intervals are equal, so the first is due first. */
   readonly #turns = new Map<string, Turn>()
   #stopTimer: (() => void) | undefined
 
-  constructor(intervalMs: number, deps: ThrottleDeps) {
+  constructor(intervalMs: number, ports: ThrottlePorts) {
     this.#intervalMs = intervalMs
-    this.#deps = deps
+    this.#ports = ports
   }
 
   take(notice: Notice): void {
-    const now = this.#deps.clock.ticks()
+    const now = this.#ports.clock.ticks()
     const turn = this.#turns.get(subjectIn(notice))
     if (turn === undefined || (turn.waiting === undefined && now >= turn.dueAt)) this.#start(notice, now)
     else this.#keep(turn, notice, now)
@@ -47,7 +48,7 @@ export class Throttle {
   close(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    for (const turn of this.#turns.values()) this.#deps.budget.give(costOf(turn))
+    for (const turn of this.#turns.values()) this.#ports.budget.give(costOf(turn))
     this.#turns.clear()
   }
 
@@ -55,33 +56,33 @@ export class Throttle {
     const subject = subjectIn(notice)
     this.#drop(subject)
     this.#dropIdle(now)
-    if (!this.#deps.budget.take(HELD_COST_BYTES)) {
-      this.#deps.miss()
+    if (!this.#ports.budget.take(HELD_COST_BYTES)) {
+      this.#ports.miss()
       return
     }
     this.#turns.set(subject, { dueAt: now + this.#intervalMs, waiting: undefined })
-    this.#deps.send(notice)
+    this.#ports.send(notice)
   }
 
   #keep(turn: Turn, notice: Notice, now: number): void {
-    const { budget } = this.#deps
+    const { budget } = this.#ports
     const latest = turn.waiting === undefined ? notice : toLatest(turn.waiting, notice)
-    if (turn.waiting !== undefined) this.#deps.tally.throttled += 1
+    if (turn.waiting !== undefined) this.#ports.tally.throttled += 1
     budget.give(turn.waiting?.tail.length ?? 0)
     turn.waiting = budget.take(latest.tail.length) ? latest : undefined
-    if (turn.waiting === undefined) this.#deps.miss()
+    if (turn.waiting === undefined) this.#ports.miss()
     this.#arm(now)
   }
 
   #sweep(): void {
     this.#stopTimer = undefined
-    const now = this.#deps.clock.ticks()
+    const now = this.#ports.clock.ticks()
     for (const [subject, turn] of this.#turns) {
       if (turn.dueAt > now) break
       this.#drop(subject)
       if (turn.waiting !== undefined) this.#start(turn.waiting, now)
     }
-    this.#deps.flush()
+    this.#ports.flush()
     if (this.#turns.size > 0) this.#arm(now)
   }
 
@@ -90,10 +91,10 @@ export class Throttle {
     const [first] = this.#turns.values()
     if (first === undefined) return
     const waitMs = Math.max(first.dueAt - now, SWEEP_SPAN_MS)
-    this.#stopTimer = this.#deps.schedule.after(waitMs, () => this.#sweep())
+    this.#stopTimer = this.#ports.schedule.after(waitMs, () => this.#sweep())
   }
 
-  /** Without a timer the turns that are over would stay. */
+  /** Removes turns that are over: no timer would. */
   #dropIdle(now: number): void {
     let looked = 0
     for (const [subject, turn] of this.#turns) {
@@ -107,7 +108,7 @@ export class Throttle {
     const turn = this.#turns.get(subject)
     if (turn === undefined) return
     this.#turns.delete(subject)
-    this.#deps.budget.give(costOf(turn))
+    this.#ports.budget.give(costOf(turn))
   }
 }
 

@@ -1,9 +1,9 @@
 // One public port for REST and /ws: an upgrade request of the HTTP server is replayed to the WebSocket server on
 // loopback, and the two sockets are joined.
-// T1. Only headers the handshake needs pass: nobody outside can claim to come through a tunnel, and a browser's
-//     cookies do not overflow the other side's header buffer (4 KiB).
-// T2. Either side waits for the other; between them at most one read and one high-water mark are kept.
-// T3. When one side ends, the other gets what was on its way, within the linger time.
+// T1. Only headers that the handshake needs are passed on: nobody outside can claim to come through a tunnel, and a
+//     browser's cookies cannot overflow the other side's header buffer (4 KiB).
+// T2. Each side waits for the other: at most one read and one high-water mark of bytes are held between them.
+// T3. When one side ends, bytes on their way still reach the other within the linger time.
 import type { IncomingMessage, Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Schedule } from '../../engine/ports/schedule.ts'
@@ -16,7 +16,7 @@ export const TUNNEL_HEADER = 'x-fleet-tunnel'
 export const CLIENT_HEADER = 'x-fleet-client'
 
 export interface TunnelsOptions {
-  /** Of the WebSocket server, on loopback. */
+  /** Loopback port of the WebSocket server. */
   readonly port: number
   readonly secret: string
   readonly tunnelsMax: number
@@ -143,7 +143,7 @@ export class Tunnel {
     this.#join()
   }
 
-  /** Of those that went in, how many bytes the client's kernel has taken. */
+  /** Bytes of frames that the client's kernel has taken. */
   deliveredBytes(): number {
     return this.#outer.bytesWritten - this.#outer.writableLength - this.#before
   }
@@ -210,8 +210,8 @@ function isForSockets({ method, url, headers }: IncomingMessage): boolean {
   return isPath && method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** With an 'upgrade' listener Node takes every request that offers one away from its handler, such as the `h2c`
- *  of some HTTP clients. Those go back, without the offer. */
+/** Gives a request back to the HTTP handler without its offer to upgrade. A server with an 'upgrade' listener gets every
+ *  such request there, for example the `h2c` offers of some HTTP clients. */
 function replay(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
   const offers = new Set(['upgrade', 'http2-settings'])
   const lines = pairsOf(request.rawHeaders).flatMap(([name, value]) => {

@@ -1,6 +1,6 @@
 // The WebSocket server on uWebSockets.js, listening on loopback. It knows frames and buffers, not the protocol.
-// A WebSocket of uWebSockets.js may not be touched once it is closed, and its ArrayBuffers live only during the
-// call: `UwsWire` and the handlers below keep both facts to themselves.
+// A WebSocket of uWebSockets.js must not be touched once it is closed, and its ArrayBuffers are valid only during the
+// call. `UwsWire` and the handlers below hide both from the rest of the room.
 
 import {
   App,
@@ -116,7 +116,7 @@ function behaviourOf(options: WireServerOptions): WebSocketBehavior<Peer> {
   }
 }
 
-/** uWebSockets.js cuts a broken client without a word; behind a tunnel we can still say why. */
+/** uWebSockets.js ends a socket with a broken frame without a reason, so the tunnel sends the close frame. */
 function farewell(tunnel: Tunnel, reason: string): void {
   if (reason === TOO_BIG) tunnel.farewell(CLOSE_CODES.tooLarge, 'frame too large')
   else if (reason !== '') tunnel.farewell(CLOSE_CODES.protocol, 'not a valid frame')
@@ -146,20 +146,20 @@ function isSecret(given: string, secret: string): boolean {
 class UwsWire implements Wire {
   readonly #ws: WebSocket<Peer>
   readonly #tunnel: Tunnel
-  readonly #deps: Pick<WireServerOptions, 'limits' | 'tally'>
+  readonly #ports: Pick<WireServerOptions, 'limits' | 'tally'>
   #sentBytes = 0
   isClosed = false
 
-  constructor(ws: WebSocket<Peer>, tunnel: Tunnel, deps: Pick<WireServerOptions, 'limits' | 'tally'>) {
+  constructor(ws: WebSocket<Peer>, tunnel: Tunnel, ports: Pick<WireServerOptions, 'limits' | 'tally'>) {
     this.#ws = ws
     this.#tunnel = tunnel
-    this.#deps = deps
+    this.#ports = ports
   }
 
   send(frame: string): void {
     if (this.isClosed) return
     this.#sentBytes += Buffer.byteLength(frame) + headBytesOf(frame.length)
-    // 2 is "dropped": the caller looked at the pressure first, so this is a client beyond help.
+    // 2 means dropped. The caller has looked at the pressure first, so this client cannot be helped.
     if (this.#ws.send(frame) === 2) this.end('tryLater', 'too slow')
   }
 
@@ -169,7 +169,7 @@ class UwsWire implements Wire {
 
   pressure(): number {
     if (this.isClosed) return 0
-    const { socketOutBytesMax, socketInFlightBytesMax } = this.#deps.limits
+    const { socketOutBytesMax, socketInFlightBytesMax } = this.#ports.limits
     const own = this.#ws.getBufferedAmount() / socketOutBytesMax
     const delivered = this.#tunnel.deliveredBytes()
     // Pings and the handshake pass the tunnel uncounted; an empty tunnel sets that right.
@@ -185,7 +185,7 @@ class UwsWire implements Wire {
     if (this.isClosed) return
     this.isClosed = true
     const code = CLOSE_CODES[why]
-    const { closed } = this.#deps.tally
+    const { closed } = this.#ports.tally
     closed[code] = (closed[code] ?? 0) + 1
     this.#tunnel.endSoon()
     // Calls the close handler before it returns.

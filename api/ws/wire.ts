@@ -1,11 +1,11 @@
-// One WebSocket as the protocol sees it. Safe to use after it has closed: then nothing happens.
+// One WebSocket as the protocol sees it. Calls after it has closed do nothing.
 import type { CloseReason } from '../../schemas/ws.ts'
 
 export interface Wire {
   send(frame: string): void
-  /** What `run` sends leaves in one write where possible. */
+  /** Sends the frames of `run` in one write where possible. */
   cork(run: () => void): void
-  /** Bytes sent and not yet taken by the client's kernel, as a share of what may be: above 1 it is full. */
+  /** Bytes that the client's kernel has not taken yet, as a share of the bound: above 1 the wire is full. */
   pressure(): number
   /** Grows while the client takes bytes. */
   deliveredBytes(): number
