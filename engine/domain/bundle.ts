@@ -1,14 +1,14 @@
-// How device messages and requests lie in a bundle: one log entry, read front to back without decoding.
+// The format of a bundle: device messages and requests in one log entry, read front to back without decoding.
 //
 //   kind u8 | flags u8 | receivedAt f64 | idLength u8 | suffixLength u16 | payloadLength u32
 //   | id | via | origin | suffix | payload
 //
 // Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3), via (4), origin (5), sent again (6). `via` is
-// there only if its flag is: viaLength u8 and the id of the gateway that said it for the device; so is `origin`, 16 bytes
-// by which a broker outside names the message. A request's payload is msgpack.
+// there only with its flag: viaLength u8 and the id of the gateway that sent it for the device. So is `origin`, 16 bytes
+// by which a broker outside identifies the message. A request's payload is msgpack.
 
-/** `parked` is never written to the log: it stands where a message was taken out, see `withoutFrames`. `listening`: a
- *  session subscribed to commands. `delivered`: the device has one. `heard`: a gateway spoke for a sub-device. */
+/** `listening`: a session subscribed to commands. `delivered`: the device acknowledged one. `heard`: a gateway spoke
+ *  for a sub-device. `parked` is never written to the log and marks a removed message (see `withoutFrames`). */
 export const FRAME = {
   message: 0,
   opened: 1,
@@ -25,7 +25,7 @@ export const FLAG_RETAIN = 4
 export const FLAG_WILL = 8
 const FLAG_VIA = 16
 const FLAG_ORIGIN = 32
-/** The broker has sent it before, and does not know whether it came. */
+/** The broker has sent the message before and does not know whether it arrived. */
 export const FLAG_DUP = 64
 const ORIGIN_BYTES = 16
 const NO_BYTES = new Uint8Array(0)
@@ -33,12 +33,12 @@ const NO_BYTES = new Uint8Array(0)
 export interface Frame {
   readonly kind: FrameKind
   readonly flags: number
-  /** Microseconds; for session frames the session's number travels in the payload. */
+  /** Microseconds. Session frames carry the session's number in the payload. */
   readonly receivedAt: number
   readonly id: Uint8Array
-  /** The gateway that the device's message came through; empty if it came from the device itself. */
+  /** The gateway that the message came through, empty if it came from the device itself. */
   readonly via: Uint8Array
-  /** What the broker calls the message; empty for one of ours. */
+  /** The broker's name for the message, empty for messages of our own broker. */
   readonly origin: Uint8Array
   readonly suffix: Uint8Array
   readonly payload: Uint8Array
@@ -57,7 +57,7 @@ export class BundleWriter {
     return this.#length
   }
 
-  /** Frames collected. */
+  /** Number of frames collected. */
   get count(): number {
     return this.#count
   }
@@ -90,12 +90,12 @@ export class BundleWriter {
     this.#count++
   }
 
-  /** The bundle's bytes, handed over; the writer starts anew in the memory it has. A copy of the right size costs
-   *  less than memory of its own per bundle, which makes the collector run for what is outside its heap. */
+  /** Returns the bundle's bytes and starts a new one in the same memory. Copying to the right size costs less than new
+   *  memory per bundle, because memory outside the heap makes the garbage collector run. */
   take(): Uint8Array {
     const taken = Buffer.allocUnsafe(this.#length)
     taken.set(this.#bytes.subarray(0, this.#length))
-    // One burst must not hold its memory for ever.
+    // One burst must not keep its memory for ever.
     if (this.#bytes.length > KEPT_BYTES_MAX && this.#length < this.#bytes.length / 4)
       this.#bytes = Buffer.allocUnsafeSlow(SIZE_START)
     this.#length = 0
@@ -120,7 +120,7 @@ function sizeOf({ id, via, origin, suffix, payload }: Frame): number {
   return FRAME_HEADER_BYTES + id.length + viaBytes + origin.length + suffix.length + payload.length
 }
 
-/** The same bundle with these frames parked: the others keep their places. */
+/** Returns the bundle with these frames parked, so that the others keep their places. */
 export function withoutFrames(body: Uint8Array, indexes: ReadonlySet<number>): Uint8Array {
   const copy = Uint8Array.from(body)
   let at = 0
@@ -132,7 +132,7 @@ export function withoutFrames(body: Uint8Array, indexes: ReadonlySet<number>): U
   return copy
 }
 
-/** Reads the frames of one bundle in order; the views stay valid as long as the bundle's bytes do. */
+/** Reads the frames of one bundle in order. The views are valid as long as the bundle's bytes. */
 export function* readFrames(body: Uint8Array): Generator<Frame> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   let at = 0
@@ -147,7 +147,7 @@ export function* readFrames(body: Uint8Array): Generator<Frame> {
     const end = payloadStart + bytes.readUInt32LE(at + 13)
     if (end > bytes.length) throw new RangeError(`bundle cut short at ${at} of ${bytes.length} bytes`)
     yield {
-      // Written by BundleWriter, which takes nothing else.
+      // BundleWriter writes no other kinds.
       kind: bytes.readUInt8(at) as FrameKind,
       flags,
       receivedAt: bytes.readDoubleLE(at + 2),

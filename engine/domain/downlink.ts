@@ -1,8 +1,8 @@
-// A message to a device, ready to be sent: what a shadow or a command has to say.
+// A message to a device, ready to be sent.
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../schemas/json.ts'
 
-/** To `fleet/{device_id}/<suffix>`. */
+/** A message for `fleet/{device_id}/<suffix>`. */
 export interface DownlinkMessage {
   readonly suffix: string
   readonly payload: Uint8Array

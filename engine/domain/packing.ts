@@ -1,8 +1,8 @@
-// How data lies in bytes, wherever the engine keeps or sends it.
+// The encoding of data that the engine stores or sends.
 import { Packr } from 'msgpackr'
 
-/** One of its own for each use: it holds on to what it packs. */
+/** Each use needs its own, because it keeps a reference to what it packs. */
 export function newPackr(): Packr {
-  // A field of a device's data may be called `toJSON`, and is data: it would be called, and is no function.
+  // A device's data may have a field called `toJSON`, which must stay data and not be called.
   return new Packr({ useRecords: false, useToJSON: false })
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import { partitionOf } from './partition.ts'
 
-// Data at rest depends on it: md5('a') begins with 0cc175b9, md5('robot-7') with d0adec4f.
+// Stored data depends on these: md5('a') begins with 0cc175b9, md5('robot-7') with d0adec4f.
 test.each([
   ['a', 0x0cc175b9 % 64],
   ['robot-7', 0xd0adec4f % 64],

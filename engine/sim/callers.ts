@@ -1,5 +1,5 @@
-// Callers of the REST API who control devices: writers of shadows, senders of commands and broadcasts. What they are
-// told is what must be true.
+// Callers of the REST API who control devices: they write shadows and send commands and broadcasts. The answers they
+// get are what must be true.
 import { BroadcastId, CommandId, Millis } from '../../schemas/ids.ts'
 import type { Submitted } from '../ports/engine.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
@@ -26,7 +26,7 @@ export class Callers {
     else this.#broadcast()
   }
 
-  /** Half of them on condition of a version, which may be stale. */
+  /** Half of the writes depend on a version, which may be stale. */
   #desire(device: SimulatedDevice): void {
     const world = this.#world
     const pledge = world.pledges.of(device)
@@ -34,7 +34,7 @@ export class Callers {
     const known = world.ledger.shadowOf(device.id)?.version ?? 0
     const expectedVersion = world.dice.chance(0.5) ? known : undefined
     const mode = world.dice.pick(['merge', 'merge', 'replace'] as const)
-    // Distinct, so that no write changes nothing.
+    // The value is new each time, so that every write changes something.
     const patch = { w, also: { [`k${world.dice.between(1, 3)}`]: world.dice.pick([1, null, 'x']) } }
     world.request(device.id, { kind: 'desire', patch, mode, expectedVersion }, (_, answer) => {
       const version = answer.kind === 'done' ? answer.shadow?.version : undefined

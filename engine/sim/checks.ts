@@ -10,7 +10,7 @@ import { HEARTBEAT_MS, type SimulatedDevice, type Tally } from './simulated-devi
 import type { World } from './world.ts'
 
 const ANSWER_MS = 8_000
-/** Of what a gateway may not say. */
+/** Reasons for refusing what a gateway says for a device. */
 const SENDERS: ReadonlySet<string> = new Set(['NOT_ITS_GATEWAY', 'DEVICE_DECOMMISSIONED'])
 
 export async function checkAtRest(world: World): Promise<void> {
@@ -31,7 +31,8 @@ export async function checkAtRest(world: World): Promise<void> {
   await checkPresence(world)
 }
 
-/** Every acknowledged message is stored once; one that was sent twice, at most twice; in the order sent. */
+/** Every acknowledged message is stored once, one that was sent twice at most twice, in the order in which they were
+ *  sent. */
 function checkMessages(world: World, device: SimulatedDevice): void {
   const stored = world.rows.of(device.id, 'n').map(({ value }) => value)
   const counts = new Map<number, number>()
@@ -54,7 +55,7 @@ function checkMessages(world: World, device: SimulatedDevice): void {
     world.violate(`${device.id} messages are out of order: ${inOrder.join(' ')}`)
 }
 
-/** What a decommissioned device still says is not stored. */
+/** Messages of a decommissioned device are not stored. */
 function checkGone(world: World, { id }: SimulatedDevice): void {
   const { status, statusSince } = world.store.devices.get(id) ?? {}
   if (status !== 'decommissioned' || statusSince === undefined) return
@@ -63,7 +64,7 @@ function checkGone(world: World, { id }: SimulatedDevice): void {
     world.violate(`${id} is decommissioned since ${statusSince} and spoke at ${last}`)
 }
 
-/** A point is unique by its time, and the later value stands. */
+/** A point is unique by its time, and the later value wins. */
 function checkStamped(world: World, device: SimulatedDevice): void {
   const stored = new Map(world.rows.of(device.id, 's').map(({ at, value }) => [at, value]))
   for (const { at, acked, open, sentAt } of device.stamped.values()) {
@@ -75,7 +76,7 @@ function checkStamped(world: World, device: SimulatedDevice): void {
   }
 }
 
-/** What could not be taken is parked once for each time it was taken in. */
+/** Each message that was refused is parked once for each time it was accepted by the broker. */
 async function checkParked(world: World, device: SimulatedDevice): Promise<void> {
   const page = { offset: 0, limit: 10_000, deviceId: device.id }
   const { letters: all } = await world.store.deadLetters(page)
@@ -106,7 +107,7 @@ async function checkRecord(world: World, device: SimulatedDevice): Promise<void>
     world.violate(`${device.id} is decommissioned and ${saved?.status}, connected ${device.isConnected()}`)
 }
 
-/** Flapping is what the log's connects make of it, over all lives of the process. */
+/** Flapping follows from the connects in the log, over all lives of the process. */
 function checkFlapping(
   world: World,
   { id }: SimulatedDevice,
@@ -114,12 +115,13 @@ function checkFlapping(
 ): void {
   const connects = world.ledger.connectsOf(id)
   const answered = [asked, world.time.now()].map((now) => isFlapping(connects, now))
-  // It may have ended between the question and its answer.
+  // Flapping may have ended between the question and its answer.
   if (flapping !== undefined && !answered.includes(flapping))
     world.violate(`${id} flaps: ${flapping}, by its connects ${JSON.stringify(connects)}`)
 }
 
-/** What was saved of a device's history is in ClickHouse, once, and its moves lead from one status to the next. */
+/** The saved history of a device is in ClickHouse once, and each move begins at the status that the one before led
+ *  to. */
 async function checkHistory(world: World, device: SimulatedDevice): Promise<void> {
   const kinds = HISTORY_KINDS.filter((kind) => kind !== 'log')
   const rows = (await world.process?.engine.history({ deviceId: device.id, kinds, limit: 1_000_000 })) ?? []
@@ -137,7 +139,7 @@ async function checkHistory(world: World, device: SimulatedDevice): Promise<void
   if (status !== saved) world.violate(`${device.id} is ${saved}, its history ends with ${status}`)
 }
 
-/** A line of a device's log is stored once, lines of one message in their order. */
+/** A log line is stored once, and the lines of one message keep their order. */
 async function checkLog(world: World, device: SimulatedDevice): Promise<void> {
   const query = { deviceId: device.id, kinds: ['log'], limit: 1_000_000 } as const
   const rows = (await world.process?.engine.history(query)) ?? []
@@ -154,7 +156,7 @@ async function checkLog(world: World, device: SimulatedDevice): Promise<void> {
   }
 }
 
-/** The snapshot is the newest point by time. */
+/** The snapshot shows the newest point by time. */
 async function checkSnapshot(world: World, device: SimulatedDevice): Promise<void> {
   const snapshot = await answered(world, world.process?.engine.snapshot(device.id))
   const newest = world.rows.of(device.id, 'n').at(-1)
@@ -228,11 +230,11 @@ function bruteForce(world: World, { deviceId, metric, from, to, interval }: Aske
   }))
 }
 
-/** Who speaks is online, who falls silent is offline after the timeout, and not before. */
+/** A device that speaks is online. One that falls silent goes offline after the timeout and not before. */
 async function checkPresence(world: World): Promise<void> {
   const talking = world.devices.filter((device) => device.isSteady && device.isConnected())
   for (let waited = 0; waited < HEARTBEAT_MS + 2_000; waited += 10_000) {
-    // A gateway lives by what it says for others.
+    // A gateway stays online by what it says for others.
     for (const device of talking) if (device.subDevices.length === 0) device.publish()
     await world.time.advance(10_000)
   }
@@ -240,13 +242,13 @@ async function checkPresence(world: World): Promise<void> {
     const status = world.store.devices.get(device.id)?.status
     if (status === undefined || status === 'decommissioned' || status === 'provisioning') continue
     const expected = talking.includes(device) ? 'online' : 'offline'
-    // Gone before it could take back what it said: a silent device in `error` stays so.
+    // A silent device stays in `error` if it was gone before it could report that all is well.
     if (status === 'error' && expected === 'offline' && device.isFaulty) continue
     if (status !== expected) world.violate(`${device.id} is ${status}, not ${expected}`)
   }
 }
 
-/** Questions are answered by the engine's own loop: time must go on for them. */
+/** Advances time while waiting, because the engine's own loop answers questions. */
 async function answered<T>(world: World, question: Promise<T> | undefined): Promise<T | undefined> {
   let isOver = false
   const answer = question

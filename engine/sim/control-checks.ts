@@ -1,4 +1,4 @@
-// What must be true at rest of shadows, commands and broadcasts.
+// What must be true of shadows, commands and broadcasts at rest.
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { CommandStatus } from '../../schemas/vocabulary.ts'
@@ -9,7 +9,7 @@ import { NEW_SHADOW } from '../domain/shadow/record.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
 import type { World } from './world.ts'
 
-/** A command has one of them at most. */
+/** A command ends with at most one of these. */
 const RESULTS: readonly CommandStatus[] = ['completed', 'failed', 'rejected', 'cancelled']
 
 type Ask = <T>(question: Promise<T> | undefined) => Promise<T | undefined>
@@ -19,7 +19,7 @@ export async function checkControl(world: World, device: SimulatedDevice, ask: A
   await checkCommands(world, device, ask)
 }
 
-/** The shadow lives as it is saved, its history makes it, and the device knows what it lacks. */
+/** The live shadow is the saved one, its history leads to it, and the device knows its delta. */
 async function checkShadow(world: World, device: SimulatedDevice, ask: Ask): Promise<void> {
   const { id, control } = device
   const shadow = await ask(world.process?.engine.shadow(id))
@@ -29,7 +29,7 @@ async function checkShadow(world: World, device: SimulatedDevice, ask: Ask): Pro
   let version = 0
   for (const { body } of historyOf(world, device, 'shadow')) {
     const section = String(body['section'])
-    // Written by shadowRow.
+    // shadowRow wrote the body.
     made[section] = merge(made[section] ?? {}, body['patch'] as JsonObject)
     if (body['version'] !== ++version)
       world.violate(`${id} has shadow ${body['version']} after ${version - 1}`)
@@ -47,7 +47,7 @@ async function checkShadow(world: World, device: SimulatedDevice, ask: Ask): Pro
     world.violate(`${id} knows ${JSON.stringify(control.desired)}, desired is ${JSON.stringify(delta)}`)
 }
 
-/** Commands live as they are saved, all of them have ended, and each as its steps and its answers say. */
+/** The live commands are the saved ones, all of them have ended, and each agrees with its steps and answers. */
 async function checkCommands(world: World, device: SimulatedDevice, ask: Ask): Promise<void> {
   const { id } = device
   const commands = (await ask(world.process?.engine.commands(id))) ?? []
@@ -61,11 +61,12 @@ async function checkCommands(world: World, device: SimulatedDevice, ask: Ask): P
   const broadcasts = new Set<unknown>()
   for (const { body } of historyOf(world, device, 'command')) {
     const commandId = String(body['command_id'])
-    // Written by commandRow.
+    // commandRow wrote the body.
     const status = body['status'] as CommandStatus
     const from = ends.get(commandId)
     const isWrong = from === undefined ? status !== 'pending' : from !== status && !isMove(from, status)
-    // A sweep's time is in no log: after a clock that was set back and a crash, what follows may have an earlier one.
+    // The log does not have the time of a sweep. After the clock was set back and a crash, a later step may have an
+    // earlier time.
     if (isWrong && !world.time.wasSetBack)
       world.violate(`${id} command ${commandId} goes from ${from} to ${status}`)
     const result = results.get(commandId)
@@ -100,14 +101,14 @@ function checkPromises(
     const end = ends.get(commandId)
     const isAcked = [...said.values()].includes(true)
     const isAnswered = end === 'cancelled' || (end !== undefined && said.has(end))
-    // Late rejections do not count, and a late answer is only taken while the command is kept.
+    // Late rejections do not count, and a late answer counts only while the command is kept.
     const isLate = end === 'expired' && !control.inTime.has(commandId)
     if (isAcked && !isAnswered && !isLate && !mayBeGone)
       world.violate(`${id} answered ${commandId} ${[...said.keys()].join()}, it is ${end}`)
   }
 }
 
-/** What was promised to a group reaches all of it, or ends otherwise. */
+/** A broadcast that was accepted reaches every member of the group, or its command ends otherwise. */
 export async function checkBroadcasts(world: World, ask: Ask): Promise<void> {
   for (const id of world.pledges.broadcasts) {
     const state = await ask(world.process?.engine.broadcastState(id, { offset: 0, limit: 100 }))
@@ -133,7 +134,7 @@ function historyOf(world: World, { id }: SimulatedDevice, kind: 'shadow' | 'comm
       .historyOf(id)
       .filter((row) => row.kind === kind)
       .sort((a, b) => a.at - b.at || a.version - b.version)
-      // Written by writtenRow.
+      // writtenRow wrote the body.
       .map(({ body }) => ({ body: JSON.parse(body) as JsonObject }))
   )
 }

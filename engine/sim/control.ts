@@ -1,4 +1,5 @@
-// The side of a simulated device that is controlled: it takes commands, answers them well or badly, and keeps a shadow.
+// The part of a simulated device that is controlled: it receives commands, answers them well or badly, and keeps a
+// shadow.
 import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -8,11 +9,11 @@ import type { SimTime } from '../testing/time.ts'
 import type { Dice } from './dice.ts'
 import type { Luck } from './faults.ts'
 
-/** Who knows what is saved. */
+/** Knows what is saved. */
 export interface Witness {
   commandOf(deviceId: DeviceId, commandId: string): Command | undefined
   shadowOf(deviceId: DeviceId): Shadow | undefined
-  /** It is decommissioned: nobody speaks to it any more. */
+  /** The device is decommissioned, and nothing is sent to it any more. */
   isGone(deviceId: DeviceId): boolean
   violate(what: string): void
 }
@@ -35,17 +36,17 @@ const FINALS = ['completed', 'failed', 'rejected'] as const
 const CANCEL = '$cancel'
 
 export class Control {
-  /** The commands it was sent. */
+  /** Ids of the commands that it received. */
   readonly received = new Set<string>()
   /** Final answers by command, each with whether it was acknowledged. */
   readonly answers = new Map<string, Map<string, boolean>>()
-  /** Those of which a final answer was acknowledged in time. */
+  /** Commands with a final answer that was acknowledged in time. */
   readonly inTime = new Set<string>()
-  /** Callers were told that these never reach it. */
+  /** Commands that callers were told will never reach the device. */
   readonly forbidden = new Set<string>()
-  /** The newest report that was acknowledged. */
+  /** The newest reported value that was acknowledged. */
   reported = 0
-  /** What it was told last. */
+  /** The last desired state that it received. */
   desired: { readonly version: number; readonly state: JsonObject } | undefined
   readonly #options: ControlOptions
   readonly #todo: string[] = []
@@ -57,7 +58,7 @@ export class Control {
   }
 
   hear({ suffix, payload }: Message): void {
-    // A gateway is told that nothing is desired of a device any more.
+    // An empty payload tells a gateway that nothing is desired of a device any more.
     if (payload.length === 0) return
     if (suffix === 'command') this.#hearCommand(parse(payload))
     if (suffix === 'shadow/desired') this.#hearDesired(parse(payload))
@@ -75,7 +76,7 @@ export class Control {
 
   #hearCommand(body: JsonObject): void {
     const { id, time, witness } = this.#options
-    // A forged one comes back to a device that listens to itself.
+    // A device that subscribes to its own topic gets back the message that it forged.
     if (typeof body['expires_at'] !== 'string') return
     const requestId = String(body['request_id'])
     const isCancel = body['command'] === CANCEL
@@ -99,7 +100,7 @@ export class Control {
   #hearDesired(body: JsonObject): void {
     if (body['version'] === 99) return
     const { id, witness } = this.#options
-    // Written by `desiredMessage`.
+    // `desiredMessage` wrote the payload.
     const desired = body as unknown as { readonly version: number; readonly state: JsonObject }
     if (witness.isGone(id)) witness.violate(`${id} is decommissioned and was told what is desired`)
     const saved = witness.shadowOf(id)?.version ?? 0
@@ -120,7 +121,7 @@ export class Control {
       })
       return
     }
-    // Now and then it answers once more, with the same or something else.
+    // Sometimes it answers again, with the same or with another answer.
     if (!dice.chance(0.2)) this.#todo.shift()
     const status = dice.pick(FINALS)
     const said = this.answers.get(commandId) ?? new Map<string, boolean>()
@@ -129,13 +130,13 @@ export class Control {
     this.#say(suffix, { request_id: commandId, status }, () => {
       said.set(status, true)
       const { luck, time } = this.#options
-      // A clock that was set back leaves the service ahead of it.
+      // After a clock was set back, the service may be ahead of the device.
       const isTimeSure = luck().clockSets === 0
       if (isTimeSure && time.now() < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
     })
   }
 
-  /** Answers what it may not have been sent, or what is another device's. */
+  /** Answers a command that it may not have received, or another device's. */
   #guess(): void {
     const commandId = `c${this.#options.dice.between(1, 40)}`
     const said = this.answers.get(commandId) ?? new Map<string, boolean>()

@@ -1,4 +1,4 @@
-// Seeded chance (mulberry32): small, fast, the same everywhere.
+// Seeded random numbers (mulberry32), the same on every machine.
 
 export class Dice {
   #state: number
@@ -7,7 +7,7 @@ export class Dice {
     this.#state = seed >>> 0
   }
 
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   roll(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let t = this.#state

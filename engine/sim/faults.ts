@@ -1,5 +1,5 @@
-// The world's bad luck: ports that delay, fail and lose what they did, as the seed says, and a process that dies at
-// any of these calls, before the work is done or after.
+// Faults by seed: ports that delay, fail, and lose the answer to what they did, and a process that dies at any of these
+// calls, before or after the work is done.
 
 import type { Broker } from '../ports/broker.ts'
 import { Fault, type FaultCode } from '../ports/fault.ts'
@@ -11,7 +11,7 @@ import type { Dice } from './dice.ts'
 import type { Ledger } from './ledger.ts'
 import type { SimTelemetry } from './telemetry.ts'
 
-/** How bad it gets; drawn once per seed, so that some runs are calm in one respect and wild in another. */
+/** Probabilities of the faults, drawn once per seed, so that a run may be calm in one respect and wild in another. */
 export interface Luck {
   readonly appendFails: number
   readonly readFails: number
@@ -20,18 +20,18 @@ export interface Luck {
   readonly shardDies: number
   readonly shardHangs: number
   readonly poison: number
-  /** Between two steps of the world. */
+  /** The process is killed between two steps of the world. */
   readonly crashes: number
-  /** At a call of a port. */
+  /** The process dies at a call of a port. */
   readonly dies: number
   readonly stops: number
   readonly pauses: number
   readonly clockSets: number
   readonly outages: number
-  /** For a device that is gone to come back. */
+  /** A device that is gone comes back. */
   readonly returns: number
   readonly delayMsMax: number
-  /** Reads from the log take as little as this. */
+  /** Bound on the bytes of one read from the log. */
   readonly readBytesMax: number
 }
 
@@ -76,7 +76,7 @@ export function drawLuck(dice: Dice): Luck {
   }
 }
 
-/** Where it may die on the way of a batch: before and after each step of R4. */
+/** Places where the process may die on the way of a batch: before and after each step of R4. */
 export const BATCH_STEPS = [
   'before a task',
   'after a task',
@@ -89,7 +89,8 @@ export const BATCH_STEPS = [
   'after it told',
 ] as const
 
-/** Once in a run it dies at this step, when it comes to it for the nth time: chance alone hardly hits the rare ones. */
+/** The step at which the process certainly dies once in a run, at its nth occurrence. Chance alone rarely hits the rare
+ *  ones. */
 export interface Doom {
   readonly where: (typeof BATCH_STEPS)[number] | undefined
   left: number
@@ -104,23 +105,23 @@ export function drawDoom(dice: Dice): Doom {
 
 export interface FaultContext {
   readonly dice: Dice
-  /** Asked at each call: the end of a run is calm. */
+  /** Evaluated at each call, because the end of a run is calm. */
   readonly luck: () => Luck
   readonly doom: Doom
   readonly schedule: Schedule
   readonly trace: (line: string) => void
-  /** The process ends here and now. */
+  /** Ends the process at once. */
   readonly die: (where: string) => void
-  /** It has ended: what it still does reaches nobody. */
+  /** True once the process has ended. What it still does reaches nobody. */
   readonly isOver: () => boolean
 }
 
-/** A process that is dead hears no answers. */
+/** A dead process gets no answers. */
 export function mayDie<T>(context: FaultContext, where: string, answer: T): T | Promise<never> {
   return isDead(context, where) ? new Promise(() => undefined) : answer
 }
 
-/** It was before, or dies here. */
+/** True if the process was dead before, or dies here. */
 export function isDead({ dice, luck, doom, die, isOver }: FaultContext, where: string): boolean {
   if (isOver()) return true
   const isDoomed = where === doom.where && luck() !== CALM && --doom.left === 0
@@ -129,7 +130,7 @@ export function isDead({ dice, luck, doom, die, isOver }: FaultContext, where: s
   return true
 }
 
-/** Both before the work is done and after: the caller cannot tell, and must not need to. */
+/** Fails or dies before the work is done or after it, which the caller cannot tell and must not need to. */
 async function unlucky<T>(
   context: FaultContext,
   [which, code, where]: readonly [keyof Luck, FaultCode, string],
@@ -150,7 +151,7 @@ async function unlucky<T>(
   throw new Fault(code, { retryable: true })
 }
 
-/** An append that fails did not happen: the log's promise, kept by its adapter. */
+/** An append that fails has not happened, as the port promises. */
 export function faultyLog(log: Log, context: FaultContext, ledger: Ledger): Log {
   const { dice, luck, schedule, trace } = context
   return {
@@ -223,7 +224,7 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
   }
 }
 
-/** What a batch leads to is sent message by message: it may die between any two of them. */
+/** The messages of a batch are sent one by one, and the process may die between any two. */
 export function faultyBroker(broker: Broker, context: FaultContext): Broker {
   return {
     listen: (host) => broker.listen(host),
@@ -262,7 +263,7 @@ export function faultyTelemetry(
     horizon: () => telemetry.horizon(),
     settle: async (upTo, late) => {
       up()
-      // What is inserted from here on is not in it any more.
+      // The result does not include rows inserted from here on.
       const publish = telemetry.compute(upTo, late)
       await unlucky(context, named('settle'), async () => publish())
     },

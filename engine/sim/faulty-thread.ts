@@ -1,5 +1,5 @@
-// A shard's thread that dies: now and then, before its task or after it when nobody hears the result; every time it
-// meets a poisonous message; or it does not die but hangs.
+// A shard's thread that dies now and then, before its task or after it with the result lost, and each time it meets a
+// poisonous message. It may also hang instead.
 import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Entry } from '../ports/log.ts'
@@ -25,7 +25,7 @@ export function faultyThread(thread: ShardThread, progress: Progress, context: F
           end = reject
         })
       }
-      // A task without entries is more often one that comes while something is being saved.
+      // A task without entries often comes while something is being saved.
       const isUnlucky = dice.chance(
         luck().shardDies * (task.entries.length === 0 && task.asks.length > 0 ? 20 : 1),
       )
@@ -43,7 +43,7 @@ export function faultyThread(thread: ShardThread, progress: Progress, context: F
   }
 }
 
-/** Leaves the progress where a thread would have died. */
+/** Leaves the progress as a thread that died would have left it. */
 function isPoisoned(entries: readonly Entry[], progress: Progress): boolean {
   for (const entry of entries) {
     let index = 0

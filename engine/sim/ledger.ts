@@ -1,5 +1,5 @@
-// What the engine commits itself to, checked at the moment it does: every save and every checkpoint against the log
-// and against what is stored.
+// Checks the engine's commitments at the moment they are made: every save and every checkpoint, against the log and
+// against what is stored.
 import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import { Micros } from '../../schemas/ids.ts'
@@ -24,9 +24,9 @@ interface Point {
 export class Ledger {
   readonly #rows: Rows
   readonly #violate: (what: string) => void
-  /** What each entry of each partition must become, from its first entry on. */
+  /** The points that each entry of each partition must become, from its first entry on. */
   readonly #entries: (readonly Point[])[][] = Array.from({ length: LIMITS.partitions }, () => [])
-  /** History by key, of every save that was made: what is saved is promised. */
+  /** The history of every save that was made, by key. What is saved is promised. */
   readonly #shadows = new Map<string, Shadow>()
   readonly #commands = new Map<string, Command>()
   readonly #history = new Map<string, WrittenRow>()
@@ -37,7 +37,7 @@ export class Ledger {
     this.#violate = violate
   }
 
-  /** What the connects of a device in the log come to. */
+  /** The connects of a device as the log gives them. */
   connectsOf(deviceId: string): Connects | undefined {
     return this.#connects.get(deviceId)
   }
@@ -81,7 +81,7 @@ export class Ledger {
     return [...this.#commands].flatMap(([key, command]) => (key.startsWith(`${deviceId} `) ? [command] : []))
   }
 
-  /** The history promised of a device. */
+  /** The history that is promised for a device. */
   historyOf(deviceId: string): readonly WrittenRow[] {
     return [...this.#history.values()].filter((row) => row.deviceId === deviceId && row.kind !== 'audit')
   }
@@ -113,7 +113,7 @@ export class Ledger {
     }
   }
 
-  /** A checkpoint promises that everything before it is stored: it is what a restart does not read again. */
+  /** A checkpoint promises that everything before it is stored, because a restart does not read it again. */
   checkpointing(store: Store, { inserted }: Checkpoint): void {
     const before = store.inserted()
     for (const { partition, seq } of inserted) {
@@ -131,7 +131,7 @@ export class Ledger {
   }
 }
 
-/** A message with a number and without a time of its own: it becomes one point at its receive time. */
+/** True for a message with a number and without a time, which becomes one point at its receive time. */
 function isNumbered({ kind, payload }: Frame): boolean {
   return (
     kind === FRAME.message && Buffer.from(payload.subarray(0, 5)).toString() === '{"n":' && payload.length > 5

@@ -1,4 +1,5 @@
-// Somebody who listens to the feed: what is told is saved, in order, once, and no device that speaks is called silent.
+// A listener of the feed. Each event must be saved before it is told, in order and at most once, and no device that
+// speaks may be called silent.
 import type { FeedEvent } from '../ports/feed.ts'
 import { keyOf } from './ledger.ts'
 import { HEARTBEAT_MS } from './simulated-device.ts'
@@ -12,24 +13,25 @@ type TelemetryEvent = Extract<FeedEvent, { kind: 'telemetry' }>
 
 const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'rejected', 'cancelled', 'expired'])
 
-/** Every so often it fails, which is nobody's business but its own. */
+/** Probability that the listener itself fails, which must disturb nobody else. */
 const FAILS = 0.01
 
 export class Listener implements FeedListener {
   readonly #world: World
-  /** The last revision announced of each device, over all lives: a record never goes back. */
+  /** The last revision announced for each device in all lives. It never goes back. */
   readonly #revisions = new Map<string, number>()
-  /** When a device was declared silent, in ticks. */
+  /** Time at which a device was declared silent, in ticks. */
   readonly #silentSince = new Map<string, number>()
-  /** The last version announced of each shadow, and the last status of each command. */
+  /** The last version announced for each shadow. */
   readonly #versions = new Map<string, number>()
   readonly #statuses = new Map<string, string>()
-  /** The rows of timelines that were told, over all lives; and those of logs, in this one. */
+  /** Timeline rows that were told in all lives. */
   readonly #entries = new Set<string>()
+  /** Log lines that were told in this life. */
   readonly #lines = new Set<string>()
-  /** Decommissioned devices of which that was told. */
+  /** Devices whose decommissioning was told. */
   readonly #gone = new Set<string>()
-  /** How often each numbered message was told in this life. */
+  /** Number of times each numbered message was told in this life. */
   readonly #told = new Map<string, number>()
 
   constructor(world: World) {
@@ -58,7 +60,7 @@ export class Listener implements FeedListener {
     if (event === 'device.connectivity') return
     this.#checkGone(device.id, event)
     if (device.status === 'decommissioned') this.#gone.add(device.id)
-    // Effects never come before their save (R4), and at most once (R5).
+    // An effect never comes before its save (R4), and at most once (R5).
     const saved = world.store.devices.get(device.id)
     if (saved === undefined || saved.revision < device.revision)
       world.violate(`${device.id} was announced at revision ${device.revision} before it was saved`)
@@ -72,7 +74,7 @@ export class Listener implements FeedListener {
     if (this.#gone.has(deviceId)) this.#world.violate(`${deviceId} is decommissioned, and then: ${what}`)
   }
 
-  /** Nobody is called silent who speaks, nor heard who does not. */
+  /** No device that speaks is called silent, and no silent one is called heard. */
   #checkPresence(device: DeviceEvent['view']['device']): void {
     const world = this.#world
     const isSilent = device.status === 'offline' && device.statusReason === 'no heartbeat'
@@ -86,7 +88,7 @@ export class Listener implements FeedListener {
       lastSentAt < silentSince - HEARTBEAT_MS / 2
     )
       world.violate(`${device.id} was silent and was declared online without a word`)
-    // An edit of a silent device tells of it once more.
+    // An edit of a silent device announces its silence again.
     if (isSilent) this.#silentSince.set(device.id, silentSince ?? world.time.ticks())
     else this.#silentSince.delete(device.id)
   }
@@ -108,13 +110,13 @@ export class Listener implements FeedListener {
     this.#checkGone(deviceId, `command ${id} ${status}`)
     const key = `${deviceId} ${id}`
     const before = this.#statuses.get(key)
-    // Steps may be missing: what a dying process did not tell.
+    // Steps may be missing if a dying process did not tell them.
     if (before !== undefined && FINAL.has(before) && before !== status && before !== 'expired')
       world.violate(`${deviceId} command ${id} was ${before} and is ${status}`)
     this.#statuses.set(key, status)
   }
 
-  /** A row is told at most once, and one of a timeline after it was saved: it is the very row of the history. */
+  /** A row is told at most once. A timeline row equals its row in the history, and is told only after it was saved. */
   #hearRow({ kind, row }: RowEvent): void {
     const world = this.#world
     const key = keyOf(row)

@@ -1,4 +1,4 @@
-// What ClickHouse holds: every point by (device, metric, timestamp), the greatest version winning.
+// The contents of ClickHouse: every point by (device, metric, timestamp), where the greatest version wins.
 import { readBlock } from '../domain/telemetry/testing/native-reader.ts'
 import type { Block } from '../ports/telemetry.ts'
 
@@ -21,7 +21,7 @@ export class Rows {
       })
   }
 
-  /** In order of time. */
+  /** The rows in order of time. */
   of(deviceId: string, metric: string): readonly Row[] {
     const rows = this.#series.get(deviceId)?.get(metric)?.values() ?? []
     return [...rows].sort((a, b) => a.at - b.at)

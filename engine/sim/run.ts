@@ -1,4 +1,4 @@
-// `npm run sim -- --seed N`: replays one seed and prints its story; without a seed, tries many and stops at the first
+// `npm run sim -- --seed N` replays one seed and prints its trace. Without a seed it tries many and stops at the first
 // that fails.
 import { parseArgs } from 'node:util'
 import { simulate } from './simulate.ts'

@@ -13,7 +13,7 @@ test(`${SEEDS} seeds: nothing acknowledged is lost, doubled, out of order or for
     expect(violations, `replay it: npm run sim -- --seed ${seed}`).toEqual([])
     for (const where of deaths) died.add(where)
   }
-  // Between any two steps of a batch (R4).
+  // Processes died between any two steps of a batch (R4).
   expect([...died]).toEqual(expect.arrayContaining([...BATCH_STEPS]))
 })
 

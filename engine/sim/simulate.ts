@@ -1,5 +1,5 @@
-// A run of the simulation: a seed decides what devices, callers and bad luck do; then all is calm, and everything
-// that was promised must be true.
+// A run of the simulation. A seed decides what devices, callers and faults do. Then faults end, and everything that was
+// promised must be true.
 import { Callers, TIMEOUT_SEC_MAX } from './callers.ts'
 import { checkAtRest } from './checks.ts'
 import { Listener } from './listener.ts'
@@ -8,7 +8,7 @@ import { World } from './world.ts'
 export interface Run {
   readonly seed: number
   readonly violations: readonly string[]
-  /** Where its process died. */
+  /** The steps at which its process died. */
   readonly deaths: readonly string[]
   readonly hash: string
   readonly trace: readonly string[]
@@ -33,7 +33,7 @@ export async function simulate(seed: number): Promise<Run> {
   return { seed, violations, deaths, hash: world.hash(), trace }
 }
 
-/** A gateway and its sub-devices. A steady one lives by what it says for them. */
+/** Registers a gateway and its sub-devices. A steady gateway stays online by what it says for them. */
 function registerFamily(world: World): void {
   const isSteady = world.dice.chance(0.5)
   const gateway = world.register(isSteady, { type: 'gateway' })
@@ -49,7 +49,7 @@ async function stepOnce(world: World, callers: Callers): Promise<void> {
     if (!promised.isRegistered && dice.chance(0.2))
       world.tryRegister(device, device.subDevices.length > 0 ? 'gateway' : 'mqtt_device')
     if (!device.isConnected() && (device.isSteady || dice.chance(luck.returns))) await connect(world, device)
-    // Steady devices never pause for long: every step, and a step is shorter than the heartbeat timeout.
+    // A steady device speaks in every step, and a step is shorter than the heartbeat timeout.
     if (device.isSteady) speak(device)
     for (let acts = dice.between(0, 3); acts > 0; acts--) device.act()
     if (device.subDevices.length > 0 && dice.chance(0.1)) forge(world, device)
@@ -57,14 +57,14 @@ async function stepOnce(world: World, callers: Callers): Promise<void> {
     if (dice.chance(0.02) && device.isConnected()) await connect(world, device)
     if (promised.isRegistered && dice.chance(0.05)) edit(world, device)
     if (promised.isRegistered && dice.chance(0.1)) callers.act(device)
-    // Some time later: while batches are being saved, shards opened again, and so on.
+    // A little later, batches are being saved, shards are opened again, and so on.
     if (promised.isRegistered && dice.chance(0.1))
       world.process?.after(dice.between(0, 2_000), () => look(world, device))
   }
   await befall(world)
 }
 
-/** What happens to the world, and time. */
+/** Lets faults happen and time pass. */
 async function befall(world: World): Promise<void> {
   const { dice, luck } = world
   if (dice.chance(luck.outages)) world.setClickHouse(dice.chance(0.5))
@@ -81,11 +81,11 @@ async function befall(world: World): Promise<void> {
   await world.time.advance(dice.pick([1, 20, 100, 400, 3_000, 9_000]))
   if (dice.chance(luck.stops)) await world.stop()
   else if (dice.chance(luck.crashes)) world.crash()
-  // Not awaited: it takes time, and time goes on with the next step.
+  // Not awaited, because it needs the time that passes in the next steps.
   if (dice.chance(0.02)) void world.process?.engine.settleRollups()
 }
 
-/** A restart takes a while, and devices find their way back. */
+/** A restart takes a while, and devices reconnect afterwards. */
 async function restart(world: World): Promise<void> {
   await world.time.advance(world.dice.between(0, 5_000))
   await world.start()
@@ -93,8 +93,8 @@ async function restart(world: World): Promise<void> {
 
 type Device = World['devices'][number]
 
-/** What a gateway says for a device in the millisecond of its registration does not count, and the engine's clock may
- *  be slow. */
+/** True if the gateway spoke in the millisecond of the device's registration or before. That does not count, and the
+ *  engine's clock may be slow. */
 function isTooNew(world: World, { id, gateway }: Device): boolean {
   const { registeredAt = Number.POSITIVE_INFINITY } = world.promised.get(id) ?? {}
   return gateway !== undefined && world.time.ticks() < registeredAt + 1_000
@@ -114,17 +114,17 @@ async function connect(world: World, device: Device): Promise<void> {
   const broker = world.process?.broker
   if (broker === undefined || isTooNew(world, device)) return
   await device.connect(broker)
-  // It may have died meanwhile.
+  // The process may have died meanwhile.
   if (world.process?.broker !== broker) device.session = undefined
 }
 
-/** Half of the edits are made on condition that nobody else made one. */
+/** Half of the edits depend on the revision. */
 function edit(world: World, device: Device): void {
   const promised = world.promised.get(device.id)
   if (promised === undefined || promised.isDecommissioned) return
   const edits = promised.edits + 1
   const ifRevision = world.dice.chance(0.5) ? world.store.devices.get(device.id)?.revision : undefined
-  // Distinct, so that no edit changes nothing.
+  // The value is new each time, so that every edit changes something.
   const metadata = { edits, mark: world.dice.roll() }
   world.request(device.id, { kind: 'edit', replace: false, metadata, ifRevision }, (kept, answer) => {
     kept.edits = Math.max(kept.edits, edits)
@@ -135,7 +135,7 @@ function edit(world: World, device: Device): void {
   })
 }
 
-/** What was acknowledged before the question shows in the answer. A question may also stay unanswered. */
+/** Changes that were acknowledged before the question show in the answer. The question may also stay unanswered. */
 function look(world: World, device: Device): void {
   const { process } = world
   const transmission = device.ackedTransmission
@@ -170,12 +170,12 @@ function decommissionOne(world: World): void {
   })
 }
 
-/** No more faults, everybody reconnects and says a last word, and all of it is given time to arrive. */
+/** Ends all faults, lets every device reconnect and speak once more, and gives everything time to arrive. */
 async function comeToRest(world: World): Promise<void> {
   world.calm()
   if (world.process === undefined) await restart(world)
-  // A thread that hangs is given up after a while, a message that kills its shard is parked after some deaths and
-  // pauses; there may be many of them. Steady devices speak as ever.
+  // A thread that hangs is replaced after a while, and a message that kills its shard is parked after several deaths
+  // and pauses. Both may happen many times. Steady devices go on speaking.
   for (let waited = 0; waited < 300_000 && (waited < 35_000 || world.isBehind()); waited += 5_000) {
     for (const device of world.devices) if (device.isSteady) speak(device)
     await world.time.advance(5_000)
@@ -187,7 +187,7 @@ async function comeToRest(world: World): Promise<void> {
   }
   // Every command has ended by then.
   for (let waited = 0; waited < (TIMEOUT_SEC_MAX + 15) * 1_000; waited += 5_000) {
-    // Nobody falls silent now.
+    // No device falls silent now.
     for (const device of world.devices) device.publish()
     await world.time.advance(5_000)
   }

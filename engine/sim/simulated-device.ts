@@ -1,5 +1,5 @@
-// One device of the simulation: it publishes numbered messages, loses its connection, comes back, sends nonsense, and
-// remembers what was acknowledged: what it remembers is what must be true.
+// A device of the simulation. It publishes numbered messages, loses its connection, comes back, sends nonsense, and
+// remembers what was acknowledged, which is what must be true.
 import type { DeviceId } from '../../schemas/ids.ts'
 import { parseSubSuffix, topicOf, toSubSuffix } from '../../schemas/topics.ts'
 import type { MemoryBroker } from '../adapters/broker/testing/memory.ts'
@@ -16,19 +16,20 @@ export interface SentMessage {
   readonly n: number
   times: number
   isAcked: boolean
-  /** The last time it was sent, in ticks. */
+  /** Time at which it was last sent, in ticks. */
   at: number
 }
 
 export interface StampedPoint {
   readonly at: number
-  /** The value whose acknowledgement came last, and those that were sent after it without one. */
+  /** The last value that was acknowledged. */
   acked: number | undefined
+  /** Values sent after it and not acknowledged. */
   open: number[]
   sentAt: number
 }
 
-/** What of a kind was sent, and how much of it was acknowledged. */
+/** Numbers of messages of one kind that were sent and acknowledged. */
 export interface Tally {
   sent: number
   acked: number
@@ -40,31 +41,31 @@ export class SimulatedDevice {
   readonly isSteady: boolean
   readonly sent: SentMessage[] = []
   readonly stamped = new Map<number, StampedPoint>()
-  /** Lines of its log, as `sent`; each message has one or several. */
+  /** Log lines, as `sent`. Each message has one or several. */
   readonly logged: SentMessage[] = []
   readonly nonsense: Tally = { sent: 0, acked: 0 }
   readonly poison: Tally = { sent: 0, acked: 0 }
-  /** Transmissions are counted: of those acknowledged, the snapshot shows the last one or a later one. */
+  /** Number of the last transmission that was acknowledged. The snapshot shows this one or a later one. */
   ackedTransmission = 0
-  /** In ticks: after this it was not heard. */
+  /** Time at which it last sent anything, in ticks. It was not heard after this. */
   lastSentAt = 0
   isGone = false
-  /** From here on its decommissioning may already be in the log, and what it says may be ignored. In ticks. */
+  /** Time in ticks from which its decommissioning may be in the log, so that its messages may be ignored. */
   mayBeGoneFrom = Number.POSITIVE_INFINITY
   session: MemoryDevice | undefined
   readonly control: Control
-  /** What speaks for it, most of the time. */
+  /** The gateway that speaks for it most of the time. */
   readonly gateway: SimulatedDevice | undefined
-  /** Of a gateway: those it speaks for. */
+  /** Sub-devices of this gateway. */
   readonly subDevices: SimulatedDevice[] = []
-  /** Of a gateway: what it said for devices that are not its own. */
+  /** Messages that this gateway sent for devices that are not its own. */
   readonly forged: Tally = { sent: 0, acked: 0 }
   readonly #dice: Dice
   readonly #time: SimTime
   readonly #luck: () => Luck
   #transmissions = 0
   #sessions = 0
-  /** It has said that something is wrong with it. */
+  /** True once it reported a fault. */
   isFaulty = false
 
   constructor(
@@ -98,11 +99,11 @@ export class SimulatedDevice {
     if (!isConnected) return
     if (this.#dice.chance(0.8)) this.subscribe()
     this.#send('status', say('online'))
-    // What was not acknowledged is sent again, as a device with a persistent session does.
+    // Sends again what was not acknowledged, as a device with a persistent session does.
     for (const sent of this.sent) if (!sent.isAcked) this.#transmit(sent)
   }
 
-  /** A steady one has no other way; the others connect by themselves now and then. */
+  /** A steady sub-device always connects through its gateway, the others do so most of the time. */
   #isRelayed(): boolean {
     return this.gateway !== undefined && (this.isSteady || (!this.gateway.isGone && this.#dice.chance(0.8)))
   }
@@ -145,7 +146,7 @@ export class SimulatedDevice {
     this.#count(this.forged, '{"forged":1}', toSubSuffix(id, 'telemetry'))
   }
 
-  /** One of the things a device does. */
+  /** Does one of the things that a device does. */
   act(): void {
     if (this.session === undefined || this.session.isEnded) return
     const what = this.#dice.roll()
@@ -163,7 +164,7 @@ export class SimulatedDevice {
     this.control.act()
   }
 
-  /** Without a word: its gateway goes on. */
+  /** Ends silently, because its gateway goes on. */
   #detach(): void {
     if (!this.isSteady) this.session = undefined
   }
@@ -179,7 +180,7 @@ export class SimulatedDevice {
     for (const filter of filters) this.session?.subscribe(this.#topic(filter), this.#dice.pick([1, 2]))
   }
 
-  /** Says that all is well, if it said otherwise, and does what is asked of it from now on. */
+  /** Reports that all is well if it reported a fault, and does what is asked of it from now on. */
   mend(): void {
     if (this.session !== undefined) this.session.acknowledges = true
     this.session?.acknowledge()
@@ -202,7 +203,7 @@ export class SimulatedDevice {
     })
   }
 
-  /** With the device's own time: often late, sometimes a time it used before. */
+  /** Publishes a point with the device's own time, which is often late and sometimes used before. */
   #publishStamped(): void {
     const known = [...this.stamped.keys()]
     const isAgain = known.length > 0 && this.#dice.chance(0.3)
@@ -219,7 +220,7 @@ export class SimulatedDevice {
     })
   }
 
-  /** Several lines in one message, of one time or of none. */
+  /** Publishes several lines in one message, with one time or none. */
   #log(): void {
     const lines: SentMessage[] = []
     const timestamp = this.#dice.chance(0.5) ? Math.floor(this.#time.now()) : undefined
@@ -274,7 +275,7 @@ export class SimulatedDevice {
     })
   }
 
-  /** As its connection has it. */
+  /** The topic, as its connection has it. */
   #topic(suffix: string): string {
     const { gateway } = this
     const isRelayed = gateway !== undefined && this.session === gateway.session

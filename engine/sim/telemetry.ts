@@ -1,5 +1,5 @@
-// ClickHouse as far as the engine can tell: raw points, and hours that were computed from them at some time and show
-// later points only when they are computed again. So a broken promise about late points can be seen (R11).
+// ClickHouse as the engine sees it: raw points, and hours computed from them that show later points only once they are
+// computed again. So a broken promise about late points becomes visible (R11).
 import { Micros, Millis } from '../../schemas/ids.ts'
 import { MemoryTelemetry } from '../adapters/telemetry/testing/memory.ts'
 import { toSeries } from '../adapters/telemetry/testing/memory-series.ts'
@@ -13,7 +13,7 @@ const HOUR_MICROS = HOUR_SEC * 1_000_000
 export class SimTelemetry extends MemoryTelemetry {
   readonly #raw: Rows
   #computedUpTo = Millis(0)
-  /** By device, metric and hour. */
+  /** Computed rows by device, metric and hour. */
   readonly #computed = new Map<string, readonly Row[]>()
 
   constructor(raw: Rows) {
@@ -30,7 +30,7 @@ export class SimTelemetry extends MemoryTelemetry {
     return this.#computedUpTo
   }
 
-  /** Computes from what is there now. The result shows once the returned function is called. */
+  /** Computes from the current points. The result becomes visible when the returned function is called. */
   compute(upTo: Millis, late: readonly LateHour[]): () => void {
     const [from, to] = [this.#computedUpTo / 1000, Math.max(upTo, this.#computedUpTo) / 1000]
     const lateHours = new Set(late.map(({ deviceId, hour }) => `${deviceId} ${hour}`))
@@ -60,7 +60,7 @@ export class SimTelemetry extends MemoryTelemetry {
   }
 }
 
-/** In order of time. */
+/** Groups rows, which are in order of time, by hour. */
 function byHour(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
   const hours = new Map<number, Row[]>()
   for (const row of rows) {

@@ -44,14 +44,14 @@ const NEVER = Millis(Date.UTC(2100, 0, 1))
 /** The engine promises to be closed by then, whatever its ports do. */
 const CLOSE_MS = 9_000
 
-/** What a caller of the REST API was promised. */
+/** What a caller of the REST API was promised about a device. */
 export interface Promises {
   edits: number
   isRegistered: boolean
-  /** In ticks. */
+  /** Time in ticks. */
   registeredAt: number
   isDecommissioned: boolean
-  /** Revisions that an edit was made on under the condition that there is no later one. */
+  /** Revisions that an edit named as the current one. */
   readonly editedOn: Set<number>
 }
 
@@ -83,7 +83,7 @@ export class World {
   readonly promised = new Map<DeviceId, Promises>()
   readonly violations: string[] = []
   readonly trace: string[] = []
-  /** Where the process died. */
+  /** The steps at which the process died. */
   readonly deaths: string[] = []
   luck: Luck
   readonly #doom: Doom
@@ -112,7 +112,7 @@ export class World {
     return this.#store
   }
 
-  /** The trace's fingerprint: two runs of a seed agree byte for byte. */
+  /** The trace's fingerprint, which is the same in every run of a seed. */
   hash(): string {
     return createHash('sha256').update(this.trace.join('\n')).digest('hex')
   }
@@ -193,7 +193,7 @@ export class World {
     const all = { all: true, devices: new Set<never>() }
     engine.feed.want({ telemetry: all, timeline: all, log: all })
     engine.feed.listen((events) => {
-      // What a dead process still does is nothing that anybody hears.
+      // A dead process reaches no listener.
       if (isDead(context, 'before it tells')) return
       this.#listener?.hear(events)
       isDead(context, 'after it told')
@@ -202,7 +202,7 @@ export class World {
     this.say('started')
   }
 
-  /** kill -9. What was durable stays. */
+  /** Kills the process as kill -9 does. What was durable stays. */
   crash(): void {
     this.#process?.end()
     this.#process = undefined
@@ -213,7 +213,7 @@ export class World {
     this.say('crashed')
   }
 
-  /** SIGTERM: it ends by itself, in time. */
+  /** Ends the process as SIGTERM does. It must close in time. */
   async stop(): Promise<void> {
     const process = this.#process
     if (process === undefined) return
@@ -224,14 +224,14 @@ export class World {
     })
     for (let waited = 0; waited < CLOSE_MS && !isClosed && this.#process === process; waited += 100)
       await this.time.advance(100)
-    // It may also have died on the way.
+    // It may also have died meanwhile.
     if (this.#process !== process) return
     if (isClosed) await closing
     else this.violate('it does not stop')
     this.crash()
   }
 
-  /** Something in the log is not applied yet. */
+  /** True if something in the log is not applied yet. */
   isBehind(): boolean {
     const [applied, inserted] = [this.#store.applied(), this.#store.inserted()]
     return this.#log
@@ -251,7 +251,7 @@ export class World {
     this.say('calm')
   }
 
-  /** Devices crowd in few partitions. */
+  /** Registers devices in few partitions only, so that many share one. */
   register(isSteady: boolean, { type = 'mqtt_device', gateway }: DeviceFamily = {}): SimulatedDevice {
     let id: DeviceId | undefined
     for (let i = 1; id === undefined; i++) {
@@ -287,14 +287,14 @@ export class World {
     })
   }
 
-  /** A caller who hears nothing, or a refusal, was promised nothing. */
+  /** A caller who gets no answer, or a refusal, was promised nothing. */
   request(id: DeviceId, wish: DeviceRequest, done: (promised: Promises, answer: Submitted) => void): void {
     const promised = this.promised.get(id)
     const process = this.#process
     if (promised === undefined || process === undefined) return
     process.engine.submit(id, wish, { by: { kind: 'user', id: 'usr_sim' } }).then(
       (answer) => {
-        // It died before it could say so.
+        // The process died before it could answer.
         if (this.#process !== process) return
         this.say(`${id} ${wish.kind} ${answer.kind}`)
         const isThere = answer.kind === 'refused' && answer.code === 'ALREADY_EXISTS'

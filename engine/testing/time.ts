@@ -1,5 +1,5 @@
-// Simulated time: the only clock and the only timer of a simulated run. Nothing happens between two events but
-// what their promises lead to, so a seed tells the same story every time.
+// Simulated time: the only clock and the only timer of a simulated run. Between two events nothing happens but what
+// their promises lead to, so a seed gives the same run every time.
 import { Millis } from '../../schemas/ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Schedule } from '../ports/schedule.ts'
@@ -11,23 +11,23 @@ interface Event {
   readonly life: Life
 }
 
-/** One process life: its timers die with it. */
+/** The life of a process. Its timers die with it. */
 interface Life {
   isOver: boolean
 }
 
 export class SimTime implements Clock {
   readonly #startsAt: number
-  /** Time in which something could happen. */
+  /** Time that passed in `advance`, when events could happen. */
   #passed = 0
-  /** Time in which nothing did: processes stood still. */
+  /** Time that passed in `jump`, while processes stood still. */
   #stood = 0
-  /** What the wall clock was set by. */
+  /** The change of the wall clock in `set`. */
   #set = 0
   #setMax = 0
   #isSetBack = false
   #order = 0
-  /** A heap: the next event is the first. */
+  /** A heap, with the next event first. */
   readonly #events: Event[] = []
 
   constructor(startsAt: Millis) {
@@ -42,7 +42,7 @@ export class SimTime implements Clock {
     return this.#passed + this.#stood
   }
 
-  /** Timers of one process. `end` is its sudden death. */
+  /** Returns the timers of one process. `end` is its sudden death. */
   newLife(): { readonly schedule: Schedule; readonly end: () => void } {
     const life: Life = { isOver: false }
     const after = (ms: number, run: () => void) => {
@@ -79,7 +79,7 @@ export class SimTime implements Clock {
     }
   }
 
-  /** Runs what is due in the next `ms`, one event at a time, each with all that follows from it. */
+  /** Runs the events of the next `ms`, one at a time, each with everything that follows from it. */
   async advance(ms: number): Promise<void> {
     const until = this.#passed + ms
     await settled()
@@ -93,24 +93,24 @@ export class SimTime implements Clock {
     await settled()
   }
 
-  /** Everything stands still: what was due stays due after the same time. */
+  /** Lets time pass without events. Those that were due stay due after the same time. */
   jump(ms: number): void {
     this.#stood += ms
   }
 
-  /** The wall clock is set, forwards or backwards; time itself goes on as ever. */
+  /** Sets the wall clock forwards or backwards. The passing of time is not affected. */
   set(ms: number): void {
     this.#set += ms
     this.#isSetBack ||= ms < 0
     this.#setMax = Math.max(this.#setMax, this.#set)
   }
 
-  /** The wall clock was behind a time it had shown. */
+  /** True if the wall clock was ever behind a time that it had shown. */
   get wasSetBack(): boolean {
     return this.#isSetBack
   }
 
-  /** The wall clock is set so that it is no longer behind any time it has shown. */
+  /** Sets the wall clock so that it is not behind any time it has shown. */
   setRight(): void {
     this.#set = this.#setMax
   }
@@ -148,7 +148,7 @@ export class SimTime implements Clock {
   }
 }
 
-/** All promises that are ready have run: they are done before the next turn of the event loop. */
+/** Resolves once all promises that are ready have run. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,10 +1,10 @@
-// What a device was refused, as entries of the audit.
+// Entries of the audit about what a device was refused.
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
 import type { AuditEntry } from './entry.ts'
 
 const REFUSED = { outcome: 'refused' } as const
 
-/** Whose credentials are wrong is only claimed. */
+/** The actor is anonymous, because wrong credentials prove no identity. */
 export function connectRefused(
   { clientId, ip }: { readonly clientId: string; readonly ip: string },
   reason: string,
@@ -20,7 +20,7 @@ export function connectRefused(
   }
 }
 
-/** A topic that the device's token does not grant. */
+/** The device's token does not grant the topic. */
 export function accessRefused(
   { deviceId, ip }: { readonly deviceId: DeviceId; readonly ip: string },
   wanted: 'publish' | 'subscribe',
@@ -35,7 +35,7 @@ export function accessRefused(
   }
 }
 
-/** A message among the dead letters. */
+/** The message is among the dead letters. */
 export function messageRefused({
   deviceId,
   reason,

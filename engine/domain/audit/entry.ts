@@ -1,4 +1,4 @@
-// An entry of the audit, and the row it is kept as.
+// An entry of the audit, and the row that it is stored as.
 import type { ACTOR_TYPES, AUDIT_OUTCOMES, AuditEntry as AuditBody } from '../../../schemas/audit.ts'
 import { type DeviceId, Micros, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -14,21 +14,21 @@ export interface AuditActor {
 export interface AuditEntry {
   readonly actor: AuditActor
   readonly action: string
-  /** What it was done to: a path below the API's own. */
+  /** The object of the action, as a path below the API's own. */
   readonly target?: string | undefined
   readonly deviceId?: DeviceId | undefined
   readonly outcome: (typeof AUDIT_OUTCOMES)[number]
   readonly code?: string | undefined
   readonly requestId?: string | undefined
   readonly ip?: string | undefined
-  /** Field names and numbers: no values of bodies, no secrets. */
+  /** Field names and numbers. Never values of bodies, never secrets. */
   readonly detail?: JsonObject | undefined
 }
 
-/** An entry before it is known what came of it; the device is that of the request it goes with. */
+/** An entry whose outcome is not known yet. The device is that of the request. */
 export type AuditDraft = Omit<AuditEntry, 'outcome' | 'code' | 'deviceId'>
 
-/** `number`: unique, greater for what came later. */
+/** `number` is unique, and greater for later entries. */
 export function auditRow(
   entry: AuditEntry,
   { at, number, count }: { readonly at: Millis; readonly number: number; readonly count: number },
@@ -57,5 +57,5 @@ export function auditRow(
   }
 }
 
-/** A caller chooses how long some of these are. */
+/** Cuts a text, because a caller chooses the length of some. */
 const textOf = (text: string | undefined) => text?.slice(0, LIMITS.auditTextCharsMax) ?? null

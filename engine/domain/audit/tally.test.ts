@@ -13,7 +13,7 @@ const refusal = (over: Partial<AuditEntry> = {}): AuditEntry => ({
   ...over,
 })
 
-/** What becomes an entry, in order: those of a moment, then what is left. */
+/** The entries that result, in order: first those made at once, then those of the counts. */
 function run(tally: RefusalTally, events: readonly (readonly [number, Partial<AuditEntry>?])[]) {
   const written: [number, string | undefined, number][] = []
   for (const [ms, over] of events) {

@@ -1,7 +1,6 @@
-// Refusals that anyone can cause at any rate: the first of a kind within a minute is an entry at once, the others of
-// that minute are counted and become one entry at its end. So a flood fills neither memory nor disk.
-//
-// Y1. A minute knows a bounded number of kinds. What is beyond is counted by action and code alone.
+// Refusals that anyone can cause at any rate. The first of a kind within a minute becomes an entry at once, the others
+// are counted and become one entry at the minute's end, so that a flood fills neither memory nor disk. Kinds are
+// bounded: more of them in one minute are counted by action and code alone.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { AuditEntry } from './entry.ts'
@@ -10,7 +9,7 @@ const MINUTE_MS = 60_000
 
 export interface RefusalCount {
   readonly entry: AuditEntry
-  /** When it happened last. */
+  /** Time of the last refusal counted. */
   readonly at: Millis
   readonly count: number
 }
@@ -24,7 +23,8 @@ export class RefusalTally {
     this.#kindsMax = kindsMax
   }
 
-  /** True if it is the first of its kind in this minute: an entry by itself. Only after `take` of this instant. */
+  /** True if the refusal is the first of its kind in this minute and becomes an entry by itself. Call `take` for the
+   *  same instant first. */
   add(entry: AuditEntry, at: Millis): boolean {
     const key = keyOf(entry)
     const known = this.#counted.get(key)
@@ -40,7 +40,7 @@ export class RefusalTally {
     return false
   }
 
-  /** What was counted and has no entry yet, once its minute is over. */
+  /** Returns the counts that have no entry yet, once their minute is over. */
   take(at: Millis): readonly RefusalCount[] {
     const minute = Math.floor(at / MINUTE_MS)
     return minute === this.#minute ? [] : this.takeAll(minute)
@@ -53,7 +53,7 @@ export class RefusalTally {
     return counted
   }
 
-  /** by Y1: there are few actions and codes. */
+  /** Needs no bound, because there are few actions and codes. */
   #addOther({ action, outcome, code }: AuditEntry, at: Millis): void {
     const key = `${action} ${code}`
     const count = this.#counted.get(key)?.count ?? 0

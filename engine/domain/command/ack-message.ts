@@ -1,4 +1,4 @@
-// What a device publishes on `command/ack`, or among its telemetry: its answer to a command.
+// A device's answer to a command, published on `command/ack` or among its telemetry.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -28,7 +28,7 @@ const CAUSES: Readonly<Record<string, Ack['cause']>> = {
 
 const ID_CHARS_MAX = 128
 const CODE_CHARS_MAX = 64
-/** The year 9999: what ISO 8601 can print with four digits. */
+/** The end of the year 9999, the last that ISO 8601 writes with four digits. */
 const TIME_MAX = 253_402_300_799_999
 
 export function readAck(payload: Uint8Array): AckMessage {
@@ -55,7 +55,7 @@ export function toAck(json: JsonObject): AckMessage {
   }
 }
 
-/** What is absent must not come from a prototype. */
+/** Copies the fields, so that none is inherited from a prototype. */
 function ownFields(json: JsonObject): JsonObject {
   return Object.assign(Object.create(null), json)
 }
@@ -64,12 +64,13 @@ function parse(payload: Uint8Array): Json | undefined {
   try {
     return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
   } catch {
-    // Any bytes at all may arrive here; what is not JSON is refused by the caller.
+    // A device may send any bytes. The caller refuses what is not JSON.
     return undefined
   }
 }
 
-/** The status counts in any case: a result that is too large, or too deep to be written again, is left out. */
+/** A result that is too large, or nested too deeply to be written again, is left out. The status counts all the
+ *  same. */
 function boundedResult(json: JsonObject): Pick<Ack, 'result' | 'resultBytesOmitted'> {
   const result = Object.hasOwn(json, 'result') ? json['result'] : undefined
   if (result === undefined) return { result, resultBytesOmitted: undefined }
@@ -79,7 +80,7 @@ function boundedResult(json: JsonObject): Pick<Ack, 'result' | 'resultBytesOmitt
   return { result: undefined, resultBytesOmitted: bytes ?? LIMITS.payloadBytesMax }
 }
 
-/** Level by level: the sender decides the depth, not our stack. */
+/** Walks level by level, because the sender decides the depth and a stack is bounded. */
 function isDeep(value: Json): boolean {
   let level: readonly Json[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
@@ -93,7 +94,7 @@ function toPercent(value: Json | undefined): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : undefined
 }
 
-/** ISO 8601 or milliseconds since 1970; anything else is left out. */
+/** Accepts ISO 8601 or milliseconds since 1970, and ignores anything else. */
 function toTime(value: Json | undefined): Millis | undefined {
   let at = Number.NaN
   if (typeof value === 'number') at = Math.round(value)

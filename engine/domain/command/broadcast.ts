@@ -34,16 +34,16 @@ export interface Broadcast {
   /** Members of the group's subtree when it was created. */
   readonly total: number
   readonly accepted: number
-  /** The first ones, up to the limit; `total - accepted` were skipped. */
+  /** The first skipped members, up to the limit. `total - accepted` members were skipped. */
   readonly skipped: readonly SkippedMember[]
-  /** Sent to so many devices a second at most; undefined: all at once. */
+  /** Devices that are sent to per second. Undefined means all at once. */
   readonly perSec: number | undefined
 }
 
 export interface BroadcastMember {
   readonly deviceId: DeviceId
   readonly status: DeviceStatus
-  /** Why its type does not take the command. */
+  /** The reason why the member's type does not take the command. */
   readonly unfit?: 'unknown_command' | 'invalid_parameters' | undefined
 }
 
@@ -60,7 +60,7 @@ export type BroadcastOutcome =
   | {
       readonly kind: 'created'
       readonly broadcast: Broadcast
-      /** What to create for each accepted member, in order. */
+      /** The command to create for each accepted member, in order. */
       readonly wishes: readonly { readonly deviceId: DeviceId; readonly wish: CommandWish }[]
     }
   | {
@@ -86,7 +86,7 @@ export function createBroadcast(
     const detail = { message, group, total: members.length, skipped: left }
     return { kind: 'refused', code: 'EMPTY_TARGET', detail }
   }
-  // A critical one waits for nothing.
+  // A critical broadcast is not paced.
   const perSec = priority === 'critical' ? undefined : (wish.perSec ?? LIMITS.broadcastPerSecDefault)
   const wishes = fit.map(({ deviceId }, i) => {
     const notBefore = perSec === undefined ? undefined : Millis(now + Math.floor((i * 1_000) / perSec))
@@ -102,7 +102,8 @@ export function createBroadcast(
   return { kind: 'created', broadcast, wishes }
 }
 
-/** A member whose device refused after all: its queue was full, or it was decommissioned meanwhile. */
+/** Moves a member to the skipped ones because its device refused: its queue was full, or it was decommissioned
+ *  meanwhile. */
 export function skipMember(broadcast: Broadcast, skipped: SkippedMember): Broadcast {
   const accepted = broadcast.accepted - 1
   return { ...broadcast, accepted, skipped: shown([...broadcast.skipped, skipped]) }
@@ -122,8 +123,8 @@ export type BroadcastStatus =
   | 'partial'
   | Exclude<CommandStatus, 'pending' | 'delivered' | 'acked'>
 
-/** `pending` until the first is delivered; once all are finished, their common status, `partial` if some completed,
- *  `failed` if none did. */
+/** `pending` until the first command is delivered. Once all are finished: the status they share, else `partial` if some
+ *  completed and `failed` if none did. */
 export function broadcastStatus(counts: StatusCounts): BroadcastStatus {
   const present = COMMAND_STATUSES.filter((status) => counts[status] > 0)
   const [only = 'pending', ...others] = present
@@ -142,6 +143,6 @@ function shown(skipped: readonly SkippedMember[]): readonly SkippedMember[] {
 }
 
 function noCounts(): Record<CommandStatus, number> {
-  // Every status is a key.
+  // The array names every status, so every key is there.
   return Object.fromEntries(COMMAND_STATUSES.map((status) => [status, 0])) as Record<CommandStatus, number>
 }

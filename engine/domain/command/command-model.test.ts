@@ -1,4 +1,4 @@
-// The lifecycle of commands against a model small enough to be believed: whatever happens, in any order.
+// The lifecycle of commands against a small model of it, with events in any order.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CommandId, Micros } from '../../../schemas/ids.ts'
@@ -41,13 +41,13 @@ interface Step {
   readonly timeoutSec?: number
 }
 
-/** What is known of one command, without any of the code under test. */
+/** The model's knowledge of one command, kept without the code under test. */
 interface Expectation {
   status: CommandStatus
   late: boolean
   sentTimes: number[]
   readonly expiresAt: number
-  /** Final states it was in; `expired` counts once its day is over. */
+  /** Final statuses that it had. `expired` counts once no late result can come any more. */
   ends: CommandStatus[]
 }
 
@@ -57,7 +57,7 @@ function believeAck(command: Expectation, said: string, now: number): void {
   if (!FINAL.includes(command.status) && now >= command.expiresAt) {
     const isResult = said === 'completed' || said === 'failed'
     if (!isResult || now >= command.expiresAt + LIMITS.commandLateMs) {
-      // Only an answer that is kept makes anybody look; the sweep will say so otherwise.
+      // An answer that is kept makes the code look at the time. Otherwise the sweep notices.
       if (FINAL.includes(said)) command.status = 'expired'
       return
     }
@@ -130,7 +130,7 @@ class World {
       if (!FINAL.includes(command.status) && this.now >= command.expiresAt) command.status = 'expired'
   }
 
-  /** What follows every event of a device. */
+  /** Runs after every event of a device. */
   send(): void {
     const { commands, sends } = sendDue(this.commands, this.context)
     if (sends.length === 0) expect(commands).toBe(this.commands)

@@ -1,4 +1,4 @@
-// Taking on a command: its bounds, its deadline, and whether it is the same request again.
+// Creating a command: its bounds, its deadline, and whether the same request came before.
 import { Buffer } from 'node:buffer'
 import { type BroadcastId, type CommandId, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -9,7 +9,7 @@ import { isEqual } from '../shadow/json-object.ts'
 import { isOpen } from './moves.ts'
 import { type Command, type Commands, type CommandsChange, NOT_SENT } from './record.ts'
 
-/** A request of REST, checked by its schema. */
+/** A REST request, checked by its schema. */
 export interface CommandWish {
   readonly name: string
   readonly data?: JsonObject | undefined
@@ -31,13 +31,13 @@ export interface CommandRefusal {
     | 'PAYLOAD_TOO_LARGE'
     | 'VALIDATION_FAILED'
   >
-  /** Holds `message`, and what depends on the code. */
+  /** Has `message`, and more fields that depend on the code. */
   readonly detail: Readonly<Record<string, unknown>>
 }
 
 export type CreateOutcome =
   | ({ readonly kind: 'created'; readonly command: Command } & CommandsChange)
-  /** The same request came before: this is its command, as it is now. */
+  /** The same request came before. This is its command as it is now. */
   | { readonly kind: 'repeated'; readonly command: Command }
   | CommandRefusal
 
@@ -121,7 +121,7 @@ function timeoutOf(wish: CommandWish): number {
   return wish.timeoutSec ?? (isCritical ? LIMITS.commandTimeoutSecCritical : LIMITS.commandTimeoutSecDefault)
 }
 
-/** A broadcast that is handed out again after a crash finds its command here, too. */
+/** Also finds the command of a broadcast that is handed out again after a crash. */
 function findEarlier(commands: Commands, wish: CommandWish, { now }: Creation): Command | undefined {
   const { idempotencyKey: key, broadcastId } = wish
   if (broadcastId !== undefined) return commands.find((command) => command.broadcastId === broadcastId)

@@ -1,11 +1,11 @@
-// What happens to commands after they are created. Each function is one event; none of them sends anything.
+// What happens to commands after they are created. Each function is one event, and none of them sends anything.
 //
-// C1. A status moves only as `COMMAND_MOVES` says, so a finished command stays as it is, but for a late result.
-// C2. Answers may come twice and out of order: what is behind the status is ignored, what contradicts a final status
-//     is kept beside it.
-// C3. Time is judged by the event's own time: whether the sweep was there first makes no difference.
+// - A status moves only as `COMMAND_MOVES` says, so a finished command changes only by a late result.
+// - Answers may come twice and out of order. One that is behind the status is ignored, and one that contradicts a final
+//   status is kept beside it.
+// - An event is judged by its own time, so it makes no difference whether the sweep came first.
 //
-// Wiring: each `changed` command is announced (`command.status`) and goes into the history; `sendDue` follows.
+// The caller announces each `changed` command (`command.status`), writes it to the history, and then runs `sendDue`.
 import { type CommandId, Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Ack } from './ack-message.ts'
@@ -16,7 +16,7 @@ import { COMMAND_MOVES, isOpen } from './moves.ts'
 import { type Command, type Commands, type CommandsChange, NOT_SENT, replace } from './record.ts'
 import { answer } from './settle.ts'
 
-/** The device's PUBACK, for the command or for the notice that takes it back. */
+/** Applies the device's PUBACK for the command, or for the notice that takes it back. */
 export function delivered(
   commands: Commands,
   { id, kind, now }: { readonly id: CommandId; readonly kind: SendKind; readonly now: Millis },
@@ -26,7 +26,7 @@ export function delivered(
   const { notice } = command
   if (kind === 'cancel') {
     if (notice === undefined || notice.deliveredAt !== undefined) return unchanged(commands)
-    // Not announced: the command itself did not move.
+    // This is not announced, because the command itself did not move.
     const told = { ...command, notice: { ...notice, deliveredAt: now } }
     return { commands: replace(commands, [told]).commands, changed: [] }
   }
@@ -41,12 +41,12 @@ export type AckOutcome =
   | ({ readonly kind: 'changed'; readonly command: Command } & CommandsChange)
   | {
       readonly kind: 'ignored'
-      /** `unknown`: no such command of this device. */
+      /** `unknown` means that this device has no such command. */
       readonly reason: 'unknown' | 'outdated'
     }
 
-/** The device's answer. It says nothing about other devices' commands, whatever id it names. One that we never sent may
- *  have reached the device another way, and is not sent any more. */
+/** Applies the device's answer, which can only concern this device's commands, whatever id it names. A command that we
+ *  never sent may have reached the device another way, and is then not sent any more. */
 export function acknowledge(commands: Commands, ack: Ack, now: Millis): AckOutcome {
   const found = commands.find((command) => command.id === ack.requestId)
   if (found === undefined)
@@ -60,7 +60,7 @@ export type CancelOutcome =
   | ({ readonly kind: 'cancelled'; readonly command: Command } & CommandsChange)
   | CommandRefusal
 
-/** A command that was never sent never will be; of one that was, the device is told. */
+/** Cancels a command. If it was sent, the device gets a notice; otherwise it will never be sent. */
 export function cancelCommand(
   commands: Commands,
   id: CommandId,
@@ -81,7 +81,7 @@ export function cancelCommand(
   return { kind: 'cancelled', command, ...replace(commands, [command]) }
 }
 
-/** The device is gone for good: nothing is sent any more, not even that. */
+/** Ends all commands of a device that is gone for good. It is not even sent notices. */
 export function abandonCommands(
   commands: Commands,
   { now, by }: { readonly now: Millis; readonly by: string },
@@ -103,9 +103,9 @@ export function expireCommands(commands: Commands, now: Millis): CommandsChange 
   )
 }
 
-/** Bounds what is kept of finished commands; those that leave are in the history since they finished. Expired ones
- *  stay while a late result counts, cancelled ones while the device must be told, those with a key while it may come
- *  again: all of these up to a bound. */
+/** Bounds the finished commands in the record; the history has had them since they finished. Expired ones stay while a
+ *  late result counts, cancelled ones until the device has the notice, and those with an idempotency key while it may
+ *  be repeated, all up to a bound. */
 export function trimCommands(commands: Commands, now: Millis): Commands {
   if (commands.length <= LIMITS.commandsKeptMax) return commands
   let kept = LIMITS.commandsKeptMax
@@ -114,7 +114,7 @@ export function trimCommands(commands: Commands, now: Millis): Commands {
     if (isOpen(command.status)) return true
     return isAwaited(command, now) && awaited > 0 ? awaited-- > 0 : kept-- > 0
   }
-  // The newest first: the oldest leave.
+  // Newest first, so that the oldest leave.
   const staying = commands.toReversed().filter(isStaying).toReversed()
   return staying.length === commands.length ? commands : staying
 }

@@ -1,22 +1,22 @@
-// What a device is told on `command`.
+// The messages that a device gets on `command`.
 import { CommandId, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type DownlinkMessage, toDownlink } from '../downlink.ts'
 import type { Command, Notice } from './record.ts'
 
-/** Which message of a command: itself, or the notice that takes it back. */
+/** The two messages of a command: the command itself, and the notice that takes it back. */
 export type SendKind = 'command' | 'cancel'
 
 const CANCEL = '$cancel'
 const CANCEL_ID_SUFFIX = '_cancel'
 
-/** `timeout_ms` is what is left, so that a device without a clock of its own keeps to it as well. */
+/** `timeout_ms` is the time that is left, for devices without a clock. */
 export function commandMessage(command: Command, now: Millis): DownlinkMessage {
   const { id, name, data, expiresAt } = command
   return toMessage(command, { request_id: id, command: name, data, ...leftOf(expiresAt, now) })
 }
 
-/** Has a `request_id` of its own: devices drop what they have seen before. */
+/** The notice has a `request_id` of its own, because devices drop ids that they have seen. */
 export function cancelMessage(command: Command, notice: Notice, now: Millis): DownlinkMessage {
   const request = { request_id: `${command.id}${CANCEL_ID_SUFFIX}`, command: CANCEL }
   return toMessage(command, {
@@ -26,12 +26,12 @@ export function cancelMessage(command: Command, notice: Notice, now: Millis): Do
   })
 }
 
-/** A device may answer the `$cancel` itself; that says nothing about the command. */
+/** A device may answer the notice itself, which says nothing about the command. */
 export function isCancelId(requestId: string): boolean {
   return requestId.endsWith(CANCEL_ID_SUFFIX)
 }
 
-/** What a device has that acknowledged a message with this id. */
+/** Finds the message that a device acknowledged by this id. */
 export function toDelivered(requestId: string): {
   readonly commandId: CommandId
   readonly message: SendKind

@@ -1,5 +1,5 @@
-// The command statuses, as data: everything that decides whether a status may move is here. A missing cell is a
-// refused move. `expired` is left for a late result only, and for a while.
+// The command statuses, as data. Everything that decides whether a status may move is in this file: a cause without a
+// cell moves nothing. `expired` moves by a late result only, and for a limited time.
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 
 export const COMMAND_CAUSES = ['deliver', 'accept', 'complete', 'fail', 'reject', 'expire', 'cancel'] as const
@@ -16,7 +16,7 @@ const ENDS = {
 export const COMMAND_MOVES: Readonly<
   Record<CommandStatus, Readonly<Partial<Record<CommandCause, CommandStatus>>>>
 > = {
-  // An answer proves the delivery whose PUBACK was not seen.
+  // An answer proves that the command arrived, even if its PUBACK was not seen.
   pending: { deliver: 'delivered', accept: 'acked', ...ENDS },
   delivered: { accept: 'acked', ...ENDS },
   acked: ENDS,
@@ -27,7 +27,7 @@ export const COMMAND_MOVES: Readonly<
   cancelled: {},
 }
 
-/** Open: the device may still be sent it, or still owes an answer in time. */
+/** True while the device may still be sent the command, or may still answer it in time. */
 export function isOpen(status: CommandStatus): boolean {
   return COMMAND_MOVES[status].cancel !== undefined
 }

@@ -3,14 +3,14 @@ import type { BroadcastId, CommandId, Micros, Millis } from '../../../schemas/id
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { CommandPriority, CommandStatus } from '../../../schemas/vocabulary.ts'
 
-/** How far a message is on its way to the device. It is saved before it is sent (R4), so `attempts` is 0 only while
- *  the device cannot have it. */
+/** How far a message has come on its way to the device. It is saved before it is sent (R4), so `attempts` is 0 only
+ *  while the device cannot have it. */
 export interface Delivery {
   readonly attempts: number
   readonly sentAt: Millis | undefined
-  /** The number of the session it was last sent in. */
+  /** The number of the session in which it was last sent. */
   readonly sentIn: Micros | undefined
-  /** The device's own PUBACK. */
+  /** Time of the device's PUBACK. */
   readonly deliveredAt: Millis | undefined
 }
 
@@ -21,7 +21,7 @@ export const NOT_SENT: Delivery = Object.freeze({
   deliveredAt: undefined,
 })
 
-/** The `$cancel` that tells a device to drop what it was sent. */
+/** The `$cancel` message that tells a device to drop a command it was sent. */
 export interface Notice extends Delivery {
   readonly expiresAt: Millis
 }
@@ -31,25 +31,25 @@ export interface CommandError {
   readonly message: string
 }
 
-/** What a device says came of a command. */
+/** The device's word on what came of a command. */
 export interface CommandResult {
   readonly executedAt: Millis | undefined
   readonly result: Json | undefined
-  /** Set instead of `result` when that was over the limit. */
+  /** Set instead of `result` if that was over the limit. */
   readonly resultBytesOmitted: number | undefined
   readonly error: CommandError | undefined
 }
 
-/** A final answer after the final answer, kept for people to see. */
+/** A final answer that contradicts an earlier one, kept for people to see. */
 export interface Conflict extends CommandResult {
   readonly status: CommandStatus
   readonly at: Millis
 }
 
-/** Replaced as a whole on change; unchanged is the same reference (R7). */
+/** Replaced as a whole on change. The same reference means unchanged (R7). */
 export interface Command extends CommandResult {
   readonly id: CommandId
-  /** `command` on the wire. */
+  /** Called `command` on the wire. */
   readonly name: string
   readonly data: JsonObject
   readonly dataBytes: number
@@ -58,39 +58,39 @@ export interface Command extends CommandResult {
   readonly timeoutSec: number
   readonly createdAt: Millis
   readonly createdBy: string
-  /** Paced: not sent before. The timeout counts from here. */
+  /** A paced command is not sent before this time, from which its timeout counts. */
   readonly notBefore: Millis | undefined
   readonly expiresAt: Millis
   readonly delivery: Delivery
   readonly deliveredAt: Millis | undefined
   readonly ackedAt: Millis | undefined
-  /** When it ended by the device's word: completed, failed or rejected. */
+  /** Time at which the device completed, failed or rejected it. */
   readonly completedAt: Millis | undefined
   readonly cancelledAt: Millis | undefined
   readonly cancelledBy: string | undefined
   readonly notice: Notice | undefined
   /** Percent. */
   readonly progress: number | undefined
-  /** It ended after it had expired. */
+  /** The result came after the command had expired. */
   readonly late: boolean
   readonly conflicts: readonly Conflict[]
   readonly broadcastId: BroadcastId | undefined
   readonly idempotencyKey: string | undefined
 }
 
-/** Of one device, oldest first: the open ones, and the finished ones that are still kept. */
+/** The commands of one device, oldest first: the open ones, and the newest finished ones. */
 export type Commands = readonly Command[]
 
 export const NO_COMMANDS: Commands = Object.freeze([])
 
-/** What became of a device's commands; `changed` are new or moved, as they are now: each is announced and goes into
+/** A change of a device's commands. `changed` holds those that are new or moved, each to be announced and written to
  *  the history. Without changes `commands` is the same reference. */
 export interface CommandsChange {
   readonly commands: Commands
   readonly changed: readonly Command[]
 }
 
-/** Puts the changed ones in their places. */
+/** Puts the changed commands in their places. */
 export function replace(commands: Commands, changed: readonly Command[]): CommandsChange {
   if (changed.length === 0) return { commands, changed }
   const byId = new Map(changed.map((command) => [command.id, command]))

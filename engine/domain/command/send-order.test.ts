@@ -89,7 +89,7 @@ describe('sending', () => {
     expect(sentTo('provisioning')).toEqual(['command c2'])
     expect(sentTo('online')).toEqual(['command c2'])
     const rest = sendDue(commands, { ...live(1), isRelayed: true, status: 'offline' }).commands
-    // Nothing to look at before the first retry.
+    // There is nothing to look at before the first retry.
     expect(commandsDeadline(rest, { ...live(1), isRelayed: true, status: 'offline' })).toBe(10_000)
   })
 

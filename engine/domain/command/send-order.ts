@@ -5,12 +5,11 @@
 // L2. Urgent commands go first, the others in order of creation. Critical commands and cancel notices have a window of
 //     their own, so that nothing else holds them up. A message without a PUBACK keeps its place in the window for
 //     `commandRetryMs`.
-// - A message is sent again, with the same `request_id`, in every new session and when its PUBACK does not come, until
-//   it was sent `commandAttemptsMax` times.
-// L4. A sub-device that is silent behind its gateway gets urgent commands only. The others wait until it is heard.
+// L3. A sub-device that is silent behind its gateway gets urgent commands only. The others wait until it is heard.
 //
-// The caller runs `sendDue` after each event of a device, saves what it returns and then publishes it (R4). The PUBACK
-// comes back as an event for `delivered`. `commandsDeadline` is part of the device's next deadline (R6).
+// A message is sent again, with the same `request_id`, in every new session and when its PUBACK does not come, until it
+// was sent `commandAttemptsMax` times. The caller runs `sendDue` after each event of a device, saves what it returns
+// and then publishes it (R4). The PUBACK comes back as an event for `delivered`.
 import type { Micros, Millis } from '../../../schemas/ids.ts'
 import type { CommandPriority, DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
@@ -20,9 +19,9 @@ import { isOpen } from './moves.ts'
 import { type Command, type Commands, type Delivery, replace } from './record.ts'
 
 export interface SendContext {
-  /** The device's live session; undefined while it has none. */
+  /** Undefined while the device has no live session. */
   readonly session: Micros | undefined
-  /** The session is that of its gateway, which is there although the device may not be. */
+  /** The session is the gateway's, which may be there while the device is not. */
   readonly isRelayed: boolean
   readonly status: DeviceStatus
   readonly now: Millis
@@ -30,7 +29,7 @@ export interface SendContext {
 
 export interface Send {
   readonly kind: SendKind
-  /** As it is once sent. */
+  /** The command with this attempt counted. */
   readonly command: Command
   readonly message: DownlinkMessage
 }
@@ -43,7 +42,7 @@ const CANCEL_RANK = 1
 const URGENT_RANKS = 2
 const RANK_COUNT = 5
 
-/** The commands with this attempt counted, and what to publish once they are saved. */
+/** Returns the commands with this attempt counted, and the messages to publish once these are saved. */
 export function sendDue(
   commands: Commands,
   state: SendContext,
@@ -60,7 +59,7 @@ export function sendDue(
   }
 }
 
-/** When the commands must next be looked at; infinity if never (R6). */
+/** Time at which the commands must next be looked at, infinity if never. Part of the device's next deadline (R6). */
 export function commandsDeadline(commands: Commands, state: SendContext): number {
   let at = Number.POSITIVE_INFINITY
   for (const command of commands) {
@@ -73,7 +72,7 @@ export function commandsDeadline(commands: Commands, state: SendContext): number
   return at > state.now && dueSends(commands, state).length > 0 ? state.now : at
 }
 
-/** Why a pending command waits although the device could be sent it. */
+/** The reason why a pending command waits although the device could be sent it. */
 export function heldReason({ status }: Command, deviceStatus: DeviceStatus): 'maintenance' | undefined {
   return status === 'pending' && deviceStatus === 'maintenance' ? 'maintenance' : undefined
 }
@@ -97,22 +96,22 @@ function dueSends(commands: Commands, state: SendContext): readonly DueSend[] {
     isHeld ||= command.priority === 'critical' && (isOnItsWay || isDue)
   }
   const urgent = ranks.slice(0, URGENT_RANKS).flat()
-  // By L2.
+  // [L2]
   const paced = isHeld ? [] : ranks.slice(URGENT_RANKS).flat()
   return [...urgent.slice(0, Math.max(0, room.urgent)), ...paced.slice(0, Math.max(0, room.paced))]
 }
 
-/** A connected device is sent to whatever its status, but for these: an emergency stop reaches one that is silent. */
+/** A connected device can be sent commands in any other status, so that an emergency stop also reaches a silent one. */
 function canSend({ session, status }: SendContext): boolean {
   return session !== undefined && status !== 'maintenance' && status !== 'decommissioned'
 }
 
-/** By L4. */
+/** [L3] */
 function isSilent({ isRelayed, status }: SendContext): boolean {
   return isRelayed && (status === 'offline' || status === 'provisioning')
 }
 
-/** The message of a command that the device has not confirmed and may still get (L1). */
+/** The message that the device has not confirmed and may still get (L1). */
 function underWay(
   { status, notice, expiresAt, delivery }: Command,
   now: Millis,

@@ -11,7 +11,7 @@ const FINAL: Readonly<
   Record<Exclude<CommandCause, 'deliver' | 'accept' | 'expire' | 'cancel'>, CommandStatus>
 > = { complete: 'completed', fail: 'failed', reject: 'rejected' }
 
-/** The command after the answer; undefined if that changes nothing. */
+/** Returns the command after the answer, undefined if nothing changes. */
 export function answer(command: Command, ack: Ack, now: Millis): Command | undefined {
   if (ack.cause === 'accept') return isOpen(command.status) ? accept(command, ack, now) : undefined
   const status = COMMAND_MOVES[command.status][ack.cause]
@@ -32,14 +32,14 @@ export function answer(command: Command, ack: Ack, now: Millis): Command | undef
 
 function accept(command: Command, ack: Ack, now: Millis): Command | undefined {
   const status = COMMAND_MOVES[command.status].accept
-  // Progress only grows: an older word may come later.
+  // Progress only grows, because an older answer may come later.
   const isFurther = ack.progress !== undefined && ack.progress > (command.progress ?? -1)
   const progress = isFurther ? ack.progress : command.progress
   if (status === undefined) return isFurther ? { ...command, progress } : undefined
   return { ...command, status, deliveredAt: command.deliveredAt ?? now, ackedAt: now, progress }
 }
 
-/** The same answer again is a repetition; another one is kept for people to see. */
+/** The same answer again is a repetition. A different one is kept for people to see. */
 function contradict(command: Command, ack: Ack, now: Millis): Command | undefined {
   const status = FINAL[ack.cause === 'accept' ? 'complete' : ack.cause]
   const said = { ...resultOf(ack), status }

@@ -1,4 +1,4 @@
-// What a device type defines: for the dashboard, for alerts, and which commands its devices take.
+// The definition of a device type: fields for the dashboard and for alerts, and the commands that its devices take.
 
 export const PARAMETER_TYPES = ['integer', 'number', 'boolean', 'string', 'array', 'object'] as const
 export type ParameterType = (typeof PARAMETER_TYPES)[number]
@@ -8,7 +8,7 @@ export interface Parameter {
   readonly type: ParameterType
   readonly required: boolean
   readonly description: string | undefined
-  /** For `integer` and `number`. */
+  /** Only for `integer` and `number`. */
   readonly min: number | undefined
   readonly max: number | undefined
 }
@@ -16,7 +16,7 @@ export interface Parameter {
 export interface CommandDefinition {
   readonly name: string
   readonly description: string | undefined
-  /** Undefined: the file says nothing about its data, so any goes. */
+  /** Undefined if the file does not restrict the command's data. */
   readonly parameters: readonly Parameter[] | undefined
 }
 
@@ -40,7 +40,7 @@ export interface DeviceType {
   readonly displayName: string
   readonly icon: string | undefined
   readonly telemetry: readonly TelemetryField[]
-  /** Undefined: the file says nothing about commands, so any goes. */
+  /** Undefined if the file does not restrict the commands. */
   readonly commands: readonly CommandDefinition[] | undefined
   readonly statusFields: readonly StatusField[]
 }

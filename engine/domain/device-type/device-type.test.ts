@@ -5,7 +5,7 @@ import { loadDeviceTypes, type ParseFile, problemText } from './load.ts'
 import { type Path, pathText } from './reader.ts'
 import { validateCommand } from './validate-command.ts'
 
-/** JSON is YAML; a line is the number of steps to the value. */
+/** JSON is YAML. The number of steps to a value stands in for its line. */
 const parse: ParseFile = (text) => ({
   kind: 'parsed',
   value: JSON.parse(text),

@@ -1,8 +1,8 @@
-// The device types of a YAML file, checked as a whole: either every definition is right, or the file is refused with
-// what is wrong and on which line.
+// Loads the device types of a YAML file. Either every definition is right, or the file is refused with each mistake and
+// its line.
 //
-// Wiring: the host reads the file and hands over its text with a parser; which YAML package that is, is not known here.
-// The parser refuses aliases: a file of a kilobyte could mean gigabytes.
+// The host reads the file and passes its text with a parser, so this module knows no YAML package. The parser must
+// refuse aliases, because with them a kilobyte of text could expand to gigabytes.
 import { Buffer } from 'node:buffer'
 import { DEVICE_TYPES } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
@@ -22,7 +22,7 @@ export type LoadOutcome =
   | { readonly kind: 'loaded'; readonly types: DeviceTypes; readonly warnings: readonly Problem[] }
   | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
 
-/** Syntax errors and aliases are `refused`. */
+/** Syntax errors and aliases are refused. */
 export type ParseFile = (
   text: string,
 ) =>
@@ -47,7 +47,7 @@ export function loadDeviceTypes(text: string, parse: ParseFile): LoadOutcome {
   return problems.length > 0 ? { kind: 'refused', problems } : { kind: 'loaded', types, warnings }
 }
 
-/** `line 12: device_types.greenhouse.icon: must be text, is 5` */
+/** Example: `line 12: device_types.greenhouse.icon: must be text, is 5` */
 export function problemText({ line, path, message }: Problem): string {
   return [line === undefined ? [] : `line ${line}`, path === '' ? [] : path, message].flat().join(': ')
 }

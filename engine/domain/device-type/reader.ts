@@ -1,19 +1,19 @@
-// Reads values of a parsed file one by one, and notes what is wrong with each, with its line. After a mistake it goes
-// on, so that a person sees them all.
+// Reads values of a parsed file one by one, and notes each mistake with its line. It goes on after a mistake, so that a
+// person sees all of them.
 import { LIMITS } from '../../limits.ts'
 
 export type Path = readonly (string | number)[]
 
-/** A file as its parser understands it. */
+/** A file as its parser returns it. */
 export interface ParsedFile {
   readonly value: unknown
-  /** The line, from 1, on which the value (or, if that has none, what holds it) begins. */
+  /** The line, counted from 1, on which the value begins. A value without a line has that of its container. */
   lineOf(path: Path): number | undefined
 }
 
 export interface Problem {
   readonly line: number | undefined
-  /** `device_types.greenhouse.commands[0].name` */
+  /** Example: `device_types.greenhouse.commands[0].name` */
   readonly path: string
   readonly message: string
 }
@@ -22,7 +22,7 @@ export type Fields = ReadonlyMap<string, unknown>
 
 export class Reader {
   readonly problems: Problem[] = []
-  /** Not wrong, but probably not meant. */
+  /** Probably a mistake, but not an error. */
   readonly warnings: Problem[] = []
   readonly #file: ParsedFile
 
@@ -34,11 +34,11 @@ export class Reader {
     this.#note(this.problems, path, message)
   }
 
-  /** The fields of a mapping; keys that are not `known` are warned of. */
+  /** Returns the fields of a mapping, and warns of keys that are not `known`. */
   fields(value: unknown, path: Path, known?: readonly string[]): Fields | undefined {
     const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value)
     if (!isMapping) return this.problem(path, 'must be a mapping')
-    // Entries: a key called __proto__ is a key like any other.
+    // A map, so that a key called __proto__ stays an ordinary key.
     const fields = new Map<string, unknown>(Object.entries(value))
     for (const key of known === undefined ? [] : fields.keys())
       if (!known?.includes(key))
@@ -46,7 +46,7 @@ export class Reader {
     return fields
   }
 
-  /** The items read, without those that could not be; undefined if there is no list. */
+  /** Returns the items that could be read, undefined if there is no list. */
   list<T>(value: unknown, path: Path, read: (item: unknown, path: Path) => T | undefined): T[] | undefined {
     if (value === undefined || value === null) return undefined
     if (!Array.isArray(value)) return this.problem(path, 'must be a list')
@@ -86,7 +86,7 @@ export class Reader {
     return false
   }
 
-  /** Says so where a name comes twice. */
+  /** Notes a problem for each name that comes twice. */
   unique<T>(items: readonly T[] | undefined, path: Path, nameOf: (item: T) => string): void {
     const seen = new Set<string>()
     for (const name of (items ?? []).map(nameOf)) {

@@ -1,4 +1,4 @@
-// Whether a device of a type takes a command: every parameter that is wrong is named.
+// Whether devices of a type take a command, with every parameter that is wrong.
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'
@@ -6,7 +6,7 @@ import { own } from '../shadow/json-object.ts'
 import { isObject } from '../telemetry/fields.ts'
 import type { DeviceType, Parameter, ParameterType } from './definition.ts'
 
-/** None if it may be sent. `UNKNOWN_COMMAND` comes alone. */
+/** Returns no errors if the command may be sent. `UNKNOWN_COMMAND` comes alone. */
 export function validateCommand(
   { name: typeName, commands }: DeviceType,
   command: string,
@@ -44,7 +44,7 @@ function check(
   { name, type, required, min, max }: Parameter,
   value: Json | undefined,
 ): FieldError | undefined {
-  // An absent optional parameter may also be written as null.
+  // Null also means that an optional parameter is absent.
   if (value === undefined || value === null)
     return required ? error(name, 'REQUIRED', 'is required') : undefined
   if (!IS_TYPE[type](value)) return error(name, 'WRONG_TYPE', `must be ${ARTICLES[type]} ${type}`)

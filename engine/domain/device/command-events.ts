@@ -1,4 +1,4 @@
-// What happens to a device's commands, as outcomes of its actor.
+// The events of a device's commands, as outcomes of its actor.
 import type { Millis } from '../../../schemas/ids.ts'
 import { createCommand } from '../command/create.ts'
 import {
@@ -61,7 +61,8 @@ export function abandon(device: Device, options: { readonly now: Millis; readonl
   return apply(device, abandonCommands(device.commands, options), options.now)
 }
 
-/** After every event: how the device is reached is a vital, so the shard passes it if commands are listened to. */
+/** Runs after every event. The way to reach the device is a vital, so the shard passes it in, if the device listens to
+ *  commands. */
 export function sendCommands(
   device: Device,
   { way, now }: { readonly way: Way | undefined; readonly now: Millis },

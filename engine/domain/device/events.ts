@@ -1,4 +1,4 @@
-// What a device actor is told, and what it asks for.
+// The events that a device actor receives, and the effects that it asks for.
 import type { CommandId, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
@@ -11,7 +11,7 @@ import type { Author, ShadowChange } from '../shadow/record.ts'
 import type { Device } from './record.ts'
 import type { Cause } from './status.ts'
 
-/** A REST request that changes a device. It travels through the log like a device's message (R1). */
+/** A REST request that changes a device. It travels through the log like a device's messages (R1). */
 export type DeviceRequest =
   | {
       readonly kind: 'register'
@@ -26,7 +26,7 @@ export type DeviceRequest =
     }
   | {
       readonly kind: 'edit'
-      /** A merge patch; `replace` first empties what it does not name (PUT). */
+      /** The fields are a merge patch. `replace` (PUT) first empties what the patch does not name. */
       readonly replace: boolean
       readonly name?: string | undefined
       readonly description?: string | null | undefined
@@ -52,7 +52,7 @@ export type DeviceEvent =
   | { readonly kind: 'heard'; readonly seenAt: Millis }
   /** The heartbeat timeout passed without a sign of life. */
   | { readonly kind: 'silent'; readonly seenAt: Millis }
-  /** The device, or its last will, says it is gone. */
+  /** The device or its last will announced that it is gone. */
   | { readonly kind: 'left'; readonly reason: string; readonly seenAt: Millis }
   | { readonly kind: 'diagnosed'; readonly fault: string }
   | { readonly kind: 'recovered' }
@@ -65,18 +65,18 @@ export type DeviceEvent =
       readonly clientToken: string | undefined
       readonly messageId: string
     }
-  /** `shadow/get`; a new session, or a message of the device's own on `shadow/desired`. */
+  /** The device sent `shadow/get` or published on `shadow/desired`, or has a new session. */
   | { readonly kind: 'shadow_wanted'; readonly what: 'document' | 'desired' }
   | { readonly kind: 'acked'; readonly ack: Ack }
-  /** The broker has the device's PUBACK. */
+  /** The broker received the device's PUBACK. */
   | { readonly kind: 'delivered'; readonly commandId: CommandId; readonly message: SendKind }
-  /** The commands' deadline has come. */
+  /** The deadline of the device's commands has come. */
   | { readonly kind: 'overdue' }
 
 export interface Confirmation {
   readonly commandId: CommandId
   readonly message: SendKind
-  /** Not sent from here on: saving may have taken its time. */
+  /** The message is not sent any more from this time on: the save before it may take long. */
   readonly expiresAt: Millis
 }
 
@@ -86,27 +86,27 @@ export type Effect =
       readonly code: RefusalCode
       readonly detail: Readonly<Record<string, unknown>>
     }
-  /** Credentials are void from now on: end live sessions, clear retained topics. */
+  /** Credentials are void from now on. Live sessions end and retained topics are cleared. */
   | { readonly kind: 'cut' }
   | {
       readonly kind: 'publish'
       readonly message: DownlinkMessage
-      /** A command: its PUBACK is an event of the device. */
+      /** Present if the message is a command's, whose PUBACK becomes an event of the device. */
       readonly confirms?: Confirmation
     }
-  /** Announced as `shadow.updated`, and a row of the shadow's history. */
+  /** Announced as `shadow.updated`, and written to the shadow's history. */
   | { readonly kind: 'shadow_changed'; readonly change: ShadowChange }
-  /** Announced as `command.status`, and a row of the command history. */
+  /** Announced as `command.status`, and written to the command's history. */
   | { readonly kind: 'command_moved'; readonly command: Command }
-  /** What the caller of the request is given. */
+  /** The answer to the caller of the request. */
   | { readonly kind: 'answer'; readonly command: Command }
   | { readonly kind: 'announce'; readonly event: 'device.updated' }
-  /** Announced, and a row of the device's timeline. */
+  /** Announced, and written to the device's timeline. */
   | {
       readonly kind: 'announce'
       readonly event: 'device.registered' | 'device.status'
       readonly cause: Cause | 'register'
-      /** Left out: it came about by what the device said, or did not say. */
+      /** Left out if the device caused it by a message or by silence. */
       readonly by?: Author | undefined
     }
 

@@ -1,11 +1,11 @@
-// Whether a device connects over and over. Each connect counts for a minute, one after the other, so that all of them
-// are two numbers: a function of the log's times alone, and a connect that is read again counts once (R6).
+// Whether a device connects over and over. Each connect counts for a minute, one after the other, so two numbers are
+// enough. They depend on the log's times alone, and a connect that is read again counts once (R6).
 import { type Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 
 export interface Connects {
   readonly lastAt: Micros
-  /** When the last of them will be forgotten. */
+  /** Time at which the last counted connect is forgotten. */
   readonly countedUntil: Millis
 }
 
@@ -17,7 +17,7 @@ export function countConnect(before: Connects | undefined, at: Micros): Connects
   return { lastAt: at, countedUntil: Millis(Math.min(until, latest)) }
 }
 
-/** When it no longer flaps; in the past if it does not. */
+/** Time at which the device stops flapping, in the past if it does not flap. */
 export function flapsUntil({ countedUntil }: Connects): Millis {
   return Millis(countedUntil - (LIMITS.flappingConnectsMin - 1) * LIMITS.connectCountedMs)
 }

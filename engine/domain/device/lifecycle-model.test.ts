@@ -1,4 +1,5 @@
-// The life of a device against the table of the specification, written out here once more: whatever happens, in any order.
+// The life of a device against the specification's table, which is written here a second time, with events in any
+// order.
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -14,7 +15,7 @@ const TIMEOUT_MS = 60_000
 const RECOVERY_MS = 10_000
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Moves that come by themselves, and those made by hand. */
+/** Moves that happen by themselves, and moves made by hand. */
 const TABLE: Readonly<
   Record<
     DeviceStatus,
@@ -67,7 +68,7 @@ const none = { expectedVersion: undefined, clientToken: undefined, messageId: 'm
 class World {
   device: Device = frozen(born)
   now = 1
-  /** What is believed, without any of the code under test. */
+  /** The model's belief, kept without the code under test. */
   status: DeviceStatus = 'provisioning'
   statusSince = 1
   isConnected = false
@@ -121,7 +122,7 @@ class World {
     this.hear()
   }
 
-  /** Whatever a device publishes is a sign of life. */
+  /** Everything that a device publishes is a sign of life. */
   hear(): void {
     this.heardAt = this.now
     this.decide({ kind: 'heard', seenAt: Millis(this.now) })
@@ -144,7 +145,7 @@ class World {
     }
   }
 
-  /** A shard's sweep: what is due, and nothing before (R6). */
+  /** A shard's sweep handles what is due and nothing before (R6). */
   look(): void {
     const isDue = this.deadline() <= this.now
     const isMoved = isDue && (this.status === 'online' || this.status === 'error')
@@ -199,7 +200,7 @@ class World {
 
   keep({ device, effects }: Outcome): void {
     const before = this.device
-    // R7: the same reference is the same device, and only that.
+    // The same reference means an equal device, and the other way round (R7).
     expect(isDeepStrictEqual(before, device)).toBe(before === device)
     const kinds = effects.map(({ kind }) => kind)
     if (kinds.includes('refuse')) expect([device === before, kinds]).toEqual([true, ['refuse']])
@@ -227,7 +228,7 @@ function isOfRecord(effect: Effect): boolean {
   return effect.kind === 'announce'
 }
 
-/** Whoever changes it in place is told so. What is frozen is so all the way down. */
+/** Freezes a value all the way down, so that a change in place throws. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const inner of Object.values(value)) frozen(inner)
@@ -248,7 +249,7 @@ test('a device moves as the table says and in no other way, whatever happens', {
     }),
     { numRuns: 1_000 },
   )
-  // It saw them all.
+  // The run has covered every cell of the table.
   const all = Object.entries(TABLE).flatMap(([from, { own, byHand }]) =>
     [...Object.values(own), ...byHand].map((to) => `${from} ${to}`),
   )

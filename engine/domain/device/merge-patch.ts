@@ -1,9 +1,9 @@
 // JSON Merge Patch (RFC 7396) on objects: null deletes, objects merge, everything else replaces.
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 
-/** `clear` starts from nothing: what a patch of `null` for the whole object means. */
+/** `clear` starts from an empty object: the meaning of a `null` patch for the whole. */
 export function mergePatch(target: JsonObject, patch: JsonObject, clear = false): JsonObject {
-  // Entries, not assignment: a key called __proto__ stays an ordinary key.
+  // A map of entries, so that a key called __proto__ stays an ordinary key.
   const merged = new Map<string, Json>(clear ? [] : Object.entries(target))
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) merged.delete(key)

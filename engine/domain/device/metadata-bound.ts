@@ -1,9 +1,9 @@
-// How much metadata a device may have. Patches that are small add up: what counts is what they make together.
+// The bound on a device's metadata. It applies to the result, because small patches add up.
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 
-/** What a refusal says of metadata over the bound. */
+/** The detail of a refusal, undefined if the metadata is within the bound. */
 export function metadataTooLarge(
   metadata: JsonObject,
 ): { readonly message: string; readonly limit: number; readonly actual: number } | undefined {

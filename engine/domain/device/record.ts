@@ -5,7 +5,8 @@ import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import type { Commands } from '../command/record.ts'
 import type { Shadow } from '../shadow/record.ts'
 
-/** What the store lists, and everyone is shown. Replaced as a whole on change; unchanged is the same reference (R7). */
+/** The part that the store lists and the API shows. Replaced as a whole on change; the same reference means unchanged
+ *  (R7). */
 export interface DeviceRecord {
   readonly id: DeviceId
   readonly name: string
@@ -22,39 +23,40 @@ export interface DeviceRecord {
   readonly tokensValidFrom: Millis
   readonly firmwareVersion: string | undefined
   readonly issues: readonly string[]
-  /** When the status last moved on a sign of life; the live value is a vital. */
+  /** Time at which the device was last heard when its status moved. The live value is a vital. */
   readonly seenAt: Millis | undefined
   readonly createdAt: Millis
   readonly createdBy: string
-  /** The idempotency key it was registered with. */
+  /** The idempotency key of its registration. */
   readonly registrationKey?: string | undefined
   readonly updatedAt: Millis
-  /** +1 per change of the record; the ETag. */
+  /** Grows by one per change of the record. It is the ETag. */
   readonly revision: number
 }
 
-/** All that is durable of a device. The shadow has its own version, `revision` counts neither it nor the commands. */
+/** Everything durable of a device. `revision` counts changes of neither the shadow, which has its own version, nor the
+ *  commands. */
 export interface Device extends DeviceRecord {
   readonly shadow: Shadow
   readonly commands: Commands
 }
 
-/** Without what is large, and shown by itself. */
+/** Leaves out the large parts, which are shown separately. */
 export function toRecord({ shadow: _, commands: __, ...record }: Device): DeviceRecord {
   return record
 }
 
-/** One MQTT connection, told apart from the device's other connections by its number. */
+/** One MQTT connection, identified among the device's connections by its number. */
 export interface Session {
-  /** The receive time of its CONNECT: unique, and greater than that of every earlier session. */
+  /** The receive time of its CONNECT, which is unique and greater than those of all earlier sessions. */
   readonly number: Micros
   readonly ip: string
   readonly since: Millis
-  /** It has subscribed to commands: only then is it sent any. */
+  /** The device has subscribed to commands. Before that it is sent none. */
   readonly listens: boolean
 }
 
-/** How a device is reached just now: by its own session, or by that of its gateway. */
+/** The way to reach a device now: its own session, or its gateway's. */
 export interface Way {
   readonly session: Micros
   readonly via: DeviceId | undefined

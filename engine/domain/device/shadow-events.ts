@@ -1,4 +1,4 @@
-// What happens to a device's shadow, as outcomes of its actor.
+// The events of a device's shadow, as outcomes of its actor.
 import type { Millis } from '../../../schemas/ids.ts'
 import { acceptedMessage, desiredMessage, documentMessage, rejectedMessage } from '../shadow/messages.ts'
 import type { Author } from '../shadow/record.ts'
@@ -33,7 +33,7 @@ export function applyReported(
   return { device: after, effects: [...effects, { kind: 'publish', message }] }
 }
 
-/** `shadow/get`, a forged `shadow/desired`, and a new session. */
+/** Answers `shadow/get`, a device's message on `shadow/desired`, and a new session. */
 export function tellShadow(device: Device, what: 'document' | 'desired', now: Millis): Outcome {
   const { shadow, id } = device
   const message = what === 'document' ? documentMessage(id, shadow, now) : desiredMessage(shadow, now)

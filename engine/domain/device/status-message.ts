@@ -1,4 +1,4 @@
-// The `status` topic: the device's birth, farewell and last will. An object, or the bare words.
+// The `status` topic: a device's birth, farewell and last will, as an object or as a bare word.
 import { Buffer } from 'node:buffer'
 
 export type StatusMessage =
@@ -38,7 +38,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Any text at all may arrive here; what is not JSON is refused by the caller.
+    // A device may send any text. The caller refuses what is not JSON.
     return undefined
   }
 }

@@ -43,7 +43,7 @@ export type MoveByHand =
   | { readonly kind: 'move'; readonly cause: Cause }
   | { readonly kind: 'refused'; readonly allowed: readonly DeviceStatus[] }
 
-/** What it means that a person sets the status `to` on a device whose status is `from`. */
+/** What it means for a device in the status `from` that a person sets the status `to`. */
 export function moveByHand(from: DeviceStatus, to: string): MoveByHand {
   const causes = Object.entries(CAUSES_BY_HAND).find(([status]) => status === to)?.[1] ?? []
   if (from === to && causes.length > 0) return { kind: 'none' }
@@ -54,7 +54,7 @@ export function moveByHand(from: DeviceStatus, to: string): MoveByHand {
   return { kind: 'refused', allowed: allowed.filter((status) => status !== undefined) }
 }
 
-/** No cause moves a device out of this status, and no event changes its record. */
+/** No cause moves a device out of a final status, and no event changes its record. */
 export function isFinal(status: DeviceStatus): boolean {
   return status === 'decommissioned'
 }

@@ -1,5 +1,5 @@
-// The stories beside this file say what a device's actor does; a change of behaviour is a change of a story. To have the
-// outcomes written again, and then read what changed: STORIES=write npx vitest run engine/domain/device/stories.test.ts
+// The stories beside this file show what a device's actor does; a change of behaviour is a change of a story. This
+// writes the outcomes anew, to be reviewed: STORIES=write npx vitest run engine/domain/device/stories.test.ts
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { retell } from './testing/story.ts'

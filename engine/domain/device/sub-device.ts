@@ -1,4 +1,4 @@
-// Which gateway may speak for a device: judged by the device's own record, where the message lies in the log.
+// Which gateway may speak for a device. The device's own record decides, at the message's place in the log.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Device } from './record.ts'
 
@@ -7,7 +7,7 @@ export interface SenderRefusal {
   readonly detail: string
 }
 
-/** By time, not by order of work: a replay must decide alike although the record is a later one. */
+/** Judges by time, so that a replay with a later record decides alike. */
 export function refuseGateway(
   device: Device | undefined,
   gateway: DeviceId,

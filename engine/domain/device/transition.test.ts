@@ -16,7 +16,7 @@ const fresh = register(
   { kind: 'user', id: 'usr_1' },
   at(0),
 ).device
-// With the issue that the diagnosis below reports, so that repeating it is no news.
+// It has the issue that the diagnosis below reports, so that repeating it changes nothing.
 const inStatus = (status: DeviceStatus): Device => ({ ...fresh, status, issues: ['motor: hot'] })
 const edit = (fields: object): DeviceEvent => ({
   kind: 'requested',

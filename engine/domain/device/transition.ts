@@ -1,8 +1,8 @@
-// The device actor: one pure function from (device, event, now) to the next device and what should be done.
+// The device actor: one pure function from (device, event, now) to the next device and the effects.
 //
-// D1. Same reference back = nothing to save (R7).
-// D2. A refusal is an effect and leaves the device as it was.
-// D3. A decommissioned device never changes again.
+// D1. The same reference back means that there is nothing to save (R7).
+//
+// A refusal is an effect and leaves the device as it was. A decommissioned device never changes again.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
@@ -64,7 +64,7 @@ export function register(
     group: request.group,
     tags: request.tags ?? [],
     metadata: request.metadata ?? {},
-    // Checked by the schema of the request: a device id or nothing.
+    // The request's schema lets only a device id or nothing through.
     parentId: request.parentId as Device['parentId'],
     status: 'provisioning',
     statusReason: undefined,
@@ -87,7 +87,7 @@ export function register(
   }
 }
 
-/** The caller asks again because they did not hear the answer. */
+/** True if the caller asks again because they did not get the answer. */
 function isRepeated(
   { registrationKey, createdAt }: Device,
   { idempotencyKey }: Extract<DeviceRequest, { kind: 'register' }>,
@@ -100,8 +100,8 @@ function isRepeated(
   )
 }
 
-/** When this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). Time in which silence did not
- *  count, as in maintenance, is not held against it. */
+/** Time at which this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). Silence counts from the
+ *  last change of status at the earliest, because in maintenance, for example, it does not count. */
 export function nextDeadline(
   device: Device,
   vitals: { readonly heardAt: number; readonly recoverAt: number },
@@ -170,7 +170,7 @@ function edit(
   return move(edited, { cause, now, reason, by }, device)
 }
 
-/** By DELETE or by hand. */
+/** Runs for DELETE and for a status set by hand. */
 function decommission(
   device: Device,
   { reason, by, now }: { readonly reason: string | undefined; readonly by: Author; readonly now: Millis },
@@ -206,11 +206,11 @@ interface Move {
   readonly now: Millis
   readonly seenAt?: Millis
   readonly reason?: string | undefined
-  /** Who moved it by hand. */
+  /** The author of a move by hand. */
   readonly by?: Author
 }
 
-/** Moves the status where the table allows it; elsewhere `before` comes back untouched (D1). */
+/** Moves the status if the table allows it, and otherwise returns `before` itself (D1). */
 function move(device: Device, { cause, now, seenAt, reason, by }: Move, before: Device = device): Outcome {
   const status: DeviceStatus | undefined = MOVES[before.status][cause]
   if (status === undefined) return unchanged(before)

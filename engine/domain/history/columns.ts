@@ -1,5 +1,5 @@
-// Collects rows of the history and encodes them as a block. A shard has one for its devices' logs, and so has whoever
-// empties the store's outbox.
+// Collects rows of the history and encodes them as a block. A shard has one for its devices' log lines, and the writer
+// of the store's outbox has another.
 import type { Micros } from '../../../schemas/ids.ts'
 import type { EncodedBlock } from '../telemetry/columns.ts'
 import { Dictionary, type DictionaryMark, StringBytes } from '../telemetry/dictionary.ts'
@@ -38,25 +38,25 @@ export class HistoryColumns {
   readonly #devices = new Dictionary()
   readonly #kinds = new Dictionary()
   readonly #bodies = new StringBytes()
-  // 64-bit columns are kept as halves, low one first, as in `domain/telemetry/rows.ts`.
+  // 64-bit columns are stored as two halves, low one first, as in `domain/telemetry/rows.ts`.
   #device = new Uint32Array(ROWS_START)
   #kind = new Uint32Array(ROWS_START)
   #at = new Uint32Array(ROWS_START * 2)
   #version = new Uint32Array(ROWS_START * 2)
   #received = new Uint32Array(ROWS_START)
-  /** Kept while nothing is added: a shard marks before every message. */
+  /** Cached while nothing is added, because a shard marks before every message. */
   #marked: HistoryMark | undefined
 
   get rows(): number {
     return this.#rows
   }
 
-  /** Of the bodies, which are nearly all of a block. */
+  /** Bytes of the bodies, which make up nearly all of a block. */
   get bytes(): number {
     return this.#bodies.length
   }
 
-  /** The same row must come with the same receive time: it decides where the row lies. */
+  /** The same row must always come with the same receive time, because that decides where the row is stored. */
   add(row: WrittenRow, receivedAt: Micros): void {
     this.#marked = undefined
     const index = this.#rows++
@@ -83,7 +83,8 @@ export class HistoryColumns {
     return this.#marked
   }
 
-  /** Forgets everything added since: a dropped proposal leaves no trace (R4). Not across a `take`. */
+  /** Forgets everything added since, so that a dropped proposal leaves no trace (R4). Must not be used across a
+   *  `take`. */
   truncate(mark: HistoryMark): void {
     if (mark === this.#marked) return
     this.#marked = undefined
@@ -93,7 +94,7 @@ export class HistoryColumns {
     this.#bodies.truncate(mark.bodyBytes)
   }
 
-  /** Encodes what was collected and starts anew. */
+  /** Encodes the collected rows and starts anew. */
   take(): EncodedBlock | undefined {
     const rows = this.#rows
     if (rows === 0) return undefined

@@ -1,4 +1,4 @@
-// The levels of a device's log, and what others call them. [spec: contract 2.13]
+// The levels of a device's log lines, and the words and numbers that others use for them. [spec: contract 2.13]
 
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
 
@@ -30,13 +30,13 @@ const ROS: Readonly<Record<number, LogLevel>> = {
   40: 'error',
   50: 'fatal',
 }
-/** [RFC 5424] 0 is the worst. */
+/** [RFC 5424] 0 is the most severe. */
 const SYSLOG: readonly LogLevel[] = ['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug']
-/** [OpenTelemetry: SeverityNumber] Four numbers to a level, from 1. */
+/** [OpenTelemetry: SeverityNumber] Each level has four numbers, beginning with 1. */
 const OTEL: readonly LogLevel[] = ['debug', 'debug', 'info', 'warn', 'error', 'fatal']
 
-/** The same number means different things to different people: ROS's five come first, then syslog's eight, then the
- *  rest of OpenTelemetry's, which are all read right under its own name, `severity_number`. */
+/** A number may mean several things. ROS's five come first, then syslog's eight, then what is left of OpenTelemetry's.
+ *  All of OpenTelemetry's are understood in its own field, `severity_number`. */
 export function parseLevel(level: unknown): LogLevel | undefined {
   if (typeof level === 'number') return ROS[level] ?? SYSLOG[level] ?? parseSeverityNumber(level)
   if (typeof level !== 'string') return undefined

@@ -1,7 +1,8 @@
-// The `log` topic: one entry or an array of them, taken whole or not at all. [spec: contract 2.13]
+// A device's log lines from the `log` topic: one entry or an array of them, accepted as a whole or refused as a whole.
+// [spec: contract 2.13]
 //
-// Entries of a message with the same time follow each other by a microsecond: they keep their order, and none is taken
-// for another.
+// Entries of a message with the same time get times one microsecond apart, so that they keep their order and stay
+// distinct.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -12,7 +13,7 @@ import { parseLevel, parseSeverityNumber } from './log-level.ts'
 
 export interface LogLine {
   readonly at: Micros
-  /** JSON of `level`, `message` and, if there are any, `logger` and `fields`. */
+  /** JSON with `level`, `message` and, if present, `logger` and `fields`. */
   readonly body: string
 }
 
@@ -39,7 +40,7 @@ export type LogLinesOutcome =
   | {
       readonly kind: 'entries'
       readonly entries: readonly LogLine[]
-      /** A far-off time was replaced by the receive time. */
+      /** True if a time that was far off was replaced by the receive time. */
       readonly adjusted: boolean
     }
   | LogRefusal
@@ -77,7 +78,7 @@ function bodyOf(item: JsonObject): string | LogRefusal {
       'bad_level',
       'level is none of debug, info, warn, error, fatal, nor a number that means one',
     )
-  // ROS says `msg` and `name`.
+  // ROS calls them `msg` and `name`.
   const { message = item['msg'], logger = item['name'] } = item
   if (typeof message !== 'string') return refused('bad_message', 'message must be a text')
   if (logger !== undefined && logger !== null && typeof logger !== 'string')
@@ -93,7 +94,7 @@ function bodyOf(item: JsonObject): string | LogRefusal {
   const hasFields = Object.keys(fields).length > 0
   if (hasFields && Buffer.byteLength(JSON.stringify(fields)) > LIMITS.logFieldsBytesMax)
     return tooLong('fields', LIMITS.logFieldsBytesMax)
-  // First the level: it is looked for in every row that is filtered by it.
+  // The level comes first, because filtering by level looks for it in every row.
   return JSON.stringify({ level, message, ...(logger ? { logger } : {}), ...(hasFields ? { fields } : {}) })
 }
 
@@ -114,7 +115,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   'fields',
 ])
 
-/** What else an entry says is not thrown away: it stands among its fields. Undefined if `fields` is no object. */
+/** The other keys of an entry are kept among its fields. Undefined if `fields` is no object. */
 function fieldsOf(item: JsonObject): JsonObject | undefined {
   const given = item['fields'] ?? {}
   if (!isObject(given)) return undefined
@@ -141,7 +142,7 @@ function parseJson(payload: Uint8Array): Json | undefined {
   try {
     return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString())
   } catch {
-    // Anything at all may arrive here; what is not JSON is refused by the caller.
+    // A device may send any bytes. The caller refuses what is not JSON.
     return undefined
   }
 }
@@ -150,7 +151,7 @@ function isObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Recursion ends at the limit, however deep the value. */
+/** Recursion stops at the limit, however deep the value is. */
 function isDeeper(value: Json, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true

@@ -1,16 +1,16 @@
-// What happened to a device, as it is kept: one row per change, command step, status move or line of its log.
+// Rows of a device's history: one per shadow change, command step, status move or log line.
 import type { DeviceId, Micros } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 
 export const HISTORY_KINDS = ['shadow', 'command', 'status', 'log'] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]
 
-/** What tells rows apart: the same key again is the same row. */
+/** The identity of a row. The same key again is the same row. */
 export interface HistoryKey {
   readonly deviceId: DeviceId
   readonly kind: HistoryKind
   readonly at: Micros
-  /** Greater for what came later, as log position times 65 536 plus index; a whole number below 2^53. */
+  /** Greater for later rows: log position times 65 536 plus index, a whole number below 2^53. */
   readonly version: number
 }
 
@@ -18,15 +18,15 @@ export interface HistoryRow extends HistoryKey {
   readonly body: JsonObject
 }
 
-/** A row on its way, of the history or of the audit: its body is JSON text, written once. */
+/** A row of the history or of the audit on its way to storage. Its body is JSON text, written once. */
 export interface WrittenRow extends Omit<HistoryKey, 'deviceId' | 'kind'> {
-  /** Empty for an entry of the audit that is about no device. */
+  /** Empty for an audit entry that is about no device. */
   readonly deviceId: DeviceId | ''
   readonly kind: HistoryKind | 'audit'
   readonly body: string
 }
 
-/** One of the history: of a device. */
+/** A row of a device's history. */
 export interface WrittenHistory extends HistoryKey {
   readonly body: string
 }
@@ -37,7 +37,7 @@ export function writtenRow({ deviceId, kind, at, version, body }: HistoryRow): W
 
 type Aged = Pick<WrittenRow, 'at' | 'version' | 'kind'>
 
-/** Newest first: by time, then version, then kind. */
+/** Compares newest first: by time, then version, then kind. */
 export function byAge(a: Aged, b: Aged): number {
   if (a.at !== b.at) return b.at - a.at
   if (a.version !== b.version) return b.version - a.version

@@ -1,4 +1,4 @@
-// The delta: the leaves of the desired state that the reported state lacks or has otherwise. Never stored (R5).
+// The delta: leaves of the desired state that are missing in the reported state or differ there. Never stored (R5).
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isEqual, own } from './json-object.ts'
 import { toMetadata } from './leaf-times.ts'
@@ -7,7 +7,7 @@ import type { Shadow } from './record.ts'
 
 export interface Delta {
   readonly state: JsonObject
-  /** Of the desired leaves in it. */
+  /** Times of the desired leaves in `state`. */
   readonly metadata: JsonObject
 }
 
@@ -16,7 +16,7 @@ export function shadowDelta({ desired, reported, desiredTimes }: Shadow): Delta 
   return { state, metadata: toMetadata(state, desiredTimes) }
 }
 
-/** Whether a change of these top-level keys, of either side, changed the delta. */
+/** True if a change of these top-level keys, on either side, changed the delta. */
 export function isDeltaMoved(before: Shadow, after: Shadow, patch: JsonObject): boolean {
   return Object.keys(patch).some((key) => {
     const was = lackingValue(own(before.desired, key), own(before.reported, key))

@@ -1,10 +1,10 @@
-// JSON objects as data: keys are the object's own, and `__proto__` is a key like any other.
+// JSON objects as data: only own keys count, and `__proto__` is a key like any other.
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../telemetry/fields.ts'
 
 export const EMPTY: JsonObject = Object.freeze({})
 
-/** What plain access would take from the prototype is absent. */
+/** Plain access would also find values of the prototype. */
 export function own<T>(object: { readonly [key: string]: T }, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
@@ -21,7 +21,7 @@ export function isEmpty(object: object): boolean {
   return true
 }
 
-/** By value, whatever the order of keys. */
+/** Compares by value, whatever the order of keys. */
 export function isEqual(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true
   if (Array.isArray(a)) {

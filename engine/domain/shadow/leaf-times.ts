@@ -1,5 +1,5 @@
-// When each leaf of a state last changed: a tree of the state's own shape, so that what does not change is shared.
-// Arrays and empty objects are leaves. The dotted names of the wire are made when somebody asks.
+// The time at which each leaf of a state last changed, as a tree of the state's own shape, so that unchanged parts are
+// shared. Arrays and empty objects are leaves. The dotted names of the wire are computed only when needed.
 import { Millis, toIso } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../telemetry/fields.ts'
@@ -19,7 +19,7 @@ export interface StateWrite {
   readonly now: Millis
 }
 
-/** `after` shares with `before` what did not change: that keeps its times. */
+/** Parts that `after` shares with `before` keep their times. */
 export function stampLeaves({ before, after, times, now }: StateWrite): LeafTimes {
   const stamped: Record<string, LeafTime> = {}
   for (const key of Object.keys(after))
@@ -41,8 +41,8 @@ interface Leaf {
   readonly now: Millis
 }
 
-/** `{ "a.b": { "timestamp": … } }` for the leaves of `state`, which is the stamped state or a part of it. Two leaves
- *  of one dotted name share the later time. */
+/** Returns `{ "a.b": { "timestamp": … } }` for the leaves of `state`, which is the stamped state or a part of it. Two
+ *  leaves with the same dotted name share the later time. */
 export function toMetadata(state: JsonObject, times: LeafTimes): JsonObject {
   const found = new Map<string, Millis>()
   collect(state, times, { prefix: '', found })

@@ -24,7 +24,7 @@ const { state, patch } = fc.letrec<{ state: JsonObject; patch: JsonObject }>((ti
   } as { state: fc.Arbitrary<JsonObject>; patch: fc.Arbitrary<JsonObject> }
 })
 
-/** The examples of RFC 7396, Appendix A, that are objects. */
+/** The examples of RFC 7396, Appendix A, whose target and patch are objects. */
 const RFC = [
   ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
   ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],

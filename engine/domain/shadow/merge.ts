@@ -1,7 +1,7 @@
-// JSON Merge Patch (RFC 7396) that keeps what it can: null deletes, objects merge, everything else replaces.
+// JSON Merge Patch (RFC 7396): null deletes, objects merge, everything else replaces.
 //
-// M1. What does not change comes back as the same reference, so "nothing changed" is one comparison (R7).
-// M2. Recursion is as deep as the input; who calls has checked its depth.
+// What does not change comes back as the same reference, so that one comparison tells whether anything changed (R7).
+// Recursion is as deep as the input, whose depth the caller has checked.
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../telemetry/fields.ts'
 import { EMPTY, isEmpty, isEqual, own, put } from './json-object.ts'
@@ -26,7 +26,7 @@ function mergeValue(before: Json | undefined, value: Json | undefined): Json | u
   return isEqual(before, value) ? before : value
 }
 
-/** The smallest patch that makes `after` of `before`; neither holds a null outside of arrays. */
+/** Returns the smallest patch that turns `before` into `after`. Neither may hold a null outside of arrays. */
 export function difference(before: JsonObject, after: JsonObject): JsonObject {
   const patch: Record<string, Json> = {}
   for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) put(patch, key, null)
@@ -42,7 +42,8 @@ export function difference(before: JsonObject, after: JsonObject): JsonObject {
   return patch
 }
 
-/** What `reported` lacks of `desired`, or has otherwise. Not symmetric: more than is desired is no difference. */
+/** Returns what `desired` has and `reported` lacks or has differently. More in `reported` than is desired makes no
+ *  difference. */
 export function lacking(desired: JsonObject, reported: JsonObject): JsonObject {
   const delta: Record<string, Json> = {}
   for (const key of Object.keys(desired)) {

@@ -1,7 +1,8 @@
-// What a shadow says to its device. `shadow/desired` is retained: a device that was away finds it on subscribing.
+// The messages of a shadow to its device. `shadow/desired` is retained, so a device that was away gets it on
+// subscribing.
 //
-// Send `desiredMessage` when the delta moved, when a device connects (an earlier one may have been lost, and what is
-// retained may be of an older version), and when a device published there itself.
+// Send `desiredMessage` when the delta moved, when a device connects (an earlier message may have been lost, and the
+// retained one may be outdated), and when a device itself published on that topic.
 import { type DeviceId, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { REFUSALS } from '../../../schemas/refusals.ts'
@@ -13,7 +14,7 @@ import { toMetadata } from './leaf-times.ts'
 import type { Shadow } from './record.ts'
 import type { ShadowRefusal } from './write.ts'
 
-/** In sync it is `{version, state: {}}`, so that the device learns the version. */
+/** A shadow in sync gives `{version, state: {}}`, so that the device learns the version. */
 export function desiredMessage(shadow: Shadow, now: Millis): DownlinkMessage {
   const { state, metadata } = shadowDelta(shadow)
   const body = { version: shadow.version, state, metadata, timestamp: toIso(shadow.updatedAt ?? now) }
@@ -35,12 +36,12 @@ export function rejectedMessage(
     readonly deviceId: DeviceId
     readonly now: Millis
     readonly clientToken: string | undefined
-    /** Names the device's message, as a dead letter's id does. */
+    /** Identifies the device's message, like the id of a dead letter. */
     readonly messageId: string
   },
 ): DownlinkMessage {
   const { message, ...members } = detail
-  // The detail of a refusal is made of JSON, by the functions that refuse.
+  // The functions that refuse build the detail from JSON.
   const body = {
     ...members,
     title: REFUSALS[code].title,
@@ -61,7 +62,8 @@ export function documentMessage(deviceId: DeviceId, shadow: Shadow, now: Millis)
   return fitting('shadow/get/accepted', body)
 }
 
-/** Ten thousand tiny leaves have more metadata than state: what would not fit a message goes without. */
+/** Leaves the metadata out if the message would be too large: ten thousand tiny leaves have more metadata than
+ *  state. */
 function fitting(suffix: string, body: JsonObject, options?: { readonly retain: boolean }): DownlinkMessage {
   const message = toDownlink(suffix, body, options)
   if (message.payload.length <= LIMITS.payloadBytesMax) return message

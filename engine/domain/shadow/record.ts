@@ -1,4 +1,4 @@
-// The shadow of a device: what the cloud side wants, what the device says it is, and one version for both.
+// The shadow of a device: the state the cloud desires, the state the device reports, and one version for both.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { EMPTY } from './json-object.ts'
@@ -7,9 +7,10 @@ import { type LeafTimes, NO_TIMES } from './leaf-times.ts'
 export const SECTIONS = ['desired', 'reported'] as const
 export type Section = (typeof SECTIONS)[number]
 
-/** Replaced as a whole on change; unchanged is the same reference (R7). No nulls outside of arrays. */
+/** Replaced as a whole on change. The same reference means unchanged (R7). No nulls outside of arrays. */
 export interface Shadow {
-  /** +1 per effective change of either side, never less (R8); 0 is a shadow nobody has written. */
+  /** Grows by one with every effective change of either side and never shrinks (R8). 0 means that nobody has written
+   *  yet. */
   readonly version: number
   readonly desired: JsonObject
   readonly reported: JsonObject
@@ -27,7 +28,6 @@ export const NEW_SHADOW: Shadow = Object.freeze({
   updatedAt: undefined,
 })
 
-/** Who wrote. */
 export interface Author {
   readonly kind: 'user' | 'device' | 'system' | 'ota'
   readonly id: string
@@ -43,9 +43,9 @@ export interface ShadowChange {
   readonly at: Millis
   readonly section: Section
   readonly by: Author
-  /** What took effect, as a merge patch: applied to the state before, it gives the state after. */
+  /** The change that took effect, as a merge patch from the state before to the state after. */
   readonly patch: JsonObject
-  /** The old values of the touched keys: the merge patch that takes it back. */
+  /** The old values of the changed keys: the merge patch that undoes the change. */
   readonly previous: JsonObject
   readonly requestId: string | undefined
 }

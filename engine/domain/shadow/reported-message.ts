@@ -1,4 +1,4 @@
-// What a device publishes on `shadow/reported`: its fields, or an envelope with a version.
+// A device's message on `shadow/reported`: its fields, or an envelope with a version.
 import { Buffer, isUtf8 } from 'node:buffer'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
@@ -9,16 +9,17 @@ export type ReportedMessage =
   | {
       readonly kind: 'reported'
       readonly patch: JsonObject
-      /** The report is only meant for this version. */
+      /** The write is only meant for this version. */
       readonly expectedVersion: number | undefined
-      /** Echoed in the answer. */
+      /** The answer repeats it. */
       readonly clientToken: string | undefined
     }
   /** An empty payload only clears the retained message. */
   | { readonly kind: 'cleared' }
   | ShadowRefusal
 
-/** `{"state":{…}}` with nothing but these beside it is an envelope; a field that happens to be called `state` is not. */
+/** An object with `state` and no keys but these is an envelope. A state field that happens to be called `state` is
+ *  not. */
 const ENVELOPE: ReadonlySet<string> = new Set(['state', 'version', 'client_token', 'timestamp'])
 
 export function readReported(payload: Uint8Array): ReportedMessage {
@@ -51,7 +52,7 @@ function parse(payload: Uint8Array): Json | undefined {
   try {
     return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
   } catch {
-    // Any bytes at all may arrive here; what is not JSON is refused by the caller.
+    // A device may send any bytes. The caller refuses what is not JSON.
     return undefined
   }
 }

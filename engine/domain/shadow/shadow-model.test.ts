@@ -1,4 +1,4 @@
-// A shadow against a model that is simple enough to be believed: any writes, in any order.
+// A shadow against a small model of it, with any writes in any order.
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -26,12 +26,12 @@ const write = fc.record({
   section: fc.constantFrom(...SECTIONS),
   mode: fc.constantFrom<'merge' | 'replace'>('merge', 'merge', 'replace'),
   patch,
-  /** Distance of the version expected from the true one. */
+  /** The difference between the version expected and the current one. */
   off: fc.constantFrom(undefined, undefined, 0, 0, -1, 1),
 })
 type Write = typeof write extends fc.Arbitrary<infer T> ? T : never
 
-/** RFC 7396 as it is printed, on a copy. */
+/** RFC 7396's pseudocode, on a copy. */
 function naive(target: Json | undefined, change: Json): Json {
   if (typeof change !== 'object' || change === null || Array.isArray(change)) return change
   const isMap = typeof target === 'object' && target !== null && !Array.isArray(target)

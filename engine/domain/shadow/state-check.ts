@@ -1,4 +1,5 @@
-// Whether a state, or a patch of one, may be kept. Iterative: the sender decides the depth, not our stack.
+// Whether a state, or a patch of one, may be stored. It iterates, because the sender decides the depth and a stack is
+// bounded.
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'
@@ -11,7 +12,7 @@ interface Place {
   readonly depth: number
 }
 
-/** The first mistakes, or none. */
+/** Returns the first mistakes, or none. */
 export function checkState(state: JsonObject): readonly FieldError[] {
   const errors: FieldError[] = []
   const open: Place[] = [{ value: state, path: '', depth: 1 }]
@@ -45,7 +46,7 @@ function keyMistake(key: string): { readonly code: string; readonly message: str
   if (key === '') return { code: 'TOO_SHORT', message: 'a key is not empty' }
   if (key.length > LIMITS.shadowKeyCharsMax)
     return { code: 'TOO_LONG', message: `a key has at most ${LIMITS.shadowKeyCharsMax} characters` }
-  // What is stored could not be read back as it was.
+  // Such a key could not be read back as it was stored.
   if (key === '__proto__' || HALF_PAIR.test(key))
     return { code: 'WRONG_FORMAT', message: 'this key cannot be kept' }
   return undefined

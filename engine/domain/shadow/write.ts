@@ -1,12 +1,12 @@
-// Writing a shadow: one decision per write, as a value.
+// Writing a shadow: each write gives one outcome, as a value.
 //
-// W1. Refused and unchanged leave the shadow as it was, by reference (R7); only a change has a version (R8).
-// W2. A write becomes the smallest merge patch that has its effect. The history holds that patch, so replaying it is
-//     the same computation.
+// A refused write and one without effect return the shadow itself (R7), and only a change gets a version (R8). Each
+// write is reduced to the smallest merge patch with the same effect. The history holds that patch, so replaying the
+// history gives the same states.
 //
-// Wiring: `transition` calls these for the REST request and the uplink, keeps `outcome.shadow` in the device record,
-// and turns `changed` into effects: the history entry, `desiredMessage` if `isDeltaMoved`, an announcement, and for a
-// device's report the accepted or rejected message.
+// `transition` calls these functions for REST requests and for messages of the device, and keeps `outcome.shadow` in
+// the record. A change becomes effects: the history entry, `desiredMessage` if `deltaMoved`, an announcement, and for a
+// device's message the accepted or rejected message.
 import { Buffer } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -24,7 +24,7 @@ export type ShadowOutcome =
       readonly kind: 'changed'
       readonly shadow: Shadow
       readonly change: ShadowChange
-      /** What the device was told last is no longer true. */
+      /** The delta differs from what the device was last told. */
       readonly deltaMoved: boolean
     }
   | { readonly kind: 'unchanged'; readonly shadow: Shadow }
@@ -36,7 +36,7 @@ export interface ShadowRefusal {
     RefusalCode,
     'DEVICE_SHADOW_CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'VALIDATION_FAILED' | 'BAD_REQUEST'
   >
-  /** Holds `message`, and what depends on the code. */
+  /** Has `message`, and more fields that depend on the code. */
   readonly detail: Readonly<Record<string, unknown>>
 }
 
@@ -47,7 +47,7 @@ export interface ShadowWrite {
   readonly requestId?: string | undefined
 }
 
-/** `replace` empties what the patch does not name. */
+/** `replace` deletes what the patch does not name. */
 export function setDesired(
   shadow: Shadow,
   patch: JsonObject,
@@ -76,7 +76,8 @@ function write(
   const actual = Buffer.byteLength(JSON.stringify(after))
   if (actual > LIMITS.shadowSideBytesMax) return refuseSize(section, actual)
   const version = shadow.version + 1
-  // Processes give messages their times, and the log their order: a later version is not told as an earlier one.
+  // Each process stamps messages with its own clock, and the log orders them. A later version must not get an earlier
+  // time.
   const now = Millis(Math.max(options.now, shadow.updatedAt ?? 0))
   const times = stampLeaves({ before, after, times: shadow[TIMES[section]], now })
   const changed: Shadow = {
@@ -104,7 +105,7 @@ export function refuseState(errors: ReturnType<typeof checkState>): ShadowRefusa
   return { kind: 'refused', code: 'VALIDATION_FAILED', detail: { message, errors } }
 }
 
-/** The loser can repair from this alone: it holds the version to write on, and what is still wanted. */
+/** The detail is enough to write again: it has the current version and the delta. */
 function refuseVersion(shadow: Shadow, got: number): ShadowRefusal {
   const { version: expected } = shadow
   const message = `expected version ${expected}, got ${got}`

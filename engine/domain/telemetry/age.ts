@@ -1,7 +1,7 @@
-// How old a value is, and which of two values of a field stands.
+// The age of a value, by which the newer of two values of a field is found.
 import type { FieldValue } from './fields.ts'
 
-/** Which of two values stands: the later event time, then the later message. */
+/** Ordered by event time, then by message. */
 export interface Age {
   readonly at: number
   readonly version: number
@@ -12,7 +12,8 @@ export interface LatestField extends Age {
   readonly value: FieldValue
 }
 
-/** True if a value of this age replaces one of that age; also at the same age, where a message repeats itself. */
+/** True if a value of this age replaces one of that age. An equal age replaces, because a message may repeat a
+ *  field. */
 export function isNewer(age: Age, than: Age): boolean {
   return age.at > than.at || (age.at === than.at && age.version >= than.version)
 }

@@ -16,9 +16,9 @@ export interface ColumnsMark {
 }
 
 export interface EncodedBlock {
-  /** ClickHouse `Native`, memory of its own. */
+  /** ClickHouse `Native`, in memory of its own. */
   readonly bytes: Uint8Array
-  /** Points, or texts: what becomes a row of the table. */
+  /** Number of points, or of texts. Each becomes a row of the table. */
   readonly rows: number
 }
 
@@ -27,21 +27,20 @@ export interface EncodedBlocks {
   readonly texts: EncodedBlock | undefined
 }
 
-/** What a report added. */
 export interface AddedCounts {
   readonly points: number
   readonly texts: number
 }
 
 export class Columns {
-  /** Known to this shard; they live here because their metrics' numbers do. */
+  /** Shapes known to this shard. They live here because they hold the metrics' numbers in the current block. */
   readonly shapes = new Shapes()
   readonly #points = new Rows()
   #values = new Float64Array(8192)
   readonly #texts = new Rows()
   readonly #textBytes = new StringBytes()
 
-  /** Rows collected, of both kinds. */
+  /** Rows collected, points and texts together. */
   get rows(): number {
     return this.#points.rows + this.#texts.rows
   }
@@ -55,7 +54,8 @@ export class Columns {
     return { points: this.#points.mark(), texts: this.#texts.mark(), textBytes: this.#textBytes.length }
   }
 
-  /** Forgets everything added since: a dropped proposal leaves no trace (R4). Not across a `take`. */
+  /** Forgets everything added since, so that a dropped proposal leaves no trace (R4). Must not be used across a
+   *  `take`. */
   truncate(mark: ColumnsMark): void {
     this.#points.truncate(mark.points)
     this.#texts.truncate(mark.texts)
@@ -80,7 +80,7 @@ export class Columns {
     }
   }
 
-  /** Adds a report leaf by leaf. Of two leaves with the same metric the later one counts. */
+  /** Adds a report leaf by leaf. The later of two leaves with the same metric counts. */
   addFields(fields: Fields, about: About, at: Micros): AddedCounts {
     const points = this.#points.items
     const texts = this.#texts.items
@@ -99,7 +99,7 @@ export class Columns {
     return added
   }
 
-  /** Encodes what was collected and starts anew. */
+  /** Encodes the collected rows and starts anew. */
   take(): EncodedBlocks {
     const points = this.#points
     const texts = this.#texts

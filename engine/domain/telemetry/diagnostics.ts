@@ -1,8 +1,8 @@
-// Diagnostics telemetry: one entry or a list, each with a level; the worst one counts.
+// Diagnostics in telemetry: one entry or a list, each with a level. The worst one counts.
 import type { Json } from '../../../schemas/json.ts'
 
 export interface Diagnostic {
-  /** 0 ok, 1 warn, 2 error, 3 stale or fatal. */
+  /** 0 is ok, 1 warn, 2 error, 3 stale or fatal. */
   readonly level: number
   readonly text: string
 }

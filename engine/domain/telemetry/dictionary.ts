@@ -1,4 +1,4 @@
-// Names numbered from 0 in the order they come, and their bytes as a ClickHouse String column wants them.
+// Names numbered from 0 in order of appearance, with their bytes as a ClickHouse String column has them.
 import { Buffer } from 'node:buffer'
 
 export interface DictionaryMark {
@@ -45,7 +45,7 @@ export class Dictionary {
   }
 }
 
-/** String values of the Native format: each its length as a varint and its UTF-8 bytes. */
+/** String values of the Native format: the length as a varint, then the UTF-8 bytes. */
 export class StringBytes {
   #bytes = Buffer.allocUnsafeSlow(4096)
   #length = 0
@@ -61,7 +61,7 @@ export class StringBytes {
   add(text: string): void {
     const needed = this.#length + text.length * 3 + VARINT_BYTES_MAX
     if (needed > this.#bytes.length) this.#grow(needed)
-    // The varint of what the text is at most long, as wide as needed; most often it is right.
+    // Guesses the varint's width from the shortest possible text, which is right most of the time.
     const width = varintBytes(text.length)
     let written = this.#bytes.write(text, this.#length + width)
     const actual = varintBytes(written)
@@ -89,7 +89,7 @@ export function varintBytes(value: number): number {
   return width
 }
 
-/** Returns where the next byte goes. */
+/** Returns the index of the next byte. */
 export function writeVarint(bytes: Uint8Array, value: number, at: number): number {
   let end = at
   let rest = value

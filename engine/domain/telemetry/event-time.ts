@@ -1,8 +1,9 @@
-// When a report says it happened. `new Date(text)` is not used: it takes "1" for 2001 and 30 February for 2 March.
+// The time at which a report says it happened. `new Date(text)` is not used, because it reads "1" as 2001 and 30
+// February as 2 March.
 import type { Micros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 
-/** Room for every sensible time, and for digits nobody needs. */
+/** Room for every sensible time, and for needless digits. */
 export const TIME_CHARS_MAX = 64
 
 const DAY_SEC = 86_400
@@ -11,7 +12,8 @@ const MINUS = 0x2d
 const DOT = 0x2e
 const COLON = 0x3a
 
-/** RFC 3339 in ASCII bytes [from, to) as microseconds since 1970; without a zone it is UTC. NaN for anything else. */
+/** Parses RFC 3339 in ASCII bytes [from, to) into microseconds since 1970. A time without a zone is UTC. NaN for
+ *  anything else. */
 export function parseTime(bytes: Uint8Array, from: number, to: number): number {
   const year = digits(bytes, from, 2, to) * 100 + digits(bytes, from + 2, 2, to)
   const month = digits(bytes, from + 5, 2, to)
@@ -34,12 +36,12 @@ export function parseTime(bytes: Uint8Array, from: number, to: number): number {
   }
   const zone = zoneSeconds(bytes, at, to)
   const seconds = dayNumber(year, month, day) * DAY_SEC + hour * 3600 + minute * 60 + second - zone
-  // A leap second is the last of a UTC day; it is counted as the first of the next one.
+  // A leap second is only possible at the end of a UTC day, and counts as the first second of the next day.
   if (second === 60 && seconds % DAY_SEC !== 0) return Number.NaN
   return seconds * 1_000_000 + micros
 }
 
-/** A time that cannot be meant: before clocks are set, or further ahead than clocks drift. */
+/** True for a time that cannot be right: before clocks are set, or further ahead than clocks drift. */
 export function isFarOff(at: number, receivedAt: Micros): boolean {
   return at < LIMITS.timestampMin * 1000 || at > receivedAt + LIMITS.timestampAheadMsMax * 1000
 }
@@ -86,7 +88,8 @@ function daysOf(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
-/** Days since 1970-01-01 in the proleptic Gregorian calendar: years start in March, so 29 February is a last day. */
+/** Days since 1970-01-01 in the proleptic Gregorian calendar. Years start in March here, so that 29 February is the
+ *  last day. */
 function dayNumber(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year
   const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1

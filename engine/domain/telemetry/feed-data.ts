@@ -1,11 +1,12 @@
-// What `/ws` shows of a report: its fields as sent, without its timestamp. Only for devices somebody watches.
+// A report as `/ws` shows it: its fields as sent, without the timestamp. Computed only for devices that somebody
+// watches.
 import { Buffer } from 'node:buffer'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from './fields.ts'
 import { isBatch } from './payload.ts'
 
-/** The fields of a payload that `report` has stored. A batch is shown as one report, later elements over earlier
- *  ones. Undefined if there is nothing to show. */
+/** The fields of a payload that `report` has stored. A batch is shown as one report, in which later elements win.
+ *  Undefined if there is nothing to show. */
 export function toFeedData(payload: Uint8Array, name: string | undefined): JsonObject | undefined {
   const json: Json = JSON.parse(
     Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'),

@@ -1,4 +1,4 @@
-// One report taken apart: its leaves in document order, still untouched by anything durable.
+// The leaves of one report in document order, before anything durable is changed.
 import { Buffer } from 'node:buffer'
 import type { Json } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
@@ -14,17 +14,17 @@ export class JsonText {
 /** `null` clears the field. */
 export type FieldValue = number | boolean | string | null | JsonText
 
-/** Joins the keys of a path: names with this character are refused, so paths stay unambiguous. */
+/** Joins the keys of a path. Names with this character are refused, so that paths are unambiguous. */
 export const PATH_SEPARATOR = '\0'
 
-/** Parallel arrays, one place per leaf. */
+/** Parallel arrays with one place per leaf. */
 export class Fields {
-  /** The keys from the top, joined by `PATH_SEPARATOR`: `{"a.b":1}` and `{"a":{"b":1}}` are two paths … */
+  /** The keys from the top, joined by `PATH_SEPARATOR`. `{"a.b":1}` and `{"a":{"b":1}}` have two paths and one
+   *  metric. */
   readonly paths: string[] = []
-  /** … of one metric. */
   readonly metrics: string[] = []
   readonly values: FieldValue[] = []
-  /** True if two leaves may have the same metric, because a key holds a dot. */
+  /** True if two leaves may have the same metric because a key holds a dot. */
   mayCollide = false
 
   get length(): number {
@@ -37,14 +37,14 @@ export class Fields {
     this.values.push(value)
   }
 
-  /** Takes in a later report with the same time: from now on the two are one. */
+  /** Appends a later report with the same time, which makes one report of the two. */
   append(later: Fields): void {
     for (let i = 0; i < later.length; i++)
       this.add(later.paths[i] ?? '', later.metrics[i] ?? '', later.values[i] ?? null)
     this.mayCollide = true
   }
 
-  /** Keeps the leaves that `isKept` says, in order. */
+  /** Keeps the leaves for which `isKept` is true, in order. */
   filter(isKept: (index: number) => boolean): void {
     let kept = 0
     for (let i = 0; i < this.length; i++) {
@@ -60,12 +60,12 @@ export class Fields {
   }
 }
 
-/** True if the text takes more bytes than this as UTF-8; counts them only when it must. */
+/** True if the text takes more bytes than this as UTF-8. Counts them only if it has to. */
 export function isLongerThan(text: string, bytesMax: number): boolean {
   return text.length * 3 > bytesMax && (text.length > bytesMax || Buffer.byteLength(text) > bytesMax)
 }
 
-/** Of such values a device has few: they are what its snapshot weighs. */
+/** A device has few such values, and they make up most of its snapshot. */
 export function isLongText(value: FieldValue): boolean {
   const text = value instanceof JsonText ? value.text : value
   return typeof text === 'string' && isLongerThan(text, LIMITS.shortTextBytesMax)
@@ -75,7 +75,7 @@ export function isObject(value: Json | undefined): value is { readonly [key: str
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Which leaves stay when each metric may have one point and one text: the last of each, in document order. */
+/** The leaves that stay when each metric may have one point and one text: the last of each, in document order. */
 export function lastOfEach(fields: Fields): ReadonlySet<number> {
   const points = new Map<string, number>()
   const texts = new Map<string, number>()

@@ -1,4 +1,4 @@
-// Buckets without points, for charts that want every step.
+// Adds buckets without points, for charts that want every step.
 import { Millis } from '../../../schemas/ids.ts'
 import type { Aggregate, Fill } from '../../../schemas/vocabulary.ts'
 import type { Bucket, Summary } from './summary.ts'
@@ -6,11 +6,9 @@ import type { Bucket, Summary } from './summary.ts'
 /** A bucket whose values may be missing. */
 export type FilledBucket = { readonly time: Millis } & { readonly [A in Aggregate]?: number | null }
 
-/**
- * A bucket for each of these starts (seconds, ascending); `buckets` are at some of them. One that had no points has a
- * count of 0, and as its other values: nothing; those of the last bucket before it; or what lies on the straight line
- * between its neighbours. Where there is no neighbour to take from, nothing.
- */
+/** Returns a bucket for each of these starts (seconds, ascending), given the `buckets` that have points. An added
+ *  bucket has a count of 0. Its other values are null, those of the bucket before it, or interpolated between its
+ *  neighbours, and null where a neighbour is missing. */
 export function fillBuckets(
   buckets: readonly Bucket[],
   { starts, fill, aggregates }: FillOptions,
@@ -60,7 +58,7 @@ function between(
   const [low, high] = [before[aggregate], after[aggregate]]
   if (low === undefined || high === undefined) return null
   const share = (time - before.time) / (after.time - before.time)
-  // Not `low + share * (high - low)`: that difference may be beyond all numbers.
+  // `low + share * (high - low)` could overflow in the difference.
   const value = low * (1 - share) + high * share
   return Math.min(Math.max(value, Math.min(low, high)), Math.max(low, high))
 }

@@ -1,4 +1,5 @@
-// Nested JSON to leaves with dotted names. Iterative: the input decides the depth, not our stack.
+// Turns nested JSON into leaves with dotted names. It iterates, because the input decides the depth and a stack is
+// bounded.
 import { Buffer } from 'node:buffer'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
@@ -6,11 +7,11 @@ import { type Fields, isLongerThan, isObject, JsonText, PATH_SEPARATOR } from '.
 import { refused, type TelemetryRefusal } from './refusal.ts'
 
 export interface FlattenOptions {
-  /** Prefix of every metric: the topic was `telemetry/<name>`. */
+  /** The `<name>` of the topic `telemetry/<name>`, which prefixes every metric. */
   readonly name: string | undefined
   /** A top-level key that is no field. */
   readonly except: string | undefined
-  /** Names and texts may hold what only an escape can write. */
+  /** True if names and texts may hold characters that only an escape can write. */
   readonly escapes: boolean
 }
 
@@ -28,7 +29,7 @@ interface Level extends Place {
 const ODD_NAME = /[\0\p{Surrogate}]/u
 const HALF_PAIR = /\p{Surrogate}/u
 
-/** Adds the leaves of `value` to `fields`. After a refusal `fields` is to be thrown away. */
+/** Adds the leaves of `value` to `fields`. After a refusal `fields` must be discarded. */
 export function flatten(value: Json, options: FlattenOptions, fields: Fields): TelemetryRefusal | undefined {
   const { name, except, escapes } = options
   const prefix = name ?? ''
@@ -51,7 +52,7 @@ export function flatten(value: Json, options: FlattenOptions, fields: Fields): T
     const bare = isTop && name === undefined
     const path = bare ? key : level.path + PATH_SEPARATOR + key
     const metric = bare ? key : `${level.metric}.${key}`
-    // Absent cannot be: the key is one of the object's own.
+    // The key is one of the object's own, so it cannot be absent.
     const child = level.object[key] as Json
     if (isObject(child)) {
       levels.push({ path, metric, object: child, keys: Object.keys(child), next: 0 })
@@ -80,7 +81,7 @@ function addLeaf(value: Json, { path, metric }: Place, fields: Fields): Telemetr
   return undefined
 }
 
-/** What the text is once stored as UTF-8, so that the snapshot and the stored row say the same. */
+/** Turns the text into what it will be once stored as UTF-8, so that the snapshot and the stored row agree. */
 function wellFormed(value: Json): Json {
   return typeof value === 'string' && HALF_PAIR.test(value) ? Buffer.from(value).toString() : value
 }

@@ -61,7 +61,7 @@ test('hours of a zone begin when its clocks show them, also by half an hour', ()
     '2026-01-01T00:30',
     '2026-01-01T01:30',
   ])
-  // Back by half an hour at 15:00 UTC.
+  // Clocks go back by half an hour at 15:00 UTC.
   expect(starts('Australia/Lord_Howe', '1h', '2026-04-04T13:10Z', '2026-04-04T17:00Z')).toEqual([
     '2026-04-04T13:00',
     '2026-04-04T14:00',

@@ -1,22 +1,22 @@
-// Where buckets begin: in UTC at multiples of their interval, in a time zone at its hours and midnights.
+// The borders of buckets: in UTC at multiples of their interval, in a time zone at its hours and midnights.
 //
-// G1. Buckets follow each other without gap or overlap, whatever the clocks of the zone do: a day may have 23 or 25
-//     hours, and a day whose midnight was skipped begins with its first second.
+// Buckets follow each other without gap or overlap whatever the zone's clocks do. A day may have 23 or 25 hours, and a
+// day whose midnight was skipped begins with its first second.
 import { INTERVAL_SECONDS, type Interval } from '../../../schemas/vocabulary.ts'
 import { zonePeriods } from './zone.ts'
 
-/** Buckets of this many seconds, from here until the next stretch begins. Seconds since 1970. */
+/** Buckets of `step` seconds that begin at `from`, in seconds since 1970, and end where the next stretch begins. */
 export interface Stretch {
   readonly from: number
   readonly step: number
 }
-/** In order; the first one begins before everything that is asked for. */
+/** Stretches in order. The first one begins before everything that is asked for. */
 export type Grid = readonly [Stretch, ...Stretch[]]
 
 const DAY_SEC = 86_400
 
-/** The bucket borders of [from, to), which are milliseconds. A zone matters to hours and days alone: what is shorter
- *  begins with the same second everywhere. */
+/** The bucket borders of [from, to), which are milliseconds. The zone only matters to hours and days, because shorter
+ *  buckets begin with the same second everywhere. */
 export function gridOf({
   interval,
   zone,
@@ -30,7 +30,7 @@ export function gridOf({
 }): Grid {
   const step = INTERVAL_SECONDS[interval]
   if (zone === undefined || step < 3_600) return [{ from: 0, step }]
-  // Two days earlier there is a midnight for sure.
+  // A midnight lies within the two days before.
   const start = Math.floor(from / 1000) - 2 * DAY_SEC
   const [first, ...later] = zonePeriods(zone, start, Math.ceil(to / 1000))
   const offset = first?.offset ?? 0
@@ -43,14 +43,14 @@ export function gridOf({
   return stretches
 }
 
-/** The start of the bucket that holds this second. */
+/** Returns the start of the bucket that holds this second. */
 export function startOf(grid: Grid, second: number): number {
   let [stretch] = grid
   for (const later of grid) if (later.from <= second) stretch = later
   return stretch.from + Math.floor((second - stretch.from) / stretch.step) * stretch.step
 }
 
-/** The starts of all buckets that touch [from, to), which are milliseconds; no more than `most`. */
+/** Returns the starts of all buckets that touch [from, to), which are milliseconds, at most `most` of them. */
 export function startsIn(
   grid: Grid,
   { from, to }: { readonly from: number; readonly to: number },
@@ -72,7 +72,8 @@ export function startsIn(
 const bordersFrom = (second: number, offset: number, step: number) =>
   Math.ceil((second + offset) / step) * step - offset
 
-/** Clocks change at `from`: borders go on where the new ones show the full hour, or a new day. */
+/** Extends the borders over a change of clocks at `from`: they continue at the next full hour of the new clocks, or at
+ *  the next new day. */
 function extend(
   stretches: Stretch[],
   period: { readonly from: number; readonly offset: number; readonly before: number; readonly step: number },
@@ -80,7 +81,7 @@ function extend(
   const { from, offset, before, step } = period
   const dayOf = (second: number, ahead: number) => Math.floor((second + ahead) / DAY_SEC)
   const isDaily = step === DAY_SEC
-  // Its midnight was skipped, or this is it.
+  // True if the day's midnight was skipped, or is right here.
   const isNewDay = isDaily && dayOf(from, offset) > dayOf(from - 1, before)
   if (isNewDay) join(stretches, { from, step }, from)
   const lastDay = isNewDay ? dayOf(from, offset) : dayOf(from - 1, before)

@@ -37,7 +37,7 @@ export function encodeFields(all: Iterable<LatestField>): Uint8Array {
     end = writeField(bytes, field, end)
     bytes.writeUInt16LE(++count, countAt)
   }
-  // A copy of its own: the scratch bytes are mostly room for characters of three bytes.
+  // A copy, because most of the scratch buffer is reserve for characters of three bytes.
   return Uint8Array.prototype.slice.call(bytes, 0, end)
 }
 

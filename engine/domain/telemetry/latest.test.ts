@@ -26,7 +26,7 @@ function apply(latest: Latest, messages: readonly Message[], columns = new Colum
   return latest
 }
 
-/** Any order of the keys says the same. */
+/** Sorts keys, whose order has no meaning. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(
@@ -42,7 +42,7 @@ const value = fc.oneof(
   fc.constantFrom(-0, true, false, null, 'auto', 'é', [1], { x: 1 }, { x: null, y: { z: 2 } }, {}),
 )
 const fields = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'a.x', '__proto__'), value)
-/** Few event times, so that many fall together. */
+/** There are few event times, so that many messages share one. */
 const messages = fc.array(fc.tuple(fields, fc.nat(3)), { maxLength: 8 }).map((list) =>
   list.map(([data, at], version): Message => {
     const timestamp = `"timestamp":${NOW / 1000 - 1000 + at}`

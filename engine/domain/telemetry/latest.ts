@@ -1,10 +1,11 @@
-// The latest telemetry of one device: each field at its newest value by event time; at the same time the later
-// message wins, and the version says which that is. Merging is therefore a maximum: the order of messages does not
-// matter, and a message seen again changes nothing (R11).
+// The latest telemetry of one device: the newest value of each field by event time. If two have the same time, the
+// later message wins, as its version tells. Merging is therefore a maximum: the order of messages does not matter, and
+// a message seen again changes nothing (R11).
 //
-// L1. A value is never removed by a newer one elsewhere; `fields` decides when it is asked. So a merge of a known
+// L1. A value is never removed by a newer one elsewhere; `#fields` picks the newest when asked. So merging a known
 //     shape is a copy of its numbers and nothing else.
-// L2. A null is kept as a value: it hides what it cleared, also from late messages.
+//
+// A null is kept as a value that hides what it cleared, also from late messages.
 import { Buffer } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -15,18 +16,18 @@ import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'
 import { nest, plain } from './nest.ts'
 import type { Shape, SlotValues } from './shape.ts'
 
-/** What the newest message of one shape slotValues. */
+/** The values in the newest message of one shape. */
 export interface Part {
   readonly shape: Shape
   at: number
   version: number
-  /** Always doubles, so that every device's array is laid out alike. */
+  /** Always doubles, so that every device's array has the same layout in memory. */
   readonly numbers: number[]
   readonly texts: string[] | undefined
   readonly next: Part | undefined
 }
 
-/** A field that came the general way: changed in place, as every message changes it. */
+/** A field that was merged the general way. It is changed in place, because every message changes it. */
 interface RestField {
   readonly path: string
   value: FieldValue
@@ -38,18 +39,18 @@ const SHAPES_MAX = LIMITS.shapesPerDeviceMax
 
 export class Latest {
   #parts: Part | undefined
-  /** Fields that came the general way. */
+  /** Fields merged the general way. */
   #rest: Map<string, RestField> | undefined
-  /** A decoded snapshot that nobody has looked into: encoded bytes as latin1, the smallest form. */
+  /** A snapshot that nobody has read yet, as encoded bytes in latin1, its smallest form. */
   #sealed: string | undefined
   #metrics = 0
 
-  /** The shapes this device has sent, for predicting its next message. */
+  /** The shapes that this device has sent, for predicting its next message. */
   get parts(): Part | undefined {
     return this.#parts
   }
 
-  /** Fields known of this device, cleared ones included. */
+  /** Number of known fields, including cleared ones. */
   get metrics(): number {
     return this.#metrics
   }
@@ -63,8 +64,8 @@ export class Latest {
     return newest === Number.NEGATIVE_INFINITY ? undefined : Micros(newest)
   }
 
-  /** Merges the first message of a shape. False, and nothing has changed, when it does not fit: over the limit of
-   *  metrics or of shapes; then it must be merged field by field. */
+  /** Merges the first message of a shape. False if there are too many metrics or shapes: then nothing has changed, and
+   *  the message must be merged field by field. */
   add(shape: Shape, slotValues: SlotValues, age: Age): boolean {
     const rest = this.#open()
     let shapes = 1
@@ -91,8 +92,8 @@ export class Latest {
     return true
   }
 
-  /** Merges leaf by leaf. Leaves that would be metrics or long texts over the limit are taken out of `fields`; returns
-   *  how many. */
+  /** Merges leaf by leaf. Removes from `fields` the leaves that would be metrics or long texts over the limit, and
+   *  returns their number. */
   merge(fields: Fields, { at, version }: Age): number {
     const rest = this.#open()
     this.#rest = rest
@@ -118,12 +119,12 @@ export class Latest {
     return before - fields.length
   }
 
-  /** Nested as the device reported it: keys are split where the device nested and nowhere else. */
+  /** Nests the fields as the device reported them, splitting keys only where the device did. */
   toData(): JsonObject {
     return nest(this.#fields())
   }
 
-  /** Each metric at its newest value, by name; null if that cleared it. */
+  /** The newest value of each metric, by name. Null if it was cleared. */
   toMetrics(): readonly { readonly metric: string; readonly value: Json; readonly at: Micros }[] {
     const newest = new Map<string, LatestField>()
     for (const field of this.#fields()) {
@@ -148,7 +149,7 @@ export class Latest {
     return latest
   }
 
-  /** The newest value of each field, cleared ones included. */
+  /** The newest value of each field, including cleared ones. */
   #fields(): Iterable<LatestField> {
     const newest = new Map<string, LatestField>(
       this.#sealed === undefined ? this.#rest : opened(this.#sealed),
@@ -175,7 +176,7 @@ export class Latest {
   }
 }
 
-/** Merges a message that has the shape of an earlier one of this device. By L1 this is all there is to do. */
+/** Merges a message whose shape this device has sent before. Nothing else is needed (L1). */
 export function update(part: Part, slotValues: SlotValues, age: Age): void {
   if (!isNewer(age, part)) return
   part.at = age.at

@@ -1,15 +1,15 @@
-// Learns the shape of a payload that was just parsed the general way. By Q1 a shape is only kept if walking the bytes
-// finds the same leaves in the same order as the parser did: repeated keys, keys that objects reorder, arrays, acks
-// and diagnostics are left to the general way.
+// Learns the shape of a payload that was just parsed the general way. A shape is kept only if walking the bytes finds
+// the same leaves in the same order as the parser did (shape Q1). Payloads with repeated keys, keys that objects
+// reorder, arrays, acks or diagnostics are left to the general way.
 import { Buffer } from 'node:buffer'
 import { type Fields, type FieldValue, isLongText, PATH_SEPARATOR } from './fields.ts'
 import { Shape, type ShapeField, SLOT, type SlotKind } from './shape.ts'
 
 const QUOTE = 0x22
-/** Top-level keys whose value decides what the message is. */
+/** Top-level keys whose value decides what kind of message it is. */
 const TELLING = ['request_id', 'diagnostics']
 
-/** The shape of `payload`, whose fields these are; undefined if it has none worth having. */
+/** Returns the shape of `payload`, whose fields these are, or undefined if it has none worth keeping. */
 export function learn(payload: Uint8Array, name: string | undefined, fields: Fields): Shape | undefined {
   if (name === 'diagnostics' || fields.length === 0 || new Set(fields.metrics).size !== fields.length)
     return undefined
@@ -30,7 +30,7 @@ interface Walk {
   readonly fields: Omit<ShapeField, 'metric'>[]
 }
 
-/** The leaves of valid JSON in the order of its bytes. */
+/** Walks the leaves of valid JSON in the order of its bytes. */
 function walkLeaves(bytes: Buffer, name: string | undefined): Walk | undefined {
   const walk: Walk = { literals: [], ends: [], slots: [], fields: [] }
   const keys: string[] = name === undefined ? [] : [name]
@@ -94,18 +94,18 @@ function kindOf(value: FieldValue): ShapeField['kind'] | undefined {
   if (value === null) return 'cleared'
   if (typeof value === 'number') return 'number'
   if (typeof value === 'boolean') return 'bool'
-  // No shape matches a long text again.
+  // No shape would match a long text again.
   return typeof value === 'string' && !isLongText(value) ? 'text' : undefined
 }
 
-/** Behind the closing quote of the string that starts at `at`. */
+/** Returns the index after the closing quote of the string that starts at `at`. */
 function stringEnd(bytes: Uint8Array, at: number): number {
   let end = at + 1
   while (end < bytes.length && bytes[end] !== QUOTE) end += bytes[end] === 0x5c ? 2 : 1
   return end + 1
 }
 
-/** Over the colon and white space behind a key. */
+/** Skips the colon and white space after a key. */
 function valueStart(bytes: Uint8Array, keyEnd: number): number {
   let at = keyEnd
   while (isSpace(bytes[at]) || bytes[at] === 0x3a) at++

@@ -23,12 +23,12 @@ interface Column {
   readonly type: string
 }
 
-/** The keys come with the block, and belong to it alone. */
+/** The keys come with the block and belong to it alone. */
 export const LOW_CARDINALITY_FLAGS = 0x600
 export const LOW_CARDINALITY_VERSION = 1
 const COLUMN_COUNT = 6
 
-/** Encodes at least one row; `values` are the bytes of its items' values, in order. */
+/** Encodes at least one row. `values` are the bytes of the items' values, in order. */
 export function encodeBlock(rows: Rows, kind: 'points' | 'texts', values: Uint8Array): Uint8Array {
   const { device, ts, received, version, end, metric } = rows
   const devices = indexBytes(rows.devices, device.subarray(0, rows.rows))
@@ -54,7 +54,7 @@ export function encodeBlock(rows: Rows, kind: 'points' | 'texts', values: Uint8A
   ])
 }
 
-/** A block of six columns from its parts, in memory of its own, so that it can be handed to another thread. */
+/** Joins the six columns of a block in memory of its own, so that it can be transferred to another thread. */
 export function joinBlock(rows: number, columns: readonly Uint8Array[]): Uint8Array {
   const parts = [header(rows), ...columns]
   const block = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + part.length, 0))
@@ -82,7 +82,7 @@ export function indexBytes(keys: Dictionary, indexes: Uint32Array): Uint8Array[]
   return [uint64(LOW_CARDINALITY_FLAGS + type), uint64(keys.size), keys.bytes, uint64(indexes.length), bytes]
 }
 
-/** Indexes as narrow as the number of keys allows; `type` is how many times the byte was doubled. */
+/** Narrows the indexes to the number of keys. `type` says how many times a byte was doubled. */
 function narrowed(keys: number, indexes: Uint32Array): { type: number; bytes: Uint8Array } {
   if (keys <= 0x100) return { type: 0, bytes: Uint8Array.from(indexes) }
   if (keys <= 0x1_0000) return { type: 1, bytes: bytesOf(Uint16Array.from(indexes)) }

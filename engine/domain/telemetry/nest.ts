@@ -1,4 +1,4 @@
-// Fields back to the nested object they came from.
+// Turns fields back into the nested object they came from.
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type Age, isNewer, type LatestField } from './age.ts'
 import { type FieldValue, JsonText, PATH_SEPARATOR } from './fields.ts'
@@ -8,8 +8,8 @@ interface Node {
   readonly children: Map<string, Node>
 }
 
-/** Where a device reported both `a` and `a.x`, the newer report stands: a later `{"a":null}` hides all of `a`, and a
- *  later `{"a":{"x":1}}` shows again. */
+/** If a device reported both `a` and `a.x`, the newer one wins: a later `{"a":null}` hides all of `a`, and
+ *  `{"a":{"x":1}}` after that shows it again. */
 export function nest(fields: Iterable<LatestField>): JsonObject {
   const root = newNode()
   for (const field of fields) {
@@ -31,7 +31,7 @@ function newNode(): Node {
   return { leaf: undefined, children: new Map() }
 }
 
-// Recursive: paths are no deeper than the depth limit.
+// Recursion is bounded by the depth limit on paths.
 function toObject(node: Node, above: Age | undefined): JsonObject {
   const object: Record<string, Json> = {}
   for (const [key, child] of node.children) {
@@ -51,13 +51,13 @@ function toJson(node: Node, above: Age | undefined): Json | undefined {
   return leafStands ? plain(leaf.value) : undefined
 }
 
-/** Undefined for what was cleared. */
+/** Undefined for a field that was cleared. */
 export function plain(value: FieldValue): Json | undefined {
   if (value === null) return undefined
   return value instanceof JsonText ? JSON.parse(value.text) : value
 }
 
-/** `__proto__` is a name like any other; plain assignment would make it the prototype. */
+/** `__proto__` is a name like any other. Plain assignment would make it the prototype. */
 function put(object: Record<string, Json>, key: string, value: Json): void {
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })

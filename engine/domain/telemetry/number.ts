@@ -1,10 +1,10 @@
-// JSON's numbers from bytes, to the same bits as `JSON.parse`: digits are gathered into a whole number, exact below
+// Reads JSON numbers from bytes, bit for bit like `JSON.parse`. Digits are gathered into a whole number, exact below
 // 2^53, and scaled by one power of ten, exact up to 10^22. One correctly rounded operation on two exact numbers is
-// correctly rounded (Clinger). Anything else goes through `Number`.
+// correctly rounded (Clinger). Everything else goes through `Number`.
 import { Buffer } from 'node:buffer'
 
 const EXACT_MAX = 2 ** 53
-// The literals are exact; computed powers might not be.
+// Literals are exact; computed powers might not be.
 const POWERS = Float64Array.of(
   1,
   1e1,
@@ -35,7 +35,8 @@ const PLUS = 0x2b
 const DOT = 0x2e
 const ZERO = 0x30
 
-/** Writes the number that starts at `from` to `into[place]`; returns where it ends, -1 if there is no finite one. */
+/** Writes the number that starts at `from` to `into[place]`. Returns the index after it, or -1 if there is no finite
+ *  number. */
 export function readNumber(bytes: Uint8Array, from: number, into: Float64Array, place: number): number {
   let at = from
   let digit = (bytes[at] ?? 0) - ZERO
@@ -45,7 +46,7 @@ export function readNumber(bytes: Uint8Array, from: number, into: Float64Array, 
   let whole = digit
   const first = digit
   digit = (bytes[++at] ?? 0) - ZERO
-  // After a leading zero there is no digit; the caller stumbles over one.
+  // No digit may follow a leading zero; the caller refuses one.
   if (first !== 0)
     while (digit >= 0 && digit <= 9) {
       whole = whole * 10 + digit
@@ -80,7 +81,7 @@ function exponentEnd(bytes: Uint8Array, from: number): number {
   return at === start ? -1 : at
 }
 
-/** The checked text of a number, taken the slow way. */
+/** Reads a number, whose text is valid, the slow way. */
 function readLong(bytes: Uint8Array, from: number, to: number, into: Float64Array, place: number): number {
   if (to < 0) return -1
   const value = Number(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1'))

@@ -1,9 +1,9 @@
-// The bytes of a telemetry message to reports that could be stored: everything that may be refused is refused here,
-// before anything is touched. The general way; `shape.ts` is the short cut for payloads like earlier ones.
+// Parses a telemetry message into reports that are ready to be stored. Everything that may be refused is refused here,
+// before anything changes. This is the general way; `shape.ts` is the short cut for payloads like earlier ones.
 //
-// A batch is an array of objects, each with a time of its own. At most one of them may go without (or have a far-off
-// time) and take the receive time: the microseconds beside it belong to the device's other messages. Reports of a
-// batch with the same time are one report, so that a message has one point per metric and time.
+// A batch is an array of objects, each with its own time. At most one of them may lack a usable time and get the
+// receive time, because the microseconds next to it belong to the device's other messages. Reports of a batch with the
+// same time become one report, so that a message has one point per metric and time.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -15,10 +15,10 @@ import { refused, type TelemetryRefusal } from './refusal.ts'
 
 export interface About {
   readonly deviceId: DeviceId
-  /** The topic was `telemetry/<name>`. */
+  /** The `<name>` of the topic `telemetry/<name>`. */
   readonly name: string | undefined
   readonly receivedAt: Micros
-  /** Greater for later messages; a whole number below 2^53. */
+  /** Greater for later messages. A whole number below 2^53. */
   readonly version: number
 }
 
@@ -32,7 +32,7 @@ export type ParsedPayload =
       readonly kind: 'reports'
       readonly reports: readonly Report[]
       readonly adjusted: boolean
-      /** The top-level `diagnostics` of the newest report that has one. */
+      /** The top-level `diagnostics` of the newest report that has them. */
       readonly diagnostics: Json | undefined
     }
   | { readonly kind: 'ack'; readonly ack: JsonObject }
@@ -69,11 +69,11 @@ export function parsePayload(payload: Uint8Array, about: About): ParsedPayload {
 interface ParsedJson {
   readonly kind: 'json'
   readonly json: Json
-  /** The text holds escapes: names and texts may be what UTF-8 has no bytes for. */
+  /** True if the text holds escapes, so that names and texts may contain what UTF-8 cannot encode. */
   readonly escapes: boolean
 }
 
-/** The JSON of a payload, which must be valid UTF-8 and not too deep. */
+/** Parses a payload, which must be valid UTF-8 and not too deep. */
 function parseJson(payload: Uint8Array): ParsedJson | TelemetryRefusal {
   if (payload.length === 0) return refused('empty', 'an empty payload')
   const { depth, ascii, escapes } = scan(payload)
@@ -85,7 +85,7 @@ function parseJson(payload: Uint8Array): ParsedJson | TelemetryRefusal {
   )
   try {
     const json: Json = JSON.parse(text)
-    // One level more is granted to the brackets of a batch.
+    // The brackets of a batch may add one level.
     if (depth > LIMITS.telemetryDepthMax && !Array.isArray(json))
       return refused('too_deep', `nested deeper than ${LIMITS.telemetryDepthMax} levels`)
     return { kind: 'json', json, escapes }
@@ -94,7 +94,7 @@ function parseJson(payload: Uint8Array): ParsedJson | TelemetryRefusal {
   }
 }
 
-/** Walks the bytes once: how deep brackets nest outside of strings, and what strings may hold. */
+/** Walks the bytes once to find how deep brackets nest outside of strings, and what strings may hold. */
 function scan(payload: Uint8Array): { depth: number; ascii: boolean; escapes: boolean } {
   let depth = 0
   let deepest = 0
@@ -120,7 +120,7 @@ function scan(payload: Uint8Array): { depth: number; ascii: boolean; escapes: bo
   return { depth: deepest, ascii: all < 0x80, escapes }
 }
 
-/** An array on `telemetry/<name>` may also be a value; it is a batch if its objects all say when. */
+/** An array on `telemetry/<name>` may also be a value. It is a batch if all its objects have a timestamp. */
 export function isBatch(json: readonly Json[], name: string | undefined): json is readonly JsonObject[] {
   if (name === undefined) return json.every(isObject)
   return json.length > 0 && json.every((element) => isObject(element) && Object.hasOwn(element, TIMESTAMP))

@@ -1,4 +1,4 @@
-// Why a telemetry payload is not taken. It ends in the dead-letter list under this word.
+// The reasons for refusing a telemetry payload, as the dead-letter list shows them.
 
 const TELEMETRY_REFUSALS = [
   'empty',

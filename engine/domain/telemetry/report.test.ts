@@ -10,7 +10,7 @@ import { type BlockRow, readBlock } from './testing/native-reader.ts'
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 
-/** A device and the columns its messages end in. */
+/** A device, and the columns that its messages end up in. */
 class Bench {
   readonly latest = new Latest()
   readonly columns = new Columns()

@@ -1,7 +1,7 @@
 // A device's telemetry message, from its bytes to columns and the device's snapshot: the hot path of a shard.
 //
-// T1. A refusal touches nothing: everything that can be refused is known before the first change.
-// T2. The short way (a payload like an earlier one) and the general way give the same result to the bit.
+// A refusal changes nothing, because everything that can be refused is known before the first change.
+// T2. The short way (a payload like an earlier one) and the general way give the same result, bit for bit.
 import { Micros } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Columns } from './columns.ts'
@@ -18,22 +18,22 @@ export interface StoredReport {
   readonly kind: 'stored'
   readonly points: number
   readonly texts: number
-  /** Newest event time; the receive time if there was nothing to store. */
+  /** The newest event time, or the receive time if there was nothing to store. */
   readonly at: Micros
-  /** Oldest event time: it tells whether a settled hour is touched. */
+  /** The oldest event time, which tells whether a settled hour is touched. */
   readonly oldest: Micros
-  /** Each hour of a batch's event times, as seconds since 1970; undefined if all is in the hour of `oldest`. */
+  /** The hours of a batch's event times, in seconds since 1970. Undefined if all are in the hour of `oldest`. */
   readonly hours: readonly number[] | undefined
-  /** A far-off timestamp was replaced by the receive time. */
+  /** True if a timestamp that was far off was replaced by the receive time. */
   readonly adjusted: boolean
-  /** Fields left out because the device has as many metrics as it may. */
+  /** Number of fields left out because the device has the most metrics allowed. */
   readonly dropped: number
   readonly diagnostics: Json | undefined
 }
 
 export type ReportOutcome =
   | StoredReport
-  /** The device answers a command; nothing is stored. */
+  /** The device answers a command, and nothing is stored. */
   | { readonly kind: 'ack'; readonly ack: JsonObject }
   | TelemetryRefusal
 
@@ -44,7 +44,7 @@ export function report(payload: Uint8Array, about: About, latest: Latest, column
   if (parsed.kind !== 'reports') return parsed
   const only = parsed.reports.length === 1 ? parsed.reports[0] : undefined
   if (only !== undefined && columns.shapes.learn(payload, about.name, only.fields)) {
-    // So that the device has the shape from its first message on.
+    // Matching again gives the device its shape from its first message on.
     const shaped = reportShaped(payload, about, latest, columns)
     if (shaped !== undefined) return shaped
   }

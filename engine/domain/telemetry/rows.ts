@@ -1,6 +1,7 @@
-// The rows of one block while they are collected: one row per message, with a list of items (metric and value).
-// Everything but the values, which differ between points and texts. 64-bit columns are kept as halves, low one first:
-// the numbers stay doubles, and the bytes are ready to be copied (little-endian machines only, as all we run on).
+// The rows of a block while they are collected: one row per message with a list of items (metric and value). The values
+// themselves are kept apart, because they differ between points and texts. 64-bit columns are stored as two halves, low
+// one first, so that numbers stay doubles and the bytes can be copied as they are. This assumes a little-endian
+// machine.
 import type { Micros } from '../../../schemas/ids.ts'
 import { Dictionary, type DictionaryMark } from './dictionary.ts'
 import type { About } from './payload.ts'
@@ -25,13 +26,13 @@ export class Rows {
   ts = new Uint32Array(ROWS_START * 2)
   received = new Uint32Array(ROWS_START)
   version = new Uint32Array(ROWS_START * 2)
-  /** Items up to and including each row: the offsets of an Array column. */
+  /** Number of items up to and including each row: the offsets of an Array column. */
   end = new Uint32Array(ROWS_START * 2)
   metric = new Uint32Array(ITEMS_START)
-  /** Another object whenever metrics may have lost their numbers. */
+  /** Replaced by another object whenever metrics may have lost their numbers. */
   epoch: object = {}
 
-  /** Ends the row that consists of the items added since the last one. */
+  /** Ends the row of the items added since the last one. */
   close(about: About, at: Micros): void {
     const row = this.rows
     if (row === this.device.length) this.#growRows()

@@ -1,9 +1,8 @@
-// Which metrics a query means: names, lists of names, and everything below a prefix.
+// The metrics that a query means: names, lists of names, and everything below a prefix.
 
-/**
- * Each text is a metric's name, several of them with commas between, or `prefix.*`. A metric that a device really has
- * is meant as it is written, comma, star and all. In the order written, each once; a prefix's by name.
- */
+/** Each text is a metric's name, several names with commas between them, or `prefix.*`. A metric that the device really
+ *  has always wins, even if its name holds a comma or a star. Returns each metric once, in the order written; those
+ *  below a prefix are sorted. */
 export function selectMetrics(texts: readonly string[], known: Iterable<string>): readonly string[] {
   const names = new Set(known)
   const ofText = (text: string) => (names.has(text) ? [text] : text.split(',').filter((name) => name !== ''))
@@ -12,7 +11,7 @@ export function selectMetrics(texts: readonly string[], known: Iterable<string>)
   return [...new Set(texts.flatMap(ofText).flatMap(ofName))]
 }
 
-/** True if what it means depends on what the device has. */
+/** True if the meaning depends on the metrics that the device has. */
 export function needsNames(texts: readonly string[]): boolean {
   return texts.some((text) => text.includes(',') || isPattern(text))
 }

@@ -1,4 +1,4 @@
-// By Q1 and T2: a payload read by its shape gives what the parser gives, to the bit.
+// A payload read by its shape gives what the parser gives, bit for bit (shape Q1, report T2).
 import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ interface Reading {
   readonly timestamp: number | undefined
 }
 
-/** With `forgetful` every payload goes the general way: no shape is ever known. */
+/** `forgetful` sends every payload the general way, because no shape is ever known. */
 function run(payloads: readonly Uint8Array[], forgetful: boolean, name?: string): Reading {
   const latest = new Latest()
   const reported: ReportOutcome[] = []
@@ -44,7 +44,7 @@ function run(payloads: readonly Uint8Array[], forgetful: boolean, name?: string)
 function expectSame(payloads: readonly Uint8Array[], name?: string): void {
   const shaped = run(payloads, false, name)
   const general = run(payloads, true, name)
-  // toEqual tells 0 from -0.
+  // toEqual distinguishes 0 from -0.
   expect(shaped).toEqual(general)
 }
 
@@ -80,7 +80,7 @@ const key = fc.oneof(
 )
 const space = fc.constantFrom('', '', '', ' ', '\n', '\t ')
 
-/** The same keys and layout, other leaves: what one device sends. */
+/** Payloads with the same keys and layout and different leaves, as one device sends them. */
 const family = fc.array(fc.tuple(key, fc.nat(2), space), { minLength: 1, maxLength: 6 }).chain((members) =>
   fc
     .array(fc.array(leafText, { minLength: 6, maxLength: 6 }), { minLength: 2, maxLength: 5 })

@@ -1,8 +1,8 @@
-// The shape of a payload: what stays the same from message to message, and the slots between. Devices print the same
-// keys in the same order every time, so a payload that agrees with a shape byte for byte needs no parser: its keys
-// are known, and its slots are read in place.
+// The shape of a payload: the bytes that stay the same from message to message, and the slots between them. Devices
+// print the same keys in the same order every time, so a payload that agrees with a shape byte for byte needs no
+// parser: its keys are known, and its slots are read in place.
 //
-// Q1. A match gives exactly what `JSON.parse` would have given; whatever is not sure is no match.
+// Q1. A match gives exactly what `JSON.parse` would give. In any doubt there is no match.
 import { Buffer } from 'node:buffer'
 import { LIMITS } from '../../limits.ts'
 import { parseTime, TIME_CHARS_MAX } from './event-time.ts'
@@ -11,7 +11,7 @@ import { readNumber } from './number.ts'
 export const SLOT = { number: 0, bool: 1, text: 2, timeNumber: 3, timeText: 4 } as const
 export type SlotKind = (typeof SLOT)[keyof typeof SLOT]
 
-/** A leaf of every payload of this shape; `cleared` is a null. */
+/** A leaf of every payload of this shape. `cleared` is a null. */
 export interface ShapeField {
   readonly path: string
   readonly metric: string
@@ -38,22 +38,22 @@ interface CachedText {
 }
 
 export class Shape {
-  /** Of the topic `telemetry/<name>`. */
+  /** The `<name>` of the topic `telemetry/<name>`. */
   readonly name: string | undefined
-  /** What stands before, between and after the slots, in one piece. */
+  /** The bytes before, between and after the slots, in one piece. */
   readonly literals: Uint8Array
-  /** Where in `literals` each slot comes. */
+  /** The index in `literals` at which each slot comes. */
   readonly ends: Uint32Array
   readonly slots: Uint8Array
   readonly fields: readonly ShapeField[]
-  /** Metrics of the numbers and bools, in order. */
+  /** Metrics of the numbers and booleans, in order. */
   readonly pointMetrics: readonly string[]
   readonly textMetrics: readonly string[]
-  /** Place of a path in `fields`. */
+  /** The index of each path in `fields`. */
   readonly places: ReadonlyMap<string, number>
-  /** The text each text slot slotValues last: most say the same thing again, and then the string is shared. */
+  /** The last text of each text slot. Most payloads repeat it, and then share the string. */
   readonly seen: (CachedText | undefined)[] = []
-  /** The numbers of `pointMetrics` and `textMetrics` in the block being collected. */
+  /** The numbers of `pointMetrics` and `textMetrics` in the current block. */
   readonly pointNumbers = new MetricNumbers()
   readonly textNumbers = new MetricNumbers()
 
@@ -69,17 +69,17 @@ export class Shape {
   }
 }
 
-/** What the slots of the last match slotValues. */
+/** The values in the slots of the last match. */
 export class SlotValues {
-  /** Numbers and bools (0, 1), in order. */
+  /** Numbers and booleans (0 and 1), in order. */
   readonly numbers = new Float64Array(LIMITS.telemetryFieldsMax)
   readonly texts: string[] = []
-  /** Microseconds; NaN if the payload does not say. */
+  /** Microseconds, NaN if the payload has no time. */
   time = Number.NaN
   readonly millis = new Float64Array(1)
 }
 
-/** True if the payload has this shape; its slots are in `slotValues` then. */
+/** True if the payload has this shape. `slotValues` then has the values of its slots. */
 export function matches(shape: Shape, payload: Uint8Array, slotValues: SlotValues): boolean {
   const { literals, ends, slots } = shape
   const { numbers } = slotValues
@@ -113,7 +113,8 @@ function readBool(bytes: Uint8Array, at: number, into: Float64Array, place: numb
 const TRUE = Buffer.from('true')
 const FALSE = Buffer.from('false')
 
-/** Where a plain string ends (behind its quote): printable ASCII without escapes. -1 if it is anything else. */
+/** Returns the index after the closing quote of a plain string of printable ASCII without escapes, or -1 for anything
+ *  else. */
 function textEnd(bytes: Uint8Array, at: number): number {
   if (bytes[at] !== 0x22) return -1
   for (let end = at + 1; ; end++) {

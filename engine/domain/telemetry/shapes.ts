@@ -1,15 +1,16 @@
-// The shapes a shard has learned, for payloads of devices that have not sent such a one yet.
+// The shapes that a shard has learned, for devices that have not sent a payload of that shape before.
 import { LIMITS } from '../../limits.ts'
 import type { Fields } from './fields.ts'
 import { learn } from './learn.ts'
 import { matches, type Shape, SlotValues } from './shape.ts'
 
-/** With the table full, so many payloads go by for each one that is learned: a fleet without shapes costs little. */
+/** Once the table is full, one of this many unknown payloads is learned, so that a fleet without shapes costs
+ *  little. */
 const LEARN_EVERY = 16
 
 export class Shapes {
   readonly slotValues = new SlotValues()
-  /** By the payload's first key, the shape that matched last in front. */
+  /** Shapes by the hash of the payload's first key, the one that matched last in front. */
   readonly #byFirstKey = new Map<number, Shape[]>()
   #count = 0
   #passed = 0
@@ -26,7 +27,7 @@ export class Shapes {
     return undefined
   }
 
-  /** The payload was none of the known shapes; `fields` is what the parser made of it. True if its shape is known now. */
+  /** Learns a payload that matched no shape; `fields` are its parsed fields. True if its shape is known now. */
   learn(payload: Uint8Array, name: string | undefined, fields: Fields): boolean {
     const key = firstKey(payload)
     const shapes = this.#byFirstKey.get(key) ?? []
@@ -41,7 +42,7 @@ export class Shapes {
     return true
   }
 
-  /** Makes room: for a crowded key among its own, else among those of the key that has been there longest. */
+  /** Removes a shape: one with the same key if that key has too many, else one of the oldest key. */
   #evict(shapes: Shape[]): void {
     this.#count--
     if (shapes.length >= LIMITS.shapesPerKeyMax) {

@@ -1,8 +1,8 @@
-// What a bucket says of its points. ClickHouse is asked for the same, in the same definitions.
+// The aggregates of a bucket. ClickHouse computes them by the same definitions.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { Aggregate } from '../../../schemas/vocabulary.ts'
 
-/** Only what was asked for. A sum beyond all numbers is infinite. */
+/** Only the aggregates that were asked for. A sum that overflows is infinite. */
 export type Summary = { readonly [A in Aggregate]?: number }
 export type Bucket = Summary & { readonly time: Millis }
 
@@ -13,13 +13,13 @@ interface Totals {
   readonly max: number
 }
 
-/** Of a bucket. Rounding must not leave [min, max], nor a sum beyond all numbers leave them. */
+/** The mean of a bucket, clamped to [min, max]. If the sum overflowed it is the middle between them. */
 export function average({ sum, count, min, max }: Totals): number {
   const mean = Number.isFinite(sum) ? sum / count : min / 2 + max / 2
   return Math.min(Math.max(mean, min), max)
 }
 
-/** In the order asked for. */
+/** Keeps the order of `aggregates`. */
 export function pick(summary: Summary, aggregates: readonly Aggregate[]): Summary {
   return Object.fromEntries(aggregates.map((aggregate) => [aggregate, summary[aggregate] ?? Number.NaN]))
 }

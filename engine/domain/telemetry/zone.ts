@@ -1,13 +1,13 @@
 // Time zones by their IANA names, as the runtime's own tables know them.
 
-/** From here until the next period begins, clocks are this many seconds ahead of UTC. Seconds since 1970. */
+/** A period, beginning at `from` (seconds since 1970), in which clocks are `offset` seconds ahead of UTC. */
 export interface ZonePeriod {
   readonly from: number
   readonly offset: number
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/
-/** Clocks of a place are never changed twice within so short a time. */
+/** Clocks of a place never change twice within so short a time. */
 const LOOK_EVERY_SEC = 3 * 86_400
 
 export function isZone(name: string): boolean {
@@ -16,12 +16,12 @@ export function isZone(name: string): boolean {
     new Intl.DateTimeFormat('en-US', { timeZone: name })
     return true
   } catch {
-    // The way it says that there is no such zone.
+    // The runtime throws for an unknown zone.
     return false
   }
 }
 
-/** The periods of [from, to), oldest first; the first one begins at `from`. */
+/** The periods of [from, to), oldest first. The first one begins at `from`. */
 export function zonePeriods(zone: string, from: number, to: number): readonly ZonePeriod[] {
   const offsetAt = offsets(zone)
   const periods: ZonePeriod[] = [{ from, offset: offsetAt(from) }]
@@ -37,7 +37,7 @@ export function zonePeriods(zone: string, from: number, to: number): readonly Zo
   return periods
 }
 
-/** The first second with the offset of `to`. */
+/** Returns the first second with the offset of `to`. */
 function changeBetween(offsetAt: (second: number) => number, from: number, to: number): number {
   const after = offsetAt(to)
   let low = from
@@ -53,7 +53,7 @@ function changeBetween(offsetAt: (second: number) => number, from: number, to: n
 function offsets(zone: string): (second: number) => number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
   return (second) => {
-    // `GMT+01:00`; `GMT` alone is no offset; seconds are those of times long past.
+    // Examples: `GMT+01:00`, and `GMT` for no offset. Only times long past have seconds.
     const [, sign, hours = 0, minutes = 0, seconds = 0] =
       /GMT(?:([+-])(\d+):(\d+)(?::(\d+))?)?$/.exec(format.format(second * 1000)) ?? []
     return (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds))

@@ -1,5 +1,5 @@
-// Makes the simulated devices known to the service over REST. Their ids are stable, so that a restart with the
-// same data finds its devices again and only asks for new tokens.
+// Registers the simulated devices with the service over REST. Their ids are stable, so a restart with the same data
+// finds its devices again and only asks for new tokens.
 import { setTimeout as wait } from 'node:timers/promises'
 import { SIMULATED_TYPES, type SimulatedType } from './report.ts'
 
@@ -73,7 +73,7 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** A service that is busy or still starting is asked again, a few times. */
+/** Asks a service that is busy or still starting again, a few times. */
 async function post({ httpUrl, token, signal }: Enrolment, path: string, body: unknown): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(`${httpUrl}/api/v1${path}`, {
@@ -83,7 +83,7 @@ async function post({ httpUrl, token, signal }: Enrolment, path: string, body: u
       signal,
     })
     if ((response.status !== 429 && response.status !== 503) || attempt === ATTEMPTS_MAX) {
-      // The service's own answer: an object, also when it refuses.
+      // The service answers with an object, also when it refuses.
       return { status: response.status, body: (await response.json()) as Answer['body'] }
     }
     await response.arrayBuffer()
@@ -93,6 +93,6 @@ async function post({ httpUrl, token, signal }: Enrolment, path: string, body: u
 }
 
 function pick<T>(values: readonly [T, ...T[]] | readonly T[], number: number): T {
-  // The index is within bounds by the remainder.
+  // The remainder keeps the index within bounds.
   return values[number % values.length] as T
 }

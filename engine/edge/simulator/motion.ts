@@ -17,7 +17,7 @@ export interface Body {
   readonly heading: number
   /** Metres per second. */
   readonly speed: number
-  /** Where it was told to go. */
+  /** The point that a command sent it to. */
   readonly target: Point | undefined
   readonly batteryPercent: number
   readonly temperature: number
@@ -89,7 +89,7 @@ function move(body: Body, elapsedSec: number, random: Random): Body {
   const speed = approach(body.speed, body.mode === 'driving' ? SPEED_MAX : 0, elapsedSec)
   const heading = wrap(body.heading + turn(body, elapsedSec, random))
   const { x, y } = body.position
-  // Never past its target, around which it would circle for ever.
+  // A device that overshot its target would circle around it for ever.
   const room = body.target === undefined ? Number.POSITIVE_INFINITY : distance(body.position, body.target)
   const stride = Math.min(speed * elapsedSec, room)
   const position = {
@@ -99,7 +99,7 @@ function move(body: Body, elapsedSec: number, random: Random): Body {
   return { ...body, speed, heading, position }
 }
 
-/** Towards its target, or back from the edge, or wherever chance leads. */
+/** Turns towards the target, back from the edge, or at random. */
 function turn(body: Body, elapsedSec: number, random: Random): number {
   if (body.mode !== 'driving') return 0
   const { x, y } = body.position
@@ -122,7 +122,7 @@ function clamp(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value))
 }
 
-/** A part of the way from `value` to `goal`. */
+/** Moves `value` towards `goal` by this part of the distance. */
 function approach(value: number, goal: number, part: number): number {
   return value + (goal - value) * clamp(part, 0, 1)
 }

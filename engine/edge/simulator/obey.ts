@@ -1,10 +1,10 @@
-// What a simulated device does when it is told something. Pure.
+// How a simulated device carries out a command. Pure.
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ARENA_M, type Body, MODES, type Point } from './motion.ts'
 
 export type CommandOutcome =
   | { readonly kind: 'done'; readonly body: Body; readonly result: JsonObject }
-  /** It is under way and done once the device is there. */
+  /** The command is under way, and done once the device arrives. */
   | { readonly kind: 'started'; readonly body: Body; readonly target: Point }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
 

@@ -1,4 +1,4 @@
-// The commands a simulated device was sent, and the acks it owes for them.
+// The commands that a simulated device was sent, and the acks that it owes for them.
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type Body, hasArrived, type Point } from './motion.ts'
 import { obey } from './obey.ts'
@@ -21,7 +21,7 @@ export class Orders {
   #errand: Errand | undefined
   readonly #answers = new Map<string, JsonObject>()
 
-  /** Does what a command says. One that is delivered twice is answered twice and done once. */
+  /** Carries out a command. One that is delivered twice is answered twice and done once. */
   take(body: Body, message: JsonObject, time: string): OrderOutcome {
     const { request_id: requestId, command, data } = message
     if (typeof requestId !== 'string' || typeof command !== 'string') return { body, acks: [] }
@@ -47,7 +47,7 @@ export class Orders {
     }
   }
 
-  /** The acks that are due now that the device is where it is. */
+  /** Returns the acks that are due because of where the device is now. */
   finish(body: Body, time: string): readonly JsonObject[] {
     if (this.#errand === undefined) return []
     if (hasArrived(body, this.#errand.target)) {

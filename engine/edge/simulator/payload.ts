@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 
-/** The JSON object in an MQTT payload; undefined for anything else. */
+/** Returns the JSON object in an MQTT payload, undefined for anything else. */
 export function parsePayload(bytes: Uint8Array): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))

@@ -1,4 +1,4 @@
-/** Uniform in [0, 1). */
+/** Returns numbers uniform in [0, 1). */
 export type Random = () => number
 
 /** The same seed gives the same series (mulberry32). */

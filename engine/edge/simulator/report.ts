@@ -1,4 +1,4 @@
-// What each type of simulated device says about itself, at the precision of its sensors.
+// The telemetry that each type of simulated device reports, at the precision of its sensors.
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { BuiltInDeviceType } from '../../../schemas/vocabulary.ts'
 import { ARENA_M, type Body } from './motion.ts'
@@ -33,7 +33,7 @@ const REPORTS: Readonly<Record<SimulatedType, (body: Body, time: string) => Json
     temperature: round(body.temperature, 1),
     rssi: Math.round(body.rssi),
   }),
-  // It has no clock of its own: its reports get their receive time.
+  // It has no clock, so its reports get their receive time.
   micro_ros_mcu: (body) => ({
     mode: body.mode,
     battery: { percent: Math.round(body.batteryPercent), voltage: voltage(body, 3.3, 4.2) },

@@ -1,4 +1,4 @@
-// A simulated device's reported state: it does what is desired of it, and says so.
+// The reported state of a simulated device, which takes on whatever is desired.
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isObject } from './payload.ts'
 
@@ -10,7 +10,8 @@ export function createReported(firmwareVersion: string): JsonObject {
   return { report_interval_sec: INTERVAL_SEC_DEFAULT, firmware_version: firmwareVersion }
 }
 
-/** `publish` is the whole state, with null for what is removed: the topic is retained, a part would hide the rest. */
+/** `publish` is the whole state, with null for what was removed: the topic is retained, so a part of the state would
+ *  replace the rest. */
 export function applyDesired(
   reported: JsonObject,
   message: JsonObject,

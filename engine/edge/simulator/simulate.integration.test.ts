@@ -13,7 +13,7 @@ let broker: Aedes
 let mqttServer: Server
 let httpServer: HttpServer
 let published: { readonly topic: string; readonly retain: boolean; readonly message: JsonObject }[]
-/** Ids that are registered already, and ids whose token is refused. */
+/** Ids that are registered already. */
 let known: Set<string>
 let banned: Set<string>
 let asked: string[]
@@ -55,7 +55,7 @@ afterEach(async () => {
 })
 
 const port = (server: Server | HttpServer) => {
-  // It listens on TCP, so that its address is an object.
+  // The server listens on TCP, so its address is an object.
   return (server.address() as AddressInfo).port
 }
 async function start(count: number, log?: (fields: Readonly<Record<string, unknown>>) => void) {
@@ -135,7 +135,7 @@ test('a device that is cut off leaves its last will', async () => {
     return on('fleet/sim-001/status')
   }, WITHIN)
   const client: unknown = Reflect.get(broker, 'clients')
-  // aedes keeps its clients by id; its types do not say so.
+  // aedes keeps its clients by id, which its types do not tell.
   ;(client as Record<string, { conn: { destroy(): void } }>)['sim-001']?.conn.destroy()
   await vi.waitFor(
     () => expect(on('fleet/sim-001/status').at(-1)?.message).toMatchObject({ reason: 'lwt' }),

@@ -1,14 +1,14 @@
-// The simulated fleet of `--simulate N`: for a newcomer to see life at once. It uses the service as real devices
-// do, over REST and MQTT, and knows nothing of its inside.
+// The simulated fleet of `--simulate N`, which gives a newcomer something to see at once. It uses the service over REST
+// and MQTT, as real devices do, and knows nothing of its internals.
 import { enrol } from './enrol.ts'
 import { seeded } from './random.ts'
 import { SimulatedDevice } from './simulated-device.ts'
 
 export interface SimulateOptions {
-  /** Origins, for example `http://127.0.0.1:8000` and `mqtt://127.0.0.1:1883`. */
+  /** An origin, for example `http://127.0.0.1:8000`. */
   readonly httpUrl: string
   readonly mqttUrl: string
-  /** An admin's access token; used at the start only. */
+  /** An admin's access token, used only at the start. */
   readonly token: string
   readonly count: number
   readonly signal?: AbortSignal
@@ -16,7 +16,7 @@ export interface SimulateOptions {
 }
 
 export interface Simulation {
-  /** The devices that were started, `sim-001` onwards. */
+  /** Ids of the devices that were started, from `sim-001` on. */
   readonly deviceIds: readonly string[]
   connected(): number
   /** Every device says goodbye and disconnects. */

@@ -1,4 +1,4 @@
-// One simulated device on a real MQTT connection: birth and last will, reports, commands, shadow.
+// A simulated device on a real MQTT connection, with birth message and last will, telemetry, commands and shadow.
 import { randomUUID } from 'node:crypto'
 import mqtt, { type MqttClient } from 'mqtt'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -17,7 +17,7 @@ export interface SimulatedDeviceOptions {
   readonly random: Random
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** The broker will not have it: it does not try again. */
+  /** The broker refused the device, which does not try again. */
   readonly refused: (id: string, reason: string) => void
 }
 
@@ -25,7 +25,7 @@ const FIRMWARE = '1.4.2'
 const HEARTBEAT_EVERY_MS = 20_000
 const IN_FLIGHT_MAX = 10
 const RECONNECT_AFTER_MS = 1_000
-/** MQTT 3.1.1: bad user name or password, not authorised. */
+/** Return codes of MQTT 3.1.1: bad user name or password, not authorised. */
 const REFUSED_CODES: readonly unknown[] = [4, 5]
 
 export class SimulatedDevice {
@@ -57,7 +57,7 @@ export class SimulatedDevice {
     return this.#client.connected
   }
 
-  /** Moves on to this instant, and reports when its interval has passed. */
+  /** Advances to this instant, and reports if the interval has passed. */
   tick(now: number): void {
     this.#body = step(this.#body, (now - this.#movedAt) / 1000, this.#options.random)
     this.#movedAt = now
@@ -89,13 +89,13 @@ export class SimulatedDevice {
       clean: false,
       protocolVersion: 4,
       keepalive: 60,
-      // Spread out, for the day the service is back and everybody returns.
+      // The delay is spread, so that not everybody returns at the moment the service is back.
       reconnectPeriod: RECONNECT_AFTER_MS * (1 + 2 * random()),
       will: this.#will(),
     })
     client.on('connect', () => this.#greet())
     client.on('close', () => {
-      // The will of the next session carries that session's id.
+      // The next session's will carries that session's id.
       this.#sessionId = randomUUID()
       client.options.will = this.#will()
     })

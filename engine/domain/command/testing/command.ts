@@ -1,4 +1,4 @@
-// What the tests of commands share: a device with a session, and short ways to say what happens.
+// What the tests of commands share: a device with a session, and short forms of its events.
 import { CommandId, Micros, Millis } from '../../../../schemas/ids.ts'
 import { type Ack, toAck } from '../ack-message.ts'
 import { type CommandWish, createCommand } from '../create.ts'
@@ -13,7 +13,7 @@ export const live = (now: number, session = 1): SendContext => ({
   now: at(now),
 })
 
-/** `c0`, `c1`, … in order of creation. */
+/** Creates `c0`, `c1`, … in this order. */
 export function create(commands: Commands, wish: Partial<CommandWish> = {}, now = 0): Commands {
   const creation = { id: CommandId(`c${commands.length}`), by: 'usr_1', now: at(now) }
   const outcome = createCommand(commands, { name: 'go', ...wish }, creation)

@@ -1,4 +1,4 @@
-// The language of the stories: one line of text is one event of a device, or of somebody who asks something of it.
+// The language of the stories: each line is one event of a device, or a request or question about it.
 import { BroadcastId, CommandId, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { toAck } from '../../command/ack-message.ts'
@@ -26,7 +26,7 @@ export function parseLine(line: string): { readonly at: Millis; readonly step: S
   throw new Error(`not a phrase of a story: ${line}`)
 }
 
-/** As lines begin; the day only after the first. */
+/** Formats a time as story lines begin. The first day is left out. */
 export function toTime(at: number): string {
   const iso = new Date(at).toISOString()
   const day = Math.floor((at - FIRST_DAY) / DAY_MS) + 1
@@ -123,7 +123,7 @@ function toCommand(groups: Groups, at: Millis): Step {
   const wish = {
     name,
     data: json === undefined ? undefined : parse(json),
-    // A story with a priority that there is not would show it.
+    // The story would show a priority that does not exist.
     priority: priority as 'critical' | undefined,
     timeoutSec: timeout === undefined ? undefined : Number(timeout),
     notBefore: later === undefined ? undefined : Millis(at + Number(later) * 1000),
@@ -138,7 +138,7 @@ function said(event: DeviceEvent): Extract<Step, { kind: 'event' }> {
 }
 
 function asked(by = '', request: object): Step {
-  // The rest of a request is written out in the story, as its schema lets it through.
+  // The story has the rest of the request as its schema lets it through.
   return { kind: 'request', request: request as DeviceRequest, by }
 }
 

@@ -1,7 +1,7 @@
-// What came of an event, as lines of a story: what of the record changed, and what the actor asks for.
+// The outcome of an event as lines of a story: the changes of the record, and the effects.
 //
-// What is always so is left out, and shown when it is not: a changed record is one revision further and updated now, a
-// moved status is so since now.
+// What is always true is left out and shown only if it is not: a changed record is one revision further and updated
+// now, a moved status holds from now.
 import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import type { Millis } from '../../../../schemas/ids.ts'
@@ -46,7 +46,7 @@ function effectLine(effect: Effect): string {
   }
 }
 
-/** What of the device is otherwise now. */
+/** The changes between two versions of a device. */
 export function changeLines(before: Device | undefined, after: Device, now: Millis): readonly string[] {
   return [
     ...recordLines(before && toRecord(before), toRecord(after), now),
@@ -92,7 +92,7 @@ function commandLines(before: readonly Command[], after: readonly Command[]): re
   ]
 }
 
-/** What is nested is told by its path. */
+/** Names a nested field by its path. */
 function differences(before: object, after: object, path = ''): readonly string[] {
   return Object.keys({ ...before, ...after }).flatMap((name) => {
     const [was, is]: unknown[] = [Reflect.get(before, name), Reflect.get(after, name)]
@@ -124,7 +124,7 @@ function showField(name: string, value: unknown): string {
   return typeof value === 'string' ? value : show(value)
 }
 
-/** Times in it as everywhere in a story. */
+/** Writes times as the rest of the story does. */
 function show(value: unknown): string {
   return JSON.stringify(value, (name, inner: unknown) =>
     (typeof inner === 'number' && /(At|Since|From)$/.test(name)) || name === 'at'

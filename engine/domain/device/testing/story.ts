@@ -1,5 +1,5 @@
-// Stories of one device: events in, what they change and lead to out. A story's lines are its events; the indented
-// lines below each are what came of it, written by the machine and read by people.
+// Stories of one device. Lines are events; the indented lines below each are its changes and effects, written by the
+// machine and reviewed by people.
 import { Micros, Millis, parseDeviceId } from '../../../../schemas/ids.ts'
 import { userAuthor } from '../../shadow/record.ts'
 import { commandDeadline, sendCommands } from '../command-events.ts'
@@ -23,7 +23,7 @@ export function retell(story: string): string {
     .join('\n')
 }
 
-/** The device with the vitals a shard keeps of it. */
+/** The device, with the vitals that a shard keeps. */
 class Teller {
   #device: Device | undefined
   #now = Millis(0)
@@ -42,7 +42,7 @@ class Teller {
     this.#take(step)
     const effects = this.#lines.splice(0)
     const changes = this.#device === undefined ? [] : changeLines(before, this.#device, at)
-    // D1, R7.
+    // transition D1, R7.
     if (changes.length > 0 !== (this.#device !== before)) throw new Error(`kept without a change: ${line}`)
     const told = [...changes, ...effects, ...this.#look()]
     return told.length === 0 ? ['    nothing'] : told
@@ -73,7 +73,7 @@ class Teller {
     this.#keep(register(id, request, userAuthor(by), this.#now))
   }
 
-  /** A new session is told what is desired, and listens to commands. */
+  /** A new session gets the desired state and listens to commands. */
   #connect({ shadow }: Device): void {
     this.#way = { session: Micros(++this.#sessions), via: undefined }
     if (shadow.version > 0) this.#decide({ kind: 'shadow_wanted', what: 'desired' })
@@ -102,7 +102,7 @@ class Teller {
     if (outcome.effects.every(({ kind }) => kind !== 'refuse')) this.#send()
   }
 
-  /** After each event. */
+  /** Runs after each event. */
   #send(): void {
     if (this.#device === undefined || this.#way === undefined) return
     this.#keep(sendCommands(this.#device, { way: this.#way, now: this.#now }))
@@ -113,7 +113,7 @@ class Teller {
     this.#lines.push(...effects.flatMap(effectLines))
   }
 
-  /** Told when it moves. */
+  /** The lines of the events that a deadline caused. */
   #look(): readonly string[] {
     const device = this.#device
     if (device === undefined) return []

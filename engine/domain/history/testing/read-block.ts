@@ -1,10 +1,10 @@
-// Reads back the blocks that `columns.ts` writes, and nothing else: for the adapter in memory and for tests.
+// Reads back the blocks that `columns.ts` writes, for the memory adapter and for tests.
 import { Micros } from '../../../../schemas/ids.ts'
 import { Reader } from '../../telemetry/testing/native-reader.ts'
 import { HISTORY_COLUMNS } from '../columns.ts'
 import type { WrittenRow } from '../row.ts'
 
-/** Throws on bytes that are no such block. */
+/** Throws on any other bytes. */
 export function readHistoryBlock(bytes: Uint8Array): readonly WrittenRow[] {
   const reader = new Reader(bytes)
   const count = reader.start()
@@ -24,7 +24,7 @@ export function readHistoryBlock(bytes: Uint8Array): readonly WrittenRow[] {
   const bodies = reader.list(count, () => reader.string())
   reader.end()
   return devices.map((deviceId, i) => ({
-    // Both written by `columns.ts` from rows.
+    // `columns.ts` wrote both from rows.
     deviceId: deviceId as WrittenRow['deviceId'],
     kind: kinds[i] as WrittenRow['kind'],
     at: Micros(times[i] ?? 0),

@@ -1,5 +1,4 @@
-// Reads back the blocks that `native-writer.ts` writes, and nothing else: for the telemetry adapter in memory, tests
-// and repair.
+// Reads back the blocks that `native-writer.ts` writes, for the memory adapter and for tests.
 import { Buffer } from 'node:buffer'
 import { Micros } from '../../../../schemas/ids.ts'
 import { COLUMNS, LOW_CARDINALITY_FLAGS, LOW_CARDINALITY_VERSION } from '../native-writer.ts'
@@ -19,7 +18,7 @@ export type ReadBlock =
   | { readonly kind: 'points'; readonly rows: readonly BlockRow<number>[] }
   | { readonly kind: 'texts'; readonly rows: readonly BlockRow<string>[] }
 
-/** Throws on bytes that are no such block. */
+/** Throws on any other bytes. */
 export function readBlock(bytes: Uint8Array): ReadBlock {
   const reader = new Reader(bytes)
   const count = reader.start()
@@ -64,7 +63,7 @@ export function readBlock(bytes: Uint8Array): ReadBlock {
   return { kind: 'texts', rows }
 }
 
-/** Reads the parts of a block, one after the other; throws on anything else. */
+/** Reads the parts of a block one after the other, and throws on anything unexpected. */
 export class Reader {
   readonly #bytes: Buffer
   #at = 0
@@ -73,7 +72,7 @@ export class Reader {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
-  /** The number of rows. */
+  /** Returns the number of rows. */
   start(): number {
     expect(this.varint() === 6, 'six columns')
     return this.varint()
