@@ -85,7 +85,7 @@ function loadedShard(): Shard {
     partitions: [partition],
     heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
     bootAt: Micros((START - 1_000) * 1000),
-    life: 'bench',
+    incarnation: 'bench',
     progress: newProgress(),
   }
   const shard = new Shard(settings, ticks)

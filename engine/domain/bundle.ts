@@ -8,8 +8,8 @@
 // by which a broker outside identifies the message. A request's payload is msgpack.
 
 /** `listening`: a session subscribed to commands. `delivered`: the device acknowledged one. `heard`: a gateway spoke
- *  for a sub-device. `parked` is never written to the log and marks a removed message (see `withoutFrames`). */
-export const FRAME = {
+ *  for a sub-device. `parked` is never written to the log and marks a removed message (see `withoutItems`). */
+export const ITEM = {
   message: 0,
   opened: 1,
   closed: 2,
@@ -19,8 +19,8 @@ export const FRAME = {
   delivered: 6,
   heard: 7,
 } as const
-export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
-const FRAME_HEADER_BYTES = 17
+export type ItemKind = (typeof ITEM)[keyof typeof ITEM]
+const ITEM_HEADER_BYTES = 17
 export const FLAG_RETAIN = 4
 export const FLAG_WILL = 8
 const FLAG_VIA = 16
@@ -30,10 +30,10 @@ export const FLAG_DUP = 64
 const ORIGIN_BYTES = 16
 const NO_BYTES = new Uint8Array(0)
 
-export interface Frame {
-  readonly kind: FrameKind
+export interface Item {
+  readonly kind: ItemKind
   readonly flags: number
-  /** Microseconds. Session frames carry the session's number in the payload. */
+  /** Microseconds. Session items carry the session's number in the payload. */
   readonly receivedAt: number
   readonly id: Uint8Array
   /** The gateway that the message came through, empty if it came from the device itself. */
@@ -47,7 +47,7 @@ export interface Frame {
 const SIZE_START = 4 * 1024
 const KEPT_BYTES_MAX = 128 * 1024
 
-/** Collects the frames of one partition. */
+/** Collects the items of one partition. */
 export class BundleWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(SIZE_START)
   #length = 0
@@ -57,26 +57,26 @@ export class BundleWriter {
     return this.#length
   }
 
-  /** Number of frames collected. */
+  /** Number of items collected. */
   get count(): number {
     return this.#count
   }
 
-  add(frame: Frame): void {
-    const { id, via, origin, suffix, payload } = frame
+  add(item: Item): void {
+    const { id, via, origin, suffix, payload } = item
     const start = this.#length
-    const size = sizeOf(frame)
+    const size = sizeOf(item)
     if (start + size > this.#bytes.length) this.#grow(start + size)
     const bytes = this.#bytes
-    bytes[start] = frame.kind
-    bytes[start + 1] = flagsOf(frame)
-    bytes.writeDoubleLE(frame.receivedAt, start + 2)
+    bytes[start] = item.kind
+    bytes[start + 1] = flagsOf(item)
+    bytes.writeDoubleLE(item.receivedAt, start + 2)
     bytes[start + 10] = id.length
     bytes[start + 11] = suffix.length & 0xff
     bytes[start + 12] = suffix.length >>> 8
     bytes.writeUInt32LE(payload.length, start + 13)
-    bytes.set(id, start + FRAME_HEADER_BYTES)
-    let at = start + FRAME_HEADER_BYTES + id.length
+    bytes.set(id, start + ITEM_HEADER_BYTES)
+    let at = start + ITEM_HEADER_BYTES + id.length
     if (via.length > 0) {
       bytes[at] = via.length
       bytes.set(via, at + 1)
@@ -110,34 +110,34 @@ export class BundleWriter {
   }
 }
 
-function flagsOf({ flags, via, origin }: Frame): number {
+function flagsOf({ flags, via, origin }: Item): number {
   const own = flags & ~(FLAG_VIA | FLAG_ORIGIN)
   return own | (via.length === 0 ? 0 : FLAG_VIA) | (origin.length === 0 ? 0 : FLAG_ORIGIN)
 }
 
-function sizeOf({ id, via, origin, suffix, payload }: Frame): number {
+function sizeOf({ id, via, origin, suffix, payload }: Item): number {
   const viaBytes = via.length === 0 ? 0 : 1 + via.length
-  return FRAME_HEADER_BYTES + id.length + viaBytes + origin.length + suffix.length + payload.length
+  return ITEM_HEADER_BYTES + id.length + viaBytes + origin.length + suffix.length + payload.length
 }
 
-/** Returns the bundle with these frames parked, so that the others keep their places. */
-export function withoutFrames(body: Uint8Array, indexes: ReadonlySet<number>): Uint8Array {
+/** Returns the bundle with these items parked, so that the others keep their places. */
+export function withoutItems(body: Uint8Array, indexes: ReadonlySet<number>): Uint8Array {
   const copy = Uint8Array.from(body)
   let at = 0
   let index = 0
-  for (const frame of readFrames(body)) {
-    if (indexes.has(index++)) copy[at] = FRAME.parked
-    at += sizeOf(frame)
+  for (const item of readItems(body)) {
+    if (indexes.has(index++)) copy[at] = ITEM.parked
+    at += sizeOf(item)
   }
   return copy
 }
 
-/** Reads the frames of one bundle in order. The views are valid as long as the bundle's bytes. */
-export function* readFrames(body: Uint8Array): Generator<Frame> {
+/** Reads the items of one bundle in order. The views are valid as long as the bundle's bytes. */
+export function* readItems(body: Uint8Array): Generator<Item> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   let at = 0
   while (at < bytes.length) {
-    const idStart = at + FRAME_HEADER_BYTES
+    const idStart = at + ITEM_HEADER_BYTES
     const idEnd = idStart + bytes.readUInt8(at + 10)
     const flags = bytes.readUInt8(at + 1)
     const isVia = (flags & FLAG_VIA) !== 0
@@ -148,7 +148,7 @@ export function* readFrames(body: Uint8Array): Generator<Frame> {
     if (end > bytes.length) throw new RangeError(`bundle cut short at ${at} of ${bytes.length} bytes`)
     yield {
       // BundleWriter writes no other kinds.
-      kind: bytes.readUInt8(at) as FrameKind,
+      kind: bytes.readUInt8(at) as ItemKind,
       flags,
       receivedAt: bytes.readDoubleLE(at + 2),
       id: bytes.subarray(idStart, idEnd),

@@ -18,7 +18,7 @@ export const NODE_LIMITS = {
   /** How long to wait for another node. */
   nodeAnswerMs: 12_000,
   /** Interval at which the ingress tells its watermark: the time up to which it has handed over everything. */
-  heardEveryMs: 1_000,
+  watermarkEveryMs: 1_000,
 
   // --- nodes that talk to each other
   /** A question, or a piece of news. */

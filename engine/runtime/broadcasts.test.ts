@@ -12,7 +12,7 @@ import { Fault } from '../ports/fault.ts'
 import { NO_SAVE } from '../ports/store.ts'
 import { SimTime } from '../testing/time.ts'
 import { Broadcasts } from './broadcasts.ts'
-import { deviceOf, START } from './shard/testing/frames.ts'
+import { deviceOf, START } from './shard/testing/items.ts'
 
 const b1 = BroadcastId('b1')
 const stop: BroadcastRequest = { broadcastId: b1, group: 'hall', command: 'stop', by: 'usr_1' }
@@ -32,7 +32,7 @@ class Bench {
       store: this.store,
       broker: new MemoryBroker(),
       clock: this.time,
-      schedule: this.time.newLife().schedule,
+      schedule: this.time.newIncarnation().schedule,
       submit: async (id, request) => this.#submit(id, request),
       commands: async (id) => this.commands.get(id),
       children: async (broadcastId) =>

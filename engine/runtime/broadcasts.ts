@@ -74,7 +74,7 @@ export class Broadcasts {
     this.#ports = ports
   }
 
-  /** Goes on with what an earlier life began (G1). */
+  /** Goes on with what an earlier incarnation began (G1). */
   open(): void {
     for (let slot = 0; slot < LIMITS.broadcastsKeptMax; slot++) {
       const kept = this.#read(slot)

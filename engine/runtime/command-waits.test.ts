@@ -5,7 +5,7 @@ import { createCommand } from '../domain/command/create.ts'
 import { LIMITS } from '../limits.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import { CommandWaits } from './command-waits.ts'
-import { idOf, START } from './shard/testing/frames.ts'
+import { idOf, START } from './shard/testing/items.ts'
 
 const device = idOf('a')
 const c1 = CommandId('c1')

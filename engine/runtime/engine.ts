@@ -77,10 +77,10 @@ export class LocalEngine implements Engine {
     this.#parts.history.start()
     this.#parts.feed.start()
     this.#stops.push(
-      this.#parts.heard.start(schedule),
+      this.#parts.watermark.start(schedule),
       schedule.every(LIMITS.sweepEveryMs, () => {
-        this.#parts.ingest.tick()
-        this.#parts.shards.tick()
+        this.#parts.ingest.advance()
+        this.#parts.shards.sweep()
         this.#parts.replies.expire()
         this.#audit.tick()
         // What another process left there, too.
@@ -106,7 +106,7 @@ export class LocalEngine implements Engine {
       uplinkHost(this.#parts.ingest, this.#parts.gateways, {
         admit: this.#means.admit,
         recordRefusal: (entry) => this.recordRefusal(entry),
-        heard: (partitions, at) => this.#parts.heard.handedOver(partitions, at),
+        heard: (partitions, at) => this.#parts.watermark.handedOver(partitions, at),
       }),
     )
     this.#mqttUrls = listeners.map((listener) => serviceUrl(listener.scheme, listener))

@@ -4,7 +4,7 @@ import type { Partition } from '../../schemas/ids.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { unreachable } from '../domain/unreachable.ts'
 import { grouped } from './grouped.ts'
-import type { Answer, AnswerOf, Ask, Mark } from './shard/protocol.ts'
+import type { Answer, AnswerOf, Ask, Position } from './shard/protocol.ts'
 
 export interface Owners<Owner> {
   /** The partitions that a question about all devices concerns. */
@@ -18,7 +18,7 @@ export interface Owners<Owner> {
 export interface Question<A extends Ask = Ask> {
   readonly ask: A
   /** The answer sees everything at or before these. */
-  readonly after: readonly Mark[]
+  readonly after: readonly Position[]
   readonly partitions: readonly Partition[]
 }
 
@@ -31,15 +31,15 @@ export async function fanOut<Owner, A extends Ask>(
   return (await answerOf(owners, ask, after)) as AnswerOf<A>
 }
 
-async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly Mark[]): Promise<Answer> {
+async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly Position[]): Promise<Answer> {
   switch (ask.kind) {
     case 'views': {
       const { deviceIds } = ask
       const shares = grouped(deviceIds, (id) => owners.ownerOf(partitionOf(id)))
       const answers = [...shares].map(async ([owner, ids]) => {
         const partitions = [...new Set(ids.map(partitionOf))]
-        const marks = after.filter(({ partition }) => partitions.includes(partition))
-        const share = { ask: { kind: 'views', deviceIds: ids }, after: marks, partitions } as const
+        const positions = after.filter(({ partition }) => partitions.includes(partition))
+        const share = { ask: { kind: 'views', deviceIds: ids }, after: positions, partitions } as const
         const views = await owners.ask(owner, share)
         return ids.map((id, i) => [id, views[i]] as const)
       })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FeedEvent, Wants } from '../ports/feed.ts'
 import { LocalFeed, NO_WANTS } from './feed.ts'
-import { idOf, START } from './shard/testing/frames.ts'
+import { idOf, START } from './shard/testing/items.ts'
 
 const event: FeedEvent = { kind: 'telemetry', deviceId: idOf('a'), at: START, data: {} }
 

@@ -9,9 +9,9 @@ import type { AuditBook } from './audit-book.ts'
 import { Broadcasts } from './broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
 import { Gateways } from './ingress/gateways.ts'
-import { Heard } from './ingress/heard.ts'
 import { Ingest } from './ingress/ingest.ts'
 import { type Lanes, shareLanes } from './ingress/lanes.ts'
+import { Watermark } from './ingress/watermark.ts'
 import type { EngineMeans } from './means.ts'
 import { Metrics } from './metrics.ts'
 import { Leader } from './nodes/leader.ts'
@@ -50,7 +50,7 @@ export class EngineParts {
   readonly gateways: Gateways
   /** Undefined where devices are not listened to, or by a broker of this process. */
   readonly lanes: Lanes | undefined
-  readonly heard: Heard
+  readonly watermark: Watermark
   readonly feed: RemoteFeed
   readonly workers: Workers
   readonly shards: Shards
@@ -82,7 +82,7 @@ export class EngineParts {
     this.ingest = new Ingest({ log, clock, schedule, fatal })
     this.gateways = new Gateways(this.ingest, store.devices)
     this.lanes = settings.listens ? this.#shareLanes() : undefined
-    this.heard = new Heard({ ingest: this.ingest, log, mesh })
+    this.watermark = new Watermark({ ingest: this.ingest, log, mesh })
     this.feed = new RemoteFeed({
       mesh,
       clock,
@@ -96,22 +96,22 @@ export class EngineParts {
       metrics: this.metrics,
       ingest: this.ingest,
       horizon: () => this.settler.horizon(),
-      heardUpTo: (partitions) => this.heard.upTo(partitions),
-      seated: () => this.settler.look(),
+      watermark: (partitions) => this.watermark.upTo(partitions),
+      assigned: () => this.settler.look(),
       perform: (proposal) => this.performer.perform(proposal),
     })
     const bootAt = this.ingest.nextAt()
-    const life = cluster === undefined ? bootAt.toString(36) : means.newId()
-    this.history = this.workers.openHistory(life)
+    const incarnation = cluster === undefined ? bootAt.toString(36) : means.newId()
+    this.history = this.workers.openHistory(incarnation)
     this.audit = this.workers.openAudit(() => this.history.poke())
     this.shards = new Shards(
       Array.from({ length: settings.shards }, (_, shard) =>
-        this.workers.openSeat(shard, {
+        this.workers.openAssignment(shard, {
           isAlone: cluster === undefined,
           heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
           // The sessions of a broker outside go on over a restart.
           bootAt: cluster?.lanes === undefined ? bootAt : Micros(0),
-          life,
+          incarnation,
         }),
       ),
       () => this.members?.isCertain() ?? true,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Partition } from '../../schemas/ids.ts'
 import { ALL_PARTITIONS, partitionOf } from '../domain/partition.ts'
 import type { Fault } from '../ports/fault.ts'
-import { idOf, registration, request, telemetry } from './shard/testing/frames.ts'
+import { idOf, registration, request, telemetry } from './shard/testing/items.ts'
 import { ShardsNode, SharedPlace } from './testing/shards.ts'
 
 const A = partitionOf(idOf('a'))
@@ -12,12 +12,12 @@ const rename = (id: string, at: number, name: string) =>
   request(id, at, { kind: 'edit', replace: false, name }, name)
 
 /** Two nodes, the first of which has everything, and two devices. */
-async function setUp(seats = 2) {
+async function setUp(shardCount = 2) {
   const place = new SharedPlace()
-  const [one, two] = [new ShardsNode('one', place, seats), new ShardsNode('two', place, seats)]
+  const [one, two] = [new ShardsNode('one', place, shardCount), new ShardsNode('two', place, shardCount)]
   one.shards.gained(claims(ALL_PARTITIONS, 1))
-  for (const frame of [registration('a', 0), registration('b', 1)]) {
-    await place.append(frame)
+  for (const item of [registration('a', 0), registration('b', 1)]) {
+    await place.append(item)
     await place.time.advance(500)
   }
   one.performed.length = 0

@@ -4,37 +4,37 @@ import type { Wants } from '../ports/feed.ts'
 import type { Claim } from '../ports/store.ts'
 import { fanOut, type Owners } from './fan-out.ts'
 import { grouped } from './grouped.ts'
-import { notOwned, type Seat } from './runner/seat.ts'
-import type { AnswerOf, Ask, Mark } from './shard/protocol.ts'
+import { type Assignment, notOwned } from './runner/assignment.ts'
+import type { AnswerOf, Ask, Position } from './shard/protocol.ts'
 
 export class Shards {
-  readonly #seats: readonly Seat[]
+  readonly #assignments: readonly Assignment[]
   readonly #owned = new Map<Partition, number>()
   readonly #isCertain: () => boolean
 
   /** `isCertain`: false while what is owned may be another's by now. */
-  constructor(seats: readonly Seat[], isCertain: () => boolean) {
-    this.#seats = seats
+  constructor(assignments: readonly Assignment[], isCertain: () => boolean) {
+    this.#assignments = assignments
     this.#isCertain = isCertain
   }
 
   gained(claims: readonly Claim[]): void {
     for (const { partition, epoch } of claims) this.#owned.set(partition, epoch)
-    this.#bySeat(claims, ({ partition }) => partition).forEach((own, seat) => {
-      seat.gain(own)
+    this.#byAssignment(claims, ({ partition }) => partition).forEach((own, assignment) => {
+      assignment.gain(own)
     })
   }
 
   lost(partitions: readonly Partition[]): void {
     for (const partition of partitions) this.#owned.delete(partition)
-    this.#bySeat(partitions, (partition) => partition).forEach((own, seat) => {
-      seat.lose(own)
+    this.#byAssignment(partitions, (partition) => partition).forEach((own, assignment) => {
+      assignment.lose(own)
     })
   }
 
   async handOver(partitions: readonly Partition[]): Promise<void> {
-    const leaving = this.#bySeat(partitions, (partition) => partition)
-    await Promise.all([...leaving].map(([seat, own]) => seat.handOver(own)))
+    const leaving = this.#byAssignment(partitions, (partition) => partition)
+    await Promise.all([...leaving].map(([assignment, own]) => assignment.handOver(own)))
     for (const partition of partitions) this.#owned.delete(partition)
   }
 
@@ -48,17 +48,17 @@ export class Shards {
   }
 
   /** Resolves once the claim of this partition went through, or it is not ours any more. */
-  seated(partition: Partition): Promise<void> {
-    return this.#seatOf(partition).settled()
+  assigned(partition: Partition): Promise<void> {
+    return this.#assignmentOf(partition).settled()
   }
 
   /** The answer sees everything at or before `after`. Rejects with a `NOT_OWNED` fault if the question is about a
    *  partition of another node. */
-  async ask<A extends Ask>(ask: A, after: readonly Mark[]): Promise<AnswerOf<A>> {
-    const owners: Owners<Seat> = {
+  async ask<A extends Ask>(ask: A, after: readonly Position[]): Promise<AnswerOf<A>> {
+    const owners: Owners<Assignment> = {
       partitions: this.#owned.keys(),
-      ownerOf: (partition) => this.#seatOf(partition),
-      ask: (seat, question) => seat.ask(question),
+      ownerOf: (partition) => this.#assignmentOf(partition),
+      ask: (assignment, question) => assignment.ask(question),
     }
     const answer = await fanOut(owners, { ask, after })
     if (!this.#isCertain()) throw notOwned()
@@ -66,34 +66,37 @@ export class Shards {
   }
 
   want(wants: Wants): void {
-    for (const seat of this.#seats) seat.want(wants)
+    for (const assignment of this.#assignments) assignment.want(wants)
   }
 
-  tick(): void {
-    for (const seat of this.#seats) seat.tick()
+  sweep(): void {
+    for (const assignment of this.#assignments) assignment.sweep()
   }
 
   backlog(): readonly number[] {
-    return this.#seats.map((seat) => seat.backlog())
+    return this.#assignments.map((assignment) => assignment.backlog())
   }
 
   async flush(): Promise<void> {
-    await Promise.all(this.#seats.map((seat) => seat.flush()))
+    await Promise.all(this.#assignments.map((assignment) => assignment.flush()))
   }
 
   async close(deadlineMs: number): Promise<void> {
-    await Promise.all(this.#seats.map((seat) => seat.close(deadlineMs)))
+    await Promise.all(this.#assignments.map((assignment) => assignment.close(deadlineMs)))
   }
 
-  #bySeat<Item>(items: readonly Item[], toPartition: (item: Item) => Partition): Map<Seat, Item[]> {
-    return grouped(items, (item) => this.#seatOf(toPartition(item)))
+  #byAssignment<Item>(
+    items: readonly Item[],
+    toPartition: (item: Item) => Partition,
+  ): Map<Assignment, Item[]> {
+    return grouped(items, (item) => this.#assignmentOf(toPartition(item)))
   }
 
   /** Dealt out in turn. */
-  #seatOf(partition: Partition): Seat {
-    const seat = this.#seats[partition % this.#seats.length]
+  #assignmentOf(partition: Partition): Assignment {
+    const assignment = this.#assignments[partition % this.#assignments.length]
     // A node without shards owns nothing.
-    if (seat === undefined) throw notOwned()
-    return seat
+    if (assignment === undefined) throw notOwned()
+    return assignment
   }
 }

@@ -10,8 +10,8 @@ import type { EngineMeans } from './means.ts'
 import type { Metrics } from './metrics.ts'
 import { HistoryWriter } from './rows/history-writer.ts'
 import { Inserter } from './rows/inserter.ts'
+import { Assignment } from './runner/assignment.ts'
 import { Runner, type RunnerSettings } from './runner/runner.ts'
-import { Seat } from './runner/seat.ts'
 import type { Proposal } from './shard/protocol.ts'
 
 interface WorkersOptions {
@@ -20,19 +20,19 @@ interface WorkersOptions {
   readonly metrics: Metrics
   readonly ingest: Ingest
   readonly horizon: () => Millis
-  readonly heardUpTo: (partitions: readonly Partition[]) => Millis | undefined
+  readonly watermark: (partitions: readonly Partition[]) => Millis | undefined
   /** A claim went through: what earlier owners saved is known from now on. */
-  readonly seated: () => void
+  readonly assigned: () => void
   readonly perform: (proposal: Proposal) => void
 }
 
-export interface SeatSettings {
+export interface AssignmentSettings {
   /** No other process has any partition. */
   readonly isAlone: boolean
   readonly heartbeatTimeoutMs: number
   readonly bootAt: Micros
   /** Unique per start of any process. */
-  readonly life: string
+  readonly incarnation: string
 }
 
 interface OpenInserter {
@@ -86,23 +86,23 @@ export class Workers {
   }
 
   /** Where one process has all partitions, nobody claims them. */
-  openSeat(shard: number, settings: SeatSettings): Seat {
+  openAssignment(shard: number, settings: AssignmentSettings): Assignment {
     const { ports, means } = this.#options
     const inserter = this.#openInserter()
     const { clock, store } = ports
     let runners = 0
-    return new Seat({
+    return new Assignment({
       clock,
       schedule: means.schedule,
       store: { claim: async (claims) => (settings.isAlone ? undefined : store.claim(claims)) },
       open: (claims, fenced) => {
-        this.#options.seated()
+        this.#options.assigned()
         const { heartbeatTimeoutMs, bootAt } = settings
         const partitions = claims.map(({ partition }) => partition)
-        const life = `${settings.life}-${shard}-${runners++}`
+        const incarnation = `${settings.incarnation}-${shard}-${runners++}`
         const own = settings.isAlone ? [] : claims
         return this.#openRunner(shard, inserter, {
-          settings: { partitions, claims: own, heartbeatTimeoutMs, bootAt, life },
+          settings: { partitions, claims: own, heartbeatTimeoutMs, bootAt, incarnation },
           fenced,
         })
       },
@@ -115,7 +115,7 @@ export class Workers {
     { inserter, cutAt }: OpenInserter,
     { settings, fenced }: { readonly settings: RunnerSettings; readonly fenced: () => void },
   ): Runner {
-    const { ports, means, metrics, ingest, horizon, perform, heardUpTo } = this.#options
+    const { ports, means, metrics, ingest, horizon, perform, watermark } = this.#options
     const { clock, log, store } = ports
     const { schedule, openThread, warn, fatal } = means
     return new Runner(
@@ -143,7 +143,7 @@ export class Workers {
         },
         horizon,
         now: () => ingest.now(),
-        heardUpTo: () => heardUpTo(settings.partitions),
+        watermark: () => watermark(settings.partitions),
       },
     )
   }
@@ -165,8 +165,8 @@ export class Workers {
     })
   }
 
-  /** `life`: unique per start. */
-  openHistory(life: string): HistoryWriter {
+  /** `incarnation`: unique per start. */
+  openHistory(incarnation: string): HistoryWriter {
     const { ports, means, metrics } = this.#options
     const { clock, store, telemetry } = ports
     const { schedule, warn, fatal } = means
@@ -175,7 +175,7 @@ export class Workers {
       telemetry,
       schedule,
       ticks: () => clock.ticks(),
-      life,
+      incarnation,
       events: {
         inserted: (block, seconds) => metrics.inserted(block, seconds, undefined),
         failed: (fault) => {

@@ -1,6 +1,6 @@
 // A shard's thread that dies now and then, before its task or after it with the result lost, and each time it meets a
 // poisonous message. It may also hang instead.
-import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
+import { ITEM, type Item, readItems } from '../domain/bundle.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Entry } from '../ports/log.ts'
 import type { ShardThread } from '../runtime/runner/thread.ts'
@@ -47,8 +47,8 @@ export function faultyThread(thread: ShardThread, progress: Progress, context: F
 function isPoisoned(entries: readonly Entry[], progress: Progress): boolean {
   for (const entry of entries) {
     let index = 0
-    for (const frame of readFrames(entry.body)) {
-      if (isPoison(frame)) {
+    for (const item of readItems(entry.body)) {
+      if (isPoison(item)) {
         enter(progress, entry)
         begin(progress, index)
         return true
@@ -59,8 +59,8 @@ function isPoisoned(entries: readonly Entry[], progress: Progress): boolean {
   return false
 }
 
-function isPoison({ kind, payload }: Frame): boolean {
+function isPoison({ kind, payload }: Item): boolean {
   return (
-    kind === FRAME.message && payload.length === POISON.length && Buffer.from(payload).toString() === POISON
+    kind === ITEM.message && payload.length === POISON.length && Buffer.from(payload).toString() === POISON
   )
 }

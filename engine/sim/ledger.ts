@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import { Micros } from '../../schemas/ids.ts'
-import { FRAME, type Frame, readFrames } from '../domain/bundle.ts'
+import { ITEM, type Item, readItems } from '../domain/bundle.ts'
 import type { Command } from '../domain/command/record.ts'
 import { type Connects, countConnect } from '../domain/device/flapping.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
@@ -45,15 +45,15 @@ export class Ledger {
   appended(bundles: readonly Bundle[]): void {
     for (const { partition, body } of bundles) {
       const points: Point[] = []
-      for (const frame of readFrames(body)) {
-        if (isNumbered(frame)) points.push(pointOf(frame))
-        if (frame.kind === FRAME.opened && frame.via.length === 0) this.#connected(frame)
+      for (const item of readItems(body)) {
+        if (isNumbered(item)) points.push(pointOf(item))
+        if (item.kind === ITEM.opened && item.via.length === 0) this.#connected(item)
       }
       this.#entries[partition]?.push(points)
     }
   }
 
-  #connected({ id, payload }: Frame): void {
+  #connected({ id, payload }: Item): void {
     const deviceId = Buffer.from(id).toString('latin1')
     const { number } = readSession(payload)
     this.#connects.set(deviceId, countConnect(this.#connects.get(deviceId), Micros(number)))
@@ -132,13 +132,13 @@ export class Ledger {
 }
 
 /** True for a message with a number and without a time, which becomes one point at its receive time. */
-function isNumbered({ kind, payload }: Frame): boolean {
+function isNumbered({ kind, payload }: Item): boolean {
   return (
-    kind === FRAME.message && Buffer.from(payload.subarray(0, 5)).toString() === '{"n":' && payload.length > 5
+    kind === ITEM.message && Buffer.from(payload.subarray(0, 5)).toString() === '{"n":' && payload.length > 5
   )
 }
 
-function pointOf({ id, receivedAt }: Frame): Point {
+function pointOf({ id, receivedAt }: Item): Point {
   return { deviceId: Buffer.from(id).toString('latin1'), at: receivedAt }
 }
 

@@ -67,7 +67,7 @@ export interface FeedListener {
   hear(events: readonly FeedEvent[]): void
 }
 
-/** One life of the service's process. */
+/** One incarnation of the service's process. */
 interface Process {
   readonly engine: LocalEngine
   readonly broker: MemoryBroker
@@ -132,9 +132,9 @@ export class World {
 
   async start(): Promise<void> {
     assert(this.#process === undefined, 'one process at a time')
-    const timers = this.time.newLife()
+    const timers = this.time.newIncarnation()
     let isOver = false
-    const life = {
+    const incarnation = {
       schedule: timers.schedule,
       end: () => {
         isOver = true
@@ -145,10 +145,10 @@ export class World {
       dice: this.dice,
       luck: () => this.luck,
       doom: this.#doom,
-      schedule: life.schedule,
+      schedule: incarnation.schedule,
       trace: (line) => this.say(line),
       die: (where) => {
-        if (this.#process?.end !== life.end) return
+        if (this.#process?.end !== incarnation.end) return
         this.say(`dies ${where}`)
         this.deaths.push(where)
         this.crash()
@@ -166,7 +166,7 @@ export class World {
         telemetry,
         broker: faultyBroker(broker, context),
       },
-      // Partitions change shards from one life to the next.
+      // Partitions change shards from one incarnation to the next.
       {
         shards: this.dice.between(1, 3),
         listens: true,
@@ -174,7 +174,7 @@ export class World {
         build: { version: 'sim', commit: 'sim' },
       },
       {
-        schedule: life.schedule,
+        schedule: incarnation.schedule,
         openThread: (settings) =>
           faultyThread(
             inlineThread(settings, () => 0),
@@ -187,7 +187,7 @@ export class World {
         admit: async ({ clientId }) => this.#admit(clientId),
       },
     )
-    const process: Process = { engine, broker, after: life.schedule.after, end: life.end }
+    const process: Process = { engine, broker, after: incarnation.schedule.after, end: incarnation.end }
     this.#process = process
     this.#listener?.startOver()
     const all = { all: true, devices: new Set<never>() }

@@ -8,11 +8,11 @@ interface Event {
   readonly at: number
   readonly order: number
   readonly run: () => void
-  readonly life: Life
+  readonly incarnation: Incarnation
 }
 
-/** The life of a process. Its timers die with it. */
-interface Life {
+/** The incarnation of a process. Its timers die with it. */
+interface Incarnation {
   isOver: boolean
 }
 
@@ -43,14 +43,14 @@ export class SimTime implements Clock {
   }
 
   /** Returns the timers of one process. `end` is its sudden death. */
-  newLife(): { readonly schedule: Schedule; readonly end: () => void } {
-    const life: Life = { isOver: false }
+  newIncarnation(): { readonly schedule: Schedule; readonly end: () => void } {
+    const incarnation: Incarnation = { isOver: false }
     const after = (ms: number, run: () => void) => {
-      const timer: Life = { isOver: false }
+      const timer: Incarnation = { isOver: false }
       const runUnlessOver = () => {
         if (!timer.isOver) run()
       }
-      this.#add({ at: this.#passed + ms, order: this.#order++, run: runUnlessOver, life })
+      this.#add({ at: this.#passed + ms, order: this.#order++, run: runUnlessOver, incarnation })
       return () => {
         timer.isOver = true
       }
@@ -74,7 +74,7 @@ export class SimTime implements Clock {
     return {
       schedule,
       end: () => {
-        life.isOver = true
+        incarnation.isOver = true
       },
     }
   }
@@ -84,7 +84,7 @@ export class SimTime implements Clock {
     const until = this.#passed + ms
     await settled()
     for (let next = this.#takeDue(until); next !== undefined; next = this.#takeDue(until)) {
-      if (next.life.isOver) continue
+      if (next.incarnation.isOver) continue
       this.#passed = Math.max(this.#passed, next.at)
       next.run()
       await settled()

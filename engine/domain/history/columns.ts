@@ -2,7 +2,7 @@
 // of the store's outbox has another.
 import type { Micros } from '../../../schemas/ids.ts'
 import type { EncodedBlock } from '../telemetry/columns.ts'
-import { Dictionary, type DictionaryMark, StringBytes } from '../telemetry/dictionary.ts'
+import { Dictionary, type DictionarySavepoint, StringBytes } from '../telemetry/dictionary.ts'
 import {
   bytesOf,
   COLUMNS,
@@ -23,10 +23,10 @@ export const HISTORY_COLUMNS = {
   body: { name: 'body', type: 'String' },
 } as const
 
-export interface HistoryMark {
+export interface HistorySavepoint {
   readonly rows: number
-  readonly devices: DictionaryMark
-  readonly kinds: DictionaryMark
+  readonly devices: DictionarySavepoint
+  readonly kinds: DictionarySavepoint
   readonly bodyBytes: number
 }
 
@@ -44,8 +44,8 @@ export class HistoryColumns {
   #at = new Uint32Array(ROWS_START * 2)
   #version = new Uint32Array(ROWS_START * 2)
   #received = new Uint32Array(ROWS_START)
-  /** Cached while nothing is added, because a shard marks before every message. */
-  #marked: HistoryMark | undefined
+  /** Cached while nothing is added, because a shard takes a savepoint before every message. */
+  #savepoint: HistorySavepoint | undefined
 
   get rows(): number {
     return this.#rows
@@ -58,7 +58,7 @@ export class HistoryColumns {
 
   /** The same row must always come with the same receive time, because that decides where the row is stored. */
   add(row: WrittenRow, receivedAt: Micros): void {
-    this.#marked = undefined
+    this.#savepoint = undefined
     const index = this.#rows++
     if (index === this.#device.length) this.#grow()
     const two = index * 2
@@ -73,25 +73,25 @@ export class HistoryColumns {
     this.#bodies.add(row.body)
   }
 
-  mark(): HistoryMark {
-    this.#marked ??= {
+  savepoint(): HistorySavepoint {
+    this.#savepoint ??= {
       rows: this.#rows,
-      devices: this.#devices.mark(),
-      kinds: this.#kinds.mark(),
+      devices: this.#devices.savepoint(),
+      kinds: this.#kinds.savepoint(),
       bodyBytes: this.#bodies.length,
     }
-    return this.#marked
+    return this.#savepoint
   }
 
   /** Forgets everything added since, so that a dropped proposal leaves no trace (R4). Must not be used across a
    *  `take`. */
-  truncate(mark: HistoryMark): void {
-    if (mark === this.#marked) return
-    this.#marked = undefined
-    this.#rows = mark.rows
-    this.#devices.truncate(mark.devices)
-    this.#kinds.truncate(mark.kinds)
-    this.#bodies.truncate(mark.bodyBytes)
+  truncate(savepoint: HistorySavepoint): void {
+    if (savepoint === this.#savepoint) return
+    this.#savepoint = undefined
+    this.#rows = savepoint.rows
+    this.#devices.truncate(savepoint.devices)
+    this.#kinds.truncate(savepoint.kinds)
+    this.#bodies.truncate(savepoint.bodyBytes)
   }
 
   /** Encodes the collected rows and starts anew. */
@@ -114,7 +114,7 @@ export class HistoryColumns {
       columnHeader(HISTORY_COLUMNS.body),
       this.#bodies.view,
     ])
-    this.#marked = undefined
+    this.#savepoint = undefined
     this.#rows = 0
     this.#devices.clear()
     this.#kinds.clear()

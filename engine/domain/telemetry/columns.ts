@@ -5,13 +5,13 @@ import { StringBytes } from './dictionary.ts'
 import { type Fields, JsonText, lastOfEach } from './fields.ts'
 import { bytesOf, encodeBlock } from './native-writer.ts'
 import type { About } from './payload.ts'
-import { Rows, type RowsMark } from './rows.ts'
+import { Rows, type RowsSavepoint } from './rows.ts'
 import type { MetricNumbers, Shape, SlotValues } from './shape.ts'
 import { Shapes } from './shapes.ts'
 
-export interface ColumnsMark {
-  readonly points: RowsMark
-  readonly texts: RowsMark
+export interface ColumnsSavepoint {
+  readonly points: RowsSavepoint
+  readonly texts: RowsSavepoint
   readonly textBytes: number
 }
 
@@ -50,16 +50,16 @@ export class Columns {
     return this.#points.items
   }
 
-  mark(): ColumnsMark {
-    return { points: this.#points.mark(), texts: this.#texts.mark(), textBytes: this.#textBytes.length }
+  savepoint(): ColumnsSavepoint {
+    return { points: this.#points.savepoint(), texts: this.#texts.savepoint(), textBytes: this.#textBytes.length }
   }
 
   /** Forgets everything added since, so that a dropped proposal leaves no trace (R4). Must not be used across a
    *  `take`. */
-  truncate(mark: ColumnsMark): void {
-    this.#points.truncate(mark.points)
-    this.#texts.truncate(mark.texts)
-    this.#textBytes.truncate(mark.textBytes)
+  truncate(savepoint: ColumnsSavepoint): void {
+    this.#points.truncate(savepoint.points)
+    this.#texts.truncate(savepoint.texts)
+    this.#textBytes.truncate(savepoint.textBytes)
   }
 
   /** Adds a message that matched a shape. */

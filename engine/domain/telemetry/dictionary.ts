@@ -1,7 +1,7 @@
 // Names numbered from 0 in order of appearance, with their bytes as a ClickHouse String column has them.
 import { Buffer } from 'node:buffer'
 
-export interface DictionaryMark {
+export interface DictionarySavepoint {
   readonly size: number
   readonly bytesLength: number
 }
@@ -29,11 +29,11 @@ export class Dictionary {
     return index
   }
 
-  mark(): DictionaryMark {
+  savepoint(): DictionarySavepoint {
     return { size: this.size, bytesLength: this.#bytes.length }
   }
 
-  truncate({ size, bytesLength }: DictionaryMark): void {
+  truncate({ size, bytesLength }: DictionarySavepoint): void {
     for (const name of this.#names.splice(size)) this.#indexes.delete(name)
     this.#bytes.truncate(bytesLength)
   }

@@ -3,18 +3,18 @@
 // one first, so that numbers stay doubles and the bytes can be copied as they are. This assumes a little-endian
 // machine.
 import type { Micros } from '../../../schemas/ids.ts'
-import { Dictionary, type DictionaryMark } from './dictionary.ts'
+import { Dictionary, type DictionarySavepoint } from './dictionary.ts'
 import type { About } from './payload.ts'
 
 const ROWS_START = 1024
 const ITEMS_START = 8192
 const TWO_32 = 2 ** 32
 
-export interface RowsMark {
+export interface RowsSavepoint {
   readonly rows: number
   readonly items: number
-  readonly devices: DictionaryMark
-  readonly metrics: DictionaryMark
+  readonly devices: DictionarySavepoint
+  readonly metrics: DictionarySavepoint
 }
 
 export class Rows {
@@ -62,17 +62,17 @@ export class Rows {
     this.items = items + metrics.length
   }
 
-  mark(): RowsMark {
+  savepoint(): RowsSavepoint {
     const { rows, items } = this
-    return { rows, items, devices: this.devices.mark(), metrics: this.metrics.mark() }
+    return { rows, items, devices: this.devices.savepoint(), metrics: this.metrics.savepoint() }
   }
 
-  truncate(mark: RowsMark): void {
-    if (mark.metrics.size !== this.metrics.size) this.epoch = {}
-    this.rows = mark.rows
-    this.items = mark.items
-    this.devices.truncate(mark.devices)
-    this.metrics.truncate(mark.metrics)
+  truncate(savepoint: RowsSavepoint): void {
+    if (savepoint.metrics.size !== this.metrics.size) this.epoch = {}
+    this.rows = savepoint.rows
+    this.items = savepoint.items
+    this.devices.truncate(savepoint.devices)
+    this.metrics.truncate(savepoint.metrics)
   }
 
   clear(): void {

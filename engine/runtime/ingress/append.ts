@@ -1,6 +1,6 @@
 // What goes into the log together, and whom to tell of it.
 import type { Micros } from '../../../schemas/ids.ts'
-import { BundleWriter, FLAG_DUP, FLAG_RETAIN, FLAG_WILL, FRAME, readFrames } from '../../domain/bundle.ts'
+import { BundleWriter, FLAG_DUP, FLAG_RETAIN, FLAG_WILL, ITEM, readItems } from '../../domain/bundle.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import type { Fault } from '../../ports/fault.ts'
 import type { Bundle } from '../../ports/log.ts'
@@ -22,7 +22,7 @@ export function withoutRequests(append: Append, fault: Fault): Append {
   for (const settled of append.settled) settled(fault)
   const bundles = append.bundles.flatMap(({ partition, body }) => {
     const writer = new BundleWriter()
-    for (const frame of readFrames(body)) if (frame.kind !== FRAME.request) writer.add(frame)
+    for (const item of readItems(body)) if (item.kind !== ITEM.request) writer.add(item)
     return writer.length > 0 ? [{ partition, body: writer.take() }] : []
   })
   return { ...append, bundles, bytes: bundles.reduce((sum, { body }) => sum + body.length, 0), settled: [] }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import { MemoryLog } from '../../adapters/log/testing/memory.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
-import { FRAME, readFrames } from '../../domain/bundle.ts'
+import { ITEM, readItems } from '../../domain/bundle.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { toRecord } from '../../domain/device/record.ts'
 import { partitionOf } from '../../domain/partition.ts'
@@ -11,12 +11,12 @@ import { CONNACK, type DeviceSession, type UplinkMessage } from '../../ports/bro
 import type { Bundle } from '../../ports/log.ts'
 import { NO_SAVE } from '../../ports/store.ts'
 import { SimTime } from '../../testing/time.ts'
-import { deviceOf, idOf } from '../shard/testing/frames.ts'
+import { deviceOf, idOf } from '../shard/testing/items.ts'
 import { Gateways } from './gateways.ts'
 import { Ingest } from './ingest.ts'
 import { uplinkHost } from './uplink-host.ts'
 
-const NAMES = Object.fromEntries(Object.entries(FRAME).map(([name, kind]) => [kind, name]))
+const NAMES = Object.fromEntries(Object.entries(ITEM).map(([name, kind]) => [kind, name]))
 const gw = deviceOf('gw', { type: 'gateway' })
 const subDevice = (id: string, fields: Partial<Device> = {}) => deviceOf(id, { parentId: gw.id, ...fields })
 
@@ -25,7 +25,7 @@ class Taken extends MemoryLog {
 
   override async append(bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]> {
     for (const { partition, body } of bundles)
-      for (const { kind, id, via, suffix } of readFrames(body)) {
+      for (const { kind, id, via, suffix } of readItems(body)) {
         const device = Buffer.from(id).toString()
         const way = via.length === 0 ? '' : ` via ${Buffer.from(via).toString()}`
         const isRight = partition === partitionOf(idOf(device))
@@ -48,7 +48,7 @@ async function setUp(...devices: readonly Device[]) {
   const store = new MemoryStore({ partitionOf })
   const save = (more: readonly Device[]) => store.save({ ...NO_SAVE, changed: more.map(toRecord) })
   await save([gw, ...devices])
-  const ingest = new Ingest({ log, clock: time, schedule: time.newLife().schedule, fatal: () => {} })
+  const ingest = new Ingest({ log, clock: time, schedule: time.newIncarnation().schedule, fatal: () => {} })
   const gateways = new Gateways(ingest, store.devices)
   const host = uplinkHost(ingest, gateways, {
     admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),

@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { parseSubSuffix, toSubSuffix } from '../../../schemas/topics.ts'
-import { FRAME } from '../../domain/bundle.ts'
+import { ITEM } from '../../domain/bundle.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { COMMAND_SUFFIX, type DeviceSession, type EndCause, type UplinkMessage } from '../../ports/broker.ts'
 import type { Directory } from '../../ports/store.ts'
@@ -102,7 +102,7 @@ export class Gateways {
   #open(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
     const told: Told = { ...toSubDevice(deviceId), listens: false }
     family.set(deviceId, told)
-    this.#ingest.relay(FRAME.opened, session, sessionPayload(session), told)
+    this.#ingest.relay(ITEM.opened, session, sessionPayload(session), told)
     this.#listen(session, deviceId, told)
     return told
   }
@@ -110,11 +110,11 @@ export class Gateways {
   #listen(session: DeviceSession, deviceId: DeviceId, told: Told): void {
     if (told.listens || !session.takes(toSubSuffix(deviceId, COMMAND_SUFFIX))) return
     told.listens = true
-    this.#ingest.relay(FRAME.listening, session, sessionPayload(session), told)
+    this.#ingest.relay(ITEM.listening, session, sessionPayload(session), told)
   }
 
   #close(session: DeviceSession, told: Told, cause: EndCause): void {
-    this.#ingest.relay(FRAME.closed, session, sessionPayload(session, cause), told)
+    this.#ingest.relay(ITEM.closed, session, sessionPayload(session, cause), told)
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Micros, Millis, parseDeviceId } from '../../../schemas/ids.ts'
 import { MemoryLog } from '../../adapters/log/testing/memory.ts'
-import { FRAME, readFrames } from '../../domain/bundle.ts'
+import { ITEM, readItems } from '../../domain/bundle.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
@@ -55,7 +55,7 @@ function setUp() {
   const ingest = new Ingest({
     log,
     clock: time,
-    schedule: time.newLife().schedule,
+    schedule: time.newIncarnation().schedule,
     fatal: (fault) => fatal.push(fault),
   })
   const release = async () => {
@@ -65,8 +65,8 @@ function setUp() {
   return { time, log, ingest, release, fatal }
 }
 
-const framesOf = (bundles: readonly Bundle[] | undefined) =>
-  (bundles ?? []).flatMap(({ body }) => [...readFrames(body)])
+const itemsOf = (bundles: readonly Bundle[] | undefined) =>
+  (bundles ?? []).flatMap(({ body }) => [...readItems(body)])
 
 test('nothing is acknowledged before its append is durable, and then in runs per session', async () => {
   const { time, ingest, release } = setUp()
@@ -86,7 +86,7 @@ test('a mark is answered once all before it is durable, at once if it is already
   const [a, b] = [session('a'), session('b')]
   ingest.mark(a)
   expect(a.acknowledged).toEqual([1])
-  ingest.session(FRAME.opened, a, new Uint8Array(1))
+  ingest.session(ITEM.opened, a, new Uint8Array(1))
   ingest.mark(a)
   await time.advance(10)
   ingest.mark(b)
@@ -104,7 +104,7 @@ test('what arrives during an append makes the next one', async () => {
   await release()
   await time.advance(10)
   await release()
-  expect(log.appended.map((bundles) => framesOf(bundles).length)).toEqual([1, 3])
+  expect(log.appended.map((bundles) => itemsOf(bundles).length)).toEqual([1, 3])
 })
 
 test('a failing append is tried again with the same bundles, and nothing overtakes it', async () => {
@@ -124,9 +124,7 @@ test('a failing append is tried again with the same bundles, and nothing overtak
   await release()
   expect(ingest.fault()).toBeUndefined()
   expect(
-    log.appended.flatMap((bundles) =>
-      framesOf(bundles).map(({ payload }) => Buffer.from(payload).toString()),
-    ),
+    log.appended.flatMap((bundles) => itemsOf(bundles).map(({ payload }) => Buffer.from(payload).toString())),
   ).toEqual(['1', '2'])
   expect(a.acknowledged).toEqual([1, 1])
 })
@@ -151,9 +149,7 @@ test('requests of a failing append are refused at once and never happen; the mes
     await release()
   }
   expect(
-    log.appended.flatMap((bundles) =>
-      framesOf(bundles).map(({ payload }) => Buffer.from(payload).toString()),
-    ),
+    log.appended.flatMap((bundles) => itemsOf(bundles).map(({ payload }) => Buffer.from(payload).toString())),
   ).toEqual(['1', '2'])
   expect(a.acknowledged).toEqual([1, 1])
   expect(ingest.counts().pendingBytes).toBe(0)
@@ -190,25 +186,25 @@ test('receive times are unique, increasing, and go on after a restart with an ol
   const again = new Ingest({
     log,
     clock: earlier,
-    schedule: earlier.newLife().schedule,
+    schedule: earlier.newIncarnation().schedule,
     fatal: () => {},
   })
   expect(again.nextAt()).toBeGreaterThan(log.latestAt())
 })
 
-test('a frame is read back as it was written', async () => {
+test('an item is read back as it was written', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('robot-1')
   ingest.message(a, { ...message('{"x":1}'), qos: 2, retain: true, will: true, suffix: 'status' })
-  ingest.session(FRAME.opened, a, Buffer.from('o'))
+  ingest.session(ITEM.opened, a, Buffer.from('o'))
   await time.advance(10)
   await release()
-  const [first, second] = framesOf(log.appended[0])
-  expect(first).toMatchObject({ kind: FRAME.message, flags: 2 | 4 | 8 })
+  const [first, second] = itemsOf(log.appended[0])
+  expect(first).toMatchObject({ kind: ITEM.message, flags: 2 | 4 | 8 })
   expect(Buffer.from(first?.id ?? []).toString()).toBe('robot-1')
   expect(Buffer.from(first?.suffix ?? []).toString()).toBe('status')
   expect(Buffer.from(first?.payload ?? []).toString()).toBe('{"x":1}')
-  expect(second?.kind).toBe(FRAME.opened)
+  expect(second?.kind).toBe(ITEM.opened)
 })
 
 test('a bundle that is full ends its append: each has one bundle of a partition', async () => {
@@ -220,7 +216,7 @@ test('a bundle that is full ends its append: each has one bundle of a partition'
     await time.advance(10)
     await release()
   }
-  expect(log.appended.map((bundles) => [bundles.length, framesOf(bundles).length])).toEqual([
+  expect(log.appended.map((bundles) => [bundles.length, itemsOf(bundles).length])).toEqual([
     [1, 4],
     [1, 4],
     [1, 2],
@@ -252,10 +248,10 @@ test('a log that does not answer: nothing new is promised behind it, and a stop 
   await time.advance(10)
   const behind = ingest.request(a.deviceId, a.partition, Buffer.from('behind')).catch((fault) => fault.code)
   ingest.message(a, message('1'))
-  ingest.tick()
+  ingest.advance()
   expect(ingest.fault()).toBeUndefined()
   await time.advance(LIMITS.appendStalledMs + 1)
-  ingest.tick()
+  ingest.advance()
   expect([ingest.fault()?.code, await behind]).toEqual(['LOG_UNAVAILABLE', 'LOG_UNAVAILABLE'])
   await release()
   await under
@@ -282,7 +278,7 @@ test('an append is no larger than it may be; the rest goes with the next, each d
     true,
   ])
   const sent = new Map<string, string>()
-  for (const { id, payload } of framesOf(log.appended.flat())) {
+  for (const { id, payload } of itemsOf(log.appended.flat())) {
     const name = Buffer.from(id).toString()
     sent.set(name, (sent.get(name) ?? '') + String.fromCharCode(payload[0] ?? 0))
   }
@@ -307,7 +303,7 @@ test('requests in an append that waits behind a failing one are refused as well'
     await time.advance(1_000)
     await release()
   }
-  expect(framesOf(log.appended.flat()).map(({ kind }) => kind)).toEqual(Array(51).fill(FRAME.message))
+  expect(itemsOf(log.appended.flat()).map(({ kind }) => kind)).toEqual(Array(51).fill(ITEM.message))
   expect([a.acknowledged.reduce((sum, count) => sum + count), ingest.counts().pendingBytes]).toEqual([51, 0])
 })
 
@@ -350,15 +346,15 @@ test('a clock that is set back lets time go on at half its pace until the clock 
   const before = ingest.now()
   ingest.nextAt()
   time.set(-60_000)
-  const tick = async (ms: number) => {
+  const pass = async (ms: number) => {
     for (let gone = 0; gone < ms; gone += 250) {
       await time.advance(250)
-      ingest.tick()
+      ingest.advance()
     }
   }
-  await tick(40_000)
+  await pass(40_000)
   expect(ingest.now()).toBe(before + 20_000)
-  await tick(100_000)
+  await pass(100_000)
   expect(Math.abs(ingest.now() - time.now())).toBeLessThanOrEqual(1_000)
   expect(ingest.nextAt()).toBeGreaterThan(before * 1000)
 })

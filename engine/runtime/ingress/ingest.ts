@@ -13,7 +13,7 @@
 //     behind it.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Millis, Partition, toMillis } from '../../../schemas/ids.ts'
-import { BundleWriter, FRAME, type FrameKind } from '../../domain/bundle.ts'
+import { BundleWriter, ITEM, type ItemKind } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -46,12 +46,12 @@ export class Ingest {
   readonly #clock: Clock
   readonly #schedule: Schedule
   readonly #writers: BundleWriter[] = []
-  /** Partitions with frames that are not yet under way. */
+  /** Partitions with items that are not yet under way. */
   #filled: number[] = []
   /** Appends as large as they may be, waiting for their turn. */
   #sealed: Append[] = []
   #sealedBytes = 0
-  /** The receive time of the first frame collected; 0 while there is none. */
+  /** The receive time of the first item collected; 0 while there is none. */
   #firstAt = 0
   #sessions: DeviceSession[] = []
   #counts: number[] = []
@@ -67,7 +67,7 @@ export class Ingest {
   #lastAppendTicks = 0
   #isScheduled = false
   #isClosed = false
-  /** The log will take nothing more in this life of the process. */
+  /** The log will take nothing more in this incarnation of the process. */
   #isDead = false
   #lastTicks: number
   readonly #fatal: (fault: Fault) => void
@@ -104,7 +104,7 @@ export class Ingest {
   }
 
   /** Called every quarter second or so: time goes on although the clock was set back (I3). */
-  tick(): void {
+  advance(): void {
     const ticks = this.#clock.ticks()
     const passed = ticks - this.#lastTicks
     this.#lastTicks = ticks
@@ -134,7 +134,7 @@ export class Ingest {
     if (message.will || this.#heard.has(session)) return
     // Once per append: the sign of life is in another partition than the message.
     this.#heard.add(session)
-    this.#add(FRAME.heard, 0, session.partition, session.idBytes, NO_BYTES, NO_BYTES, NO_BYTES)
+    this.#add(ITEM.heard, 0, session.partition, session.idBytes, NO_BYTES, NO_BYTES, NO_BYTES)
   }
 
   #say(
@@ -145,7 +145,7 @@ export class Ingest {
   ): void {
     const suffix = this.#suffix(message.suffix)
     this.#add(
-      FRAME.message,
+      ITEM.message,
       flagsOf(message),
       partition,
       idBytes,
@@ -169,7 +169,7 @@ export class Ingest {
   }
 
   session(
-    kind: typeof FRAME.opened | typeof FRAME.listening | typeof FRAME.closed,
+    kind: typeof ITEM.opened | typeof ITEM.listening | typeof ITEM.closed,
     session: DeviceSession,
     payload: Uint8Array,
   ): void {
@@ -178,7 +178,7 @@ export class Ingest {
 
   /** The same for a sub-device of the gateway whose session it is. */
   relay(
-    kind: typeof FRAME.opened | typeof FRAME.listening | typeof FRAME.closed,
+    kind: typeof ITEM.opened | typeof ITEM.listening | typeof ITEM.closed,
     session: DeviceSession,
     payload: Uint8Array,
     { partition, idBytes }: SubDevice,
@@ -189,7 +189,7 @@ export class Ingest {
   /** The device has what it was sent. Nobody waits for it: unless it gets into the log, it is sent again. */
   delivered(deviceId: DeviceId, partition: Partition, payload: Uint8Array): void {
     if (this.#isClosed || this.isCongested()) return
-    this.#add(FRAME.delivered, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
+    this.#add(ITEM.delivered, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
   }
 
   /** Resolves once the request is durable, with its receive time. Rejects when it did not get into the log. */
@@ -200,8 +200,8 @@ export class Ingest {
     if (this.#fault !== undefined) return Promise.reject(this.#fault)
     if (this.isCongested()) return Promise.reject(new Fault('OVERLOADED', { retryable: true }))
     return new Promise((resolve, reject) => {
-      this.#add(FRAME.request, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
-      // Only now: it may have been the first frame of another append.
+      this.#add(ITEM.request, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
+      // Only now: it may have been the first item of another append.
       this.#settled.push((fault) => (fault === undefined ? resolve() : reject(fault)))
     })
   }
@@ -260,7 +260,7 @@ export class Ingest {
   }
 
   #add(
-    kind: FrameKind,
+    kind: ItemKind,
     flags: number,
     partition: Partition,
     id: Uint8Array,

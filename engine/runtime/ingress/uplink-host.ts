@@ -2,7 +2,7 @@
 import { isSubSuffix, parseSubSuffix } from '../../../schemas/topics.ts'
 import { accessRefused, connectRefused } from '../../domain/audit/device-refusals.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
-import { FRAME } from '../../domain/bundle.ts'
+import { ITEM } from '../../domain/bundle.ts'
 import { toDelivered } from '../../domain/command/messages.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import {
@@ -37,13 +37,13 @@ export function uplinkHost(
     },
     sessionNumber: () => ingest.nextAt(),
     opened(session) {
-      ingest.session(FRAME.opened, session, sessionPayload(session))
+      ingest.session(ITEM.opened, session, sessionPayload(session))
       gateways.opened(session)
     },
     subscribed(session) {
       if (!listening.has(session) && session.takes(COMMAND_SUFFIX)) {
         listening.add(session)
-        ingest.session(FRAME.listening, session, sessionPayload(session))
+        ingest.session(ITEM.listening, session, sessionPayload(session))
       }
       gateways.subscribed(session)
     },
@@ -60,7 +60,7 @@ export function uplinkHost(
     mark: (session) => ingest.mark(session),
     left: (session) => gateways.left(session),
     closed(session, cause) {
-      ingest.session(FRAME.closed, session, sessionPayload(session, cause))
+      ingest.session(ITEM.closed, session, sessionPayload(session, cause))
       gateways.closed(session, cause)
     },
     refused: (session, wanted) => recordRefusal(accessRefused(session, wanted)),

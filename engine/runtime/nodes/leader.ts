@@ -1,7 +1,7 @@
 // What one node does for all: handing out broadcasts. It is the one that owns the first partition, from when its claim
 // went through.
 import type { Broadcasts } from '../broadcasts.ts'
-import { notOwned } from '../runner/seat.ts'
+import { notOwned } from '../runner/assignment.ts'
 import type { Shards } from '../shards.ts'
 import { LEADING } from './nodes.ts'
 
@@ -23,7 +23,7 @@ export class Leader {
 
   async begin(): Promise<void> {
     const term = ++this.#terms
-    await this.#shards.seated(LEADING)
+    await this.#shards.assigned(LEADING)
     if (term !== this.#terms || !this.#shards.owns(LEADING)) return
     this.#broadcasts = this.#open()
     this.#broadcasts.open()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BroadcastId, CommandId, Micros } from '../../../schemas/ids.ts'
 import { partitionOf } from '../../domain/partition.ts'
-import { bundle, idOf, START, telemetry } from '../shard/testing/frames.ts'
+import { bundle, idOf, START, telemetry } from '../shard/testing/items.ts'
 import { type TestNode, TestNodes } from './testing/nodes.ts'
 
 const IDS = Array.from({ length: 12 }, (_, n) => `device-${n}`)
@@ -135,8 +135,8 @@ test('a command is shown with what its device had acknowledged before', async ()
   )
   const at = nodes.time.now() - START
   const answer = { request_id: commandId, status: 'completed' }
-  const frame = { ...telemetry('device-3', at, answer), suffix: 'command/ack' }
-  const acknowledged = { partition: partitionOf(deviceId), body: bundle([frame]) }
+  const item = { ...telemetry('device-3', at, answer), suffix: 'command/ack' }
+  const acknowledged = { partition: partitionOf(deviceId), body: bundle([item]) }
   nodes.isBehind = true
   await nodes.log.append([acknowledged], Micros(nodes.time.now() * 1000))
   const command = api.engine.awaitCommand(deviceId, commandId, 0)

@@ -14,8 +14,8 @@ import type { Mesh } from '../../ports/mesh.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { fanOut, type Owners } from '../fan-out.ts'
 import { grouped } from '../grouped.ts'
-import { notOwned } from '../runner/seat.ts'
-import type { AnswerOf, Ask, Mark } from '../shard/protocol.ts'
+import { notOwned } from '../runner/assignment.ts'
+import type { AnswerOf, Ask, Position } from '../shard/protocol.ts'
 import type { LocalWork } from './local-work.ts'
 import { askNode, serveNode } from './wire.ts'
 import type { NodeWork, OutcomeOf } from './work.ts'
@@ -78,7 +78,7 @@ export class Nodes {
   }
 
   /** The log's end for these devices: everything acknowledged lies at or before it. */
-  ends(deviceIds: readonly DeviceId[]): readonly Mark[] {
+  ends(deviceIds: readonly DeviceId[]): readonly Position[] {
     const ends = this.#means.log.ends()
     return deviceIds.map((id) => {
       const partition = partitionOf(id)

@@ -9,7 +9,7 @@ import type { FeedEvent, Wants } from '../../ports/feed.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import { NO_WANTS } from '../feed.ts'
 import { realSchedule } from '../schedule.ts'
-import { idOf, START } from '../shard/testing/frames.ts'
+import { idOf, START } from '../shard/testing/items.ts'
 import { RemoteFeed } from './remote-feed.ts'
 import { askNode, serveNode } from './wire.ts'
 

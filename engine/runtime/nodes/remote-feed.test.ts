@@ -6,7 +6,7 @@ import { LIMITS } from '../../limits.ts'
 import type { FeedEvent, Want, Wants } from '../../ports/feed.ts'
 import { SimTime } from '../../testing/time.ts'
 import { NO_WANTS } from '../feed.ts'
-import { idOf, START } from '../shard/testing/frames.ts'
+import { idOf, START } from '../shard/testing/items.ts'
 import { RemoteFeed } from './remote-feed.ts'
 import { pack } from './versioned.ts'
 
@@ -56,7 +56,7 @@ class Node {
     this.feed = new RemoteFeed({
       mesh: this.mesh,
       clock: time,
-      schedule: time.newLife().schedule,
+      schedule: time.newIncarnation().schedule,
       onWant: (wants) => {
         this.wants = wants
       },
@@ -95,7 +95,7 @@ test('without other nodes it is the feed of this one', () => {
   const feed = new RemoteFeed({
     mesh: undefined,
     clock: new SimTime(START),
-    schedule: new SimTime(START).newLife().schedule,
+    schedule: new SimTime(START).newIncarnation().schedule,
     onWant: (wants) => wishes.push(wants),
     warn: (message) => expect.unreachable(message),
   })
@@ -214,7 +214,7 @@ test('a question that is asked after a wish finds its shards knowing it (F1)', a
   const nodes = new Nodes()
   const engine = nodes.add()
   const api = nodes.add().listen()
-  const { schedule } = nodes.time.newLife()
+  const { schedule } = nodes.time.newIncarnation()
   let known: Wants | undefined
   engine.mesh.serve(async (question) => {
     // As questions are put to shards: at the end of the turn.

@@ -4,7 +4,7 @@ import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import type { BroadcastRequest, BroadcastState, Signed, Submitted } from '../../ports/engine.ts'
 import type { BroadcastAnswer } from '../broadcasts.ts'
-import type { Answer, AnswerOf, Ask, Mark } from '../shard/protocol.ts'
+import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
 
 export type NodeWork =
   | {
@@ -13,12 +13,12 @@ export type NodeWork =
       readonly request: DeviceRequest
       readonly signed: Signed
     }
-  | { readonly kind: 'ask'; readonly ask: Ask; readonly after: readonly Mark[] }
+  | { readonly kind: 'ask'; readonly ask: Ask; readonly after: readonly Position[] }
   | {
       readonly kind: 'await'
       readonly deviceId: DeviceId
       readonly commandId: CommandId
-      readonly after: readonly Mark[]
+      readonly after: readonly Position[]
       readonly timeoutMs: number
     }
   | { readonly kind: 'broadcast'; readonly request: BroadcastRequest }

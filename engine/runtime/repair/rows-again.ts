@@ -1,7 +1,7 @@
 // Some partitions' rows, read again: a shard of its own takes the log's entries as a restart does, in which all is
 // applied already. So it decides nothing, and its rows are to the bit those of the first reading (R11).
 import { Micros, Millis, type Partition } from '../../../schemas/ids.ts'
-import { readFrames } from '../../domain/bundle.ts'
+import { readItems } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Entry, Log, LogReader } from '../../ports/log.ts'
@@ -27,7 +27,7 @@ export interface RowsAgainOptions {
   /** What it died of in earlier readings is left out. */
   readonly poison: Poison
   /** Distinct per reading: block tokens never meet those of another one. */
-  readonly life: string
+  readonly incarnation: string
   /** Resolves once they are stored. */
   readonly insert: (blocks: readonly Block[]) => Promise<unknown>
   /** An entry of that time was read. */
@@ -48,14 +48,20 @@ export class RowsAgain {
   #isBehindProposal = false
 
   constructor(options: RowsAgainOptions) {
-    const { log, clock, partitions, life, openThread } = options
+    const { log, clock, partitions, incarnation, openThread } = options
     this.#options = options
     const ends = log.ends()
     this.#left = new Map(partitions.map((p) => [p, ends[p] ?? 0] as const).filter(([, end]) => end > 0))
     this.#reader = log.reader(partitions, new Array<number>(LIMITS.partitions).fill(0))
     const bootAt = Micros(clock.now() * 1000)
     const heartbeatTimeoutMs = Number.MAX_SAFE_INTEGER
-    this.#thread = openThread({ partitions, heartbeatTimeoutMs, bootAt, life, progress: this.#progress })
+    this.#thread = openThread({
+      partitions,
+      heartbeatTimeoutMs,
+      bootAt,
+      incarnation,
+      progress: this.#progress,
+    })
   }
 
   /** Ends `run` soon. */
@@ -101,7 +107,7 @@ export class RowsAgain {
     const end = this.#left.get(partition)
     if (end === undefined) return 'after'
     if (seq >= end) this.#left.delete(partition)
-    const [first] = readFrames(body)
+    const [first] = readItems(body)
     if (first === undefined) return 'before'
     const at = Millis(Math.floor(first.receivedAt / 1000))
     read(at)

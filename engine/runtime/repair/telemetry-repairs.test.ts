@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
-import { FRAME } from '../../domain/bundle.ts'
+import { ITEM } from '../../domain/bundle.ts'
 import { RunnerBench } from '../runner/testing/runner.ts'
 import { inlineThread, type ShardThread } from '../runner/thread.ts'
 import type { ShardSettings } from '../shard/protocol.ts'
-import { idOf, registration, request, START, type TestFrame, telemetry } from '../shard/testing/frames.ts'
+import { idOf, registration, request, START, type TestItem, telemetry } from '../shard/testing/items.ts'
 import { TelemetryRepairs } from './telemetry-repairs.ts'
 
 const MINUTE = 60_000
@@ -27,7 +27,7 @@ class Watched extends MemoryTelemetry {
   }
 }
 
-const log = (id: string, at: number, message: string): TestFrame => ({
+const log = (id: string, at: number, message: string): TestItem => ({
   ...telemetry(id, at, { level: 'info', message }),
   suffix: 'log',
 })
@@ -57,7 +57,7 @@ function repairsOf(
   openThread: (settings: ShardSettings) => ShardThread = (settings) => inlineThread(settings, () => 0),
 ) {
   const target = new Watched()
-  const { schedule } = bench.time.newLife()
+  const { schedule } = bench.time.newIncarnation()
   let ids = 0
   const repairs = new TelemetryRepairs({
     ports: { clock: bench.time, log: bench.log, store: bench.store, telemetry: target },
@@ -180,7 +180,7 @@ test('a message that kills its shard is left out, and all others come back', asy
       ...thread,
       async run(task) {
         for (const { partition, seq, body } of task.kind === 'work' ? task.entries : []) {
-          if (body[0] === FRAME.parked || !Buffer.from(body).includes('"minute 7"')) continue
+          if (body[0] === ITEM.parked || !Buffer.from(body).includes('"minute 7"')) continue
           settings.progress.set([partition, seq, 0])
           deaths++
           throw new Error('deadly')

@@ -178,7 +178,7 @@ class Work {
       from,
       to,
       poison,
-      life: `${id}-${first}-${reading}`,
+      incarnation: `${id}-${first}-${reading}`,
       insert: (blocks) => this.#inserter.insert(blocks),
       read: (at) => {
         oldest ??= at

@@ -28,16 +28,16 @@ class Database extends MemoryTelemetry {
   }
 }
 
-function setUp(store = new MemoryStore({ partitionOf }), life = 'a') {
+function setUp(store = new MemoryStore({ partitionOf }), incarnation = 'a') {
   const telemetry = new Database()
   const time = new SimTime(Millis(0))
   const events: string[] = []
   const writer = new HistoryWriter({
     outbox: store,
     telemetry,
-    schedule: time.newLife().schedule,
+    schedule: time.newIncarnation().schedule,
     ticks: () => time.ticks(),
-    life,
+    incarnation,
     events: {
       inserted: ({ rows }) => events.push(`inserted ${rows}`),
       failed: () => events.push('failed'),
@@ -88,7 +88,7 @@ test('entries of the audit go to a table of their own', async () => {
   expect(store.outboxCounts().rows).toBe(0)
 })
 
-test('what an earlier life left is stored without being asked', async () => {
+test('what an earlier incarnation left is stored without being asked', async () => {
   const { store, time } = setUp()
   await save(store, row(1), row(2))
   await time.advance(LIMITS.historyDelayMs * 4)

@@ -1,6 +1,6 @@
 // What happened, from the store's outbox into ClickHouse: in batches, in order, tried until it is there.
 //
-// W1. The outbox is the only memory of what is on its way: what an earlier life left is nothing special.
+// W1. The outbox is the only memory of what is on its way: what an earlier incarnation left is nothing special.
 // W2. A batch is cleared after its rows are stored. Between the two anything may die; a row inserted again is the same
 //     row.
 // W3. Rows that ClickHouse refuses for good are given up with a fault, like every block.
@@ -10,7 +10,7 @@ import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Outbox, OutboxBatch } from '../../ports/store.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
-import { Wake } from '../wake.ts'
+import { Latch } from '../latch.ts'
 import { Inserter, type InserterEvents } from './inserter.ts'
 
 const BOUNDS = { rowsMax: LIMITS.historyBatchRowsMax, bytesMax: LIMITS.historyBlockBytesMax }
@@ -24,12 +24,12 @@ export class HistoryWriter {
   readonly #outbox: Outbox
   readonly #schedule: Schedule
   readonly #ticks: () => number
-  readonly #life: string
+  readonly #incarnation: string
   readonly #events: HistoryWriterEvents
   readonly #inserter: Inserter
   readonly #history = new HistoryColumns()
   readonly #audit = new HistoryColumns()
-  readonly #wake = new Wake()
+  readonly #latch = new Latch()
   #blocksCut = 0
   #isClosing = false
   #isClosed = false
@@ -40,15 +40,15 @@ export class HistoryWriter {
     readonly telemetry: Telemetry
     readonly schedule: Schedule
     readonly ticks: () => number
-    /** Distinct per life of the process: block tokens never meet those of an earlier one. */
-    readonly life: string
+    /** Distinct per incarnation of the process: block tokens never meet those of an earlier one. */
+    readonly incarnation: string
     readonly events: HistoryWriterEvents
   }) {
-    const { outbox, telemetry, schedule, ticks, life, events } = options
+    const { outbox, telemetry, schedule, ticks, incarnation, events } = options
     this.#outbox = outbox
     this.#schedule = schedule
     this.#ticks = ticks
-    this.#life = life
+    this.#incarnation = incarnation
     this.#events = events
     this.#inserter = new Inserter({ telemetry, schedule, ticks, events })
   }
@@ -59,14 +59,14 @@ export class HistoryWriter {
 
   /** There are rows in the outbox. */
   poke(): void {
-    this.#wake.poke()
+    this.#latch.set()
   }
 
-  /** Stores what waits if it can within `deadlineMs`; the rest is there for the next life. */
+  /** Stores what waits if it can within `deadlineMs`; the rest is there for the next incarnation. */
   async close(deadlineMs: number): Promise<void> {
     const until = this.#ticks() + deadlineMs
     this.#isClosing = true
-    this.#wake.poke()
+    this.#latch.set()
     await Promise.race([this.#running, this.#schedule.sleep(Math.max(0, until - this.#ticks()))])
     this.#isClosed = true
     this.#inserter.close()
@@ -79,7 +79,7 @@ export class HistoryWriter {
       if (written === 'failed' || written === 'much') continue
       if (written === 'nothing') {
         if (this.#isClosing) return
-        await this.#wake.wait()
+        await this.#latch.wait()
       }
       // More will follow: one insert for all of it. An insert costs ClickHouse far more than a row does.
       if (!this.#isClosing) await this.#schedule.sleep(LIMITS.historyDelayMs)
@@ -126,7 +126,8 @@ export class HistoryWriter {
 
   #cut(kind: 'history' | 'audit', blocks: Block[]): void {
     const taken = this.#columnsOf(kind).take()
-    if (taken !== undefined) blocks.push({ kind, ...taken, token: `${this.#life}-h${this.#blocksCut++}` })
+    if (taken !== undefined)
+      blocks.push({ kind, ...taken, token: `${this.#incarnation}-h${this.#blocksCut++}` })
   }
 }
 

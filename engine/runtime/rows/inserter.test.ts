@@ -3,7 +3,7 @@ import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import { SimTime } from '../../testing/time.ts'
-import { START } from '../shard/testing/frames.ts'
+import { START } from '../shard/testing/items.ts'
 import { Inserter } from './inserter.ts'
 
 const block = (token: string): Block => ({ kind: 'points', bytes: new Uint8Array(1), rows: 1, token })
@@ -24,7 +24,7 @@ function setUp() {
         if (fate !== undefined) throw fate
       },
     },
-    schedule: time.newLife().schedule,
+    schedule: time.newIncarnation().schedule,
     ticks: () => time.ticks(),
     events: {
       inserted: ({ token }) => told.push(`inserted ${token}`),

@@ -4,7 +4,7 @@ import { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { type LateHour, NO_SAVE, type Save } from '../../ports/store.ts'
 import { SimTime } from '../../testing/time.ts'
-import { idOf } from '../shard/testing/frames.ts'
+import { idOf } from '../shard/testing/items.ts'
 import { Settler } from './settler.ts'
 
 const HOUR_MS = 3_600_000

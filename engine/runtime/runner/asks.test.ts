@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
-import { idOf } from '../shard/testing/frames.ts'
+import { idOf } from '../shard/testing/items.ts'
 import { Asks } from './asks.ts'
 
 const ask = { kind: 'snapshot', deviceId: idOf('a') } as const

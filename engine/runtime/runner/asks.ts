@@ -3,11 +3,11 @@
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Positions } from '../../ports/log.ts'
-import type { Answer, AnswerOf, Ask, Mark } from '../shard/protocol.ts'
+import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
 
 interface Waiting {
   readonly ask: Ask
-  readonly after: readonly Mark[]
+  readonly after: readonly Position[]
   readonly until: number
   /** Shards lost over it. */
   losses: number
@@ -37,7 +37,7 @@ export class Asks {
     this.#ready = options.ready
   }
 
-  add<A extends Ask>(ask: A, after: readonly Mark[]): Promise<AnswerOf<A>> {
+  add<A extends Ask>(ask: A, after: readonly Position[]): Promise<AnswerOf<A>> {
     if (this.#waiting.length + this.#fresh.length >= LIMITS.asksWaitingMax)
       return Promise.reject(
         new Fault('OVERLOADED', { retryable: true, message: 'too many questions are waiting' }),

@@ -9,7 +9,7 @@ import type { Checkpoint } from '../../ports/store.ts'
 import { SimTime } from '../../testing/time.ts'
 import { emptyCounts, openProposal } from '../shard/proposal.ts'
 import type { WorkResult } from '../shard/protocol.ts'
-import { idOf, START } from '../shard/testing/frames.ts'
+import { idOf, START } from '../shard/testing/items.ts'
 import { Checkpointer } from './checkpointer.ts'
 
 const P = Partition(0)
@@ -41,7 +41,7 @@ class Bench {
 
   constructor() {
     const store = this.#store
-    const { schedule } = this.time.newLife()
+    const { schedule } = this.time.newIncarnation()
     const ports = {
       partitions: [P],
       claims: CLAIMS,
@@ -152,7 +152,7 @@ test('a failing save is tried some times, and its vitals go with the next', asyn
   ])
 })
 
-test('a checkpoint of a shard that is gone is not saved, and its requests wait for the next life', async () => {
+test('a checkpoint of a shard that is gone is not saved, and its requests wait for the next incarnation', async () => {
   const bench = new Bench()
   let store = (_: boolean) => {}
   const request = bench.request()

@@ -28,7 +28,7 @@ export interface CheckpointerEvents {
   /** Something may be due again. */
   done(): void
   failed(fault: Fault): void
-  /** It will not work any more in this life of the process. */
+  /** It will not work any more in this incarnation of the process. */
   fatal(fault: Fault): void
 }
 
@@ -44,7 +44,7 @@ export class Checkpointer {
   readonly #events: CheckpointerEvents
   #lastTicks: number
   #isUnderWay = false
-  #life = 0
+  #incarnation = 0
   #saving: Promise<void> = Promise.resolve()
   /** Vitals that were handed out and are not saved: they go with the next checkpoint. */
   readonly #unsaved = new Map<Checkpoint['vitals'][number]['deviceId'], Uint8Array>()
@@ -89,7 +89,7 @@ export class Checkpointer {
   /** The shard is gone: the vitals it handed out are older than the log, and are read again from there. Resolves
    *  when nothing of it is being saved any more (K1). */
   abandon(): Promise<void> {
-    this.#life++
+    this.#incarnation++
     this.#unsaved.clear()
     return this.#saving
   }
@@ -101,12 +101,12 @@ export class Checkpointer {
   }
 
   async #finish(result: WorkResult, inserted: Promise<boolean>, covered: Positions): Promise<void> {
-    const life = this.#life
+    const incarnation = this.#incarnation
     const vitals = [...this.#unsaved].map(([deviceId, bytes]) => ({ deviceId, bytes }))
     const areRowsStored = await inserted
-    if (areRowsStored && life === this.#life) {
+    if (areRowsStored && incarnation === this.#incarnation) {
       const { claims } = this.#ports
-      const saving = this.#save({ claims, inserted: marksOf(result.covered), vitals }, life)
+      const saving = this.#save({ claims, inserted: positionsOf(result.covered), vitals }, incarnation)
       this.#saving = saving.then(() => {})
       if (await saving) this.#answer(covered)
     }
@@ -126,14 +126,14 @@ export class Checkpointer {
   }
 
   /** Not for ever: a later checkpoint covers this one, the position has not moved and the vitals are kept. */
-  async #save(checkpoint: Checkpoint, life: number): Promise<boolean> {
+  async #save(checkpoint: Checkpoint, incarnation: number): Promise<boolean> {
     const { store, log, schedule } = this.#ports
     const before = store.inserted()
     const isNews =
       checkpoint.vitals.length > 0 ||
       checkpoint.inserted.some(({ partition, seq }) => seq !== (before[partition] ?? 0))
     for (let attempt = 0; attempt < LIMITS.attemptsMax; attempt++) {
-      if (life !== this.#life || this.#isClosed) return false
+      if (incarnation !== this.#incarnation || this.#isClosed) return false
       try {
         if (isNews) await store.checkpoint(checkpoint)
         for (const { deviceId, bytes } of checkpoint.vitals)
@@ -159,7 +159,7 @@ function closed(): Fault {
   return new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
 }
 
-function marksOf(covered: Float64Array): Checkpoint['inserted'] {
+function positionsOf(covered: Float64Array): Checkpoint['inserted'] {
   return Array.from(covered, (seq, partition) => ({ partition: Partition(partition), seq })).filter(
     ({ seq }) => seq > 0,
   )

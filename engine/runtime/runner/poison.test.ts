@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
-import { FRAME, readFrames } from '../../domain/bundle.ts'
+import { ITEM, readItems } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { DeadLetter } from '../../ports/store.ts'
-import { bundle, telemetry } from '../shard/testing/frames.ts'
+import { bundle, telemetry } from '../shard/testing/items.ts'
 import { Poison } from './poison.ts'
 
 const P = Partition(3)
@@ -16,8 +16,8 @@ const entry = (seq: number): Entry => ({
 const entries = [entry(1), entry(2)]
 const suspect = { partition: P, seq: 2, index: 1 }
 const kindsOf = (list: readonly Entry[]) =>
-  list.map(({ body }) => [...readFrames(body)].map(({ kind }) => kind))
-const { message, parked } = FRAME
+  list.map(({ body }) => [...readItems(body)].map(({ kind }) => kind))
+const { message, parked } = ITEM
 
 function setUp(known: readonly DeadLetter[] = []) {
   const letters: DeadLetter[] = []
@@ -48,7 +48,7 @@ test('nothing else changes in a bundle without its poison, and the log keeps it'
   for (let deaths = 0; deaths < LIMITS.attemptsMax; deaths++) await poison.died(entries, suspect)
   const [, disarmed] = poison.disarm(entries)
   const rest = (list: readonly Entry[]) =>
-    list.flatMap(({ body }) => [...readFrames(body)].map(({ payload }) => payload))
+    list.flatMap(({ body }) => [...readItems(body)].map(({ payload }) => payload))
   expect(disarmed?.body.length).toBe(entries[1]?.body.length)
   expect(rest(disarmed === undefined ? [] : [disarmed])).toEqual(rest(entries.slice(1)))
   expect(kindsOf(entries)[1]).toEqual([message, message, message])
@@ -65,7 +65,7 @@ test('deaths at different messages, or at none, park nothing', async () => {
   expect(poison.deaths).toBe(0)
 })
 
-test('one that an earlier life parked kills only once more', async () => {
+test('one that an earlier incarnation parked kills only once more', async () => {
   const first = setUp()
   for (let deaths = 0; deaths < LIMITS.attemptsMax; deaths++) await first.poison.died(entries, suspect)
   const second = setUp(first.letters)

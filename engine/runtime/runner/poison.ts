@@ -1,7 +1,7 @@
 // A message that kills its shard must not stall its partition (R10). The shard says which message it is at; one it
 // dies at again and again is parked: it becomes a dead letter and is left out of every later batch of this process.
 
-import { type Frame, readFrames, withoutFrames } from '../../domain/bundle.ts'
+import { type Item, readItems, withoutItems } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { DeadLetter, DeadLetters } from '../../ports/store.ts'
@@ -38,7 +38,7 @@ export class Poison {
     if (this.#parked.size === 0) return entries
     return entries.map((entry) => {
       const indexes = this.#parked.get(keyOf(entry))
-      return indexes === undefined ? entry : { ...entry, body: withoutFrames(entry.body, indexes) }
+      return indexes === undefined ? entry : { ...entry, body: withoutItems(entry.body, indexes) }
     })
   }
 
@@ -48,14 +48,14 @@ export class Poison {
     if (suspect === undefined) return
     const { partition, seq, index } = suspect
     const entry = entries.find((one) => one.partition === partition && one.seq === seq)
-    const frame = entry === undefined ? undefined : frameAt(entry, index)
-    if (entry === undefined || frame === undefined) return
+    const item = entry === undefined ? undefined : itemAt(entry, index)
+    if (entry === undefined || item === undefined) return
     const key = `${keyOf(entry)} ${index}`
     const deaths = (this.#suspects.get(key) ?? 0) + 1
     if (this.#suspects.size >= SUSPECTS_MAX) this.#suspects.clear()
     this.#suspects.set(key, deaths)
     const detail = `its thread died on this message ${deaths} times`
-    const letter = toDeadLetter(frame, { entry, index, reason: 'SHARD_CRASH', detail })
+    const letter = toDeadLetter(item, { entry, index, reason: 'SHARD_CRASH', detail })
     const isKnown = await this.#isParked(letter)
     if (deaths < LIMITS.attemptsMax && !isKnown) return
     if (!isKnown) await this.#park(letter)
@@ -64,16 +64,16 @@ export class Poison {
     this.#parked.set(keyOf(entry), parked.add(index))
   }
 
-  /** By an earlier life of the process. */
+  /** By an earlier incarnation of the process. */
   async #isParked({ id, deviceId }: DeadLetter): Promise<boolean> {
     const { letters } = await this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
     return letters.some((letter) => letter.id === id)
   }
 }
 
-function frameAt(entry: Entry, index: number): Frame | undefined {
+function itemAt(entry: Entry, index: number): Item | undefined {
   let at = 0
-  for (const frame of readFrames(entry.body)) if (at++ === index) return frame
+  for (const item of readItems(entry.body)) if (at++ === index) return item
   return undefined
 }
 

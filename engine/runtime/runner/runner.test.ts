@@ -12,9 +12,9 @@ import {
   registration,
   request,
   START,
-  type TestFrame,
+  type TestItem,
   telemetry,
-} from '../shard/testing/frames.ts'
+} from '../shard/testing/items.ts'
 import { HEARTBEAT_MS, RunnerBench } from './testing/runner.ts'
 
 const A = partitionOf(idOf('a'))
@@ -23,8 +23,8 @@ const A = partitionOf(idOf('a'))
 async function setUp(): Promise<RunnerBench> {
   const bench = new RunnerBench()
   // A device gets in only after it is registered.
-  for (const frame of [registration('a', 0), opened('a', 1)]) {
-    await bench.append(frame)
+  for (const item of [registration('a', 0), opened('a', 1)]) {
+    await bench.append(item)
     await bench.time.advance(500)
   }
   bench.performed.length = 0
@@ -111,7 +111,7 @@ describe('a proposal', () => {
     expect([bench.announced(), bench.store.saves.length]).toEqual([['device.updated a'], 3])
   })
 
-  test('that changed nothing is not told again by the next life', async () => {
+  test('that changed nothing is not told again by the next incarnation', async () => {
     const bench = await setUp()
     bench.runner.want({ ...NO_WANTS, telemetry: { all: true, devices: new Set() } })
     await bench.append(telemetry('a', 2, { n: 1 }))
@@ -247,7 +247,7 @@ describe('a flush', () => {
 
 describe('closing', () => {
   const close = async (bench: RunnerBench, ms: number) => {
-    bench.stopTicking()
+    bench.stopSweeping()
     let isClosed = false
     void bench.runner.close(6_000).then(() => {
       isClosed = true
@@ -295,9 +295,9 @@ describe('closing', () => {
 
 test('a store that has lost everything is made again from what the log still has', async () => {
   const log = new MemoryLog({ retentionMs: 0 })
-  const append = async (...frames: readonly TestFrame[]) => {
-    for (const frame of frames)
-      await log.append([{ partition: A, body: bundle([frame]) }], Micros((START + frame.at) * 1000))
+  const append = async (...items: readonly TestItem[]) => {
+    for (const item of items)
+      await log.append([{ partition: A, body: bundle([item]) }], Micros((START + item.at) * 1000))
   }
   await append(registration('a', 0), telemetry('a', 1, { n: 0 }))
   await log.trim(log.ends())

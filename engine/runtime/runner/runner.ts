@@ -3,7 +3,7 @@
 //
 // H1. One task is in flight at a time, and one proposal is unsettled at a time.
 // H2. The verdict on a proposal rides on the next task.
-// H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next life.
+// H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next incarnation.
 // H4. A shard that is lost is opened again from the store and the log; nothing of it is missed (R1).
 // H5. Only a task that fails loses its shard. What is wrong on this side of it is a bug, and ends the process.
 
@@ -15,21 +15,29 @@ import type { Wants } from '../../ports/feed.ts'
 import type { Entry, Log } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, type DeadLetters, NO_SAVE, type Records } from '../../ports/store.ts'
+import { Latch } from '../latch.ts'
 import type { Inserter } from '../rows/inserter.ts'
 import { leave, newProgress, suspectOf } from '../shard/progress.ts'
-import type { AnswerOf, Ask, Mark, Proposal, ShardSettings, WorkResult, WorkTask } from '../shard/protocol.ts'
-import { Wake } from '../wake.ts'
+import type {
+  AnswerOf,
+  Ask,
+  Position,
+  Proposal,
+  ShardSettings,
+  WorkResult,
+  WorkTask,
+} from '../shard/protocol.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
-import { Goal } from './goal.ts'
 import { Poison } from './poison.ts'
-import { Reach } from './reach.ts'
+import { ReadBarrier } from './read-barrier.ts'
 import { isSaveNeeded, Saver } from './saver.ts'
+import { ShardPositions } from './shard-positions.ts'
+import { SilenceSweep } from './silence-sweep.ts'
 import { type Portion, Source } from './source.ts'
 import type { ShardThread } from './thread.ts'
-import { Watch } from './watch.ts'
 
-/** What is the same for each life of the shard; `life` is what its lives have in common, and no other runner's. */
+/** What is the same for each incarnation of the shard; `incarnation` is what its incarnations have in common, and no other runner's. */
 export type RunnerSettings = Omit<ShardSettings, 'progress'> & {
   /** Of its partitions; none where one process has them all (R2). */
   readonly claims: readonly Claim[]
@@ -51,18 +59,18 @@ export interface RunnerEvents {
   saveFailed(fault: Fault): void
   readFailed(error: unknown): void
   lost(fault: unknown): void
-  /** It cannot go on in this life of the process. */
+  /** It cannot go on in this incarnation of the process. */
   fatal(error: unknown): void
   /** Telemetry before this instant has rollups, or is about to. */
   horizon(): Millis
   /** The time messages get now. */
   now(): Millis
   /** All messages received before are in the log; undefined while it fails: then silence proves nothing. */
-  heardUpTo(): Millis | undefined
+  watermark(): Millis | undefined
 }
 
-/** A task that is not done after so many ticks never will be. */
-const TASK_TICKS_MAX = Math.ceil(LIMITS.taskTimeoutMs / LIMITS.sweepEveryMs)
+/** A task that is not done after so many sweeps never will be. */
+const TASK_SWEEPS_MAX = Math.ceil(LIMITS.taskTimeoutMs / LIMITS.sweepEveryMs)
 /** For the loop to end before its thread is taken from it. */
 const LAST_TASK_MS = 1_000
 
@@ -71,26 +79,26 @@ export class Runner {
   readonly #ports: RunnerPorts
   readonly #events: RunnerEvents
   readonly #asks: Asks
-  readonly #goal: Goal
-  readonly #wake = new Wake()
-  readonly #watch: Watch
+  readonly #readBarrier: ReadBarrier
+  readonly #latch = new Latch()
+  readonly #silenceSweep: SilenceSweep
   readonly #poison: Poison
   readonly #saver: Saver
   readonly #checkpoints: Checkpointer
   readonly #progress = newProgress()
   #source: Source
   #thread: ShardThread
-  #lives = 0
+  #incarnations = 0
   /** Counting the verdict that rides next. */
-  readonly #reach: Reach
+  readonly #positions: ShardPositions
   #verdict: 'saved' | undefined
   #saving: Promise<void> | undefined
   /** A proposal was not saved and never will be: nothing may follow from it. */
   #isGivenUp = false
   #wants: Wants | undefined
   #lastWants: Wants | undefined
-  /** Ticks that the task in flight has seen. */
-  #ticksInTask = 0
+  /** Sweeps that have come since the task in flight began. */
+  #sweepsInTask = 0
   #isInTask = false
   #isClosing = false
   #isClosed = false
@@ -107,12 +115,12 @@ export class Runner {
     this.#asks = new Asks({
       ticks: () => clock.ticks(),
       later: (run) => schedule.after(0, run),
-      ready: () => this.#wake.poke(),
+      ready: () => this.#latch.set(),
     })
-    this.#watch = new Watch({
+    this.#silenceSweep = new SilenceSweep({
       now: () => events.now(),
       ticks: () => clock.ticks(),
-      heardUpTo: () => events.heardUpTo(),
+      watermark: () => events.watermark(),
     })
     this.#saver = new Saver({ store, schedule, claims }, { failed, fatal })
     this.#poison = new Poison(store, async (letter) => {
@@ -120,21 +128,21 @@ export class Runner {
     })
     this.#checkpoints = new Checkpointer(
       { partitions, claims, clock, schedule, log, store },
-      { done: () => this.#wake.poke(), failed, fatal },
+      { done: () => this.#latch.set(), failed, fatal },
     )
-    this.#goal = new Goal({ log, schedule, partitions, found: () => this.#wake.poke() })
+    this.#readBarrier = new ReadBarrier({ log, schedule, partitions, found: () => this.#latch.set() })
     this.#thread = this.#newThread()
-    this.#reach = new Reach(store)
+    this.#positions = new ShardPositions(store)
     this.#source = this.#newSource()
   }
 
   start(): void {
-    void this.#goal.begin()
+    void this.#readBarrier.begin()
     // by H5
     this.#running = this.#run().catch((error: unknown) => this.#events.fatal(error))
   }
 
-  ask<A extends Ask>(ask: A, after: readonly Mark[]): Promise<AnswerOf<A>> {
+  ask<A extends Ask>(ask: A, after: readonly Position[]): Promise<AnswerOf<A>> {
     if (this.#isClosing)
       return Promise.reject(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
     return this.#asks.add(ask, after)
@@ -143,29 +151,29 @@ export class Runner {
   want(wants: Wants): void {
     this.#wants = wants
     this.#lastWants = wants
-    this.#wake.poke()
+    this.#latch.set()
   }
 
   /** Called every `LIMITS.sweepEveryMs`. */
-  tick(): void {
-    this.#watch.tick()
+  sweep(): void {
+    this.#silenceSweep.look()
     this.#asks.expire()
-    // Counted in ticks: they stand still with the process.
-    if (this.#isInTask && ++this.#ticksInTask === TASK_TICKS_MAX) void this.#thread.close()
-    this.#wake.poke()
+    // Counted in sweeps, which stop while the process is stopped.
+    if (this.#isInTask && ++this.#sweepsInTask === TASK_SWEEPS_MAX) void this.#thread.close()
+    this.#latch.set()
   }
 
   /** Resolves once every row of what is applied now is stored, and a restart would start behind it. */
   flush(): Promise<void> {
     const flushed = this.#checkpoints.request()
-    this.#wake.poke()
+    this.#latch.set()
     return flushed
   }
 
   /** Entries in the log that are not applied yet. */
   backlog(): number {
     const ends = this.#ports.log.ends()
-    const { applied } = this.#reach
+    const { applied } = this.#positions
     return this.#settings.partitions.reduce(
       (sum, p) => sum + Math.max(0, (ends[p] ?? 0) - (applied[p] ?? 0)),
       0,
@@ -192,8 +200,8 @@ export class Runner {
     this.#isClosed = true
     this.#saver.close()
     this.#checkpoints.close()
-    this.#goal.close()
-    this.#wake.poke()
+    this.#readBarrier.close()
+    this.#latch.set()
     await Promise.race([this.#running, schedule.sleep(LAST_TASK_MS)])
     await this.#thread.close()
     await this.#running
@@ -213,7 +221,7 @@ export class Runner {
     }
     while (!this.#isClosed) {
       const isIdle = !(await this.#step())
-      if (isIdle && !this.#isClosed) await this.#wake.wait()
+      if (isIdle && !this.#isClosed) await this.#latch.wait()
     }
   }
 
@@ -222,10 +230,10 @@ export class Runner {
     const isOpen = this.#saving !== undefined || this.#isGivenUp
     const portion = isOpen ? undefined : this.#nextPortion()
     const isCaughtUp = !isOpen && portion === undefined && this.#source.isCaughtUp()
-    if (isCaughtUp) this.#reach.caughtUp()
-    const { applied, seen, covered } = this.#reach
-    const asks = this.#goal.isReached(seen) ? this.#asks.take(seen) : []
-    const sweep = isOpen ? undefined : this.#watch.takeSweep(isCaughtUp)
+    if (isCaughtUp) this.#positions.caughtUp()
+    const { applied, seen, covered } = this.#positions
+    const asks = this.#readBarrier.isReached(seen) ? this.#asks.take(seen) : []
+    const sweep = isOpen ? undefined : this.#silenceSweep.takeSweep(isCaughtUp)
     const isCheckpoint = !isOpen && this.#checkpoints.isDue(applied, covered)
     const wants = this.#wants
     const isNeeded =
@@ -254,7 +262,7 @@ export class Runner {
 
   async #runTask(task: WorkTask): Promise<WorkResult | Error> {
     this.#isInTask = true
-    this.#ticksInTask = 0
+    this.#sweepsInTask = 0
     try {
       return (await this.#thread.run(task)) ?? new Error('a work task has a result')
     } catch (error) {
@@ -281,7 +289,7 @@ export class Runner {
       rows: parts.portion?.rows ?? true,
       asks: parts.asks,
       sweep: parts.sweep,
-      forgiveAt: this.#watch.takeForgiveness(),
+      forgiveAt: this.#silenceSweep.takeForgiveness(),
       horizon: this.#events.horizon(),
       wants: parts.wants,
       cut: parts.isCheckpoint ? 'all' : 'due',
@@ -291,11 +299,11 @@ export class Runner {
   }
 
   #take(task: WorkTask, result: WorkResult, isCheckpoint: boolean): void {
-    this.#reach.cover(result.covered)
+    this.#positions.cover(result.covered)
     const inserted = this.#ports.inserter.insert(result.blocks)
     // There is room again.
-    if (result.blocks.length > 0) void inserted.then(() => this.#wake.poke())
-    if (isCheckpoint) this.#checkpoints.take(result, inserted, [...this.#reach.covered])
+    if (result.blocks.length > 0) void inserted.then(() => this.#latch.set())
+    if (isCheckpoint) this.#checkpoints.take(result, inserted, [...this.#positions.covered])
     this.#events.worked(result)
     if (task.entries.length === 0 && task.sweep === undefined) return
     if (task.entries.length > 0) this.#poison.passed()
@@ -315,21 +323,21 @@ export class Runner {
       this.#saving = undefined
       if (isSaved) this.#saved(proposal, entries)
       else this.#isGivenUp = true
-      this.#wake.poke()
+      this.#latch.set()
     }
     this.#saving = save().catch((error: unknown) => this.#events.fatal(error))
   }
 
   #saved(proposal: Proposal, entries: readonly Entry[]): void {
     this.#verdict = 'saved'
-    this.#reach.settled(proposal.applied, entries)
+    this.#positions.settled(proposal.applied, entries)
     this.#events.perform(proposal)
   }
 
   #nextPortion(): Portion | undefined {
     const { inserter } = this.#ports
     const room = { isFull: inserter.isFull(), isHalfEmpty: inserter.waiting <= LIMITS.blocksWaitingMax / 2 }
-    const portion = this.#source.next(this.#reach.covered, room)
+    const portion = this.#source.next(this.#positions.covered, room)
     return portion && { ...portion, entries: this.#poison.disarm(portion.entries) }
   }
 
@@ -362,8 +370,8 @@ export class Runner {
     await this.#checkpoints.abandon()
     this.#source.close()
     this.#thread = this.#newThread()
-    this.#reach.startOver()
-    void this.#goal.begin()
+    this.#positions.startOver()
+    void this.#readBarrier.begin()
     this.#source = this.#newSource()
     this.#verdict = undefined
     this.#wants = this.#lastWants
@@ -371,7 +379,7 @@ export class Runner {
 
   async #load(): Promise<void> {
     const { store } = this.#ports
-    const { applied: reached } = this.#reach
+    const { applied: reached } = this.#positions
     const applied = this.#settings.partitions.map((partition) => ({
       partition,
       seq: reached[partition] ?? 0,
@@ -383,16 +391,16 @@ export class Runner {
   }
 
   #newThread(): ShardThread {
-    const life = `${this.#settings.life}-${this.#lives++}`
-    return this.#ports.openThread({ ...this.#settings, life, progress: this.#progress })
+    const incarnation = `${this.#settings.incarnation}-${this.#incarnations++}`
+    return this.#ports.openThread({ ...this.#settings, incarnation, progress: this.#progress })
   }
 
   #newSource(): Source {
     return new Source({
       log: this.#ports.log,
       partitions: this.#settings.partitions,
-      from: this.#reach.covered,
-      poke: () => this.#wake.poke(),
+      from: this.#positions.covered,
+      poke: () => this.#latch.set(),
       failed: (error) => this.#events.readFailed(error),
     })
   }

@@ -3,10 +3,10 @@ import { Partition } from '../../../schemas/ids.ts'
 import { Fault } from '../../ports/fault.ts'
 import { NO_SAVE, type Save } from '../../ports/store.ts'
 import { SimTime } from '../../testing/time.ts'
-import { deviceOf, START } from '../shard/testing/frames.ts'
+import { deviceOf, START } from '../shard/testing/items.ts'
 import { Saver } from './saver.ts'
 
-const mark = (partition: number, seq: number) => ({ partition: Partition(partition), seq })
+const position = (partition: number, seq: number) => ({ partition: Partition(partition), seq })
 const saveOf = (...applied: Save['applied']): Save => ({
   ...NO_SAVE,
   applied,
@@ -28,7 +28,7 @@ function setUp() {
     },
   }
   const saver = new Saver(
-    { store, schedule: time.newLife().schedule, claims: CLAIMS },
+    { store, schedule: time.newIncarnation().schedule, claims: CLAIMS },
     {
       failed: ({ code }) => told.push(`failed ${code}`),
       fatal: ({ code }) => told.push(`fatal ${code}`),
@@ -40,7 +40,7 @@ function setUp() {
 test('a save that fails is tried until it succeeds', async () => {
   const { time, faults, saved, told, saver } = setUp()
   faults.push(new Fault('STORE_UNAVAILABLE', { retryable: true }), new Error('anything'))
-  const isSaved = saver.save(saveOf(mark(0, 1)))
+  const isSaved = saver.save(saveOf(position(0, 1)))
   await time.advance(400)
   expect(saved).toEqual([])
   await time.advance(200)
@@ -53,25 +53,25 @@ test('a save that fails is tried until it succeeds', async () => {
 
 test('a save carries what was applied without one, so that no past is applied to a later record', async () => {
   const { saved, saver } = setUp()
-  saver.passed([mark(0, 7), mark(1, 3)])
-  await saver.save(saveOf(mark(1, 4)))
+  saver.passed([position(0, 7), position(1, 3)])
+  await saver.save(saveOf(position(1, 4)))
   await saver.save(saveOf())
-  expect(saved.map(({ applied }) => applied)).toEqual([[mark(0, 7), mark(1, 4)], []])
+  expect(saved.map(({ applied }) => applied)).toEqual([[position(0, 7), position(1, 4)], []])
   expect(saved.map(({ claims }) => claims)).toEqual([CLAIMS, CLAIMS])
 })
 
 test('a store that will not save any more ends the process, and is not asked again', async () => {
   const { faults, saved, told, saver } = setUp()
   faults.push(new Fault('STORE_UNAVAILABLE', { retryable: false }))
-  expect(await saver.save(saveOf(mark(0, 1)))).toBe(false)
-  expect(await saver.save(saveOf(mark(0, 1)))).toBe(false)
+  expect(await saver.save(saveOf(position(0, 1)))).toBe(false)
+  expect(await saver.save(saveOf(position(0, 1)))).toBe(false)
   expect([told, saved]).toEqual([['fatal STORE_UNAVAILABLE'], []])
 })
 
 test('a stop gives up what is not saved', async () => {
   const { time, faults, saved, saver } = setUp()
   for (let i = 0; i < 10; i++) faults.push(new Fault('STORE_UNAVAILABLE', { retryable: true }))
-  const isSaved = saver.save(saveOf(mark(0, 1)))
+  const isSaved = saver.save(saveOf(position(0, 1)))
   await time.advance(600)
   saver.close()
   await time.advance(600)

@@ -9,11 +9,11 @@ import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Records, Save } from '../../ports/store.ts'
-import type { Mark } from '../shard/protocol.ts'
+import type { Position } from '../shard/protocol.ts'
 
 export interface SaverEvents {
   failed(fault: Fault): void
-  /** The store will not save any more in this life of the process. */
+  /** The store will not save any more in this incarnation of the process. */
   fatal(fault: Fault): void
 }
 
@@ -40,7 +40,7 @@ export class Saver {
   }
 
   /** Applied without a change of any record. */
-  passed(applied: readonly Mark[]): void {
+  passed(applied: readonly Position[]): void {
     for (const { partition, seq } of applied) this.#unsaved.set(partition, seq)
   }
 

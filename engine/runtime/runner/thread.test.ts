@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../schemas/ids.ts'
 import { newProgress, suspectOf } from '../shard/progress.ts'
-import { bundle, deviceOf, START, telemetry } from '../shard/testing/frames.ts'
+import { bundle, deviceOf, START, telemetry } from '../shard/testing/items.ts'
 import { NOTHING } from '../shard/testing/shard.ts'
 import { piscinaThread, type ShardThread } from './thread.ts'
 
@@ -13,7 +13,13 @@ afterEach(async () => {
 
 function open() {
   const progress = newProgress()
-  const settings = { partitions: [P], heartbeatTimeoutMs: 60_000, bootAt: Micros(1), life: 'l', progress }
+  const settings = {
+    partitions: [P],
+    heartbeatTimeoutMs: 60_000,
+    bootAt: Micros(1),
+    incarnation: 'l',
+    progress,
+  }
   const thread = piscinaThread(settings)
   threads.push(thread)
   return { thread, progress }

@@ -1,7 +1,7 @@
 // What a device says of its shadow and of its commands. All of it acts once: a message read again changes nothing.
 import { Buffer } from 'node:buffer'
 import { type CommandId, Micros, toMillis } from '../../../schemas/ids.ts'
-import type { Frame } from '../../domain/bundle.ts'
+import type { Item } from '../../domain/bundle.ts'
 import { type AckMessage, readAck } from '../../domain/command/ack-message.ts'
 import type { SendKind } from '../../domain/command/messages.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -11,7 +11,7 @@ import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 import type { Place } from './place.ts'
 
-/** What a `delivered` frame's payload holds. */
+/** What a `delivered` item's payload holds. */
 export interface DeliveredPayload {
   readonly commandId: CommandId
   readonly message: SendKind
@@ -24,21 +24,21 @@ export function packDelivered(payload: DeliveredPayload): Uint8Array {
   return packr.pack(payload)
 }
 
-export function applyDelivered(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+export function applyDelivered(actor: Actor, item: Item, place: Place, batch: Batch): void {
   // An acknowledgement is no publish.
   batch.open.wasSilent = true
   if (!place.isNew) return
   // Written by packDelivered.
-  const { commandId, message } = packr.unpack(frame.payload) as DeliveredPayload
-  batch.decisions.decide(actor, { kind: 'delivered', commandId, message }, timeOf(frame))
+  const { commandId, message } = packr.unpack(item.payload) as DeliveredPayload
+  batch.decisions.decide(actor, { kind: 'delivered', commandId, message }, timeOf(item))
 }
 
-export function applyReport(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+export function applyReport(actor: Actor, item: Item, place: Place, batch: Batch): void {
   if (!place.isNew) return
-  const report = readReported(frame.payload)
+  const report = readReported(item.payload)
   if (report.kind === 'cleared') return
   const messageId = `dl_${place.entry.partition}_${place.entry.seq}_${place.index}`
-  const now = timeOf(frame)
+  const now = timeOf(item)
   if (report.kind === 'reported') {
     const { patch, expectedVersion, clientToken } = report
     batch.counts.stored++
@@ -52,36 +52,36 @@ export function applyReport(actor: Actor, frame: Frame, place: Place, batch: Bat
   batch.decisions.follow(actor, device, { device, effects: [{ kind: 'publish', message }] }, now)
 }
 
-export function applyShadowGet(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
-  if (place.isNew) batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document' }, timeOf(frame))
+export function applyShadowGet(actor: Actor, item: Item, place: Place, batch: Batch): void {
+  if (place.isNew) batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document' }, timeOf(item))
 }
 
 /** On a topic of ours: it is not believed, and what is desired is said again. */
-export function applyForged(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+export function applyForged(actor: Actor, item: Item, place: Place, batch: Batch): void {
   batch.counts.ignored++
-  const isDesired = Buffer.from(frame.suffix).toString('utf8') === DESIRED
+  const isDesired = Buffer.from(item.suffix).toString('utf8') === DESIRED
   if (isDesired && place.isNew)
-    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, timeOf(frame))
+    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, timeOf(item))
 }
 
-export function applyAck(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
-  acknowledge(actor, readAck(frame.payload), frame, place, batch)
+export function applyAck(actor: Actor, item: Item, place: Place, batch: Batch): void {
+  acknowledge(actor, readAck(item.payload), item, place, batch)
 }
 
-export function acknowledge(actor: Actor, ack: AckMessage, frame: Frame, place: Place, batch: Batch): void {
+export function acknowledge(actor: Actor, ack: AckMessage, item: Item, place: Place, batch: Batch): void {
   if (ack.kind === 'refused') {
     batch.counts.refused++
-    batch.open.park(frame, place, 'MALFORMED_ACK', ack.detail)
+    batch.open.park(item, place, 'MALFORMED_ACK', ack.detail)
     return
   }
   if (!place.isNew) return
   const before = batch.decisions.deviceOf(actor)
-  const after = batch.decisions.decide(actor, { kind: 'acked', ack }, timeOf(frame))
+  const after = batch.decisions.decide(actor, { kind: 'acked', ack }, timeOf(item))
   // Late, repeated, or of no command of this device.
   if (after === before) batch.counts.ignored++
   else batch.counts.stored++
 }
 
-function timeOf(frame: Frame) {
-  return toMillis(Micros(frame.receivedAt))
+function timeOf(item: Item) {
+  return toMillis(Micros(item.receivedAt))
 }

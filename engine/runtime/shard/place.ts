@@ -3,12 +3,12 @@ import type { Entry } from '../../ports/log.ts'
 /** Entries of one bundle number their messages below this. */
 const MESSAGES_PER_ENTRY_MAX = 65_536
 
-/** Where in the log a frame lies, and whether its records are still to be made (S1). */
+/** Where in the log an item lies, and whether its records are still to be made (S1). */
 export interface Place {
   readonly entry: Entry
   readonly index: number
   readonly isNew: boolean
-  /** This life has not seen it: its vitals are still to be made. */
+  /** This incarnation has not seen it: its vitals are still to be made. */
   readonly isFirst: boolean
 }
 

@@ -2,14 +2,14 @@
 import { Buffer } from 'node:buffer'
 import { type DeviceId, type Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
 import { topicOf, toSubSuffix } from '../../../schemas/topics.ts'
-import { FRAME, type Frame } from '../../domain/bundle.ts'
+import { ITEM, type Item } from '../../domain/bundle.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { Effect } from '../../domain/device/events.ts'
 import { type Device, type DeviceRecord, toRecord } from '../../domain/device/record.ts'
 import type { SenderRefusal } from '../../domain/device/sub-device.ts'
-import type { HistoryMark } from '../../domain/history/columns.ts'
+import type { HistorySavepoint } from '../../domain/history/columns.ts'
 import { type HistoryRow, type WrittenRow, writtenRow } from '../../domain/history/row.ts'
-import type { ColumnsMark } from '../../domain/telemetry/columns.ts'
+import type { ColumnsSavepoint } from '../../domain/telemetry/columns.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
@@ -20,7 +20,7 @@ import { isWanted, NO_WANTS } from '../feed.ts'
 import { commandRow, shadowRow, statusRow } from './history-rows.ts'
 import { changesOf } from './kept.ts'
 import type { Place } from './place.ts'
-import type { Mark, Outbound, Proposal, Reply, ShardCounts } from './protocol.ts'
+import type { Outbound, Position, Proposal, Reply, ShardCounts } from './protocol.ts'
 
 export type MutableCounts = { -readonly [Name in keyof ShardCounts]: number }
 
@@ -38,9 +38,9 @@ export function emptyCounts(): MutableCounts {
 }
 
 /** How far rows were collected, before they are decided on. */
-export interface RowsMark {
-  readonly columns: ColumnsMark
-  readonly history: HistoryMark
+export interface Savepoint {
+  readonly columns: ColumnsSavepoint
+  readonly history: HistorySavepoint
 }
 
 /** A device after an event, and as it was before; undefined if it is new. */
@@ -76,17 +76,17 @@ export interface Open {
   readonly devices: Map<DeviceId, Device>
   readonly replies: Reply[]
   readonly feed: FeedEvent[]
-  mark: RowsMark | undefined
+  savepoint: Savepoint | undefined
   rows: boolean
   /** Set by a message that is no sign of life, until it has been looked at. */
   wasSilent: boolean
   /** When and where in the log what follows happens, and through which gateway. */
   enter(at: number, place: number, via: DeviceId | undefined): void
   reach(entry: Entry, isNew: boolean): void
-  reached(): readonly Mark[]
-  park(frame: Frame, place: Place, reason: string, detail: string): void
+  reached(): readonly Position[]
+  park(item: Item, place: Place, reason: string, detail: string): void
   /** A gateway's message for a device it may not speak for: the dead letter is the gateway's. */
-  parkSender(frame: Frame, place: Place, sender: DeviceId, refusal: SenderRefusal): void
+  parkSender(item: Item, place: Place, sender: DeviceId, refusal: SenderRefusal): void
   /** From this message on the entry cannot be read. */
   parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
@@ -99,8 +99,8 @@ export interface Open {
 }
 
 const NO_BYTES = new Uint8Array(0)
-const NO_FRAME: Frame = {
-  kind: FRAME.parked,
+const NO_ITEM: Item = {
+  kind: ITEM.parked,
   flags: 0,
   receivedAt: 0,
   id: NO_BYTES,
@@ -127,7 +127,7 @@ export function openProposal(
     devices: new Map(),
     replies: [],
     feed: [],
-    mark: undefined,
+    savepoint: undefined,
     rows: true,
     wasSilent: false,
     enter(at, place, via) {
@@ -140,17 +140,16 @@ export function openProposal(
       reached.set(entry.partition, entry.seq)
       if (isNew) applied.set(entry.partition, entry.seq)
     },
-    reached: () => toMarks(reached),
-    park(frame, place, reason, detail) {
+    reached: () => toPositions(reached),
+    park(item, place, reason, detail) {
       // Read again only for its rows (S1): it was parked the first time.
-      if (place.isNew) deadLetters.push(toDeadLetter(frame, { ...place, reason, detail }))
+      if (place.isNew) deadLetters.push(toDeadLetter(item, { ...place, reason, detail }))
     },
-    parkSender(frame, place, sender, refusal) {
-      if (place.isNew)
-        deadLetters.push({ ...toDeadLetter(frame, { ...place, ...refusal }), deviceId: sender })
+    parkSender(item, place, sender, refusal) {
+      if (place.isNew) deadLetters.push({ ...toDeadLetter(item, { ...place, ...refusal }), deviceId: sender })
     },
     parkRest(entry, index, detail) {
-      deadLetters.push(toDeadLetter(NO_FRAME, { entry, index, reason: 'UNREADABLE', detail }))
+      deadLetters.push(toDeadLetter(NO_ITEM, { entry, index, reason: 'UNREADABLE', detail }))
     },
     late(deviceId, hour) {
       late.set(`${deviceId} ${hour}`, { deviceId, hour })
@@ -170,7 +169,7 @@ export function openProposal(
       return told
     },
     proposal: () => ({
-      applied: toMarks(applied),
+      applied: toPositions(applied),
       ...toSave(open.devices.values(), settled),
       deadLetters,
       late: [...late.values()],
@@ -282,12 +281,12 @@ function isRecordMoved(before: Device, after: Device): boolean {
   return false
 }
 
-function toMarks(seqs: ReadonlyMap<Partition, number>): readonly Mark[] {
+function toPositions(seqs: ReadonlyMap<Partition, number>): readonly Position[] {
   return [...seqs].map(([partition, seq]) => ({ partition, seq }))
 }
 
 export function toDeadLetter(
-  frame: Frame,
+  item: Item,
   about: {
     readonly entry: Entry
     readonly index: number
@@ -297,9 +296,9 @@ export function toDeadLetter(
 ): DeadLetter {
   const { entry, index, reason, detail } = about
   // Written by the ingress from a valid device id.
-  const deviceId = Buffer.from(frame.id).toString('latin1') as DeviceId
-  const suffix = Buffer.from(frame.suffix).toString('utf8')
-  const gateway = viaOf(frame)
+  const deviceId = Buffer.from(item.id).toString('latin1') as DeviceId
+  const suffix = Buffer.from(item.suffix).toString('utf8')
+  const gateway = viaOf(item)
   return {
     id: `dl_${entry.partition}_${entry.seq}_${index}`,
     deviceId,
@@ -307,16 +306,16 @@ export function toDeadLetter(
       gateway === undefined ? topicOf(deviceId, suffix) : topicOf(gateway, toSubSuffix(deviceId, suffix)),
     reason,
     detail,
-    // A copy: the frame is a view of its whole commit.
-    payload: Uint8Array.from(frame.payload.subarray(0, LIMITS.deadLetterPayloadBytesMax)),
-    payloadBytes: frame.payload.length,
+    // A copy: the item is a view of its whole commit.
+    payload: Uint8Array.from(item.payload.subarray(0, LIMITS.deadLetterPayloadBytesMax)),
+    payloadBytes: item.payload.length,
     // Written by the ingress.
-    receivedAt: frame.receivedAt as Micros,
+    receivedAt: item.receivedAt as Micros,
   }
 }
 
 /** The gateway that a message came through. */
-export function viaOf({ via }: Frame): DeviceId | undefined {
+export function viaOf({ via }: Item): DeviceId | undefined {
   // Written by the ingress from a valid device id.
   return via.length === 0 ? undefined : (Buffer.from(via).toString('latin1') as DeviceId)
 }

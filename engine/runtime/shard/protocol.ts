@@ -19,13 +19,13 @@ export interface ShardSettings {
   readonly heartbeatTimeoutMs: number
   /** Sessions with smaller numbers ended with an earlier run of the broker. */
   readonly bootAt: Micros
-  /** Distinct per life of a shard: block tokens never meet those of an earlier life. */
-  readonly life: string
+  /** Distinct per incarnation of a shard: block tokens never meet those of an earlier incarnation. */
+  readonly incarnation: string
   /** Where the shard says what it is at. */
   readonly progress: Progress
 }
 
-export interface Mark {
+export interface Position {
   readonly partition: Partition
   readonly seq: number
 }
@@ -64,7 +64,7 @@ export type ShardTask =
   | {
       readonly kind: 'load'
       readonly devices: readonly StoredDevice[]
-      readonly applied: readonly Mark[]
+      readonly applied: readonly Position[]
       readonly now: Millis
     }
   | WorkTask

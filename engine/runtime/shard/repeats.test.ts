@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
 import { FLAG_DUP } from '../../domain/bundle.ts'
-import { telemetry } from './testing/frames.ts'
+import { telemetry } from './testing/items.ts'
 import { online, ShardBench, valuesOf } from './testing/shard.ts'
 
 /** As EMQX names a message: time, connection, count. */
@@ -72,11 +72,11 @@ describe('a message that the broker sends again', () => {
     expect(valuesOf(bench.rows())).toEqual([5, 3, 4])
   })
 
-  test('is judged alike by the next life of the shard, though its vitals are later', () => {
+  test('is judged alike by the next incarnation of the shard, though its vitals are later', () => {
     const log = [[said(1), said(2)], [again(2), again(3)], [said(4)], [again(4), again(5)], [said(3)]]
     const first = new ShardBench([online])
-    const taken = log.map((frames) => {
-      first.apply(frames)
+    const taken = log.map((items) => {
+      first.apply(items)
       return valuesOf(first.rows())
     })
     expect(taken).toEqual([[1, 2], [3], [4], [5], []])

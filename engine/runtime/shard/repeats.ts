@@ -9,7 +9,7 @@
 //     later by then. Behind what is kept here everything counts.
 // D3. What is sent again comes as a run, in the order of the first time: first what the log has, then what it lacks. So
 //     the last name before a run judges all of it.
-import { FLAG_DUP, type Frame } from '../../domain/bundle.ts'
+import { FLAG_DUP, type Item } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Place, placeOf } from './place.ts'
 
@@ -39,8 +39,8 @@ const HIGH = 2 ** 32
 const NO_NAME: Name = [0, 0]
 
 /** Whether the log has the message already. */
-export function isRepeated(actor: { origins: Origin[] | undefined }, frame: Frame, place: Place): boolean {
-  const { buffer, byteOffset, length } = frame.origin
+export function isRepeated(actor: { origins: Origin[] | undefined }, item: Item, place: Place): boolean {
+  const { buffer, byteOffset, length } = item.origin
   if (length === 0) return false
   actor.origins ??= []
   const at = placeOf(place)
@@ -48,7 +48,7 @@ export function isRepeated(actor: { origins: Origin[] | undefined }, frame: Fram
   const origin = originOf(actor.origins, bytes.readUIntBE(CONNECTION_AT, CONNECTION_BYTES), at)
   if (origin === undefined) return false
   const name: Name = [bytes.readUInt32BE(0) * HIGH + bytes.readUInt32BE(4), bytes.readUInt16BE(COUNT_AT)]
-  const isDup = (frame.flags & FLAG_DUP) !== 0
+  const isDup = (item.flags & FLAG_DUP) !== 0
   if (at > origin.place) advance(origin, { name, place: at, isDup })
   const { runs } = origin
   if (runs.length === 0) return false

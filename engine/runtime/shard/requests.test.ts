@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { FRAME } from '../../domain/bundle.ts'
+import { ITEM } from '../../domain/bundle.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import type { WorkResult } from './protocol.ts'
 import { packRequest } from './requests.ts'
-import { idOf, START, type TestFrame } from './testing/frames.ts'
+import { idOf, START, type TestItem } from './testing/items.ts'
 import { online, ShardBench } from './testing/shard.ts'
 
 const entry = {
@@ -15,8 +15,8 @@ const entry = {
   detail: { fields: ['name'] },
 } as const
 
-const signed = (id: string, at: number, request: DeviceRequest): TestFrame => ({
-  kind: FRAME.request,
+const signed = (id: string, at: number, request: DeviceRequest): TestItem => ({
+  kind: ITEM.request,
   id,
   at,
   payload: packRequest({

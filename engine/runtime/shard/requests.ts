@@ -3,7 +3,7 @@
 import { type DeviceId, type Micros, toMillis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type AuditDraft, auditRow } from '../../domain/audit/entry.ts'
-import type { Frame } from '../../domain/bundle.ts'
+import type { Item } from '../../domain/bundle.ts'
 import type { DeviceRequest, Outcome } from '../../domain/device/events.ts'
 import { register, transition } from '../../domain/device/transition.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -16,7 +16,7 @@ import { newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import type { Reply } from './protocol.ts'
 
-/** What a request frame's payload holds. */
+/** What a request item's payload holds. */
 export interface RequestPayload {
   readonly requestId: string
   readonly deviceId: DeviceId
@@ -53,10 +53,10 @@ function holdsProto(data: JsonObject): boolean {
   return false
 }
 
-export function applyRequest(frame: Frame, batch: Batch): void {
+export function applyRequest(item: Item, batch: Batch): void {
   // Written by packRequest.
-  const wish = packr.unpack(frame.payload) as RequestPayload
-  const now = toMillis(frame.receivedAt as Micros)
+  const wish = packr.unpack(item.payload) as RequestPayload
+  const now = toMillis(item.receivedAt as Micros)
   const actor = batch.actors.get(wish.deviceId)
   const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
   // A shard holds its devices in memory: the bound is the fleet's, kept on each shard.
@@ -64,7 +64,7 @@ export function applyRequest(frame: Frame, batch: Batch): void {
   const outcome = isFull ? undefined : decide(wish, before, now)
   if (outcome === undefined) {
     const code = isFull ? 'DEPENDENCY_UNAVAILABLE' : 'NOT_FOUND'
-    conclude(batch, frame, wish, { requestId: wish.requestId, kind: 'refused', code, detail: {} })
+    conclude(batch, item, wish, { requestId: wish.requestId, kind: 'refused', code, detail: {} })
     return
   }
   const device = outcome.device
@@ -81,12 +81,12 @@ export function applyRequest(frame: Frame, batch: Batch): void {
           shadow: wish.request.kind === 'desire' ? after.shadow : undefined,
         }
       : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
-  conclude(batch, frame, wish, reply)
+  conclude(batch, item, wish, reply)
 }
 
 function conclude(
   { open }: Batch,
-  { receivedAt }: Frame,
+  { receivedAt }: Item,
   { deviceId, entry }: RequestPayload,
   reply: Reply,
 ): void {

@@ -1,7 +1,7 @@
 // MQTT sessions as the log tells of them: who is connected, since when, and why not.
 
 import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
-import type { Frame } from '../../domain/bundle.ts'
+import type { Item } from '../../domain/bundle.ts'
 import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
@@ -9,7 +9,7 @@ import { type Actor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import type { Place } from './place.ts'
 
-/** What the payload of an `opened`, `listening` or `closed` frame holds. */
+/** What the payload of an `opened`, `listening` or `closed` item holds. */
 export interface SessionPayload {
   readonly number: number
   readonly ip: string
@@ -32,10 +32,10 @@ export function readSession(payload: Uint8Array): SessionPayload {
 }
 
 /** Whether what the device is connected by is another now. */
-export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: Batch): boolean {
-  const { number, ip } = readSession(frame.payload)
-  const slot = slotOf(frame)
-  cutAgain(actor, frame, place, batch)
+export function sessionOpened(actor: Actor, item: Item, place: Place, batch: Batch): boolean {
+  const { number, ip } = readSession(item.payload)
+  const slot = slotOf(item)
+  cutAgain(actor, item, place, batch)
   // That its gateway has connected is no sign of life of the device.
   if (slot === 'relay') batch.open.wasSilent = true
   // Also one of an earlier run: a restart of ours does not calm a device.
@@ -43,7 +43,7 @@ export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: B
   const isOver = number < batch.shard.bootAt
   const isOld = (actor[slot]?.number ?? 0) >= number
   if (isOver || isOld) return false
-  const since = toMillis(Micros(frame.receivedAt))
+  const since = toMillis(Micros(item.receivedAt))
   actor[slot] = { number: Micros(number), ip, since, listens: false }
   const isMoved = slot === 'session' || actor.session === undefined
   if (isMoved) note(actor, since, slot === 'session' ? 'connect' : 'gateway')
@@ -56,24 +56,24 @@ export function sessionOpened(actor: Actor, frame: Frame, place: Place, batch: B
 }
 
 /** A decommissioned device should have been gone: a broker outside was not told, if whoever was to tell it died (R5). */
-export function cutAgain(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+export function cutAgain(actor: Actor, item: Item, place: Place, batch: Batch): void {
   const device = batch.decisions.deviceOf(actor)
-  if (device.status !== 'decommissioned' || !place.isNew || slotOf(frame) === 'relay') return
-  const now = toMillis(Micros(frame.receivedAt))
+  if (device.status !== 'decommissioned' || !place.isNew || slotOf(item) === 'relay') return
+  const now = toMillis(Micros(item.receivedAt))
   batch.decisions.follow(actor, device, { device, effects: [{ kind: 'cut' }] }, now)
 }
 
 /** Whether what the device is connected by is another now. */
-export function sessionClosed(actor: Actor, frame: Frame, batch: Batch): boolean {
+export function sessionClosed(actor: Actor, item: Item, batch: Batch): boolean {
   // The end of a connection is no sign of life.
   batch.open.wasSilent = true
-  const { number, cause } = readSession(frame.payload)
-  const slot = slotOf(frame)
+  const { number, cause } = readSession(item.payload)
+  const slot = slotOf(item)
   // Of an assumed session the number is a time at which it was: it names the session that had begun by then.
   if (actor[slot] === undefined || actor[slot].number > number) return false
   actor[slot] = undefined
   batch.reschedule(actor)
-  const at = toMillis(Micros(frame.receivedAt))
+  const at = toMillis(Micros(item.receivedAt))
   const why = cause ?? 'lost'
   // While there is the other one, the device is connected.
   if (slot === 'session') note(actor, at, actor.relay === undefined ? why : 'gateway')
@@ -82,15 +82,15 @@ export function sessionClosed(actor: Actor, frame: Frame, batch: Batch): boolean
 }
 
 /** The session takes commands from now on: what waits is sent. */
-export function sessionListens(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+export function sessionListens(actor: Actor, item: Item, place: Place, batch: Batch): void {
   batch.open.wasSilent = true
-  const { number } = readSession(frame.payload)
-  const slot = slotOf(frame)
+  const { number } = readSession(item.payload)
+  const slot = slotOf(item)
   const session = actor[slot]
   if (session === undefined || session.number > number) return
   actor[slot] = { ...session, listens: true }
   batch.reschedule(actor)
-  if (place.isNew) batch.decisions.send(actor, toMillis(Micros(frame.receivedAt)))
+  if (place.isNew) batch.decisions.send(actor, toMillis(Micros(item.receivedAt)))
 }
 
 /** When the actor stops flapping, if that is after `since`; else never (R6). */
@@ -106,7 +106,7 @@ export function tellConnection(actor: Actor, now: Millis, batch: Batch): void {
 }
 
 /** Which of a device's connections it is about: its own, or its gateway's. */
-function slotOf({ via }: Frame): 'session' | 'relay' {
+function slotOf({ via }: Item): 'session' | 'relay' {
   return via.length === 0 ? 'session' : 'relay'
 }
 

@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'vitest'
 import { CommandId, Micros } from '../../../schemas/ids.ts'
-import { FRAME } from '../../domain/bundle.ts'
+import { ITEM } from '../../domain/bundle.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { packDelivered } from './control-uplinks.ts'
 import { decodeCommand, decodeShadow } from './kept.ts'
 import type { WorkResult } from './protocol.ts'
 import { packSession } from './sessions.ts'
-import { closed, deviceOf, opened, request, START, type TestFrame, telemetry } from './testing/frames.ts'
+import { closed, deviceOf, opened, request, START, type TestItem, telemetry } from './testing/items.ts'
 import { at, online, ShardBench } from './testing/shard.ts'
 
-const listening = (id: string, when: number, openedAt: number): TestFrame => ({
-  kind: FRAME.listening,
+const listening = (id: string, when: number, openedAt: number): TestItem => ({
+  kind: ITEM.listening,
   id,
   at: when,
   payload: packSession({ number: Micros((START + openedAt) * 1000), ip: '10.0.0.1', cause: undefined }),
 })
-const delivered = (id: string, when: number, commandId: string): TestFrame => ({
-  kind: FRAME.delivered,
+const delivered = (id: string, when: number, commandId: string): TestItem => ({
+  kind: ITEM.delivered,
   id,
   at: when,
   payload: packDelivered({ commandId: CommandId(commandId), message: 'command' }),
 })
-const message = (id: string, when: number, suffix: string, body: object | string): TestFrame => ({
+const message = (id: string, when: number, suffix: string, body: object | string): TestItem => ({
   ...telemetry(id, when, body),
   suffix,
 })

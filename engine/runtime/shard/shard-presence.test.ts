@@ -8,10 +8,10 @@ import {
   registration,
   request,
   status,
-  type TestFrame,
+  type TestItem,
   telemetry,
   will,
-} from './testing/frames.ts'
+} from './testing/items.ts'
 import { at, online, ShardBench, statuses, TIMEOUT_MS } from './testing/shard.ts'
 
 describe('presence', () => {
@@ -64,7 +64,7 @@ describe('presence', () => {
   test('one that is decommissioned and still talks, or connects, is cut off again', () => {
     const gone = deviceOf('a', { status: 'decommissioned', statusSince: at(0) })
     const bench = new ShardBench([gone], { applied: 1 })
-    const cuts = (frames: readonly TestFrame[]) => bench.apply(frames).proposal.cuts
+    const cuts = (items: readonly TestItem[]) => bench.apply(items).proposal.cuts
     // Decided before.
     expect(cuts([telemetry('a', 1, { x: 1 })])).toEqual([])
     expect(cuts([telemetry('a', 2, { x: 1 })])).toEqual(['a'])

@@ -17,7 +17,7 @@ import {
   status,
   telemetry,
   will,
-} from './testing/frames.ts'
+} from './testing/items.ts'
 import { at, NOTHING, online, P, ShardBench, statuses, valuesOf } from './testing/shard.ts'
 
 describe('a proposal', () => {
@@ -43,11 +43,11 @@ describe('a proposal', () => {
 
   test('that registers a device takes what it says behind that, and leaves no trace of it either', () => {
     const bench = new ShardBench()
-    const frames = [registration('b', 1), opened('b', 2), telemetry('b', 3, { x: 2 })]
-    bench.apply(frames)
+    const items = [registration('b', 1), opened('b', 2), telemetry('b', 3, { x: 2 })]
+    bench.apply(items)
     bench.work({ settle: 'dropped' })
     expect(bench.view('b')).toBeUndefined()
-    const again = bench.work({ entries: [bench.entry(1, frames)] })
+    const again = bench.work({ entries: [bench.entry(1, items)] })
     expect([again.proposal.deadLetters, statuses(again)]).toEqual([[], ['b online']])
     expect(valuesOf(bench.work({ cut: 'all' }).blocks)).toEqual([2])
     expect(bench.view('b')).toMatchObject({ connected: true, device: { status: 'online' } })
@@ -72,13 +72,13 @@ describe('a proposal', () => {
 })
 
 describe('an entry that is applied already', () => {
-  const frames = [registration('b', 1), telemetry('a', 2, { x: 1 }), telemetry('a', 3, '{')]
+  const items = [registration('b', 1), telemetry('a', 2, { x: 1 }), telemetry('a', 3, '{')]
 
   test('gives its rows and its snapshot again, and no record, reply, event or dead letter', () => {
     const bench = new ShardBench([online], { applied: 1 })
     const all = { all: true, devices: new Set<never>() }
     const wants = { telemetry: all, timeline: all, log: all }
-    const { proposal } = bench.apply(frames, { wants })
+    const { proposal } = bench.apply(items, { wants })
     expect(proposal).toMatchObject({
       applied: [],
       changed: [],
@@ -135,17 +135,17 @@ describe('telemetry', () => {
   })
 
   test('received after its device was decommissioned is ignored by time, in a replay as at first', () => {
-    const frames = [
+    const items = [
       telemetry('a', 1, { x: 1 }),
       request('a', 2, { kind: 'decommission' }),
       telemetry('a', 3, { x: 2 }),
     ]
     const bench = new ShardBench([online])
-    const first = bench.apply(frames)
+    const first = bench.apply(items)
     expect([first.proposal.cuts, valuesOf(bench.rows())]).toEqual([['a'], [1]])
     const gone = bench.view('a')?.device
     const replay = new ShardBench(gone === undefined ? [] : [gone], { applied: 1 })
-    replay.apply(frames)
+    replay.apply(items)
     expect(valuesOf(replay.rows())).toEqual([1])
   })
 
@@ -235,7 +235,7 @@ test('a shard that was not loaded does not work', () => {
     partitions: [P],
     heartbeatTimeoutMs: 1,
     bootAt: Micros(1),
-    life: 'l',
+    incarnation: 'l',
     progress: newProgress(),
   }
   expect(() => new Shard(settings, () => 0).run(NOTHING)).toThrow('loaded before it works')

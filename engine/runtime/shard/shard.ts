@@ -2,14 +2,14 @@
 // It decides and encodes; it does no I/O, never awaits and asks no clock.
 //
 // S1. An entry above the applied position is applied in full; at or below it its records are saved already and only
-//     rows and vitals are read again; and what this life has seen before is read for its rows alone, so that
+//     rows and vitals are read again; and what this incarnation has seen before is read for its rows alone, so that
 //     catching up with rows never takes vitals back.
 // S2. Settled records change only in settle('saved'). A proposal that is dropped leaves no trace (R4).
 // S3. Rows leave only after the proposal of their batch is settled, and `covered` says how far they reach.
 import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
 import { type DeviceId, type Micros, Millis, toMillis } from '../../../schemas/ids.ts'
-import { FRAME, type Frame, readFrames } from '../../domain/bundle.ts'
+import { ITEM, type Item, readItems } from '../../domain/bundle.ts'
 import { commandDeadline } from '../../domain/device/command-events.ts'
 import type { DeviceEvent } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
@@ -33,8 +33,15 @@ import { decodeCommands, decodeShadow } from './kept.ts'
 import type { Place } from './place.ts'
 import { placeOf } from './place.ts'
 import { begin, enter, leave } from './progress.ts'
-import { emptyCounts, type MutableCounts, type Open, openProposal, type RowsMark, viaOf } from './proposal.ts'
-import type { Mark, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
+import {
+  emptyCounts,
+  type MutableCounts,
+  type Open,
+  openProposal,
+  type Savepoint,
+  viaOf,
+} from './proposal.ts'
+import type { Position, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { isRepeated } from './repeats.ts'
 import { applyRequest } from './requests.ts'
 import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
@@ -90,7 +97,7 @@ export class Shard {
   }
 
   /** Takes in saved devices. A device that was online counts as heard now: a restart invents no silence. */
-  load(devices: readonly StoredDevice[], applied: readonly Mark[], now: Millis): void {
+  load(devices: readonly StoredDevice[], applied: readonly Position[], now: Millis): void {
     this.#isLoaded = true
     this.#forgivenAt = now
     this.#now = now
@@ -157,7 +164,7 @@ export class Shard {
 
   #propose(task: WorkTask, batch: Batch): void {
     const { open } = batch
-    open.mark = this.#mark()
+    open.savepoint = this.#savepoint()
     open.rows = task.rows
     for (const entry of task.entries) {
       const isNew = entry.seq > (this.#applied[entry.partition] ?? 0)
@@ -166,7 +173,7 @@ export class Shard {
       open.reach(entry, isNew)
     }
     leave(this.#settings.progress)
-    if (!task.rows) this.#truncate(open.mark)
+    if (!task.rows) this.#truncate(open.savepoint)
     else if (this.#rowsSince === 0 && this.#rows() > 0) this.#rowsSince = task.now
   }
 
@@ -175,10 +182,10 @@ export class Shard {
     enter(progress, entry)
     let index = 0
     try {
-      for (const frame of readFrames(entry.body)) {
+      for (const item of readItems(entry.body)) {
         begin(progress, index)
-        this.#reachedAt = frame.receivedAt / 1000
-        this.#applyFrame(frame, { entry, index, isNew, isFirst }, batch)
+        this.#reachedAt = item.receivedAt / 1000
+        this.#applyItem(item, { entry, index, isNew, isFirst }, batch)
         index++
       }
     } catch (error) {
@@ -189,51 +196,51 @@ export class Shard {
   }
 
   /** A message that makes the code throw is parked, and the device's other messages go on (R10). */
-  #applyFrame(frame: Frame, place: Place, batch: Batch): void {
-    const mark = this.#mark()
+  #applyItem(item: Item, place: Place, batch: Batch): void {
+    const savepoint = this.#savepoint()
     const { open } = batch
     open.wasSilent = false
-    open.enter(frame.receivedAt, placeOf(place), viaOf(frame))
+    open.enter(item.receivedAt, placeOf(place), viaOf(item))
     try {
-      this.#dispatch(frame, place, batch)
+      this.#dispatch(item, place, batch)
     } catch (error) {
-      this.#truncate(mark)
+      this.#truncate(savepoint)
       batch.counts.refused++
-      batch.open.park(frame, place, 'INTERNAL', error instanceof Error ? error.message : String(error))
+      batch.open.park(item, place, 'INTERNAL', error instanceof Error ? error.message : String(error))
     }
   }
 
-  #dispatch(frame: Frame, place: Place, batch: Batch): void {
-    if (frame.kind === FRAME.parked) return
-    if (frame.kind === FRAME.request) {
-      if (place.isNew) applyRequest(frame, batch)
+  #dispatch(item: Item, place: Place, batch: Batch): void {
+    if (item.kind === ITEM.parked) return
+    if (item.kind === ITEM.request) {
+      if (place.isNew) applyRequest(item, batch)
       return
     }
-    if (!place.isFirst && frame.kind !== FRAME.message) return
+    if (!place.isFirst && item.kind !== ITEM.message) return
     // Written by the ingress from a valid device id.
-    const deviceId = Buffer.from(frame.id.buffer, frame.id.byteOffset, frame.id.length).toString(
+    const deviceId = Buffer.from(item.id.buffer, item.id.byteOffset, item.id.length).toString(
       'latin1',
     ) as DeviceId
     const actor = this.#actorOf(deviceId, batch)
-    if (!mayBeSaid(actor, frame, place, batch)) return
+    if (!mayBeSaid(actor, item, place, batch)) return
     if (actor === undefined) {
-      batch.open.park(frame, place, 'UNKNOWN_DEVICE', 'no such device is registered')
+      batch.open.park(item, place, 'UNKNOWN_DEVICE', 'no such device is registered')
       return
     }
-    if (isRepeated(actor, frame, place)) {
+    if (isRepeated(actor, item, place)) {
       batch.counts.ignored++
       return
     }
     let isConnectionMoved = false
-    if (frame.kind === FRAME.opened) isConnectionMoved = sessionOpened(actor, frame, place, batch)
-    else if (frame.kind === FRAME.closed) isConnectionMoved = sessionClosed(actor, frame, batch)
-    else if (frame.kind === FRAME.listening) sessionListens(actor, frame, place, batch)
-    else if (frame.kind === FRAME.delivered) applyDelivered(actor, frame, place, batch)
+    if (item.kind === ITEM.opened) isConnectionMoved = sessionOpened(actor, item, place, batch)
+    else if (item.kind === ITEM.closed) isConnectionMoved = sessionClosed(actor, item, batch)
+    else if (item.kind === ITEM.listening) sessionListens(actor, item, place, batch)
+    else if (item.kind === ITEM.delivered) applyDelivered(actor, item, place, batch)
     // A gateway spoke for a sub-device, whose own actor has the message: here it is a sign of life.
-    else if (frame.kind !== FRAME.heard) applyMessage(actor, frame, place, batch)
-    if (place.isFirst) this.#touch(actor, frame.receivedAt as Micros, place, batch)
+    else if (item.kind !== ITEM.heard) applyMessage(actor, item, place, batch)
+    if (place.isFirst) this.#touch(actor, item.receivedAt as Micros, place, batch)
     // After the status that it brings: who connects is online, and was never seen connected and away.
-    if (isConnectionMoved && place.isNew) tellConnection(actor, toMillis(frame.receivedAt as Micros), batch)
+    if (isConnectionMoved && place.isNew) tellConnection(actor, toMillis(item.receivedAt as Micros), batch)
   }
 
   /** Any publish is a sign of life, a last will is not; MQTT's own pings never get here. */
@@ -281,7 +288,7 @@ export class Shard {
     this.#open = undefined
     if (open === undefined) return
     if (verdict === 'dropped') {
-      if (open.mark !== undefined) this.#truncate(open.mark)
+      if (open.savepoint !== undefined) this.#truncate(open.savepoint)
       for (const id of open.devices.keys()) {
         const actor = this.#actors.get(id)
         if (actor !== undefined) this.#schedule(actor)
@@ -289,10 +296,10 @@ export class Shard {
       this.#newcomers.clear()
       return
     }
-    for (const mark of open.reached()) {
-      raise(this.#applied, mark)
-      raise(this.#seen, mark)
-      if (open.rows) raise(this.#covered, mark)
+    for (const position of open.reached()) {
+      raise(this.#applied, position)
+      raise(this.#seen, position)
+      if (open.rows) raise(this.#covered, position)
     }
     for (const device of open.devices.values()) {
       const known = this.#actors.get(device.id) ?? this.#newcomers.get(device.id)
@@ -316,7 +323,7 @@ export class Shard {
     this.#rowsSince = 0
     const taken = this.#columns.take()
     const blocks: Block[] = []
-    const token = `${this.#settings.life}-${this.#blocksCut++}`
+    const token = `${this.#settings.incarnation}-${this.#blocksCut++}`
     if (taken.points !== undefined) blocks.push({ kind: 'points', ...taken.points, token: `${token}p` })
     if (taken.texts !== undefined) blocks.push({ kind: 'texts', ...taken.texts, token: `${token}t` })
     const history = this.#history.take()
@@ -330,13 +337,13 @@ export class Shard {
     return this.#columns.rows + this.#history.rows
   }
 
-  #mark(): RowsMark {
-    return { columns: this.#columns.mark(), history: this.#history.mark() }
+  #savepoint(): Savepoint {
+    return { columns: this.#columns.savepoint(), history: this.#history.savepoint() }
   }
 
-  #truncate(mark: RowsMark): void {
-    this.#columns.truncate(mark.columns)
-    this.#history.truncate(mark.history)
+  #truncate(savepoint: Savepoint): void {
+    this.#columns.truncate(savepoint.columns)
+    this.#history.truncate(savepoint.history)
   }
 
   #takeVitals(): WorkResult['vitals'] {
@@ -388,6 +395,6 @@ export class Shard {
 }
 
 /** Positions only grow, in whatever order entries are read again. */
-function raise(positions: number[] | Float64Array, { partition, seq }: Mark): void {
+function raise(positions: number[] | Float64Array, { partition, seq }: Position): void {
   positions[partition] = Math.max(positions[partition] ?? 0, seq)
 }

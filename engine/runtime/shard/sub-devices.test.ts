@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CommandId, Micros, Millis } from '../../../schemas/ids.ts'
-import { FRAME } from '../../domain/bundle.ts'
+import { ITEM } from '../../domain/bundle.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { WorkResult } from './protocol.ts'
 import { packSession } from './sessions.ts'
@@ -12,10 +12,10 @@ import {
   request,
   START,
   status,
-  type TestFrame,
+  type TestItem,
   telemetry,
   will,
-} from './testing/frames.ts'
+} from './testing/items.ts'
 import { at, ShardBench, statuses, TIMEOUT_MS, valuesOf } from './testing/shard.ts'
 
 const born = { createdAt: Millis(START - 1_000), statusSince: Millis(START - 1_000) }
@@ -23,20 +23,20 @@ const gateway = deviceOf('gw', { ...born, type: 'gateway', status: 'online' })
 const child = deviceOf('c', { ...born, parentId: gateway.id })
 const stranger = deviceOf('s', born)
 
-const via = (frame: TestFrame, sender = 'gw'): TestFrame => ({ ...frame, via: sender })
-const listening = (id: string, when: number, openedAt: number): TestFrame => ({
-  kind: FRAME.listening,
+const via = (item: TestItem, sender = 'gw'): TestItem => ({ ...item, via: sender })
+const listening = (id: string, when: number, openedAt: number): TestItem => ({
+  kind: ITEM.listening,
   id,
   at: when,
   payload: packSession({ number: Micros((START + openedAt) * 1000), ip: '10.0.0.1', cause: undefined }),
 })
-const heard = (id: string, when: number): TestFrame => ({
-  kind: FRAME.heard,
+const heard = (id: string, when: number): TestItem => ({
+  kind: ITEM.heard,
   id,
   at: when,
   payload: Buffer.alloc(0),
 })
-const on = (frame: TestFrame, suffix: string): TestFrame => ({ ...frame, suffix })
+const on = (item: TestItem, suffix: string): TestItem => ({ ...item, suffix })
 const command = (id: string, when: number, more: object = {}) =>
   request('c', when, { kind: 'command', id: CommandId(id), wish: { name: 'go', ...more } })
 const desire = (when: number) => request('c', when, { kind: 'desire', patch: { on: true }, mode: 'merge' })

@@ -1,6 +1,6 @@
 // What comes through a gateway, on the side of the sub-device: its own actor judges whether that gateway may speak for it.
 import { Micros, toMillis } from '../../../schemas/ids.ts'
-import { FRAME, type Frame } from '../../domain/bundle.ts'
+import { ITEM, type Item } from '../../domain/bundle.ts'
 import { refuseGateway } from '../../domain/device/sub-device.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
@@ -8,15 +8,15 @@ import type { Place } from './place.ts'
 import { viaOf } from './proposal.ts'
 
 /** False for what has no effect on the device. A message is then a dead letter of the gateway. */
-export function mayBeSaid(actor: Actor | undefined, frame: Frame, place: Place, batch: Batch): boolean {
-  const gateway = viaOf(frame)
+export function mayBeSaid(actor: Actor | undefined, item: Item, place: Place, batch: Batch): boolean {
+  const gateway = viaOf(item)
   // The end of a session is true of any device.
-  if (gateway === undefined || frame.kind === FRAME.closed) return true
+  if (gateway === undefined || item.kind === ITEM.closed) return true
   const device = actor && batch.decisions.deviceOf(actor)
-  const refusal = refuseGateway(device, gateway, toMillis(Micros(frame.receivedAt)))
+  const refusal = refuseGateway(device, gateway, toMillis(Micros(item.receivedAt)))
   if (refusal === undefined) return true
-  if (frame.kind !== FRAME.message) return false
+  if (item.kind !== ITEM.message) return false
   batch.counts.refused++
-  batch.open.parkSender(frame, place, gateway, refusal)
+  batch.open.parkSender(item, place, gateway, refusal)
   return false
 }

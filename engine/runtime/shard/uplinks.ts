@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../../schemas/topics.ts'
-import { FLAG_WILL, type Frame } from '../../domain/bundle.ts'
+import { FLAG_WILL, type Item } from '../../domain/bundle.ts'
 import { toAck } from '../../domain/command/ack-message.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { readStatus } from '../../domain/device/status-message.ts'
@@ -24,41 +24,41 @@ const HOUR_SEC = 3_600
 const TELEMETRY: Uplink = { kind: 'telemetry', name: undefined }
 const TELEMETRY_BYTES = Buffer.from('telemetry')
 
-export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+export function applyMessage(actor: Actor, item: Item, place: Place, batch: Batch): void {
   const device = batch.decisions.deviceOf(actor)
   // By time, not by order of work: a replay must decide alike although the record is a later one. By milliseconds,
   // because the record keeps no finer time.
-  if (device.status === 'decommissioned' && toMillis(Micros(frame.receivedAt)) > device.statusSince) {
+  if (device.status === 'decommissioned' && toMillis(Micros(item.receivedAt)) > device.statusSince) {
     batch.counts.ignored++
-    cutAgain(actor, frame, place, batch)
+    cutAgain(actor, item, place, batch)
     return
   }
-  if ((frame.flags & FLAG_WILL) !== 0) batch.open.wasSilent = true
-  const uplink = toUplink(frame.suffix)
+  if ((item.flags & FLAG_WILL) !== 0) batch.open.wasSilent = true
+  const uplink = toUplink(item.suffix)
   switch (uplink.kind) {
     case 'telemetry':
-      applyTelemetry(actor, uplink.name, frame, place, batch)
+      applyTelemetry(actor, uplink.name, item, place, batch)
       return
     case 'status':
-      applyStatus(actor, frame, place, batch)
+      applyStatus(actor, item, place, batch)
       return
     case 'log':
-      applyLog(actor, frame, place, batch)
+      applyLog(actor, item, place, batch)
       return
     case 'reported':
-      applyReport(actor, frame, place, batch)
+      applyReport(actor, item, place, batch)
       return
     case 'shadow_get':
-      applyShadowGet(actor, frame, place, batch)
+      applyShadowGet(actor, item, place, batch)
       return
     case 'ack':
-      applyAck(actor, frame, place, batch)
+      applyAck(actor, item, place, batch)
       return
     case 'cloud_only':
-      applyForged(actor, frame, place, batch)
+      applyForged(actor, item, place, batch)
       return
     case 'sub':
-      applyStray(device, frame, place, batch)
+      applyStray(device, item, place, batch)
       return
     case 'ota_status':
     case 'other':
@@ -71,10 +71,10 @@ export function applyMessage(actor: Actor, frame: Frame, place: Place, batch: Ba
 }
 
 /** What was meant for a sub-device and cannot be handed to any: see `Gateways`. */
-function applyStray({ type }: Device, frame: Frame, place: Place, batch: Batch): void {
+function applyStray({ type }: Device, item: Item, place: Place, batch: Batch): void {
   batch.counts.refused++
-  if (type !== 'gateway') batch.open.park(frame, place, 'NOT_A_GATEWAY', `the device is of type ${type}`)
-  else batch.open.park(frame, place, 'BAD_TOPIC', 'a sub-device’s topic is sub/{device_id}/{topic}')
+  if (type !== 'gateway') batch.open.park(item, place, 'NOT_A_GATEWAY', `the device is of type ${type}`)
+  else batch.open.park(item, place, 'BAD_TOPIC', 'a sub-device’s topic is sub/{device_id}/{topic}')
 }
 
 function toUplink(suffix: Uint8Array): Uplink {
@@ -91,16 +91,16 @@ function isTelemetry(suffix: Uint8Array): boolean {
 function applyTelemetry(
   actor: Actor,
   name: string | undefined,
-  frame: Frame,
+  item: Item,
   place: Place,
   batch: Batch,
 ): void {
   actor.latest ??= new Latest()
   // Written by the ingress.
-  const receivedAt = frame.receivedAt as Micros
+  const receivedAt = item.receivedAt as Micros
   const version = placeOf(place)
   const deviceId = actor.device.id
-  const reported = report(frame.payload, { deviceId, name, receivedAt, version }, actor.latest, batch.columns)
+  const reported = report(item.payload, { deviceId, name, receivedAt, version }, actor.latest, batch.columns)
   switch (reported.kind) {
     case 'stored':
       actor.telemetryAt = Math.max(actor.telemetryAt, toMillis(reported.at))
@@ -109,15 +109,15 @@ function applyTelemetry(
       batch.counts.droppedPoints += reported.dropped
       if (reported.adjusted) batch.counts.adjusted++
       if (place.isFirst && reported.diagnostics !== undefined)
-        applyDiagnostics(actor, reported, frame, place, batch)
-      if (place.isNew) tell(actor, name, reported, frame, batch)
+        applyDiagnostics(actor, reported, item, place, batch)
+      if (place.isNew) tell(actor, name, reported, item, batch)
       return
     case 'ack':
-      acknowledge(actor, toAck(reported.ack), frame, place, batch)
+      acknowledge(actor, toAck(reported.ack), item, place, batch)
       return
     case 'refused':
       batch.counts.refused++
-      batch.open.park(frame, place, reported.reason, reported.detail)
+      batch.open.park(item, place, reported.reason, reported.detail)
       return
     default:
       unreachable(reported)
@@ -130,7 +130,7 @@ function tell(
   actor: Actor,
   name: string | undefined,
   reported: StoredReport,
-  frame: Frame,
+  item: Item,
   batch: Batch,
 ): void {
   const deviceId = actor.device.id
@@ -141,7 +141,7 @@ function tell(
       if (hour < horizonSec) batch.open.late(deviceId, hour)
   }
   if (!isWanted(batch.wants.telemetry, deviceId)) return
-  const data = toFeedData(frame.payload, name)
+  const data = toFeedData(item.payload, name)
   if (data !== undefined)
     batch.open.feed.push({ kind: 'telemetry', deviceId, at: toMillis(reported.at), data })
 }
@@ -151,11 +151,11 @@ function tell(
 function applyDiagnostics(
   actor: Actor,
   reported: StoredReport,
-  frame: Frame,
+  item: Item,
   place: Place,
   batch: Batch,
 ): void {
-  const now = toMillis(frame.receivedAt as Micros)
+  const now = toMillis(item.receivedAt as Micros)
   const worst = worstDiagnostic(reported.diagnostics)
   if (worst === undefined) return
   if (worst.level >= 2) {
@@ -167,13 +167,13 @@ function applyDiagnostics(
   }
 }
 
-function applyLog(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
+function applyLog(actor: Actor, item: Item, place: Place, batch: Batch): void {
   // Written by the ingress.
-  const receivedAt = frame.receivedAt as Micros
-  const log = readLogLines(frame.payload, receivedAt)
+  const receivedAt = item.receivedAt as Micros
+  const log = readLogLines(item.payload, receivedAt)
   if (log.kind === 'refused') {
     batch.counts.refused++
-    batch.open.park(frame, place, log.reason, log.detail)
+    batch.open.park(item, place, log.reason, log.detail)
     return
   }
   batch.counts.stored++
@@ -188,15 +188,15 @@ function applyLog(actor: Actor, frame: Frame, place: Place, batch: Batch): void 
   }
 }
 
-function applyStatus(actor: Actor, frame: Frame, place: Place, batch: Batch): void {
-  const said = readStatus(frame.payload)
+function applyStatus(actor: Actor, item: Item, place: Place, batch: Batch): void {
+  const said = readStatus(item.payload)
   if (said.kind === 'refused') {
     batch.counts.refused++
-    batch.open.park(frame, place, 'MALFORMED_STATUS', said.detail)
+    batch.open.park(item, place, 'MALFORMED_STATUS', said.detail)
     return
   }
   if (said.kind === 'cleared' || !place.isFirst) return
-  const now = Millis(Math.floor(frame.receivedAt / 1000))
+  const now = Millis(Math.floor(item.receivedAt / 1000))
   batch.counts.stored++
   if (said.status === 'online') {
     actor.statusSessionId = said.sessionId ?? actor.statusSessionId

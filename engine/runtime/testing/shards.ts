@@ -10,11 +10,11 @@ import type { Log } from '../../ports/log.ts'
 import type { Claim, Save } from '../../ports/store.ts'
 import { SimTime } from '../../testing/time.ts'
 import { Inserter } from '../rows/inserter.ts'
+import { Assignment } from '../runner/assignment.ts'
 import { Runner } from '../runner/runner.ts'
-import { Seat } from '../runner/seat.ts'
 import { inlineThread } from '../runner/thread.ts'
 import type { Proposal } from '../shard/protocol.ts'
-import { bundle, idOf, START, type TestFrame } from '../shard/testing/frames.ts'
+import { bundle, idOf, START, type TestItem } from '../shard/testing/items.ts'
 import { Shards } from '../shards.ts'
 
 /** What the nodes have in common. */
@@ -25,8 +25,8 @@ export class SharedPlace {
   readonly telemetry = new MemoryTelemetry()
   #at = 0
 
-  async append(...frames: readonly TestFrame[]): Promise<void> {
-    const bundles = frames.map((frame) => ({ partition: partitionOf(idOf(frame.id)), body: bundle([frame]) }))
+  async append(...items: readonly TestItem[]): Promise<void> {
+    const bundles = items.map((item) => ({ partition: partitionOf(idOf(item.id)), body: bundle([item]) }))
     await this.log.append(bundles, Micros((START + ++this.#at) * 1000))
   }
 }
@@ -41,11 +41,11 @@ export class ShardsNode {
   /** What the log has comes later while it is true. */
   isBehind = false
   readonly #place: SharedPlace
-  #lives = 0
+  #incarnations = 0
 
-  constructor(name: string, place: SharedPlace, seats = 2) {
+  constructor(name: string, place: SharedPlace, shardCount = 2) {
     this.#place = place
-    const { schedule } = place.time.newLife()
+    const { schedule } = place.time.newIncarnation()
     const inserter = new Inserter({
       telemetry: place.telemetry,
       schedule,
@@ -86,7 +86,7 @@ export class ShardsNode {
           claims,
           heartbeatTimeoutMs: 60_000,
           bootAt: Micros(0),
-          life: `${name}-${this.#lives++}`,
+          incarnation: `${name}-${this.#incarnations++}`,
         },
         {
           clock: place.time,
@@ -109,19 +109,19 @@ export class ShardsNode {
           },
           horizon: () => Millis(0),
           now: () => place.time.now(),
-          heardUpTo: () => place.time.now(),
+          watermark: () => place.time.now(),
         },
       )
-    const seat = () =>
-      new Seat({
+    const assignment = () =>
+      new Assignment({
         store: place.store,
         clock: place.time,
         schedule,
         open,
         failed: (fault) => this.warnings.push(fault.code),
       })
-    this.shards = new Shards(Array.from({ length: seats }, seat), () => this.isCertain)
-    schedule.every(LIMITS.sweepEveryMs, () => this.shards.tick())
+    this.shards = new Shards(Array.from({ length: shardCount }, assignment), () => this.isCertain)
+    schedule.every(LIMITS.sweepEveryMs, () => this.shards.sweep())
   }
 
   /** The device's name, as a REST caller would be told. */

@@ -17,7 +17,7 @@ import type { Schedule } from '../../../ports/schedule.ts'
 import { SimTime } from '../../../testing/time.ts'
 import { LocalEngine } from '../../engine.ts'
 import { inlineThread } from '../../runner/thread.ts'
-import { idOf, START } from '../../shard/testing/frames.ts'
+import { idOf, START } from '../../shard/testing/items.ts'
 
 export interface TestNode {
   readonly name: string
@@ -44,7 +44,7 @@ export class TestNodes {
 
   /** `shards`: none for a node that owns nothing. */
   async open(name: string, shards = 1): Promise<TestNode> {
-    const life = this.time.newLife()
+    const incarnation = this.time.newIncarnation()
     const broker = new MemoryBroker()
     const mesh = new MemoryMesh(this.#net, name)
     const fatal: unknown[] = []
@@ -66,7 +66,7 @@ export class TestNodes {
     const engine = new LocalEngine(
       {
         clock: this.time,
-        log: this.#slow(kept(this.log), life.schedule),
+        log: this.#slow(kept(this.log), incarnation.schedule),
         store: kept(this.store),
         users: this.#users,
         telemetry: kept(this.telemetry),
@@ -75,7 +75,7 @@ export class TestNodes {
       },
       { shards, listens: true, heartbeatTimeoutMs: 60_000, build: { version: 'test', commit: 'test' } },
       {
-        schedule: life.schedule,
+        schedule: incarnation.schedule,
         openThread: (settings) => inlineThread(settings, () => 0),
         newId: () => `${name}-${this.#ids++}`,
         warn: () => {},
@@ -97,7 +97,7 @@ export class TestNodes {
       die: () => {
         isDead = true
         mesh.isCut = true
-        life.end()
+        incarnation.end()
       },
       close: async () => {
         const closed = engine.close()
@@ -138,7 +138,7 @@ export class TestNodes {
 
   /** The broker at this node has heard everything, and says so from now on. */
   hearFrom({ broker }: TestNode): void {
-    this.time.newLife().schedule.every(500, () => broker.host.heard(ALL_PARTITIONS, this.time.now()))
+    this.time.newIncarnation().schedule.every(500, () => broker.host.heard(ALL_PARTITIONS, this.time.now()))
   }
 
   register(node: TestNode, id: string): Promise<Submitted | string> {

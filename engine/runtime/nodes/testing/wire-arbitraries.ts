@@ -10,8 +10,8 @@ import type { DeviceRequest } from '../../../domain/device/events.ts'
 import type { Author, Shadow } from '../../../domain/shadow/record.ts'
 import type { DeviceView } from '../../../ports/device-view.ts'
 import type { BroadcastRequest, BroadcastState, Refused, Signed, Submitted } from '../../../ports/engine.ts'
-import type { Answer, Ask, Mark } from '../../shard/protocol.ts'
-import { idOf } from '../../shard/testing/frames.ts'
+import type { Answer, Ask, Position } from '../../shard/protocol.ts'
+import { idOf } from '../../shard/testing/items.ts'
 import type { NodeOutcomes, NodeWork } from '../work.ts'
 
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
@@ -108,7 +108,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
   fc.record({ kind: fc.constantFrom('snapshot', 'metrics', 'shadow', 'commands'), deviceId }),
   fc.record({ kind: fc.constant('children' as const), broadcastId }),
 )
-const after: fc.Arbitrary<readonly Mark[]> = fc.array(
+const after: fc.Arbitrary<readonly Position[]> = fc.array(
   fc.record({ partition, seq: fc.nat({ max: Number.MAX_SAFE_INTEGER }) }),
 )
 const broadcastRequest: fc.Arbitrary<BroadcastRequest> = fc.record(

@@ -29,7 +29,7 @@ export class TestNode {
 
   constructor(name: string, time: SimTime, owners: MemoryOwners) {
     this.name = name
-    const { schedule, end } = time.newLife()
+    const { schedule, end } = time.newIncarnation()
     this.#end = end
     this.#schedule = schedule
     const table = new MemoryOwnership(owners)

@@ -3,7 +3,7 @@ import { Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import { MemoryLog } from '../../../adapters/log/testing/memory.ts'
 import { MemoryStore } from '../../../adapters/store/testing/memory.ts'
 import { MemoryTelemetry } from '../../../adapters/telemetry/testing/memory.ts'
-import { FRAME } from '../../../domain/bundle.ts'
+import { ITEM } from '../../../domain/bundle.ts'
 import { partitionOf } from '../../../domain/partition.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -12,7 +12,7 @@ import type { Block } from '../../../ports/telemetry.ts'
 import { SimTime } from '../../../testing/time.ts'
 import { Inserter } from '../../rows/inserter.ts'
 import type { Proposal, ShardTask, WorkTask } from '../../shard/protocol.ts'
-import { bundle, idOf, START, type TestFrame } from '../../shard/testing/frames.ts'
+import { bundle, idOf, START, type TestItem } from '../../shard/testing/items.ts'
 import { Runner } from '../runner.ts'
 import { inlineThread } from '../thread.ts'
 
@@ -69,7 +69,7 @@ export class RunnerBench {
 
   constructor(log = new MemoryLog()) {
     this.log = log
-    const { schedule } = this.time.newLife()
+    const { schedule } = this.time.newIncarnation()
     const inserter = new Inserter({
       telemetry: this.telemetry,
       schedule,
@@ -83,7 +83,7 @@ export class RunnerBench {
         claims: [],
         heartbeatTimeoutMs: HEARTBEAT_MS,
         bootAt: Micros(START * 1000),
-        life: 'r',
+        incarnation: 'r',
       },
       {
         clock: this.time,
@@ -113,16 +113,16 @@ export class RunnerBench {
         fatal: (error) => this.fatal.push(error),
         horizon: () => Millis(0),
         now: () => this.time.now(),
-        heardUpTo: () => (this.isHearing ? this.time.now() : undefined),
+        watermark: () => (this.isHearing ? this.time.now() : undefined),
       },
     )
-    this.#stop = schedule.every(LIMITS.sweepEveryMs, () => this.runner.tick())
+    this.#stop = schedule.every(LIMITS.sweepEveryMs, () => this.runner.sweep())
     this.runner.start()
   }
 
-  /** An entry for each frame. */
-  async append(...frames: readonly TestFrame[]): Promise<void> {
-    const bundles = frames.map((frame) => ({ partition: partitionOf(idOf(frame.id)), body: bundle([frame]) }))
+  /** An entry for each item. */
+  async append(...items: readonly TestItem[]): Promise<void> {
+    const bundles = items.map((item) => ({ partition: partitionOf(idOf(item.id)), body: bundle([item]) }))
     await this.log.append(bundles, Micros((START + ++this.#at) * 1000))
   }
 
@@ -143,8 +143,8 @@ export class RunnerBench {
       )
   }
 
-  /** Time goes on without ticks, as it does while the engine closes. */
-  stopTicking(): void {
+  /** Time goes on without sweeps, as it does while the engine closes. */
+  stopSweeping(): void {
     this.#stop()
   }
 
@@ -161,7 +161,7 @@ export class RunnerBench {
     if (fate === 'dies before') throw new Error('dies before')
     for (const { partition, seq, body } of task.entries)
       for (const payload of this.deadly) {
-        const isParked = body[0] === FRAME.parked
+        const isParked = body[0] === ITEM.parked
         if (isParked || !Buffer.from(body).includes(payload)) continue
         progress.set([partition, seq, 0])
         throw new Error('deadly')

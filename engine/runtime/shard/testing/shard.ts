@@ -6,7 +6,7 @@ import type { Block } from '../../../ports/telemetry.ts'
 import { newProgress } from '../progress.ts'
 import type { AnswerOf, Ask, WorkResult, WorkTask } from '../protocol.ts'
 import { Shard } from '../shard.ts'
-import { bundle, deviceOf, idOf, START, type TestFrame } from './frames.ts'
+import { bundle, deviceOf, idOf, START, type TestItem } from './items.ts'
 
 export const P = Partition(0)
 export const TIMEOUT_MS = 60_000
@@ -39,7 +39,7 @@ export class ShardBench {
       partitions: [P],
       heartbeatTimeoutMs: TIMEOUT_MS,
       bootAt: Micros((options.bootAt ?? at(-1_000)) * 1000),
-      life: 'l',
+      incarnation: 'l',
       progress: newProgress(),
     }
     this.shard = new Shard(settings, () => 0)
@@ -56,13 +56,13 @@ export class ShardBench {
     return this.shard.work({ ...NOTHING, ...parts })
   }
 
-  /** The next entry of the log, with these frames. */
-  apply(frames: readonly TestFrame[], parts: Partial<WorkTask> = {}): WorkResult {
-    return this.work({ entries: [this.entry(++this.#seq, frames)], ...parts })
+  /** The next entry of the log, with these items. */
+  apply(items: readonly TestItem[], parts: Partial<WorkTask> = {}): WorkResult {
+    return this.work({ entries: [this.entry(++this.#seq, items)], ...parts })
   }
 
-  entry(seq: number, frames: readonly TestFrame[]) {
-    return { partition: P, seq, body: bundle(frames) }
+  entry(seq: number, items: readonly TestItem[]) {
+    return { partition: P, seq, body: bundle(items) }
   }
 
   ask<A extends Ask>(ask: A, parts: Partial<WorkTask> = {}): AnswerOf<A> {

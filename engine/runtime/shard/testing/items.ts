@@ -1,7 +1,7 @@
 // Bundles and devices for tests of what stands behind the log.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Millis, parseDeviceId } from '../../../../schemas/ids.ts'
-import { BundleWriter, FLAG_WILL, FRAME, type FrameKind } from '../../../domain/bundle.ts'
+import { BundleWriter, FLAG_WILL, ITEM, type ItemKind } from '../../../domain/bundle.ts'
 import type { DeviceRequest } from '../../../domain/device/events.ts'
 import type { Device } from '../../../domain/device/record.ts'
 import { register } from '../../../domain/device/transition.ts'
@@ -17,8 +17,8 @@ export function idOf(name: string): DeviceId {
   return id
 }
 
-export interface TestFrame {
-  readonly kind: FrameKind
+export interface TestItem {
+  readonly kind: ItemKind
   readonly id: string
   /** Milliseconds after START. */
   readonly at: number
@@ -31,53 +31,53 @@ export interface TestFrame {
   readonly origin?: Uint8Array
 }
 
-export const telemetry = (id: string, at: number, data: object | string): TestFrame => ({
-  kind: FRAME.message,
+export const telemetry = (id: string, at: number, data: object | string): TestItem => ({
+  kind: ITEM.message,
   id,
   at,
   suffix: 'telemetry',
   payload: Buffer.from(typeof data === 'string' ? data : JSON.stringify(data)),
 })
 
-export const status = (id: string, at: number, said: object | string): TestFrame => ({
+export const status = (id: string, at: number, said: object | string): TestItem => ({
   ...telemetry(id, at, said),
   suffix: 'status',
 })
 
-export const will = (id: string, at: number, said: object | string): TestFrame => ({
+export const will = (id: string, at: number, said: object | string): TestItem => ({
   ...status(id, at, said),
   flags: FLAG_WILL,
 })
 
 const session = { ip: '10.0.0.1' }
-export const opened = (id: string, at: number): TestFrame => ({
-  kind: FRAME.opened,
+export const opened = (id: string, at: number): TestItem => ({
+  kind: ITEM.opened,
   id,
   at,
   payload: packSession({ ...session, number: micros(at), cause: undefined }),
 })
 
 /** Of the session that was opened at `openedAt`. */
-export const closed = (id: string, at: number, openedAt: number): TestFrame => ({
-  kind: FRAME.closed,
+export const closed = (id: string, at: number, openedAt: number): TestItem => ({
+  kind: ITEM.closed,
   id,
   at,
   payload: packSession({ ...session, number: micros(openedAt), cause: 'lost' }),
 })
 
-export const request = (id: string, at: number, wish: DeviceRequest, requestId = `r${at}`): TestFrame => ({
-  kind: FRAME.request,
+export const request = (id: string, at: number, wish: DeviceRequest, requestId = `r${at}`): TestItem => ({
+  kind: ITEM.request,
   id,
   at,
   payload: packRequest({ requestId, deviceId: idOf(id), by: { kind: 'user', id: 'usr_1' }, request: wish }),
 })
 
-export const registration = (id: string, at: number): TestFrame =>
+export const registration = (id: string, at: number): TestItem =>
   request(id, at, { kind: 'register', name: id, type: 'mqtt_device' })
 
-export function bundle(frames: readonly TestFrame[]): Uint8Array {
+export function bundle(items: readonly TestItem[]): Uint8Array {
   const writer = new BundleWriter()
-  for (const { kind, id, at, via = '', suffix = '', payload, flags = 0, origin = NO_BYTES } of frames)
+  for (const { kind, id, at, via = '', suffix = '', payload, flags = 0, origin = NO_BYTES } of items)
     writer.add({
       kind,
       flags,

@@ -1,4 +1,4 @@
-// How far a life of a shard must have read before it answers. The life before it, of another node perhaps, had read up
+// How far an incarnation of a shard must have read before it answers. The incarnation before it, of another node perhaps, had read up
 // to there, and nobody is to be shown less than he was shown before.
 
 import type { Partition } from '../../../schemas/ids.ts'
@@ -6,7 +6,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Log, Positions } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 
-export interface GoalMeans {
+export interface ReadBarrierPorts {
   readonly log: Pick<Log, 'look'>
   readonly schedule: Pick<Schedule, 'sleep'>
   readonly partitions: readonly Partition[]
@@ -14,26 +14,26 @@ export interface GoalMeans {
   readonly found: () => void
 }
 
-export class Goal {
-  readonly #means: GoalMeans
+export class ReadBarrier {
+  readonly #ports: ReadBarrierPorts
   #ends: Positions | undefined
   #isReached = false
-  #lives = 0
+  #incarnations = 0
 
-  constructor(means: GoalMeans) {
-    this.#means = means
+  constructor(ports: ReadBarrierPorts) {
+    this.#ports = ports
   }
 
-  /** Of a new life: after its claim, so that nothing more is read by the one before it. */
+  /** Of a new incarnation: after its claim, so that nothing more is read by the one before it. */
   async begin(): Promise<void> {
-    const { log, schedule, found } = this.#means
-    const life = ++this.#lives
+    const { log, schedule, found } = this.#ports
+    const incarnation = ++this.#incarnations
     this.#ends = undefined
     this.#isReached = false
-    while (life === this.#lives) {
+    while (incarnation === this.#incarnations) {
       try {
         const ends = await log.look()
-        if (life !== this.#lives) return
+        if (incarnation !== this.#incarnations) return
         this.#ends = ends
         return found()
       } catch {
@@ -46,11 +46,11 @@ export class Goal {
   isReached(seen: Positions): boolean {
     const ends = this.#ends
     if (!this.#isReached && ends !== undefined)
-      this.#isReached = this.#means.partitions.every((p) => (seen[p] ?? 0) >= (ends[p] ?? 0))
+      this.#isReached = this.#ports.partitions.every((p) => (seen[p] ?? 0) >= (ends[p] ?? 0))
     return this.#isReached
   }
 
   close(): void {
-    this.#lives++
+    this.#incarnations++
   }
 }

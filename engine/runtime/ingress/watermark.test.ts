@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { Millis, Partition } from '../../../schemas/ids.ts'
 import { MemoryMesh, MemoryNet } from '../../adapters/mesh/testing/memory.ts'
 import { SimTime } from '../../testing/time.ts'
-import { START } from '../shard/testing/frames.ts'
-import { Heard } from './heard.ts'
+import { START } from '../shard/testing/items.ts'
+import { Watermark } from './watermark.ts'
 
 const [ONE, TWO] = [Partition(1), Partition(2)]
 const at = (ms: number) => Millis(START + ms)
@@ -13,9 +13,9 @@ function setUp() {
   const net = new MemoryNet()
   const time = new SimTime(START)
   const state = { fault: undefined as never, durable: at(1_000_000), written: 7, known: 7 }
-  const { schedule } = time.newLife()
+  const { schedule } = time.newIncarnation()
   const open = (name: string, end: () => number) =>
-    new Heard({
+    new Watermark({
       ingest: { fault: () => state.fault, durableUpTo: () => state.durable },
       log: { ends: () => [end()] },
       mesh: new MemoryMesh(net, name),

@@ -11,10 +11,10 @@ export interface Times {
   /** Monotonic. */
   ticks(): number
   /** All messages received before are in the log; undefined while it fails. */
-  heardUpTo(): Millis | undefined
+  watermark(): Millis | undefined
 }
 
-export class Watch {
+export class SilenceSweep {
   readonly #times: Times
   #lastTicks: number
   #lastNow: number
@@ -28,17 +28,17 @@ export class Watch {
   }
 
   /** Every quarter second. */
-  tick(): void {
-    const heardUpTo = this.#times.heardUpTo()
-    if (heardUpTo === undefined) return
+  look(): void {
+    const watermark = this.#times.watermark()
+    if (watermark === undefined) return
     const now = this.#times.now()
     const ticks = this.#times.ticks()
     const passed = ticks - this.#lastTicks
     if (passed > LOST_TIME_MS || Math.abs(now - this.#lastNow - passed) > LOST_TIME_MS) this.#forgiveAt = now
     this.#lastTicks = ticks
     this.#lastNow = now
-    // The time of the tick, not of the sweep: between the two the process may be put to sleep.
-    this.#dueAt = heardUpTo
+    // The time of the look, not of the sweep: between the two the process may be put to sleep.
+    this.#dueAt = watermark
   }
 
   /** The time to sweep at, if it is time. With entries unread, silence is only known up to the last one read. */

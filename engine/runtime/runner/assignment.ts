@@ -18,14 +18,17 @@ import type { AnswerOf, Ask } from '../shard/protocol.ts'
 import type { Runner } from './runner.ts'
 import { toFault } from './saver.ts'
 
-type Seated = Pick<Runner, 'start' | 'ask' | 'want' | 'tick' | 'flush' | 'backlog' | 'close' | 'abandon'>
+type ShardRunner = Pick<
+  Runner,
+  'start' | 'ask' | 'want' | 'sweep' | 'flush' | 'backlog' | 'close' | 'abandon'
+>
 
-export interface SeatMeans {
+export interface AssignmentPorts {
   readonly store: Pick<Records, 'claim'>
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'sleep'>
   /** `fenced`: a later owner has claimed one of its partitions. */
-  readonly open: (claims: readonly Claim[], fenced: () => void) => Seated
+  readonly open: (claims: readonly Claim[], fenced: () => void) => ShardRunner
   /** The store did not take the claims; they are tried again while they are ours. */
   readonly failed: (fault: Fault) => void
 }
@@ -34,19 +37,19 @@ export interface SeatMeans {
 const FLUSH_MS = 2_000
 const WAIT_MS = 5_000
 
-export class Seat {
-  readonly #means: SeatMeans
+export class Assignment {
+  readonly #ports: AssignmentPorts
   readonly #owned = new Map<Partition, number>()
-  #runner: Seated | undefined
+  #runner: ShardRunner | undefined
   /** What the runner began with. */
-  #seated: ReadonlyMap<Partition, number> = new Map()
+  #assigned: ReadonlyMap<Partition, number> = new Map()
   #isFenced = false
   #isFlushing = false
   #changing: Promise<void> | undefined
   #wants: Wants | undefined
 
-  constructor(means: SeatMeans) {
-    this.#means = means
+  constructor(ports: AssignmentPorts) {
+    this.#ports = ports
   }
 
   gain(claims: readonly Claim[]): void {
@@ -70,9 +73,9 @@ export class Seat {
 
   /** Answers from the devices of these partitions. */
   async ask<A extends Ask>({ ask, after, partitions }: Question<A>): Promise<AnswerOf<A>> {
-    const { clock } = this.#means
+    const { clock } = this.#ports
     for (const until = clock.ticks() + WAIT_MS; ; ) {
-      const runner = await this.#seatedBy(until, partitions)
+      const runner = await this.#runnerOf(until, partitions)
       try {
         return await runner.ask(ask, after)
       } catch (error) {
@@ -92,8 +95,8 @@ export class Seat {
     this.#runner?.want(wants)
   }
 
-  tick(): void {
-    this.#runner?.tick()
+  sweep(): void {
+    this.#runner?.sweep()
   }
 
   backlog(): number {
@@ -115,12 +118,12 @@ export class Seat {
   }
 
   /** The runner that began with all of these: another one has never heard of their devices. */
-  async #seatedBy(until: number, partitions: readonly Partition[]): Promise<Seated> {
-    const { clock, schedule } = this.#means
+  async #runnerOf(until: number, partitions: readonly Partition[]): Promise<ShardRunner> {
+    const { clock, schedule } = this.#ports
     for (;;) {
       if (!partitions.every((partition) => this.#owned.has(partition))) throw notOwned()
-      const isSeated = partitions.every((each) => this.#seated.get(each) === this.#owned.get(each))
-      if (this.#runner !== undefined && isSeated) return this.#runner
+      const isAssigned = partitions.every((each) => this.#assigned.get(each) === this.#owned.get(each))
+      if (this.#runner !== undefined && isAssigned) return this.#runner
       const leftMs = until - clock.ticks()
       if (leftMs <= 0 || this.#changing === undefined)
         throw new Fault('SHARD_LOST', { retryable: true, message: 'the shard is changing its partitions' })
@@ -130,21 +133,21 @@ export class Seat {
 
   /** Resolves once the runner has what is ours. One change at a time; what comes meanwhile belongs to it. */
   #change(): Promise<void> {
-    this.#changing ??= this.#reseat().finally(() => {
+    this.#changing ??= this.#reassign().finally(() => {
       this.#changing = undefined
     })
     return this.#changing
   }
 
-  async #reseat(): Promise<void> {
-    const { store, schedule, failed, open } = this.#means
-    while (this.#isFenced || !isSame(this.#seated, this.#owned)) {
+  async #reassign(): Promise<void> {
+    const { store, schedule, failed, open } = this.#ports
+    while (this.#isFenced || !isSame(this.#assigned, this.#owned)) {
       if (this.#runner !== undefined && !this.#isFenced) await this.#flush()
       await this.#end()
       const owned = new Map(this.#owned)
       const claims = [...owned].map(([partition, epoch]) => ({ partition, epoch }))
       this.#isFenced = false
-      this.#seated = owned
+      this.#assigned = owned
       if (claims.length === 0) continue
       try {
         await store.claim(claims)
@@ -154,19 +157,19 @@ export class Seat {
         await schedule.sleep(LIMITS.claimRetryMs)
         continue
       }
-      if (isSame(owned, this.#owned)) this.#sit(open(claims, () => this.#fence(owned)))
+      if (isSame(owned, this.#owned)) this.#begin(open(claims, () => this.#fence(owned)))
     }
   }
 
-  #sit(runner: Seated): void {
+  #begin(runner: ShardRunner): void {
     this.#runner = runner
     if (this.#wants !== undefined) runner.want(this.#wants)
     runner.start()
   }
 
   /** It cannot save any more: whoever decides who owns what will say why. */
-  #fence(seated: ReadonlyMap<Partition, number>): void {
-    if (this.#seated !== seated) return
+  #fence(assigned: ReadonlyMap<Partition, number>): void {
+    if (this.#assigned !== assigned) return
     this.#isFenced = true
     void this.#end()
     void this.#change()
@@ -178,7 +181,7 @@ export class Seat {
     const flushed = this.#runner.flush().catch(() => {
       // Said by whoever made it fail: here there is only more to read for the next one.
     })
-    await Promise.race([flushed, this.#means.schedule.sleep(FLUSH_MS)])
+    await Promise.race([flushed, this.#ports.schedule.sleep(FLUSH_MS)])
     this.#isFlushing = false
   }
 

@@ -2,14 +2,15 @@
 // one before it.
 //
 // - applied: decided, saved and performed. It outlives the shard, so that nothing is performed twice.
-// - seen: read by this life of the shard and settled; its vitals and snapshots reach so far.
+// - seen: read by this incarnation of the shard and settled; its vitals and snapshots reach so far.
 // - covered: its rows are collected or handed out.
 // - inserted (the store's): its rows are stored. A restart reads what lies behind it.
 import type { Entry, Positions } from '../../ports/log.ts'
-import type { Records } from '../../ports/store.ts'
-import type { Mark } from '../shard/protocol.ts'
 
-export class Reach {
+import type { Records } from '../../ports/store.ts'
+import type { Position } from '../shard/protocol.ts'
+
+export class ShardPositions {
   readonly #store: Pick<Records, 'applied' | 'inserted'>
   readonly #applied: number[]
   #seen: number[] = []
@@ -35,15 +36,15 @@ export class Reach {
     return this.#covered
   }
 
-  /** The next life of the shard reads again from where rows and vitals are stored. */
+  /** The next incarnation of the shard reads again from where rows and vitals are stored. */
   startOver(): void {
     this.#seen = [...this.#store.inserted()]
     this.#covered = [...this.#seen]
   }
 
   /** These were settled. */
-  settled(applied: readonly Mark[], entries: readonly Entry[]): void {
-    for (const mark of applied) raise(this.#applied, mark)
+  settled(applied: readonly Position[], entries: readonly Entry[]): void {
+    for (const position of applied) raise(this.#applied, position)
     for (const entry of entries) raise(this.#seen, entry)
   }
 
@@ -60,6 +61,6 @@ export class Reach {
   }
 }
 
-function raise(positions: number[], { partition, seq }: Mark): void {
+function raise(positions: number[], { partition, seq }: Position): void {
   positions[partition] = Math.max(positions[partition] ?? 0, seq)
 }

@@ -14,7 +14,7 @@ import type { Ingest } from './ingest.ts'
 
 type News = readonly [at: Millis, end: number, partitions: readonly Partition[]]
 
-export interface HeardParts {
+export interface WatermarkPorts {
   readonly ingest: Pick<Ingest, 'fault' | 'durableUpTo'>
   readonly log: Pick<Log, 'ends'>
   readonly mesh: Mesh | undefined
@@ -23,15 +23,15 @@ export interface HeardParts {
 const TOPIC = 'heard'
 const packr = newPackr()
 
-export class Heard {
-  readonly #parts: HeardParts
+export class Watermark {
+  readonly #parts: WatermarkPorts
   /** By the broker of this process, not told yet. */
   readonly #own = new Map<Partition, Millis>()
   /** Told, and waiting for the log to be known so far. */
   readonly #told = new Map<Partition, { readonly at: Millis; readonly end: number }>()
   readonly #certain = new Map<Partition, Millis>()
 
-  constructor(parts: HeardParts) {
+  constructor(parts: WatermarkPorts) {
     this.#parts = parts
   }
 
@@ -42,7 +42,7 @@ export class Heard {
     const stops = [
       // Packed by #tell of any node.
       mesh.hear(TOPIC, (news) => this.#hear(packr.unpack(news) as News)),
-      schedule.every(LIMITS.heardEveryMs, () => this.#tell(mesh)),
+      schedule.every(LIMITS.watermarkEveryMs, () => this.#tell(mesh)),
     ]
     return () => {
       for (const stop of stops) stop()

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
+import { START } from '../shard/testing/items.ts'
+import { SilenceSweep } from './silence-sweep.ts'
+
+function setUp() {
+  const state = { now: START as number, ticks: 0, pending: 0, isHearing: true }
+  const sweep = new SilenceSweep({
+    now: () => Millis(state.now),
+    ticks: () => state.ticks,
+    watermark: () => (state.isHearing ? Millis(state.now - state.pending) : undefined),
+  })
+  /** Time goes on, with a look every quarter second. */
+  const pass = (ms: number) => {
+    for (let gone = 0; gone < ms; gone += 250) {
+      state.now += 250
+      state.ticks += 250
+      sweep.look()
+    }
+  }
+  return { state, sweep, pass }
+}
+
+test('a sweep is due once per look, at the time up to which everything is in the log', () => {
+  const { state, sweep, pass } = setUp()
+  expect(sweep.takeSweep(true)).toBeUndefined()
+  state.pending = 40
+  pass(250)
+  expect([sweep.takeSweep(true), sweep.takeSweep(true)]).toEqual([START + 210, undefined])
+  pass(250)
+  expect(sweep.takeSweep(false)).toBe('behind')
+})
+
+test('steady time forgives nothing', () => {
+  const { sweep, pass } = setUp()
+  pass(120_000)
+  expect(sweep.takeForgiveness()).toBeUndefined()
+})
+
+test.each([
+  ['a pause of the process', 120_000, 120_000],
+  ['a clock set forwards', 3_600_000, 250],
+  ['a clock set backwards', -3_600_000, 250],
+])('%s is forgiven, once, as of its end', (_, now, ticks) => {
+  const { state, sweep, pass } = setUp()
+  pass(1_000)
+  state.now += now
+  state.ticks += ticks
+  sweep.look()
+  expect([sweep.takeForgiveness(), sweep.takeForgiveness()]).toEqual([state.now, undefined])
+  pass(10_000)
+  expect(sweep.takeForgiveness()).toBeUndefined()
+})
+
+test('while the log fails nothing is swept, and then that time is forgiven', () => {
+  const { state, sweep, pass } = setUp()
+  state.isHearing = false
+  pass(30_000)
+  expect([sweep.takeSweep(true), sweep.takeForgiveness()]).toEqual([undefined, undefined])
+  state.isHearing = true
+  pass(250)
+  expect(sweep.takeForgiveness()).toBe(state.now)
+})
