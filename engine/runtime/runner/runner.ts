@@ -36,8 +36,9 @@ import { ShardPositions } from './shard-positions.ts'
 import { SilenceSweep } from './silence-sweep.ts'
 import { type Portion, Source } from './source.ts'
 import type { ShardThread } from './thread.ts'
+import { Watchdog } from './watchdog.ts'
 
-/** What is the same for each incarnation of the shard; `incarnation` is what its incarnations have in common, and no other runner's. */
+/** What all incarnations of the shard have in common. `incarnation` is a prefix that no other runner has. */
 export type RunnerSettings = Omit<ShardSettings, 'progress'> & {
   /** Of its partitions; none where one process has them all (R2). */
   readonly claims: readonly Claim[]
@@ -69,8 +70,6 @@ export interface RunnerEvents {
   watermark(): Millis | undefined
 }
 
-/** A task that is not done after so many sweeps never will be. */
-const TASK_SWEEPS_MAX = Math.ceil(LIMITS.taskTimeoutMs / LIMITS.sweepEveryMs)
 /** For the loop to end before its thread is taken from it. */
 const LAST_TASK_MS = 1_000
 
@@ -82,6 +81,7 @@ export class Runner {
   readonly #readBarrier: ReadBarrier
   readonly #latch = new Latch()
   readonly #silenceSweep: SilenceSweep
+  readonly #watchdog = new Watchdog()
   readonly #poison: Poison
   readonly #saver: Saver
   readonly #checkpoints: Checkpointer
@@ -97,9 +97,6 @@ export class Runner {
   #isGivenUp = false
   #wants: Wants | undefined
   #lastWants: Wants | undefined
-  /** Sweeps that have come since the task in flight began. */
-  #sweepsInTask = 0
-  #isInTask = false
   #isClosing = false
   #isClosed = false
   #running: Promise<void> | undefined
@@ -158,8 +155,7 @@ export class Runner {
   sweep(): void {
     this.#silenceSweep.look()
     this.#asks.expire()
-    // Counted in sweeps, which stop while the process is stopped.
-    if (this.#isInTask && ++this.#sweepsInTask === TASK_SWEEPS_MAX) void this.#thread.close()
+    this.#watchdog.sweep()
     this.#latch.set()
   }
 
@@ -246,7 +242,7 @@ export class Runner {
       (this.#verdict !== undefined && this.#checkpoints.isAsked)
     if (!isNeeded) return false
     const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint, wants })
-    const result = await this.#runTask(task)
+    const result = await this.#watchdog.run(this.#thread, task)
     // Of what it does while it is given up nothing is true any more.
     if (result instanceof Error || this.#isClosed) {
       this.#asks.putBack(asks)
@@ -258,18 +254,6 @@ export class Runner {
     })
     this.#take(task, result, isCheckpoint)
     return true
-  }
-
-  async #runTask(task: WorkTask): Promise<WorkResult | Error> {
-    this.#isInTask = true
-    this.#sweepsInTask = 0
-    try {
-      return (await this.#thread.run(task)) ?? new Error('a work task has a result')
-    } catch (error) {
-      return error instanceof Error ? error : new Error(String(error))
-    } finally {
-      this.#isInTask = false
-    }
   }
 
   #task(parts: {
