@@ -51,7 +51,11 @@ export class Columns {
   }
 
   savepoint(): ColumnsSavepoint {
-    return { points: this.#points.savepoint(), texts: this.#texts.savepoint(), textBytes: this.#textBytes.length }
+    return {
+      points: this.#points.savepoint(),
+      texts: this.#texts.savepoint(),
+      textBytes: this.#textBytes.length,
+    }
   }
 
   /** Forgets everything added since, so that a dropped proposal leaves no trace (R4). Must not be used across a
