@@ -1,4 +1,4 @@
-// Users, logins and keys against the service as it is started: what revokes does so at once, and for good.
+// Users, logins and keys of a whole service: a revocation takes effect at once and for good.
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -34,7 +34,7 @@ const statusOf = async (rest: Rest) => (await rest.get('/auth/me')).status
 const renew = (refresh_token: string) => service.nobody.post('/auth/refresh', { refresh_token })
 const edit = (body: object) => admin.call('PATCH', `/users/${ada}`, body)
 
-/** The code a socket is closed with, once `act` is done. */
+/** Resolves with the code with which a socket is closed after `act`. */
 async function closeCode(rest: Rest, act: () => Promise<unknown>): Promise<unknown> {
   const { socket } = await watch(service, rest)
   const closed = once(socket, 'close')
@@ -72,7 +72,7 @@ test('a logout ends the sockets of its own login and leaves the other open', asy
   socket.terminate()
 })
 
-test('a refresh token is followed by another, also across a restart', async () => {
+test('a refresh token is replaced at each use, also across a restart', async () => {
   const { refresh } = await enter()
   const { body } = await renew(refresh)
   const next = String(body['refresh_token'])
@@ -100,14 +100,14 @@ test('an API key opens REST and /ws within its groups, until it is deleted', asy
   expect(await statusOf(key)).toBe(401)
 })
 
-test('a key is followed by another: tokens of both count, and the public halves are told', async () => {
+test('a new signing key replaces a former one: tokens of both count, and both public keys are listed', async () => {
   const token = await registerDevice(admin, 'robot-1')
   const { rest } = await enter()
   service.kill('SIGTERM')
   await service.ended
   service = await service.again({ FLEET_JWT_PRIVATE_KEY: NEXT_KEY, FLEET_JWT_PREVIOUS_KEYS: FIRST_KEY })
   expect(await statusOf(service.nobody.as(rest.token ?? ''))).toBe(200)
-  // EMQX does not know the first one's kind.
+  // EMQX cannot verify the first key's kind.
   if (PROFILE === 'embedded') await (await connectDevice(service, 'robot-1', token)).endAsync(true)
   const { body } = await service.nobody.get('//.well-known/jwks.json')
   expect(body['keys']).toMatchObject([{ alg: 'RS256' }, { alg: 'EdDSA' }])

@@ -1,4 +1,4 @@
-// What holds over several API nodes of a cluster, as one client sees it whose requests go to any of them.
+// Several API nodes of a cluster, seen by a client whose requests go to any of them.
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -42,7 +42,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
     return { here: one.nobody.as(token), there: other.nobody.as(token) }
   }
 
-  /** At this node, under a key. */
+  /** Calls this node with an Idempotency-Key. */
   function register(node: Service, token: string | undefined, key: string) {
     return fetch(`${node.httpUrl}/api/v1/devices`, {
       method: 'POST',
@@ -55,7 +55,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
     })
   }
 
-  test('do what comes under one key once, however it is spread', async () => {
+  test('requests with one key are carried out once, whichever nodes they go to', async () => {
     const { here } = await enter(one)
     for (let i = 0; i < 5; i++) {
       const nodes = [one, other, one, other, one, other]
@@ -75,7 +75,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
     expect((await here.get('/devices')).body['total']).toBe(5)
   })
 
-  test('end the sockets of a login that ended at another one', async () => {
+  test('a logout at one node ends the sockets of that login at the others', async () => {
     const { here, there } = await enter(other)
     const { socket } = await watch(other, there)
     const closed = once(socket, 'close')
@@ -84,7 +84,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
     expect((await there.get('/auth/me')).status).toBe(401)
   })
 
-  test('take a ticket for /ws that another one issued, once', async () => {
+  test('a ticket for /ws is good once, at any node', async () => {
     const { here } = await enter(one)
     const ticket = String((await here.post('/auth/ws-ticket', {})).body['ticket'])
     const first = await Promise.all([other, one, other].map((node) => firstFrame(node, ticket)))
@@ -92,7 +92,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
     expect(await firstFrame(one, ticket)).toBe('error')
   })
 
-  test('let through of one device’s requests what one of them may', async () => {
+  test('all nodes together allow a device’s rate of requests', async () => {
     const { here, there } = await enter(one)
     await here.post('/devices', { device_id: 'busy', name: 'busy', type: 'mqtt_device' })
     const startedAt = performance.now()
@@ -102,12 +102,12 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
       taken += (await Promise.all(asked)).filter(({ status }) => status === 200).length
     }
     const seconds = (performance.now() - startedAt) / 1_000
-    // In the long run what one may; a burst at both at once on top; and what a late word lets through.
+    // The rate of one node, a burst at both nodes, and requests that pass before the nodes have shared their counts.
     expect(taken).toBeLessThanOrEqual(RATE * seconds + 2 * RATE + 2 * RATE * 0.5)
     expect(taken).toBeGreaterThan(RATE)
   })
 
-  test('count together how often a password was tried', async () => {
+  test('failed logins count over all nodes', async () => {
     const wrong = { email: 'eve@example.com', password: 'not this one' }
     const statuses: number[] = []
     for (let i = 0; i < 2 * API_LIMITS.loginsPerMinuteMax; i++)
@@ -121,7 +121,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
 
 const textOf = (response: Response) => response.text()
 
-/** What a socket with this ticket is told first. */
+/** Resolves with the first frame of a socket with this ticket. */
 async function firstFrame(node: Service, ticket: string): Promise<unknown> {
   const socket = new WebSocket(`${node.wsUrl}?ticket=${ticket}`)
   const [frame] = await once(socket, 'message')

@@ -1,4 +1,4 @@
-// The audit of a whole service: what was acknowledged is in it, whatever happens to the process.
+// The audit of a whole service: every acknowledged change is in it, whatever happens to the process.
 import { connectAsync } from 'mqtt'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
@@ -19,13 +19,13 @@ type Entry = Readonly<Record<string, unknown>> & { readonly actor: Readonly<Reco
 async function entries(query: string): Promise<readonly Entry[]> {
   const { status, body } = await admin.get(`/audit?${query}`)
   if (status === 503) return []
-  // The schema of the answer; a wrong shape fails the test that looks at it.
+  // The answer has the type of its schema; a wrong shape fails the test that reads it.
   return body['data'] as readonly Entry[]
 }
 
 const entry = (query: string) => until(query, async () => (await entries(query))[0])
 
-test('logins and changes are found by who, what and to what', async () => {
+test('logins and changes are found by author, action and object', async () => {
   await registerDevice(admin, 'found')
   const registered = await entry('action=registerDevice&device_id=found')
   expect(registered).toMatchObject({
@@ -44,10 +44,10 @@ test('logins and changes are found by who, what and to what', async () => {
   expect(refused).toMatchObject({ code: 'INVALID_CREDENTIALS', actor: { type: 'anonymous' }, target: null })
 })
 
-test('every change that was acknowledged before a kill is in the audit after it', async () => {
+test('every change acknowledged before a kill is in the audit afterwards', async () => {
   await registerDevice(admin, 'crashed')
   const acknowledged: number[] = []
-  // Killed while calls are under way.
+  // The service is killed while calls are in progress.
   const writer = (async () => {
     for (let n = 0; ; n++) {
       const { status } = await admin.call('PATCH', '/devices/crashed', { name: `n${n}` })
@@ -62,29 +62,32 @@ test('every change that was acknowledged before a kill is in the audit after it'
     const all = await entries('action=editDevice&device_id=crashed&outcome=success&limit=200')
     return all.length >= Math.min(200, acknowledged.length) && all
   })
-  // One more may have been done and not acknowledged.
+  // One more change may have been made without an acknowledgement.
   if (acknowledged.length < 200) expect(found.length - acknowledged.length).toBeLessThanOrEqual(1)
   expect(new Set(found.map(({ id }) => id)).size).toBe(found.length)
 })
 
-// EMQX refuses them by itself.
-test.skipIf(PROFILE === 'cluster')('what devices are refused is counted, not written each time', async () => {
-  for (let n = 0; n < 5; n++)
-    await expect(
-      connectAsync(service.mqttUrl, {
-        clientId: 'intruder',
-        username: 'intruder',
-        password: 'x',
-        reconnectPeriod: 0,
-      }),
-    ).rejects.toThrow()
-  const first = await entry('action=mqtt.connect&device_id=intruder')
-  expect(first).toMatchObject({
-    actor: { type: 'anonymous', id: null },
-    outcome: 'refused',
-    code: 'MQTT_CONNECTION_REFUSED',
-    ip: '127.0.0.1',
-    count: 1,
-  })
-  expect((await entries('action=mqtt.connect&device_id=intruder')).length).toBeLessThanOrEqual(2)
-})
+// In a cluster EMQX refuses them itself.
+test.skipIf(PROFILE === 'cluster')(
+  'refusals of devices are counted instead of written each time',
+  async () => {
+    for (let n = 0; n < 5; n++)
+      await expect(
+        connectAsync(service.mqttUrl, {
+          clientId: 'intruder',
+          username: 'intruder',
+          password: 'x',
+          reconnectPeriod: 0,
+        }),
+      ).rejects.toThrow()
+    const first = await entry('action=mqtt.connect&device_id=intruder')
+    expect(first).toMatchObject({
+      actor: { type: 'anonymous', id: null },
+      outcome: 'refused',
+      code: 'MQTT_CONNECTION_REFUSED',
+      ip: '127.0.0.1',
+      count: 1,
+    })
+    expect((await entries('action=mqtt.connect&device_id=intruder')).length).toBeLessThanOrEqual(2)
+  },
+)

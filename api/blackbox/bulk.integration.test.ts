@@ -1,4 +1,4 @@
-// Many devices at once in a whole service: they can connect, and what is exported registers them elsewhere.
+// Bulk registration in a whole service: the devices can connect, and an export registers them elsewhere.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
@@ -28,11 +28,11 @@ async function bulk(at: Service, { token }: Rest, type: string, body: string): P
     body,
   })
   expect(response.status).toBe(200)
-  // The schema of the answer; a wrong shape fails the test that looks at it.
+  // The answer has the type of its schema; a wrong shape fails the test that reads it.
   return (await response.json()) as Result
 }
 
-test('thousands are registered in one call, connect with their tokens, and go to another service', async () => {
+test('thousands of devices are registered in one call, connect, and can be moved to another service', async () => {
   const rows = Array.from({ length: COUNT }, (_, i) => `d${i},Device ${i},mqtt_device,g/${i % 10},"a;b"`)
   const { total, created, results } = await bulk(
     service,

@@ -1,4 +1,4 @@
-// The command line against the whole service, both as processes.
+// The command line with a whole service, both as processes.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -6,7 +6,7 @@ import { type CliHarness, openCliHarness, type Ran } from '../cli/testing/cli.ts
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 
-/** Each command is a process of its own, and a test has up to ten. */
+/** Each command is a process, and a test starts up to ten. */
 vi.setConfig({ testTimeout: 60_000 })
 
 const harness = new ServiceHarness()
@@ -30,7 +30,7 @@ afterAll(async () => {
   await harness.close()
 })
 
-/** Words without blanks in them. */
+/** Splits a command line into words, none of which contains a blank. */
 const fleet = (line: string) => cli.run(line.split(' '))
 
 async function json(line: string): Promise<unknown> {
@@ -42,13 +42,13 @@ async function json(line: string): Promise<unknown> {
 /** Registers a device and connects it. */
 async function device(id: string, group = 'none') {
   const made = await json(`devices create ${id} --name ${id} --type mqtt_device --group ${group}`)
-  // The answer's own schema.
+  // The answer has the type of its schema.
   const { access_token: token } = made as { access_token: string }
   return await connectDevice(service, id, token)
 }
 
 describe('devices', () => {
-  test('are registered, listed, edited and decommissioned', async () => {
+  test('devices are registered, listed, edited and decommissioned', async () => {
     const made = await fleet('devices create d1 --name One --type mqtt_device --group w/a --tag x --tag y')
     expect(made.stdout).toMatch(/^device_id\td1\naccess_token\tey\S+\nmqtt_endpoint\tmqtt:/)
     await json('devices create d2 --name Two --type mqtt_device --group w/b --tag x')
@@ -74,7 +74,7 @@ describe('devices', () => {
   })
 })
 
-test('devices are imported from a file, told row by row what is wrong in it, and exported', async () => {
+test('devices are imported from a file, with errors row by row, and exported', async () => {
   const rows = 'device_id,name,type,tags\ni1,One,mqtt_device,x;y\ni 2,Two,mqtt_device,\n'
   const imported = await cli.run('devices import - --format csv --json'.split(' '), { stdin: rows })
   expect(imported.code).toBe(1)
@@ -97,7 +97,7 @@ test('devices are imported from a file, told row by row what is wrong in it, and
 })
 
 describe('telemetry', () => {
-  test('is watched live, read and asked for its past', async () => {
+  test('telemetry is watched live, read, and queried for its history', async () => {
     const client = await device('t1')
     await publish(client, 't1', { temperature: 20, deep: { er: 1 } })
     const watching = cli.begin(['telemetry', 'watch', 't1', '--json'])
@@ -123,12 +123,12 @@ describe('telemetry', () => {
     await client.endAsync(true)
   })
 
-  test('of a device that is not there is not watched', async () => {
+  test('telemetry of an unknown device is not watched', async () => {
     expect(await fleet('telemetry watch nobody')).toMatchObject({ code: 3, stdout: '' })
   })
 })
 
-test('a watcher comes back when the service does', async () => {
+test('a watcher reconnects when the service is back', async () => {
   const other = await harness.start()
   const admin = await other.admin()
   const env = { FLEET_CLI_URL: other.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
@@ -151,7 +151,7 @@ test('a watcher comes back when the service does', async () => {
   await watching.ended
 })
 
-test('a shadow is changed with the version it is meant for', async () => {
+test('a shadow is changed with an expected version', async () => {
   await json('devices create s1 --name s1 --type mqtt_device')
   expect(await json('shadow set s1 {"speed":1,"lamp":true}')).toMatchObject({ version: 1, in_sync: false })
   expect(await json('shadow set s1 {"speed":2} --replace --if-version 1')).toMatchObject({
@@ -183,7 +183,7 @@ describe('a command', () => {
     return client
   }
 
-  test('is waited for, and its end is the exit code', async () => {
+  test('a command is waited for, and its result decides the exit code', async () => {
     const good = await obeying('c1', 'completed')
     expect(await json('cmd send c1 move -p x=3 -p name=home --wait')).toMatchObject({
       status: 'completed',
@@ -197,7 +197,7 @@ describe('a command', () => {
     await bad.endAsync(true)
   })
 
-  test('that nobody takes is still open, and can be cancelled', async () => {
+  test('a command that no device takes stays open and can be cancelled', async () => {
     await json('devices create c3 --name c3 --type mqtt_device')
     expect(await fleet('cmd send c3 move --wait 1')).toMatchObject({ code: 7 })
     const [command] = (await json('cmd list c3 --status pending')) as { command_id: string }[]
@@ -206,7 +206,7 @@ describe('a command', () => {
     expect(await fleet(`cmd cancel c3 ${id}`)).toMatchObject({ code: 5 })
   })
 
-  test('goes to a group, and a group of nobody is an error', async () => {
+  test('a command goes to a group, and an empty group is an error', async () => {
     const client = await obeying('c4', 'completed')
     const done = await json('broadcast send obey/c4 stop --wait')
     expect(done).toMatchObject({ status: 'completed', counts: expect.objectContaining({ completed: 1 }) })
@@ -215,10 +215,10 @@ describe('a command', () => {
   })
 })
 
-test('logs and events are read, and followed', async () => {
+test('logs and events are read and followed', async () => {
   const client = await device('l1')
   const following = cli.begin(['logs', 'l1', '--follow', '--level', 'error'])
-  // Subscribed once a line arrives; said again until then.
+  // The line is sent again until it arrives, which shows that the subscription is active.
   await until('a followed line', async () => {
     await publish(client, 'l1', { level: 'info', message: 'calm' }, 'log')
     await publish(client, 'l1', { level: 'error', message: 'hot\u001b[31m' }, 'log')
@@ -238,7 +238,7 @@ test('logs and events are read, and followed', async () => {
   await client.endAsync(true)
 })
 
-test('users are registered, narrowed, locked out and deleted', async () => {
+test('users are registered, limited to groups, disabled and deleted', async () => {
   const line = 'users create --email eve@example.com --name Eve --role operator --password-stdin --json'
   const made = await cli.run(line.split(' '), { stdin: 'correct horse battery' })
   const { id } = JSON.parse(made.stdout)
@@ -250,7 +250,7 @@ test('users are registered, narrowed, locked out and deleted', async () => {
   expect(await fleet(`users get ${id}`)).toMatchObject({ code: 3 })
 })
 
-test('an API key stands in for a login until it is deleted', async () => {
+test('an API key replaces a login until it is deleted', async () => {
   const key = (await json('api-keys create ci --role viewer --groups w/a')) as { id: string; api_key: string }
   const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: key.api_key }
   const second = openCliHarness()
@@ -266,7 +266,7 @@ test('an API key stands in for a login until it is deleted', async () => {
   await second.close()
 })
 
-test('the audit says who did what', async () => {
+test('the audit shows who did what', async () => {
   await json('devices create a1 --name a1 --type mqtt_device')
   const entries = await until('the entry', async () => {
     const found = await json('audit --action registerDevice --device a1')
@@ -275,7 +275,7 @@ test('the audit says who did what', async () => {
   expect(entries).toEqual([expect.objectContaining({ outcome: 'success', target: 'devices/a1' })])
 })
 
-test('simulated devices report until they are ended', async () => {
+test('simulated devices report until they are stopped', async () => {
   const simulating = cli.begin(['simulate', '2'])
   await until('reports', async () => {
     const { code, stdout } = await fleet('telemetry get sim-001')
@@ -290,7 +290,7 @@ test('simulated devices report until they are ended', async () => {
 })
 
 describe('a login', () => {
-  test('is kept for its owner alone, and none of it is ever shown', async () => {
+  test('a login is stored for its owner alone and never shown', async () => {
     const kept = readFileSync(join(cli.configDir, 'contexts.json'), 'utf8')
     const { session } = JSON.parse(kept).contexts.default
     const said = (await Promise.all([fleet('contexts list'), fleet('contexts list --json'), fleet('doctor')]))
@@ -300,7 +300,7 @@ describe('a login', () => {
     for (const token of Object.values(session)) expect(said).not.toContain(token)
   })
 
-  test('with a wrong password fails and is not kept', async () => {
+  test('a login with a wrong password fails and is not stored', async () => {
     const line = `login --url ${service.httpUrl} --email ${ACCOUNT.email} --as wrong --password-stdin`
     expect(await cli.run(line.split(' '), { stdin: 'no horse' })).toMatchObject({ code: 4 })
     expect(await fleet('contexts use wrong')).toMatchObject({ code: 3 })
@@ -310,7 +310,7 @@ describe('a login', () => {
     })
   })
 
-  test('goes to the service it was made at and to no other', async () => {
+  test('a login is sent only to the service that it belongs to', async () => {
     const other = await harness.start()
     expect(await fleet(`--url ${other.httpUrl} devices list`)).toMatchObject({
       code: 4,
@@ -318,7 +318,7 @@ describe('a login', () => {
     })
   })
 
-  test('whose access token is over is renewed, and kept so', async () => {
+  test('an expired access token is renewed and stored', async () => {
     const path = join(cli.configDir, 'contexts.json')
     const before = JSON.parse(readFileSync(path, 'utf8'))
     const { session } = before.contexts.default
@@ -331,7 +331,7 @@ describe('a login', () => {
     expect(JSON.parse(readFileSync(path, 'utf8')).contexts.default.session.access_token).toMatch(/^ey/)
   })
 
-  test('ends with logout', async () => {
+  test('a logout ends the login', async () => {
     const second = openCliHarness()
     const args = ['login', '--url', service.httpUrl, '--email', ACCOUNT.email, '--password-stdin']
     await second.run(args, { stdin: ACCOUNT.password })
@@ -343,7 +343,7 @@ describe('a login', () => {
 })
 
 describe('a command line', () => {
-  test('that is wrong says what is, on stderr', async () => {
+  test('a wrong command line is explained on stderr', async () => {
     const wrong: readonly (readonly [string, number, string])[] = [
       ['nonsense', 2, "unknown command 'nonsense'"],
       ['devices', 2, 'Usage: fleet devices'],
@@ -361,7 +361,7 @@ describe('a command line', () => {
       expect(told[i]).toEqual({ code, stdout: '', stderr: expect.stringContaining(stderr) })
   })
 
-  test('to a service that is not there says so, as JSON too', async () => {
+  test('an unreachable service is reported, also as JSON', async () => {
     const gone = await harness.start()
     gone.kill('SIGKILL')
     await gone.ended
@@ -372,7 +372,7 @@ describe('a command line', () => {
     expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('service\tbad\t') })
   })
 
-  test('asks for help, of itself and of a command', async () => {
+  test('help is shown for the program and for a command', async () => {
     const [all, short, one] = await Promise.all([fleet('--help'), fleet('help'), fleet('help cmd send')])
     expect(all).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Exit codes:') })
     expect(short.stdout).toBe(all.stdout)
@@ -380,7 +380,7 @@ describe('a command line', () => {
     expect(await fleet('--version')).toMatchObject({ code: 0, stdout: '0.1.0\n' })
   })
 
-  test('is completed', async () => {
+  test('completion suggests commands', async () => {
     expect((await fleet('__complete devices dec')).stdout).toBe('decommission\n')
     expect((await fleet('completion bash')).stdout).toContain('complete -o default -F _fleet fleet')
   })

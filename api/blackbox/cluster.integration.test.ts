@@ -1,4 +1,4 @@
-// The cluster profile as processes, each with a part of the work: together they are one service.
+// The cluster profile as several processes, each with one role, which form one service.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -9,7 +9,7 @@ import { connectDevice, publish, watch } from './testing/service-clients.ts'
 import { listen } from './testing/service-inbox.ts'
 import { registerDevice } from './testing/service-rest.ts'
 
-/** What only the embedded profile loads cannot be loaded: the image of the cluster lacks it. */
+/** Makes the packages of the embedded profile impossible to load, since the cluster image lacks them. */
 const HOOK = `
   import { register } from 'node:module'
   const hook = \`export function resolve(name, context, next) {
@@ -49,7 +49,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     await servers?.stop()
   })
 
-  test('takes what devices send, does what people ask, and tells who listens, over processes', async () => {
+  test('telemetry, commands and live data pass through several processes', async () => {
     const admin = await api.admin()
     const elsewhere = other.nobody.as(admin.token ?? '')
     const device = await listen(api, admin, { id: 'r1' })
@@ -60,7 +60,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     expect(await until('the snapshot', async () => Object((await isThere()) ?? {})['battery'])).toEqual({
       percent: 71,
     })
-    // What was said before an engine knew of the subscription is not told.
+    // Events before an engine knew of the subscription are not sent.
     await until('a point on /ws', async () => {
       await device.say('telemetry', { n: 1 })
       return watcher.frames.some(({ id, type }) => type === 'event' && id === 'points')
@@ -78,7 +78,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     await device.end()
   })
 
-  test('answers probes and metrics on every node, and REST where that is the node’s part', async () => {
+  test('every node answers probes and metrics, and only API nodes answer REST', async () => {
     for (const { nobody } of [engine, ingress, api]) {
       expect((await nobody.get('//readyz')).status).toBe(200)
       expect((await nobody.get('//metrics')).text).toContain('fleet_build_info')
@@ -89,7 +89,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     expect(statuses).toEqual([404, 404, 401])
   })
 
-  test('is without an owner for a device while no engine lives, says so, and goes on with the next engine', async () => {
+  test('without an engine a device has no owner and requests are refused; the next engine takes over', async () => {
     const admin = await api.admin()
     const token = await registerDevice(admin, 'r2')
     engine.kill('SIGKILL')
@@ -111,7 +111,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     await client.endAsync()
   })
 
-  test('does not wait where waiting mends nothing, says what does, and no password', async () => {
+  test('a start ends with a useful line and without a password if waiting would not help', async () => {
     const lax = await NatsServer.start({ syncInterval: '2m' })
     onTestFinished(() => lax.remove())
     const redisUrl = servers.redis.url.replace('://', '://fleet:hunter2@')
@@ -130,7 +130,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     }
   })
 
-  test('waits for a server that is not there yet, and is ready when it is', async () => {
+  test('a start waits for a server that is away, and is ready when it is there', async () => {
     const late = await ClusterServers.start()
     try {
       await late.redis.kill()
@@ -156,7 +156,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
   })
 })
 
-/** Hangs up on whoever connects. */
+/** A server that closes every connection. */
 async function refuseAt(port: number) {
   let connections = 0
   const server = createServer((socket) => {

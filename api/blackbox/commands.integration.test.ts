@@ -1,4 +1,4 @@
-// Commands from REST to a device and back, seen on /ws.
+// Commands from REST to a device and back, watched on /ws.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { applied, passed, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish, type Watcher, watch } from './testing/service-clients.ts'
@@ -26,7 +26,7 @@ const send = async (id: string, body: object, query = '') => await admin.post(`/
 const idOf = ({ body }: Answer) => String(body['command_id'])
 const one = async (id: string, commandId: string) => (await admin.get(`/commands/${id}/${commandId}`)).body
 
-/** The statuses of a command that /ws told of, in order. */
+/** Returns the statuses of a command from /ws, in order. */
 const stepsOf = (commandId: string) =>
   watcher.frames.flatMap(({ event, data }) =>
     event === 'command.status' && Reflect.get(Object(data), 'command_id') === commandId
@@ -40,7 +40,7 @@ const took = (device: ListeningDevice, commandId: string) =>
     device.commands().find(({ request_id }) => request_id === commandId),
   )
 
-test('a command goes to the device and its result comes back, each step told on /ws', async () => {
+test('a command goes to the device, its result comes back, and each step is on /ws', async () => {
   const device = await listen(service, admin, { id: 'c1' })
   const sent = await send('c1', { command: 'move_to', data: { x: 1 }, timeout_sec: 60 })
   expect([sent.status, sent.body['status']]).toEqual([202, 'pending'])
@@ -71,7 +71,7 @@ test('a command goes to the device and its result comes back, each step told on 
   await device.end()
 })
 
-test('whoever waits is given the result, also when it comes among the telemetry', async () => {
+test('a caller who waits gets the result, also if the device sends telemetry meanwhile', async () => {
   const device = await listen(service, admin, { id: 'c2' })
   device.client.on('message', (_, payload) => {
     const { request_id } = JSON.parse(payload.toString())
@@ -94,7 +94,7 @@ test('whoever waits is given the result, also when it comes among the telemetry'
   expect([late.status, late.body['status']]).toEqual([202, 'pending'])
 })
 
-test('commands for a device that is away wait, and are sent when it connects: the urgent one first', async () => {
+test('commands for a device that is away wait and are sent when it connects, the urgent one first', async () => {
   const token = await registerDevice(admin, 'c3')
   const ids: string[] = []
   for (const priority of ['low', 'normal', 'critical', 'high'])
@@ -107,7 +107,7 @@ test('commands for a device that is away wait, and are sent when it connects: th
   await device.end()
 })
 
-test('what expired is never sent, and what was cancelled before it was sent neither', async () => {
+test('a command that expired or was cancelled before it was sent is never sent', async () => {
   const token = await registerDevice(admin, 'c4')
   const expired = idOf(await send('c4', { command: 'late', timeout_sec: 1 }))
   const cancelled = idOf(await send('c4', { command: 'no', timeout_sec: 60 }))
@@ -116,7 +116,7 @@ test('what expired is never sent, and what was cancelled before it was sent neit
   expect([status, body['status']]).toEqual([200, 'cancelled'])
   expect((await admin.call('DELETE', `/commands/c4/${cancelled}`)).status).toBe(409)
   await stepped(expired, 'expired')
-  // A session that the broker keeps must not keep them for the device either.
+  // A persistent session in the broker must not hold them for the device either.
   const device = await listen(service, admin, { id: 'c4', token }, { clean: false })
   await took(device, kept)
   await passed(500)
@@ -127,7 +127,7 @@ test('what expired is never sent, and what was cancelled before it was sent neit
   await device.end()
 })
 
-test('of a command that was sent, the device is told that it is cancelled', async () => {
+test('a device is told that a command it received was cancelled', async () => {
   const device = await listen(service, admin, { id: 'c5' })
   const id = idOf(await send('c5', { command: 'go', timeout_sec: 60 }))
   await took(device, id)
@@ -144,7 +144,7 @@ test('of a command that was sent, the device is told that it is cancelled', asyn
   await device.end()
 })
 
-test('an answer to another device’s command, or to none, changes nothing', async () => {
+test('an answer to another device’s command or to an unknown one changes nothing', async () => {
   const [device, stranger] = [
     await listen(service, admin, { id: 'c6' }),
     await listen(service, admin, { id: 'c7' }),
@@ -162,7 +162,7 @@ test('an answer to another device’s command, or to none, changes nothing', asy
   await Promise.all([device.end(), stranger.end()])
 })
 
-test('a command that is long finished is still found, as it was', async () => {
+test('a command that ended long ago is still found unchanged', async () => {
   const device = await listen(service, admin, { id: 'h1' })
   device.client.on('message', (topic, payload) => {
     const { request_id, command } = JSON.parse(payload.toString())
@@ -182,7 +182,7 @@ test('a command that is long finished is still found, as it was', async () => {
   await device.end()
 })
 
-test('a late result is taken and marked', async () => {
+test('a late result is accepted and marked as late', async () => {
   const device = await listen(service, admin, { id: 'c8' })
   const id = idOf(await send('c8', { command: 'go', timeout_sec: 1 }))
   await took(device, id)
@@ -207,7 +207,7 @@ test('maintenance holds commands back until it ends', async () => {
   await device.end()
 })
 
-test('a broadcast reaches the fifty of a group, skips whom it must, and is counted', async () => {
+test('a broadcast reaches a group of fifty, skips devices that it must skip, and is counted', async () => {
   const ids = Array.from({ length: 50 }, (_, i) => `b${String(i).padStart(2, '0')}`)
   const about = { group: 'hall/a' }
   const connected = await Promise.all(ids.slice(0, 40).map((id) => listen(service, admin, { id, about })))
@@ -247,7 +247,7 @@ test('a broadcast reaches the fifty of a group, skips whom it must, and is count
   await Promise.all(connected.map((device) => device.end()))
 })
 
-test('what waited when the service was killed is sent after its restart, once; a key still finds its command', async () => {
+test('a command that waited at a kill is sent once after the restart, and its key still finds it', async () => {
   const token = await registerDevice(admin, 'k1')
   const post = async () => {
     const response = await fetch(`${service.httpUrl}/api/v1/commands/k1`, {
@@ -274,7 +274,7 @@ test('what waited when the service was killed is sent after its restart, once; a
   await device.end()
 })
 
-test('a device that has not subscribed to commands is not taken to have them', async () => {
+test('no command is delivered to a device that has not subscribed to commands', async () => {
   const token = await registerDevice(admin, 'd1')
   const deaf = await connectDevice(service, 'd1', token)
   const id = idOf(await send('d1', { command: 'go', timeout_sec: 60 }))

@@ -1,4 +1,4 @@
-// The contract against the real process: fewer requests of each operation, over sockets.
+// Checks the contract with the real process: fewer requests per operation, over sockets.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
@@ -17,7 +17,7 @@ afterAll(() => harness.close())
 describe.each(Object.values(OPERATIONS).map((operation) => [operation.operationId, operation] as const))(
   '%s',
   (_, operation) => {
-    test('answers as declared', async () => {
+    test('valid requests are answered as declared', async () => {
       await fc.assert(
         fc.asyncProperty(validRequests(operation, IN_SERVICE), async (request) => {
           const { status, text } = await world.send(request)
@@ -27,7 +27,7 @@ describe.each(Object.values(OPERATIONS).map((operation) => [operation.operationI
       )
     })
 
-    test('refuses what is wrong', async () => {
+    test('invalid requests are refused', async () => {
       await fc.assert(
         fc.asyncProperty(wrongRequests(operation, IN_SERVICE), async (request) => {
           const { status, text } = await world.send(request)

@@ -1,11 +1,11 @@
-// Kills at any moment, under load: nothing that was acknowledged is lost, nothing is stored twice, order is kept.
+// Kills the service at any moment under load: nothing acknowledged is lost, nothing is stored twice, and order is kept.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { passed, type Service, ServiceHarness, until } from './testing/service.ts'
 import { ackedOf, type Loader, startLoad, storedNumbers } from './testing/service-load.ts'
 import { historyOf, type Rest, registerDevice } from './testing/service-rest.ts'
 
 const BETWEEN_KILLS = 1_000
-/** Milliseconds after that many messages: early, late, and in between. */
+/** Milliseconds to wait, after that many messages, before a kill: early, late and in between. */
 const MOMENTS = [0, 410, 130, 700] as const
 
 const harness = new ServiceHarness()
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-test('after four kills of the service and two of its database, all that was acknowledged is there, once', {
+test('after four kills of the service and two of its database, every acknowledged message is stored once', {
   timeout: 120_000,
 }, async () => {
   const from = Math.floor(Date.now() / 10_000) * 10_000 - 30 * 86_400_000
@@ -43,7 +43,7 @@ test('after four kills of the service and two of its database, all that was ackn
     await passed(momentMs)
     service.kill('SIGKILL')
     await service.ended
-    // One life that ends before it is ready.
+    // One process is killed before it is ready.
     if (round === 2) await harness.run(service.settings, 700)
     service = await service.again()
     admin = await service.admin()
@@ -52,7 +52,7 @@ test('after four kills of the service and two of its database, all that was ackn
   await moreAcked(all)
   await Promise.all(all.map((loader) => loader.finish()))
 
-  // Read-your-writes: without waiting for the database.
+  // Read-your-writes must not wait for the database.
   for (const { deviceId, sent } of all) {
     const { body } = await admin.get(`/telemetry/${deviceId}`)
     expect(body['data'], deviceId).toEqual({ n: sent - 1 })
@@ -78,13 +78,13 @@ async function statusOf(deviceId: string): Promise<unknown> {
   return (await admin.get(`/devices/${deviceId}`)).body['status']
 }
 
-/** Without waiting for the next one: the service may be killed while there is none. */
+/** Does not wait for the next database process, since the service may be killed while there is none. */
 async function killDatabase(): Promise<void> {
   process.kill(service.databasePid(), 'SIGKILL')
   await passed(300)
 }
 
-/** A message without a PUBACK may be stored once per transmission; whatever is stored is in the order it was sent. */
+/** A message without a PUBACK may be stored once per transmission. Stored messages are in the order of sending. */
 async function expectOrder({ deviceId, sent, transmitted }: Loader, from: number): Promise<void> {
   const range = { metric: 'n', interval: '10s', from: from - 10_000, to: Date.now() + 10_000 }
   const buckets = await until(`${deviceId} is stored`, async () => {

@@ -1,4 +1,4 @@
-// The device-type file at the start of the service, and what follows from it.
+// The device-type file: it is read at the start, and commands are checked against it.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -23,14 +23,14 @@ function fileOf(text: string): string {
   return path
 }
 
-test('a wrong file stops the start with one line that tells which line is wrong', async () => {
+test('a wrong file ends the start with a message that names the wrong line', async () => {
   const path = fileOf(GREENHOUSE.replace('type: integer', 'type: int'))
   const { code, stderr, stdout } = await harness.run({ FLEET_DEVICE_TYPES: path })
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(/^fleet: FLEET_DEVICE_TYPES \S+types\.yaml: line 7: .*type: must be one of .*\n$/)
 })
 
-test('its types may be registered, are listed, and their commands are checked', async () => {
+test('devices of types in the file can be registered and listed, and their commands are checked', async () => {
   const service = await harness.start({ FLEET_DEVICE_TYPES: fileOf(GREENHOUSE) })
   const admin = await service.admin()
   await registerDevice(admin, 'g1', { type: 'greenhouse' })

@@ -1,4 +1,4 @@
-// What a newcomer does first, against the service as it is started: the flow of the README, and what it rests on.
+// The first steps of a newcomer with a whole service: the lines of the README, and what they rely on.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -38,7 +38,7 @@ test('the lines of the README work as printed', async () => {
   const lines = script
     .replace('http://localhost:8000', service.httpUrl)
     .replace('-h localhost -p 1883', `-h 127.0.0.1 -p ${port}`)
-    // The package brings the same program under another name.
+    // The package mqtt brings the same program under another name.
     .replace('mosquitto_pub', 'node node_modules/mqtt/build/bin/pub.js')
   const root = new URL('../..', import.meta.url)
   const run = promisify(execFile)
@@ -49,7 +49,7 @@ test('the lines of the README work as printed', async () => {
   expect(said).toMatch(/"device_id":"thermo-1".*"status":"online"/s)
 })
 
-test('a device is provisioning until it connects, and answers carry what the contract says', async () => {
+test('a device is provisioning until it connects, and answers have the fields of the contract', async () => {
   const registered = await admin.post('/devices', { name: 'New', type: 'gateway', tags: ['red'] })
   expect(registered.status).toBe(201)
   const id = String(registered.body['device_id'])
@@ -76,9 +76,9 @@ test('a device is provisioning until it connects, and answers carry what the con
   expect(await admin.get('/auth/me')).toMatchObject({ status: 200, body: { role: 'admin' } })
 })
 
-// A broker outside acknowledges first.
+// A broker outside acknowledges before the log has a message.
 test.skipIf(PROFILE === 'cluster')(
-  'what was acknowledged is in the next snapshot, two hundred times over',
+  'an acknowledged message is in the next snapshot, two hundred times in a row',
   async () => {
     for (let n = 1; n <= 200; n++) {
       await publish(device, 'robot-1', { n, position: { x: n / 2 } })
@@ -88,9 +88,9 @@ test.skipIf(PROFILE === 'cluster')(
   },
 )
 
-test('buckets of every interval are exact, for a past told out of order', async () => {
+test('buckets of every interval are exact for history that arrives out of order', async () => {
   const start = Date.UTC(2025, 2, 3, 22, 59, 40)
-  // Every 7 s for 75 minutes, over the end of an hour and of a day; once more the other way round.
+  // A point every 7 s for 75 minutes, across the end of an hour and of a day; half of them in reverse order.
   const points = Array.from({ length: 643 }, (_, i) => ({ at: start + i * 7_000, value: (i * 37) % 101 }))
   const shuffled = [
     ...points.filter((_, i) => i % 2 === 0).reverse(),
@@ -102,7 +102,7 @@ test('buckets of every interval are exact, for a past told out of order', async 
       .map(({ at, value }) => ({ timestamp: new Date(at).toISOString(), load: value }))
     await publish(device, 'robot-1', report)
   }
-  // A correction, and a repetition: the later one stands, and nothing is counted twice.
+  // A correction and its repetition: the later value counts, and nothing is counted twice.
   const first = points[0] ?? { at: 0, value: 0 }
   await publish(device, 'robot-1', { timestamp: first.at, load: 500 })
   await publish(device, 'robot-1', { timestamp: first.at, load: 500 })
@@ -141,7 +141,7 @@ function bucketsOf(points: readonly { readonly at: number; readonly value: numbe
   }))
 }
 
-test('/ws shows what is there, and then what happens', async () => {
+test('/ws sends the present state and then every change', async () => {
   const watcher = await watch(service, admin)
   await publish(device, 'robot-1', { speed: 1 })
   await applied(async () =>
@@ -172,7 +172,7 @@ test('/ws shows what is there, and then what happens', async () => {
 
 const speedOf = (data: unknown): unknown => Reflect.get(Object(Reflect.get(Object(data), 'data')), 'speed')
 
-test('what cannot be taken is acknowledged, listed with its reason, and stops nothing', async () => {
+test('an invalid message is acknowledged, becomes a dead letter with its reason, and stops nothing', async () => {
   const id = 'strange-1'
   const strange = await connectDevice(service, id, await registerDevice(admin, id))
   const bad: Readonly<Record<string, string | Buffer>> = {
@@ -195,7 +195,7 @@ test('what cannot be taken is acknowledged, listed with its reason, and stops no
     const { body } = await admin.get(`/dead-letters?device_id=${id}&per_page=200`)
     return body['total'] === Object.keys(bad).length && body['data']
   })
-  // The schema of the answer.
+  // The answer has the type of its schema.
   const list = letters as readonly {
     readonly reason: string
     readonly topic: string
@@ -224,7 +224,7 @@ test('what cannot be taken is acknowledged, listed with its reason, and stops no
   await strange.endAsync(true)
 })
 
-test('more metrics than a device may have cost the others nothing', async () => {
+test('metrics beyond a device’s limit do not affect the others', async () => {
   const id = 'wide-1'
   const wide = await connectDevice(service, id, await registerDevice(admin, id))
   for (let part = 0; part < 20; part++) {
@@ -242,7 +242,7 @@ test('more metrics than a device may have cost the others nothing', async () => 
   await wide.endAsync(true)
 })
 
-test('operators find metrics without ids, probes and problems as documented', async () => {
+test('metrics hold no ids, and probes and problems are as documented', async () => {
   const metrics = await service.nobody.get('//metrics')
   expect(metrics.headers.get('content-type')).toContain('text/plain')
   const lines = metrics.text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))

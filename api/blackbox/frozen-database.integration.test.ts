@@ -1,4 +1,4 @@
-// The database stands still: what does not need it goes on, and what waited for it arrives, once.
+// The database is frozen: everything that does not need it continues, and waiting rows arrive once.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { passed, type Service, ServiceHarness, until } from './testing/service.ts'
 import { ackedOf, type Loader, startLoad, storedNumbers } from './testing/service-load.ts'
@@ -53,7 +53,7 @@ test('a frozen database delays neither PUBACKs nor snapshots nor changes', { tim
   process.kill(database, 'SIGCONT')
   isThawed = true
   await reading
-  // Of what was offered; the machine may be busy with other things.
+  // A share of the offered messages, since the machine may be busy with other work.
   expect(perSecond).toBeGreaterThan(PER_SECOND / 2)
   expect(Math.max(...loaders.map(({ slowestAckMs }) => slowestAckMs))).toBeLessThan(8_000)
   const sorted = readMs.sort((a, b) => a - b)
@@ -62,7 +62,9 @@ test('a frozen database delays neither PUBACKs nor snapshots nor changes', { tim
   expect(service.databasePid()).toBe(database)
 })
 
-test('one that stays frozen is replaced, and every row arrives once', { timeout: 90_000 }, async () => {
+test('a database that stays frozen is replaced, and every row arrives once', {
+  timeout: 90_000,
+}, async () => {
   const database = service.databasePid()
   process.kill(database, 'SIGSTOP')
   await until('another database process', () => otherThan(database), 45_000)
@@ -82,7 +84,7 @@ function otherThan(pid: number): boolean {
   try {
     return service.databasePid() !== pid
   } catch {
-    // Between the two.
+    // There is none between the two.
     return false
   }
 }

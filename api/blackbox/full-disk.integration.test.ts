@@ -1,4 +1,4 @@
-// A full disk: nothing is promised, reading goes on, and it is over by itself once there is room again.
+// A full disk: nothing is acknowledged, reads continue, and the service recovers by itself once there is room.
 import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -23,9 +23,9 @@ afterAll(async () => {
   await harness.close()
 })
 
-test('a full disk costs nothing that was acknowledged, and is over by itself', { timeout: 120_000 }, async ({
-  skip,
-}) => {
+test('a full disk loses nothing acknowledged, and the service recovers by itself', {
+  timeout: 120_000,
+}, async ({ skip }) => {
   const folder = harness.newFolder()
   disk = mountSmallDisk(join(folder, 'disk'), DISK_MIB)
   if (disk === undefined) return skip('only root on Linux may mount a disk')
@@ -69,7 +69,7 @@ test('a full disk costs nothing that was acknowledged, and is over by itself', {
     await registerDevice(admin, `after-${round}`)
     expect(performance.now() - clearedAt).toBeLessThan(5_000)
     expect((await admin.get('//readyz')).status).toBe(200)
-    // Who was told 503 must not find it done later.
+    // A change that was answered with 503 must not take effect later.
     expect((await admin.get(`/devices/${refused.id}`)).status).toBe(404)
     for (const { deviceId } of loaders)
       expect((await admin.get(`/devices/${deviceId}`)).body['status'], deviceId).toBe('online')

@@ -1,5 +1,4 @@
-// A gateway with three sub-devices, over real MQTT: what it says for them, what they are told through it, what it may
-// not say, and what is left of it after a kill.
+// A gateway with three sub-devices over real MQTT: messages in both directions, messages that are refused, and a kill.
 import type { IClientOptions, MqttClient } from 'mqtt'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { applied, PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
@@ -22,21 +21,21 @@ const statusOf = async (id: string) => (await admin.get(`/devices/${id}`)).body[
 const dataOf = async (id: string) => (await admin.get(`/telemetry/${id}`)).body['data']
 const commandStatus = async (id: string, commandId: string) =>
   (await admin.get(`/commands/${id}/${commandId}`)).body['status']
-/** They are listed once saved, which may be a moment after the PUBACK. */
+/** Dead letters are listed once they are saved, which may be a moment after the PUBACK. */
 const lettersOf = async (id: string, count: number) => {
   const path = `/dead-letters?device_id=${id}`
   const body = await until(`${count} dead letters of ${id}`, async () => {
     const answer = await admin.get(path)
     return answer.body['total'] === count && answer.body
   })
-  // The schema of the answer; a wrong shape fails the test that looks at it.
+  // The answer has the type of its schema; a wrong shape fails the test that reads it.
   return (body['data'] as readonly Record<string, unknown>[]).map(({ topic, reason }) => [topic, reason])
 }
 
 interface Gateway {
   readonly id: string
   readonly client: MqttClient
-  /** `[topic after sub/, body]`, in order. */
+  /** Received messages as `[topic after sub/, body]`, in order. */
   readonly inbox: (readonly [string, Record<string, unknown>])[]
   say(child: string, suffix: string, body: unknown): Promise<unknown>
   end(): Promise<void>
@@ -78,7 +77,7 @@ async function registerFamily(id: string) {
   return { token, children, tokenOf: (child: string) => tokens.get(child) ?? '' }
 }
 
-test('a gateway speaks for its sub-devices: telemetry, status, log and shadow are theirs', async () => {
+test('telemetry, status, log and shadow that a gateway reports belong to its sub-devices', async () => {
   const { token, children } = await registerFamily('g1')
   const gateway = await openGateway('g1', token)
   for (const [n, child] of children.entries()) await gateway.say(child, 'telemetry', { n })
@@ -106,7 +105,7 @@ test('a gateway speaks for its sub-devices: telemetry, status, log and shadow ar
   })
   expect(await dataOf('g1-c1')).toEqual({ n: 0, imu: { x: 1 } })
   expect(await dataOf('g1')).toEqual({})
-  // It published, if only for others.
+  // The gateway published, if only for others.
   expect(await statusOf('g1')).toBe('online')
   await until('the log', async () => (await admin.get('/devices/g1-c1/logs')).text.includes('hot'))
   const listed = await admin.get('/devices?parent_id=g1&sort=device_id')
@@ -125,7 +124,7 @@ test('a gateway speaks for its sub-devices: telemetry, status, log and shadow ar
   expect(await lettersOf('g1', 0)).toEqual([])
 })
 
-test('what a gateway may not say has no effect, and is its own dead letter', async () => {
+test('a message that a gateway may not send has no effect and becomes its own dead letter', async () => {
   const { token } = await registerFamily('g2')
   await registerFamily('g3')
   const stranger = await listen(service, admin, { id: 'stranger' })
@@ -141,7 +140,7 @@ test('what a gateway may not say has no effect, and is its own dead letter', asy
     return Reflect.get(Object(connectivity), 'connected') === false
   })
   await gateway.say('g2-c2', 'telemetry', { late: 1 })
-  // EMQX's rules do not send on what is no topic of ours.
+  // EMQX's rules do not republish topics that are not Fleet's.
   const badTopics = PROFILE === 'cluster' ? [] : [['fleet/g2/sub/g2-c1', 'BAD_TOPIC']]
   expect((await lettersOf('g2', 4 + badTopics.length)).toSorted()).toEqual([
     ...badTopics,
@@ -158,7 +157,7 @@ test('what a gateway may not say has no effect, and is its own dead letter', asy
   await Promise.all([gateway.end(), stranger.end()])
 })
 
-test('a command goes through the gateway and back, waits while the sub-device is away, and takes its own way if it has one', async () => {
+test('a command goes through the gateway, waits while the sub-device is away, and goes directly if it is connected', async () => {
   const { token, tokenOf } = await registerFamily('g4')
   const send = (body: object) => admin.post('/commands/g4-c1', { timeout_sec: 60, ...body })
   const waiting = idOf(await send({ command: 'first' }))
@@ -196,7 +195,7 @@ test('a command goes through the gateway and back, waits while the sub-device is
   await gateway.end()
 })
 
-test('a gateway that connects finds what is desired of its sub-devices; when it is decommissioned they stay, alone', async () => {
+test('a gateway that connects gets the desired state of its sub-devices, which stay when it is decommissioned', async () => {
   const { token, tokenOf } = await registerFamily('g5')
   await admin.call('PUT', '/shadows/g5-c1/desired', { on: true })
   await admin.call('PUT', '/shadows/g5-c2/desired', { on: false })
@@ -217,7 +216,7 @@ test('a gateway that connects finds what is desired of its sub-devices; when it 
   await child.endAsync()
 })
 
-test('after a kill in the middle, all that the gateway had acknowledged is there, once, and it goes on', async () => {
+test('after a kill, every message acknowledged to the gateway is stored once, and it continues', async () => {
   const { token, children } = await registerFamily('g6')
   const gateway = await openGateway('g6', token, { reconnectPeriod: 100, clean: false })
   const from = Math.floor(Date.now() / 10_000) * 10_000 - 86_400_000
@@ -225,7 +224,7 @@ test('after a kill in the middle, all that the gateway had acknowledged is there
   let acked = 0
   const load = children.map(async (child) => {
     for (let n = 0; n < sent; n++) {
-      // Its own time: what is sent again is the same point.
+      // Each message has its own time, so that a repetition is the same point.
       await gateway.say(child, 'telemetry', { timestamp: from + n * 1_000, n })
       acked++
     }
@@ -244,7 +243,7 @@ test('after a kill in the middle, all that the gateway had acknowledged is there
     const range = { metric: 'n', interval: '10s', from, to: from + sent * 1_000 }
     const buckets = await until(`${child} is stored`, async () => {
       const found = await historyOf(admin, child, range)
-      // The last bucket is there before all of its points are.
+      // The last bucket may exist before it has all of its points.
       return found.reduce((points, { count }) => points + count, 0) >= sent && found
     })
     expect(buckets).toHaveLength(sent / 10)

@@ -1,4 +1,4 @@
-// Clients made from the OpenAPI document by tools that people use, against the running service.
+// Clients that common tools generate from the OpenAPI document, with the running service.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

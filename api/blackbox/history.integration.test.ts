@@ -1,4 +1,4 @@
-// What a device logged and what happened to it, asked of the whole service while its parts are killed.
+// Logs and events of a device, read from a whole service while its parts are killed.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Client, createClient, RefusalError } from '../../schemas/client.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
@@ -24,7 +24,7 @@ afterAll(async () => {
 type Row = Readonly<Record<string, unknown>>
 type List = 'listDeviceLogs' | 'listDeviceEvents'
 
-/** All pages, oldest first; undefined while ClickHouse is away. */
+/** Resolves with the entries of all pages, oldest first, or with undefined while ClickHouse is away. */
 async function all(list: List, deviceId: string): Promise<readonly Row[] | undefined> {
   const rows: Row[] = []
   try {
@@ -37,7 +37,7 @@ async function all(list: List, deviceId: string): Promise<readonly Row[] | undef
   return rows.toReversed()
 }
 
-test('lines of the log and status moves are there once each, though service and database are killed', async () => {
+test('log lines and status moves are stored once each, although service and database are killed', async () => {
   const token = await registerDevice(admin, 'h1')
   const client = await connectDevice(service, 'h1', token, { reconnectPeriod: 100 })
   const say = (report: unknown, suffix: string) => publish(client, 'h1', report, suffix)
@@ -64,7 +64,7 @@ test('lines of the log and status moves are there once each, though service and 
     return found?.at(-1)?.['message'] === last && found
   })
   const lines = logs.map(({ message }) => message)
-  // A message whose acknowledgement was lost is sent again: it is another message.
+  // A message whose acknowledgement was lost is sent again and is then another message.
   const again = new Set(lines)
   expect([...again]).toEqual(Array.from({ length: ROUNDS }, (_, n) => [`a${n}`, `b${n}`]).flat())
   expect(lines.length - again.size).toBeLessThanOrEqual(2)
@@ -78,7 +78,7 @@ test('lines of the log and status moves are there once each, though service and 
   await client.endAsync(true)
 })
 
-test('the log is filtered by level, and what is no log is parked', async () => {
+test('logs are filtered by level, and an invalid log message becomes a dead letter', async () => {
   const token = await registerDevice(admin, 'h2')
   const client = await connectDevice(service, 'h2', token)
   const levels = ['debug', 'info', 'warn', 'error', 'fatal']

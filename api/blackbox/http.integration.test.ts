@@ -1,4 +1,4 @@
-// What holds for every request, against the real process: limits, keys that make repeating safe, other origins.
+// Properties of every request, with the real process: limits, idempotency keys, other origins.
 import { afterAll, expect, test } from 'vitest'
 import { PROFILE, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice } from './testing/service-clients.ts'
@@ -7,7 +7,7 @@ import { registerDevice } from './testing/service-rest.ts'
 const harness = new ServiceHarness()
 afterAll(() => harness.close())
 
-test('a registration sent again after kill -9 is answered as the first time, and its token works', async () => {
+test('a registration repeated after kill -9 gets the first answer, whose token works', async () => {
   const first = await harness.start()
   const admin = await first.admin()
   const send = async (httpUrl: string, path: string, body: object) => {
@@ -47,7 +47,7 @@ test('a registration sent again after kill -9 is answered as the first time, and
   await client.endAsync()
 })
 
-test('requests over the rate of a user, a device and an address are 429, and come through later', async () => {
+test('requests beyond the rate of a user, a device or an address are 429 and succeed later', async () => {
   const service = await harness.start({
     FLEET_USER_REQUEST_RATE: '15',
     FLEET_DEVICE_REQUEST_RATE: '5',
@@ -74,7 +74,7 @@ test('requests over the rate of a user, a device and an address are 429, and com
   expect((await service.nobody.get('//readyz')).status).toBe(200)
 })
 
-test('a page of another origin gets through if it is named; what is fresh is not sent again', async () => {
+test('a page of another origin is allowed if it is named, and an unchanged answer is not sent again', async () => {
   const service = await harness.start({ FLEET_CORS_ORIGINS: 'https://a.example' })
   const admin = await service.admin()
   await registerDevice(admin, 'r1')
@@ -99,9 +99,9 @@ test('a page of another origin gets through if it is named; what is fresh is not
   expect([fresh.status, await fresh.text(), fresh.headers.get('etag')]).toEqual([304, '', etag])
 })
 
-// EMQX has a limit of its own.
+// EMQX has its own limit.
 test.skipIf(PROFILE === 'cluster')(
-  'a device over its publish rate is slowed at QoS 1 and loses only QoS 0',
+  'a device beyond its publish rate is slowed down at QoS 1 and loses only QoS 0 messages',
   async () => {
     const service = await harness.start({ FLEET_DEVICE_PUBLISH_RATE: '20' })
     const admin = await service.admin()

@@ -1,4 +1,4 @@
-// The live log and timeline of a device, as a browser hears them: the very entries that REST shows afterwards.
+// The live log and timeline of a device on /ws, which are the same entries that REST shows afterwards.
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -30,14 +30,14 @@ afterAll(async () => {
 const told = (id: string): readonly Frame[] =>
   watcher.frames.filter((frame) => frame.type === 'event' && frame.id === id)
 
-/** What REST shows, newest first, once it has that many. */
+/** Resolves with the entries from REST, newest first, once there are that many. */
 const listed = (path: string, count: number) =>
   until(path, async () => {
     const { data } = (await admin.get(path)).body as { readonly data?: readonly Body[] }
     return data !== undefined && data.length >= count && data
   })
 
-test('a log is told line by line, as REST shows it, and a snapshot begins with what was before', async () => {
+test('log lines on /ws are those of REST, and a snapshot begins with earlier ones', async () => {
   await watcher.subscribe('logs', 'logs', { filter: { device_id: 'd1' } })
   await device.say('log', [
     { level: 'warn', message: 'hot', fields: { t: 81 } },
@@ -53,7 +53,7 @@ test('a log is told line by line, as REST shows it, and a snapshot begins with w
   expect(data).toEqual(lines.map((line) => ({ device_id: 'd1', ...line })))
 })
 
-test('the timeline is told entry by entry, as REST shows it', async () => {
+test('entries of the timeline on /ws are those of REST', async () => {
   await device.say('telemetry', { x: 1 })
   await admin.call('PUT', '/shadows/d1/desired', { speed: 2 })
   const { body } = await admin.post('/commands/d1', { command: 'go' })
@@ -66,7 +66,7 @@ test('the timeline is told entry by entry, as REST shows it', async () => {
   await watcher.next('the end of the command', isLast)
   const live = told('events')
   const entries = await listed('/devices/d1/events', live.length)
-  // Of one moment they may stand in another order.
+  // Entries of one moment may be in another order.
   const sorted = (all: readonly unknown[]) => all.map((each) => JSON.stringify(each)).sort()
   expect(sorted(live.map(({ data }) => data))).toEqual(sorted(entries))
   const names = live.map(({ event }) => event)
@@ -78,7 +78,7 @@ test('the timeline is told entry by entry, as REST shows it', async () => {
   })
 })
 
-test('a ticket opens one socket, and no second one', async () => {
+test('a ticket opens one socket and no second one', async () => {
   const { status, body } = await admin.post('/auth/ws-ticket', undefined)
   expect([status, body['expires_in']]).toEqual([200, 30])
   const url = `${service.wsUrl}?ticket=${body['ticket']}`

@@ -1,4 +1,4 @@
-// Alerts and dashboards against what a running service says at /metrics.
+// Compares alerts and dashboards with the metrics of a running service.
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -21,7 +21,7 @@ interface Panel {
 }
 
 const at = (path: string) => new URL(`../../deploy/${path}`, import.meta.url)
-// Files of ours; a wrong shape fails a test.
+// These are our own files; a wrong shape fails a test.
 const alertsOf = (name: string) =>
   (
     parse(readFileSync(at(`prometheus/rules/${name}`), 'utf8')) as { groups: { rules: Alert[] }[] }
@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => services.close())
 
-/** Of each metric, whether it has values yet or not. */
+/** Names of all metrics, also of those that have no values yet. */
 function namesIn(text: string): ReadonlySet<string> {
   const typed = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)]
   return new Set(
@@ -56,17 +56,17 @@ function namesIn(text: string): ReadonlySet<string> {
   )
 }
 
-/** Prometheus's own. */
+/** Metrics of Prometheus itself. */
 const isThere = (name: string) => name === 'up' || present.has(name)
 
 describe('every metric exists', () => {
-  test('of the alerts', () => {
+  test('every metric of the alerts exists', () => {
     const asked = alertsOf('fleet.yaml').flatMap(({ expr }) => metricsOf(expr))
     expect(asked.length).toBeGreaterThan(20)
     expect(asked.filter((name) => !isThere(name))).toEqual([])
   })
 
-  test('of the dashboards', () => {
+  test('every metric of the dashboards exists', () => {
     const asked = dashboards.flatMap(({ panels }) =>
       panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsOf(expr))),
     )
@@ -75,7 +75,7 @@ describe('every metric exists', () => {
   })
 })
 
-test('an alert says how urgent it is, what it is about, and what to do', () => {
+test('every alert has an urgency, a summary, and a runbook', () => {
   const alerts = readdirSync(at('prometheus/rules')).flatMap(alertsOf)
   expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
   for (const { alert, labels, annotations } of alerts) {
@@ -88,7 +88,7 @@ test('an alert says how urgent it is, what it is about, and what to do', () => {
   }
 })
 
-test('of EMQX only names are asked for that its source has', () => {
+test('alerts use only EMQX metrics that exist in its source', () => {
   const known = [
     'emqx_authentication_failure',
     'emqx_authorization_deny',
@@ -102,7 +102,7 @@ test('of EMQX only names are asked for that its source has', () => {
   expect(asked.filter((name) => !known.includes(name))).toEqual([])
 })
 
-test('panels lie side by side, have ids of their own, and ask the data source that there is', () => {
+test('panels do not overlap, have unique ids, and use the existing data source', () => {
   const [{ uid } = { uid: '' }] = source.datasources
   expect(new Set(dashboards.map((dashboard) => dashboard.uid)).size).toBe(dashboards.length)
   for (const { panels } of dashboards) {

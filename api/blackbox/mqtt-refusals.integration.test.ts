@@ -1,4 +1,4 @@
-// Who gets in over MQTT, what they may say there, and how a live session ends when it should.
+// Refusals of MQTT: which clients may connect, what they may publish and subscribe, and how sessions are ended.
 import { once } from 'node:events'
 import { SignJWT } from 'jose'
 import packets from 'mqtt-packet'
@@ -34,7 +34,7 @@ interface Claims {
   readonly scope?: string
 }
 
-/** A device token with the claims of the specification, as anyone who has the secret may make it. */
+/** Signs a device token with the claims of the specification, as anyone with the secret can. */
 async function forge({ sub, lastsMs, secret = SECRET, scope = 'device' }: Claims): Promise<string> {
   const topics = { publish: [`fleet/${sub}/#`], subscribe: [`fleet/${sub}/#`] }
   return await new SignJWT({ scope, topics })
@@ -52,7 +52,7 @@ const knockWith = (clientId: string, password: string | undefined, more: object 
     ...more,
   })
 
-test('only a device with its own, living token gets in; the others are told return code 5', async () => {
+test('a device needs its own valid token; others get return code 5', async () => {
   expect(await knockWith('dev', tokens.dev)).toEqual({ kind: 'connack', code: 0 })
   expect(await knockWith('dev', await forge({ sub: 'dev', lastsMs: 60_000 }))).toEqual({
     kind: 'connack',
@@ -76,11 +76,11 @@ test('only a device with its own, living token gets in; the others are told retu
     expect(await knockWith(id, token), why).toEqual(unauthorized)
 })
 
-test('a device token is no way into REST', async () => {
+test('a device token is not accepted by REST', async () => {
   expect((await service.nobody.as(tokens.dev).get('/devices')).status).toBe(401)
 })
 
-test('a client id that no device can have is told return code 2', async () => {
+test('a client id that is no device id gets return code 2', async () => {
   for (const id of ['', 'a/b', '#', '+', '$SYS', '..', 'x'.repeat(65), 'dev\u0000'])
     expect(await knockWith(id, tokens.dev), JSON.stringify(id)).toEqual({
       kind: 'connack',
@@ -88,11 +88,11 @@ test('a client id that no device can have is told return code 2', async () => {
     })
 })
 
-test('a client of MQTT 5 is told in its own words that it must speak 3.1.1', async () => {
+test('an MQTT 5 client is refused with the reason code of MQTT 5', async () => {
   expect(await knockWith('dev', tokens.dev, { protocolVersion: 5 })).toEqual({ kind: 'connack', code: 0x84 })
 })
 
-test('a last will outside the own topics is refused with the CONNECT', async () => {
+test('a last will outside the device’s topics is refused with the CONNECT', async () => {
   const will = (topic: string, retain = false) => ({
     will: { topic, payload: Buffer.from('offline'), qos: 1, retain },
   })
@@ -106,7 +106,7 @@ test('a last will outside the own topics is refused with the CONNECT', async () 
     })
 })
 
-test('publishing outside the own topics, look-alikes included, ends the session and reaches nobody', async () => {
+test('publishing outside the device’s topics, look-alikes included, ends the session and reaches nobody', async () => {
   const other = await connectDevice(service, 'dev-22', tokens['dev-22'])
   await other.subscribeAsync('fleet/dev-22/#', { qos: 1 })
   const heard: string[] = []
@@ -137,7 +137,7 @@ test('publishing outside the own topics, look-alikes included, ends the session 
   await other.endAsync(true)
 })
 
-test('subscribing outside the own topics is refused filter by filter', async () => {
+test('filters outside the device’s topics are refused one by one', async () => {
   const client = await connectDevice(service, 'dev-2', tokens['dev-2'])
   const filters = [
     'fleet/dev-22/#',
@@ -159,12 +159,12 @@ test('subscribing outside the own topics is refused filter by filter', async () 
   await client.endAsync(true)
 })
 
-test('a CONNECT that is too large, too slow or none at all costs the service nothing', async () => {
+test('a CONNECT that is too large, too slow or invalid costs the service nothing', async () => {
   const { text: before } = await service.nobody.get('//metrics')
   const sockets = await Promise.all(Array.from({ length: 50 }, () => dialMqtt(service)))
   const closed = Promise.all(sockets.map((socket) => once(socket, 'close')))
   sockets.forEach((socket, i) => {
-    // A header that claims 200 MB, a CONNECT in part, and something else.
+    // A header that announces 200 MB, a part of a CONNECT, and other bytes.
     if (i % 3 === 0) socket.write(Buffer.from([0x10, 0x80, 0x80, 0x80, 0x60, ...Buffer.alloc(5_000)]))
     else if (i % 3 === 1) socket.write(Buffer.from([0x10, 0x20, 0x00]))
     else socket.write('GET / HTTP/1.1\r\n\r\n')
@@ -180,7 +180,7 @@ test('a CONNECT that is too large, too slow or none at all costs the service not
 
 const memoryOf = (metrics: string) => Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1])
 
-test('a session ends with its token', async () => {
+test('a session ends when its token expires', async () => {
   const client = await connectDevice(service, 'dev-2', await forge({ sub: 'dev-2', lastsMs: 2_999 }))
   const closed = closedOf(client)
   const startedAt = Date.now()
@@ -192,7 +192,7 @@ test('a session ends with its token', async () => {
   })
 })
 
-test('a decommissioned device is cut within two seconds, and stays out', async () => {
+test('a decommissioned device is disconnected within two seconds and cannot come back', async () => {
   const token = await registerDevice(admin, 'old')
   const client = await connectDevice(service, 'old', token, {
     will: { topic: 'fleet/old/status', payload: Buffer.from('offline'), qos: 1, retain: true },
@@ -217,7 +217,7 @@ test('a decommissioned device is cut within two seconds, and stays out', async (
   })
 })
 
-test('a token that may only publish cannot subscribe, and the other way round', async () => {
+test('a token for publishing alone cannot subscribe, and the other way round', async () => {
   const issue = async (scope: string) => {
     const { body } = await admin.post('/auth/devices/token', {
       device_id: 'dev-2',
@@ -239,11 +239,11 @@ test('a token that may only publish cannot subscribe, and the other way round', 
   expect((await admin.get('/telemetry/dev-2')).body['data']).toMatchObject({ a: 1 })
 })
 
-test('only what the specification retains is retained', async () => {
+test('only messages that the specification retains are retained', async () => {
   const first = await listen(service, admin, { id: 'dev', token: tokens.dev })
   for (const suffix of ['status', 'shadow/reported', 'telemetry', 'log', 'command/ack'])
     await first.client.publishAsync(`fleet/dev/${suffix}`, '{"status":"online"}', { qos: 1, retain: true })
-  // What the service retains by itself: there before the next session, which has it said again, begins.
+  // The service retains this message itself, before the next session begins, which makes it publish the message again.
   await admin.call('PUT', '/shadows/dev/desired', { led: 'on' })
   await first.next('what is desired', ({ suffix, body }) => suffix === 'shadow/desired' && 'state' in body)
   await first.client.endAsync(true)

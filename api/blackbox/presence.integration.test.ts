@@ -1,4 +1,4 @@
-// Who counts as online, and when somebody stops to: over connects, silence, pauses and restarts of the service.
+// When a device counts as online and offline: with connects, silence, pauses and restarts of the service.
 import type { MqttClient } from 'mqtt'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { applied, PROFILE, passed, type Service, ServiceHarness, until } from './testing/service.ts'
@@ -15,7 +15,7 @@ import { type Rest, registerDevice } from './testing/service-rest.ts'
 
 const TIMEOUT_MS = 2_000
 const RESTART_TIMEOUT_MS = 6_000
-/** An ingress tells once a second up to when it has heard everything. */
+/** Once a second an ingress announces up to which time it has received everything. */
 const SLACK_MS = PROFILE === 'cluster' ? 3_000 : 1_000
 
 const harness = new ServiceHarness()
@@ -46,7 +46,7 @@ const will = (id: string) => ({
 const statuses = (id: string) => statusesOf(watcher.frames, id)
 const statusNow = async (id: string) => (await admin.get(`/devices/${id}`)).body['status']
 
-/** Publishes until told to stop, whatever becomes of it. */
+/** Publishes until stopped, and ignores failures. */
 function chatter(client: MqttClient, id: string): () => void {
   let n = 0
   const timer = setInterval(() => {
@@ -55,7 +55,7 @@ function chatter(client: MqttClient, id: string): () => void {
   return () => clearInterval(timer)
 }
 
-test('a connection makes a device online, and its last will makes it offline at once', async () => {
+test('a device is online when it connects, and offline at once by its last will', async () => {
   const token = await registerDevice(admin, 'p1')
   expect(await statusNow('p1')).toBe('provisioning')
   const client = await connectDevice(service, 'p1', token, will('p1'))
@@ -74,7 +74,7 @@ test('a connection makes a device online, and its last will makes it offline at 
   await again.endAsync()
 })
 
-/** Connects as the same device again and again, each time while the one before is still connected. */
+/** Connects as the same device again and again, each time while the former connection is still open. */
 async function takeOver(id: string, times: number): Promise<void> {
   const token = await registerDevice(admin, id)
   const clients = [await connectDevice(service, id, token, will(id))]
@@ -101,7 +101,7 @@ function last(clients: readonly MqttClient[]): MqttClient {
   return client
 }
 
-test('a thousand takeovers show no false offline, live or in the timeline', async () => {
+test('a thousand takeovers never show the device as offline, on /ws or in the timeline', async () => {
   const ids = Array.from({ length: 10 }, (_, i) => `taken-${i}`)
   await Promise.all(ids.map((id) => takeOver(id, 100)))
   for (const id of ids) {
@@ -116,7 +116,7 @@ test('a thousand takeovers show no false offline, live or in the timeline', asyn
   }
 }, 60_000)
 
-test('a crowd that falls silent is offline, nobody before their own deadline', async () => {
+test('devices that fall silent together are offline, none before its own deadline', async () => {
   const ids = Array.from({ length: 100 }, (_, i) => `hush-${i}`)
   const clients = await Promise.all(
     ids.map(async (id) => connectDevice(service, id, await registerDevice(admin, id))),
@@ -132,7 +132,7 @@ test('a crowd that falls silent is offline, nobody before their own deadline', a
   await Promise.all(clients.map((client) => client.endAsync()))
 })
 
-test('silence makes a device offline when its time is up, not before, whatever its keep-alive says', async () => {
+test('a silent device is offline exactly after the heartbeat timeout, whatever its keep-alive', async () => {
   const quiet = await connectDevice(service, 'p3', await registerDevice(admin, 'p3'), { keepalive: 1 })
   const loud = await connectDevice(service, 'p4', await registerDevice(admin, 'p4'))
   const hush = chatter(loud, 'p4')
@@ -151,7 +151,7 @@ test('silence makes a device offline when its time is up, not before, whatever i
   await Promise.all([quiet.endAsync(), loud.endAsync()])
 })
 
-test('a pause of the whole service makes nobody offline who kept talking', async () => {
+test('a pause of the whole service makes no device offline that kept publishing', async () => {
   const ids = ['p5', 'p6', 'p7', 'p8', 'p9']
   const talking = await Promise.all(
     ids.map(async (id) => {
@@ -175,9 +175,9 @@ test('a pause of the whole service makes nobody offline who kept talking', async
 })
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'a restart by %s makes nobody offline before their time',
+  'a restart by %s makes no device offline before its deadline',
   async (signal) => {
-    // Long enough for the service to be looked at again before it is up.
+    // Long enough to look at the service before the timeout is over.
     service.kill('SIGTERM')
     service = await service.again({ FLEET_HEARTBEAT_TIMEOUT_SEC: String(RESTART_TIMEOUT_MS / 1000) })
     admin = await service.admin()
@@ -199,17 +199,17 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     service.kill(signal)
     service = await service.again()
     admin = await service.admin()
-    // On a broker outside it stays.
+    // On a broker outside the connection stays open.
     const connected = PROFILE === 'cluster'
     expect(await admin.get(`/devices/${gone}`)).toMatchObject({
       body: { status: 'online', updated_at: before[1]?.['updated_at'], connectivity: { connected } },
     })
     await until('offline', async () => (await statusNow(gone)) === 'offline')
-    // Counted from the moment the service heard again, which came after the stop.
+    // The timeout counts from the moment the service received messages again, after the stop.
     expect(performance.now() - stoppedAt).toBeGreaterThan(RESTART_TIMEOUT_MS)
     expect((await admin.get(`/devices/${back}`)).body).toMatchObject({
       status: 'online',
-      // Not even for a moment: its record is untouched.
+      // It was not offline even for a moment, since its record is unchanged.
       updated_at: before[0]?.['updated_at'],
       connectivity: { connected: true },
     })

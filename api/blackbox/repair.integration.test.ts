@@ -1,4 +1,4 @@
-// Data of ClickHouse that is really gone, and comes back from the log: `fleet repair telemetry`.
+// Data that ClickHouse really lost is restored from the log by `fleet repair telemetry`.
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
@@ -19,7 +19,7 @@ const DEVICES = ['r1', 'r2', 'r3', 'r4', 'r5']
 const MESSAGES = 200
 const HOUR = 3_600_000
 
-/** With the service ended. */
+/** Runs while the service is stopped. */
 async function inDatabase<Result>(
   { dataDir }: Service,
   use: (run: (sql: string) => Promise<string>) => Promise<Result>,
@@ -50,7 +50,7 @@ async function speak(service: Service, deviceId: string): Promise<void> {
   for (let n = 0; n < MESSAGES; n++) {
     const at = new Date(start + n * 50_000).toISOString()
     const report = { n, half: n / 2, nested: { mode: n % 7 === 0 ? 'idle' : 'busy' } }
-    // Some say when it was, some are told by their receipt, and some say it twice.
+    // Some messages carry their time, some get their receive time, and some repeat a point.
     await publish(client, deviceId, [n % 3 === 0 ? report : { timestamp: at, ...report }])
   }
   await client.publishAsync(`fleet/${deviceId}/log`, JSON.stringify({ level: 'warn', message: 'hot' }), {
@@ -59,7 +59,7 @@ async function speak(service: Service, deviceId: string): Promise<void> {
   await client.endAsync()
 }
 
-test('truncated tables come back from the log, row by row, while the service goes on', async () => {
+test('the rows of truncated tables are restored from the log while the service runs', async () => {
   const first = await harness.start()
   await Promise.all(DEVICES.map((id) => speak(first, id)))
   first.kill('SIGTERM')

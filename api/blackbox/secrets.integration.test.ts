@@ -1,5 +1,5 @@
-// A tour of the whole service with secrets that can be told: where they must not be, nowhere is one of them. Texts that
-// would forge a line of the log or an entry of the audit are among what is sent.
+// Uses the whole service with recognisable secrets, and then looks for them where they must not be. Among the sent texts
+// are some that would forge a line of the log or an entry of the audit.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,9 +15,9 @@ afterAll(() => harness.close())
 const FORGED = 'forged-line'
 const BREAK = `x\r\n{"level":"error","msg":"${FORGED}"}\n\u2028\u0000\u001b[31m`
 
-/** Everything secret that was made or sent, by what it is. */
+/** All secrets that were made or sent, by their kind. */
 const secrets = new Map<string, string>()
-/** What the service said where no secret belongs, by where. */
+/** Texts of the service in which no secret may be, by their place. */
 const said = new Map<string, string>()
 
 function canary(what: string): string {
@@ -26,7 +26,7 @@ function canary(what: string): string {
   return secret
 }
 
-/** A token is as good as its signature. */
+/** The signature stands for the token. */
 function isSecret(what: string, token: unknown): string {
   const text = String(token)
   expect(text.length).toBeGreaterThan(20)
@@ -35,7 +35,7 @@ function isSecret(what: string, token: unknown): string {
 }
 
 let calls = 0
-/** An answer in which no secret belongs, whatever was sent. */
+/** Keeps an answer in which no secret may be. */
 async function quiet(call: Promise<Answer>, status?: number): Promise<Answer> {
   const answer = await call
   said.set(`answer ${calls++} (${answer.status})`, `${answer.text}${JSON.stringify([...answer.headers])}`)
@@ -43,7 +43,7 @@ async function quiet(call: Promise<Answer>, status?: number): Promise<Answer> {
   return answer
 }
 
-/** As it is, for bodies and headers that no client of ours would send. */
+/** Sends raw bodies and headers, which our own clients would not send. */
 function raw(service: Service, path: string, init: RequestInit): Promise<Answer> {
   const call = fetch(`${service.httpUrl}${path}`, init)
   return call.then(async (response) => ({
@@ -98,7 +98,7 @@ async function people(service: Service): Promise<Rest> {
   await quiet(admin.call('DELETE', `/api-keys/${key.body['id']}`))
   await quiet(service_.get('/devices'), 401)
   await quiet(admin.post('/auth/logout', { refresh_token: refresh }), 204)
-  // Its own login went with the logout.
+  // The logout ended this login.
   const again = await nobody.post('/auth/login', account)
   return nobody.as(isSecret('a second access token', again.body['access_token']))
 }
@@ -189,7 +189,7 @@ beforeAll(async () => {
   said.set('stderr', exit.stderr)
 }, 120_000)
 
-test('no secret is in a log, a metric, the audit or an answer that is not made of it', () => {
+test('no secret is in a log, a metric, the audit or an answer that should not have it', () => {
   expect(secrets.size).toBeGreaterThan(30)
   expect(said.size).toBeGreaterThan(40)
   expect(exit.stdout).toContain('"msg":"request"')
@@ -199,7 +199,7 @@ test('no secret is in a log, a metric, the audit or an answer that is not made o
   expect(leaks).toEqual([])
 })
 
-test('no secret lies in a file of the service', () => {
+test('no secret is in a file of the service', () => {
   const files = readdirSync(service.dataDir, { recursive: true, withFileTypes: true }).filter((file) =>
     file.isFile(),
   )
@@ -213,13 +213,13 @@ test('no secret lies in a file of the service', () => {
   expect(leaks).toEqual([])
 })
 
-test('every line of the log is one of ours, whatever was sent', () => {
+test('no sent text can forge a line of the log', () => {
   const lines = exit.stdout.split('\n').filter((line) => line !== '')
   for (const line of lines) {
     const { level, msg } = JSON.parse(line)
     expect(typeof level).toBe('string')
     expect(msg).not.toBe(FORGED)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that there are none is what is checked
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test checks that there are none
     expect(line).not.toMatch(/[\u0000-\u001f\u2028\u2029]/)
   }
   expect(exit.stderr).toBe('')

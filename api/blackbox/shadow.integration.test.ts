@@ -1,4 +1,4 @@
-// Shadows seen from both sides at once: REST and a device.
+// Shadows seen from REST and from a device at the same time.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import { publish, type Watcher, watch } from './testing/service-clients.ts'
@@ -34,7 +34,7 @@ async function write(id: string, body: object, ifMatch?: number): Promise<Answer
   return { status: response.status, headers: response.headers, body: JSON.parse(text), text }
 }
 
-test('of a hundred writers at once, every success has a version of its own, and losers repair from the 409', async () => {
+test('with a hundred concurrent writers every success has its own version, and losers recover from the 409', async () => {
   await registerDevice(admin, 's1')
   const versions: number[] = []
   const writer = async (name: number) => {
@@ -60,7 +60,7 @@ test('of a hundred writers at once, every success has a version of its own, and 
 
   const entries = await until('the history is whole', async () => {
     const { body } = await admin.get('/shadows/s1/history?per_page=200')
-    // The schema of the answer.
+    // The answer has the type of its schema.
     const data = body['data'] as readonly { version: number; patch: Record<string, unknown> }[]
     return body['total'] === versions.length && data.length === Math.min(200, versions.length) ? data : false
   })
@@ -71,7 +71,7 @@ test('of a hundred writers at once, every success has a version of its own, and 
   }
 })
 
-test('a device is told what is wanted, says what it is, and the difference goes', async () => {
+test('a device gets the delta, reports its state, and the delta disappears', async () => {
   const device = await listen(service, admin, { id: 's2' })
   const { body } = await write('s2', { light: { on: true, level: 5 } })
   expect(body).toMatchObject({ version: 1, in_sync: false, delta: { light: { on: true, level: 5 } } })
@@ -107,7 +107,7 @@ test('a device is told what is wanted, says what it is, and the difference goes'
   await device.end()
 })
 
-test('a report of a stale version, or over the limit, is rejected and changes nothing', async () => {
+test('a report of a stale version or beyond the limit is rejected and changes nothing', async () => {
   const device = await listen(service, admin, { id: 's3' })
   await write('s3', { a: 1 })
   await device.say('shadow/reported', { state: { a: 0 }, version: 0, client_token: 't1' })
@@ -125,7 +125,7 @@ test('a report of a stale version, or over the limit, is rejected and changes no
   await device.end()
 })
 
-test('what a device forges on shadow/desired is put right, also for the next one who subscribes', async () => {
+test('a message forged on shadow/desired is corrected, also for later subscribers', async () => {
   const device = await listen(service, admin, { id: 's4' })
   await write('s4', { mode: 'safe' })
   await device.next('told', ({ suffix }) => suffix === 'shadow/desired')
@@ -134,7 +134,7 @@ test('what a device forges on shadow/desired is put right, also for the next one
     qos: 1,
     retain: true,
   })
-  // EMQX does not take it in the first place.
+  // EMQX does not accept it in the first place.
   if (PROFILE === 'embedded')
     await until('put right', () =>
       device.inbox
@@ -150,7 +150,7 @@ test('what a device forges on shadow/desired is put right, also for the next one
   await again.end()
 })
 
-test('shadow/get answers with the whole document', async () => {
+test('shadow/get is answered with the whole document', async () => {
   const device = await listen(service, admin, { id: 's5' })
   await write('s5', { a: 1 })
   await publish(device.client, 's5', '', 'shadow/get')
@@ -159,7 +159,7 @@ test('shadow/get answers with the whole document', async () => {
   await device.end()
 })
 
-test('versions go on where they were after the service was killed', async () => {
+test('versions continue after the service was killed', async () => {
   const { token } = await listen(service, admin, { id: 's6' })
   for (let i = 1; i <= 5; i++) await write('s6', { i })
   service.kill('SIGKILL')

@@ -1,4 +1,4 @@
-// Clients that stop reading, while everybody else goes on as if they were not there.
+// Clients that stop reading do not affect the others.
 import type { Socket } from 'node:net'
 import type { MqttClient } from 'mqtt'
 import packets from 'mqtt-packet'
@@ -8,9 +8,9 @@ import { connectDevice, dialMqtt, publish, type Watcher, watch } from './testing
 import { type Loader, startLoad } from './testing/service-load.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 
-/** Over before a client counts as frozen, also on a busy machine. */
+/** Duration that ends before a client counts as frozen, also on a busy machine. */
 const ROUNDS = 30
-/** Far below what a frozen client would hold others up for: as long as it is frozen. Not a measure of speed. */
+/** Far below the time for which a frozen client would block others. It is no measure of speed. */
 const HELD_UP_MS = 5_000
 const KIB = 1024
 
@@ -41,7 +41,7 @@ async function metric(name: string): Promise<number> {
   return Number(line?.slice(name.length + 1) ?? Number.NaN)
 }
 
-/** From publishing to the PUBACK, and to hearing it, one by one. */
+/** Measures the time from publish to PUBACK and to its arrival, for one message after another. */
 async function measure(watcher?: Watcher): Promise<{ acks: number[]; echoes: number[] }> {
   const acks: number[] = []
   const echoes: number[] = []
@@ -64,7 +64,7 @@ async function measure(watcher?: Watcher): Promise<{ acks: number[]; echoes: num
   return { acks, echoes }
 }
 
-/** Floods its own subscription and never reads. */
+/** A device that floods its own subscription and never reads. */
 async function floodingDevice(id: string): Promise<Socket> {
   const socket = await dialMqtt(service)
   stops.push(() => socket.destroy())
@@ -83,14 +83,14 @@ async function floodingDevice(id: string): Promise<Socket> {
   const payload = JSON.stringify({ text: 'x'.repeat(7 * KIB) })
   const flood = packets.generate({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false })
   const timer = setInterval(() => {
-    // What the service does not take is not kept here either.
+    // Bytes that the service does not accept are dropped.
     for (let i = 0; i < 20 && socket.writableLength < 1_024 * KIB; i++) socket.write(flood)
   }, 5)
   stops.push(() => clearInterval(timer))
   return socket
 }
 
-test('devices that flood themselves and do not read are cut, and delay nobody', {
+test('devices that flood themselves and do not read are disconnected and delay nobody', {
   timeout: 60_000,
 }, async () => {
   const memoryBefore = await metric('process_resident_memory_bytes')
@@ -106,7 +106,7 @@ test('devices that flood themselves and do not read are cut, and delay nobody', 
   expect((await metric('process_resident_memory_bytes')) - memoryBefore).toBeLessThan(300e6)
 })
 
-test('clients of /ws that do not read are cut or told what they missed, and delay nobody', {
+test('clients of /ws that do not read are disconnected or told what they missed, and delay nobody', {
   timeout: 90_000,
 }, async () => {
   const healthy = await watch(service, admin)
@@ -130,7 +130,7 @@ test('clients of /ws that do not read are cut or told what they missed, and dela
   for (const loader of loaders) loader.stop()
   await until('the frozen one is cut', async () => (await metric('fleet_ws_connections')) === before - 1)
 
-  // The slow one ends with the latest of each device.
+  // The slow client ends with the latest values of each device.
   const text = JSON.stringify({ final: Math.random() })
   await publish(calm, 'calm', text)
   for (const watcher of [slow, healthy])
@@ -140,7 +140,7 @@ test('clients of /ws that do not read are cut or told what they missed, and dela
   healthy.socket.terminate()
 })
 
-/** More than the buffers of a socket hold, within seconds. */
+/** Fills the buffers of a socket within seconds. */
 async function startNoise(): Promise<readonly Loader[]> {
   const filler = 'x'.repeat(7 * KIB)
   const loaders = await startLoad(service, admin, {

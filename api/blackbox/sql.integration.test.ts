@@ -1,4 +1,4 @@
-// No parameter of any list is SQL: generated from the operations, against the real database.
+// No parameter of any list is run as SQL. The cases are generated from the operations and use the real database.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../schemas/operation.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-/** Ends a text, a list, a statement; asks for time; asks for what belongs to others. */
+/** Texts that end a string, a list or a statement, take time, or read other data. */
 const SQL = [
   "'",
   '"',
@@ -45,7 +45,7 @@ describe('SQL in the parameter', () => {
     )
 
   test.each(cases.map(([operation, name]) => [operation.operationId, name, operation] as const))(
-    '%s ?%s= finds no more than a word that nobody uses',
+    '%s ?%s= finds no more with SQL than with an unused word',
     async (_, name, operation) => {
       const path = operation.path.replace('{device_id}', 'r').replace(/\{\w+\}/, 'none')
       const needed =
@@ -70,7 +70,7 @@ describe('SQL in the parameter', () => {
     },
   )
 
-  test('has left everything where it was', async () => {
+  test('the data is unchanged afterwards', async () => {
     const { body } = await world.rest.get('/telemetry/r/history?metric=m&interval=1d')
     expect(body['data']).toMatchObject([{ count: 1 }])
   })
@@ -78,6 +78,6 @@ describe('SQL in the parameter', () => {
 
 function found(body: unknown): unknown {
   const { data, series, total } = Object(body)
-  // How many series there are and their names are what was asked for.
+  // The number of series and their names follow from the request itself.
   return [data ?? series?.flatMap((one: { readonly data: readonly unknown[] }) => one.data), total]
 }

@@ -1,4 +1,4 @@
-// How the service refuses to start, in one line, and how it stops.
+// How the service refuses a start with one line, and how it stops.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ function newerDir(): string {
   return dir
 }
 
-test('a start that cannot be is refused with one line that names what is wrong', {
+test('an impossible start ends with one line that names the mistake', {
   timeout: 90_000,
 }, async () => {
   const running = await harness.start()
@@ -53,7 +53,7 @@ test('a start that cannot be is refused with one line that names what is wrong',
     [{ FLEET_HTTP_PROT: '1' }, /FLEET_HTTP_PROT is not a setting/],
     [{ FLEET_HOST: '0.0.0.0' }, /FLEET_REGISTRATION/],
     [{ FLEET_PROFILE: 'cluster', FLEET_JWT_SECRET: 'x'.repeat(32) }, /FLEET_PROFILE/],
-    // A file where the directory, or the one above it, should be.
+    // A file is in place of the directory or of its parent.
     [{ FLEET_DATA_DIR: join(running.dataDir, 'VERSION') }, /data directory/],
     [{ FLEET_DATA_DIR: join(running.dataDir, 'VERSION', 'data') }, /data directory/],
     [{ FLEET_DATA_DIR: join(harness.newFolder(), 'x'.repeat(120)) }, /data directory/],
@@ -67,7 +67,7 @@ test('a start that cannot be is refused with one line that names what is wrong',
     expect(stdout, what).not.toContain('"ready"')
   }
   expect((await running.nobody.get('//readyz')).status).toBe(200)
-  // What it listens on for everyone must be meant; said so, it starts.
+  // Listening for everyone must be requested explicitly; then the service starts.
   const open = await harness.start({ FLEET_HOST: '0.0.0.0', FLEET_REGISTRATION: 'locked' })
   const account = { email: 'a@example.com', password: 'correct horse', name: 'A', role: 'admin' }
   const locked = await open.nobody.post('/auth/register', account)
@@ -76,7 +76,7 @@ test('a start that cannot be is refused with one line that names what is wrong',
   expect(await Promise.all([running.ended, open.ended])).toMatchObject([{ code: 0 }, { code: 0 }])
 })
 
-test('SIGTERM under load ends in time, and loses nothing that was acknowledged', {
+test('SIGTERM under load ends the service in time and loses nothing acknowledged', {
   timeout: 90_000,
 }, async () => {
   let service = await harness.start()
@@ -110,7 +110,7 @@ test('SIGTERM under load ends in time, and loses nothing that was acknowledged',
   }
 })
 
-test('a database that stands still delays a stop, but not beyond its time; a second signal ends it at once', {
+test('a frozen database delays a stop up to a limit, and a second signal ends the service at once', {
   timeout: 60_000,
 }, async () => {
   const service = await harness.start()
@@ -135,12 +135,12 @@ test('a database that stands still delays a stop, but not beyond its time; a sec
   again.kill('SIGTERM')
   expect((await again.ended).code).toBe(1)
   expect(performance.now() - askedAt).toBeLessThan(4_000)
-  // A process that stands still does not notice that it should go.
+  // A stopped process does not notice the signal.
   process.kill(stuck, 'SIGKILL')
   for (const loader of loaders) loader.stop()
 })
 
-test('whoever stops it the moment it says that it is ready has it stopped in order', async () => {
+test('a stop right after the ready line is orderly', async () => {
   const service = await harness.start()
   service.kill('SIGTERM')
   expect(await service.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
@@ -150,7 +150,7 @@ async function isDraining(httpUrl: string): Promise<boolean> {
   try {
     return (await fetch(`${httpUrl}/readyz`)).status === 503
   } catch {
-    // It does not listen any more.
+    // The service does not listen any more.
     return true
   }
 }

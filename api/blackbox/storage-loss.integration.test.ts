@@ -1,5 +1,5 @@
-// What a cluster loses with one of its stores, and how it gets it back: ClickHouse from the log by a repair, Redis from the
-// log by a start, and users from their backup.
+// A cluster loses one of its stores and gets its data back: ClickHouse from the log by a repair, Redis from the log by a
+// restart, and users from their backup.
 import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
   let nodes: readonly Service[] = []
   let admin: Rest
 
-  /** Two that own partitions; the second one is asked. */
+  /** Two engines; the tests ask the second one. */
   const startNodes = async () => {
     const start = (FLEET_ROLES: string) => harness.startNode({ ...servers.settings, FLEET_ROLES }, servers)
     nodes = await Promise.all([start('ingress,engine'), start('engine,api')])
@@ -69,7 +69,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     await client.endAsync()
   }
 
-  test('has its telemetry back after the tables were truncated under it', async () => {
+  test('telemetry is restored after the tables were truncated', async () => {
     const before = [await query(POINTS), await query(TEXTS)]
     await query('TRUNCATE TABLE points')
     await query('TRUNCATE TABLE texts')
@@ -81,14 +81,14 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     expect([await query(POINTS), await query(TEXTS)]).toEqual(before)
   }, 60_000)
 
-  test('has its devices back after Redis was wiped, and its users from their backup', async () => {
+  test('devices are restored after Redis was wiped, and users from their backup', async () => {
     for (const [i, id] of DEVICES.entries())
       for (let n = 0; n <= i; n++) await admin.call('PUT', `/shadows/${id}/desired`, { n })
     await admin.call('PATCH', '/devices/r1', { name: 'first' })
     await admin.call('DELETE', '/devices/r6')
     const seen = async (rest: Rest) => {
       const { body } = await rest.get('/devices?sort=device_id')
-      // What a device is, and not since when it was last heard of.
+      // The device without the time at which it was last heard.
       const devices = (body['data'] as readonly Record<string, unknown>[]).map(
         ({ device_id, name, type, group, tags, created_at, decommissioned_at }) => ({
           device_id,
@@ -110,7 +110,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     expect((await cli.run(['backup', 'users', '--out', file], { env })).code).toBe(0)
 
     await servers.redis.run((client) => client.flushall())
-    // None goes on with half of a store.
+    // No node continues with half of a store.
     const ends = await Promise.all(nodes.map(({ ended }) => ended))
     expect(ends.map(({ code }) => code)).toEqual([1, 1])
     expect((await cli.run(['restore', 'users', file], { env })).code).toBe(0)
@@ -129,7 +129,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     admin = back
   }, 120_000)
 
-  test('goes on from an older copy of Redis, put back as deploy/README.md says', async () => {
+  test('a cluster continues from an older copy of Redis, restored as deploy/README.md says', async () => {
     await servers.redis.run((client) => client.call('SAVE'))
     await admin.call('PATCH', '/devices/r2', { name: 'since the copy' })
     const { body: shadow } = await admin.call('PUT', '/shadows/r2/desired', { since: 'the copy' })
@@ -157,7 +157,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     await ended
     await servers.redis.start()
     api = await startNodes()
-    // Users and the key of tokens were in the copy.
+    // The copy has the users and the signing key.
     const back = api.nobody.as(admin.token ?? '')
     await until(
       'the last change',

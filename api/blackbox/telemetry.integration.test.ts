@@ -1,4 +1,4 @@
-// The past of devices, asked of the whole service: what was reported, in every form, and ten million points as a file.
+// The history of devices, queried from a whole service in every form, with ten million points as a file.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
@@ -14,7 +14,7 @@ import { type Rest, registerDevice } from './testing/service-rest.ts'
 
 const MIB = 1024 * 1024
 const ROWS = 10_000_000
-/** Of the device with many points: ten a second, from here on. */
+/** The device with many points reports ten per second from this time on. */
 const START = Date.UTC(2026, 0, 1)
 
 const harness = new ServiceHarness()
@@ -27,7 +27,7 @@ beforeAll(async () => {
   first.kill('SIGTERM')
   await first.ended
   await fill(first)
-  // One user asks more than a person would.
+  // One user sends more requests than a person would.
   service = await first.again({ FLEET_USER_REQUEST_RATE: '0', FLEET_DEVICE_REQUEST_RATE: '0' })
   admin = await service.admin()
 }, 120_000)
@@ -47,7 +47,7 @@ async function fill({ dataDir, settings }: Service): Promise<void> {
     params: { start: START },
     timeoutMs: 60_000,
   })
-  // With what is there, a few more than one question may touch.
+  // Together with the existing ones, these are a few more points than one query may read.
   await http.run({
     sql: `INSERT INTO points SELECT device_id, 'more', ts + toIntervalMicrosecond(n), value, version, received
       FROM points ARRAY JOIN [0, 1] AS n WHERE metric = 'load'`,
@@ -64,7 +64,7 @@ function endpointOf(address: string): Endpoint {
 
 const at = (second: number) => new Date(START + second * 1000).toISOString()
 
-/** Two minutes of a device: numbers, a text, a switch, some of them nested. */
+/** Two minutes of a device: numbers, a text and a boolean, some of them nested. */
 async function report(deviceId: string, more: object = {}): Promise<void> {
   const token = await registerDevice(admin, deviceId, more)
   const client = await connectDevice(service, deviceId, token)
@@ -92,7 +92,7 @@ const past = async (deviceId: string, query: string) => {
   const { status, headers, body, text } = await admin.get(
     `/telemetry/${deviceId}/history?${TWO_MINUTES}&${query}`,
   )
-  // Tests reach into bodies freely; the schemas are checked elsewhere.
+  // Tests read fields of bodies directly; other tests check the schemas.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   return { status, headers, text, body: body as any }
 }
@@ -100,7 +100,7 @@ const past = async (deviceId: string, query: string) => {
 describe('what a device reported', () => {
   beforeAll(() => report('robot', { group: 'hall/a' }))
 
-  test('is known metric by metric', async () => {
+  test('the metrics of a device are listed', async () => {
     const { body } = await admin.get('/telemetry/robot/metrics')
     const shown = (body['data'] as { metric: string; type: string; value: unknown }[]).map(
       ({ metric, type, value }) => [metric, type, value],
@@ -114,7 +114,7 @@ describe('what a device reported', () => {
     ])
   })
 
-  test('is summed up in every way', async () => {
+  test('every aggregate is exact', async () => {
     const { body } = await past('robot', `metric=speed&interval=1h&agg=${AGGREGATES.join(',')}`)
     const { time, stddev, ...bucket } = body.data[0]
     expect([body.data.length, time]).toEqual([1, at(0)])
@@ -123,7 +123,7 @@ describe('what a device reported', () => {
     expect(bucket).toMatchObject({ avg: 2.5, min: 1, max: 4, count: 4, last: 2, sum: 10, first: 4, p50: 2.5 })
   })
 
-  test('has a series for each metric of a prefix, filled, in days of a zone', async () => {
+  test('a prefix gives a series per metric, filled, in days of a time zone', async () => {
     const { body } = await past('robot', 'metric=battery.*&agg=last&fill=previous&interval=10s')
     expect(body.series.map(({ metric }: { metric: string }) => metric)).toEqual([
       'battery.percent',
@@ -136,7 +136,7 @@ describe('what a device reported', () => {
     expect(days.body.data).toEqual([{ time: '2025-12-31T05:00:00.000Z', count: 4 }])
   })
 
-  test('comes as points, texts too', async () => {
+  test('points are listed, texts too', async () => {
     const { body } = await past('robot', 'metric=state&interval=raw')
     expect(body.data.map(({ value }: { value: string }) => value)).toEqual(['idle', 'idle', '=busy', '=busy'])
     expect((await past('robot', 'metric=state')).body.data).toEqual([])
@@ -146,7 +146,7 @@ describe('what a device reported', () => {
     })
   })
 
-  test('comes as a file of each kind', async () => {
+  test('history is exported in every format', async () => {
     const csv = await past('robot', 'metric=state,speed&interval=raw&format=csv')
     expect(csv.headers.get('content-disposition')).toContain('attachment; filename="robot-20260101T000000Z-')
     const rows = csv.text.trim().split('\n')
@@ -168,7 +168,7 @@ describe('what a device reported', () => {
     ])
   })
 
-  test('is asked for by group', async () => {
+  test('a group is queried as a whole', async () => {
     await report('robot2', { group: 'hall' })
     const fleet = async (query: string) =>
       (await admin.get(`/telemetry?metric=speed&group=hall&interval=1h&${TWO_MINUTES}&${query}`)).body
@@ -253,7 +253,7 @@ describe('ten million points', () => {
       get(url, { headers: { authorization: `Bearer ${admin.token}` } }, resolve).once('error', reject)
     })
 
-  // What a first file costs a process is not what a large one does.
+  // A first file takes memory that a large one does not.
   beforeAll(async () => {
     const { text } = await admin.get(
       `/telemetry/many/history?metric=load&interval=raw&format=csv&from=${at(0)}&to=${at(86_400)}`,
@@ -262,14 +262,14 @@ describe('ten million points', () => {
   })
 
   test.each([['csv'], ['ndjson'], ['parquet']])(
-    'are a file of %s, and cost the service no memory',
+    'ten million points are exported as %s without memory of the service',
     async (format) => {
       const before = memoryOf(service.pid)
       let most = 0
       let lines = 0
       const response = await open(`interval=raw&format=${format}`)
       for await (const chunk of response) {
-        // Without an encoding set, a response gives buffers.
+        // A response without an encoding gives buffers.
         for (const byte of chunk as Buffer) if (byte === 10) lines++
         most = Math.max(most, memoryOf(service.pid))
       }
@@ -280,7 +280,7 @@ describe('ten million points', () => {
     120_000,
   )
 
-  test('wait for a slow reader without being held, and stop when it leaves', async () => {
+  test('an export waits for a slow reader without buffering, and stops when the reader leaves', async () => {
     const before = memoryOf(service.pid)
     const slow = await open('interval=raw&format=csv')
     slow.once('data', () => slow.pause())
@@ -288,7 +288,7 @@ describe('ten million points', () => {
     await passed(2_000)
     expect((memoryOf(service.pid) - before) / MIB).toBeLessThan(64)
     slow.destroy()
-    // Files that were left free their places.
+    // Exports whose reader left free their places.
     for (let i = 0; i < LIMITS.telemetryStreamsAtOnceMax * 2; i++) {
       const gone = await until('a place', async () => {
         const response = await open('interval=raw&format=ndjson')
@@ -301,11 +301,11 @@ describe('ten million points', () => {
     }
   })
 
-  test('are summed up exactly where rollups cannot, or refused with what helps', async () => {
+  test('aggregates beyond rollups are exact, or refused with advice', async () => {
     const day = await admin.get(
       `/telemetry/many/history?metric=load&interval=1d&agg=p99,count&from=${at(0)}&to=${at(86_400)}`,
     )
-    // Eight hundred and sixty-four of each of 0 … 999 eighths.
+    // There are 864 points for each value of 0 … 999 eighths.
     const p99 = expect.closeTo(989.01 / 8, 9)
     expect(day.body['data']).toEqual([{ time: at(0), p99, count: 864_000 }])
     const many = await admin.get(`/telemetry/many/history?${WHOLE}&interval=10s`)
@@ -315,7 +315,7 @@ describe('ten million points', () => {
   })
 })
 
-/** Of a process, in bytes. */
+/** Resident memory of a process in bytes. */
 function memoryOf(pid: number): number {
   const [, kib = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kib) * 1024

@@ -1,5 +1,5 @@
-// TLS from outside: MQTT on a port of its own and in WebSockets, certificates in place of tokens, their revocation while
-// devices are connected, REST and /ws.
+// TLS from outside: MQTT on its own port and in WebSockets, certificates in place of tokens, their revocation while devices
+// are connected, REST and /ws.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const settings = {
   FLEET_TLS_CRL: join(dir, 'ours', 'ca.crl'),
   FLEET_MQTTS_PORT: '0',
   FLEET_MQTT_WS_PORT: '0',
-  // Empty is not set: with TLS, no plain port.
+  // An empty value means not set, so with TLS there is no plain port.
   FLEET_MQTT_PORT: '',
 }
 
@@ -60,7 +60,7 @@ const shown = (made: { certificate: string; key: string }) => ({
 const certificateOf = (id: string, by = authority, at = now) =>
   shown(by.issueDevice(id, { days: 5, now: at }))
 
-/** In, or the return code it was refused with. */
+/** Resolves with the client, or with the return code of the refusal. */
 async function enter(clientId: string, options: IClientOptions): Promise<MqttClient | number | string> {
   const url = `mqtts://localhost:${portOf('mqtts')}`
   try {
@@ -82,7 +82,7 @@ async function entered(clientId: string, options: IClientOptions): Promise<MqttC
 const byToken = (id: string) => ({ username: id, password: tokens.get(id) ?? '' })
 
 describe('MQTT over TLS', () => {
-  test('takes tokens; in plain text nobody listens', async () => {
+  test('tokens are accepted over TLS, and no plain port is open', async () => {
     expect(urls.map((url) => new URL(url).protocol)).toEqual(['mqtts:', 'wss:'])
     const client = await entered('dev', byToken('dev'))
     await publish(client, 'dev', { t: 1 })
@@ -91,7 +91,7 @@ describe('MQTT over TLS', () => {
     expect(await enter('dev', {})).toBe(5)
   })
 
-  test('is TLS 1.3, and nothing older', async () => {
+  test('MQTT uses TLS 1.3 and nothing older', async () => {
     const secured = (maxVersion: 'TLSv1.2' | 'TLSv1.3') =>
       new Promise<string>((resolve) => {
         const socket = dialTls({ port: portOf('mqtts'), ca, servername: 'localhost', maxVersion }, () => {
@@ -104,7 +104,7 @@ describe('MQTT over TLS', () => {
     expect(await secured('TLSv1.2')).toMatch(/VERSION/)
   })
 
-  test('takes a device’s certificate in place of its token, or beside it', async () => {
+  test('a device may show its certificate instead of its token, or both', async () => {
     const certificate = certificateOf('dev')
     const alone = await entered('dev', certificate)
     await publish(alone, 'dev', { t: 2 })
@@ -114,8 +114,8 @@ describe('MQTT over TLS', () => {
     expect(await enter('dev', { ...certificate, ...byToken('other') })).toBe(5)
   })
 
-  test('takes no certificate that is old, foreign, revoked, of another device or of no device', async () => {
-    // A CA of the same name is another one.
+  test('a certificate that is expired, foreign, revoked or of another device is refused', async () => {
+    // Another CA with the same name is not trusted.
     const namesake = Authority.create(join(dir, 'namesake'), {
       name: 'ours',
       days: 100,
@@ -138,7 +138,7 @@ describe('MQTT over TLS', () => {
     })
     for (const [id, certificate] of Object.entries(refused)) {
       expect([id, await enter(id, certificate)]).toEqual([id, 5])
-      // A good token does not make up for it.
+      // A valid token does not make up for it.
       expect([id, await enter(id, { ...certificate, ...byToken(id) })]).toEqual([id, 5])
     }
     expect(await enter('unknown', certificateOf('unknown'))).toBe(5)
@@ -149,7 +149,7 @@ describe('MQTT over TLS', () => {
     })
   })
 
-  test('ends a session whose certificate is revoked, and a ticket of it brings nobody back', async () => {
+  test('revoking a certificate ends its session, and a TLS session ticket does not bring it back', async () => {
     const certificate = certificateOf('doomed')
     const session = await ticketOf('doomed', certificate)
     const [doomed, spared] = [
@@ -165,7 +165,7 @@ describe('MQTT over TLS', () => {
     await spared.endAsync()
   })
 
-  test('serves a new certificate to whoever comes after it, without a restart', async () => {
+  test('a new server certificate is used without a restart', async () => {
     const serialOf = () =>
       new Promise<string>((resolve, reject) => {
         const socket = dialTls({ port: portOf('mqtts'), ca, servername: 'localhost' }, () => {
@@ -185,7 +185,7 @@ describe('MQTT over TLS', () => {
 describe('MQTT in WebSockets', () => {
   const url = () => `wss://localhost:${portOf('wss')}/mqtt`
 
-  test('is the same broker, in packets of any size', async () => {
+  test('MQTT in WebSockets is the same broker, with packets of any size', async () => {
     const client = await connectAsync(
       url(),
       { clientId: 'reader', ca, reconnectPeriod: 0, ...byToken('reader') },
@@ -202,7 +202,7 @@ describe('MQTT in WebSockets', () => {
     await client.endAsync()
   })
 
-  test('is for MQTT at its path, and for nothing else', async () => {
+  test('the WebSocket port serves MQTT at its path and nothing else', async () => {
     const open = (at: string, protocols: readonly string[]) =>
       new Promise<string>((resolve) => {
         const socket = new WebSocket(at, [...protocols], { ca })
@@ -215,7 +215,7 @@ describe('MQTT in WebSockets', () => {
   })
 })
 
-test('REST and /ws are over TLS as well, unless a proxy is to do that', async () => {
+test('REST and /ws use TLS too, unless a proxy does', async () => {
   const whole = await harness.start(settings)
   expect(new URL(whole.httpUrl).protocol).toBe('https:')
   const status = await new Promise<number | undefined>((resolve, reject) => {
@@ -231,7 +231,7 @@ test('REST and /ws are over TLS as well, unless a proxy is to do that', async ()
   expect(code).toBe(4401)
 })
 
-test('files that cannot be used stop the start with one line that names them', async () => {
+test('unusable TLS files end the start with one line that names them', async () => {
   const line = async (more: Record<`FLEET_${string}`, string>) =>
     harness.start({ ...settings, ...more }).then(
       () => 'started',
@@ -255,7 +255,7 @@ function dial(options: object): Promise<TLSSocket> {
   })
 }
 
-/** With which a client says that it has been here before, and shows no certificate again. */
+/** The TLS session with which a client resumes without showing its certificate again. */
 async function ticketOf(clientId: string, certificate: object): Promise<Buffer> {
   const socket = await dial(certificate)
   const ticket = new Promise<Buffer>((resolve) => socket.once('session', resolve))

@@ -1,4 +1,4 @@
-// Users and API keys to a file and back: with the service running, with it gone, and with its store lost.
+// Backup and restore of users and API keys: with the service running, with it stopped, and with its store lost.
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const ADA = { email: 'ada@example.com', password: 'ada likes engines' }
 
-test('users come back as they were after the data directory is lost, and only where none are', async () => {
+test('users are restored unchanged after the data directory is lost, but not over existing ones', async () => {
   const service = await harness.start()
   const { settings: env, nobody } = service
   const admin = await service.admin()
@@ -62,7 +62,7 @@ test('users come back as they were after the data directory is lost, and only wh
   expect(renewed.status).toBe(401)
 })
 
-test('what is no backup, or would lock everyone out, is refused in one line', async () => {
+test('a file that is no backup or would lock everyone out is refused with one line', async () => {
   const folder = harness.newFolder()
   const env = { FLEET_DATA_DIR: join(folder, 'data') }
   const file = join(folder, 'users.json')
@@ -82,55 +82,52 @@ test('what is no backup, or would lock everyone out, is refused in one line', as
   expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('is it the data directory?')])
 })
 
-test.skipIf(REDIS_SERVER === undefined)(
-  'of a cluster they are in Redis, and come back after it is wiped',
-  async () => {
-    const redis = await RedisServer.start()
-    const env = {
-      FLEET_PROFILE: 'cluster',
-      FLEET_JWT_SECRET: 'x'.repeat(32),
-      FLEET_REDIS_URL: redis.url,
-      FLEET_NATS_URL: 'nats://127.0.0.1:1',
-      FLEET_CLICKHOUSE_URL: 'http://127.0.0.1:1',
-      FLEET_MQTT_URL: 'mqtt://127.0.0.1:1',
-      FLEET_MQTT_MODE: 'plain',
-    }
-    const file = join(harness.newFolder(), 'users.json')
-    const look = async () => {
-      const link = await redis.link()
-      const { users, close } = await openRedisUsers(link)
-      const found = { users: users.list(), keys: users.listKeys() }
-      await close()
-      link.close()
-      return found
-    }
-    try {
-      // From an embedded service: the file is the same.
-      const service = await harness.start()
-      await service.admin()
-      await cli.run(['backup', 'users', '--out', file], { env: service.settings })
-      expect((await cli.run(['restore', 'users', file], { env })).stderr).toContain(
-        '2 users and 0 API keys are restored',
-      )
-      const restored = await look()
-      expect(restored.users.map(({ email }) => email).sort()).toEqual([
-        'admin@example.com',
-        'admin@fleet.local',
-      ])
+test.skipIf(REDIS_SERVER === undefined)('users of a cluster are restored after Redis is wiped', async () => {
+  const redis = await RedisServer.start()
+  const env = {
+    FLEET_PROFILE: 'cluster',
+    FLEET_JWT_SECRET: 'x'.repeat(32),
+    FLEET_REDIS_URL: redis.url,
+    FLEET_NATS_URL: 'nats://127.0.0.1:1',
+    FLEET_CLICKHOUSE_URL: 'http://127.0.0.1:1',
+    FLEET_MQTT_URL: 'mqtt://127.0.0.1:1',
+    FLEET_MQTT_MODE: 'plain',
+  }
+  const file = join(harness.newFolder(), 'users.json')
+  const look = async () => {
+    const link = await redis.link()
+    const { users, close } = await openRedisUsers(link)
+    const found = { users: users.list(), keys: users.listKeys() }
+    await close()
+    link.close()
+    return found
+  }
+  try {
+    // The file comes from an embedded service and has the same form.
+    const service = await harness.start()
+    await service.admin()
+    await cli.run(['backup', 'users', '--out', file], { env: service.settings })
+    expect((await cli.run(['restore', 'users', file], { env })).stderr).toContain(
+      '2 users and 0 API keys are restored',
+    )
+    const restored = await look()
+    expect(restored.users.map(({ email }) => email).sort()).toEqual([
+      'admin@example.com',
+      'admin@fleet.local',
+    ])
 
-      expect((await cli.run(['backup', 'users', '--out', file], { env })).code).toBe(0)
-      await redis.run((client) => client.flushall())
-      expect(await look()).toEqual({ users: [], keys: [] })
-      expect(
-        (await cli.run(['restore', 'users', '-'], { env, stdin: readFileSync(file, 'utf8') })).code,
-      ).toBe(0)
-      const names = ({ users }: typeof restored) => users.map(({ tokensValidFrom: _, ...user }) => user)
-      expect(names(await look())).toEqual(names(restored))
-      const full = await cli.run(['restore', 'users', file], { env })
-      expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('--overwrite')])
-      expect((await cli.run(['restore', 'users', file, '--overwrite'], { env })).code).toBe(0)
-    } finally {
-      await redis.stop()
-    }
-  },
-)
+    expect((await cli.run(['backup', 'users', '--out', file], { env })).code).toBe(0)
+    await redis.run((client) => client.flushall())
+    expect(await look()).toEqual({ users: [], keys: [] })
+    expect((await cli.run(['restore', 'users', '-'], { env, stdin: readFileSync(file, 'utf8') })).code).toBe(
+      0,
+    )
+    const names = ({ users }: typeof restored) => users.map(({ tokensValidFrom: _, ...user }) => user)
+    expect(names(await look())).toEqual(names(restored))
+    const full = await cli.run(['restore', 'users', file], { env })
+    expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('--overwrite')])
+    expect((await cli.run(['restore', 'users', file, '--overwrite'], { env })).code).toBe(0)
+  } finally {
+    await redis.stop()
+  }
+})

@@ -7,7 +7,7 @@ import { Micros, parseDeviceId } from '../../schemas/ids.ts'
 /** One report of one device. */
 export interface Report {
   readonly deviceId: string
-  /** In microseconds; used as event time and as receive time. */
+  /** Microseconds; used as event time and as receive time. */
   readonly at: number
   readonly receivedAt: number
   readonly version: number

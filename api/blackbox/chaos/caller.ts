@@ -1,5 +1,5 @@
-// One user of REST among several: reads and writes shadows, sends and watches commands, looks at telemetry. One call
-// at a time, each at a node of its own choice.
+// One of several users of REST: reads and writes shadows, sends and watches commands, reads telemetry. Makes one call at
+// a time, each at a node of its choice.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import { Client, type ClientOptions } from './client.ts'
@@ -8,11 +8,11 @@ import type { Call, CommandCall, DesireCall, ShadowState } from './recording.ts'
 const PAUSE_MS = 120
 const COMMAND_SEC = 15
 const TRIES_MAX = 6
-/** Of commands a caller still looks at. */
+/** Most commands that a caller still watches. */
 const WATCHED_MAX = 20
 
 export interface CallerOptions extends ClientOptions {
-  /** Whose shadows are written and read by all callers. */
+  /** Devices whose shadows all callers write and read. */
   readonly contended: readonly string[]
   readonly devices: readonly string[]
 }
@@ -20,7 +20,7 @@ export interface CallerOptions extends ClientOptions {
 export class Caller {
   readonly #options: CallerOptions
   readonly #client: Client
-  /** The version it saw last. */
+  /** The version that the caller saw last. */
   readonly #versions = new Map<string, number>()
   readonly #watched: { readonly device: string; readonly commandId: string }[] = []
   #made = 0
@@ -85,13 +85,13 @@ export class Caller {
     const call: Call = { kind: 'snapshot', ...this.#client.begin(device) }
     const answer = await this.#client.ask(call, { method: 'GET', path: `/telemetry/${device}` })
     if (answer?.status !== 200) return
-    // The schema of the answer.
+    // The answer has the type of its schema.
     const { timed, plain } = answer.body['data'] as { readonly timed?: number; readonly plain?: number }
     if (timed !== undefined) call.timed = timed
     if (plain !== undefined) call.plain = plain
   }
 
-  /** Half of them with an Idempotency-Key, and then again and again until there is an answer: it is one command. */
+  /** Sends half of the commands with an Idempotency-Key, again and again until there is an answer; they are one command. */
   async #command(device: string): Promise<void> {
     const { name, dice } = this.#options
     const token = `${name}:${this.#made++}`
@@ -137,7 +137,7 @@ export class Caller {
 }
 
 export function toShadowState(body: Readonly<Record<string, unknown>>): ShadowState {
-  // The schema of the answer, and the fields our own clients write.
+  // The answer has the type of its schema, and our own clients wrote its fields.
   const { version, desired, reported } = body as {
     readonly version: number
     readonly desired: { readonly value?: string }
@@ -151,6 +151,6 @@ export function toShadowState(body: Readonly<Record<string, unknown>>): ShadowSt
 }
 
 function statusOf({ body }: { readonly body: Readonly<Record<string, unknown>> }): CommandStatus {
-  // The schema of the answer.
+  // The answer has the type of its schema.
   return body['status'] as CommandStatus
 }

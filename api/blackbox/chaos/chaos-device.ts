@@ -1,18 +1,18 @@
-// A device of the run: on a bare socket, so that no client library's own losses are blamed on the service. It counts
-// its messages, sends again in order what was not acknowledged, reports, and does what it is commanded.
+// A device of the run, on a raw socket, so that losses of a client library are not blamed on the service. It counts its
+// messages, sends again in order what was not acknowledged, reports, and carries out its commands.
 import { connect as dial, type Socket } from 'node:net'
 import packets, { type IPublishPacket } from 'mqtt-packet'
 import type { Random } from '../../../engine/edge/simulator/random.ts'
 import type { Message, Recorder, Series } from './recording.ts'
 
-/** Messages on their way; with more the device waits. */
+/** Most messages in flight; with more the device waits. */
 const WINDOW = 8
 const PACKET_IDS = 65_535
 const RECONNECT_MS = 200
-/** A connection that owes answers for so long is given up. */
+/** A connection without an answer for so long is closed. */
 const STALLED_MS = 6_000
 const TOPICS = ['command', 'shadow/desired', 'shadow/reported/+'] as const
-/** Of its choices; the rest of the messages are half timed, half plain. */
+/** Shares of its choices; the other messages are half timed and half plain. */
 const REPORT_SHARE = 0.08
 const IGNORED_SHARE = 0.06
 const FAILED_SHARE = 0.1
@@ -21,7 +21,7 @@ export interface DeviceOptions {
   readonly id: string
   readonly token: string
   readonly perSecond: number
-  /** Its own time of message 0, and from one to the next. */
+  /** The device's time of message 0, and the time between two messages. */
   readonly firstAt: number
   readonly stepMs: number
   readonly dice: Random
@@ -39,7 +39,7 @@ export class ChaosDevice {
   readonly id: string
   readonly #options: DeviceOptions
   readonly #counts: Record<Series, number> = { timed: 0, plain: 0, report: 0, answer: 0 }
-  /** By packet id, in the order they were made. */
+  /** Unacknowledged messages by packet id, in the order in which they were made. */
   readonly #unacked = new Map<number, Outgoing>()
   readonly #ignored = new Set<unknown>()
   readonly #timer: NodeJS.Timeout
@@ -65,7 +65,7 @@ export class ChaosDevice {
     return this.#unacked.size
   }
 
-  /** Makes no more messages of its own, but still answers and still sends what is not acknowledged. */
+  /** Makes no more messages, but still answers and still sends what is not acknowledged. */
   quiet(): void {
     this.#isDone = true
   }
@@ -91,7 +91,7 @@ export class ChaosDevice {
     this.#make(series, 'telemetry', series === 'timed' ? { timed: n, timestamp } : { plain: n })
   }
 
-  /** One at a time: sent again beside a later one, it would be a change of its own. */
+  /** Sends one report at a time: sent again after a later one, a report would be another change. */
   #report(): void {
     const isUnderWay = [...this.#unacked.values()].some(({ message }) => message.series === 'report')
     if (!isUnderWay) this.#make('report', 'shadow/reported', { report: this.#counts.report })
@@ -99,12 +99,12 @@ export class ChaosDevice {
 
   #obey(packet: IPublishPacket): void {
     const { dice, recorder } = this.#options
-    // Made by the service under test; a wrong shape shows in what the checkers find.
+    // The service under test made it; the checkers find a wrong shape.
     const { request_id: commandId, data } = JSON.parse(packet.payload.toString()) as {
       readonly request_id: string
       readonly data: { readonly token?: string }
     }
-    // A `$cancel` has none: what was begun is done all the same.
+    // A `$cancel` has no token. The device still finishes what it began.
     if (data.token === undefined) return
     recorder.receipts.push({ device: this.id, commandId, token: data.token, at: recorder.now() })
     if (dice() < IGNORED_SHARE) this.#ignored.add(commandId)
@@ -113,7 +113,7 @@ export class ChaosDevice {
     this.#answer(commandId, this.#endOf(commandId))
   }
 
-  /** The same for each time it is asked. */
+  /** Always the same answer to the same command. */
   #endOf(commandId: string): 'completed' | 'failed' {
     const mixed = [...commandId].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 1_000, 7)
     return mixed < 1_000 * FAILED_SHARE ? 'failed' : 'completed'
@@ -147,7 +147,7 @@ export class ChaosDevice {
     const parser = packets.parser()
     parser.on('packet', (packet) => {
       if (packet.cmd === 'connack' && packet.returnCode === 0) this.#admitted(socket)
-      // Refused while a server is away: it comes back.
+      // The broker refuses while a server is away; the device connects again.
       else if (packet.cmd === 'connack') socket.destroy()
       else if (packet.cmd === 'puback') this.#acknowledged(packet.messageId ?? 0)
       else if (packet.cmd === 'publish') this.#received(socket, packet)

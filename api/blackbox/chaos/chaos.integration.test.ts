@@ -1,4 +1,4 @@
-// A minute of chaos and less, with real processes. The same seeds each time; `npm run chaos` draws others.
+// Runs up to a minute of chaos with real processes and fixed seeds. `npm run chaos` draws other seeds.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HAS_CLUSTER_SERVERS } from '../testing/cluster.ts'
@@ -6,7 +6,7 @@ import { type ChaosOptions, runChaos } from './chaos.ts'
 import { openClusterSystem } from './cluster-system.ts'
 import { openEmbeddedSystem } from './embedded-system.ts'
 
-/** Besides the chaos itself: start, rest and the questions at the end, each of which has a deadline of its own. */
+/** Time for the start, the rest and the questions at the end, each of which has its own deadline. */
 const AROUND_MS = 420_000
 
 async function survives(
@@ -18,13 +18,13 @@ async function survives(
   const told = violations.slice(0, 20).map(({ check, device, text }) => `${check} ${device}: ${text}`)
   const where = `seed ${options.seed}, kept in ${join(String(kept), 'recording.jsonl')}: ${said.join('; ')}`
   expect(told, where).toEqual([])
-  // A run in which nothing happened proves nothing.
+  // A run without faults would prove nothing.
   expect(counts).toMatchObject({ faults: expect.toSatisfy((faults: number) => faults > 2) })
   expect(counts['received']).toBeGreaterThan(0)
 }
 
 test(
-  'one process and its database: nothing that was acknowledged is lost, doubled, shuffled or taken back',
+  'one process and its database neither lose, duplicate, reorder nor take back anything acknowledged',
   {
     timeout: 20_000 + AROUND_MS,
   },
@@ -32,7 +32,7 @@ test(
 )
 
 test.skipIf(!HAS_CLUSTER_SERVERS)(
-  'a cluster of seven nodes and its servers: the same',
+  'a cluster of seven nodes neither loses, duplicates, reorders nor takes back anything acknowledged',
   {
     timeout: 60_000 + AROUND_MS,
   },

@@ -1,5 +1,5 @@
-// One run: a fleet and its users at work while parts of the system are killed, stopped, slowed and cut off; then
-// rest; then the question whether everything that was promised is there.
+// One run: a fleet and its users work while parts of the system are killed, stopped, slowed and cut off. Then comes rest,
+// and then the check whether everything that was promised is there.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export interface ChaosOptions {
   readonly seed: number
   readonly durationMs: number
   readonly devices: number
-  /** Of each device. */
+  /** Messages per second of each device. */
   readonly perSecond: number
   readonly callers: number
   readonly open: (options: SystemOptions) => Promise<System>
@@ -31,7 +31,7 @@ export interface ChaosOptions {
 
 export interface Verdict {
   readonly violations: readonly Violation[]
-  /** The recording and the logs, kept if something is wrong. */
+  /** Folder with the recording and the logs, kept if something is wrong. */
   readonly kept: string | undefined
   readonly counts: Readonly<Record<string, number>>
 }
@@ -39,7 +39,7 @@ export interface Verdict {
 const READY_MS = 120_000
 const CONNECTED_MS = 60_000
 const ACKED_MS = 90_000
-/** What is not there by then is lost. */
+/** Data that is missing after so long counts as lost. */
 const REST_MS = 90_000
 const POLL_MS = 500
 const STEP_MS = 1_000
@@ -47,7 +47,7 @@ const REGISTERED_AT_ONCE = 8
 const CONTENDED = 8
 const KEEPERS = 2
 
-/** Throws when the system does not come back; the message says where the logs are. */
+/** Throws if the system does not come back; the message says where the logs are. */
 export async function runChaos(options: ChaosOptions): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-chaos-'))
   const [data, logs] = [join(folder, 'data'), join(folder, 'logs')]
@@ -84,7 +84,7 @@ class Run {
   readonly #devices: ChaosDevice[] = []
   readonly #stored = new Map<string, Stored>()
   #token = ''
-  // An hour ago: messages with times of their own come late, and each of them has a second for itself.
+  // Timed messages begin an hour ago, so they come late, and each has its own second.
   readonly #firstAt = Math.floor(Date.now() / STEP_MS) * STEP_MS - 3_600_000
 
   constructor(options: ChaosOptions, system: System, recorder: Recorder) {
@@ -137,7 +137,7 @@ class Run {
       unavailable: calls.filter(({ status }) => status === 503).length,
       received: receipts.length,
       faults: faults.filter(({ to }) => to !== undefined).length,
-      'ends of processes by themselves': faults.filter(({ kind }) => kind.startsWith(ENDED)).length,
+      'processes that ended by themselves': faults.filter(({ kind }) => kind.startsWith(ENDED)).length,
     }
   }
 
@@ -204,7 +204,7 @@ class Run {
     })
   }
 
-  /** What is late has time to come; what is wrong stays wrong. */
+  /** Checks again for a while, so that late data can arrive. Wrong data stays wrong. */
   async #judge(): Promise<readonly Violation[]> {
     const deadline = performance.now() + REST_MS
     let asked = this.#devices.map(({ id }) => id)

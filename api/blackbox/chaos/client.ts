@@ -1,10 +1,10 @@
-// A user's side of REST: each call is recorded from its beginning to its answer, if there is one.
+// The client of a user: records each REST call from its beginning to its answer, if there is one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../../../engine/edge/simulator/random.ts'
 import type { Call, Recorder } from './recording.ts'
 
 const ANSWER_MS = 12_000
-/** Before it calls again when there was no answer. */
+/** Pause before the next call after one without an answer. */
 const AWAY_MS = 300
 const TEXT_KEPT = 300
 
@@ -41,13 +41,13 @@ export class Client {
     this.#options = options
   }
 
-  /** At a node of its choice. */
+  /** Calls a node of the client's choice. */
   begin(device: string) {
     const { name, nodes, recorder } = this.#options
     return { caller: name, node: this.pick(nodes).name, device, from: recorder.now() }
   }
 
-  /** Undefined if there is no answer: then it may have happened, or may still happen. */
+  /** Resolves with undefined if there is no answer. Then the call may have happened or may still happen. */
   async ask(call: Call, request: Request): Promise<Answer | undefined> {
     const { nodes, token, recorder } = this.#options
     recorder.calls.push(call)
@@ -98,7 +98,7 @@ function toObject(text: string): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(text))
   } catch {
-    // No JSON: from a proxy, or cut off.
+    // The text is no JSON: it comes from a proxy or was cut off.
     return {}
   }
 }

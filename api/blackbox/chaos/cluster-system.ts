@@ -1,6 +1,6 @@
-// The cluster profile: three engine nodes, two of the ingress and two of the API, each its own process, on real servers
-// but for what stands in for EMQX and ClickHouse. Each node reaches each server over a connection of its own that can
-// be cut, so that a node may be alone while the others are well.
+// Runs the cluster profile: three engines, two ingresses and two APIs, each a process, on real servers with stand-ins for
+// EMQX and ClickHouse. Each node reaches each server over its own connection, which can be cut, so that one node may be
+// isolated while the others are well.
 import { ClusterServers } from '../testing/cluster.ts'
 import type { FaultKind } from './faults.ts'
 import type { Target } from './nemesis.ts'
@@ -16,7 +16,7 @@ const NODES = [
   { name: 'api-1', roles: 'api' },
   { name: 'api-2', roles: 'api' },
 ] as const
-/** Links the nemesis may touch. ClickHouse's are left alone: that it comes late is normal. */
+/** Links that the nemesis may break. Those to ClickHouse are not among them, since it is often late anyway. */
 const HAUNTED_LINKS = [
   'engine-1>nats',
   'engine-2>redis',
@@ -26,8 +26,8 @@ const HAUNTED_LINKS = [
   'api-1>nats',
 ]
 /**
- * The stand-in acknowledges a device once the republished message is, too; killed, it may lose what it did since it
- * wrote its file last. EMQX keeps sessions in memory and loses as much.
+ * The stand-in acknowledges a device's message after the republished one is acknowledged. If it is killed, it may lose
+ * whatever happened since it last wrote its file. EMQX keeps sessions in memory and loses as much.
  */
 const BROKER_LOSS_MS = 1_000
 
@@ -62,7 +62,7 @@ export async function openClusterSystem({ logs, recorder }: SystemOptions): Prom
     },
     abandon: () => {
       for (const { program } of nodes) program.abandon()
-      // Each sends its signal before it waits for anything.
+      // Every process gets its signal before any of them is awaited.
       void servers.nats.kill()
       void servers.redis.kill()
       void servers.broker.kill9()
@@ -80,7 +80,7 @@ interface Parts {
 interface Node {
   readonly program: Program
   readonly links: ReadonlyMap<ServerName, LinkTarget>
-  /** Of an API node: where its callers come in. */
+  /** The link of an API node, through which its callers connect. */
   readonly door: LinkTarget | undefined
   readonly url: () => string
 }
@@ -117,7 +117,7 @@ async function startNode({ name, roles }: (typeof NODES)[number], parts: Parts):
   return { program, links, door, url: () => url }
 }
 
-/** ClickHouse's stand-in may have another port after a start. */
+/** The stand-in of ClickHouse may have another port after a restart. */
 const ADDRESSES: Readonly<Record<ServerName, (servers: ClusterServers) => string>> = {
   nats: ({ nats }) => nats.url,
   redis: ({ redis }) => new URL(redis.url).host,
@@ -125,7 +125,7 @@ const ADDRESSES: Readonly<Record<ServerName, (servers: ClusterServers) => string
   clickhouse: ({ clickhouse }) => new URL(clickhouse.endpoint().url).host,
 }
 
-/** The servers' own settings, by way of the links. */
+/** Settings of a node, with the links in place of the servers' addresses. */
 function linkSettings({ settings }: ClusterServers, links: Node['links']): Readonly<Record<string, string>> {
   const by = (url: string, server: ServerName) => {
     const host = new URL(url).host
@@ -158,7 +158,7 @@ function serverTargets({ nats, redis, broker, clickhouse }: ClusterServers): rea
     }),
     serverTarget('clickhouse', {
       kill: async () => send(clickhouse.pid, 'SIGKILL'),
-      // By itself.
+      // It ends by itself.
       revive: async () => undefined,
       signal: (signal) => send(clickhouse.pid, signal),
     }),
@@ -190,6 +190,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // Gone by itself.
+    // It has ended by itself.
   }
 }

@@ -1,4 +1,4 @@
-// What the service holds of each device once nothing happens any more, asked over REST.
+// Reads through REST what the service holds of each device once nothing happens any more.
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import { toShadowState } from './caller.ts'
 import { ask } from './client.ts'
@@ -14,7 +14,7 @@ type Row = Readonly<Record<string, unknown>>
 export interface CollectOptions {
   readonly url: string
   readonly token: string
-  /** The device's own time of message 0, and from one to the next. */
+  /** The device's time of message 0, and the time between two messages. */
   readonly firstAt: number
   readonly stepMs: number
   readonly calls: readonly Call[]
@@ -69,14 +69,14 @@ class Collector {
     const { firstAt } = this.#options
     const range = `from=${new Date(firstAt - DAY_MS).toISOString()}&to=${new Date(Date.now() + DAY_MS).toISOString()}`
     const path = `/telemetry/${device}/history?metric=${metric}&interval=raw&limit=${POINTS_AT_ONCE}&${range}`
-    // The schema of the answer.
+    // The answer has the type of its schema.
     return (await this.#pages(path)) as readonly { time: string; value: number }[]
   }
 
   async #changes(device: string): Promise<readonly Change[]> {
     const rows = await this.#pages(`/shadows/${device}/history?limit=${ROWS_AT_ONCE}`)
     return rows.toReversed().map((row) => {
-      // The schema of the answer, and the fields our own clients write.
+      // The answer has the type of its schema, and our own clients wrote its fields.
       const { version, section, patch } = row as unknown as Omit<Change, 'value'> & {
         readonly patch: { readonly value?: string; readonly report?: number }
       }
@@ -87,7 +87,7 @@ class Collector {
   async #steps(device: string): Promise<readonly Step[]> {
     const rows = await this.#pages(`/devices/${device}/events?kind=command&limit=${ROWS_AT_ONCE}`)
     return rows.toReversed().map(({ data }) => {
-      // A step of a command: the first one holds what was asked for.
+      // The first step of a command holds its request.
       const body = data as {
         readonly command_id: string
         readonly status: CommandStatus
@@ -104,7 +104,7 @@ class Collector {
       const { status, body } = await this.#ask(`/commands/${device}/${id}`)
       if (status === 404) continue
       if (status !== 200) throw new Error(`${device} ${id}: ${status}`)
-      // The schema of the answer.
+      // The answer has the type of its schema.
       commands[id] = { status: body['status'] as CommandStatus, attempts: Number(body['attempts']) }
     }
     return commands
@@ -115,7 +115,7 @@ class Collector {
     for (let cursor: unknown; cursor !== null; ) {
       const more = cursor === undefined ? '' : `&cursor=${encodeURIComponent(String(cursor))}`
       const body = await this.#get(`${path}${more}`)
-      // The schema of every list.
+      // Every list has this type.
       rows.push(...(body['data'] as readonly Row[]))
       cursor = body['next_cursor'] ?? null
     }

@@ -1,4 +1,4 @@
-// The embedded profile: one process, and ClickHouse's engine in its child.
+// Runs the embedded profile: one process, and ClickHouse's engine in its child.
 import { join } from 'node:path'
 import { databaseOf } from '../testing/service.ts'
 import type { FaultKind } from './faults.ts'
@@ -52,7 +52,7 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
   }
 }
 
-/** The service brings it back by itself. */
+/** The service restarts it by itself. */
 function databaseTarget(service: Program): Target {
   let paused: number | undefined
   return {
@@ -71,7 +71,7 @@ function databaseTarget(service: Program): Target {
   }
 }
 
-/** Undefined while it is not there: its service may be away. */
+/** Undefined while there is none, for instance because the service is away. */
 function pidOf({ pid }: Program): number | undefined {
   try {
     return pid === undefined ? undefined : databaseOf(pid)
@@ -84,6 +84,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // Gone by itself.
+    // It has ended by itself.
   }
 }

@@ -12,12 +12,12 @@ const durationMs = 300_000
 const plan = (seed: number) => planFaults(seeded(seed), { durationMs, targets })
 const overlaps = (a: Fault, b: Fault) => a.atMs < b.atMs + b.forMs && b.atMs < a.atMs + a.forMs
 
-test('a seed makes the same plan again, and another seed another one', () => {
+test('a seed always makes the same plan, and another seed another one', () => {
   expect(plan(7)).toEqual(plan(7))
   expect(plan(7)).not.toEqual(plan(8))
 })
 
-test('a target has one fault at a time, two have one at once, and all are over before the end', () => {
+test('a target has one fault at a time, at most two targets have one, and all end before the run', () => {
   fc.assert(
     fc.property(fc.nat(), (seed) => {
       const faults = plan(seed)
@@ -31,7 +31,7 @@ test('a target has one fault at a time, two have one at once, and all are over b
   )
 })
 
-test('in time everything happens to everyone', () => {
+test('in a long run every fault happens to every target', () => {
   const seen = new Set(
     Array.from({ length: 20 }, (_, seed) => plan(seed))
       .flat()

@@ -1,12 +1,12 @@
-// What may go wrong with which part, and when: made from a seed alone.
+// Plans which fault hits which part and when, from a seed alone.
 import type { Random } from '../../../engine/edge/simulator/random.ts'
 
-/** `stop` is a farewell as of a rolling restart; `kill`, `stop` and `pause` last until the process is there again. */
+/** `stop` is an orderly end, as in a rolling restart. `kill`, `stop` and `pause` last until the process is back. */
 export const FAULT_KINDS = ['kill', 'stop', 'pause', 'cut', 'slow', 'freeze'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Fault {
-  /** Since the beginning. */
+  /** Milliseconds since the beginning of the run. */
   readonly atMs: number
   readonly target: string
   readonly kind: FaultKind
@@ -15,7 +15,7 @@ export interface Fault {
 
 export interface Faultable {
   readonly name: string
-  /** One that is named twice comes twice as often. */
+  /** A fault that is listed twice occurs twice as often. */
   readonly kinds: readonly FaultKind[]
 }
 
@@ -25,7 +25,7 @@ export interface PlanOptions {
 }
 
 const FIRST_AT_MS = 1_500
-/** All is well again so long before the end. */
+/** All faults are over so long before the end. */
 const CALM_MS = 2_000
 const GAP_MS = { least: 800, most: 6_000 } as const
 const AT_ONCE_MAX = 2
@@ -38,7 +38,7 @@ const FOR_MS: Readonly<Record<FaultKind, { readonly least: number; readonly most
   freeze: { least: 1_000, most: 15_000 },
 }
 
-/** In order of time. No target has two at once, and no more than two have one at a time. */
+/** Faults in order of time. No target has two at a time, and no more than two targets have one at a time. */
 export function planFaults(dice: Random, { durationMs, targets }: PlanOptions): readonly Fault[] {
   const plan: Fault[] = []
   let atMs = FIRST_AT_MS
@@ -53,7 +53,7 @@ export function planFaults(dice: Random, { durationMs, targets }: PlanOptions): 
     const choice = choices[Math.floor(dice() * choices.length)]
     if (choice === undefined) return plan
     const { least, most } = FOR_MS[choice.kind]
-    // Short ones are more frequent: most of what breaks, breaks at their edges.
+    // Short faults are more frequent, since most bugs show at the edges of a fault.
     const forMs = Math.round(least + (most - least) * dice() ** 2)
     const fault = { atMs: Math.round(atMs), ...choice, forMs }
     if (endOf(fault) > durationMs - CALM_MS) return plan

@@ -1,11 +1,11 @@
-// Does to the parts what the plan says, and undoes it.
+// Carries out the planned faults and undoes them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fault, Faultable, FaultKind } from './faults.ts'
 import type { FaultNote, Recorder } from './recording.ts'
 
 export interface Target extends Faultable {
   inflict(kind: FaultKind): Promise<void>
-  /** Resolves once the part is itself again or on its way there. */
+  /** Resolves once the part has recovered or is recovering. */
   heal(kind: FaultKind): Promise<void>
 }
 
@@ -16,7 +16,7 @@ export interface NemesisOptions {
   readonly say: (text: string) => void
 }
 
-/** Resolves once every fault is undone. */
+/** Resolves once all faults are undone. */
 export async function haunt({ plan, targets, recorder, say }: NemesisOptions): Promise<void> {
   const startedAt = performance.now()
   const since = () => performance.now() - startedAt

@@ -1,5 +1,5 @@
-// A process of the system under test: started again whenever it ends, as a service manager would, and logged to a
-// file of its own.
+// A process of the system under test. It is restarted whenever it ends, as a service manager would do, and logs to its own
+// file.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { join } from 'node:path'
@@ -11,11 +11,11 @@ import type { Target } from './nemesis.ts'
 import type { Recorder } from './recording.ts'
 
 const here = import.meta.url
-/** The service as `npm run build` makes it. */
+/** The service that `npm run build` made. */
 export const SERVICE_MAIN = fileURLToPath(
   new URL(here.endsWith('.ts') ? '../../../dist/api/service/main.js' : '../../service/main.js', here),
 )
-/** A node that cannot go on ends, and is started again. */
+/** A node that cannot go on ends and is restarted after so long. */
 export const ENDED = 'ended by itself'
 const RESTART_MS = 300
 const FAREWELL_MS = 15_000
@@ -23,13 +23,13 @@ const LOOK_MS = 20
 
 export interface ProgramOptions {
   readonly name: string
-  /** Of `node`. */
+  /** Arguments of `node`. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly kinds: readonly FaultKind[]
   readonly logs: string
   readonly recorder: Recorder
-  /** What its ready line says, at every start. */
+  /** Called at every start with the ready line. */
   readonly onReady: (line: Readonly<Record<string, unknown>>) => void
 }
 
@@ -61,12 +61,12 @@ export class Program implements Target {
     this.#isWanted = true
     if (this.#child !== undefined) return
     const { args, env } = this.#options
-    // The settings of whoever runs this must not leak in.
+    // The settings in the caller's environment must not affect the process.
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
     const child = spawn(process.execPath, args, {
       env: { ...Object.fromEntries(inherited), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A group of its own, so that its children can be ended with it.
+      // Its own process group, so that its children can be killed with it.
       detached: true,
     })
     this.#child = child
@@ -94,7 +94,7 @@ export class Program implements Target {
     this.#log.end()
   }
 
-  /** At once, for the end of the run itself. */
+  /** Kills the process at once, when the run itself ends. */
   abandon(): void {
     this.#isWanted = false
     const pid = this.#child?.pid
@@ -148,6 +148,6 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // Gone already.
+    // It has already ended.
   }
 }

@@ -1,5 +1,5 @@
-// A user who registers devices, edits them and looks at them, alone and in lists, at whichever node: what it was told
-// it must find again.
+// A user who registers devices, edits them and reads them, alone and in lists, at any node. The user must find again what
+// was answered before.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientOptions } from './client.ts'
 import type { RecordCall } from './recording.ts'
@@ -26,7 +26,8 @@ export class RecordKeeper {
     while (!this.#isStopped) await this.#keepOne(`${this.#options.name}-${this.#devices++}`)
   }
 
-  /** One device, until an edit has no answer: it may happen at any later time, and no other must come before it. */
+  /** The user works on one device until an edit has no answer: that edit may happen at any later time, and no other may come
+   *  before it. */
   async #keepOne(device: string): Promise<void> {
     for (let edit = 0; edit < EDITS_MAX && !this.#isStopped; edit++) {
       if (!(await this.#edit(device, edit))) return
@@ -62,7 +63,7 @@ export class RecordKeeper {
     const call: RecordCall = { kind: 'list', ...this.#client.begin(device) }
     const answer = await this.#client.ask(call, { method: 'GET', path: `/devices?q=${device}&per_page=100` })
     if (answer?.status !== 200) return
-    // The schema of the answer.
+    // The answer has the type of its schema.
     const found = answer.body['data'] as readonly {
       readonly device_id: string
       readonly description?: string

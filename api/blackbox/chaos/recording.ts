@@ -1,23 +1,23 @@
-// What happened in a run, as its clients saw it, and what the service says of it afterwards. Checkers read nothing
-// else, so that a run that was kept can be judged again.
+// Records a run as its clients saw it, and the final state of the service. Checkers read nothing else, so a recording that
+// was kept can be checked again.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 
-/** `timed` carries its own time, `plain` does not; an `answer` is one to a command. */
+/** `timed` messages carry their own time, `plain` ones do not; an `answer` answers a command. */
 export type Series = 'timed' | 'plain' | 'report' | 'answer'
 
-/** Milliseconds since the run began; no two are equal, so that they order everything. */
+/** Milliseconds since the run began. No two are equal, so they order everything. */
 type Instant = number
 
-/** One message of a device, from its making to its PUBACK. */
+/** One message of a device. */
 export interface Message {
   readonly device: string
   readonly series: Series
-  /** Counts from 0, within its series. */
+  /** Number within the series, from 0. */
   readonly n: number
-  /** Once per time it was put on the wire. */
+  /** One entry per transmission. */
   readonly sentAt: Instant[]
   ackedAt?: Instant
   readonly answer?: { readonly commandId: string; readonly status: 'acked' | 'completed' | 'failed' }
@@ -36,19 +36,19 @@ interface CallBase {
   readonly node: string
   readonly device: string
   readonly from: Instant
-  /** Absent while there is no answer, and for ever if there never was one. */
+  /** Absent as long as there is no answer. */
   to?: Instant
   status?: number
-  /** What an answer that nobody expects says. */
+  /** Text of an unexpected answer. */
   text?: string
 }
 
 export interface DesireCall extends CallBase {
   readonly kind: 'desire'
-  /** Unlike that of any other call. */
+  /** Differs from the value of every other call. */
   readonly value: string
   readonly expected?: number
-  /** The version it made, or, refused, the one that stood in its way. */
+  /** The version that the write made, or the current one if it was refused. */
   version?: number
 }
 export interface ShadowCall extends CallBase {
@@ -62,28 +62,28 @@ export interface SnapshotCall extends CallBase {
 }
 export interface CommandCall extends CallBase {
   readonly kind: 'command' | 'look' | 'cancel'
-  /** Of `command`: unlike that of any other call, unless it is the same one repeated with its Idempotency-Key. */
+  /** Set for `command`. Differs from every other call's, unless it is the same call repeated with its Idempotency-Key. */
   readonly token?: string
-  /** Known from the start, but for `command`. */
+  /** Known from the start, except for `command`. */
   commandId?: string
   seen?: CommandStatus
 }
-/** Of a device that one caller alone registers, as edit 0, and edits. */
+/** A call about a device that only one caller registers (as edit 0) and edits. */
 export interface RecordCall extends CallBase {
   readonly kind: 'edit' | 'record' | 'list'
-  /** Of an edit, made; of the others, seen; -1 if there is no such device. */
+  /** Number of the edit that was made, or seen by the other kinds; -1 if there is no such device. */
   edit?: number
 }
 export type Call = DesireCall | ShadowCall | SnapshotCall | CommandCall | RecordCall
 
 export interface ShadowState {
   readonly version: number
-  /** What was written last, and reported last. */
+  /** The last written value; `reported` is the last reported one. */
   readonly desired?: string
   readonly reported?: number
 }
 
-/** Something the nemesis did, or a process that ended by itself. */
+/** A fault by the nemesis, or a process that ended by itself. */
 export interface FaultNote {
   readonly target: string
   readonly kind: string
@@ -98,7 +98,7 @@ export interface Change {
 }
 export interface Step {
   readonly commandId: string
-  /** Of the first one: it names the call that made the command. */
+  /** Set for the first step, and names the call that made the command. */
   readonly token?: string
   readonly status: CommandStatus
 }
@@ -107,13 +107,13 @@ export interface FinalCommand {
   readonly attempts: number
 }
 
-/** What the service holds of a device, at rest. */
+/** The state of a device in the service at the end of the run. */
 export interface Stored {
   readonly device: string
-  /** In the order of their times. */
+  /** Values in the order of their times. */
   readonly plain: readonly number[]
   readonly timed: readonly { readonly slot: number; readonly value: number }[]
-  /** Oldest first, as are the steps. */
+  /** Oldest first, like the steps. */
   readonly changes: readonly Change[]
   readonly shadow: ShadowState
   readonly steps: readonly Step[]
@@ -121,11 +121,11 @@ export interface Stored {
   readonly parked: number
 }
 
-/** What a PUBACK says, and when it does not. */
+/** The promises of a PUBACK in the system under test. */
 export interface Promises {
-  /** A PUBACK is the log's own: what it acknowledged shows in the next answer. */
+  /** True if the log makes a message durable before its PUBACK, so that the next answer shows it. */
   readonly isPubackDurable: boolean
-  /** Where a broker of its own acknowledges: its kill may take what it acknowledged within so long before it. */
+  /** Milliseconds before its kill in which a broker outside may lose what it acknowledged. */
   readonly brokerLossMs: number
 }
 
@@ -154,7 +154,7 @@ export class Recorder {
 
 const LISTS = ['messages', 'receipts', 'calls', 'faults', 'stored'] as const
 
-/** One line per fact: a long run has a million of them. */
+/** Writes a line per fact, since a long run has a million of them. */
 export async function writeRecording(path: string, recording: Recording): Promise<void> {
   const file = createWriteStream(path)
   file.write(`${JSON.stringify({ promises: recording.promises })}\n`)
@@ -172,6 +172,6 @@ export async function readRecording(path: string): Promise<Recording> {
     if (entry?.[0] === 'promises') promises = entry[1]
     else if (entry !== undefined) lists[entry[0]]?.push(entry[1])
   }
-  // Written by writeRecording.
+  // writeRecording wrote this file.
   return { promises, ...lists } as unknown as Recording
 }

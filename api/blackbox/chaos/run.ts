@@ -1,5 +1,6 @@
-// `npm run chaos -- [--minutes 10] [--seed N] [--profile cluster|embedded]`: a long chaos run, by hand.
-// `npm run chaos -- --judge <recording>`: what the checkers say of a run that was kept.
+// `npm run chaos -- [--minutes 10] [--seed N] [--profile cluster|embedded]`: runs chaos for a long
+// time.
+// `npm run chaos -- --judge <recording>`: checks a run that was kept.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { HAS_CLUSTER_SERVERS } from '../testing/cluster.ts'
@@ -11,7 +12,7 @@ import { openEmbeddedSystem } from './embedded-system.ts'
 import { readRecording } from './recording.ts'
 
 const SHOWN_MAX = 20
-/** A user's token, which the run does not renew, lasts an hour. */
+/** The run does not renew the access token, which lasts an hour. */
 const MINUTES_MAX = 50
 
 const SYSTEMS: Readonly<Record<string, typeof openEmbeddedSystem>> = {
@@ -40,7 +41,7 @@ async function run(): Promise<number> {
     return 2
   }
   if (values.profile === 'cluster' && !HAS_CLUSTER_SERVERS) {
-    console.error('nats-server, redis-server and mosquitto are needed; `npm test` tells which is missing')
+    console.error('nats-server, redis-server and mosquitto are needed; `npm test` says which is missing')
     return 2
   }
   const devices = Number(values.devices)
@@ -70,6 +71,6 @@ async function judge(path: string): Promise<number> {
 function tell(violations: readonly Violation[]): number {
   for (const { check, device, text } of violations.slice(0, SHOWN_MAX))
     console.log(`${check} ${device}: ${text}`)
-  console.log(violations.length === 0 ? 'nothing is wrong' : `${violations.length} VIOLATIONS`)
+  console.log(violations.length === 0 ? 'no violations' : `${violations.length} VIOLATIONS`)
   return violations.length === 0 ? 0 : 1
 }

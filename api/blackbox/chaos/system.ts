@@ -1,4 +1,4 @@
-// What a run needs of the system it haunts.
+// What a chaos run needs from the system under test.
 import { CutProxy } from '../../../engine/adapters/testing/proxy.ts'
 import type { ApiNode } from './client.ts'
 import type { FaultKind } from './faults.ts'
@@ -8,30 +8,30 @@ import type { Promises, Recorder } from './recording.ts'
 export interface System {
   readonly promises: Promises
   readonly nodes: readonly ApiNode[]
-  /** Where devices connect. */
+  /** Address to which devices connect. */
   readonly mqtt: () => { readonly host: string; readonly port: number }
   readonly targets: readonly Target[]
-  /** Whether every part is there and says that it is well; else who is not. */
+  /** Resolves with the parts that are missing or not well. */
   lacking(): Promise<readonly string[]>
   close(): Promise<void>
-  /** At once, for the end of the run itself. */
+  /** Kills everything at once, when the run itself ends. */
   abandon(): void
 }
 
 export interface SystemOptions {
-  /** For the data; emptied by whoever gave it. */
+  /** Folder for data, which the caller removes. */
   readonly folder: string
-  /** Where each process writes its log. */
+  /** Folder for the logs of all processes. */
   readonly logs: string
   readonly recorder: Recorder
 }
 
 export const ADMIN = { email: 'chaos@example.com', password: 'correct horse battery' } as const
 
-/** Nobody listens there. */
+/** An address at which nothing listens. */
 export const NOWHERE = '127.0.0.1:9'
 
-/** For a connection; `name` says from whom to whom. */
+/** A connection that can be broken; `name` tells its two ends. */
 export class LinkTarget implements Target {
   readonly kinds: readonly FaultKind[] = ['cut', 'slow', 'freeze']
   readonly name: string
@@ -42,7 +42,7 @@ export class LinkTarget implements Target {
     this.proxy = proxy
   }
 
-  /** To the `host:port` that `target` gives at each connection. */
+  /** Opens a link to the `host:port` that `target` returns for each connection. */
   static async open(name: string, target: () => string): Promise<LinkTarget> {
     return new LinkTarget(name, await CutProxy.open(target))
   }
@@ -64,7 +64,7 @@ export class LinkTarget implements Target {
 
 const SLOW_MS = 150
 
-/** Undefined for one that is well. */
+/** Undefined if the part is well. */
 export async function unwell(name: string, url: string): Promise<string | undefined> {
   try {
     const { status } = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })

@@ -1,5 +1,5 @@
-// The whole service is stopped for longer than the heartbeat timeout while its devices go on sending. Nobody may be
-// declared offline when it goes on: what the devices said waits in their sockets.
+// The whole service is stopped for longer than the heartbeat timeout while its devices go on sending. When it continues,
+// no device may be declared offline, since their messages wait in the sockets.
 import { withSession } from '../../../bench/load/session.ts'
 import { processTree } from '../../../bench/measure/cpu.ts'
 import { sleep, until } from '../../../bench/measure/deadline.ts'
@@ -14,7 +14,7 @@ const CALM_MS = 5_000
 
 export const pause: Scenario = {
   name: 'pause',
-  about: 'SIGSTOP for two minutes, devices still sending: none is declared offline',
+  about: 'SIGSTOP for two minutes while devices send: none is declared offline',
   async run(bench) {
     const timeoutSec = bench.quick ? 5 : 60
     const stopMs = bench.quick ? 15_000 : 120_000
@@ -29,7 +29,7 @@ export const pause: Scenario = {
           await until('all online', { deadlineMs: ONLINE_MS, everyMs: 50 }, async () =>
             watch.count('online') >= DEVICES ? true : undefined,
           )
-          // On for longer than the timeout after the pause: also nobody is forgotten then.
+          // Devices send for longer than the timeout after the pause, so that a forgotten device would show.
           const durationMs = CALM_MS + stopMs + (timeoutSec + 5) * 1000
           const running = generator.paced({
             messagesPerSec: MESSAGES_PER_SEC,

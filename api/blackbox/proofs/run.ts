@@ -1,5 +1,5 @@
-// `npm run proofs [-- --quick] [-- --only <name>]`: what the service promises of presence, on the real process and at
-// full size. By hand, because it takes minutes; the suite has the same at a smaller size.
+// `npm run proofs [-- --quick] [-- --only <name>]`: checks the promises about presence on the real process at full size. It
+// takes minutes, so it is started by hand; the tests check the same at a smaller size.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

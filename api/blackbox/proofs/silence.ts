@@ -1,4 +1,4 @@
-// A whole fleet falls silent at once: when is each device declared offline, counted from its own last message?
+// A whole fleet falls silent at once. Measures when each device is declared offline, counted from its last message.
 import { withSession } from '../../../bench/load/session.ts'
 import { until } from '../../../bench/measure/deadline.ts'
 import { Histogram } from '../../../bench/measure/histogram.ts'
@@ -6,7 +6,7 @@ import { toDigits } from '../../../bench/measure/report.ts'
 import type { Scenario } from '../../../bench/scenario.ts'
 import { StatusWatch } from './status-watch.ts'
 
-/** Long enough for the whole fleet to connect in. */
+/** Long enough for the whole fleet to connect. */
 const TIMEOUT_SEC = 45
 const CONNECTS_AT_ONCE = 256
 const ONLINE_MS = 120_000
@@ -29,7 +29,7 @@ export const silence: Scenario = {
           await until('all online', { deadlineMs: ONLINE_MS, everyMs: 50 }, async () =>
             watch.count('online') >= count ? true : undefined,
           )
-          // All have their last word together, so that their deadlines come together, too.
+          // All devices send their last message together, so that their deadlines are together, too.
           await generator.closed({ window: 1, durationMs: 20_000, messagesPerDevice: 1 })
           bench.say(`${toDigits(count)} devices are silent from now on`)
           await until('all offline', { deadlineMs: OFFLINE_MS, everyMs: 50 }, async () =>
@@ -51,7 +51,7 @@ export const silence: Scenario = {
               unit: 'ms',
               target: { kind: 'at_most', value: LATE_MS_MAX },
               note:
-                `p50 ${toDigits(p50 / 1000)}, p99 ${toDigits(p99 / 1000)} ms, as recorded; told on /ws at most ` +
+                `p50 ${toDigits(p50 / 1000)}, p99 ${toDigits(p99 / 1000)} ms, as recorded; announced on /ws at most ` +
                 `${toDigits(Math.max(...toldMs))} ms after it`,
             },
             {

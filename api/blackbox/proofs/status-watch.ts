@@ -1,4 +1,4 @@
-// Every move of a device's status, as /ws tells of it.
+// Collects every move of a device's status from /ws.
 import type { WebSocket } from 'ws'
 import type { Session } from '../../../bench/load/session.ts'
 import { openWebSocket } from '../../../bench/load/websocket.ts'
@@ -9,16 +9,16 @@ const SUBSCRIBE_MS = 10_000
 export interface StatusMove {
   readonly deviceId: string
   readonly status: string
-  /** As recorded by the service, in milliseconds since 1970. */
+  /** Time of the move in the service's record, in milliseconds since 1970. */
   readonly at: number
   readonly lastSeenAt: number
-  /** When the frame came, by this machine's clock. */
+  /** Time at which the frame arrived, by this machine's clock. */
   readonly toldAt: number
 }
 
 export class StatusWatch {
   readonly moves: StatusMove[] = []
-  /** How often /ws said that it left something out. */
+  /** Number of `resync` frames, by which /ws says that it left something out. */
   resyncs = 0
   #socket: WebSocket | undefined
   #isSubscribed = false
@@ -44,7 +44,7 @@ export class StatusWatch {
     if (text.includes('"type":"subscribed"')) this.#isSubscribed = true
     if (text.includes('"type":"resync"')) this.resyncs++
     if (!text.includes('"event":"device.status"')) return
-    // The service under test wrote it; a wrong shape shows as times that are no numbers.
+    // The service under test wrote it; a wrong shape shows as times that are not numbers.
     const frame = JSON.parse(text) as {
       readonly ts: string
       readonly device_id: string

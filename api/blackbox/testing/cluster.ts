@@ -1,5 +1,5 @@
-// The servers that the cluster profile stands on, for tests: real ones, but for what stands in for EMQX and for a
-// ClickHouse server. Each may be killed, paused and started again; `settings` is what a node of the service is told.
+// Starts the servers of the cluster profile for tests: real ones, with stand-ins for EMQX and for a ClickHouse server. Each
+// may be killed, paused and restarted; `settings` are those of a node of the service.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,14 +11,14 @@ import { REDIS_SERVER, RedisServer } from '../../../engine/adapters/redis/testin
 import { ChdbSupervisor } from '../../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
 import { urlOf } from '../../../engine/adapters/telemetry/testing/telemetry.ts'
 
-/** Without one of them there is no cluster here. */
+/** A cluster needs all of these servers. */
 export const HAS_CLUSTER_SERVERS = [NATS_SERVER, REDIS_SERVER, MOSQUITTO].every((path) => path !== undefined)
 
 export class ClusterServers {
   readonly nats: NatsServer
   readonly redis: RedisServer
   readonly broker: EmqxStandIn
-  /** Starts again by itself when it is killed. */
+  /** Restarts by itself when it is killed. */
   readonly clickhouse: ChdbSupervisor
   readonly #key: KeyObject
   readonly #folder: string
@@ -42,7 +42,7 @@ export class ClusterServers {
   static async start(): Promise<ClusterServers> {
     if (!HAS_CLUSTER_SERVERS)
       throw new Error('a cluster needs nats-server, redis-server and mosquitto, which `npm test` finds')
-    // EMQX knows RSA, and not Ed25519.
+    // EMQX verifies RSA but not Ed25519.
     const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const verify = createPublicKey(key)
     const folder = mkdtempSync(join(tmpdir(), 'fleet-cluster-'))
@@ -55,7 +55,7 @@ export class ClusterServers {
     return new ClusterServers({ nats, redis, broker, clickhouse, key, folder })
   }
 
-  /** Of any node; what it does is added by `FLEET_ROLES`. Read anew after a restart of ClickHouse, which may move. */
+  /** Settings of any node; `FLEET_ROLES` is added. Read them again after a restart of ClickHouse, whose port may change. */
   get settings() {
     const { nats, redis, broker, clickhouse } = this
     return {
@@ -83,7 +83,7 @@ export class ClusterServers {
   }
 }
 
-/** As EMQX judges: our signature, its own name, in time. */
+/** Accepts a token as EMQX does: signed by us, for this device, not expired. */
 async function isDeviceToken(
   { clientId, password }: { readonly clientId: string; readonly password: string | undefined },
   key: KeyObject,
@@ -92,7 +92,7 @@ async function isDeviceToken(
     const { payload } = await jwtVerify(password ?? '', key, { subject: clientId })
     return payload['scope'] === 'device'
   } catch {
-    // Whatever is wrong with it, it is not let in.
+    // A token that is wrong in any way is refused.
     return false
   }
 }

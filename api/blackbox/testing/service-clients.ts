@@ -1,4 +1,4 @@
-// The clients of a service under test: devices over MQTT, people over /ws, and bare sockets for what no client sends.
+// Clients of a service under test: devices over MQTT, people over /ws, and raw sockets for bytes that no client sends.
 import { once } from 'node:events'
 import { connect as dial, type Socket } from 'node:net'
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { type Service, until } from './service.ts'
 import type { Rest } from './service-rest.ts'
 
-/** With `reconnectPeriod` it comes back by itself and sends again what was not acknowledged. */
+/** Connects a device. With `reconnectPeriod` it reconnects by itself and sends again what was not acknowledged. */
 export async function connectDevice(
   service: Pick<Service, 'mqttUrl'>,
   deviceId: string,
@@ -21,7 +21,7 @@ export async function connectDevice(
     reconnectPeriod: 0,
     ...options,
   })
-  // An end of the connection is no failure of the test by itself.
+  // The end of a connection does not fail the test by itself.
   client.on('error', () => undefined)
   return client
 }
@@ -36,19 +36,19 @@ export function publish(
   return client.publishAsync(`fleet/${deviceId}/${suffix}`, payload, { qos: 1 })
 }
 
-/** To be asked for before what ends the connection. */
+/** Resolves at the end of the connection. Call it before the action that ends it. */
 export function closedOf(client: MqttClient): Promise<void> {
   return new Promise((resolve) => client.once('close', () => resolve()))
 }
 
-/** Ends a connection without a goodbye, as a crash of the device would. */
+/** Ends a connection without DISCONNECT, as a crash of the device does. */
 export function drop(client: MqttClient): void {
   client.stream.destroy()
 }
 
 export type Knocked = { readonly kind: 'connack'; readonly code: number } | { readonly kind: 'cut' }
 
-/** Sends one CONNECT and tells what came back. */
+/** Sends one CONNECT and resolves with the outcome. */
 export async function knock(
   service: Pick<Service, 'mqttUrl'>,
   connect: Partial<IConnectPacket> & { readonly clientId: string },
@@ -80,7 +80,7 @@ export async function knock(
 export async function dialMqtt({ mqttUrl }: Pick<Service, 'mqttUrl'>): Promise<Socket> {
   const { hostname, port } = new URL(mqttUrl)
   const socket = dial({ host: hostname, port: Number(port), noDelay: true })
-  // What an error is about is told by 'close'.
+  // An error is followed by 'close', which is handled.
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return socket
@@ -104,12 +104,12 @@ export interface Watcher {
   subscribe(id: string, channel: string, more?: object): Promise<void>
 }
 
-/** A socket of /ws that is logged in. */
+/** Opens a socket on /ws and logs in. */
 export async function watch({ wsUrl }: Pick<Service, 'wsUrl'>, rest: Rest): Promise<Watcher> {
   const socket = new WebSocket(wsUrl)
   const frames: Frame[] = []
   socket.on('message', (data: Buffer) => {
-    // Written by the service under test; a wrong shape fails the test.
+    // The service under test wrote it; a wrong shape fails the test.
     frames.push(JSON.parse(data.toString()) as Frame)
   })
   socket.on('error', () => undefined)
@@ -129,7 +129,7 @@ export async function watch({ wsUrl }: Pick<Service, 'wsUrl'>, rest: Rest): Prom
   return watcher
 }
 
-/** The statuses of a device that a subscription was told of, in order. */
+/** Returns the statuses of a device that a subscription received, in order. */
 export function statusesOf(frames: readonly Frame[], deviceId: string): readonly string[] {
   return frames.flatMap(({ event, device_id, data }) =>
     event === 'device.status' && device_id === deviceId ? [String(Reflect.get(Object(data), 'status'))] : [],

@@ -1,4 +1,4 @@
-// A device that listens, for tests: what it was sent, and its answers.
+// A device for tests that listens: keeps what it received, and answers.
 import type { IClientOptions, MqttClient } from 'mqtt'
 import { type Service, until } from './service.ts'
 import { connectDevice, publish } from './service-clients.ts'
@@ -7,7 +7,7 @@ import { type Rest, registerDevice } from './service-rest.ts'
 type Body = Readonly<Record<string, unknown>>
 
 export interface Received {
-  /** After `fleet/{device_id}/`. */
+  /** The topic after `fleet/{device_id}/`. */
   readonly suffix: string
   readonly body: Body
   readonly retain: boolean
@@ -20,14 +20,14 @@ export interface ListeningDevice {
   readonly client: MqttClient
   readonly inbox: readonly Received[]
   next(what: string, fits: (message: Received) => boolean): Promise<Received>
-  /** The commands it was sent, in order. */
+  /** The received commands, in order. */
   commands(): readonly Body[]
   say(suffix: string, body: unknown): Promise<unknown>
   ack(requestId: unknown, status: string, more?: object): Promise<unknown>
   end(): Promise<void>
 }
 
-/** Registers a device, unless it has its token, connects it and subscribes it to all that is its own. */
+/** Registers a device unless a token is given, connects it and subscribes it to its whole namespace. */
 export async function listen(
   service: Pick<Service, 'mqttUrl'>,
   rest: Rest,
@@ -38,7 +38,7 @@ export async function listen(
   const token = device.token ?? (await registerDevice(rest, id, about))
   const client = await connectDevice(service, id, token, options)
   const inbox: Received[] = []
-  // As it comes in: of QoS 2, the client makes a message only at the end of its handshake.
+  // Packets are noted as they arrive, since the client reports a QoS 2 message only at the end of its handshake.
   client.on('packetreceive', (packet) => {
     if (packet.cmd !== 'publish') return
     const { topic, payload, retain, qos } = packet
@@ -62,6 +62,6 @@ export async function listen(
 
 function toBody(text: string): Body {
   const value: unknown = text === '' ? {} : JSON.parse(text)
-  // What the service publishes are objects; anything else fails the test that looks at it.
+  // The service publishes objects; anything else fails the test that reads it.
   return Object(value) as Body
 }

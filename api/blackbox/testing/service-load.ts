@@ -1,11 +1,11 @@
-// A fleet that numbers its messages and remembers what was acknowledged, for tests of what a crash may cost: nothing.
-// On bare sockets: a client library that loses a message of its own over a reconnect would be blamed on the service.
+// A fleet that numbers its messages and remembers what was acknowledged, for tests that a crash loses nothing. It uses raw
+// sockets, so that losses of a client library are not blamed on the service.
 import { connect as dial, type Socket } from 'node:net'
 import packets from 'mqtt-packet'
 import { type Service, until } from './service.ts'
 import { historyOf, type Rest, registerDevice } from './service-rest.ts'
 
-/** A message's own time is this far from the next one's: each is alone in its 10 s bucket. */
+/** Time between two messages' own times, so that each is alone in its bucket of 10 s. */
 const STEP_MS = 10_000
 const BUCKETS_AT_ONCE = 10_000
 const RECONNECT_MS = 100
@@ -14,17 +14,17 @@ const PACKET_IDS = 65_535
 export interface LoadOptions {
   readonly prefix: string
   readonly devices: number
-  /** Of each device. */
+  /** Messages of each device. */
   readonly perSecond: number
-  /** Messages of one device on their way; 1 keeps them in order over reconnects, too. */
+  /** Messages of a device in flight; 1 keeps them in order over reconnects, too. */
   readonly window: number
-  /** The time of message 0; without it the service gives each its receive time. */
+  /** The time of message 0. Without it the service gives each message its receive time. */
   readonly from?: number
-  /** Makes the messages longer. */
+  /** Bytes that are added to make the messages longer. */
   readonly filler?: string
 }
 
-/** Devices that come back by themselves and send again what was not acknowledged. */
+/** Starts devices that reconnect by themselves and send again what was not acknowledged. */
 export async function startLoad(
   service: Service,
   rest: Rest,
@@ -40,18 +40,18 @@ export async function startLoad(
 
 export class Loader {
   readonly deviceId: string
-  /** Messages made so far, numbered from 0. */
+  /** Number of messages made so far. */
   sent = 0
   acked = 0
-  /** PUBLISH packets put on the wire, repetitions included. */
+  /** Number of PUBLISH packets sent, repetitions included. */
   transmitted = 0
   isConnected = false
-  /** The longest wait for a PUBACK so far, in milliseconds. */
+  /** Longest wait for a PUBACK so far, in milliseconds. */
   slowestAckMs = 0
   readonly #address: { readonly host: string; readonly port: number }
   readonly #connect: Buffer
   readonly #options: LoadOptions
-  /** Not acknowledged, in the order they were made, with the time they were last sent; 0 is never. */
+  /** Unacknowledged messages in the order in which they were made, with the time of their last transmission; 0 is never. */
   readonly #unacked = new Map<number, number>()
   readonly #timer: NodeJS.Timeout
   #socket: Socket | undefined
@@ -76,7 +76,7 @@ export class Loader {
     this.#dial()
   }
 
-  /** Makes no more; resolves once all is acknowledged. */
+  /** Stops making messages, and resolves once all are acknowledged. */
   async finish(): Promise<void> {
     clearInterval(this.#timer)
     await until(`${this.deviceId} is acknowledged`, () => this.#unacked.size === 0)
@@ -150,7 +150,7 @@ export class Loader {
 
 export const ackedOf = (loaders: readonly Loader[]) => loaders.reduce((sum, { acked }) => sum + acked, 0)
 
-/** The numbers of a device whose messages carry their own times: each once, with its value, or this fails. */
+/** Returns the numbers of a device whose messages carry their own times. Fails unless each is stored once with its value. */
 export async function storedNumbers(
   rest: Rest,
   deviceId: string,

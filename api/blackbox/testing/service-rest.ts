@@ -1,8 +1,8 @@
-// REST for tests: one call, one answer, whatever its status.
+// REST for tests: each call resolves with its answer, whatever its status.
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** Empty for an answer that is no JSON object. */
+  /** Empty if the answer is no JSON object. */
   readonly body: Readonly<Record<string, unknown>>
   readonly text: string
 }
@@ -33,7 +33,7 @@ export interface HistoryQuery {
 
 const ANSWER_MS = 30_000
 
-/** Paths are below `/api/v1`, or begin with two slashes. */
+/** Calls REST. A path is below `/api/v1`, unless it begins with two slashes. */
 export function restOf(httpUrl: string, token?: string): Rest {
   const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const url = path.startsWith('//') ? `${httpUrl}${path.slice(1)}` : `${httpUrl}/api/v1${path}`
@@ -58,7 +58,7 @@ export function restOf(httpUrl: string, token?: string): Rest {
   }
 }
 
-/** Registers a device and returns the token it connects with. */
+/** Registers a device and returns its token. */
 export async function registerDevice(rest: Rest, deviceId: string, more: object = {}): Promise<string> {
   const { status, body } = await rest.post('/devices', {
     device_id: deviceId,
@@ -79,17 +79,17 @@ export async function historyOf(
   const path = `/telemetry/${deviceId}/history?metric=${metric}&interval=${interval}&${range}`
   const { status, body } = await rest.get(path)
   if (status !== 200) throw new Error(`no history: ${status} ${JSON.stringify(body)}`)
-  // The schema of the answer; a wrong shape fails the test that looks at it.
+  // The answer has the type of its schema; a wrong shape fails the test that reads it.
   return body['data'] as readonly Bucket[]
 }
 
 function toBody(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
-    // Just shown to be an object.
+    // It was just shown to be an object.
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   } catch {
-    // Not JSON.
+    // The text is not JSON.
     return {}
   }
 }

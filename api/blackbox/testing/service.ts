@@ -1,5 +1,5 @@
-// The whole service as a process, for tests that look at it from outside: REST, MQTT and /ws, and nothing else.
-// With TEST_PROFILE=cluster it is one of the cluster profile, with servers of its own.
+// Starts the whole service as a process for tests from outside, which use only REST, MQTT and /ws. With
+// TEST_PROFILE=cluster it runs the cluster profile, with its own servers.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { ClusterServers } from './cluster.ts'
 import { type Rest, restOf } from './service-rest.ts'
 
-/** Built before the tests run. */
+/** The service, which was built before the tests run. */
 const MAIN = fileURLToPath(new URL('../../../dist/api/service/main.js', import.meta.url))
-/** What the tests that do not care run against. */
+/** The profile for tests that do not name one. */
 export const PROFILE = process.env['TEST_PROFILE'] === 'cluster' ? 'cluster' : 'embedded'
 const READY_MS = 60_000
 const DEADLINE_MS = 30_000
@@ -28,29 +28,29 @@ export interface Exit {
 }
 
 export interface Service {
-  /** Of the embedded profile. */
+  /** Set in the embedded profile. */
   readonly dataDir: string
   readonly httpUrl: string
   readonly mqttUrl: string
   readonly wsUrl: string
   readonly pid: number
-  /** An admin's way in; registered at the first call. */
+  /** REST as an admin, who is registered at the first call. */
   admin(): Promise<Rest>
-  /** Nobody's way in. */
+  /** REST without a login. */
   readonly nobody: Rest
-  /** The process ClickHouse's engine runs in. */
+  /** Process id of ClickHouse's engine. */
   databasePid(): number
-  /** Reaches the service and its database alike. */
+  /** Sends a signal to the service and its database. */
   signalAll(signal: NodeJS.Signals): void
   kill(signal: NodeJS.Signals): void
   readonly ended: Promise<Exit>
-  /** What `again` starts it with. */
+  /** The settings with which `again` starts it. */
   readonly settings: Settings
-  /** The same data directory, ports and settings, once this one has ended. */
+  /** Starts the service again with the same data directory, ports and settings, once this one has ended. */
   again(settings?: Settings): Promise<Service>
 }
 
-/** The first value that is neither false nor undefined. */
+/** Polls until the value is neither false nor undefined, and resolves with it. */
 export async function until<Value>(
   what: string,
   look: () => Value | undefined | false | Promise<Value | undefined | false>,
@@ -66,8 +66,8 @@ export async function until<Value>(
 }
 
 /**
- * What must hold once the service has applied what a device was acknowledged. In the embedded profile that is at once; a
- * broker outside acknowledges before the log has it.
+ * Checks what must hold once the service has applied an acknowledged message. The embedded profile has applied it at once;
+ * a broker outside acknowledges before the log has it.
  */
 export async function applied(check: () => Promise<unknown>): Promise<void> {
   for (const deadline = performance.now() + APPLIED_MS; ; ) {
@@ -81,13 +81,13 @@ export async function applied(check: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** For a fault that lasts a while; what follows from it is waited for with `until`. */
+/** Lets a fault last for a while. To wait for its effects, use `until`. */
 export function passed(ms: number): Promise<true> {
   const from = performance.now()
   return until('time passes', () => performance.now() - from >= ms || undefined, ms + DEADLINE_MS)
 }
 
-/** Everything a test file starts; `close` ends it, whatever state it is in. */
+/** Keeps all that a test file starts; `close` ends it in any state. */
 export class ServiceHarness {
   readonly #running = new Map<ChildProcess, Promise<Exit>>()
   readonly #folders: string[] = []
@@ -98,7 +98,7 @@ export class ServiceHarness {
     process.once('exit', this.#cleanUp)
   }
 
-  /** Removed with everything else. */
+  /** Creates a folder that `close` removes. */
   newFolder(): string {
     const folder = mkdtempSync(join(tmpdir(), 'fleet-service-'))
     this.#folders.push(folder)
@@ -115,7 +115,7 @@ export class ServiceHarness {
     return this.startNode({ ...others, ...keys, ...fitting }, servers)
   }
 
-  /** One process, of the profile and the roles that these settings say. */
+  /** Starts one process with the profile and roles of these settings. */
   async startNode(settings: Settings, servers?: ClusterServers): Promise<Service> {
     const isCluster = settings['FLEET_PROFILE'] === 'cluster'
     const dataDir = settings['FLEET_DATA_DIR'] ?? join(this.newFolder(), 'data')
@@ -158,7 +158,7 @@ export class ServiceHarness {
     }
   }
 
-  /** Runs it to its end: for a start that should be refused, or that is cut short. */
+  /** Runs the service to its end, for a start that is refused or interrupted. */
   run(settings: Settings, killAfterMs?: number): Promise<Exit> {
     const all = settings['FLEET_PROFILE'] === 'cluster' ? settings : { FLEET_MQTT_PORT: '0', ...settings }
     const { child, ended, ready } = this.#spawn(all)
@@ -181,19 +181,19 @@ export class ServiceHarness {
   }
 
   #spawn(settings: Settings) {
-    // The settings of whoever runs the tests must not leak in.
+    // The settings in the caller's environment must not affect the service.
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
     const env = {
       ...Object.fromEntries(inherited),
       FLEET_HTTP_PORT: '0',
       FLEET_LOG_LEVEL: 'warn',
-      // Tests are one user who asks often; the limits have tests of their own.
+      // Tests are one user with many requests; the limits have their own tests.
       FLEET_USER_REQUEST_RATE: '0',
       FLEET_DEVICE_REQUEST_RATE: '0',
       FLEET_ANONYMOUS_REQUEST_RATE: '0',
       ...settings,
     }
-    // A group of its own, which signals reach as a whole.
+    // Its own process group, so that a signal can reach all of it.
     const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
     let stdout = ''
     let stderr = ''
@@ -226,7 +226,7 @@ export class ServiceHarness {
 
   #killAll(): void {
     for (const child of this.#running.keys()) {
-      // Right after its start it is not yet at the head of its group.
+      // Right after its start the process does not lead its group yet.
       child.kill('SIGKILL')
       if (child.pid !== undefined) killGroup(child.pid)
     }
@@ -240,7 +240,7 @@ interface ReadyLine {
 
 function parseReady(line: string): ReadyLine | undefined {
   if (!line.includes('"msg":"ready"')) return undefined
-  // The line is part of the contract; a wrong shape fails the tests.
+  // The ready line is part of the contract; a wrong shape fails the tests.
   return JSON.parse(line) as ReadyLine
 }
 
@@ -252,20 +252,20 @@ async function logIn(nobody: Rest): Promise<Rest> {
   return nobody.as(String(body['access_token']))
 }
 
-/** The child of the service that is ClickHouse's engine. */
+/** Finds the child of the service that runs ClickHouse's engine. */
 export function databaseOf(parent: number): number {
   const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' })
   for (const line of table.split('\n')) {
     const [, pid, ppid, stat, args = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
     if (Number(ppid) === parent && !stat?.startsWith('Z') && args.includes('chdb-server')) return Number(pid)
   }
-  throw new Error('the database process is not there')
+  throw new Error('there is no database process')
 }
 
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Gone already.
+    // It has already ended.
   }
 }

@@ -1,4 +1,4 @@
-// Every checker over one recording.
+// Runs every checker on a recording.
 import type { Recording } from '../recording.ts'
 import { checkCommands } from './commands.ts'
 import { checkMessages } from './messages.ts'

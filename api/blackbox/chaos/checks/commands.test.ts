@@ -52,33 +52,33 @@ function texts(
   )
 }
 
-test('a command that is delivered, accepted and completed is fine, with steps left out or told twice', () => {
+test('a command that is delivered, acked and completed is correct, also with steps missing or repeated', () => {
   expect(texts(['pending', 'delivered', 'acked', 'completed'])).toEqual([])
   expect(texts(['pending', 'acked', 'acked', 'completed'])).toEqual([])
   expect(texts(['pending', 'expired', 'completed'])).toEqual([])
 })
 
-test('a move that the table of moves does not know is told', () => {
+test('a move that the table of moves does not allow is a violation', () => {
   expect(texts(['pending', 'completed', 'acked', 'completed'])).toEqual([
     `${ID} moved from completed to acked`,
   ])
   expect(texts(['delivered', 'completed'])).toContain(`${ID} began as delivered`)
 })
 
-test('an accepted command is kept, and in the history', () => {
+test('an accepted command must exist and be in the history', () => {
   expect(texts(['pending', 'completed'], { more: { commands: {} } })).toEqual([
     `${ID} was accepted and is gone`,
   ])
   expect(texts(['pending', 'completed'], { more: { steps: [] } })).toEqual([`${ID} is not in the history`])
 })
 
-test('its last step is its status, and it ends', () => {
+test('the last step of a command is its status, and every command ends', () => {
   expect(texts(['pending', 'delivered'], { messages: [] })).toEqual([`${ID} is still delivered`])
   const more = { commands: { [ID]: { status: 'completed' as const, attempts: 1 } } }
   expect(texts(['pending', 'acked'], { more })).toEqual([`${ID} is completed, its history ends with acked`])
 })
 
-test('its device’s acknowledged word counts, and nobody else’s', () => {
+test('only an acknowledged answer of the device decides how a command ends', () => {
   expect(texts(['pending', 'delivered', 'expired'])).toEqual([
     `${ID} is expired, though its device said completed at 20`,
   ])
@@ -90,7 +90,7 @@ test('its device’s acknowledged word counts, and nobody else’s', () => {
   expect(texts(['pending', 'delivered', 'cancelled'])).toEqual([])
 })
 
-test('what was shown does not go back', () => {
+test('a status that was shown never goes back', () => {
   const calls = [sent, looked('acked', 30, 31), looked('delivered', 32, 33)]
   expect(texts(['pending', 'delivered', 'acked', 'completed'], { calls })).toEqual([
     `${ID} was shown as delivered to user at 32, after it had been shown as acked to user`,
@@ -99,14 +99,14 @@ test('what was shown does not go back', () => {
   expect(texts(['pending', 'delivered', 'acked', 'completed'], { calls: atOnce })).toEqual([])
 })
 
-test('what was shown has been', () => {
+test('a status that was shown must be in the history', () => {
   const calls = [sent, looked('cancelled', 30, 31, 'cancel')]
   expect(texts(['pending', 'completed'], { calls })).toEqual([
     `${ID} was shown cancelled to user, which it never was`,
   ])
 })
 
-test('a call makes one command, and no command comes from nowhere', () => {
+test('a call makes one command, and every command has a call', () => {
   const twice: Step[] = [
     ...steps('pending', 'completed'),
     { commandId: 'cmd_2', token: 't1', status: 'pending' },
@@ -117,7 +117,7 @@ test('a call makes one command, and no command comes from nowhere', () => {
   expect(texts(['pending', 'completed'], { receipts })).toEqual(['received cmd_3, which nobody sent'])
 })
 
-test('it is not sent for ever', () => {
+test('a command is not sent without end', () => {
   const more = { commands: { [ID]: { status: 'completed' as const, attempts: 6 } } }
   expect(texts(['pending', 'completed'], { more })).toEqual([`${ID} was sent 6 times`])
 })

@@ -1,4 +1,4 @@
-// Commands: each one that was accepted is there, moves as the table of moves allows, and ends as its device said.
+// Checks commands: each accepted one exists, moves as the table of moves allows, and ends as its device answered.
 import { COMMAND_MOVES, isOpen } from '../../../../engine/domain/command/moves.ts'
 import type { CommandStatus } from '../../../../schemas/vocabulary.ts'
 import type { CommandCall, FinalCommand, Message, Recording, Step, Stored } from '../recording.ts'
@@ -39,7 +39,7 @@ function violation(device: string, text: string, isAbsence = false): Violation {
   return { check: 'commands', device, text, ...(isAbsence ? { isAbsence } : {}) }
 }
 
-/** Each call makes one command at most, and no command comes from nowhere. */
+/** Each call makes at most one command, and every command has a call. */
 function strangers({ device, steps }: Stored, tokens: ReadonlySet<string | undefined>): readonly Violation[] {
   const first = steps.filter(({ token }) => token !== undefined)
   return [...groupedBy(first, ({ token }) => token)].flatMap(([token, made]) => {
@@ -90,7 +90,7 @@ function illegalMoves(steps: readonly Step[]): string[] {
   const found = first === undefined || first.status === 'pending' ? [] : [`began as ${first.status}`]
   for (const [i, { status }] of steps.entries()) {
     const before = steps[i - 1]?.status
-    // A step may tell of progress alone.
+    // A step may report progress without a move.
     if (before === undefined || before === status) continue
     if (!Object.values(COMMAND_MOVES[before]).includes(status))
       found.push(`moved from ${before} to ${status}`)
@@ -98,22 +98,22 @@ function illegalMoves(steps: readonly Step[]): string[] {
   return found
 }
 
-/** Its device's word counts, if it came in time, and nobody's word counts but its device's. */
+/** The device's answer decides, if it came in time, and nothing else completes or fails a command. */
 function wrongEnd({ faults, promises }: Recording, { id, final, answers }: OneCommand): readonly string[] {
   const own = answers.filter(({ answer }) => answer?.commandId === id && answer.status !== 'acked')
   const said = new Set<CommandStatus>(own.flatMap(({ answer }) => answer?.status ?? []))
   const isOfDevice = final.status === 'completed' || final.status === 'failed'
   if (isOfDevice && !said.has(final.status)) return [`is ${final.status}, and its device never said so`]
   const sure = own.find((message) => !mayBeLost(message, faults, promises))
-  // Late answers count for a day: an expired command that was answered is completed after all.
+  // Late answers count for a day, so an expired command that was answered is completed after all.
   if (sure !== undefined && !isOfDevice && final.status !== 'cancelled')
     return [`is ${final.status}, though its device said ${sure.answer?.status} at ${sure.sentAt[0]}`]
   return []
 }
 
-/** What callers saw, in real time, never goes back. */
+/** The statuses that callers saw never go back in real time. */
 function outdated(steps: readonly Step[], { id, calls }: OneCommand): readonly string[] {
-  // The first of each: later ones tell of progress.
+  // Only the first sight of each status counts; later ones report progress.
   const places = new Map(steps.map(({ status }, place) => [status, place] as const).toReversed())
   const found: string[] = []
   const operations = calls.flatMap(({ commandId, seen, caller, from, to }): Operation[] => {

@@ -1,4 +1,4 @@
-/** In the order given. */
+/** Groups keep the order of their members. */
 export function groupedBy<Key, Value>(
   values: readonly Value[],
   keyOf: (value: Value) => Key,

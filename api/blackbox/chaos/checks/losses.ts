@@ -1,7 +1,7 @@
-// When a PUBACK of a broker of its own is no promise of ours.
+// Decides which PUBACKs of a broker outside are no promise of the service.
 import type { FaultNote, Message, Promises } from '../recording.ts'
 
-/** A broker that is killed takes what it acknowledged in its last moments; its messages on the way to the log, too. */
+/** A killed broker loses what it acknowledged in its last moments, also messages on their way to the log. */
 export function mayBeLost(
   { ackedAt }: Pick<Message, 'ackedAt'>,
   faults: readonly FaultNote[],

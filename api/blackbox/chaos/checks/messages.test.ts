@@ -6,13 +6,13 @@ import { message, recordingOf, textsOf } from './testing/recording.ts'
 const plain = [message('plain', 0, [1], 2), message('plain', 1, [3, 6], 7), message('plain', 2, [4], 8)]
 const timed = [message('timed', 0, [1], 2), message('timed', 1, [3])]
 
-test('what was acknowledged and is stored is fine, also what was sent twice and is stored twice', () => {
+test('acknowledged messages that are stored are correct, also those sent twice and stored twice', () => {
   const stored = { plain: [0, 1, 2, 1], timed: [{ slot: 0, value: 0 }] }
-  // Sent at 1, 3, 4 and 6: the second of message 1 came behind message 2.
+  // Messages are sent at 1, 3, 4 and 6: the repetition of message 1 comes after message 2.
   expect(checkMessages(recordingOf({ messages: [...plain, ...timed], stored }))).toEqual([])
 })
 
-test('an acknowledged message that is not there is missed, and may only be late', () => {
+test('an acknowledged message that is missing is a violation, which may only be lateness', () => {
   const found = checkMessages(recordingOf({ messages: [...plain, ...timed], stored: { plain: [0, 1] } }))
   expect(textsOf(found)).toEqual([
     'timed message 0 was acknowledged at 2 and is not stored',
@@ -21,19 +21,19 @@ test('an acknowledged message that is not there is missed, and may only be late'
   expect(found.every(({ isAbsence }) => isAbsence)).toBe(true)
 })
 
-test('a message that is stored more often than it was sent is told', () => {
+test('a message stored more often than it was sent is a violation', () => {
   const found = checkMessages(recordingOf({ messages: plain, stored: { plain: [0, 0, 1, 2] } }))
   expect(textsOf(found)).toContain('plain message 0 was sent 1 times and is stored 2 times')
 })
 
-test('messages in another order than they were sent are told', () => {
+test('messages stored in another order than they were sent are a violation', () => {
   const found = checkMessages(recordingOf({ messages: plain, stored: { plain: [0, 2, 1] } }))
   expect(found).toEqual([])
   const shuffled = checkMessages(recordingOf({ messages: plain, stored: { plain: [1, 0, 2] } }))
   expect(textsOf(shuffled)).toEqual(['plain messages are stored out of order at 1: … 1 0 2 …'])
 })
 
-test('a place holds the message that was sent for it, once', () => {
+test('a place holds the message that was sent for it once', () => {
   const stored = {
     timed: [
       { slot: 0, value: 0 },
@@ -49,13 +49,13 @@ test('a place holds the message that was sent for it, once', () => {
   ])
 })
 
-test('a dead letter is told: nobody sent what cannot be read', () => {
+test('a dead letter is a violation, since every message can be read', () => {
   expect(textsOf(checkMessages(recordingOf({ stored: { parked: 2 } })))).toEqual([
     '2 messages are dead letters',
   ])
 })
 
-test('a broker that was killed is forgiven its last moments, and no others', () => {
+test('a killed broker may lose its last moments and nothing else', () => {
   const faults: FaultNote[] = [{ target: 'broker', kind: 'kill', from: 10, to: 12 }]
   const acked = (at: number) => [message('plain', 0, [1], at)]
   const promises = { isPubackDurable: false, brokerLossMs: 3 }

@@ -1,4 +1,4 @@
-// Messages of devices: what was acknowledged is stored, once, and in the order it was sent.
+// Checks messages of devices: each acknowledged one is stored once, in the order of sending.
 import type { Message, Recording, Stored } from '../recording.ts'
 import { groupedBy } from './grouped.ts'
 import { mayBeLost } from './losses.ts'
@@ -41,7 +41,7 @@ function missing(
   })
 }
 
-/** A message without a PUBACK is sent again and may be stored once per time it was sent. */
+/** A message without a PUBACK is sent again and may be stored once per transmission. */
 function doubled({ device, plain }: Stored, messages: readonly Message[]): readonly Violation[] {
   const counts = new Map<number, number>()
   for (const n of plain) counts.set(n, (counts.get(n) ?? 0) + 1)
@@ -59,7 +59,7 @@ function doubled({ device, plain }: Stored, messages: readonly Message[]): reado
   })
 }
 
-/** One that carries its time has one place, however often it was sent. */
+/** A message with its own time has one place, however often it was sent. */
 function misplaced({ device, timed }: Stored, messages: readonly Message[]): readonly Violation[] {
   const sent = new Set(messages.map(({ n }) => n))
   const seen = new Set<number>()
@@ -72,7 +72,7 @@ function misplaced({ device, timed }: Stored, messages: readonly Message[]): rea
   })
 }
 
-/** Taking from what was put on the wire, in that order, must yield what is stored. */
+/** The stored messages must be a part of the transmissions, in the same order. */
 function shuffled({ device, plain }: Stored, messages: readonly Message[]): readonly Violation[] {
   const wire = messages
     .flatMap(({ n, sentAt }) => sentAt.map((at) => ({ n, at })))

@@ -15,29 +15,29 @@ const looked = (from: number, to: number, plain: number | undefined, status = 20
 })
 const messages = [message('plain', 0, [1], 2), message('plain', 1, [3], 4)]
 
-test('a snapshot shows what was acknowledged before it, or what came since', () => {
+test('a snapshot shows what was acknowledged before it or what came since', () => {
   expect(checkReads(recordingOf({ messages, calls: [looked(2.5, 3.5, 0), looked(3.5, 5, 1)] }))).toEqual([])
 })
 
-test('a snapshot that is older than a PUBACK before it is told', () => {
+test('a snapshot older than an earlier PUBACK is a violation', () => {
   expect(textsOf(checkReads(recordingOf({ messages, calls: [looked(5, 6, 0)] })))).toEqual([
     'user reads plain 0 of 5, after message plain 1 at 4',
   ])
   expect(checkReads(recordingOf({ messages, calls: [looked(5, 6, undefined)] }))).toHaveLength(1)
 })
 
-test('behind a broker of its own it is not older than a snapshot before it', () => {
+test('with a broker outside, a snapshot is not older than an earlier snapshot', () => {
   const promises = { isPubackDurable: false, brokerLossMs: 0 }
   expect(checkReads(recordingOf({ promises, messages, calls: [looked(5, 6, 0)] }))).toEqual([])
   const calls = [looked(5, 6, 1), looked(7, 8, 0)]
   expect(checkReads(recordingOf({ promises, messages, calls }))).toHaveLength(1)
 })
 
-test('a snapshot of what was not sent yet is told', () => {
+test('a snapshot of a message that was not sent yet is a violation', () => {
   expect(checkReads(recordingOf({ messages, calls: [looked(1.5, 2.5, 1)] }))).toHaveLength(1)
 })
 
-test('whoever looks at a record sees the last edit that was answered, or a later one', () => {
+test('a read of a record shows the last edit that was answered or a later one', () => {
   const call = (
     kind: RecordCall['kind'],
     edit: number,
@@ -70,7 +70,7 @@ test('whoever looks at a record sees the last edit that was answered, or a later
   expect(checkReads(recordingOf({ calls: [...edits, unanswered, call('record', 1, 11, 12)] }))).toEqual([])
 })
 
-test('an answer that no rule foresees is told; one that says that a part is away is not', () => {
+test('an unexpected answer is a violation; one that reports a missing server is not', () => {
   expect(checkReads(recordingOf({ calls: [looked(1, 2, undefined, 503)] }))).toEqual([])
   const found = checkReads(
     recordingOf({ calls: [looked(1, 2, undefined, 404), looked(1, 2, undefined, 500)] }),

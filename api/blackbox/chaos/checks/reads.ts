@@ -1,10 +1,10 @@
-// Snapshots, and answers of any kind: nobody reads what is older than what was told before.
+// Checks snapshots and other answers: nobody reads older data than was shown before.
 import type { Call, Message, Recording, SnapshotCall } from '../recording.ts'
 import { groupedBy } from './grouped.ts'
 import { type Operation, outOfOrder } from './real-time.ts'
 import type { Violation } from './violation.ts'
 
-/** A message is seen after it was sent and before the next one is. */
+/** A message is visible after it was sent and until the next one is visible. */
 const SEEN = 0.5
 const SERIES = ['timed', 'plain'] as const
 
@@ -29,7 +29,7 @@ export function checkReads(recording: Recording): readonly Violation[] {
   ]
 }
 
-/** Edits of one device follow each other, and whoever looks sees the last one that was answered, or a later one. */
+/** Edits of a device follow each other, and a read shows the last one that was answered or a later one. */
 function staleRecords(device: string, calls: readonly Call[]): readonly Violation[] {
   const operations = calls.flatMap((call): Operation[] => {
     if (call.kind !== 'edit' && call.kind !== 'record' && call.kind !== 'list') return []
@@ -47,7 +47,7 @@ function staleRecords(device: string, calls: readonly Call[]): readonly Violatio
   })
 }
 
-/** Where a PUBACK is the log's, what it acknowledges shows from then on. */
+/** If a PUBACK is the log's, the acknowledged message is visible from then on. */
 function saidOf(
   { promises }: Recording,
   messages: readonly Message[],
@@ -71,7 +71,7 @@ function seenOf(calls: readonly SnapshotCall[], series: (typeof SERIES)[number])
   })
 }
 
-/** Refusals that the rules foresee, and faults that say so; anything else is a fault of ours. */
+/** Expected refusals and reported faults are correct; any other answer is a bug of the service. */
 function oddAnswers({ calls }: Recording): readonly Violation[] {
   return calls.flatMap(({ kind, status, device, caller, node, from, text }): Violation[] => {
     const isExpected = status === undefined || [...EXPECTED[kind], ...AWAY].includes(status)
@@ -85,12 +85,12 @@ const EXPECTED = {
   desire: [200, 409],
   shadow: [200],
   snapshot: [200],
-  // Repeated with its key it is answered as it is now, and refused while the first is under way.
+  // A repetition with its key gets the command as it is now, and is refused while the first request runs.
   command: [200, 202, 409],
   look: [200],
   edit: [200, 201],
   record: [200, 404],
   list: [200],
-  // Not open any more.
+  // The command has ended.
   cancel: [200, 409],
 } satisfies Readonly<Record<Recording['calls'][number]['kind'], readonly number[]>>

@@ -9,25 +9,25 @@ const operation = (from: number, to: number, place: number): Operation => ({
   place,
 })
 
-test('operations at once may have any order', () => {
+test('overlapping operations may have any order', () => {
   expect(outOfOrder([operation(0, 10, 2), operation(5, 15, 1)])).toEqual([])
 })
 
-test('one that began after the end of another has no earlier place', () => {
+test('an operation that began after another ended has no earlier place', () => {
   const [earlier, later] = [operation(0, 4, 2), operation(5, 15, 1)]
   expect(outOfOrder([later, earlier])).toEqual([{ earlier, later }])
 })
 
-test('one without an end may have any later place', () => {
+test('an operation without an end may have any later place', () => {
   expect(outOfOrder([operation(0, Number.POSITIVE_INFINITY, 9), operation(5, 15, 1)])).toEqual([])
 })
 
-/** Every pair against every other. */
+/** Compares every pair. */
 function bruteForce(operations: readonly Operation[]): boolean {
   return operations.some((a) => operations.some((b) => a.to < b.from && a.place > b.place))
 }
 
-test('it finds something exactly when some pair is out of order', () => {
+test('a violation is found exactly if some pair is out of order', () => {
   const arbitrary = fc.record({ from: fc.nat(20), lasts: fc.nat(8), place: fc.nat(6) })
   fc.assert(
     fc.property(fc.array(arbitrary, { maxLength: 8 }), (drawn) => {

@@ -1,17 +1,17 @@
-// The order of a register's states against the order of its operations in real time.
+// Compares the order of a register's states with the order of its operations in real time.
 
-/** One operation. Its place is that of the state it made or saw, in the order of states. */
+/** One operation. `place` is the place of the state that it made or saw, in the order of states. */
 export interface Operation {
   readonly label: string
   readonly from: number
-  /** Infinite if it may take effect at any later time. */
+  /** Infinite if the operation may take effect at any later time. */
   readonly to: number
   readonly place: number
 }
 
 /**
- * Operations that ended before another began and yet have a later place. Where places are known, having none of these
- * is what linearizability means: ordered by place, then by beginning, no operation moves out of its span.
+ * Finds operations that ended before another began and yet have a later place. If places are known and there are none,
+ * the register is linearizable: ordered by place and then by beginning, no operation moves out of its span.
  */
 export function outOfOrder(
   operations: readonly Operation[],

@@ -1,12 +1,12 @@
-// Shadows: versions that only grow, and a register that is linearizable. A version is a state's place in the order of
-// states, and the history tells which write made it, so there is no order to search for: only to compare.
+// Checks shadows: versions only grow, and each shadow is a linearizable register. A version is a state's place in the
+// order of states, and the history tells which write made it. So the order is known and need not be searched for.
 import type { Change, DesireCall, Message, Recording, ShadowCall, Stored } from '../recording.ts'
 import { groupedBy } from './grouped.ts'
 import { mayBeLost } from './losses.ts'
 import { type Operation, outOfOrder } from './real-time.ts'
 import type { Violation } from './violation.ts'
 
-/** A state is seen after it was made and before the next one is. */
+/** A state is visible after it was made and until the next one is visible. */
 const SEEN = 0.5
 
 export function checkShadows(recording: Recording): readonly Violation[] {
@@ -109,7 +109,7 @@ class ShadowChecker {
         this.#violate(`report ${report.n} was acknowledged and is not there`, true)
   }
 
-  /** What was read is what its version holds. */
+  /** A read shows the state of its version. */
   #states(): void {
     const { changes, shadow } = this.#stored
     const states = statesOf(changes)
@@ -118,7 +118,7 @@ class ShadowChecker {
     )
     for (const { seen, caller } of [...reads, { seen: shadow, caller: 'the last one' }]) {
       const state = states.get(seen.version)
-      // Told of by the versions.
+      // The check of versions reports this.
       if (state === undefined) continue
       if (state.desired !== seen.desired || state.reported !== seen.reported)
         this.#violate(`${caller} read ${JSON.stringify(seen)}, and the state was ${JSON.stringify(state)}`)
@@ -176,7 +176,7 @@ function statesOf(changes: readonly Change[]) {
   return states
 }
 
-/** For people: `1-7 9-12`. */
+/** Writes ranges such as `1-7 9-12`. */
 function gaps(versions: readonly number[]): string {
   const spans: [number, number][] = []
   for (const version of versions) {

@@ -1,8 +1,8 @@
-// What a checker finds.
+// A violation that a checker finds.
 export interface Violation {
   readonly check: string
   readonly device: string
   readonly text: string
-  /** Something is not there: it may only be late. */
+  /** True if something is missing, which may only be late. */
   readonly isAbsence?: boolean
 }

@@ -1,4 +1,4 @@
-// Small recordings for the tests of the checkers: one device, whatever is not said is empty.
+// Makes small recordings for the tests of the checkers: one device, and lists that are left out are empty.
 import type {
   DesireCall,
   Message,
@@ -49,7 +49,7 @@ export function message(series: Series, n: number, sentAt: readonly number[], ac
 
 type Span = readonly [from: number, to: number | undefined]
 
-/** Answered with 200 and `version`, unless `more` says otherwise. */
+/** A call answered with 200 and `version`, unless `more` overrides that. */
 export function wrote(
   value: string,
   [from, to]: Span,
