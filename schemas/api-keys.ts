@@ -1,4 +1,4 @@
-// Bodies of /api-keys: what services present instead of a login.
+// Bodies of /api-keys: credentials that services use instead of a login.
 import { type Static, Type } from 'typebox'
 import { PersonName } from './auth.ts'
 import { choice, Instant, orNull } from './json-schema.ts'
@@ -17,7 +17,7 @@ export const NewApiKeyBody = Type.Object(
     groups: Type.Optional(Groups),
     expires_at: Type.Optional(orNull(Instant)),
   },
-  { title: 'NewApiKeyBody', description: 'Without `expires_at`, the key is good until it is deleted.' },
+  { title: 'NewApiKeyBody', description: 'Without `expires_at` the key is valid until it is deleted.' },
 )
 
 const API_KEY_FIELDS = {
@@ -36,7 +36,10 @@ export type ApiKeyBody = Static<typeof ApiKeyBody>
 export const NewApiKey = Type.Object(
   {
     ...API_KEY_FIELDS,
-    api_key: Type.String({ description: 'The bearer token; shown only here', examples: ['flk_…'] }),
+    api_key: Type.String({
+      description: 'The bearer token. It is shown in this answer only.',
+      examples: ['flk_…'],
+    }),
   },
   { title: 'NewApiKey' },
 )

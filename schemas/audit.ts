@@ -1,13 +1,13 @@
-// Bodies of the audit: who did what, when, and what came of it.
+// Bodies of the audit: who did what and when, and the outcome.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
 import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
 
-/** `anonymous`: who it was is not known, or only claimed. */
+/** `anonymous`: the caller is not known, or unproven. */
 export const ACTOR_TYPES = ['user', 'api_key', 'device', 'anonymous'] as const
-/** `failed`: neither done nor refused; the service could not. */
+/** `failed`: the service could not carry it out, and did not refuse it. */
 export const AUDIT_OUTCOMES = ['success', 'refused', 'failed'] as const
 
 export const AuditEntry = Type.Object(
@@ -19,7 +19,7 @@ export const AuditEntry = Type.Object(
         type: choice(ACTOR_TYPES),
         id: orNull(Type.String(), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
         name: orNull(Type.String(), {
-          description: 'The e-mail of a user, the name of an API key',
+          description: 'E-mail of the user, or name of the API key.',
           examples: ['ada@example.com'],
         }),
       },
@@ -27,28 +27,31 @@ export const AuditEntry = Type.Object(
     ),
     action: Type.String({
       description:
-        'The operationId of a REST call; `mqtt.connect`, `mqtt.access`, `mqtt.message` of a device',
+        'The operationId of a REST call, or `mqtt.connect`, `mqtt.access` or `mqtt.message` for a device.',
       examples: ['registerDevice'],
     }),
     target: orNull(Type.String(), {
-      description: 'What it was done to, as a path',
+      description: 'The resource that was acted on, as a path.',
       examples: ['devices/robot-7'],
     }),
     device_id: orNull(Type.String(), { examples: ['robot-7'] }),
     outcome: choice(AUDIT_OUTCOMES),
-    code: orNull(Type.String({ description: 'Why it was refused' })),
+    code: orNull(Type.String({ description: 'Code of the refusal.' })),
     request_id: orNull(Type.String(), { examples: ['req_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
     ip: orNull(Type.String(), { examples: ['10.0.4.2'] }),
     count: Type.Integer({
       minimum: 1,
-      description: 'How often, where refusals of one kind within a minute are one entry',
+      description: 'Number of occurrences. Refusals of one kind within a minute share an entry.',
     }),
     detail: Type.Unsafe<JsonObject>({
       type: 'object',
       examples: [{ fields: ['device_id', 'name', 'type'] }],
     }),
   },
-  { title: 'AuditEntry', description: 'Field names of what was sent, never its values.' },
+  {
+    title: 'AuditEntry',
+    description: '`detail` has the names of the fields that were sent, never their values.',
+  },
 )
 export type AuditEntry = Static<typeof AuditEntry>
 
@@ -65,8 +68,8 @@ const filter = (description: string, example: string) =>
 export const AuditQuery = Type.Object(
   {
     ...FEED_QUERY,
-    from: Type.Optional(instantText('this instant included')),
-    to: Type.Optional(instantText('this instant not included')),
+    from: Type.Optional(instantText('inclusive')),
+    to: Type.Optional(instantText('exclusive')),
     actor: filter('Who: the id, or the e-mail of a user', 'a@example.com'),
     action: filter('What: an operationId', 'registerDevice'),
     target: filter('To what: a path', 'devices/robot-7'),

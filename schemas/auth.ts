@@ -1,4 +1,4 @@
-// Bodies of /auth: people, their tokens, and the tokens of devices.
+// Bodies of /auth: users, their tokens, and the tokens of devices.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { choice, Instant, orNull } from './json-schema.ts'
@@ -7,14 +7,14 @@ import { ROLES, TOKEN_SCOPES } from './vocabulary.ts'
 export const Email = Type.String({
   minLength: 3,
   maxLength: BODY_LIMITS.emailCharsMax,
-  // One @, no blanks and no control characters: whether mail arrives is not ours to judge.
+  // One @, no blanks and no control characters. Whether mail arrives is not checked.
   pattern: '^[^\\s\\u0000-\\u001f\\u007f@<>"]+@[^\\s\\u0000-\\u001f\\u007f@<>"]+$',
   examples: ['ada@example.com'],
 })
 const UNFIT = '\\u0000-\\u001f\\u007f\\ud800-\\udfff'
-/** Letters of any script, but nothing that could break a line of a log or a page, and no half surrogate pairs, which
- *  would not be stored as they are. What comes before the first letter is blanks alone: with any overlap of the parts a
- *  long text would take quadratic time. */
+/** Letters of any script, but no character that could break a line of a log or a page, and no half surrogate pair, which
+ *  could not be stored. The part before the first letter matches blanks only: if the parts overlapped, a long text would
+ *  take quadratic time. */
 export const LINE_PATTERN = `^[^\\S${UNFIT}]*[^\\s${UNFIT}][^${UNFIT}]*$`
 
 export const Password = Type.String({
@@ -23,7 +23,7 @@ export const Password = Type.String({
   examples: ['correct horse battery'],
 })
 
-/** Of a person, or of a service that stands for one. */
+/** The name of a person, or of a service. */
 export const PersonName = Type.String({
   minLength: 1,
   maxLength: BODY_LIMITS.nameCharsMax,
@@ -80,11 +80,12 @@ export type RegisteredUser = Static<typeof RegisteredUser>
 export const Me = Type.Object(
   {
     id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    email: orNull(Type.String(), { description: 'Null for an API key', examples: ['ada@example.com'] }),
+    email: orNull(Type.String(), { description: 'Null for an API key.', examples: ['ada@example.com'] }),
     name: Type.String({ examples: ['Ada'] }),
     role: choice(ROLES, { examples: ['operator'] }),
     groups: Type.Array(Type.String(), {
-      description: 'Group subtrees; empty is everything',
+      description:
+        'Groups that the user is limited to, each with the groups below it. Empty means the whole fleet.',
       examples: [['warehouse/a']],
     }),
     created_at: Instant,
@@ -99,7 +100,7 @@ export const Login = Type.Object(
     access_token: Type.String({ examples: ['eyJhbGciOiJIUzI1NiJ9…'] }),
     refresh_token: Type.String({ examples: ['rt_…'] }),
     token_type: choice(['bearer']),
-    expires_in: Type.Integer({ minimum: 1, description: 'Seconds', examples: [3600] }),
+    expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [3600] }),
   },
   { title: 'Login' },
 )
@@ -130,7 +131,10 @@ export const DeviceTokenBody = Type.Object(
 export const DeviceToken = Type.Object(
   {
     device_id: Type.String({ examples: ['robot-7'] }),
-    mqtt_token: Type.String({ description: 'The MQTT password', examples: ['eyJhbGciOiJIUzI1NiJ9…'] }),
+    mqtt_token: Type.String({
+      description: 'The MQTT password of the device.',
+      examples: ['eyJhbGciOiJIUzI1NiJ9…'],
+    }),
     expires_at: Instant,
   },
   { title: 'DeviceToken' },
@@ -138,8 +142,8 @@ export const DeviceToken = Type.Object(
 
 export const SocketTicket = Type.Object(
   {
-    ticket: Type.String({ description: 'For `/ws?ticket=`: good for one socket', examples: ['q8b…'] }),
-    expires_in: Type.Integer({ minimum: 1, description: 'Seconds', examples: [30] }),
+    ticket: Type.String({ description: 'Opens one socket at `/ws?ticket=…`.', examples: ['q8b…'] }),
+    expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [30] }),
   },
   { title: 'SocketTicket' },
 )
@@ -151,7 +155,7 @@ export const JsonWebKeys = Type.Object(
         { kty: Type.String(), use: choice(['sig']), alg: choice(['RS256', 'EdDSA']), kid: Type.String() },
         {
           title: 'JsonWebKey',
-          description: 'RFC 7517; with the members of its kind',
+          description: 'A JSON Web Key (RFC 7517), with the members of its `kty`.',
           additionalProperties: true,
           examples: [{ kty: 'OKP', use: 'sig', alg: 'EdDSA', kid: 'k-2f1c', crv: 'Ed25519', x: 'VCpo…' }],
         },

@@ -1,4 +1,4 @@
-// The bounds that a schema states. `engine/limits.ts` takes them over, so that each is written once.
+// The bounds that a schema states. They are part of `LIMITS` in `engine/limits.ts` as well.
 
 const KIB = 1024
 
@@ -25,10 +25,10 @@ export const BODY_LIMITS = {
   commandDataBytesMax: 64 * KIB,
   commandTimeoutSecMax: 7 * 86_400,
   commandTimeoutSecDefault: 30,
-  /** An emergency stop that comes late is worse than one that is known to have failed. */
+  /** Short, because a late emergency stop is worse than one that is known to have failed. */
   commandTimeoutSecCritical: 10,
   idempotencyKeyCharsMax: 128,
-  /** A caller may wait so long for a command to end. */
+  /** Longest time that a caller may wait for a command to end. */
   waitSecMax: 60,
 
   // --- lists and series
@@ -38,7 +38,7 @@ export const BODY_LIMITS = {
   cursorCharsMax: 128,
   auditFilterCharsMax: 256,
   metricNameBytesMax: 256,
-  /** Several names with commas between them. */
+  /** Several names, separated by commas. */
   metricListCharsMax: 4_096,
   rawPointsDefault: 1_000,
   rawPointsMax: 10_000,

@@ -6,10 +6,10 @@ import { choice, orNull } from './json-schema.ts'
 import { FieldError } from './problem.ts'
 
 export const BULK_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
-/** No name of it is registered: clients use any of these. */
+/** None of these is registered, and clients use any of them. */
 export const NDJSON_NAMES = ['application/ndjson', 'application/jsonl'] as const
 
-/** Columns of CSV; beside them `metadata.<name>` for a text of its own. */
+/** The columns of CSV. A column `metadata.<name>` holds a text of the metadata. */
 export const DEVICE_COLUMNS = [
   'device_id',
   'name',
@@ -20,18 +20,20 @@ export const DEVICE_COLUMNS = [
   'metadata',
   'parent_id',
 ] as const
-/** What an export shows beside them. A registration leaves it out. */
+/** Further columns of an export, which a registration ignores. */
 export const REPORT_COLUMNS = ['status', 'firmware_version', 'created_at', 'updated_at'] as const
 
 export const BulkQuery = Type.Object(
-  { dry_run: Type.Optional(Type.Boolean({ description: 'Check everything, register nothing' })) },
+  {
+    dry_run: Type.Optional(Type.Boolean({ description: 'Check every row without registering any device.' })),
+  },
   { additionalProperties: false },
 )
 
-/** Read by its handler as it arrives. */
+/** The handler reads it as a stream. */
 export const BulkBody = Type.Unsafe<AsyncIterable<Uint8Array>>({
   type: 'string',
-  description: `One device per line, or a header of columns (${DEVICE_COLUMNS.join(', ')}, metadata.<name>) and a row per device; tags with ; between them. At most ${BODY_LIMITS.bulkRowsMax} devices.`,
+  description: `One JSON object per line, or CSV with a header (${DEVICE_COLUMNS.join(', ')}, metadata.<name>) and one row per device, tags separated by semicolons. At most ${BODY_LIMITS.bulkRowsMax} devices.`,
   examples: [
     '{"device_id":"robot-7","name":"Picker 7","type":"mqtt_device"}\n',
     'device_id,name,type,tags,metadata.floor\nrobot-7,Picker 7,mqtt_device,picker;floor-2,2\n',
@@ -42,7 +44,7 @@ export const BulkJsonBody = Type.Array(RegisterDeviceBody, {
   title: 'BulkDevices',
   minItems: 1,
   maxItems: BODY_LIMITS.bulkRowsMax,
-  description: `All devices in one array of at most ${BODY_LIMITS.bulkJsonBytesMax} bytes. For more of them send lines or CSV.`,
+  description: `All devices in one array of at most ${BODY_LIMITS.bulkJsonBytesMax} bytes. For more devices send lines of JSON, or CSV.`,
   examples: [[{ device_id: 'robot-7', name: 'Picker 7', type: 'mqtt_device' }]],
 })
 
@@ -50,7 +52,10 @@ const Count = Type.Integer({ minimum: 0 })
 
 const BulkRow = Type.Object(
   {
-    row: Type.Integer({ minimum: 1, description: 'Counted from 1; a header and empty lines do not count' }),
+    row: Type.Integer({
+      minimum: 1,
+      description: 'Number of the row, from 1. A header and empty lines are not counted.',
+    }),
     device_id: orNull(Type.String(), { examples: ['robot-7'] }),
     status: choice(['created', 'valid', 'failed']),
     error: Type.Optional(
@@ -64,7 +69,7 @@ const BulkRow = Type.Object(
       ),
     ),
     access_token: Type.Optional(
-      Type.String({ description: 'The MQTT password of the device; shown only here' }),
+      Type.String({ description: 'The MQTT password of the device. It is shown in this answer only.' }),
     ),
   },
   {
@@ -83,6 +88,6 @@ export const BulkResult = Type.Object(
     failed: Count,
     results: Type.Array(BulkRow),
   },
-  { title: 'BulkResult', description: 'Each row by itself: some may be created and others not.' },
+  { title: 'BulkResult', description: 'Rows are independent: some may be created and others refused.' },
 )
 export type BulkResult = Static<typeof BulkResult>

@@ -1,4 +1,4 @@
-// The typed client on the real HTTP layer, and on servers that behave badly on purpose.
+// The typed client against the real HTTP layer, and against servers that misbehave on purpose.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ async function serve() {
 
 type Script = (request: IncomingMessage, response: ServerResponse, call: number) => void
 
-/** A server that answers by a script, a client whose pauses take no time, and what was sent and paused. */
+/** A server that answers by a script, a client whose pauses take no time, and a record of requests and pauses. */
 async function scripted(script: Script, options: Partial<ClientOptions> = {}) {
   const sent: IncomingMessage[] = []
   const pausesMs: number[] = []
@@ -35,7 +35,7 @@ async function scripted(script: Script, options: Partial<ClientOptions> = {}) {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
-  // A listening server's address is one.
+  // A listening server's address is an object.
   const { port } = server.address() as AddressInfo
   const wait = async (ms: number) => void pausesMs.push(ms)
   const fleet = createClient({ baseUrl: `http://127.0.0.1:${port}/`, token: 't', wait, ...options })
@@ -124,7 +124,7 @@ test('a body that is no JSON is sent as it is', async () => {
 
 test('what an operation needs cannot be left out', () => {
   const fleet = createClient({ baseUrl: 'http://localhost' })
-  // Compiled, never called.
+  // Only compiled, never called.
   const wrong = () => [
     // @ts-expect-error a history is of a metric
     fleet.getTelemetryHistory({ device_id: 'r' }),
@@ -281,7 +281,7 @@ describe('an answer', () => {
   test('that does not come is given up', async () => {
     const { fleet, pausesMs } = await scripted(() => undefined, { timeoutMs: 50, triesMax: 2 })
     expect(await failureOf(fleet.me())).toMatchObject({ name: 'ConnectionError', fault: 'timeout' })
-    // A busy machine may not even have sent the request by then.
+    // On a busy machine the request may not even be sent by then.
     expect(pausesMs).toHaveLength(1)
   })
 

@@ -18,23 +18,23 @@ import { login, refresh } from './operations/auth.ts'
 export { ConnectionError, RefusalError, type Session }
 
 export interface ClientOptions extends Identity {
-  /** Of the service, without `/api/v1`. */
+  /** Origin of the service, without `/api/v1`. */
   readonly baseUrl: string
-  /** For each try. */
+  /** Applies to each try. */
   readonly timeoutMs?: number
-  /** In all, the first one included. */
+  /** Number of tries, including the first. */
   readonly triesMax?: number
-  /** Told of every new login and renewal, for those who keep them. */
+  /** Called with every new login and renewal, so that it can be stored. */
   readonly onSession?: (session: Session) => void
-  /** For calls that bring none of their own. */
+  /** Used by calls without a signal of their own. */
   readonly signal?: AbortSignal
   readonly fetch?: typeof fetch
-  /** How the time between two tries passes. */
+  /** Replaces the pause between two tries, for tests. */
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 
 export interface Client extends Methods {
-  /** Page after page, up to the last. What is added or removed meanwhile may be missed or come twice. */
+  /** Iterates over all pages. Items that are added or removed meanwhile may be missed or come twice. */
   readonly pages: Pagers
 }
 
@@ -43,7 +43,7 @@ const TRIES_MAX = 4
 
 export function createClient(options: ClientOptions): Client {
   const { baseUrl, timeoutMs = TIMEOUT_MS, onSession = () => undefined, wait = passes } = options
-  // Called without its object, a browser's `fetch` would complain.
+  // A browser's `fetch` throws if it is called on another object.
   const { fetch = (...given: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...given) } = options
   const send = createTransport({ fetch, wait, triesMax: options.triesMax ?? TRIES_MAX })
   const base = { baseUrl: baseUrl.replace(/(?<!\/)\/+$/, ''), timeoutMs, signal: options.signal, send }
@@ -51,7 +51,7 @@ export function createClient(options: ClientOptions): Client {
   const tokens = createTokenSource(
     options,
     {
-      // By the replies of the operations.
+      // The replies of the operations have these types.
       login: async (body) => (await anyone(login, { body })) as Login,
       refresh: async (token) => (await anyone(refresh, { body: { refresh_token: token } })) as Login,
     },
@@ -80,7 +80,7 @@ async function performAs(
   operation: Operation,
   call?: Call,
 ): Promise<unknown> {
-  // What is open to anyone is not worth a login.
+  // A public operation does not cause a login.
   const token = operation.access === 'public' ? tokens.held() : await tokens.current()
   try {
     return await perform(base, operation, call, token)
@@ -88,7 +88,7 @@ async function performAs(
     const isOver = error instanceof RefusalError && OVER.has(error.code)
     const other = isOver && token !== undefined ? await tokens.instead(token) : undefined
     if (other === undefined) throw error
-    // Nothing of the first request was read, so that it may be sent again whatever it is.
+    // The service refused the first request unread, so any request may be sent again.
     return await perform(base, operation, call, other)
   }
 }
@@ -101,7 +101,7 @@ async function perform(base: Base, operation: Operation, call: Call = {}, token?
   return toValue(operation, text)
 }
 
-/** As the service declares it: its own tests hold every answer against the operation's schema. */
+/** Trusts the operation's schema, which the service's own tests check every answer against. */
 function toValue({ replies }: Operation, text: string): unknown {
   if (Object.values(replies).includes('text')) return text
   try {

@@ -1,4 +1,4 @@
-// Bodies of /commands: requests to devices, one by one and to groups.
+// Bodies of /commands: commands to single devices and to groups.
 import { type Static, Type } from 'typebox'
 import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
@@ -29,7 +29,7 @@ const WISH_FIELDS = {
       minimum: 1,
       examples: [60],
       maximum: BODY_LIMITS.commandTimeoutSecMax,
-      description: `${BODY_LIMITS.commandTimeoutSecDefault} if left out, ${BODY_LIMITS.commandTimeoutSecCritical} for critical commands`,
+      description: `Default: ${BODY_LIMITS.commandTimeoutSecDefault}, or ${BODY_LIMITS.commandTimeoutSecCritical} for critical commands.`,
     }),
   ),
   priority: Type.Optional(choice(COMMAND_PRIORITIES, { default: 'normal' })),
@@ -38,7 +38,10 @@ export const CommandWishBody = Type.Object(WISH_FIELDS, { title: 'CommandRequest
 export type CommandWishBody = Static<typeof CommandWishBody>
 export const BroadcastWishBody = Type.Object(
   { group: Group, ...WISH_FIELDS },
-  { title: 'BroadcastRequest', description: 'To every device of the group and of the groups below it.' },
+  {
+    title: 'BroadcastRequest',
+    description: 'The command goes to every device of the group and of the groups below it.',
+  },
 )
 export type BroadcastWishBody = Static<typeof BroadcastWishBody>
 
@@ -48,7 +51,7 @@ export const WaitQuery = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: BODY_LIMITS.waitSecMax,
-        description: 'Seconds to wait for the command to end; the header Prefer: wait does the same',
+        description: 'Seconds to wait for the command to end. The header `Prefer: wait=…` does the same.',
       }),
     ),
   },
@@ -60,7 +63,7 @@ export const CommandListQuery = Type.Object(
     status: Type.Optional(
       Type.Array(Type.String({ maxLength: 128 }), {
         maxItems: COMMAND_STATUSES.length,
-        description: `Some of ${COMMAND_STATUSES.join(', ')}, with commas or repeated; acked includes completed`,
+        description: `Statuses to list (${COMMAND_STATUSES.join(', ')}), separated by commas or as repeated parameters. acked includes completed.`,
         examples: [['pending,delivered']],
       }),
     ),
@@ -69,8 +72,11 @@ export const CommandListQuery = Type.Object(
 )
 
 const CommandData = Type.Unsafe<JsonObject>({ type: 'object', examples: [{ x: 4.5, y: 2 }] })
-const By = Type.String({ description: 'A user or an API key', examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] })
-const Result = Type.Unsafe<Json>({ description: 'What the device says came of it' })
+const By = Type.String({
+  description: 'Id of a user or an API key.',
+  examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'],
+})
+const Result = Type.Unsafe<Json>({ description: 'Result that the device reported.' })
 const ErrorBody = orNull(Type.Object({ code: Type.String(), message: Type.String() }))
 const Conflict = Type.Object(
   {
@@ -80,7 +86,7 @@ const Conflict = Type.Object(
     result: Result,
     error: ErrorBody,
   },
-  { description: 'An answer after the final one' },
+  { description: 'A later answer that contradicts the final one.' },
 )
 
 export const CommandBody = Type.Object(
@@ -105,11 +111,11 @@ export const CommandBody = Type.Object(
     progress: orNull(Type.Number({ minimum: 0, maximum: 100 })),
     result: Result,
     result_bytes_omitted: orNull(
-      Type.Integer({ minimum: 0, description: 'Set when the result was too large to be kept' }),
+      Type.Integer({ minimum: 0, description: 'Size of a result that was too large to be kept.' }),
     ),
     error: ErrorBody,
     attempts: Type.Integer({ minimum: 0, examples: [1] }),
-    late: Type.Boolean({ description: 'It ended after it had expired' }),
+    late: Type.Boolean({ description: 'True if the result came after the command had expired.' }),
     conflicts: Type.Array(Conflict, { examples: [[]] }),
     broadcast_id: orNull(Type.String()),
   },
@@ -139,12 +145,12 @@ const BROADCAST_FIELDS = {
   status: choice(BROADCAST_STATUSES),
   total: Type.Integer({
     minimum: 0,
-    description: 'Devices of the group and the groups below it',
+    description: 'Number of devices in the group and in the groups below it.',
     examples: [2],
   }),
   accepted: Type.Integer({ minimum: 0, examples: [1] }),
   skipped: Type.Array(Type.Object({ device_id: Type.String(), reason: choice(SKIP_REASONS) }), {
-    description: 'The first ones; total - accepted were skipped',
+    description: 'The first skipped devices. total - accepted were skipped in all.',
     examples: [[{ device_id: 'robot-3', reason: 'decommissioned' }]],
   }),
   created_at: Instant,

@@ -1,4 +1,4 @@
-// Bodies of /dead-letters: messages that could not be taken, with their reason.
+// Bodies of /dead-letters: messages that could not be processed, with the reason.
 import { Type } from 'typebox'
 import { choice, Instant } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
@@ -14,9 +14,9 @@ const DeadLetterBody = Type.Object(
     topic: Type.String({ examples: ['fleet/robot-7/status'] }),
     reason: Type.String({ examples: ['MALFORMED_STATUS'] }),
     detail: Type.String({ examples: ['the payload is not JSON'] }),
-    payload: Type.String({ description: 'The first bytes of the message', examples: ['{"status":'] }),
+    payload: Type.String({ description: 'The first bytes of the message.', examples: ['{"status":'] }),
     payload_encoding: choice(['utf8', 'base64']),
-    payload_bytes: Type.Integer({ minimum: 0, examples: [10], description: 'Length of the whole message' }),
+    payload_bytes: Type.Integer({ minimum: 0, examples: [10], description: 'Length of the whole message.' }),
     received_at: Instant,
   },
   { title: 'DeadLetter' },

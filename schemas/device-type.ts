@@ -55,7 +55,7 @@ const DeviceTypeBody = Type.Object(
           description: text,
           parameters: orNull(Type.Array(ParameterBody)),
         }),
-        { description: 'null: devices of this type are sent any command' },
+        { description: 'Null means that the type does not restrict commands.' },
       ),
     ),
     status_fields: Type.Array(

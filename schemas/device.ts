@@ -13,7 +13,7 @@ const Name = Type.String({
   pattern: LINE_PATTERN,
   examples: ['Picker 7'],
 })
-// `.` and `..` are no names: whatever puts a group into a path or an address would resolve them.
+// `.` and `..` are excluded, because file paths and URLs would resolve them.
 const SEGMENT = '(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,64}'
 export const Group = Type.String({
   maxLength: BODY_LIMITS.groupCharsMax,
@@ -26,7 +26,7 @@ const Description = Type.String({ maxLength: BODY_LIMITS.descriptionCharsMax })
 const Metadata = Type.Unsafe<JsonObject>({ type: 'object', examples: [{ serial: 'A-1187', floor: 2 }] })
 const Id = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['robot-7'] })
 
-/** Fields that are set at registration, or never by a caller. */
+/** Fields that are set at registration or by the service, and never changed by a caller. */
 export const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token'] as const
 
 export const DeviceParams = Type.Object({ device_id: Type.String({ examples: ['robot-7'] }) })
@@ -59,7 +59,7 @@ export const ReplaceDeviceBody = Type.Object(
   },
   {
     title: 'ReplaceDeviceBody',
-    description: 'Group, tags and metadata that are left out are emptied; name and description stay.',
+    description: 'Group, tags and metadata are emptied if they are left out. Name and description stay.',
   },
 )
 
@@ -90,9 +90,12 @@ const DEVICE_FIELDS = {
   group: orNull(Type.String(), { examples: ['warehouse/a'] }),
   tags: Type.Array(Type.String(), { examples: [['picker', 'floor-2']] }),
   metadata: Metadata,
-  parent_id: orNull(Type.String(), { description: 'The gateway that speaks for it' }),
+  parent_id: orNull(Type.String(), { description: 'The gateway that speaks for the device.' }),
   firmware_version: orNull(Type.String(), { examples: ['1.4.2'] }),
-  issues: Type.Array(Type.String(), { examples: [[]], description: 'What its diagnostics complain about' }),
+  issues: Type.Array(Type.String(), {
+    examples: [[]],
+    description: 'Faults that the device reported in its diagnostics.',
+  }),
   heartbeat_timeout_sec: Type.Number({ examples: [60] }),
   connectivity: Type.Object(
     {
@@ -102,7 +105,7 @@ const DEVICE_FIELDS = {
       session_id: orNull(Type.String()),
       ip: orNull(Type.String(), { examples: ['10.0.4.17'] }),
       flapping: Type.Boolean({
-        description: 'Five connects in mind, or more; one is forgotten each minute',
+        description: 'True if five or more connects are remembered. One is forgotten each minute.',
       }),
     },
     { title: 'Connectivity' },
@@ -119,9 +122,9 @@ export type DeviceBody = Static<typeof DeviceBody>
 export const RegisteredDevice = Type.Object(
   {
     ...DEVICE_FIELDS,
-    id: Type.String({ description: 'The same as `device_id`', examples: ['robot-7'] }),
+    id: Type.String({ description: 'The same as `device_id`.', examples: ['robot-7'] }),
     access_token: Type.String({
-      description: 'The MQTT password of the device; shown only here',
+      description: 'The MQTT password of the device. It is shown in this answer only.',
       examples: ['eyJhbGciOiJIUzI1NiJ9…'],
     }),
     mqtt_topics: Type.Object({
@@ -138,13 +141,18 @@ const DEVICE_FILTERS = {
   status: Type.Optional(choice(DEVICE_STATUSES)),
   type: Type.Optional(Type.String({ minLength: 1 })),
   group: Type.Optional(Group),
-  group_exact: Type.Optional(Type.Boolean({ description: 'The group alone, without its subtree' })),
+  group_exact: Type.Optional(
+    Type.Boolean({ description: 'Only the group itself, without the groups below it.' }),
+  ),
   tag: Type.Optional(
-    Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, description: 'Repeated: all of them' }),
+    Type.Array(Tag, {
+      maxItems: BODY_LIMITS.tagsMax,
+      description: 'If repeated, devices must have all of the tags.',
+    }),
   ),
   parent_id: Type.Optional(Id),
   q: Type.Optional(
-    Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'A prefix of name or id' }),
+    Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'Beginning of the name or id.' }),
   ),
 }
 
@@ -169,7 +177,7 @@ export const DeviceExportQuery = Type.Object(
   {
     ...DEVICE_FILTERS,
     format: Type.Optional(
-      choice(DEVICE_FORMATS, { description: '`ndjson`, if `Accept` does not say otherwise either' }),
+      choice(DEVICE_FORMATS, { description: 'Default: the format that `Accept` asks for, else `ndjson`.' }),
     ),
   },
   { additionalProperties: false },

@@ -5,22 +5,24 @@ import { choice, FreeObject, Instant, instantText, orNull } from './json-schema.
 import { NextCursor } from './page.ts'
 import { LOG_LEVELS } from './vocabulary.ts'
 
-/** What the timeline shows. */
 export const EVENT_KINDS = ['status', 'command', 'shadow'] as const
 
-/** Of lists that only grow. */
+/** The query of a list that only grows. */
 const CURSOR_QUERY = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: BODY_LIMITS.perPageMax, default: BODY_LIMITS.perPageDefault }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: BODY_LIMITS.cursorCharsMax, description: '`next_cursor` of the page before' }),
+    Type.String({
+      maxLength: BODY_LIMITS.cursorCharsMax,
+      description: '`next_cursor` of the previous page.',
+    }),
   ),
-  from: Type.Optional(instantText('this instant included')),
-  to: Type.Optional(instantText('this instant not included')),
+  from: Type.Optional(instantText('inclusive')),
+  to: Type.Optional(instantText('exclusive')),
 }
 
-/** One of the words, or several with commas between them. */
+/** One or several of the words, separated by commas. */
 function words(allowed: readonly string[], description: string) {
   const one = `(?:${allowed.join('|')})`
   return Type.Optional(

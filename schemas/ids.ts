@@ -1,21 +1,21 @@
-// The branded ids and times everything else speaks in. Free of dependencies: the device side imports it too.
+// Branded ids and times, used everywhere. Without dependencies, because the device side imports them too.
 
 declare const brand: unique symbol
 export type Brand<T, Name extends string> = T & { readonly [brand]: Name }
 
 export type DeviceId = Brand<string, 'DeviceId'>
 export type UserId = Brand<string, 'UserId'>
-/** `request_id` on MQTT. */
+/** Called `request_id` on MQTT. */
 export type CommandId = Brand<string, 'CommandId'>
 export type BroadcastId = Brand<string, 'BroadcastId'>
-/** One of the fixed slices of the log; a device never changes its partition. */
+/** One of the fixed slices of the log. A device never changes its partition. */
 export type Partition = Brand<number, 'Partition'>
 /** Milliseconds since 1970, UTC. */
 export type Millis = Brand<number, 'Millis'>
-/** Microseconds since 1970, UTC: exact in a double until the year 2255. */
+/** Microseconds since 1970, UTC. Exact in a double until the year 2255. */
 export type Micros = Brand<number, 'Micros'>
 
-/** `.`, `*` and `>` are left out because NATS subjects give them a meaning, `/ + # $` because MQTT does. */
+/** `.`, `*` and `>` are excluded because NATS subjects give them a meaning, `/ + # $` because MQTT does. */
 const DEVICE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 export function parseDeviceId(text: unknown): DeviceId | undefined {
@@ -32,7 +32,7 @@ export const CommandId = (value: string): CommandId => value as CommandId
 export const BroadcastId = (value: string): BroadcastId => value as BroadcastId
 export const toMillis = (at: Micros): Millis => Math.floor(at / 1000) as Millis
 
-/** ISO 8601 in UTC with milliseconds: what REST, MQTT and /ws print. */
+/** ISO 8601 in UTC with milliseconds, as REST, MQTT and /ws print times. */
 export function toIso(at: Millis): string {
   return new Date(at).toISOString()
 }

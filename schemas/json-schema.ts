@@ -1,8 +1,8 @@
-// The few schema shapes that several bodies share. A schema with a `title` becomes a component of the OpenAPI.
+// Schemas that several bodies share. A schema with a `title` becomes a component of the OpenAPI.
 import { type TSchemaOptions, Type } from 'typebox'
 import type { JsonObject } from './json.ts'
 
-/** One of a fixed list of words. A union of literals would answer a wrong word with one error per literal. */
+/** One of a fixed list of words. A union of literals would give one error per literal for a wrong word. */
 export function choice<const Words extends readonly string[]>(words: Words, options: object = {}) {
   return Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], ...options })
 }
@@ -13,16 +13,16 @@ export const FreeObject = Type.Unsafe<JsonObject>({ type: 'object' })
 /** ISO 8601 in UTC with milliseconds. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-03-01T08:30:00.000Z'] })
 
-/** An instant of a query: a date alone is its midnight, and without a zone it is UTC. */
+/** An instant in a query. A date means its midnight, and without a zone it is UTC. */
 export const instantText = (description: string) =>
   Type.Unsafe<string>({
     type: 'string',
     anyOf: [{ format: 'date-time' }, { format: 'date' }],
-    description: `ISO 8601; ${description}`,
+    description: `ISO 8601, ${description}.`,
     examples: ['2026-03-01T08:30:00Z'],
   })
 
-/** Null in examples, unless the options give one. */
+/** The example is null unless the options have another. */
 export const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(
   schema: T,
   options: TSchemaOptions = {},

@@ -1,4 +1,4 @@
-// JSON as a value nobody changes: what bodies, payloads, records and frames are made of.
+// JSON as an immutable value, for bodies, payloads, records and frames.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }

@@ -6,82 +6,84 @@ import type { Role } from './vocabulary.ts'
 
 export const API = '/api/v1'
 
-/** Who may call: anyone, or users of these roles. */
+/** `public` lets anyone call, otherwise only users with one of these roles. */
 export type Access = 'public' | readonly Role[]
 
-/** What of it belongs to groups, and so to the users that are limited to groups.
- *  - `none`: nothing.
- *  - `self`: the caller's own only.
- *  - `device`: the device in the path. Outside the caller's groups it is 404, before anything else is looked at.
- *  - `list`: what is listed or counted; the handler leaves out what is outside.
- *  - `target`: what the body or the path names otherwise; the handler judges it. */
+/**
+ * The part of an operation that belongs to groups, and so is limited for users who are limited to groups.
+ * - `none`: nothing.
+ * - `self`: the caller's own things only.
+ * - `device`: the device in the path. If it is outside the caller's groups the answer is 404, before anything else.
+ * - `list`: the items listed or counted. The handler leaves out those outside.
+ * - `target`: what the body or the path names otherwise. The handler judges it.
+ */
 export type Scope = 'none' | 'self' | 'device' | 'list' | 'target'
 
-/** The areas of the API, in the order they are shown. */
+/** The areas of the API, in the order of the documentation. */
 export const TAGS = {
   auth: 'Accounts, logins, and the tokens of people and devices.',
-  users: 'People: their roles, and the groups they are limited to.',
-  'api-keys': 'What services present instead of a login.',
-  devices: 'The records of the fleet, one by one and many at once.',
-  telemetry: 'What devices measure: the latest, and the past.',
-  shadows: 'What is wanted of a device, what it says it is, and the difference.',
-  commands: 'Requests to devices, one by one and to groups.',
-  audit: 'Who did what.',
-  operations: 'Probes, metrics, and the description of the API itself; open to anyone.',
+  users: 'Users, their roles, and the groups they are limited to.',
+  'api-keys': 'Credentials that services use instead of a login.',
+  devices: 'The records of the fleet, one at a time or many at once.',
+  telemetry: 'Telemetry of devices: the latest values and the history.',
+  shadows: 'The desired state of a device, its reported state, and the difference.',
+  commands: 'Commands to single devices and to groups.',
+  audit: 'Who did what, and with what outcome.',
+  operations: 'Probes, metrics and the description of the API. Open to anyone.',
 } as const
 export type Tag = keyof typeof TAGS
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** `empty` has no body, `text` is no JSON. */
+/** `empty` has no body, `text` is not JSON. */
 export type Reply = TSchema | 'empty' | 'text'
 
 export interface Operation {
   readonly method: Method
-  /** With `{name}` for parameters. */
+  /** The path, with `{name}` for parameters. */
   readonly path: string
-  /** The name it is exported by. */
+  /** The same as the name of its export. */
   readonly operationId: string
   readonly summary: string
-  /** What its caller should know beyond that, in Markdown. */
+  /** More about the operation, in Markdown. */
   readonly description?: string
   readonly tag: Tag
   readonly access: Access
   readonly scope: Scope
   readonly params?: TSchema
-  /** No query parameter is taken if left out. */
+  /** Without it, query parameters are refused. */
   readonly query?: TSchema
   readonly body?: TSchema
   /** Schema of the body sent as JSON, where its other media types are text. */
   readonly jsonBody?: TSchema
-  /** Media types of the body; JSON alone if left out. */
+  /** Media types of the body. Default: only JSON. */
   readonly bodyTypes?: readonly string[]
-  /** Whether a call leaves an entry in the audit; what is no GET does if left out. */
+  /** Whether a call gets an entry in the audit. Default: every call but GET. */
   readonly isAudited?: boolean
-  /** The body goes to the handler as it arrives, unchecked and without the usual bound. */
+  /** The handler gets the body as a stream, unchecked and without the usual bound. */
   readonly streamsBody?: boolean
-  /** An `Idempotency-Key` makes sending it again safe for a day: it is answered as the first time (`once`), or with what
-   *  has become of it (`live`). Not for public operations: a key is a user's. */
+  /** An `Idempotency-Key` makes it safe to repeat within a day. A repetition gets the first answer (`once`), or the
+   *  present state (`live`). Not for public operations, because a key belongs to a user. */
   readonly repeats?: 'once' | 'live'
-  /** A body may be left out. */
+  /** The body may be left out. */
   readonly bodyOptional?: boolean
-  /** Its answers carry an `ETag`. */
+  /** Its answers have an `ETag`. */
   readonly hasEtag?: boolean
-  /** `If-Match` keeps it from undoing what somebody else has changed. */
+  /** It supports `If-Match`, so that it does not undo somebody else's change. */
   readonly takesIfMatch?: boolean
-  /** Public, and yet a token may be wanted. */
+  /** Although it is public, it may need a token. */
   readonly mayNeedToken?: boolean
-  /** Nobody asks too often: a probe must not fail because others at the same address ask too much. */
+  /** No rate limit: a probe must not fail because others at its address send too many requests. */
   readonly isUnlimited?: boolean
-  /** By status. */
+  /** Answers by status. */
   readonly replies: Readonly<Record<number, Reply>>
-  /** Media types of files that are sent instead of JSON to who asks for them. */
+  /** Media types of files that it sends instead of JSON if the caller asks for them. */
   readonly files?: readonly string[]
-  /** Who asks for `text/html` gets a page instead of JSON; of what is `text`, everybody does. */
+  /** Callers that ask for `text/html` get a page instead of JSON. A `text` answer is always a page. */
   readonly isPage?: boolean
-  /** Beyond those that follow from access, scope, query and body. */
+  /** Refusals besides those that follow from access, scope, query and body. */
   readonly refusals?: readonly RefusalCode[]
 }
 
-/** What a body may be sent as where it is JSON or a merge patch (RFC 7396). */
+/** Media types of a body that is JSON or a merge patch (RFC 7396). */
 export const JSON_TYPES = ['application/json', 'application/merge-patch+json'] as const

@@ -1,4 +1,4 @@
-// Lists in pages: the query and the envelope every list shares.
+// Paging: the query and the envelope that all lists share.
 import { type TSchema, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { orNull } from './json-schema.ts'
@@ -18,23 +18,24 @@ export const PAGE_FIELDS = {
 }
 
 export const NextCursor = orNull(
-  Type.String({ description: 'Where the next page begins; null on the last one' }),
+  Type.String({ description: 'Cursor of the next page, null on the last one.' }),
 )
 
-/** Of a list that only grows, in pages or on from a cursor. */
+/** The query of a list that only grows, by page number or by cursor. */
 export const FEED_QUERY = {
   ...PAGE_QUERY,
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: BODY_LIMITS.perPageMax,
-      description: 'Instead of `page` and `per_page`: so many, to go on from `next_cursor`, without a total',
+      description:
+        'Page size for paging by cursor, instead of `page` and `per_page`. The answer has no total.',
     }),
   ),
   cursor: Type.Optional(
     Type.String({
       maxLength: BODY_LIMITS.cursorCharsMax,
-      description: '`next_cursor` of the page before, instead of `page`',
+      description: '`next_cursor` of the previous page, instead of `page`.',
     }),
   ),
 }
@@ -49,7 +50,7 @@ export const feedPageOf = <T extends TSchema>(item: T, title: string) =>
       total: Type.Optional(Type.Integer({ minimum: 0 })),
       total_pages: Type.Optional(Type.Integer({ minimum: 0 })),
     },
-    { title, description: 'Newest first. Asked for by cursor or limit, without page and totals.' },
+    { title, description: 'Newest first. Paging by cursor leaves out page and totals.' },
   )
 
 export const pageOf = <T extends TSchema>(item: T, title: string) =>

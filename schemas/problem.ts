@@ -1,11 +1,11 @@
-// How a refusal is told: RFC 9457 problem details with a stable code. REST, MQTT and /ws send the same object.
+// A refusal as RFC 9457 problem details with a stable code. REST, MQTT and /ws send the same object.
 import { type Static, Type } from 'typebox'
 import { choice } from './json-schema.ts'
 import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from './refusals.ts'
 
 export const FieldError = Type.Object(
   {
-    path: Type.String({ description: 'JSON pointer of the field' }),
+    path: Type.String({ description: 'JSON pointer to the field.' }),
     in: Type.Optional(choice(['body', 'query', 'path'])),
     code: Type.String({ examples: ['OUT_OF_RANGE'] }),
     message: Type.String({ examples: ['must be <= 200'] }),
@@ -20,12 +20,15 @@ export const Problem = Type.Object(
     title: Type.String(),
     status: Type.Integer({ minimum: 400, maximum: 599 }),
     code: choice(REFUSAL_CODES),
-    detail: Type.String({ description: 'What is wrong here, or what to do about it' }),
+    detail: Type.String({ description: 'What is wrong in this case, or what to do about it.' }),
     instance: Type.String(),
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(FieldError)),
   },
-  { title: 'Problem', description: 'RFC 9457 problem details. `code` is stable; more members depend on it.' },
+  {
+    title: 'Problem',
+    description: 'RFC 9457 problem details. `code` is stable and decides which further members there are.',
+  },
 )
 export type Problem = Static<typeof Problem> & Readonly<Record<string, unknown>>
 
@@ -35,23 +38,23 @@ export const ProblemKind = Type.Object(
     code: choice(REFUSAL_CODES),
     status: Type.Integer({ minimum: 400, maximum: 599 }),
     title: Type.String(),
-    advice: Type.String({ description: 'What to do about it' }),
+    advice: Type.String({ description: 'What to do about it.' }),
   },
   {
     title: 'ProblemKind',
-    description: 'A sort of problem: what it means, and what to do.',
+    description: 'A kind of problem: what it means, and what to do about it.',
     examples: [{ type: problemPath('NOT_FOUND'), code: 'NOT_FOUND', ...REFUSALS.NOT_FOUND }],
   },
 )
 export type ProblemKind = Static<typeof ProblemKind>
 export const ProblemKinds = Type.Object({ data: Type.Array(ProblemKind) }, { title: 'ProblemKinds' })
 export const ProblemParams = Type.Object({
-  code: Type.String({ description: 'In kebab case, as in `type`', examples: ['not-found'] }),
+  code: Type.String({ description: 'The code in kebab case, as in `type`.', examples: ['not-found'] }),
 })
 
 export interface RefusalAbout {
   readonly code: RefusalCode
-  /** Members of the problem that depend on its code; `message` becomes the problem's `detail`. */
+  /** Members of the problem that depend on its code. `message` becomes the problem's `detail`. */
   readonly detail: Readonly<Record<string, unknown>>
 }
 

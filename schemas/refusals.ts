@@ -1,12 +1,12 @@
-// Every refusal of the service: the stable code, its HTTP status, its title, and what to do about it. One catalogue for
-// REST, MQTT and /ws, to be read at /problems.
+// Every refusal of the service: its stable code, HTTP status and title, and what to do about it. REST, MQTT and /ws share
+// this catalogue, which is served at /problems.
 
 export const REFUSALS = {
   BAD_REQUEST: {
     status: 400,
     title: 'The request cannot be read',
     advice:
-      'Send well-formed JSON in UTF-8, no deeper than 32 levels and without keys such as `__proto__`; take a cursor from `next_cursor` as it is. `detail` says what could not be read.',
+      'Send well-formed JSON in UTF-8, at most 32 levels deep and without keys such as `__proto__`. Copy a cursor from `next_cursor` unchanged. `detail` says what could not be read.',
   },
   UNAUTHENTICATED: {
     status: 401,
@@ -18,7 +18,7 @@ export const REFUSALS = {
     status: 401,
     title: 'The access token has expired',
     advice:
-      'Get a new one with `POST /api/v1/auth/refresh`; if the refresh token is too old as well, log in again.',
+      'Get a new one with `POST /api/v1/auth/refresh`. If the refresh token has expired too, log in again.',
   },
   INVALID_CREDENTIALS: {
     status: 401,
@@ -37,9 +37,9 @@ export const REFUSALS = {
   },
   NOT_FOUND: {
     status: 404,
-    title: 'No such resource',
+    title: 'There is no such resource',
     advice:
-      'Check the path and the id. What lies outside of your groups looks the same as what does not exist.',
+      'Check the path and the id. Devices outside of your groups are answered as if they did not exist.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
@@ -48,28 +48,28 @@ export const REFUSALS = {
   },
   ALREADY_EXISTS: {
     status: 409,
-    title: 'It exists already',
-    advice: 'Choose another id or e-mail, or go on with what exists.',
+    title: 'The resource already exists',
+    advice: 'Choose another id or e-mail, or use the existing resource.',
   },
   INVALID_STATE_TRANSITION: {
     status: 409,
-    title: 'It cannot move to that status',
-    advice: 'Read it again: `allowed` names where it can move from where it is.',
+    title: 'This change of status is not possible',
+    advice: 'Read the resource again. `allowed` names the statuses that it can change to now.',
   },
   LAST_ADMIN: {
     status: 409,
-    title: 'The last admin has to stay one',
+    title: 'The last admin must remain an admin',
     advice: 'Make another user an admin first, or enable one.',
   },
   LIMIT_REACHED: {
     status: 409,
-    title: 'There can be no more of these',
-    advice: 'Delete some that are not used any more: `limit` says how many there may be.',
+    title: 'The limit for this resource is reached',
+    advice: 'Delete some that are no longer used. `limit` is the largest number allowed.',
   },
   DEVICE_DECOMMISSIONED: {
     status: 409,
     title: 'The device is decommissioned',
-    advice: 'A decommissioned device stays so. Register a new one, under another id.',
+    advice: 'A decommissioned device cannot be used again. Register a new one with another id.',
   },
   IDEMPOTENCY_KEY_REUSED: {
     status: 409,
@@ -92,18 +92,18 @@ export const REFUSALS = {
   REQUEST_TIMEOUT: {
     status: 408,
     title: 'The request did not arrive in time',
-    advice: 'Send the whole request at once; check the connection.',
+    advice: 'Send the whole request at once, and check the connection.',
   },
   PRECONDITION_FAILED: {
     status: 412,
-    title: 'The device has changed since',
+    title: 'The device has changed in the meantime',
     advice:
       'The device changed since you read it. Read it again, and send your change with the new `ETag` in `If-Match`.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     title: 'The body is too large',
-    advice: 'Send less: `limit` says how many bytes there may be, `actual` how many there were.',
+    advice: 'Send less. `limit` is the number of bytes allowed, `actual` the number that was sent.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -113,12 +113,12 @@ export const REFUSALS = {
   VALIDATION_FAILED: {
     status: 422,
     title: 'The request is not valid',
-    advice: 'Correct what `errors` lists: each entry has the JSON pointer of the field and what it must be.',
+    advice: 'Correct what `errors` lists. Each entry has the JSON pointer to a field and what it must be.',
   },
   IMMUTABLE_FIELD: {
     status: 422,
     title: 'This field cannot be changed',
-    advice: 'Leave the fields out that `errors` lists: they are set once and never change.',
+    advice: 'Leave out the fields that `errors` lists. They are set once and never change.',
   },
   UNKNOWN_COMMAND: {
     status: 422,
@@ -128,34 +128,34 @@ export const REFUSALS = {
   EMPTY_TARGET: {
     status: 422,
     title: 'There is no device to send this to',
-    advice: 'Check the group: no device that you may command is in it or below it.',
+    advice: 'Check the group. It has no device that you may command, and neither have the groups below it.',
   },
   COMMAND_QUEUE_FULL: {
     status: 429,
     title: 'Too many commands wait for the device',
-    advice: 'Wait until commands of the device end, or cancel some.',
+    advice: 'Wait until some of the device’s commands end, or cancel some.',
   },
   RATE_LIMIT_EXCEEDED: {
     status: 429,
     title: 'Too many requests',
     advice:
-      'Wait for `Retry-After` seconds. Spread requests, or follow the fleet on `/ws` instead of asking again and again; an operator of the service can raise the limits.',
+      'Wait for `Retry-After` seconds. Spread requests, or follow the fleet on `/ws` instead of polling. An operator of the service can raise the limits.',
   },
   HEADERS_TOO_LARGE: {
     status: 431,
     title: 'The request headers are too large',
-    advice: 'Send fewer or shorter headers: 16 KiB are taken.',
+    advice: 'Send fewer or shorter headers. At most 16 KiB are accepted.',
   },
   INTERNAL: {
     status: 500,
-    title: 'The service made a mistake',
-    advice: 'Tell the operator of the service the `request_id`: the log has the cause.',
+    title: 'The service failed because of a bug',
+    advice: 'Give the `request_id` to the operator of the service, who finds the cause in the service’s log.',
   },
   DEPENDENCY_UNAVAILABLE: {
     status: 503,
     title: 'A part of the service is not available',
     advice:
-      'Try again after `Retry-After` seconds: nothing is known to have happened. `GET /readyz?verbose` tells which part is missing.',
+      'Try again after `Retry-After` seconds. It is unknown whether the request was carried out. `GET /readyz?verbose` tells which part is missing.',
   },
 } as const satisfies Readonly<
   Record<string, { readonly status: number; readonly title: string; readonly advice: string }>
@@ -164,6 +164,6 @@ export const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS
 export const REFUSAL_CODES = Object.keys(REFUSALS) as readonly RefusalCode[]
 
-/** As a problem's `type` points to it. */
+/** The address that a problem's `type` points to. */
 export const problemPath = (code: RefusalCode): string =>
   `/problems/${code.toLowerCase().replaceAll('_', '-')}`

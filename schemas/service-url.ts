@@ -1,6 +1,6 @@
-// Where what listens is found.
+// The URL at which a service that listens can be reached.
 
-/** "Any address" is no place to go to: it is told as this machine. */
+/** A wildcard address becomes this machine's, because nobody can connect to "any". */
 export function serviceUrl(
   scheme: 'http' | 'https' | 'mqtt' | 'mqtts' | 'wss',
   { host, port }: { readonly host: string; readonly port: number },

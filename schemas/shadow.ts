@@ -11,12 +11,12 @@ const ACTORS = ['user', 'device', 'system', 'ota'] as const
 const Leaves = Type.Unsafe<Readonly<Record<string, { readonly timestamp: string }>>>({
   type: 'object',
   additionalProperties: Type.Object({ timestamp: Instant }),
-  description: 'By the dotted name of each leaf',
+  description: 'Time of the last change of each leaf, by its dotted name.',
   examples: [{ report_interval_sec: { timestamp: '2026-03-01T08:30:00.000Z' } }],
 })
 const Version = Type.Integer({
   minimum: 0,
-  description: '+1 per change of either side; 0 before the first',
+  description: 'Grows by one with each change of either side. 0 before the first change.',
   examples: [7],
 })
 
@@ -38,13 +38,17 @@ export const ShadowBody = Type.Object(
     in_sync: Type.Boolean(),
     updated_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
   },
-  { title: 'Shadow', description: '`delta` is what of the desired state the reported state has otherwise.' },
+  {
+    title: 'Shadow',
+    description:
+      '`delta` is the part of the desired state that is missing in the reported state or differs there.',
+  },
 )
 
 export const DesiredBody = Type.Unsafe<JsonObject>({
   type: 'object',
   title: 'DesiredState',
-  description: `A JSON merge patch (RFC 7396) of the desired state, or with \`mode=replace\` all of it. Keys have 1 to ${BODY_LIMITS.shadowKeyCharsMax} characters; ${BODY_LIMITS.shadowDepthMax} levels and ${BODY_LIMITS.shadowSideBytesMax} bytes at most.`,
+  description: `A JSON merge patch (RFC 7396) of the desired state, or the whole state with \`mode=replace\`. Keys have 1 to ${BODY_LIMITS.shadowKeyCharsMax} characters. At most ${BODY_LIMITS.shadowDepthMax} levels and ${BODY_LIMITS.shadowSideBytesMax} bytes.`,
   examples: [{ report_interval_sec: 5 }],
 })
 
@@ -53,7 +57,7 @@ export const DesiredQuery = Type.Object(
     mode: Type.Optional(
       choice(['merge', 'replace'], {
         default: 'merge',
-        description: '`replace` removes what the body does not name',
+        description: '`replace` removes everything that the body does not name.',
       }),
     ),
   },
@@ -74,8 +78,8 @@ export const ShadowHistoryQuery = Type.Object(
   {
     ...FEED_QUERY,
     section: Type.Optional(choice(SECTIONS)),
-    from: Type.Optional(instantText('this instant included')),
-    to: Type.Optional(instantText('not included')),
+    from: Type.Optional(instantText('inclusive')),
+    to: Type.Optional(instantText('exclusive')),
   },
   { additionalProperties: false },
 )
@@ -91,12 +95,12 @@ const ShadowEntry = Type.Object(
     }),
     patch: Type.Unsafe<Readonly<Record<string, unknown>>>({
       type: 'object',
-      description: 'What took effect, as a merge patch',
+      description: 'The change that took effect, as a merge patch.',
       examples: [{ report_interval_sec: 5 }],
     }),
     previous: Type.Unsafe<Readonly<Record<string, unknown>>>({
       type: 'object',
-      description: 'The merge patch that takes it back',
+      description: 'The merge patch that undoes the change.',
       examples: [{ report_interval_sec: 30 }],
     }),
     request_id: orNull(Type.String()),

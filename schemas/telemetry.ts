@@ -18,7 +18,7 @@ export const SnapshotBody = Type.Object(
       examples: [{ battery: { percent: 81.5 }, moving: true }],
     }),
   },
-  { title: 'Snapshot', description: 'Each field at its newest value by event time.' },
+  { title: 'Snapshot', description: 'The newest value of each field by event time.' },
 )
 
 export const METRIC_TYPES = ['number', 'boolean', 'string', 'array'] as const
@@ -26,43 +26,48 @@ export const METRIC_TYPES = ['number', 'boolean', 'string', 'array'] as const
 const MetricBody = Type.Object(
   {
     metric: MetricName,
-    type: orNull(choice(METRIC_TYPES, { description: 'Of the last value' })),
-    value: Type.Unknown({ description: 'The last one; null if the device cleared it', examples: [81.5] }),
+    type: orNull(choice(METRIC_TYPES, { description: 'Type of the last value.' })),
+    value: Type.Unknown({ description: 'The last value, null if the device cleared it.', examples: [81.5] }),
     timestamp: Instant,
-    unit: orNull(Type.String(), { description: 'As the device type defines it', examples: ['%'] }),
+    unit: orNull(Type.String(), { description: 'Unit from the device type.', examples: ['%'] }),
     range: orNull(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }), { examples: [[0, 100]] }),
   },
   { title: 'Metric' },
 )
 export const MetricList = Type.Object(
   { device_id: DeviceName, data: Type.Array(MetricBody) },
-  { title: 'MetricList', description: 'Every metric the device has reported, by name.' },
+  { title: 'MetricList', description: 'Every metric that the device has reported, sorted by name.' },
 )
 
 const RANGE_QUERY = {
-  from: Type.Optional(instantText('one hour ago if left out')),
-  to: Type.Optional(instantText('now if left out')),
+  from: Type.Optional(instantText('inclusive. Default: one hour ago')),
+  to: Type.Optional(instantText('exclusive. Default: now')),
   interval: Type.Optional(
-    choice([...INTERVALS, 'raw'], { default: '1m', description: '`raw`: the points themselves' }),
+    choice([...INTERVALS, 'raw'], {
+      default: '1m',
+      description: 'Width of a bucket. `raw` returns the points themselves.',
+    }),
   ),
   agg: Type.Optional(
     Type.Array(Type.String({ maxLength: 128 }), {
       maxItems: AGGREGATES.length,
-      description: `Of: ${AGGREGATES.join(', ')}; several with commas between them. Quantiles lie between points; stddev is that of the points themselves; these and \`first\` need the points, so they reach back as far as raw telemetry is kept`,
+      description: `Aggregates of a bucket (${AGGREGATES.join(', ')}), separated by commas. Quantiles are interpolated between points, and stddev is the population’s. Both and \`first\` are computed from raw points, so they reach back only as far as raw telemetry is kept.`,
       examples: [['avg,p95']],
     }),
   ),
   fill: Type.Optional(
-    choice(FILLS, { description: 'What stands where a bucket has no points; without it, it is left out' }),
+    choice(FILLS, { description: 'Value of a bucket without points. By default such a bucket is left out.' }),
   ),
   tz: Type.Optional(
     Type.String({
-      description: 'Days and hours begin as in this time zone (IANA name); UTC if left out',
+      description: 'Time zone (IANA name) in which days and hours begin. Default: UTC.',
       examples: ['Europe/Berlin'],
     }),
   ),
   format: Type.Optional(
-    choice(['json', ...EXPORT_FORMATS], { description: 'A file instead of JSON; `Accept` does the same' }),
+    choice(['json', ...EXPORT_FORMATS], {
+      description: 'Returns a file instead of JSON. The header `Accept` does the same.',
+    }),
   ),
 }
 
@@ -72,7 +77,7 @@ export const HistoryQuery = Type.Object(
       minItems: 1,
       maxItems: 100,
       description:
-        'A top-level or dotted field name; several with commas between them, or repeated; `prefix.*` is all below a prefix',
+        'Field names, dotted if nested, separated by commas or as repeated parameters. `prefix.*` means everything below a prefix.',
       examples: [['battery.percent']],
     }),
     ...RANGE_QUERY,
@@ -80,11 +85,14 @@ export const HistoryQuery = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: BODY_LIMITS.rawPointsMax,
-        description: `Points of a page, with interval=raw; ${BODY_LIMITS.rawPointsDefault} if left out`,
+        description: `Points in a page, for interval=raw. Default: ${BODY_LIMITS.rawPointsDefault}.`,
       }),
     ),
     cursor: Type.Optional(
-      Type.String({ maxLength: BODY_LIMITS.cursorCharsMax, description: '`next_cursor` of the page before' }),
+      Type.String({
+        maxLength: BODY_LIMITS.cursorCharsMax,
+        description: '`next_cursor` of the previous page.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -95,20 +103,20 @@ export const FleetQuery = Type.Object(
     metric: Type.String({
       minLength: 1,
       maxLength: BODY_LIMITS.metricNameBytesMax,
-      description: 'A top-level or dotted field name',
+      description: 'A field name, dotted if nested.',
       examples: ['battery.percent'],
     }),
     group: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: BODY_LIMITS.groupCharsMax,
-        description: 'The group and those below it',
+        description: 'The group and the groups below it.',
       }),
     ),
     by: Type.Optional(
       choice(['device', 'group'], {
         default: 'device',
-        description: 'Each device by itself, a page of them; or the points of all of them together',
+        description: 'One series per device, in pages, or one over the points of all devices.',
       }),
     ),
     ...RANGE_QUERY,
@@ -135,7 +143,7 @@ const BucketBody = Type.Object(
   },
   {
     title: 'Bucket',
-    description: 'Without `agg` it has avg, min, max, count and last.',
+    description: 'Without `agg` a bucket has avg, min, max, count and last.',
     examples: [{ time: '2026-03-01T08:30:00.000Z', avg: 81.2, min: 80.9, max: 81.5, count: 12, last: 80.9 }],
   },
 )
@@ -146,7 +154,7 @@ const History = Type.Object(
   { device_id: DeviceName, metric: MetricName, interval: Interval, data: Buckets },
   {
     title: 'History',
-    description: 'Buckets of one metric in [from, to), ascending, aligned to UTC unless `tz` says otherwise.',
+    description: 'Buckets of one metric in [from, to), ascending, aligned to `tz` or UTC.',
   },
 )
 const SeriesHistory = Type.Object(
@@ -157,7 +165,10 @@ const SeriesHistory = Type.Object(
     to: Instant,
     series: Type.Array(Type.Object({ metric: MetricName, data: Buckets })),
   },
-  { title: 'SeriesHistory', description: 'Of several metrics, or where a list or a prefix was asked for.' },
+  {
+    title: 'SeriesHistory',
+    description: 'Buckets of several metrics. Also returned if a list or a prefix was asked for.',
+  },
 )
 const RawHistory = Type.Object(
   {
@@ -170,9 +181,9 @@ const RawHistory = Type.Object(
         { title: 'Point' },
       ),
     ),
-    next_cursor: orNull(Type.String({ description: 'Where the next page begins; null on the last one' })),
+    next_cursor: orNull(Type.String({ description: 'Cursor of the next page, null on the last one.' })),
   },
-  { title: 'RawHistory', description: 'Points of one metric as reported, ascending.' },
+  { title: 'RawHistory', description: 'Points of one metric as they were reported, ascending.' },
 )
 export const AnyHistory = Type.Union([History, SeriesHistory, RawHistory])
 
@@ -183,15 +194,19 @@ const FleetPage = Type.Object(
     data: Type.Array(Type.Object({ device_id: DeviceName, data: Buckets })),
     ...PAGE_FIELDS,
   },
-  { title: 'FleetTelemetryPage', description: 'A page of devices by id, each with its buckets.' },
+  { title: 'FleetTelemetryPage', description: 'A page of devices, sorted by id, each with its buckets.' },
 )
 const FleetGroup = Type.Object(
   {
     ...FLEET,
     group: orNull(Type.String(), { examples: ['warehouse/a'] }),
-    devices: Type.Integer({ minimum: 0, description: 'Whose points are taken together', examples: [12] }),
+    devices: Type.Integer({
+      minimum: 0,
+      description: 'Number of devices whose points are combined.',
+      examples: [12],
+    }),
     data: Buckets,
   },
-  { title: 'GroupTelemetry', description: 'Buckets over the points of all devices of a group.' },
+  { title: 'GroupTelemetry', description: 'Buckets over the points of all devices in the group.' },
 )
 export const FleetTelemetry = Type.Union([FleetPage, FleetGroup])

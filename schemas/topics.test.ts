@@ -9,7 +9,7 @@ test('a gateway has a place for each sub-device, which holds that device’s own
   expect(suffix).toBe('sub/child-1/shadow/reported')
   expect(parseSubSuffix(suffix)).toEqual({ deviceId: child, suffix: 'shadow/reported' })
   expect(parseSuffix(suffix)).toEqual({ kind: 'sub' })
-  // What a device retains is for itself: nobody else may read it.
+  // Only the device itself could read what it retains.
   expect(isRetainable(suffix)).toBe(false)
 })
 

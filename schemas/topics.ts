@@ -4,7 +4,7 @@ import { type DeviceId, parseDeviceId } from './ids.ts'
 
 export const TOPIC_ROOT = 'fleet'
 
-/** What a message from a device is about, told by its topic alone. */
+/** The kind of a device's message, by its topic alone. */
 export type Uplink =
   | { readonly kind: 'telemetry'; readonly name: string | undefined }
   | { readonly kind: 'status' }
@@ -13,13 +13,13 @@ export type Uplink =
   | { readonly kind: 'ack' }
   | { readonly kind: 'ota_status' }
   | { readonly kind: 'log' }
-  /** For a sub-device: only a gateway may. */
+  /** A message for a sub-device, which only a gateway may send. */
   | { readonly kind: 'sub' }
-  /** A cloud-to-device topic: a device may publish there, and is not believed. */
+  /** A cloud-to-device topic. A device may publish there, but the message is ignored. */
   | { readonly kind: 'cloud_only' }
   | { readonly kind: 'other' }
 
-/** What the cloud says to a device; the device itself may publish there, and is not believed. */
+/** Suffixes for messages to the device. The device may publish there, but the message is ignored. */
 export const CLOUD_ONLY_SUFFIXES = ['command', 'shadow/desired', 'ota'] as const
 
 const FIXED: Readonly<Record<string, Uplink>> = {
@@ -53,7 +53,7 @@ export function toSubSuffix(deviceId: DeviceId, suffix: string): string {
   return `${SUB}${deviceId}/${suffix}`
 }
 
-/** Whose place in a gateway's namespace it is, and that device's own suffix. */
+/** The sub-device that a gateway's suffix belongs to, and that device's own suffix. */
 export function parseSubSuffix(
   suffix: string,
 ): { readonly deviceId: DeviceId; readonly suffix: string } | undefined {
@@ -73,7 +73,7 @@ export function topicOf(deviceId: DeviceId, suffix: string): string {
   return `${TOPIC_ROOT}/${deviceId}/${suffix}`
 }
 
-/** The suffix of a topic inside the device's own namespace; undefined for any other topic. */
+/** The suffix of a topic inside the device's own namespace, undefined for any other topic. */
 export function suffixOf(deviceId: DeviceId, topic: string): string | undefined {
   const start = TOPIC_ROOT.length + 1
   const end = start + deviceId.length
@@ -85,7 +85,7 @@ export function suffixOf(deviceId: DeviceId, topic: string): string | undefined 
   return own ? topic.slice(end + 1) : undefined
 }
 
-/** Subscriptions stay inside `fleet/{device_id}/`: the first two levels are compared as text, never as wildcards. */
+/** True if a filter stays inside `fleet/{device_id}/`. The first two levels are compared as text, never as wildcards. */
 export function isOwnFilter(deviceId: DeviceId, filter: string): boolean {
   const suffix = suffixOf(deviceId, filter)
   return suffix !== undefined && !suffix.split('/').includes('..')

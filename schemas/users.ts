@@ -1,4 +1,4 @@
-// Bodies of /users, and of what a user changes of their own account.
+// Bodies of /users, and of changes to the caller's own account.
 import { type Static, Type } from 'typebox'
 import { Email, Password, PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
@@ -10,7 +10,8 @@ import { ROLES } from './vocabulary.ts'
 export const Groups = Type.Array(Group, {
   maxItems: BODY_LIMITS.groupsPerUserMax,
   uniqueItems: true,
-  description: 'Group subtrees; empty is everything',
+  description:
+    'Groups that the user is limited to, each with the groups below it. Empty means the whole fleet.',
   examples: [['warehouse/a']],
 })
 
@@ -44,7 +45,7 @@ export const EditUserBody = Type.Object(
   },
   {
     title: 'EditUserBody',
-    description: 'A new password or role, and disabling, end all logins of the user.',
+    description: 'A new password, a new role or disabling the user ends all their logins.',
     examples: [{ role: 'operator', groups: ['warehouse/a'] }],
   },
 )
@@ -59,7 +60,8 @@ export const EditOwnBody = Type.Object(
   },
   {
     title: 'EditOwnBody',
-    description: 'E-mail and password need `current_password`. A new password ends all logins, this one too.',
+    description:
+      'Changing e-mail or password needs `current_password`. A new password ends all logins, including this one.',
     examples: [{ name: 'Ada L.' }],
   },
 )
@@ -74,7 +76,7 @@ export const UserListQuery = Type.Object(
     role: Type.Optional(choice(ROLES)),
     disabled: Type.Optional(Type.Boolean()),
     q: Type.Optional(
-      Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'A prefix of name or e-mail' }),
+      Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'Beginning of the name or e-mail.' }),
     ),
     sort: Type.Optional(
       Type.String({

@@ -45,7 +45,6 @@ export const INTERVAL_SECONDS: Readonly<Record<Interval, number>> = {
   '1d': 86_400,
 }
 
-/** What a bucket can say of its points. */
 export const AGGREGATES = [
   'avg',
   'min',
@@ -60,10 +59,10 @@ export const AGGREGATES = [
   'stddev',
 ] as const
 export type Aggregate = (typeof AGGREGATES)[number]
-/** What a bucket says if nobody asks for anything else. */
+/** The aggregates of a bucket if a query names none. */
 export const AGGREGATES_DEFAULT: readonly Aggregate[] = ['avg', 'min', 'max', 'count', 'last']
 
-/** What stands where a bucket has no points. */
+/** Values of a bucket without points. */
 export const FILLS = ['null', 'previous', 'linear'] as const
 export type Fill = (typeof FILLS)[number]
 

@@ -1,4 +1,4 @@
-// The frames of /ws. A client's frame is checked here and nowhere else; a server's frame is a type and its text.
+// The frames of /ws. A client's frame is checked here and nowhere else. A server's frame is a type and its text.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
@@ -28,7 +28,7 @@ export type CloseReason = keyof typeof CLOSE_CODES
 
 const SubscriptionId = Type.String({ minLength: 1, maxLength: BODY_LIMITS.subscriptionIdCharsMax })
 
-/** The parts AND together. A word that is not known is refused: a typing error must not widen a filter. */
+/** All fields must match. Unknown fields are refused, because a typing error must not widen a filter. */
 export const SocketFilter = Type.Object(
   {
     device_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' })),
@@ -39,7 +39,7 @@ export const SocketFilter = Type.Object(
       Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
         minItems: 1,
         maxItems: BODY_LIMITS.metricsPerSubscriptionMax,
-        description: 'Dotted names, or the start of some at a dot',
+        description: 'Dotted names, or the part of a name before a dot.',
       }),
     ),
   },
@@ -63,7 +63,7 @@ export type Auth = Static<typeof Auth>
 export type Subscribe = Static<typeof Subscribe>
 export type ClientFrame = Auth | Subscribe | Static<typeof Unsubscribe> | Static<typeof Ping>
 
-/** The problem of a refused frame: REST's object without its `type`, which here names the frame. */
+/** The problem of a refused frame: REST's object without its `type`, which names the frame here. */
 export type SocketProblem = Omit<Problem, 'type'>
 
 export type ServerFrame =
@@ -76,7 +76,7 @@ export type ServerFrame =
         readonly name: string
         readonly role: Role
       }
-      /** Null: never. */
+      /** Null means never. */
       readonly expires_at: string | null
     }
   | { readonly type: 'token_expiring'; readonly in: number }
@@ -108,11 +108,11 @@ export function parseClientFrame(text: string): ParsedFrame {
     return refused('VALIDATION_FAILED', id, `type must be one of ${Object.keys(CHECKS).join(', ')}`, [
       { path: '/type', code: 'ENUM', message: 'is not a known frame' },
     ])
-  // `hasOwn` has just shown that it is a key.
+  // `hasOwn` proved that it is a key.
   const check = CHECKS[type as ClientFrame['type']]
   if (!check(value))
     return refused('VALIDATION_FAILED', id, 'the frame is not valid', toFieldErrors(check.errors))
-  // The schema of this type has accepted the value.
+  // The schema of this type accepted the value.
   return { kind: 'frame', frame: value as unknown as ClientFrame }
 }
 
@@ -125,11 +125,11 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     value = JSON.parse(text)
   } catch {
-    // Not JSON: the caller says so.
+    // The caller refuses what is not JSON.
     return undefined
   }
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  // Just shown to be an object.
+  // Checked to be an object.
   return isObject ? (value as Record<string, unknown>) : undefined
 }
 

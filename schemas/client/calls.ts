@@ -8,11 +8,11 @@ export type OperationId = keyof Operations
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** For each try; what a command is waited for comes on top. */
+  /** Applies to each try. The time to wait for a command is added. */
   readonly timeoutMs?: number | undefined
-  /** Only if this is still the version: an `etag`, or a shadow's version. */
+  /** The call succeeds only if this is still the version: an `etag`, or a shadow's version. */
   readonly ifMatch?: string | number | undefined
-  /** Makes a POST safe to be sent again, which the client then does by itself. */
+  /** Makes it safe to repeat a POST, and the client then does so. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -28,18 +28,18 @@ type BodyOf<O extends Operation> = O extends { readonly streamsBody: true; reado
   : O['body'] extends TSchema
     ? MaybeOptional<'body', Static<O['body']>, O extends { readonly bodyOptional: true } ? true : false>
     : unknown
-/** Sent as it is. */
+/** A body that is sent unchanged. */
 interface TextBody<Types> {
   readonly body: string
   readonly contentType: Types extends readonly string[] ? Types[number] : never
 }
 
-/** `{ device_id, query: {…}, body: {…}, signal … }`: what an operation has of them. */
+/** `{ device_id, query: {…}, body: {…}, signal … }`, as far as the operation has them. */
 export type CallOf<O extends Operation> = ParamsOf<O> & QueryOf<O> & BodyOf<O> & CallOptions
 
-/** What is not modified is never asked for. */
+/** The client never asks whether something was modified. */
 type ReplyWithBody<Replies> = Replies[Exclude<keyof Replies, 304>]
-/** The words first: to the compiler a text could be a schema, too. */
+/** The words come first, because a string type would also match a schema. */
 type ValueOf<Reply> = Reply extends 'text'
   ? string
   : Reply extends 'empty'

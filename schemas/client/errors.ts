@@ -1,7 +1,7 @@
-// What a call can fail with, besides the caller's own abort.
+// The errors of a call, except for the caller's own abort.
 import type { Problem } from '../problem.ts'
 
-/** The service said no. `code` is stable; `problem` is the whole answer (RFC 9457). */
+/** The service refused. `code` is stable, `problem` is the whole answer (RFC 9457). */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError'
   readonly code: Problem['code']
@@ -9,7 +9,7 @@ export class RefusalError extends Error {
   readonly detail: string | undefined
   readonly requestId: string
   readonly problem: Problem
-  /** How long the service asks to wait. */
+  /** The pause that the service asks for. */
   readonly retryAfterMs: number | undefined
 
   constructor(problem: Problem, retryAfterMs: number | undefined) {
@@ -24,14 +24,14 @@ export class RefusalError extends Error {
   }
 }
 
-/** `stranger`: an answer came, and not from the service; a proxy's, for one. */
+/** `stranger`: the answer did not come from the service, but from a proxy, for example. */
 export type ConnectionFault = 'unreachable' | 'timeout' | 'stranger'
 
-/** There was no answer of the service: whether it has done what was asked is not known. */
+/** The service did not answer, so it is unknown whether the request was carried out. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   readonly fault: ConnectionFault
-  /** Of a stranger's answer. */
+  /** Status of a stranger's answer. */
   readonly status: number | undefined
 
   constructor(fault: ConnectionFault, message: string, more: { cause?: unknown; status?: number } = {}) {

@@ -1,7 +1,7 @@
-// From one page of a list to the next: by number, or by the cursor of the page before.
+// Reads a list page by page: by number, or by the cursor of the previous page.
 import type { Call } from './request.ts'
 
-/** What the two envelopes of a list have; by the types of the client's methods. */
+/** The fields of both envelopes of a list. */
 interface Page {
   readonly page?: number
   readonly total_pages?: number
@@ -14,7 +14,7 @@ export async function* pagesOf(
 ): AsyncGenerator<unknown, void, undefined> {
   let place: object = {}
   for (;;) {
-    // The types of the client let only operations through whose answer is a page.
+    // The client's types allow only operations that answer with a page.
     const page = (await ask({ ...call, query: { ...toObject(call['query']), ...place } })) as Page
     yield page
     const next = nextPlace(page)

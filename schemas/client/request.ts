@@ -1,9 +1,9 @@
-// From an operation and what a call gives it to the request that is sent.
+// Builds the request to send from an operation and the arguments of a call.
 import type { Operation } from '../operation.ts'
 import type { CallOptions } from './calls.ts'
 import type { Outgoing } from './transport.ts'
 
-/** Params, query, body and options in one object; which of them there are is the operation's concern. */
+/** Params, query, body and options in one object, as far as the operation has them. */
 export type Call = CallOptions & Readonly<Record<string, unknown>>
 
 export interface Where {
@@ -52,7 +52,7 @@ function headersOf({ bodyTypes }: Operation, call: Call, token: string | undefin
   }
 }
 
-/** An empty or dotted segment would be another path. */
+/** An empty or dotted segment would change the path. */
 function segment(name: string, value: unknown): string {
   const text = String(value ?? '')
   if (text === '' || text === '.' || text === '..') throw new TypeError(`${name} cannot be "${text}"`)

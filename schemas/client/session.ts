@@ -1,5 +1,4 @@
-// What a client identifies itself with, and how an access token that has expired is renewed: once, however many
-// calls wait for it.
+// A client's credentials. An access token that has expired is renewed once, however many calls wait for it.
 import type { Login } from '../auth.ts'
 import { RefusalError } from './errors.ts'
 
@@ -10,15 +9,15 @@ export interface Credentials {
 
 export type Session = Pick<Login, 'access_token' | 'refresh_token'>
 
-/** One of them, or none for what is open to anyone. */
+/** At most one of these. Public operations need none. */
 export interface Identity {
   /** An access token, used until it expires. */
   readonly token?: string | undefined
-  /** A service's key. */
+  /** The API key of a service. */
   readonly apiKey?: string | undefined
   /** Logs in when first needed, and again when the session has ended. */
   readonly credentials?: Credentials | undefined
-  /** A login made before. */
+  /** An earlier login. */
   readonly session?: Session | undefined
 }
 
@@ -28,11 +27,11 @@ export interface Logins {
 }
 
 export interface TokenSource {
-  /** What is at hand. */
+  /** The token at hand, without a login. */
   held(): string | undefined
-  /** The same, after a login if that is needed; undefined if there is nothing to log in with. */
+  /** Logs in first if needed. Undefined if there is nothing to log in with. */
   current(): Promise<string | undefined>
-  /** The token to use instead of one that was refused; undefined if there is none. */
+  /** Replaces a token that was refused. Undefined if that is not possible. */
   instead(refused: string): Promise<string | undefined>
 }
 
@@ -53,7 +52,7 @@ export function createTokenSource(
     return held
   }
 
-  /** One at a time: the others wait for its end. */
+  /** Only one renewal runs at a time, and the other calls wait for it. */
   async function renew(): Promise<string | undefined> {
     renewal ??= renewed().finally(() => {
       renewal = undefined
@@ -68,7 +67,7 @@ export function createTokenSource(
     current: async () => atHand() ?? (await renew()),
     async instead(refused) {
       if (fixed !== undefined) return undefined
-      // Renewed while this call was on its way.
+      // The token was renewed while this call was under way.
       if (held !== undefined && held.access_token !== refused) return held.access_token
       return await renew()
     },

@@ -1,4 +1,4 @@
-// One call on its way: sent, waited for with a bound, sent again where that is safe and may help.
+// Sends a call, waits for its answer up to a bound, and sends it again where that is safe and may help.
 import type { Problem } from '../problem.ts'
 import { ConnectionError, RefusalError } from './errors.ts'
 
@@ -8,10 +8,10 @@ export interface Outgoing {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly timeoutMs: number
-  /** Twice is the same as once. */
+  /** Sending it twice has the same effect as once. */
   readonly isRepeatable: boolean
   readonly signal: AbortSignal | undefined
-  /** Statuses that are answers rather than refusals. */
+  /** Statuses that count as answers, not as refusals. */
   readonly expected: ReadonlySet<number>
 }
 
@@ -25,16 +25,16 @@ export type Send = (outgoing: Outgoing) => Promise<Incoming>
 
 export interface TransportOptions {
   readonly fetch: typeof fetch
-  /** Resolves after so long, and at once when the signal is aborted. */
+  /** Resolves after this time, and at once when the signal is aborted. */
   readonly wait: (ms: number, signal: AbortSignal | undefined) => Promise<void>
   readonly triesMax: number
 }
 
 const BACK_OFF_FIRST_MS = 250
 const BACK_OFF_MS_MAX = 10_000
-/** A service that wants a longer pause is told of to the caller instead. */
+/** If the service asks for a longer pause, the caller gets the refusal instead. */
 const RETRY_AFTER_MS_MAX = 60_000
-/** Busy, or a proxy whose service is away for a moment. */
+/** The service is busy, or away for a moment behind a proxy. */
 const PASSING = new Set([429, 502, 503, 504])
 
 export function createTransport({ fetch, wait, triesMax }: TransportOptions): Send {
@@ -52,9 +52,9 @@ export function createTransport({ fetch, wait, triesMax }: TransportOptions): Se
   }
 }
 
-/** Undefined where another try is of no use. */
+/** Undefined if another try would not help. */
 function pauseAfter(error: unknown, attempt: number): number | undefined {
-  // Half of it is luck, so that many clients do not come back in step.
+  // Half of it is random, so that many clients do not return at the same moment.
   const backOffMs =
     Math.min(BACK_OFF_MS_MAX, BACK_OFF_FIRST_MS * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
   if (error instanceof ConnectionError)
@@ -67,7 +67,7 @@ function pauseAfter(error: unknown, attempt: number): number | undefined {
 async function sendOnce(fetch: TransportOptions['fetch'], outgoing: Outgoing): Promise<Incoming> {
   const { url, method, headers, body, timeoutMs, signal, expected } = outgoing
   signal?.throwIfAborted()
-  // By hand: a timer of `AbortSignal.timeout` would go on after the answer.
+  // `AbortSignal.timeout` is not used, because its timer would run on after the answer.
   const end = new AbortController()
   const abort = () => end.abort()
   const timer = setTimeout(abort, timeoutMs)
@@ -114,26 +114,26 @@ function toError(url: string, { status, headers, text }: Incoming): Error {
 
 function parseProblem(text: string): Problem | undefined {
   try {
-    // The service's own tests hold every problem against its schema.
+    // The service's own tests check every problem against its schema.
     return JSON.parse(text) as Problem
   } catch {
-    // Cut off on the way, or somebody else's.
+    // The answer was cut off, or is not the service's.
     return undefined
   }
 }
 
-/** Seconds, or a date (RFC 9110 §10.2.3). */
+/** The header has seconds, or a date (RFC 9110 §10.2.3). */
 function toRetryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** The message `fetch failed` tells nothing; the cause does. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error
   if (!(cause instanceof Error)) return String(cause)
-  // Node's system errors carry one.
+  // Node's system errors have a code.
   const { code } = cause as { code?: unknown }
   return typeof code === 'string' ? code : cause.message
 }

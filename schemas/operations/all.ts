@@ -1,4 +1,4 @@
-// Every operation by its operationId: an area's file exports operations and nothing else.
+// Every operation by its operationId. The file of an area exports operations and nothing else.
 import type { Operation } from '../operation.ts'
 import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'

@@ -1,4 +1,4 @@
-// /api-keys: an admin gives services their access.
+// /api-keys: an admin gives services access.
 import {
   ApiKeyBody,
   ApiKeyListQuery,
@@ -17,7 +17,7 @@ export const createApiKey = {
   method: 'POST',
   path: `${API}/api-keys`,
   operationId: 'createApiKey',
-  summary: 'Create an API key; it is shown only once',
+  summary: 'Create an API key, which is shown only once',
   repeats: 'once',
   tag,
   access: ADMIN,
@@ -43,7 +43,7 @@ export const getApiKey = {
   method: 'GET',
   path: ONE,
   operationId: 'getApiKey',
-  summary: 'Read what an API key may do and when it was used',
+  summary: 'Read an API key’s rights and when it was last used',
   tag,
   access: ADMIN,
   scope: 'none',
@@ -56,7 +56,7 @@ export const deleteApiKey = {
   method: 'DELETE',
   path: ONE,
   operationId: 'deleteApiKey',
-  summary: 'Delete an API key: it is void at once',
+  summary: 'Delete an API key, which is void at once',
   tag,
   access: ADMIN,
   scope: 'none',

@@ -6,7 +6,7 @@ export const listAudit = {
   method: 'GET',
   path: `${API}/audit`,
   operationId: 'listAudit',
-  summary: 'Who did what: changes, logins and refusals, newest first',
+  summary: 'List changes, logins and refusals, newest first',
   tag: 'audit',
   access: ['admin'],
   scope: 'none',

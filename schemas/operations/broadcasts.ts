@@ -35,7 +35,7 @@ export const getBroadcast = {
   ...ONE,
   method: 'GET',
   operationId: 'getBroadcast',
-  summary: 'What became of a broadcast: counts by status, and its commands',
+  summary: 'Read a broadcast: its commands and their number by status',
 } as const satisfies Operation
 
 export const cancelBroadcast = {

@@ -26,7 +26,7 @@ export const exportDevices = {
   method: 'GET',
   path: `${API}/devices/export`,
   operationId: 'exportDevices',
-  summary: 'All devices as a file that bulk registration takes',
+  summary: 'Export all devices as a file that bulk registration accepts',
   tag: 'devices',
   access: ROLES,
   scope: 'list',

@@ -1,4 +1,4 @@
-// /commands/{device_id}: requests to one device. Whoever may not send them may not see them either.
+// /commands/{device_id}: commands to one device. Only users who may send commands may read them.
 import {
   CommandBody,
   CommandListQuery,
@@ -38,7 +38,7 @@ export const listCommands = {
   method: 'GET',
   path: PATH,
   operationId: 'listCommands',
-  summary: 'The open commands of a device and the latest finished ones, newest first',
+  summary: 'List the open commands of a device and the latest finished ones, newest first',
   params: DeviceParams,
   query: CommandListQuery,
   replies: { 200: CommandPage },
@@ -49,7 +49,7 @@ export const getCommand = {
   ...ONE,
   method: 'GET',
   operationId: 'getCommand',
-  summary: 'What became of a command',
+  summary: 'Read a command',
   query: WaitQuery,
   refusals: ['NOT_FOUND'],
 } as const satisfies Operation
@@ -58,6 +58,6 @@ export const cancelCommand = {
   ...ONE,
   method: 'DELETE',
   operationId: 'cancelCommand',
-  summary: 'Cancel a command that is not finished; one that was not sent yet never will be',
+  summary: 'Cancel a command that is not finished (one that was not sent yet never will be)',
   refusals: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'DEVICE_DECOMMISSIONED'],
 } as const satisfies Operation

@@ -1,4 +1,4 @@
-// /dead-letters: messages that could not be taken.
+// /dead-letters: messages that could not be processed.
 import { DeadLetterPage, DeadLetterQuery } from '../dead-letter.ts'
 import { API, type Operation } from '../operation.ts'
 
@@ -6,7 +6,7 @@ export const listDeadLetters = {
   method: 'GET',
   path: `${API}/dead-letters`,
   operationId: 'listDeadLetters',
-  summary: 'Messages that could not be taken, newest first',
+  summary: 'List messages that could not be processed, newest first',
   tag: 'telemetry',
   access: ['admin'],
   scope: 'none',

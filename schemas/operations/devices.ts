@@ -1,4 +1,4 @@
-// /devices and /device-types: the fleet's records. Everyone may look, an admin may change.
+// /devices and /device-types: the fleet's records. Everyone may read them, only an admin may change them.
 import {
   DeviceBody,
   DeviceListQuery,
@@ -73,7 +73,7 @@ export const replaceDevice = {
   ...EDIT,
   method: 'PUT',
   operationId: 'replaceDevice',
-  summary: 'Replace what may be changed of a device',
+  summary: 'Replace the changeable fields of a device',
   body: ReplaceDeviceBody,
 } as const satisfies Operation
 
@@ -81,7 +81,7 @@ export const editDevice = {
   ...EDIT,
   method: 'PATCH',
   operationId: 'editDevice',
-  summary: 'Change some of a device, or move its status by hand',
+  summary: 'Change fields of a device, or set its status',
   body: EditDeviceBody,
   bodyTypes: JSON_TYPES,
 } as const satisfies Operation
@@ -102,7 +102,7 @@ export const listDeviceTypes = {
   method: 'GET',
   path: `${API}/device-types`,
   operationId: 'listDeviceTypes',
-  summary: 'The device types, built-in ones first',
+  summary: 'List the device types, built-in ones first',
   tag,
   access: ROLES,
   scope: 'none',

@@ -1,4 +1,4 @@
-// /devices/{device_id}/logs and …/events: what a device said of itself, and what happened to it.
+// /devices/{device_id}/logs and …/events: a device's log lines, and what happened to it.
 import { DeviceParams } from '../device.ts'
 import { EventPage, EventQuery, LogPage, LogQuery } from '../history.ts'
 import { API, type Operation } from '../operation.ts'
@@ -18,7 +18,7 @@ export const listDeviceLogs = {
   ...SHARED,
   path: `${ONE}/logs`,
   operationId: 'listDeviceLogs',
-  summary: 'What a device has logged in the last two weeks, newest first',
+  summary: 'List the log lines of a device from the last two weeks, newest first',
   query: LogQuery,
   replies: { 200: LogPage },
 } as const satisfies Operation
@@ -27,7 +27,7 @@ export const listDeviceEvents = {
   ...SHARED,
   path: `${ONE}/events`,
   operationId: 'listDeviceEvents',
-  summary: 'What happened to a device: status, commands and shadow, newest first',
+  summary: 'List what happened to a device: status, commands and shadow, newest first',
   query: EventQuery,
   replies: { 200: EventPage },
 } as const satisfies Operation

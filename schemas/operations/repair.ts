@@ -1,4 +1,4 @@
-// /telemetry/repair: an admin has lost rows read again from the log.
+// /telemetry/repair: restores lost rows from the log.
 import { API, type Operation } from '../operation.ts'
 import { NewRepairBody, RepairBody } from '../repair.ts'
 
@@ -13,9 +13,9 @@ export const startRepair = {
   ...SHARED,
   method: 'POST',
   operationId: 'startRepair',
-  summary: 'Read lost rows again from the log, beside the traffic',
+  summary: 'Restore lost rows from the log while the service runs',
   description:
-    'Inserts into ClickHouse what the log still has: points, texts and logs of devices. A row that is there already stays as it is. Events, shadow changes, commands and the audit are not in the log in that form and do not come back. One repair runs at a time: a new one takes the place of an earlier one.',
+    'Inserts the points, texts and log lines that the log still has into ClickHouse. Rows that are there already do not change. Events, shadow changes, commands and audit entries cannot be read again from the log and stay lost. Only one repair runs at a time, and a new one replaces the one before.',
   body: NewRepairBody,
   bodyOptional: true,
   replies: { 202: RepairBody },
@@ -25,7 +25,7 @@ export const getRepair = {
   ...SHARED,
   method: 'GET',
   operationId: 'getRepair',
-  summary: 'How far the latest repair is',
+  summary: 'Read the progress of the latest repair',
   replies: { 200: RepairBody },
   refusals: ['NOT_FOUND'],
 } as const satisfies Operation

@@ -1,4 +1,4 @@
-// What is open to anyone: probes, metrics, and the description of the API itself.
+// Public operations: probes, metrics, and the description of the API.
 import { Liveness, Readiness, ReadyQuery } from '../health.ts'
 import { FreeObject } from '../json-schema.ts'
 import { API, type Operation } from '../operation.ts'
@@ -11,7 +11,7 @@ export const livez = {
   path: '/livez',
   operationId: 'livez',
   isUnlimited: true,
-  summary: 'Whether the process runs',
+  summary: 'Check that the process runs',
   replies: { 200: Liveness },
 } as const satisfies Operation
 
@@ -29,7 +29,7 @@ export const readyz = {
   path: '/readyz',
   operationId: 'readyz',
   isUnlimited: true,
-  summary: 'Whether requests are served; ?verbose names the dependencies',
+  summary: 'Check that requests are served (?verbose names the dependencies)',
   query: ReadyQuery,
   replies: { 200: Readiness, 503: Readiness },
 } as const satisfies Operation
@@ -39,7 +39,7 @@ export const metrics = {
   path: '/metrics',
   operationId: 'metrics',
   isUnlimited: true,
-  summary: 'Figures for Prometheus',
+  summary: 'Metrics for Prometheus',
   replies: { 200: 'text' },
 } as const satisfies Operation
 
@@ -47,7 +47,7 @@ export const openapi = {
   ...SHARED,
   path: `${API}/openapi.json`,
   operationId: 'openapi',
-  summary: 'This description',
+  summary: 'This description of the API',
   replies: { 200: FreeObject },
 } as const satisfies Operation
 
@@ -55,7 +55,7 @@ export const docs = {
   ...SHARED,
   path: '/docs',
   operationId: 'docs',
-  summary: 'This description, to read and to try out',
+  summary: 'This description as a page to read and try out',
   replies: { 200: 'text' },
   isPage: true,
 } as const satisfies Operation
@@ -64,7 +64,7 @@ export const listProblems = {
   ...SHARED,
   path: '/problems',
   operationId: 'listProblems',
-  summary: 'Every problem the service answers with; as a page for browsers',
+  summary: 'List every problem that the service may answer with (a page for browsers)',
   replies: { 200: ProblemKinds },
   isPage: true,
 } as const satisfies Operation
@@ -73,7 +73,7 @@ export const getProblem = {
   ...SHARED,
   path: '/problems/{code}',
   operationId: 'getProblem',
-  summary: 'What a problem means and what to do; `type` of every problem points here',
+  summary: 'Explain a problem (the `type` of every problem points here)',
   params: ProblemParams,
   replies: { 200: ProblemKind },
   isPage: true,

@@ -1,4 +1,4 @@
-// /shadows: what is wanted of a device, what it says it is, and the difference.
+// /shadows: a device's desired state, its reported state, and the difference.
 import { DeviceParams } from '../device.ts'
 import { API, JSON_TYPES, type Operation } from '../operation.ts'
 import {
@@ -19,7 +19,7 @@ export const getShadow = {
   ...READ,
   path: ONE,
   operationId: 'getShadow',
-  summary: 'The shadow of a device',
+  summary: 'Read the shadow of a device',
   hasEtag: true,
   replies: { 200: ShadowBody, 304: 'empty' },
 } as const satisfies Operation
@@ -28,7 +28,7 @@ export const getShadowDelta = {
   ...READ,
   path: `${ONE}/delta`,
   operationId: 'getShadowDelta',
-  summary: 'What of the desired state the device has otherwise',
+  summary: 'Read the delta: the desired state that the device has not reported',
   hasEtag: true,
   replies: { 200: DeltaBody, 304: 'empty' },
 } as const satisfies Operation
@@ -38,7 +38,7 @@ export const setDesiredState = {
   method: 'PUT',
   path: `${ONE}/desired`,
   operationId: 'setDesiredState',
-  summary: 'Change what is wanted of a device; If-Match names the version it is meant for',
+  summary: 'Change the desired state of a device (If-Match names the version that the change is meant for)',
   access: ['admin', 'operator'],
   query: DesiredQuery,
   body: DesiredBody,
@@ -53,7 +53,7 @@ export const getShadowHistory = {
   ...READ,
   path: `${ONE}/history`,
   operationId: 'getShadowHistory',
-  summary: 'Every change of a shadow, newest first',
+  summary: 'List every change of a shadow, newest first',
   query: ShadowHistoryQuery,
   replies: { 200: ShadowHistoryPage },
   refusals: ['NOT_FOUND', 'BAD_REQUEST'],

@@ -1,4 +1,4 @@
-// /telemetry: the latest of a device, its past, and that of groups.
+// /telemetry: the latest values of a device, its history, and that of groups.
 import { DeviceParams } from '../device.ts'
 import { API, type Operation } from '../operation.ts'
 import {
@@ -26,7 +26,7 @@ export const getTelemetry = {
   ...SHARED,
   path: ONE,
   operationId: 'getTelemetry',
-  summary: 'The latest telemetry of a device',
+  summary: 'Read the latest telemetry of a device',
   replies: { 200: SnapshotBody },
 } as const satisfies Operation
 
@@ -34,7 +34,7 @@ export const listMetrics = {
   ...SHARED,
   path: `${ONE}/metrics`,
   operationId: 'listMetrics',
-  summary: 'The metrics a device has reported, with their last values',
+  summary: 'List the metrics that a device has reported, with their last values',
   replies: { 200: MetricList },
 } as const satisfies Operation
 
@@ -42,7 +42,7 @@ export const getTelemetryHistory = {
   ...SHARED,
   path: `${ONE}/history`,
   operationId: 'getTelemetryHistory',
-  summary: 'The past of metrics: buckets, points, or a file of either',
+  summary: 'Read the history of metrics: buckets, points, or a file of either',
   query: HistoryQuery,
   refusals: ['NOT_FOUND', 'BAD_REQUEST'],
   replies: { 200: AnyHistory },
@@ -56,7 +56,7 @@ export const getFleetTelemetry = {
   scope: 'list',
   path: `${API}/telemetry`,
   operationId: 'getFleetTelemetry',
-  summary: 'The past of one metric of many devices: by device, or of a group as a whole',
+  summary: 'Read the history of one metric for many devices, one by one or as a whole',
   query: FleetQuery,
   replies: { 200: FleetTelemetry },
   files: FILES,

@@ -1,4 +1,4 @@
-// /users: an admin manages people.
+// /users: an admin manages users.
 import { API, JSON_TYPES, type Operation } from '../operation.ts'
 import { EditUserBody, UserBody, UserListQuery, UserPage, UserParams } from '../users.ts'
 
