@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
-import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse/clickhouse-http.ts'
+import { ClickHouseLink } from '../../engine/adapters/telemetry/clickhouse/clickhouse-link.ts'
 import { openCliHarness } from '../cli/testing/cli.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
@@ -25,11 +25,11 @@ async function inDatabase<Result>(
   use: (run: (sql: string) => Promise<string>) => Promise<Result>,
 ): Promise<Result> {
   const chdb = await ChdbSupervisor.open({ dataDir: join(dataDir, 'telemetry') })
-  const http = new ClickHouseHttp(() => chdb.endpoint())
+  const link = new ClickHouseLink(() => chdb.endpoint())
   try {
-    return await use(async (sql) => (await http.run({ sql, timeoutMs: 60_000 })).toString().trim())
+    return await use(async (sql) => (await link.query({ sql, timeoutMs: 60_000 })).toString().trim())
   } finally {
-    http.close()
+    await link.close()
     await chdb.close()
   }
 }

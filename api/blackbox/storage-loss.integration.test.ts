@@ -5,7 +5,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { REDIS_SERVER } from '../../engine/adapters/redis/testing/redis-server.ts'
-import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse/clickhouse-http.ts'
+import { ClickHouseLink } from '../../engine/adapters/telemetry/clickhouse/clickhouse-link.ts'
 import { openCliHarness } from '../cli/testing/cli.ts'
 import { ClusterServers, HAS_CLUSTER_SERVERS } from './testing/cluster.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
@@ -55,11 +55,11 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
   })
 
   async function query(sql: string): Promise<string> {
-    const http = new ClickHouseHttp(() => servers.clickhouse.endpoint())
+    const link = new ClickHouseLink(() => servers.clickhouse.endpoint())
     try {
-      return (await http.run({ sql, timeoutMs: 30_000 })).toString().trim()
+      return (await link.query({ sql, timeoutMs: 30_000 })).toString().trim()
     } finally {
-      http.close()
+      await link.close()
     }
   }
 

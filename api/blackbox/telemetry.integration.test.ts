@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
-import { ClickHouseHttp, type Endpoint } from '../../engine/adapters/telemetry/clickhouse/clickhouse-http.ts'
+import { ClickHouseLink, type Endpoint } from '../../engine/adapters/telemetry/clickhouse/clickhouse-link.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import { AGGREGATES } from '../../schemas/vocabulary.ts'
 import { passed, type Service, ServiceHarness, until } from './testing/service.ts'
@@ -39,8 +39,8 @@ async function fill({ dataDir, settings }: Service): Promise<void> {
   const server = settings['FLEET_CLICKHOUSE_URL']
   const own =
     server === undefined ? await ChdbSupervisor.open({ dataDir: join(dataDir, 'telemetry') }) : undefined
-  const http = new ClickHouseHttp(() => own?.endpoint() ?? endpointOf(server ?? ''))
-  await http.run({
+  const link = new ClickHouseLink(() => own?.endpoint() ?? endpointOf(server ?? ''))
+  await link.query({
     sql: `INSERT INTO points (device_id, metric, ts, value, version, received)
       SELECT 'many', 'load', fromUnixTimestamp64Milli(toInt64({start:Int64} + number * 100), 'UTC'), number % 1000 / 8, number,
         toDateTime(intDiv({start:Int64} + number * 100, 1000), 'UTC') FROM numbers(${ROWS})`,
@@ -48,12 +48,12 @@ async function fill({ dataDir, settings }: Service): Promise<void> {
     timeoutMs: 60_000,
   })
   // Together with the existing ones, these are a few more points than one query may read.
-  await http.run({
+  await link.query({
     sql: `INSERT INTO points SELECT device_id, 'more', ts + toIntervalMicrosecond(n), value, version, received
       FROM points ARRAY JOIN [0, 1] AS n WHERE metric = 'load'`,
     timeoutMs: 60_000,
   })
-  http.close()
+  await link.close()
   await own?.close()
 }
 

@@ -1,7 +1,8 @@
 // Starts the embedded profile's ClickHouse as the service does, but lets the bench send queries.
 import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
 import { ClickHouseTelemetry } from '../../engine/adapters/telemetry/clickhouse/clickhouse.ts'
-import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse/clickhouse-http.ts'
+import { ClickHouseLink } from '../../engine/adapters/telemetry/clickhouse/clickhouse-link.ts'
+import { serverAt } from '../../engine/adapters/telemetry/clickhouse/server.ts'
 import type { Telemetry } from '../../engine/ports/telemetry.ts'
 
 /** Long enough to fill and merge a hundred million rows. */
@@ -27,14 +28,14 @@ export async function withClickHouse<T>(
   work: (clickhouse: ClickHouse) => Promise<T>,
 ): Promise<T> {
   const chdb = await ChdbSupervisor.open({ dataDir: path })
-  const http = new ClickHouseHttp(() => chdb.endpoint())
+  const link = new ClickHouseLink(() => chdb.endpoint())
   const { url, username: user, password } = chdb.endpoint()
   const query = async (sql: string): Promise<string> =>
-    (await http.run({ sql, timeoutMs: STATEMENT_MS })).toString().trimEnd()
+    (await link.query({ sql, timeoutMs: STATEMENT_MS })).toString().trimEnd()
   try {
     return await work({ url, user, password, pid: chdb.pid, query })
   } finally {
-    http.close()
+    await link.close()
     await chdb.close()
   }
 }
@@ -44,7 +45,8 @@ export function withTelemetry<T>(path: string, work: (open: OpenTelemetry) => Pr
   return withClickHouse(path, async (clickhouse) => {
     const { url, user: username, password } = clickhouse
     const endpoint = { url, username, password }
-    const telemetry = await ClickHouseTelemetry.open({ endpoint: () => endpoint })
+    const telemetry = new ClickHouseTelemetry({ openServer: async () => serverAt(endpoint) })
+    await telemetry.begin(() => {})
     try {
       return await work({ telemetry, clickhouse })
     } finally {

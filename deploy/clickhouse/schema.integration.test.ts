@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
-import { ClickHouseHttp } from '../../engine/adapters/telemetry/clickhouse/clickhouse-http.ts'
+import { ClickHouseLink } from '../../engine/adapters/telemetry/clickhouse/clickhouse-link.ts'
 import { allTables } from '../../engine/adapters/telemetry/clickhouse/schema.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-schema-'))
 let chdb: ChdbSupervisor
-let http: ClickHouseHttp
-const run = async (sql: string) => (await http.run({ sql, timeoutMs: 10_000 })).toString().trim()
+let link: ClickHouseLink
+const run = async (sql: string) => (await link.query({ sql, timeoutMs: 10_000 })).toString().trim()
 
 beforeAll(async () => {
   chdb = await ChdbSupervisor.open({ dataDir: dir })
-  http = new ClickHouseHttp(() => chdb.endpoint())
+  link = new ClickHouseLink(() => chdb.endpoint())
 })
 afterAll(async () => {
-  http.close()
+  await link.close()
   await chdb.close()
   rmSync(dir, { recursive: true, force: true })
 })

@@ -50,7 +50,6 @@ export const TELEMETRY_LIMITS = {
 
   // --- ClickHouse
   telemetryBodyBytesMax: 64 * MIB,
-  telemetryStatementBytesMax: 1 * MIB,
   telemetryResultBytesMax: 64 * MIB,
   telemetryQueriesAtOnceMax: 3,
   telemetryQueriesWaitingMax: 256,

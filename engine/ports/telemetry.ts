@@ -89,8 +89,6 @@ export interface Telemetry extends History, AuditTrail {
   resettle(from: Millis, to: Millis): Promise<void>
   /** Exact number of distinct points, by device if given: for tests, benches and repair. */
   countPoints(deviceId?: DeviceId): Promise<number>
-  /** The newest receive time stored for a device; undefined if none. */
-  newest(deviceId: DeviceId): Promise<Micros | undefined>
   isUp(): boolean
   close(): Promise<void>
 }

@@ -269,7 +269,6 @@ export function faultyTelemetry(
     },
     resettle: () => telemetry.resettle(),
     countPoints: (deviceId) => telemetry.countPoints(deviceId),
-    newest: (deviceId) => telemetry.newest(deviceId),
     history: (query) => telemetry.history(query),
     audit: (query) => telemetry.audit(query),
     countAudit: (filter) => telemetry.countAudit(filter),

@@ -9,8 +9,7 @@ import { openKvOwnership } from '../../../engine/adapters/ownership/jetstream-kv
 import { openRedisRates } from '../../../engine/adapters/rates/redis.ts'
 import { RedisLink } from '../../../engine/adapters/redis/redis-link.ts'
 import { openRedisStore } from '../../../engine/adapters/store/redis/redis.ts'
-import { DeferredTelemetry } from '../../../engine/adapters/telemetry/clickhouse/deferred.ts'
-import { openServerTelemetry } from '../../../engine/adapters/telemetry/clickhouse/server.ts'
+import { serverTelemetry } from '../../../engine/adapters/telemetry/clickhouse/server.ts'
 import { openRedisTickets } from '../../../engine/adapters/tickets/redis.ts'
 import { openRedisUsers } from '../../../engine/adapters/users/redis.ts'
 import { partitionOf } from '../../../engine/index.ts'
@@ -20,7 +19,7 @@ import type { ClusterSettings } from '../settings/cluster.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemClock } from '../system-clock.ts'
 import { CLUSTER_NAME as NAME, type OpenProfile, type ProfilePorts } from './profile.ts'
-import { waitForServer } from './wait-for-server.ts'
+import { waitForServer, warnOfClickHouse } from './wait-for-server.ts'
 
 type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 type ThisSettings = Settings & { readonly profile: ClusterSettings }
@@ -53,7 +52,8 @@ export async function openCluster(
   const lanes = await tableOf('lanes')
   const mesh = openNatsMesh(nats, { address: node, name: NAME, warn })
   const broker = openBroker(settings, node, warn)
-  const telemetry = openTelemetry(settings, logger)
+  const { retentionDays, auditRetentionDays } = settings
+  const telemetry = serverTelemetry({ ...profile.clickhouse, retentionDays, auditRetentionDays })
   return {
     ports: {
       clock: systemClock,
@@ -69,7 +69,7 @@ export async function openCluster(
       tickets: openRedisTickets(redis),
       rates: openRedisRates(redis),
     },
-    openRest: () => telemetry.begin(),
+    openRest: () => telemetry.begin(warnOfClickHouse(logger)),
     async release() {
       await closeUsers()
       await mesh.close()
@@ -119,17 +119,4 @@ function openBroker({ profile }: ThisSettings, nodeId: string, warn: Warn) {
     // What is missing for it is of no interest where nothing is done with it.
     warn: isUsed ? (message, about) => warn(message, { ...about }) : () => {},
   })
-}
-
-function openTelemetry({ profile, retentionDays, auditRetentionDays }: ThisSettings, logger: Logger) {
-  const { url, cluster } = profile.clickhouse
-  let said = ''
-  return new DeferredTelemetry(
-    () => openServerTelemetry({ url, cluster, retentionDays, auditRetentionDays }),
-    (error) => {
-      const reason = error instanceof Error ? error.message : String(error)
-      if (reason !== said) logger.warn({ reason }, 'waiting for ClickHouse; rows wait in the log')
-      said = reason
-    },
-  )
 }

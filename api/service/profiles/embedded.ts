@@ -5,14 +5,14 @@ import { openDataDir } from '../../../engine/adapters/data-dir/data-dir.ts'
 import { LmdbEnv } from '../../../engine/adapters/lmdb/lmdb-env.ts'
 import { openLmdbLog } from '../../../engine/adapters/log/lmdb/lmdb.ts'
 import { openLmdbStore, STORE_TABLES } from '../../../engine/adapters/store/lmdb.ts'
-import { openEmbeddedTelemetry } from '../../../engine/adapters/telemetry/chdb/embedded.ts'
-import { DeferredTelemetry } from '../../../engine/adapters/telemetry/clickhouse/deferred.ts'
+import { embeddedTelemetry } from '../../../engine/adapters/telemetry/chdb/embedded.ts'
 import { MemoryTickets } from '../../../engine/adapters/tickets/memory.ts'
 import { openLmdbUsers, USER_TABLES } from '../../../engine/adapters/users/lmdb.ts'
 import { partitionOf } from '../../../engine/index.ts'
 import type { EmbeddedSettings, Settings } from '../settings/settings.ts'
 import { systemClock } from '../system-clock.ts'
 import type { OpenProfile, ProfilePorts } from './profile.ts'
+import { warnOfClickHouse } from './wait-for-server.ts'
 
 /** One machine, npm packages only: nothing to install, everything in one directory. */
 export async function openEmbedded(
@@ -38,15 +38,12 @@ export async function openEmbedded(
   const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
   const log = openLmdbLog({ path: dir.log, durability, notBefore })
   const { retentionDays, auditRetentionDays } = settings
-  const telemetry = new DeferredTelemetry(
-    () => openEmbeddedTelemetry({ path: dir.telemetry, retentionDays, auditRetentionDays, logger }),
-    (err) => logger.warn({ err }, 'ClickHouse does not start, trying again'),
-  )
+  const telemetry = embeddedTelemetry({ path: dir.telemetry, retentionDays, auditRetentionDays, logger })
   const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker },
     apiStores: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock), rates: undefined },
-    openRest: () => telemetry.begin(),
+    openRest: () => telemetry.begin(warnOfClickHouse(logger)),
     release: () => dir.release(),
   }
 }

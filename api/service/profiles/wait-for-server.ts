@@ -24,3 +24,16 @@ export async function waitForServer<Opened>(
     }
   }
 }
+
+/** Devices are let in before ClickHouse answers. Each reason for the delay is logged once. */
+export function warnOfClickHouse(logger: Pick<Logger, 'warn'>): (error: Error) => void {
+  let logged = ''
+  return ({ message }) => {
+    if (message !== logged)
+      logger.warn(
+        { reason: message },
+        'ClickHouse does not answer yet and is tried again; rows wait in the log',
+      )
+    logged = message
+  }
+}

@@ -1,8 +1,8 @@
-// Results of any size, as they come: the engine sends its rows to a server of this process (`INSERT INTO FUNCTION url`),
-// which passes them on to whoever asked. Its own way to stream gives each block as a whole file of its format.
+// Streams results of any size: the engine sends its rows to a server in this process (`INSERT INTO FUNCTION url`), which
+// passes them on to the client. The engine's own streaming gives each block as a whole file of its format.
 //
-// O1. Nothing is held but what sockets hold: whoever reads slowly slows the engine down.
-// O2. An answer ends well only if its statement did; a reader that left ends its statement.
+// Only sockets hold rows, so a slow reader slows the engine down. A response ends well only if its statement did, and a
+// reader that leaves ends its statement.
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,11 +11,11 @@ type Take = (rows: IncomingMessage) => void
 
 export class RowsServer {
   readonly #server: Server
-  /** By a path that nobody can guess. */
+  /** Keyed by a path that cannot be guessed. */
   readonly #awaited = new Map<string, Take>()
 
   private constructor() {
-    // The engine sends for as long as a reader takes.
+    // The engine sends for as long as the reader takes.
     this.#server = createServer({ requestTimeout: 0 }, (request, response) =>
       this.#receive(request, response),
     )
@@ -31,14 +31,10 @@ export class RowsServer {
   }
 
   /**
-   * Runs a statement made for the URL it is given, and answers with the rows it sends there. Resolves with what `run`
-   * gives; with false if it sent none, and then nothing is answered yet. Throws what `run` throws before the first row.
+   * Runs a statement that sends its rows to the given URL, and responds with them. Resolves with false if there were no
+   * rows; the response is untouched then. Rejects as `run` does if that fails before the first row.
    */
-  async answer(
-    response: ServerResponse,
-    head: Readonly<Record<string, string>>,
-    run: (url: string) => Promise<unknown>,
-  ): Promise<boolean> {
+  async answer(response: ServerResponse, run: (url: string) => Promise<unknown>): Promise<boolean> {
     const path = `/${randomBytes(24).toString('base64url')}`
     let rows: IncomingMessage | undefined
     const leave = () => {
@@ -48,7 +44,6 @@ export class RowsServer {
     response.once('close', leave)
     this.#awaited.set(path, (request) => {
       rows = request
-      response.writeHead(200, head)
       request.pipe(response, { end: false })
     })
     try {
@@ -58,7 +53,7 @@ export class RowsServer {
       return true
     } catch (cause) {
       if (rows === undefined) throw cause
-      // By O2: the reader sees that it breaks off.
+      // The reader must see that the result is cut short.
       response.destroy()
       return true
     } finally {
@@ -72,7 +67,7 @@ export class RowsServer {
       response.writeHead(404, { Connection: 'close' }).end()
       return
     }
-    // The engine counts its rows as sent once it has this answer.
+    // The engine counts its rows as sent once it has this response.
     request.once('end', () => response.end())
     request.once('error', () => response.destroy())
     take(request)

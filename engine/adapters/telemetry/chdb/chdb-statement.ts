@@ -1,76 +1,30 @@
-// What the ClickHouse HTTP interface means by a request, in words that chdb understands: settings and parameters as
-// SET, rows that came as a body as a file. Pure text; nothing here runs anything.
+// Turns requests of ClickHouse's HTTP interface into statements that chdb understands: settings and parameters become
+// SET, rows in a body become a file, and a result to be streamed becomes an INSERT.
 
-export interface BodyInsert {
-  readonly format: string
-  /** The statement that reads the rows from this file. */
-  from(path: string): string
+const INPUT = /\binput\(('(?:[^'\\]|\\.)*')\)/
+const TRAILING_FORMAT = /\sFORMAT\s+(\w+)\s*$/
+
+/** For `INSERT INTO … FROM input('columns') … FORMAT name`: the same insert with its rows read from a file. */
+export function toFileInsert(statement: string): ((path: string) => string) | undefined {
+  const columns = INPUT.exec(statement)?.[1]
+  const format = TRAILING_FORMAT.exec(statement)?.[1]
+  if (columns === undefined || format === undefined) return undefined
+  const head = statement.replace(TRAILING_FORMAT, '')
+  return (path) => head.replace(INPUT, () => `file(${quote(path)}, '${format}', ${columns})`)
 }
 
-const TRAILING_FORMAT = /\sFORMAT\s+([A-Za-z0-9_]+)\s*;?\s*$/i
-const INPUT = /\binput\s*\(\s*('(?:[^'\\]|\\.|'')*')\s*\)/i
-const INSERT = /^\s*INSERT\s+INTO\s/i
-const INLINE =
-  /^(\s*INSERT\s+INTO\s(?:(?!\bVALUES\b)[\s\S])*?\sFORMAT\s+(?!Values\b)[A-Za-z0-9_]+)(?:;|[ \t]*\r?\n|\s)/i
-const READS = /^[\s(]*(?:SELECT|WITH|SHOW|DESCRIBE|DESC|EXPLAIN|EXISTS)\b/i
-const KEEPS_STATE = /^\s*(?:SET|USE|CREATE\s+TEMPORARY)\b/i
-const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
-
-/** An INSERT whose rows follow as a body: `INSERT INTO t … FORMAT Native`, also with a SELECT from `input(…)`. */
-export function parseBodyInsert(statement: string): BodyInsert | undefined {
-  const format = INSERT.test(statement) ? TRAILING_FORMAT.exec(statement) : null
-  const name = format?.[1]
-  if (format === null || name === undefined) return undefined
-  const head = statement.slice(0, format.index)
-  const input = INPUT.exec(head)
-  return {
-    format: name,
-    from: (path) => {
-      if (input === null) return `${head} SELECT * FROM file(${quote(path)}, '${name}')`
-      const before = head.slice(0, input.index)
-      const after = head.slice(input.index + input[0].length)
-      return `${before}file(${quote(path)}, '${name}', ${input[1]})${after}`
-    },
-  }
+/** Makes the engine send the rows of a query to this URL as it finds them, in the format the query names. */
+export function toSending(query: string, url: string): string {
+  const format = TRAILING_FORMAT.exec(query)?.[1] ?? 'TabSeparated'
+  return `INSERT INTO FUNCTION url(${quote(url)}, ${quote(format)}) ${query.replace(TRAILING_FORMAT, '')}`
 }
 
-/** A read whose rows the engine sends to this URL as it finds them, in the format the read asks for. */
-export function toSending(statement: string, url: string, formatDefault: string): string {
-  const format = TRAILING_FORMAT.exec(statement)
-  const head = format === null ? statement.replace(/;\s*$/, '') : statement.slice(0, format.index)
-  return `INSERT INTO FUNCTION url(${quote(url)}, ${quote(format?.[1] ?? formatDefault)}) ${head}`
-}
-
-/** Splits `INSERT … FORMAT CSV⏎1,2` as `curl --data-binary` sends it. */
-export function splitInlineRows(
-  body: string,
-): { readonly statement: string; readonly rows: string } | undefined {
-  const found = INLINE.exec(body)
-  const statement = found?.[1]
-  if (found === null || statement === undefined) return undefined
-  const rows = body.slice(found[0].length)
-  return rows.trim() === '' ? undefined : { statement, rows }
-}
-
-export function isRead(statement: string): boolean {
-  return READS.test(statement)
-}
-
-/** Leaves something behind in its connection, which others must not find. */
-export function keepsState(statement: string): boolean {
-  return KEEPS_STATE.test(statement)
-}
-
-export function isName(text: string): boolean {
-  return NAME.test(text)
-}
-
-/** A string literal: the only way a value gets into a statement. */
+/** A string literal. Values get into a statement in no other way. */
 export function quote(text: string): string {
   return `'${text.replace(/[\\'\0]/g, (char) => (char === '\0' ? '\\0' : `\\${char}`))}'`
 }
 
-/** `SET` for these values; names that `stale` lists and these do not have go back to what they were at first. */
+/** A `SET` of these values. Names in `stale` that have no new value get the one of `first` again, or their default. */
 export function toSet(
   values: ReadonlyMap<string, string>,
   stale: Iterable<string>,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { Millis } from '../../../../schemas/ids.ts'
 import { ClickHouseTelemetry } from '../clickhouse/clickhouse.ts'
-import { DeviceIdOf, type Message, pointsBlock } from '../testing/telemetry.ts'
+import { begun, DeviceIdOf, type Message, pointsBlock } from '../testing/telemetry.ts'
 import { type ChdbEvent, type ChdbOptions, ChdbSupervisor } from './chdb-supervisor.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-chdb-'))
@@ -55,10 +55,7 @@ test('the password is in neither the arguments nor the environment of the proces
 test('a killed process is replaced, and blocks sent again until taken are stored once', async () => {
   const events: ChdbEvent['kind'][] = []
   const chdb = await start({ listen: ({ kind }) => events.push(kind) })
-  const telemetry = await ClickHouseTelemetry.open({
-    endpoint: () => chdb.endpoint(),
-    isUp: () => chdb.isUp(),
-  })
+  const telemetry = await begun(new ClickHouseTelemetry({ openServer: async () => chdb }))
   const blocks = Array.from({ length: 12 }, (_, i) => pointsBlock(messages(i * 20_000, 20_000), `block ${i}`))
   let retries = 0
   for (const [i, block] of blocks.entries()) {
@@ -94,17 +91,16 @@ test('a killed process is replaced, and blocks sent again until taken are stored
 
 test('a frozen process makes requests fail for now, and works on once it thaws', async () => {
   const chdb = await start()
-  const telemetry = await ClickHouseTelemetry.open({
-    endpoint: () => chdb.endpoint(),
-    isUp: () => chdb.isUp(),
-    insertTimeoutMs: 300,
-    queryTimeoutMs: 300,
-  })
+  const telemetry = await begun(
+    new ClickHouseTelemetry({ openServer: async () => chdb, insertTimeoutMs: 300, queryTimeoutMs: 300 }),
+  )
   const block = pointsBlock(messages(0, 10))
   process.kill(chdb.pid, 'SIGSTOP')
   const later = { code: 'TELEMETRY_UNAVAILABLE', retryable: true }
   await expect(telemetry.insert(block)).rejects.toMatchObject(later)
-  await expect(telemetry.newest(DeviceIdOf('d'))).rejects.toMatchObject(later)
+  await expect(
+    telemetry.history({ deviceId: DeviceIdOf('d'), kinds: ['log'], limit: 1 }),
+  ).rejects.toMatchObject(later)
   expect(telemetry.isUp()).toBe(false)
   process.kill(chdb.pid, 'SIGCONT')
   await expect.poll(() => telemetry.isUp(), WAIT).toBe(true)

@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
-import type { Endpoint } from '../clickhouse/clickhouse-http.ts'
+import type { Endpoint } from '../clickhouse/clickhouse-link.ts'
 import { ChdbChild, StartFailure } from './chdb-child.ts'
 import { clearSpool } from './spool.ts'
 

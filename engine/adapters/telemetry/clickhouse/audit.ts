@@ -2,7 +2,7 @@
 import { Micros } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
-import type { Statement } from './clickhouse-http.ts'
+import type { Statement } from './clickhouse-link.ts'
 
 type Params = Record<string, string | number>
 type Ask = (statement: Statement) => Promise<Buffer>

@@ -8,10 +8,9 @@ import { auditContract } from '../testing/audit-contract.ts'
 import { telemetryContract } from '../testing/contract.ts'
 import { historyContract } from '../testing/history-contract.ts'
 import { seriesContract } from '../testing/series-contract.ts'
-import { DeviceIdOf, historyBlock, pointsBlock, urlOf } from '../testing/telemetry.ts'
-import { ClickHouseTelemetry } from './clickhouse.ts'
-import { ClickHouseHttp } from './clickhouse-http.ts'
-import { openServerTelemetry } from './server.ts'
+import { begun, DeviceIdOf, historyBlock, pointsBlock, urlOf } from '../testing/telemetry.ts'
+import { ClickHouseLink } from './clickhouse-link.ts'
+import { type ServerTelemetryOptions, serverTelemetry } from './server.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-telemetry-'))
 let chdb: ChdbSupervisor
@@ -25,11 +24,12 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-const open = () => openServerTelemetry({ url: urlOf(chdb.endpoint()) })
+const open = (over: Partial<ServerTelemetryOptions> = {}) =>
+  begun(serverTelemetry({ url: urlOf(chdb.endpoint()), ...over }))
 
 telemetryContract({
   name: 'ClickHouse, served by chdb',
-  open,
+  open: () => open(),
   restart: async (telemetry) => {
     await telemetry.close()
     const { restarts } = chdb
@@ -40,16 +40,16 @@ telemetryContract({
   runs: 40,
 })
 
-historyContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
+historyContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20 })
 
-auditContract({ name: 'ClickHouse, served by chdb', open, runs: 20 })
+auditContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20 })
 
-seriesContract({ name: 'ClickHouse, served by chdb', open, runs: 20, parquet: true })
+seriesContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20, parquet: true })
 
 async function query(sql: string): Promise<string> {
-  const http = new ClickHouseHttp(() => chdb.endpoint())
-  const rows = await http.run({ sql, timeoutMs: 10_000 })
-  http.close()
+  const link = new ClickHouseLink(() => chdb.endpoint())
+  const rows = await link.query({ sql, timeoutMs: 10_000 })
+  await link.close()
   return rows.toString().trim()
 }
 
@@ -86,11 +86,7 @@ test('a block is one part, and sent again none', async () => {
 test('the retention of raw telemetry and of the audit can be set, changed and lifted', async () => {
   for (const retentionDays of [30, 60, undefined]) {
     const auditRetentionDays = retentionDays && retentionDays * 10
-    const telemetry = await ClickHouseTelemetry.open({
-      endpoint: () => chdb.endpoint(),
-      retentionDays,
-      auditRetentionDays,
-    })
+    const telemetry = await open({ retentionDays, auditRetentionDays })
     await telemetry.close()
     const points = await query('SHOW CREATE TABLE points FORMAT TSVRaw')
     expect(/TTL received \+ toIntervalDay\((\d+)\)/.exec(points)?.[1]).toBe(retentionDays?.toString())

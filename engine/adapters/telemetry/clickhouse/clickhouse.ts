@@ -1,11 +1,10 @@
-// Telemetry in ClickHouse, whoever answers for it: a server, or chdb behind the same interface.
+// Telemetry in ClickHouse: a server, or chdb behind the same interface.
 //
-// C1. Every insert is one block and carries its token: sent again, ClickHouse drops it; and if it forgot the token,
-//     reads take one value per point all the same (R11).
-// C2. What matters is said in each request (no asynchronous inserts, deduplication): servers' defaults differ.
+// C1. Every insert is one block and carries its token. ClickHouse drops a block that it has seen. If it has forgotten
+//     the token, reads still take one value per point (R11).
 import type { Readable } from 'node:stream'
-import type { DeviceId, Micros, Millis } from '../../../../schemas/ids.ts'
-import { Micros as toMicros } from '../../../../schemas/ids.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -20,134 +19,79 @@ import type {
   Telemetry,
 } from '../../../ports/telemetry.ts'
 import { countAudit, readAudit } from './audit.ts'
-import { ClickHouseError, ClickHouseHttp, type Endpoint, type Statement } from './clickhouse-http.ts'
+import { ClickHouseLink, type Endpoint, type Statement } from './clickhouse-link.ts'
 import { toExport } from './export.ts'
+import { isBusy, refuseTooMuch, toFault, toOpenFault } from './faults.ts'
 import { countHistory, readHistory } from './history.ts'
+import { INSERT_SQL, type InsertSettings, insertSettings } from './inserts.ts'
 import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
 import { type LateHour, Rollups } from './rollups.ts'
 import { keepFor, migrate } from './schema.ts'
 import { readSeries, toStatement } from './series.ts'
 
+export interface ClickHouseServer {
+  /** Its URL may change. */
+  endpoint(): Endpoint
+  isUp(): boolean
+  close(): Promise<void>
+}
+
 export interface ClickHouseOptions {
-  /** Asked before every request: it may move. */
-  readonly endpoint: () => Endpoint
-  /** The name of several servers with the same tables; one server by default. */
+  /** Called until it succeeds once. */
+  readonly openServer: () => Promise<ClickHouseServer>
+  /** The name of the cluster where several servers hold the same tables. */
   readonly cluster?: string | undefined
-  /** Other processes settle too: the horizon is looked up again when it is older than this. */
+  /** Other processes settle too, so the horizon is looked up again when it is older than this. */
   readonly horizonAgeMsMax?: number | undefined
-  /** Raw telemetry older than this goes; undefined keeps it for ever. */
+  /** Undefined keeps raw telemetry for ever. */
   readonly retentionDays?: number | undefined
-  /** The same of the audit. */
+  /** Undefined keeps the audit for ever. */
   readonly auditRetentionDays?: number | undefined
   readonly insertTimeoutMs?: number
   readonly queryTimeoutMs?: number
-  /** What else has to be well for it to be up. */
-  readonly isUp?: () => boolean
-  /** After the last request. */
-  readonly release?: () => Promise<void>
 }
 
-const INSERT_SETTINGS = {
-  async_insert: 0,
-  insert_deduplicate: 1,
-  // Sorting out what is doubled within a block costs half as much again, and reads do it anyway.
-  optimize_on_insert: 0,
-  // One block in, one part out: all of it or nothing.
-  max_insert_block_size: 1_048_576,
-  min_insert_block_size_rows: 1_048_576,
-  min_insert_block_size_bytes: 268_435_456,
+interface Opened {
+  readonly link: ClickHouseLink
+  readonly rollups: Rollups
+  readonly insertSettings: InsertSettings
 }
 
-/** A majority of two is both: with one of them down nothing could be stored. There the log's retention has to do. */
-const QUORUM_REPLICAS_MIN = 3
-const QUORUM_SETTINGS = {
-  insert_quorum: 'auto',
-  insert_quorum_timeout: LIMITS.telemetryInsertTimeoutMs - 5_000,
-}
-
-async function countReplicas(http: ClickHouseHttp, cluster: string): Promise<number> {
-  const rows = await http.run({
-    sql: 'SELECT count() FROM system.clusters WHERE cluster = {cluster:String} AND shard_num = 1 FORMAT TSV',
-    params: { cluster },
-    timeoutMs: LIMITS.telemetryQueryTimeoutMs,
-  })
-  return Number(rows.toString())
-}
-
-/** As `domain/telemetry/native-writer.ts` writes it: a row per message, its points in lists. */
-function insertSql(kind: 'points' | 'texts'): string {
-  const value = kind === 'points' ? 'Float64' : 'String'
-  const columns = `device_id LowCardinality(String), ts DateTime64(6, \\'UTC\\'), received DateTime(\\'UTC\\'), version UInt64, metric Array(LowCardinality(String)), value Array(${value})`
-  return `INSERT INTO ${kind} (device_id, metric, ts, value, version, received)
-    SELECT device_id, m, ts, v, version, received FROM input('${columns}')
-    ARRAY JOIN metric AS m, value AS v FORMAT Native`
-}
-
-/** As `domain/history/columns.ts` writes it. */
-const HISTORY_INPUT = `input('device_id LowCardinality(String), kind LowCardinality(String), at DateTime64(6, \\'UTC\\'), version UInt64, received DateTime(\\'UTC\\'), body String') FORMAT Native`
-const INSERT_HISTORY = `INSERT INTO history (device_id, kind, at, version, received, body)
-  SELECT device_id, kind, at, version, received, body FROM ${HISTORY_INPUT}`
-const INSERT_AUDIT = `INSERT INTO audit (device_id, at, version, body)
-  SELECT device_id, at, version, body FROM ${HISTORY_INPUT}`
-
-const INSERT_SQL: Readonly<Record<Block['kind'], string>> = {
-  points: insertSql('points'),
-  texts: insertSql('texts'),
-  history: INSERT_HISTORY,
-  audit: INSERT_AUDIT,
-}
-
-/** The bytes are at fault: they would be refused again. Everything else may pass. */
-const REFUSED_CODES: ReadonlySet<number> = new Set([
-  6, 8, 9, 10, 12, 20, 26, 27, 32, 33, 36, 44, 50, 53, 62, 69, 70, 117, 128, 131, 190, 349, 396,
-])
 const DAY_SEC = 86_400
 
 export class ClickHouseTelemetry implements Telemetry {
   readonly #options: ClickHouseOptions
-  readonly #http: ClickHouseHttp
-  readonly #rollups: Rollups
-  readonly #insertSettings: Readonly<Record<string, string | number>>
+  readonly #closing = new AbortController()
+  #server: ClickHouseServer | undefined
+  #opened: Opened | undefined
+  #beginning: Promise<void> | undefined
   #isAnswering = true
   #isAsking = false
 
-  private constructor(
-    options: ClickHouseOptions,
-    parts: { readonly http: ClickHouseHttp; readonly rollups: Rollups; readonly isQuorum: boolean },
-  ) {
+  constructor(options: ClickHouseOptions) {
     this.#options = options
-    this.#http = parts.http
-    this.#rollups = parts.rollups
-    this.#insertSettings = parts.isQuorum ? { ...INSERT_SETTINGS, ...QUORUM_SETTINGS } : INSERT_SETTINGS
   }
 
-  /** Brings the tables up to date first. */
-  static async open(options: ClickHouseOptions): Promise<ClickHouseTelemetry> {
-    const { endpoint, cluster, horizonAgeMsMax } = options
-    const http = new ClickHouseHttp(endpoint)
-    try {
-      await migrate(http, cluster)
-      await keepFor(http, { points: options.retentionDays, audit: options.auditRetentionDays })
-      const isQuorum = cluster !== undefined && (await countReplicas(http, cluster)) >= QUORUM_REPLICAS_MIN
-      const rollups = await Rollups.open(http, horizonAgeMsMax)
-      return new ClickHouseTelemetry(options, { http, rollups, isQuorum })
-    } catch (cause) {
-      http.close()
-      throw toOpenFault(cause)
-    }
+  /**
+   * Opens the server and brings its tables up to date, and tries again until both succeed; `failed` learns of every
+   * failure. Until then all questions are refused and rows wait in the log. Resolves once ClickHouse answers, or after
+   * `close`. Rejects with a `Fault` that only the operator can mend.
+   */
+  begin(failed: (fault: Fault) => void): Promise<void> {
+    this.#beginning ??= this.#begin(failed)
+    return this.#beginning
   }
 
   async insert({ kind, bytes, token }: Block): Promise<void> {
-    // No bytes at all would be taken, as no rows.
+    // ClickHouse would accept an empty body as no rows.
     if (bytes.length === 0 || bytes.length > LIMITS.telemetryBodyBytesMax) {
       throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: `a block of ${bytes.length} bytes` })
     }
-    await this.#run({
-      sql: INSERT_SQL[kind],
-      body: bytes,
-      settings: { ...this.#insertSettings, insert_deduplication_token: token },
-      timeoutMs: this.#options.insertTimeoutMs ?? LIMITS.telemetryInsertTimeoutMs,
+    await this.#guard(({ link, insertSettings }) => {
+      const settings = { ...insertSettings, insert_deduplication_token: token }
+      const timeoutMs = this.#options.insertTimeoutMs ?? LIMITS.telemetryInsertTimeoutMs
+      return link.insert({ sql: INSERT_SQL[kind], settings, timeoutMs }, bytes)
     })
   }
 
@@ -162,53 +106,38 @@ export class ClickHouseTelemetry implements Telemetry {
 
   async export(what: Export): Promise<Readable> {
     const { head, statement } = toExport(what, this.horizon())
-    const file = await this.#guard(() => this.#http.stream(statement).catch(refuseTooMuch))
+    const file = await this.#guard(({ link }) => link.stream(statement).catch(refuseTooMuch))
     if (head !== '') file.unshift(Buffer.from(head))
     return file
   }
 
   horizon(): Millis {
-    return this.#rollups.horizon()
+    return this.#opened?.rollups.horizon() ?? Millis(0)
   }
 
-  async settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
+  settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
     const { retentionDays } = this.#options
-    // Raw that is gone cannot be computed again: what was computed while it was there stays.
+    // Raw points that have expired cannot be computed again. What was computed from them stays.
     const oldest = retentionDays === undefined ? 0 : upTo / 1000 - retentionDays * DAY_SEC
-    await this.#guard(() =>
-      this.#rollups.settle(
-        upTo,
-        late.filter(({ hour }) => hour >= oldest),
-      ),
-    )
+    const kept = late.filter(({ hour }) => hour >= oldest)
+    return this.#guard(({ rollups }) => rollups.settle(upTo, kept))
   }
 
   resettle(from: Millis, to: Millis): Promise<void> {
-    return this.#guard(() => this.#rollups.resettle(from, to))
+    return this.#guard(({ rollups }) => rollups.resettle(from, to))
   }
 
   async countPoints(deviceId?: DeviceId): Promise<number> {
-    const whose = deviceId === undefined ? '' : 'WHERE device_id = {device:String}'
-    const rows = await this.#run({
-      sql: `SELECT count() FROM points FINAL ${whose} FORMAT TSV`,
-      params: { device: deviceId ?? '' },
-      settings: { do_not_merge_across_partitions_select_final: 0 },
-      timeoutMs: LIMITS.telemetrySettleTimeoutMs,
-    })
-    return Number(rows.toString())
-  }
-
-  /** To the second: finer times of receipt are not kept. */
-  async newest(deviceId: DeviceId): Promise<Micros | undefined> {
-    const newest = (table: string) =>
-      `SELECT max(toUnixTimestamp(received)) AS at FROM ${table} WHERE device_id = {device:String}`
-    const rows = await this.#query({
-      sql: `SELECT max(at) FROM (${newest('points')} UNION ALL ${newest('texts')}) FORMAT TSV`,
-      params: { device: deviceId },
-      timeoutMs: LIMITS.telemetryQueryTimeoutMs,
-    })
-    const seconds = Number(rows.toString())
-    return seconds === 0 ? undefined : toMicros(seconds * 1_000_000)
+    const where = deviceId === undefined ? '' : 'WHERE device_id = {device:String}'
+    const count = await this.#guard(({ link }) =>
+      link.query({
+        sql: `SELECT count() FROM points FINAL ${where} FORMAT TSV`,
+        params: { device: deviceId ?? '' },
+        settings: { do_not_merge_across_partitions_select_final: 0 },
+        timeoutMs: LIMITS.telemetrySettleTimeoutMs,
+      }),
+    )
+    return Number(count)
   }
 
   history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
@@ -228,16 +157,51 @@ export class ClickHouseTelemetry implements Telemetry {
   }
 
   isUp(): boolean {
+    if (this.#opened === undefined) return false
     if (!this.#isAnswering) this.#askAgain()
-    return this.#isAnswering && (this.#options.isUp?.() ?? true)
+    return this.#isAnswering && this.#server?.isUp() === true
   }
 
   async close(): Promise<void> {
-    this.#http.close()
-    await this.#options.release?.()
+    this.#closing.abort()
+    // The caller of `begin` has been told why it failed.
+    await this.#beginning?.catch(() => undefined)
+    await this.#opened?.link.close()
+    await this.#server?.close()
   }
 
-  /** Without it, a service without traffic would not notice that all is well again. */
+  async #begin(failed: (fault: Fault) => void): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      try {
+        this.#opened = await this.#open()
+        return
+      } catch (cause) {
+        const fault = toOpenFault(cause)
+        if (!fault.retryable) throw fault
+        failed(fault)
+        await wait(LIMITS.telemetryStartRetryMs, undefined, { signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  async #open(): Promise<Opened> {
+    const { openServer, cluster, retentionDays, auditRetentionDays, horizonAgeMsMax } = this.#options
+    this.#server ??= await openServer()
+    const server = this.#server
+    const link = new ClickHouseLink(() => server.endpoint())
+    try {
+      await migrate(link, cluster)
+      await keepFor(link, { points: retentionDays, audit: auditRetentionDays })
+      const settings = await insertSettings(link, cluster)
+      return { link, rollups: await Rollups.open(link, horizonAgeMsMax), insertSettings: settings }
+    } catch (cause) {
+      await link.close()
+      throw cause
+    }
+  }
+
+  /** A service without traffic would otherwise not notice that ClickHouse answers again. */
   #askAgain(): void {
     if (this.#isAsking) return
     this.#isAsking = true
@@ -247,20 +211,18 @@ export class ClickHouseTelemetry implements Telemetry {
     this.#query({ sql: 'SELECT 1', timeoutMs: LIMITS.telemetryQueryTimeoutMs }).then(done, done)
   }
 
-  /** Nobody waits for the answer after the timeout, so the server need not go on either. */
+  /** Nobody waits for the result after the timeout, so the server gives up then, too. */
   #query(statement: Statement): Promise<Buffer> {
     const timeoutMs = this.#options.queryTimeoutMs ?? statement.timeoutMs
     const settings = { ...statement.settings, max_execution_time: Math.ceil(timeoutMs / 1000) }
-    return this.#guard(() => this.#http.run({ ...statement, settings, timeoutMs }).catch(refuseTooMuch))
+    return this.#guard(({ link }) => link.query({ ...statement, settings, timeoutMs }).catch(refuseTooMuch))
   }
 
-  #run(statement: Statement): Promise<Buffer> {
-    return this.#guard(() => this.#http.run(statement))
-  }
-
-  async #guard<T>(work: () => Promise<T>): Promise<T> {
+  async #guard<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+    if (this.#opened === undefined)
+      throw new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message: 'ClickHouse is starting' })
     try {
-      const result = await work()
+      const result = await work(this.#opened)
       this.#isAnswering = true
       return result
     } catch (cause) {
@@ -269,34 +231,4 @@ export class ClickHouseTelemetry implements Telemetry {
       throw fault
     }
   }
-}
-
-/** ClickHouse has as much to do as it takes: it is well. */
-const isBusy = (cause: unknown) => cause instanceof ClickHouseError && cause.code === 202
-
-/** A question for more rows than may be read, or than fit into the memory of one: ClickHouse is well. */
-function refuseTooMuch(cause: unknown): never {
-  const isTooMuch =
-    cause instanceof ClickHouseError &&
-    (cause.code === 158 || (cause.code === 241 && cause.message.includes('Query memory limit')))
-  if (!isTooMuch) throw cause
-  throw new Fault('TELEMETRY_TOO_MUCH', { retryable: false, message: cause.message, cause })
-}
-
-/** No such user, a wrong password, or a right that is missing: only the operator can help. */
-const FORBIDDEN_CODES: ReadonlySet<number> = new Set([194, 497, 516])
-
-function toOpenFault(cause: unknown): Fault {
-  if (!(cause instanceof ClickHouseError) || !FORBIDDEN_CODES.has(cause.code)) return toFault(cause)
-  const message = `ClickHouse does not let this user do what it has to: ${cause.message}`
-  return new Fault('TELEMETRY_FORBIDDEN', { retryable: false, message, cause })
-}
-
-function toFault(cause: unknown): Fault {
-  if (cause instanceof Fault) return cause
-  const message = cause instanceof Error ? cause.message : String(cause)
-  const isRefused = cause instanceof ClickHouseError && REFUSED_CODES.has(cause.code)
-  return isRefused
-    ? new Fault('TELEMETRY_REFUSED', { retryable: false, message, cause })
-    : new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message, cause })
 }

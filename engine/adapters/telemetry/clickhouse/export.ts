@@ -5,7 +5,7 @@
 import type { Aggregate, ExportFormat } from '../../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Export } from '../../../ports/telemetry.ts'
-import type { Statement } from './clickhouse-http.ts'
+import type { Statement } from './clickhouse-link.ts'
 import { plan } from './plan.ts'
 import { type Params, selectBuckets, whose, within } from './series.ts'
 

@@ -8,7 +8,7 @@ import { Micros } from '../../../../schemas/ids.ts'
 import { byAge, HISTORY_KINDS, type HistoryKind } from '../../../domain/history/row.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { HistoryFilter, HistoryPlace, HistoryQuery, HistoryRow } from '../../../ports/history.ts'
-import type { Statement } from './clickhouse-http.ts'
+import type { Statement } from './clickhouse-link.ts'
 import { RowReader } from './row-reader.ts'
 
 type Ask = (statement: Statement) => Promise<Buffer>

@@ -2,7 +2,7 @@
 import { Micros } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Point, PointPlace, PointsQuery } from '../../../ports/telemetry.ts'
-import type { Statement } from './clickhouse-http.ts'
+import type { Statement } from './clickhouse-link.ts'
 import { RowReader } from './row-reader.ts'
 import { type Params, whose, within } from './series.ts'
 

@@ -8,7 +8,7 @@ import { randomInt } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
-import type { ClickHouseHttp, Statement } from './clickhouse-http.ts'
+import type { ClickHouseLink, Statement } from './clickhouse-link.ts'
 
 export interface LateHour {
   readonly deviceId: DeviceId
@@ -30,7 +30,7 @@ const SETTINGS = {
 }
 
 export class Rollups {
-  readonly #http: ClickHouseHttp
+  readonly #link: ClickHouseLink
   readonly #ageMsMax: number
   #computed = 0
   #horizon = Millis(0)
@@ -38,14 +38,14 @@ export class Rollups {
   #isLooking = false
   #running: Promise<void> = Promise.resolve()
 
-  private constructor(http: ClickHouseHttp, ageMsMax: number) {
-    this.#http = http
+  private constructor(link: ClickHouseLink, ageMsMax: number) {
+    this.#link = link
     this.#ageMsMax = ageMsMax
   }
 
   /** `ageMsMax`: others settle too, and what they did is looked up again when it is older. */
-  static async open(http: ClickHouseHttp, ageMsMax = Number.POSITIVE_INFINITY): Promise<Rollups> {
-    const rollups = new Rollups(http, ageMsMax)
+  static async open(link: ClickHouseLink, ageMsMax = Number.POSITIVE_INFINITY): Promise<Rollups> {
+    const rollups = new Rollups(link, ageMsMax)
     await rollups.#look()
     return rollups
   }
@@ -57,7 +57,7 @@ export class Rollups {
   }
 
   async #look(): Promise<void> {
-    const answer = await this.#http.run({
+    const answer = await this.#link.query({
       sql: `SELECT max(computed), toUnixTimestamp64Milli(maxIf(horizon, finished = 1)) FROM settlements FORMAT TSV`,
       timeoutMs: LIMITS.telemetryQueryTimeoutMs,
     })
@@ -131,7 +131,7 @@ export class Rollups {
   }
 
   async #run(statement: Omit<Statement, 'timeoutMs'>): Promise<void> {
-    await this.#http.run({ ...statement, timeoutMs: LIMITS.telemetrySettleTimeoutMs })
+    await this.#link.command({ ...statement, timeoutMs: LIMITS.telemetrySettleTimeoutMs })
   }
 
   #note(row: {

@@ -9,7 +9,7 @@
 
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
-import { ClickHouseError, type ClickHouseHttp } from './clickhouse-http.ts'
+import { type ClickHouseLink, errorCode } from './clickhouse-link.ts'
 
 const TIMEOUT_MS = LIMITS.telemetryQueryTimeoutMs
 
@@ -129,14 +129,14 @@ function toLayout(sql: string, cluster: string | undefined): string {
 const ON_CLUSTER = { distributed_ddl_task_timeout: 10, distributed_ddl_output_mode: 'null_status_on_timeout' }
 
 /** Every step may be done twice, and by several nodes at once. */
-export async function migrate(http: ClickHouseHttp, cluster?: string): Promise<void> {
+export async function migrate(link: ClickHouseLink, cluster?: string): Promise<void> {
   const run = (sql: string) =>
-    http.run({
+    link.command({
       sql: toLayout(sql, cluster),
       settings: cluster === undefined ? {} : ON_CLUSTER,
       timeoutMs: TIMEOUT_MS,
     })
-  const done = await versionOf(http)
+  const done = await versionOf(link)
   if (done > MIGRATIONS.length) {
     const known = `this version of Fleet knows them up to ${MIGRATIONS.length}`
     const message = `the tables in ClickHouse are of version ${done}, ${known}: start the version that made them, or a later one`
@@ -152,24 +152,24 @@ export async function migrate(http: ClickHouseHttp, cluster?: string): Promise<v
 
 const UNKNOWN_TABLE = 60
 
-async function versionOf(http: ClickHouseHttp): Promise<number> {
+async function versionOf(link: ClickHouseLink): Promise<number> {
   try {
     const sql = 'SELECT max(version) FROM migrations FORMAT TSV'
-    return Number((await http.run({ sql, timeoutMs: TIMEOUT_MS })).toString().trim())
+    return Number(await link.query({ sql, timeoutMs: TIMEOUT_MS }))
   } catch (error) {
-    if (error instanceof ClickHouseError && error.code === UNKNOWN_TABLE) return 0
+    if (errorCode(error) === UNKNOWN_TABLE) return 0
     throw error
   }
 }
 
 /** What is so old goes, in whole parts: raw telemetry and the audit; rollups stay. Undefined keeps it for ever. */
 export async function keepFor(
-  http: ClickHouseHttp,
+  link: ClickHouseLink,
   days: { readonly points: number | undefined; readonly audit: number | undefined },
 ): Promise<void> {
-  await setTtl(http, { table: 'points', column: 'received', days: days.points })
-  await setTtl(http, { table: 'texts', column: 'received', days: days.points })
-  await setTtl(http, { table: 'audit', column: 'toDateTime(at)', days: days.audit })
+  await setTtl(link, { table: 'points', column: 'received', days: days.points })
+  await setTtl(link, { table: 'texts', column: 'received', days: days.points })
+  await setTtl(link, { table: 'audit', column: 'toDateTime(at)', days: days.audit })
 }
 
 interface Kept {
@@ -178,12 +178,14 @@ interface Kept {
   readonly days: number | undefined
 }
 
-async function setTtl(http: ClickHouseHttp, { table, column, days }: Kept): Promise<void> {
-  const run = (sql: string) => http.run({ sql, timeoutMs: TIMEOUT_MS })
-  const made = (await run(`SHOW CREATE TABLE ${table} FORMAT TSVRaw`)).toString()
+async function setTtl(link: ClickHouseLink, { table, column, days }: Kept): Promise<void> {
+  const alter = (change: string) =>
+    link.command({ sql: `ALTER TABLE ${table} ${change}`, timeoutMs: TIMEOUT_MS })
+  const sql = `SHOW CREATE TABLE ${table} FORMAT TSVRaw`
+  const made = (await link.query({ sql, timeoutMs: TIMEOUT_MS })).toString()
   const ttl = days === undefined ? undefined : `TTL ${column} + toIntervalDay(${days})`
-  if (ttl === undefined && /\sTTL\s/.test(made)) await run(`ALTER TABLE ${table} REMOVE TTL`)
+  if (ttl === undefined && /\sTTL\s/.test(made)) await alter('REMOVE TTL')
   if (ttl !== undefined && !made.includes(ttl)) {
-    await run(`ALTER TABLE ${table} MODIFY ${ttl} SETTINGS materialize_ttl_after_modify = 0`)
+    await alter(`MODIFY ${ttl} SETTINGS materialize_ttl_after_modify = 0`)
   }
 }

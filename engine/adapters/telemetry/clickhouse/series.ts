@@ -11,7 +11,7 @@ import type { Grid } from '../../../domain/telemetry/grid.ts'
 import { average, type Bucket, pick } from '../../../domain/telemetry/summary.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Series, SeriesQuery } from '../../../ports/telemetry.ts'
-import type { Statement } from './clickhouse-http.ts'
+import type { Statement } from './clickhouse-link.ts'
 import type { Plan, Range } from './plan.ts'
 import { RowReader } from './row-reader.ts'
 

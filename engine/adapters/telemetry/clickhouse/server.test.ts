@@ -11,21 +11,22 @@ import { gridOf } from '../../../domain/telemetry/grid.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { Telemetry } from '../../../ports/telemetry.ts'
 import { ChdbSupervisor } from '../chdb/chdb-supervisor.ts'
-import { DeviceIdOf, pointsBlock, urlOf } from '../testing/telemetry.ts'
-import { ClickHouseHttp } from './clickhouse-http.ts'
+import { begun, DeviceIdOf, pointsBlock, urlOf } from '../testing/telemetry.ts'
+import { ClickHouseTelemetry } from './clickhouse.ts'
+import { ClickHouseLink } from './clickhouse-link.ts'
 import { allTables } from './schema.ts'
-import { openServerTelemetry, type ServerTelemetryOptions } from './server.ts'
+import { type ServerTelemetryOptions, serverAt, serverTelemetry } from './server.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-server-telemetry-'))
 const VERSIONS = 3
 let chdb: ChdbSupervisor
-let http: ClickHouseHttp
+let link: ClickHouseLink
 const opened: Telemetry[] = []
 const servers: { close(): void }[] = []
 
 beforeAll(async () => {
   chdb = await ChdbSupervisor.open({ dataDir: join(dir, 'data') })
-  http = new ClickHouseHttp(() => chdb.endpoint())
+  link = new ClickHouseLink(() => chdb.endpoint())
 })
 beforeEach(async () => {
   const tables = await query('SELECT name FROM system.tables WHERE database = currentDatabase() FORMAT TSV')
@@ -36,17 +37,17 @@ afterEach(async () => {
   for (const server of servers.splice(0)) server.close()
 })
 afterAll(async () => {
-  http.close()
+  await link.close()
   await chdb.close()
   rmSync(dir, { recursive: true, force: true })
 })
 
 async function query(sql: string): Promise<string> {
-  return (await http.run({ sql, timeoutMs: 10_000 })).toString().trim()
+  return (await link.query({ sql, timeoutMs: 10_000 })).toString().trim()
 }
 
 async function open(over: Partial<ServerTelemetryOptions> = {}): Promise<Telemetry> {
-  const telemetry = await openServerTelemetry({ url: urlOf(chdb.endpoint()), ...over })
+  const telemetry = await begun(serverTelemetry({ url: urlOf(chdb.endpoint()), ...over }))
   opened.push(telemetry)
   return telemetry
 }
@@ -71,7 +72,7 @@ test('nodes that start at once make the tables, and all of them work', async () 
   for (const node of nodes) expect(await node.countPoints(DeviceIdOf('a'))).toBe(nodes.length)
 })
 
-test('tables of an earlier version are brought up to date, and keep what they have', async () => {
+test('tables of an earlier version are brought up to date and keep their rows', async () => {
   const before = await open()
   const block = pointsBlock([{ device: 'a', at: 1, version: 1, values: { v: 1 } }])
   await before.insert(block)
@@ -84,7 +85,7 @@ test('tables of an earlier version are brought up to date, and keep what they ha
   expect(await after.countHistory({ deviceId: DeviceIdOf('a'), kinds: ['log'] })).toBe(0)
 })
 
-test('tables of a later version are refused for good, in a line that says what to do', async () => {
+test('tables of a later version are refused for good, and the error says what to do', async () => {
   await open()
   await query(`INSERT INTO migrations VALUES (${VERSIONS + 1})`)
   const fault = await refusal(open())
@@ -94,7 +95,7 @@ test('tables of a later version are refused for good, in a line that says what t
   )
 })
 
-test('a wrong password is refused for good, and is not in the message', async () => {
+test('a wrong password is refused for good and is not in the error', async () => {
   const url = new URL(urlOf(chdb.endpoint()))
   url.password = 'guessed'
   const fault = await refusal(open({ url: url.href }))
@@ -103,13 +104,13 @@ test('a wrong password is refused for good, and is not in the message', async ()
   expect(fault.message).not.toContain('guessed')
 })
 
-test('a server that is away is one to wait for', async () => {
+test('a server that is away is a retryable fault', async () => {
   const fault = await refusal(open({ url: 'http://user:hidden@127.0.0.1:1' }))
   expect([fault.code, fault.retryable]).toEqual(['TELEMETRY_UNAVAILABLE', true])
   expect(String(fault) + String(fault.cause)).not.toContain('hidden')
 })
 
-test('how far another node has settled is known here too', async () => {
+test('a node learns how far another node has settled', async () => {
   const [one, other] = [await open(), await open({ horizonAgeMsMax: 0 })]
   const day = Date.UTC(2025, 0, 1)
   await one.insert(pointsBlock([{ device: 'a', at: day * 1000, version: 1, values: { v: 1 } }]))
@@ -117,7 +118,7 @@ test('how far another node has settled is known here too', async () => {
   await expect.poll(() => other.horizon()).toBe(day + 3_600_000)
 })
 
-test('settlements of two nodes have numbers of their own', async () => {
+test('settlements of two nodes have different numbers', async () => {
   const nodes = [await open(), await open()]
   const day = Date.UTC(2025, 0, 1)
   await Promise.all(nodes.map((node) => node.settle(Millis(day), [])))
@@ -127,7 +128,7 @@ test('settlements of two nodes have numbers of their own', async () => {
   expect(rows).toBe('2\t2')
 })
 
-test('rollups that are truncated with their settlements are computed anew, and read from the points until then', async () => {
+test('rollups that were truncated with their settlements are computed again, and read from points until then', async () => {
   const day = Date.UTC(2025, 0, 1)
   const span = { from: Millis(day), to: Millis(day + 7_200_000) }
   const counts = async (node: Telemetry) => {
@@ -159,12 +160,15 @@ test('rollups that are truncated with their settlements are computed anew, and r
   expect(await query('SELECT sum(count) FROM rollup_1h FINAL FORMAT TSV')).toBe('3')
 })
 
-/** In front of chdb: what a request shows to whoever logs it. */
+/** A proxy in front of chdb, which shows what requests look like on the wire. Over TLS with an authority of its own the
+ *  client names the user in headers that chdb's server does not read. */
 async function forward(seen: IncomingMessage[], tls?: { readonly key: string; readonly cert: string }) {
   const target = new URL(chdb.endpoint().url)
   const take: Parameters<typeof createServer>[1] = (request, response) => {
     seen.push(request)
-    const { url: path, method, headers } = request
+    const { url: path, method } = request
+    const { username, password } = chdb.endpoint()
+    const headers = { ...request.headers, authorization: `Basic ${btoa(`${username}:${password}`)}` }
     const passed = send({ host: target.hostname, port: target.port, path, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers)
       answer.pipe(response)
@@ -182,19 +186,21 @@ async function forward(seen: IncomingMessage[], tls?: { readonly key: string; re
   return url
 }
 
-test('user and password are in no request line, and a path names the database', async () => {
+test('no request line contains the password', async () => {
   const seen: IncomingMessage[] = []
   const url = await forward(seen)
-  await open({ url: `${url.href}default` })
+  await open({ url: url.href })
   expect(seen.length).toBeGreaterThan(5)
-  const { password } = chdb.endpoint()
-  for (const { url: line, headers } of seen) {
-    expect(line).not.toContain(password)
-    expect(headers['x-clickhouse-database']).toBe('default')
-  }
+  for (const { url: line } of seen) expect(line).not.toContain(chdb.endpoint().password)
 })
 
-test('over TLS the server shows who it is', async () => {
+test('the path of the URL names the database', async () => {
+  const { told, url } = await scribe(1)
+  await open({ url: `${url}/robots` })
+  expect(new Set(told.map(({ settings }) => settings.get('database')))).toEqual(new Set(['robots']))
+})
+
+test('a TLS server with an unknown certificate is refused, and accepted with its authority', async () => {
   const certs = join(dir, 'certs')
   const now = Date.now()
   const authority = Authority.create(certs, { name: 'test', days: 1, crlUrl: undefined, now })
@@ -209,7 +215,9 @@ test('over TLS the server shows who it is', async () => {
   expect(await telemetry.countPoints(DeviceIdOf('a'))).toBe(1)
 })
 
-/** Replicas need a Keeper, and chdb has none: this one says yes to everything, and so shows what it is told. */
+/** Replicas need a Keeper, which chdb does not have. This server accepts everything and records what it was told. */
+const UNKNOWN_TABLE = 'Code: 60. DB::Exception: Unknown table migrations. (UNKNOWN_TABLE)'
+
 async function scribe(replicas: number) {
   const told: { readonly sql: string; readonly settings: URLSearchParams }[] = []
   const server = createServer((request, response) => {
@@ -219,8 +227,8 @@ async function scribe(replicas: number) {
       const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
       const sql = searchParams.get('query') ?? Buffer.concat(chunks).toString()
       told.push({ sql, settings: searchParams })
-      if (sql.includes('max(version)')) response.writeHead(404, { 'X-ClickHouse-Exception-Code': '60' })
-      response.end(sql.includes('system.clusters') ? `${replicas}\n` : '')
+      if (sql.includes('max(version)')) response.writeHead(404).end(UNKNOWN_TABLE)
+      else response.end(sql.includes('system.clusters') ? `${replicas}\n` : '')
     })
   })
   servers.push(server)
@@ -233,7 +241,7 @@ async function scribe(replicas: number) {
 test.each([
   [2, null],
   [3, 'auto'],
-])('of %i replicas an insert waits for a quorum of %s', async (replicas, quorum) => {
+])('with %i replicas an insert waits for a quorum of %s', async (replicas, quorum) => {
   const { told, url } = await scribe(replicas)
   const telemetry = await open({ url, cluster: 'robots' })
   const created = told.filter(({ sql }) => sql.startsWith('CREATE TABLE'))
@@ -244,4 +252,33 @@ test.each([
   const settings = told.at(-1)?.settings
   expect(settings?.get('insert_quorum')).toBe(quorum)
   expect([settings?.get('insert_deduplication_token'), settings?.get('async_insert')]).toEqual(['token', '0'])
+})
+
+test('begin waits for a server that is away, and its failures are reported', async () => {
+  const away = new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message: 'away' })
+  const answers = [away]
+  const telemetry = new ClickHouseTelemetry({
+    openServer: async () => {
+      const fault = answers.pop()
+      if (fault !== undefined) throw fault
+      return serverAt(chdb.endpoint())
+    },
+  })
+  opened.push(telemetry)
+  const failures: Fault[] = []
+  const beginning = telemetry.begin((fault) => failures.push(fault))
+  expect([telemetry.isUp(), telemetry.horizon()]).toEqual([false, 0])
+  await expect(telemetry.countPoints()).rejects.toMatchObject({ retryable: true })
+  await beginning
+  expect([telemetry.isUp(), failures]).toEqual([true, [away]])
+})
+
+test('telemetry that waits for its server can be closed', async () => {
+  const telemetry = serverTelemetry({ url: 'http://127.0.0.1:1' })
+  let failures = 0
+  const beginning = telemetry.begin(() => failures++)
+  await expect.poll(() => failures).toBe(1)
+  await telemetry.close()
+  await beginning
+  expect(telemetry.isUp()).toBe(false)
 })

@@ -190,21 +190,6 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       await telemetry.insert(texts)
       await telemetry.insert(texts)
       expect(await telemetry.countPoints(DeviceIdOf('f'))).toBe(0)
-      expect(await telemetry.newest(DeviceIdOf('f'))).toBe(day)
-    })
-
-    test('the newest receive time of a device is known to the second', async () => {
-      const day = newDay()
-      expect(await telemetry.newest(DeviceIdOf('g'))).toBeUndefined()
-      const points = [5, 9, 7].map((s, i) => ({
-        device: 'g',
-        at: day + i,
-        receivedAt: day + s * SECOND + 123,
-        version: i,
-        values: { v: 1 },
-      }))
-      await telemetry.insert(pointsBlock(points))
-      expect(await telemetry.newest(DeviceIdOf('g'))).toBe(day + 9 * SECOND)
     })
 
     test('a block that is none is refused for good', async () => {

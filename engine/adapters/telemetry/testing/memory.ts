@@ -1,7 +1,7 @@
 // Telemetry in memory, and the reference for what the real one must answer: everything from raw, nothing settled
 // ahead. Outlives the engine that uses it, as a database does.
 import { Readable } from 'node:stream'
-import { type DeviceId, Micros, Millis } from '../../../../schemas/ids.ts'
+import { type DeviceId, type Micros, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { byAge, type HistoryKind } from '../../../domain/history/row.ts'
 import { readHistoryBlock } from '../../../domain/history/testing/read-block.ts'
@@ -40,7 +40,6 @@ export class MemoryTelemetry implements Telemetry {
   /** By device, then metric. */
   readonly #points = new Map<string, Map<string, HeldSeries>>()
   readonly #texts = new Map<string, Map<string, HeldSeries>>()
-  readonly #newest = new Map<string, Micros>()
   /** By device, then by key. */
   readonly #history = new Map<string, Map<string, HistoryRow>>()
   readonly #audit = new MemoryAudit()
@@ -57,10 +56,6 @@ export class MemoryTelemetry implements Telemetry {
       return
     }
     const read = parse(block)
-    for (const row of read.rows) {
-      const newest = this.#newest.get(row.deviceId) ?? 0
-      this.#newest.set(row.deviceId, Micros(Math.max(newest, row.received * 1_000_000)))
-    }
     if (read.kind === 'points') for (const row of read.rows) store(this.#points, row)
     else for (const row of read.rows) store(this.#texts, row)
   }
@@ -112,10 +107,6 @@ export class MemoryTelemetry implements Telemetry {
       for (const series of metrics.values()) count += series.size
     }
     return count
-  }
-
-  async newest(deviceId: DeviceId): Promise<Micros | undefined> {
-    return this.#newest.get(deviceId)
   }
 
   async history({ before, limit, offset = 0, ...filter }: HistoryQuery): Promise<readonly HistoryRow[]> {

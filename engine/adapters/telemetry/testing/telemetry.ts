@@ -1,4 +1,4 @@
-// For tests of telemetry adapters: blocks from messages as a test writes them.
+// For tests of telemetry adapters: blocks made from messages as a test writes them.
 import { randomUUID } from 'node:crypto'
 import { type DeviceId, Micros } from '../../../../schemas/ids.ts'
 import { HistoryColumns } from '../../../domain/history/columns.ts'
@@ -7,21 +7,35 @@ import { StringBytes } from '../../../domain/telemetry/dictionary.ts'
 import { bytesOf, encodeBlock } from '../../../domain/telemetry/native-writer.ts'
 import { Rows } from '../../../domain/telemetry/rows.ts'
 import type { Block } from '../../../ports/telemetry.ts'
-import type { Endpoint } from '../clickhouse/clickhouse-http.ts'
+import type { ClickHouseTelemetry } from '../clickhouse/clickhouse.ts'
+import type { Endpoint } from '../clickhouse/clickhouse-link.ts'
 
 export interface Message<Value extends number | string = number> {
   readonly device: string
   readonly at: number
-  /** Microseconds like `at`, which it is if not given. */
+  /** Microseconds, and `at` by default. */
   readonly receivedAt?: number
   readonly version: number
   readonly values: Readonly<Record<string, Value>>
 }
 
-// Tests write ids as they are.
+/** Test ids need no check. */
 export const DeviceIdOf = (text: string): DeviceId => text as DeviceId
 
-/** As an operator writes where a server is. */
+/** Begins with a single attempt, and rejects if that fails. */
+export async function begun(telemetry: ClickHouseTelemetry): Promise<ClickHouseTelemetry> {
+  try {
+    await telemetry.begin((fault) => {
+      throw fault
+    })
+    return telemetry
+  } catch (fault) {
+    await telemetry.close()
+    throw fault
+  }
+}
+
+/** The URL as an operator writes it in the settings. */
 export function urlOf({ url, username, password }: Endpoint): string {
   const written = new URL(url)
   written.username = encodeURIComponent(username)
