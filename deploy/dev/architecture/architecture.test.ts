@@ -87,7 +87,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@nats-io/transport-node': ['engine/adapters/'],
   '@node-rs/argon2': ['api/auth/'],
   ajv: ['schemas/', 'api/'],
-  'ajv-formats': ['schemas/', 'api/'],
+  aws4fetch: ['engine/adapters/blobs/'],
   chdb: ['engine/adapters/telemetry/'],
   commander: ['api/cli/'],
   fastify: ['api/'],
@@ -108,6 +108,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** An adapter file reaches the packages of one technology at most (R13). */
 const TECHNOLOGIES: Readonly<Record<string, string>> = {
+  aws4fetch: 'S3',
   'mqtt-packet': 'MQTT',
   mqtt: 'MQTT',
   lmdb: 'lmdb',

@@ -1,15 +1,13 @@
+import { AwsClient } from 'aws4fetch'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Millis } from '../../../schemas/ids.ts'
 import type { Blobs } from '../../ports/blobs.ts'
 import { S3Blobs, type S3Options } from './s3.ts'
-import { signedHeaders } from './sigv4.ts'
 import { blobsContract } from './testing/contract.ts'
 import { S3_SERVER, S3Server } from './testing/s3-server.ts'
 
 const PART_BYTES = 5 * 1024 * 1024
-const clock = { now: () => Millis(Date.now()) }
 
-describe.skipIf(S3_SERVER === undefined)('with an S3 service (needs versitygw in the PATH)', () => {
+describe.skipIf(S3_SERVER === undefined)('S3 (needs versitygw)', () => {
   let server: S3Server
   beforeAll(async () => {
     server = await S3Server.start()
@@ -19,7 +17,7 @@ describe.skipIf(S3_SERVER === undefined)('with an S3 service (needs versitygw in
   const options = new Map<Blobs, S3Options>()
   function open(over: Partial<S3Options> = {}): Blobs {
     const { url, credentials } = server
-    const all = { url, bucket: server.bucket(), clock, partBytes: PART_BYTES, ...credentials, ...over }
+    const all = { url, bucket: server.bucket(), partBytes: PART_BYTES, ...credentials, ...over }
     const blobs = new S3Blobs(all)
     options.set(blobs, all)
     return blobs
@@ -35,7 +33,7 @@ describe.skipIf(S3_SERVER === undefined)('with an S3 service (needs versitygw in
     close: async () => {},
   })
 
-  test('of an upload that broke off no part is left', async () => {
+  test('an upload that breaks off leaves no parts', async () => {
     const blobs = open()
     const breaking = async function* () {
       for (let i = 0; i < 11; i++) yield new Uint8Array(1024 * 1024)
@@ -46,18 +44,18 @@ describe.skipIf(S3_SERVER === undefined)('with an S3 service (needs versitygw in
     expect(await openUploads(blobs)).toBe(0)
   })
 
-  /** As the service counts them. */
+  /** The number of uploads that the service knows of. */
   async function openUploads(blobs: Blobs): Promise<number> {
     const { bucket } = options.get(blobs) ?? {}
     const url = new URL(`${server.url}/${bucket}?uploads=`)
-    const request = { method: 'GET', url, headers: {}, body: new Uint8Array() }
-    const { host: _, ...headers } = signedHeaders(request, server.credentials, Date.now())
-    const text = await (await fetch(url, { headers })).text()
+    const { accessKey: accessKeyId, secretKey: secretAccessKey, region } = server.credentials
+    const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3' })
+    const text = await (await client.fetch(url)).text()
     expect(text).toContain('ListMultipartUploadsResult')
     return text.match(/<UploadId>/g)?.length ?? 0
   }
 
-  test('a wrong secret or bucket is a fault that is not retried, and says why', async () => {
+  test('a wrong secret or bucket is a fault that is not retried and names the reason', async () => {
     for (const [over, why] of [
       [{ secretKey: 'wrong' }, '403 SignatureDoesNotMatch'],
       [{ bucket: 'nowhere' }, '404 NoSuchBucket'],
@@ -70,7 +68,7 @@ describe.skipIf(S3_SERVER === undefined)('with an S3 service (needs versitygw in
     }
   })
 
-  test('a service that is away is a fault that may be retried, and is found again', async () => {
+  test('a service that is away is a retryable fault, and is used again when it is back', async () => {
     const away = await S3Server.start()
     const blobs = open({ url: away.url, bucket: away.bucket() })
     await away.kill()

@@ -1,21 +1,22 @@
-// Blobs in a bucket of an S3 API, addressed by path. A large one goes in parts, of which only two are held here; S3 shows
-// it once it is told that all are there.
-
+// Blobs in a bucket of an S3 API. A large blob is uploaded in parts, of which at most two are in memory. S3 shows it once
+// the upload is completed.
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AwsClient } from 'aws4fetch'
 import { LIMITS } from '../../limits.ts'
 import type { BlobFacts, BlobPage, Blobs, PutBlob } from '../../ports/blobs.ts'
-import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkedKey, Meter, TooLarge } from './content.ts'
-import { type S3Credentials, signedHeaders } from './sigv4.ts'
 
-export interface S3Options extends S3Credentials {
-  /** Of the service, without the bucket. */
+export interface S3Options {
+  /** URL of the service without the bucket, which becomes the first part of the path. */
   readonly url: string
   readonly bucket: string
-  readonly clock: Pick<Clock, 'now'>
+  readonly region: string
+  readonly accessKey: string
+  readonly secretKey: string
   readonly partBytes?: number | undefined
 }
 
@@ -30,16 +31,25 @@ interface S3Request {
 const EMPTY = new Uint8Array()
 
 export class S3Blobs implements Blobs {
-  readonly #options: S3Options
+  readonly #client: AwsClient
+  readonly #bucketUrl: string
+  readonly #partBytes: number
 
-  constructor(options: S3Options) {
-    this.#options = options
+  constructor({ url, bucket, region, accessKey, secretKey, partBytes }: S3Options) {
+    this.#client = new AwsClient({
+      accessKeyId: accessKey,
+      secretAccessKey: secretKey,
+      service: 's3',
+      region,
+    })
+    this.#bucketUrl = `${url.replace(/\/$/, '')}/${bucket}`
+    this.#partBytes = partBytes ?? LIMITS.blobPartBytes
   }
 
   async put(key: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<PutBlob> {
     checkedKey(key)
     const meter = new Meter()
-    const parts = partsOf(meter.read(content, bytesMax), this.#options.partBytes ?? LIMITS.blobPartBytes)
+    const parts = partsOf(meter.read(content, bytesMax), this.#partBytes)
     try {
       const first = await parts.next()
       const second = await parts.next()
@@ -66,7 +76,7 @@ export class S3Blobs implements Blobs {
     const headers = range === undefined ? {} : { range: `bytes=${range.from}-${range.to - 1}` }
     const found = await this.#find({ method: 'GET', key: checkedKey(key), headers })
     if (found === undefined) return undefined
-    if (range !== undefined && found.status !== 206) throw unavailable(false, 'it gives no part of a blob')
+    if (range !== undefined && found.status !== 206) throw unavailable(false, 'it ignores ranges')
     // The same stream; the two type libraries name it differently.
     return found.body === null ? Readable.from([]) : Readable.fromWeb(found.body as ReadableStream)
   }
@@ -101,7 +111,7 @@ export class S3Blobs implements Blobs {
       }
       await this.#complete({ key, uploadId, tags })
     } catch (error) {
-      // What S3 keeps of it costs space until then; that the upload has failed is what the caller must know.
+      // The parts would take up space. If they cannot be deleted, the caller still has to learn of the first failure.
       await this.#find({ method: 'DELETE', key, query: { uploadId } }).catch(() => undefined)
       throw error
     }
@@ -116,7 +126,7 @@ export class S3Blobs implements Blobs {
     const parts = tags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
     const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
     const text = await (await this.#send({ method: 'POST', key, query: { uploadId }, body })).text()
-    // It says 200 before it begins, and in the body how that ended.
+    // S3 answers 200 before it begins, and reports a failure in the body.
     if (text.includes('<Error>')) throw unavailable(true, `it answers ${fieldOf(text, 'Code')}`)
   }
 
@@ -126,7 +136,7 @@ export class S3Blobs implements Blobs {
     return response
   }
 
-  /** Undefined if it is not there. All that is asked here may be asked twice. */
+  /** Resolves with undefined if there is no such blob. Every request of this adapter may be repeated. */
   async #find(request: S3Request): Promise<Response | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -145,13 +155,17 @@ export class S3Blobs implements Blobs {
     headers = {},
     body = EMPTY,
   }: S3Request): Promise<Response | undefined> {
-    const { url: base, bucket, clock } = this.#options
-    const url = new URL(`${base.replace(/\/$/, '')}/${bucket}${key === '' ? '' : `/${key}`}`)
+    const url = new URL(`${this.#bucketUrl}${key === '' ? '' : `/${key}`}`)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-    const { host: _, ...signed } = signedHeaders({ method, url, headers, body }, this.#options, clock.now())
-    const response = await answerOf(url, { method, headers: signed, ...(body.length > 0 ? { body } : {}) })
+    const request = await this.#client.sign(url, {
+      method,
+      headers: { ...headers, 'x-amz-content-sha256': createHash('sha256').update(body).digest('hex') },
+      ...(body.length > 0 ? { body } : {}),
+      redirect: 'error',
+    })
+    const response = await answerOf(request)
     if (response.ok) {
-      // Of the others nobody reads what is in there, and their connection waits for it.
+      // The caller reads the body of these two only. The others' must be read here, or their connection stays busy.
       if (method !== 'GET' && method !== 'POST') await response.arrayBuffer()
       return response
     }
@@ -162,12 +176,12 @@ export class S3Blobs implements Blobs {
   }
 }
 
-/** Of a body there is no end to be expected: its reader sees how it goes on. */
-async function answerOf(url: URL, request: RequestInit): Promise<Response> {
+/** The timeout covers the head of the response, because a reader of the body may take its time. */
+async function answerOf(request: Request): Promise<Response> {
   const impatience = new AbortController()
   const timer = setTimeout(() => impatience.abort(), LIMITS.blobTimeoutMs)
   try {
-    return await fetch(url, { ...request, redirect: 'error', signal: impatience.signal })
+    return await fetch(request, { signal: impatience.signal })
   } catch (cause) {
     throw unavailable(true, 'it does not answer', cause)
   } finally {
@@ -175,7 +189,7 @@ async function answerOf(url: URL, request: RequestInit): Promise<Response> {
   }
 }
 
-/** Of this size, but for the last one. */
+/** Cuts the content into parts of this size. The last one may be smaller. */
 async function* partsOf(content: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = []
   let size = 0
@@ -200,7 +214,7 @@ async function* chained(
   yield* rest
 }
 
-/** Keys, sizes and codes need no unescaping: none of them has a character that XML escapes. */
+/** Needs no unescaping: keys, sizes and codes contain no character that XML escapes. */
 function fieldOf(xml: string, name: string): string {
   return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? ''
 }
@@ -208,7 +222,7 @@ function fieldOf(xml: string, name: string): string {
 function unavailable(retryable: boolean, why: string, cause?: unknown): Fault {
   return new Fault('BLOBS_UNAVAILABLE', {
     retryable,
-    message: `the S3 service does not do it: ${why}`,
+    message: `the S3 service cannot be used: ${why}`,
     cause,
   })
 }
