@@ -34,7 +34,7 @@ function folderOf(dataDir: string): string {
   return isOurs(folder) ? folder : join(dataDir, 'spool')
 }
 
-export class SpoolFile {
+class SpoolFile {
   readonly path: string
   readonly #fd: number
   #isOpen = true
