@@ -29,16 +29,19 @@ export interface ConnectAttempt {
   readonly ip: string
 }
 
+/** What an admitted device may do. */
+export interface SessionGrant {
+  readonly kind: 'admitted'
+  readonly deviceId: DeviceId
+  readonly partition: Partition
+  readonly mayPublish: boolean
+  readonly maySubscribe: boolean
+  /** Time at which the session is cut. */
+  readonly expiresAt: Millis
+}
+
 export type Admission =
-  | {
-      readonly kind: 'admitted'
-      readonly deviceId: DeviceId
-      readonly partition: Partition
-      readonly mayPublish: boolean
-      readonly maySubscribe: boolean
-      /** The session is cut then. */
-      readonly expiresAt: Millis
-    }
+  | SessionGrant
   | { readonly kind: 'denied'; readonly code: ConnackCode; readonly reason: string }
 
 /** Why a session ended. `takeover`: the same device connected again. */
@@ -99,8 +102,8 @@ export interface UplinkHost {
   /** The device acknowledged what it was sent there, a command or another message with this `request_id`. For a broker
    *  whose `publish` cannot tell. */
   delivered(session: DeviceSession, suffix: string, requestId: string): void
-  /** Answered by one `session.durable(1)` once all that was told so far is durable. */
-  mark(session: DeviceSession): void
+  /** Answered by one `session.durable(1)` once everything handed over so far is durable. */
+  sync(session: DeviceSession): void
   /** The session goes on, and another process hears of it from now on. */
   left(session: DeviceSession): void
   /** After the session's last message (its will included, unless it was taken over). */

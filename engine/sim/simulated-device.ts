@@ -3,7 +3,7 @@
 import type { DeviceId } from '../../schemas/ids.ts'
 import { parseSubSuffix, topicOf, toSubSuffix } from '../../schemas/topics.ts'
 import type { MemoryBroker } from '../adapters/broker/testing/memory.ts'
-import { MemoryDevice, type Received } from '../adapters/broker/testing/memory-device.ts'
+import { type DeviceMessage, MemoryDevice } from '../adapters/broker/testing/memory-device.ts'
 import type { SimTime } from '../testing/time.ts'
 import { Control, type Witness } from './control.ts'
 import type { Dice } from './dice.ts'
@@ -132,7 +132,7 @@ export class SimulatedDevice {
     return true
   }
 
-  #hear(message: Received): void {
+  #hear(message: DeviceMessage): void {
     const sub = parseSubSuffix(message.suffix)
     if (sub === undefined) this.control.hear(message)
     else

@@ -141,8 +141,8 @@ describe('imports', () => {
   })
 
   test('form no circle, neither of files nor of folders', () => {
-    // The parts of the simulation share its world, and a session of the embedded broker knows its hub.
-    const excepted = /^engine\/(sim\/|adapters\/broker\/embedded\/session-hub)/
+    // The parts of the simulation share its world.
+    const excepted = /^engine\/sim\//
     expect(circles(PROGRAM.filter(({ path }) => !excepted.test(path)))).toEqual([])
   })
 

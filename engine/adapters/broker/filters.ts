@@ -1,8 +1,8 @@
-// What one device is subscribed to: filters on the part of the topic after `fleet/{device_id}/`. Pure.
+// Filters that one device is subscribed to, on the part of the topic after `fleet/{device_id}/`. Pure.
 
 export type Qos = 0 | 1 | 2
 
-/** MQTT matching by levels; `+` is one level, `#` the rest, its parent level included. */
+/** Matches by levels, as MQTT does: `+` is one level, `#` is the rest and includes its parent level. */
 export function isMatch(filter: string, topic: string): boolean {
   const wanted = filter.split('/')
   const levels = topic.split('/')
@@ -13,7 +13,7 @@ export function isMatch(filter: string, topic: string): boolean {
   return wanted.length === levels.length
 }
 
-/** `#` only as the last level, wildcards only as whole levels. */
+/** True if `#` is only the last level and wildcards are whole levels. */
 export function isFilter(filter: string, levelsMax: number): boolean {
   const levels = filter.split('/')
   return (
@@ -28,7 +28,7 @@ export function isFilter(filter: string, levelsMax: number): boolean {
 
 export class Filters {
   readonly #granted = new Map<string, Qos>()
-  /** Grows with every change: what was derived from the filters is stale when it differs. */
+  /** Grows with every change, so that whatever was derived from the filters can tell that it is stale. */
   version = 0
 
   get size(): number {

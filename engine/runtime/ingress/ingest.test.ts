@@ -84,12 +84,12 @@ test('nothing is acknowledged before its append is durable, and then in runs per
 test('a mark is answered once all before it is durable, at once if it is already', async () => {
   const { time, ingest, release } = setUp()
   const [a, b] = [session('a'), session('b')]
-  ingest.mark(a)
+  ingest.sync(a)
   expect(a.acknowledged).toEqual([1])
   ingest.session(ITEM.opened, a, new Uint8Array(1))
-  ingest.mark(a)
+  ingest.sync(a)
   await time.advance(10)
-  ingest.mark(b)
+  ingest.sync(b)
   expect([a.acknowledged, b.acknowledged]).toEqual([[1], []])
   await release()
   expect([a.acknowledged, b.acknowledged]).toEqual([[1, 1], [1]])

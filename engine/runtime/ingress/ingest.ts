@@ -118,7 +118,7 @@ export class Ingest {
   }
 
   /** Answered like a message, once all that came before is durable. */
-  mark(session: DeviceSession): void {
+  sync(session: DeviceSession): void {
     const last = this.#sealed.at(-1) ?? this.#underWayAppend
     if (this.#collectedBytes > 0) this.#count(session)
     else if (last === undefined) session.durable(1)

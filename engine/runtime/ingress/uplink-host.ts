@@ -57,7 +57,7 @@ export function uplinkHost(
       const deviceId = sub?.deviceId ?? session.deviceId
       ingest.delivered(deviceId, partitionOf(deviceId), packDelivered(toDelivered(requestId)))
     },
-    mark: (session) => ingest.mark(session),
+    sync: (session) => ingest.sync(session),
     left: (session) => gateways.left(session),
     closed(session, cause) {
       ingest.session(ITEM.closed, session, sessionPayload(session, cause))

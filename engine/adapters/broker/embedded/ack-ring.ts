@@ -1,9 +1,9 @@
-// What a session owes: one slot per message handed to the host and not yet durable, in order. A slot packs the
-// packet id and the answer due into one number, so a message costs no allocation.
+// Acknowledgements that a session owes: one slot per message handed to the host and not yet durable, in order. A slot
+// packs the packet id and the answer due into one number, so a message costs no allocation.
 import { strict as assert } from 'node:assert'
 
 export const OWES = { nothing: 0, puback: 1 << 16, pubrec: 2 << 16 } as const
-/** Something else happens once the message is durable: it is retained, or echoed to the device itself. */
+/** Once the message is durable it is also retained, or echoed to the device itself. */
 export const FOLLOWED = 4 << 16
 
 const SLOTS_START = 16

@@ -1,4 +1,4 @@
-// Bytes read and not yet parsed: the start of a packet whose rest is to come, or packets that wait for room.
+// Holds bytes that are read and not yet parsed: the start of a packet whose rest is to come, or packets that wait.
 import { Buffer } from 'node:buffer'
 
 const EMPTY = Buffer.alloc(0)
@@ -18,7 +18,7 @@ export class Carry {
     return this.#length >= this.#needed
   }
 
-  /** `needed`: the size of the packet they begin, if known. Room is made as bytes come, not as they are claimed. */
+  /** `needed`: the size of the packet that the bytes begin, if known. Memory grows with the bytes, not with that claim. */
   keep(bytes: Buffer, needed: number): void {
     this.#needed = needed
     this.add(bytes)
@@ -37,7 +37,7 @@ export class Carry {
     this.#length = size
   }
 
-  /** The bytes, handed over. */
+  /** Returns the bytes and keeps none. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#length)
     this.clear()

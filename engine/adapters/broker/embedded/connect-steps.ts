@@ -1,14 +1,12 @@
-// What the broker itself has to say about a CONNECT that the host admits.
+// The broker's own checks of a CONNECT that the host admits. Pure but for what the ports answer.
 
 import type { DeviceId } from '../../../../schemas/ids.ts'
-import { type Admission, CONNACK, type ConnackCode } from '../../../ports/broker.ts'
+import { CONNACK, type ConnackCode, type SessionGrant } from '../../../ports/broker.ts'
 import { allowWill, type Connect, type Will } from './connect.ts'
-
-export type Admitted = Extract<Admission, { kind: 'admitted' }>
 
 export interface ConnectRequest {
   readonly connect: Connect
-  readonly admission: Admitted
+  readonly admission: SessionGrant
   /** Serial number of the certificate, if the device showed one. */
   readonly serial: string | undefined
   /** The last will, once `allowLastWill` has passed it. */
@@ -22,10 +20,10 @@ export interface ConnectPorts {
 
 export type ConnectStep = (request: ConnectRequest, ports: ConnectPorts) => ConnackCode
 
-/** In this order; the first code other than `accepted` is the answer. */
+/** The steps run in this order; the first code other than `accepted` is the answer. */
 export const connectSteps: readonly ConnectStep[] = [checkCertificate, checkRoom, allowLastWill]
 
-/** The certificate may have been revoked while the host was thinking. */
+/** The certificate may have been revoked while the host made up its mind. */
 function checkCertificate({ serial }: ConnectRequest, { isRevoked }: ConnectPorts): ConnackCode {
   return serial !== undefined && isRevoked(serial) ? CONNACK.unauthorized : CONNACK.accepted
 }

@@ -1,4 +1,4 @@
-// CONNECT: what it asks for, and what it may not. Pure.
+// Decodes a CONNECT and judges its last will. Pure.
 import type { Buffer } from 'node:buffer'
 import mqtt from 'mqtt-packet'
 import type { DeviceId } from '../../../../schemas/ids.ts'
@@ -25,7 +25,7 @@ export interface RawWill {
   readonly retain: boolean
 }
 
-/** A last will that may be spoken. */
+/** A last will that may be published. */
 export interface Will extends Omit<RawWill, 'topic'> {
   readonly suffix: string
 }
@@ -66,24 +66,24 @@ export function parseConnect(packet: Buffer, bodyStart: number): ParsedConnect {
   }
 }
 
-interface Decoded {
+interface ConnectFields {
   readonly clientId: string
   readonly username: string | undefined
   readonly password: Buffer | undefined
   readonly clean: boolean
   readonly keepalive: number
-  readonly will: DecodedWill | undefined
+  readonly will: WillFields | undefined
 }
 
-interface DecodedWill {
+interface WillFields {
   readonly topic: string
   readonly payload: Uint8Array | string
   readonly qos?: number
   readonly retain?: boolean
 }
 
-function decode(packet: Buffer): Decoded | undefined {
-  let decoded: Decoded | undefined
+function decode(packet: Buffer): ConnectFields | undefined {
+  let decoded: ConnectFields | undefined
   const parser = mqtt.parser()
   parser.on('error', () => {})
   parser.on('packet', (parsed) => {
@@ -95,19 +95,25 @@ function decode(packet: Buffer): Decoded | undefined {
   return decoded
 }
 
-function toWill({ topic, payload, qos = 0, retain = false }: DecodedWill): RawWill | undefined {
+function toWill({ topic, payload, qos = 0, retain = false }: WillFields): RawWill | undefined {
   if (typeof payload === 'string' || (qos !== 0 && qos !== 1 && qos !== 2)) return undefined
   return { topic, payload, qos, retain }
 }
 
-const UNWILLED: ReadonlySet<EndCause> = new Set(['disconnect', 'takeover', 'revoked', 'expired', 'shutdown'])
+const CAUSES_WITHOUT_WILL: ReadonlySet<EndCause> = new Set([
+  'disconnect',
+  'takeover',
+  'revoked',
+  'expired',
+  'shutdown',
+])
 
-/** A will is for a device that is gone unexpectedly: not for one that said so, has come back, or was sent away. */
-export function isWillSpoken(cause: EndCause): boolean {
-  return !UNWILLED.has(cause)
+/** A will is for a device that is gone unexpectedly, not for one that said goodbye, has come back or was sent away. */
+export function isWillPublished(cause: EndCause): boolean {
+  return !CAUSES_WITHOUT_WILL.has(cause)
 }
 
-/** The will as it may be spoken for this device; undefined when it may not. */
+/** The will as it may be published for this device. Undefined if it may not. */
 export function allowWill(will: RawWill, deviceId: DeviceId): Will | undefined {
   const suffix = suffixOf(deviceId, will.topic)
   const isAllowed =

@@ -48,7 +48,7 @@ function connectTo(port: number): BrokerUnderTest['connect'] {
       ...(will && { will: { ...will, payload: Buffer.from(will.payload) } }),
     })
     const code = device.connack?.returnCode ?? -1
-    // CONNACK codes are what the broker sends.
+    // The broker sends no other codes.
     return code === 0 ? toContract(device) : (code as ConnackCode)
   }
 }
@@ -60,7 +60,7 @@ function toContract(device: RawDevice): ContractDevice {
       const id = device.publish(topic, payload, { qos, retain })
       if (qos === 0) return
       const answer = qos === 1 ? 'puback' : 'pubrec'
-      // A session that was ended answers no more: the test that ended it does not wait.
+      // A session that has ended answers no more, and the test that ended it does not wait.
       const answered = (cmd: 'puback' | 'pubrec' | 'pubcomp') => () =>
         device.isClosed || device.all(cmd).some(({ messageId }) => messageId === id)
       await until(answered(answer), answer)
@@ -82,7 +82,7 @@ function toContract(device: RawDevice): ContractDevice {
       device.sendPacket({ cmd: 'pubrec', messageId: packet.messageId ?? 0 })
     if (packet.cmd === 'pubrel') device.sendPacket({ cmd: 'pubcomp', messageId: packet.messageId ?? 0 })
   }
-  // What came with the CONNACK.
+  // Packets that came with the CONNACK.
   for (const packet of device.packets) device.onPacket(packet)
   return contract
 }

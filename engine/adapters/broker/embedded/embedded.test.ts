@@ -94,19 +94,19 @@ describe('keep-alive', () => {
     return passed
   }
 
-  test('ends a silent session after one and a half times its interval', async () => {
+  test('a silent session ends after one and a half times its keep-alive', async () => {
     const passed = await silenceUntilClosed(60, 500)
     expect(passed).toBeGreaterThanOrEqual(90_000)
     expect(passed).toBeLessThanOrEqual(91_000)
   })
 
-  test.each([0, 65_535])('of %i seconds counts as the longest allowed', async (keepalive) => {
+  test.each([0, 65_535])('a keep-alive of %i seconds counts as the longest allowed', async (keepalive) => {
     const passed = await silenceUntilClosed(keepalive, 1_000)
     expect(passed).toBeGreaterThanOrEqual(LIMITS.keepAliveSecMax * 1_500)
     expect(passed).toBeLessThanOrEqual(LIMITS.keepAliveSecMax * 1_500 + 2_000)
   })
 
-  test('is served by any packet', async () => {
+  test('any packet counts as a sign of life', async () => {
     const device = await RawDevice.connect(stage.port, 'a', { keepalive: 10 })
     for (let round = 1; round <= 5; round++) {
       stage.pass(14_000)
@@ -116,14 +116,14 @@ describe('keep-alive', () => {
     expect(stage.host.causes()).toEqual([])
   })
 
-  test('does not count the time in which the broker itself slept', async () => {
+  test('time in which the broker itself slept is not counted as silence', async () => {
     const device = await RawDevice.connect(stage.port, 'a', { keepalive: 10 })
     stage.sleep(600_000)
     expect(stage.host.causes()).toEqual([])
     expect(device.isClosed).toBe(false)
   })
 
-  test('does not count the time in which the broker does not read the device', async () => {
+  test('time in which the broker does not read the device is not counted as silence', async () => {
     stage.host.isHolding = true
     const device = await RawDevice.connect(stage.port, 'a', { keepalive: 10 })
     for (let index = 0; index < LIMITS.sessionPendingMax + 1; index++)

@@ -1,8 +1,8 @@
 // The embedded broker: MQTT 3.1.1 in this process. Connections (listeners.ts) become handshakes, and handshakes that pass
 // the connect steps become sessions (session.ts).
 //
-// B1. At most one live session per device; the newer one wins and the older one's will is not spoken.
-// B2. No connection has a timer: one sweep looks at deadlines, keep-alives and expiries.
+// B1. A device has at most one live session. The newer one wins, and the older one's will is not published.
+// B2. No connection has a timer. One sweep checks deadlines, keep-alives and expiries.
 // B3. A session ends when the certificate it began with is revoked.
 import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../../../schemas/ids.ts'
@@ -33,11 +33,11 @@ import { type Message, SessionStates } from './session-state.ts'
 export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly clock: Clock
   readonly sessionsMax?: number
-  /** Messages per second of one device; 0 or nothing is no limit. */
+  /** Messages per second that one device may publish. 0 or undefined: any number. */
   readonly publishRateMax?: number
 }
 
-/** A CONNECT as it came. */
+/** A CONNECT as it arrived. */
 interface Arrival {
   readonly hub: SessionHub
   readonly connect: Connect
@@ -100,7 +100,7 @@ export class EmbeddedBroker implements Broker {
     return this.#publish(deviceId, { suffix, payload: Buffer.from(payload), qos, retain })
   }
 
-  /** Every client is a device here, and may subscribe to its own topics only. */
+  /** Does nothing: every client is a device here, and may subscribe to its own topics only. */
   publishToGroup(): void {}
 
   cut(deviceId: DeviceId, cause: EndCause): void {
@@ -146,7 +146,7 @@ export class EmbeddedBroker implements Broker {
     await this.#listeners.close()
   }
 
-  /** Ends what its deadline has passed for (B2). Runs by itself; public for a test that owns the clock. */
+  /** Ends handshakes and sessions that are past their deadline (B2). Public for tests that own the clock. */
   sweep(): void {
     const hub = this.#hub
     if (hub === undefined || this.#isClosed) return
@@ -200,12 +200,12 @@ export class EmbeddedBroker implements Broker {
     }
     this.#peers.add(peer)
     const handshake = new Handshake(peer, hub.tick + LIMITS.handshakeTimeoutMs, (connect) => {
-      // From here on it is the host that takes time, not the peer.
+      // From here on the host takes the time, not the peer: the deadline no longer applies.
       this.#handshakes.delete(handshake)
       void this.#connect(handshake, { hub, connect, certificate })
     })
     this.#handshakes.add(handshake)
-    // What an error is about is told by 'close', which follows.
+    // 'close' follows every error, and is handled.
     peer.on('error', () => {})
     peer.on('close', () => {
       this.#peers.delete(peer)
@@ -258,7 +258,7 @@ export class EmbeddedBroker implements Broker {
     })
     this.#admitted++
     hub.host.opened(session)
-    // B1: the host hears of the new session first, so the device is never seen offline in between.
+    // The host hears of the new session first, so that the device is never seen offline in between (B1).
     const earlier = this.#live.get(deviceId)
     this.#live.set(deviceId, session)
     if (serial !== undefined) this.#serials.set(session, serial)
@@ -266,7 +266,6 @@ export class EmbeddedBroker implements Broker {
     session.open(connack(CONNACK.accepted, present), rest)
   }
 
-  /** By B3. */
   #endRevoked(): void {
     for (const [session, serial] of [...this.#serials])
       if (this.#connectPorts.isRevoked(serial)) session.end('revoked')
@@ -280,7 +279,7 @@ export class EmbeddedBroker implements Broker {
     else this.#draining.delete(session)
   }
 
-  /** Later, not now: what may be read again leads to uplinks, and the host may be in the middle of something. */
+  /** Lets paused sessions read again, in a later turn: reading leads to uplinks, and the host may be busy with one. */
   #relieve(): void {
     if (this.#isRelieved || this.#paused.size === 0) return
     this.#isRelieved = true

@@ -4,7 +4,7 @@ import type { Qos } from '../filters.ts'
 import { PACKET } from './packets.ts'
 
 export const PINGRESP = Buffer.from([PACKET.pingresp << 4, 0])
-/** An MQTT 5 client reads a refusal of MQTT 3.1.1 as success with a broken tail. It understands this one. */
+/** Refuses an MQTT 5 client, which would read a refusal of MQTT 3.1.1 as a success with a broken tail. */
 export const CONNACK_V5_UNSUPPORTED = Buffer.from([PACKET.connack << 4, 3, 0, 0x84, 0])
 /** The return code of a filter that is not granted. */
 export const SUBACK_REFUSED = 0x80

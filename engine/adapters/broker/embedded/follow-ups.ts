@@ -1,5 +1,4 @@
-// What happens to a session's messages once they are durable, beside their acknowledgement: they are retained, or
-// echoed to the device itself, in the order of the messages.
+// Retains a session's messages, or echoes them to the device itself, once they are durable and in their order.
 import { LIMITS } from '../../../limits.ts'
 import type { Message } from './session-state.ts'
 
@@ -18,7 +17,7 @@ export class FollowUps {
     this.#ports = ports
   }
 
-  /** No more messages should be read that could need one. */
+  /** True while no more messages should be read that could have to be retained or echoed. */
   get isFull(): boolean {
     return this.#underWay >= LIMITS.sessionPendingMax
   }
@@ -30,7 +29,7 @@ export class FollowUps {
   /** The oldest message is durable. */
   begin(): void {
     const message = this.#waiting.shift()
-    // Forgotten meanwhile.
+    // `forget` was called meanwhile.
     if (message === undefined) return
     this.#underWay++
     const done = () => {

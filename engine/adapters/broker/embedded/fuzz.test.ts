@@ -18,7 +18,7 @@ afterEach(async () => {
   process.off('unhandledRejection', note)
 })
 
-/** Mulberry32: a failing round is found again by its seed. */
+/** Generates numbers by Mulberry32, so that a failing round can be repeated by its seed. */
 function random(seed: number): () => number {
   let state = seed
   return () => {

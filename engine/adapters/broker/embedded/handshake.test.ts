@@ -19,7 +19,7 @@ async function firstBytes(bytes: Uint8Array): Promise<RawDevice> {
   return device
 }
 
-describe('before its CONNACK a peer is hung up on', () => {
+describe('before the CONNACK', () => {
   const connect = connectPacket('a')
   test.each([
     ['another first packet', publishPacket('fleet/a/telemetry', 'x')],
@@ -38,20 +38,20 @@ describe('before its CONNACK a peer is hung up on', () => {
       'a will of QoS 3',
       Buffer.from([...connect.subarray(0, 9), (connect[9] ?? 0) | 0x1c, ...connect.subarray(10)]),
     ],
-  ])('for %s', async (_, bytes) => {
+  ])('a peer that sends %s is cut off', async (_, bytes) => {
     const device = await firstBytes(bytes)
     await device.closed()
     expect(device.packets).toEqual([])
     expect(stage.host.attempts).toEqual([])
   })
 
-  test('for a CONNECT that claims more than the limit, before any of it is collected', async () => {
+  test('a CONNECT that claims to be over the limit is cut off before any of it is collected', async () => {
     const device = await firstBytes(Buffer.from([0x10, 0xff, 0xff, 0x7f]))
     await device.closed()
     expect(stage.host.attempts).toEqual([])
   })
 
-  test('for a CONNECT that is slow, and 100 such peers keep nobody out', async () => {
+  test('a CONNECT that is too slow is cut off, and 100 such peers keep nobody out', async () => {
     const open = await Promise.all(
       Array.from({ length: 100 }, () => firstBytes(connectPacket('a').subarray(0, 5))),
     )
@@ -64,7 +64,7 @@ describe('before its CONNACK a peer is hung up on', () => {
     expect(device.isClosed).toBe(false)
   })
 
-  test('but not for what the broker itself slept through', async () => {
+  test('time that the broker itself slept does not count against a handshake', async () => {
     const peer = await firstBytes(connectPacket('a').subarray(0, 5))
     stage.sleep(60_000)
     peer.send(connectPacket('a').subarray(5))
@@ -73,8 +73,8 @@ describe('before its CONNACK a peer is hung up on', () => {
   })
 })
 
-describe('a CONNECT is refused', () => {
-  test('with 1 for an unknown protocol level', async () => {
+describe('a refused CONNECT', () => {
+  test('an unknown protocol level is refused with code 1', async () => {
     const bytes = connectPacket('a')
     bytes[8] = 9
     const device = await firstBytes(bytes)
@@ -82,7 +82,7 @@ describe('a CONNECT is refused', () => {
     expect(device.connack?.returnCode).toBe(CONNACK.protocol)
   })
 
-  test('in the words of MQTT 5 for an MQTT 5 client', async () => {
+  test('an MQTT 5 client is refused with a CONNACK of MQTT 5', async () => {
     const client = mqttJs.connect({
       port: stage.port,
       host: '127.0.0.1',
@@ -95,33 +95,33 @@ describe('a CONNECT is refused', () => {
     await client.endAsync(true)
   })
 
-  test('with 2 for an empty client id', async () => {
+  test('an empty client id is refused with code 2', async () => {
     const device = await RawDevice.connect(stage.port, '')
     expect(device.connack?.returnCode).toBe(CONNACK.identifier)
     await device.closed()
   })
 
-  test('with the code of the host, and the socket closed after', async () => {
+  test('a device that the host denies is sent its code, and the socket is closed', async () => {
     const device = await RawDevice.connect(stage.port, 'a', { password: Buffer.from('wrong') })
     expect(device.connack?.returnCode).toBe(CONNACK.unauthorized)
     await device.closed()
     expect(stage.broker.counts()).toMatchObject({ denied: 1, admitted: 0, connected: 0 })
   })
 
-  test('with 3 when the host fails', async () => {
+  test('a failure of the host is answered with code 3', async () => {
     stage.host.admit = () => Promise.reject(new Error('store gone'))
     const device = await RawDevice.connect(stage.port, 'a')
     expect(device.connack?.returnCode).toBe(CONNACK.unavailable)
   })
 
-  test('with 3 when there is no room for one more, while a known device may still take over', async () => {
+  test('one session too many is refused with code 3, while a connected device may still take over', async () => {
     await RawDevice.connect(stage.port, 'a')
     await RawDevice.connect(stage.port, 'b')
     expect((await RawDevice.connect(stage.port, 'c')).connack?.returnCode).toBe(CONNACK.unavailable)
     expect((await RawDevice.connect(stage.port, 'b')).connack?.returnCode).toBe(CONNACK.accepted)
   })
 
-  test('for a will larger than a CONNECT may be', async () => {
+  test('a will that makes the CONNECT too large ends the connection', async () => {
     const payload = Buffer.alloc(LIMITS.connectBytesMax)
     const device = await RawDevice.connect(stage.port, 'a', {
       will: { topic: 'fleet/a/status', payload, qos: 1, retain: false },
@@ -130,20 +130,20 @@ describe('a CONNECT is refused', () => {
   })
 })
 
-describe('a CONNECT is accepted', () => {
-  test('of MQTT 3.1', async () => {
+describe('an accepted CONNECT', () => {
+  test('a CONNECT of MQTT 3.1 is accepted', async () => {
     const device = await RawDevice.connect(stage.port, 'a', { protocolId: 'MQIsdp', protocolVersion: 3 })
     expect(device.connack?.returnCode).toBe(CONNACK.accepted)
   })
 
-  test('byte by byte', async () => {
+  test('a CONNECT that comes byte by byte is accepted', async () => {
     const device = await RawDevice.dial(stage.port)
     for (const byte of connectPacket('a')) device.send(Buffer.from([byte]))
     await until(() => device.packets.length === 1, 'CONNACK')
     expect(device.connack?.returnCode).toBe(CONNACK.accepted)
   })
 
-  test('with messages right behind it, which wait for the admission', async () => {
+  test('messages right behind a CONNECT wait for the admission', async () => {
     const messages = ['one', 'two'].map((text, index) =>
       publishPacket('fleet/a/telemetry', text, { messageId: index + 1 }),
     )
@@ -153,7 +153,7 @@ describe('a CONNECT is accepted', () => {
     expect(stage.host.texts()).toEqual(['one', 'two'])
   })
 
-  test('and a peer that leaves meanwhile is never announced', async () => {
+  test('a peer that leaves before it is admitted is never announced', async () => {
     const admit = stage.host.admit.bind(stage.host)
     let admitted = () => {}
     let isAsked = false

@@ -1,4 +1,4 @@
-// A socket before its CONNACK: nothing but one CONNECT, small and soon.
+// A socket before its CONNACK. It may send one CONNECT, within limits of size and time, and nothing else.
 import { Buffer } from 'node:buffer'
 import { LIMITS } from '../../../limits.ts'
 import { type Connect, parseConnect } from './connect.ts'
@@ -9,7 +9,7 @@ const CONNECT_FIRST_BYTE = 0x10
 
 export class Handshake {
   readonly socket: Peer
-  /** Ticks at which it is given up; set ahead when the whole process was asleep. */
+  /** Monotonic milliseconds after which it is cut off. Postponed by the time that the whole process slept. */
   deadline: number
   /** Bytes that came right behind the CONNECT. */
   rest: Buffer = Buffer.alloc(0)
@@ -23,7 +23,7 @@ export class Handshake {
     socket.on('data', this.#read)
   }
 
-  /** Says no. The peer has until the deadline to read it. */
+  /** Sends a refusal. The peer has until the deadline to read it. */
   refuse(reply: Uint8Array): void {
     this.#detach()
     this.socket.resume()
@@ -36,7 +36,7 @@ export class Handshake {
     const span: Span = { first: 0, bodyStart: 0, end: 0 }
     const located = locate(received, 0, span)
     const isWrong = received[0] !== CONNECT_FIRST_BYTE || located === 'malformed'
-    // Checked by what the header claims, before a byte of it is collected.
+    // Judged by what the header claims, before a byte of the packet is collected.
     if (isWrong || span.end > LIMITS.connectBytesMax) {
       this.socket.destroy()
       return

@@ -3,13 +3,13 @@
 //
 // I1. Nothing is acknowledged before `durable` (R1), and everything is in the order in which it was sent.
 // I2. The hot path allocates one view per message: no packet object, no topic text, no promise (R12).
-// I3. `durable` is answered for every message ever handed over, also after the session has ended.
+// I3. Every message handed over takes one count of `durable`, also after the session has ended.
 import { Buffer } from 'node:buffer'
 import { LIMITS } from '../../../limits.ts'
 import type { EndCause } from '../../../ports/broker.ts'
 import type { Qos } from '../filters.ts'
 import { AckRing, FOLLOWED, OWES } from './ack-ring.ts'
-import { isWillSpoken, type Will } from './connect.ts'
+import { isWillPublished, type Will } from './connect.ts'
 import { answer } from './encode.ts'
 import { FollowUps } from './follow-ups.ts'
 import { PACKET, readUint16, type Span } from './packets.ts'
@@ -26,7 +26,7 @@ export class Incoming {
   readonly #followUps: FollowUps
   readonly #allowance: Allowance | undefined
   #will: Will | undefined
-  /** A message waits until the device's rate lets it through. */
+  /** True while a message waits for the device's publish rate. */
   #isSlowed = false
 
   constructor(hub: SessionHub, session: LiveSession, facts: SessionFacts) {
@@ -57,7 +57,7 @@ export class Incoming {
     )
   }
 
-  /** Takes a PUBLISH. False when it has to wait, and what follows it with it. */
+  /** Takes a PUBLISH. False if it has to wait, together with everything behind it. */
   take(bytes: Buffer, span: Span): boolean {
     if (this.#allowance?.isSpent !== true) {
       this.#allowance?.take()
@@ -67,7 +67,7 @@ export class Incoming {
     return !this.#isSlowed
   }
 
-  /** Time has passed, and the device may be allowed to publish again. */
+  /** Called as time passes: the device may be allowed to publish again. */
   proceed(): void {
     if (this.#allowance?.isSpent !== true) this.#isSlowed = false
   }
@@ -97,12 +97,12 @@ export class Incoming {
     this.#session.send(answer(PACKET.pubcomp, id))
   }
 
-  /** The session is over: the last will is spoken, if there is one and the cause is one for it. */
+  /** Publishes the last will, if there is one and the cause calls for it. */
   end(cause: EndCause): void {
-    if (this.#will !== undefined && isWillSpoken(cause)) this.#speak(this.#will)
+    if (this.#will !== undefined && isWillPublished(cause)) this.#publishWill(this.#will)
   }
 
-  /** Drops the will, and what would follow once messages are durable. */
+  /** Drops the will, and messages that would be retained or echoed once durable. */
   forget(): void {
     this.#will = undefined
     this.#followUps.forget()
@@ -158,7 +158,7 @@ export class Incoming {
 
   #isNewQos2(id: number): boolean {
     const repeat = this.#session.state.unreleased.take(id)
-    // A repeat of one not yet durable is answered when it is.
+    // A repeat of a message that is not durable yet is answered once it is.
     if (repeat === 'durable') this.#session.send(answer(PACKET.pubrec, id))
     else if (repeat === 'full') this.#session.end('abuse')
     return repeat === 'new'
@@ -175,7 +175,7 @@ export class Incoming {
     return false
   }
 
-  #speak(will: Will): void {
+  #publishWill(will: Will): void {
     const { message, host, publishes } = this.#hub
     const { suffix, payload, qos, retain } = will
     const { isPersistent, filters } = this.#session.state

@@ -1,4 +1,4 @@
-// Where devices knock: MQTT in plain text, over TLS, and in WebSockets over TLS. All of them lead to one `accept`.
+// Ports that devices connect to: MQTT in plain text, over TLS, and in WebSockets over TLS. All lead to one `Accept`.
 import { createServer as createHttpsServer } from 'node:https'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
@@ -12,19 +12,19 @@ import { acceptUpgrade, refuseUpgrade, WebSocketPeer } from './websocket.ts'
 
 export interface ListenerOptions {
   readonly host: string
-  /** Plain text; undefined is none. 0 picks a free one, here and below. */
+  /** Port for plain text; undefined opens none. 0 picks a free port, here and below. */
   readonly port: number | undefined
   readonly secure?: SecureListeners | undefined
 }
 
 export interface SecureListeners {
   readonly port: number
-  /** MQTT in WebSockets, at `/mqtt`. */
+  /** Port for MQTT in WebSockets, at `/mqtt`. */
   readonly wsPort: number
   readonly tls: BrokerTls
 }
 
-/** The peer's certificate as it is judged now, if it showed one. */
+/** Judges the peer's certificate as of now. Undefined if the peer showed none. */
 export type ReadCertificate = (now: Millis) => ShownCertificate | undefined
 
 export interface Accept {
@@ -37,7 +37,7 @@ const NONE: ReadCertificate = () => undefined
 
 export class Listeners {
   readonly #servers: Server[] = []
-  /** Also of handshakes that nobody else knows of yet. */
+  /** Open sockets, including TLS handshakes that nothing else knows of yet. */
   readonly #sockets = new Set<Socket>()
   readonly #accept: Accept
 
@@ -45,7 +45,7 @@ export class Listeners {
     this.#accept = accept
   }
 
-  /** Those over TLS come first: they are what devices are told. */
+  /** Lists the ports over TLS first: devices are told the first one. */
   async open({ host, port, secure }: ListenerOptions): Promise<readonly [Listener, ...Listener[]]> {
     const { peer } = this.#accept
     const wanted: { scheme: Listener['scheme']; server: Server; port: number }[] = []
@@ -87,7 +87,7 @@ export class Listeners {
   }
 
   #inWebSockets(tls: BrokerTls) {
-    // Whoever does not ask for a WebSocket is told so; whoever asks for nothing is not waited for.
+    // A request for anything but a WebSocket is answered with 426, and a peer that asks for nothing is not waited for.
     const timeouts = { headersTimeout: LIMITS.handshakeTimeoutMs, requestTimeout: LIMITS.handshakeTimeoutMs }
     const server = createHttpsServer(
       { ...tlsOptions(tls), ...timeouts, maxHeaderSize: LIMITS.connectBytesMax },
@@ -99,7 +99,7 @@ export class Listeners {
     )
     server.on('tlsClientError', ignore)
     server.on('upgrade', (request, stream, head) => {
-      // An HTTPS server's sockets are of TLS; the type allows for other streams.
+      // The sockets of an HTTPS server are TLS sockets; the type allows for other streams.
       const socket = stream as TLSSocket
       socket.on('error', ignore)
       const refusal = refuseUpgrade(request)
@@ -143,7 +143,7 @@ function tlsOptions(tls: BrokerTls) {
     handshakeTimeout: LIMITS.handshakeTimeoutMs,
     // [spec: Ports and transport] TLS 1.3.
     minVersion: 'TLSv1.3',
-    // A device may show a certificate or a token: which is needed is for admission to say, in words.
+    // A device may show a certificate or a token. Admission decides which it needs, and can say so in words.
     requestCert: context.ca !== undefined,
     rejectUnauthorized: false,
   } as const

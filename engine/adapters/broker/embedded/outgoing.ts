@@ -18,10 +18,10 @@ export class Outgoing {
   readonly #hub: SessionHub
   readonly #session: LiveSession
   readonly #socket: Peer
-  /** O1: what the socket has yet to take. */
+  /** Deliveries that the socket has yet to take (O1). */
   #waiting: Delivery[] = []
   #waitingBytes = 0
-  /** Bytes that may wait beyond the usual bound, because the device is owed them all at once. */
+  /** Bytes that may wait beyond the usual bound, because a new connection or subscription is owed them all at once. */
   #burstBytes = 0
 
   constructor(hub: SessionHub, session: LiveSession, socket: Peer) {
@@ -100,7 +100,7 @@ export class Outgoing {
     this.#waiting = []
   }
 
-  /** The suffix of a filter that is granted. */
+  /** Returns the suffix of the filter. Undefined if it is refused. */
   #grant({ filter, qos }: FilterRequest): string | undefined {
     const { deviceId, maySubscribe, state } = this.#session
     const { filters } = state
@@ -118,13 +118,12 @@ export class Outgoing {
   }
 
   #sendAtOnce(deliveries: readonly Delivery[]): void {
-    // Once only, until nothing waits: a device that subscribes again and again does not get ever more room.
+    // Granted only when nothing waits, so that a device that subscribes again and again does not get ever more room.
     if (this.#waiting.length === 0) this.#burstBytes = deliveries.reduce((sum, next) => sum + sizeOf(next), 0)
     for (const delivery of deliveries) this.#wait(delivery)
     this.#sendWaiting()
   }
 
-  /** By O2. */
   #wait(delivery: Delivery): void {
     if (this.#session.isEnded) return
     this.#waiting.push(delivery)

@@ -12,13 +12,13 @@ function located(...bytes: number[]) {
 
 describe('a fixed header', () => {
   test.each([
-    ['without its length', [0x30], ['incomplete', 0]],
-    ['with half its length', [0x30, 0x80], ['incomplete', 0]],
-    ['of an empty packet', [0xc0, 0x00], ['complete', 2]],
-    ['of a packet to come', [0x30, 0x05, 0x01], ['incomplete', 7]],
-    ['of two length bytes', [0x30, 0x80, 0x01], ['incomplete', 131]],
-    ['of the longest packet', [0x30, 0xff, 0xff, 0xff, 0x7f], ['incomplete', 268_435_460]],
-    ['of five length bytes', [0x30, 0xff, 0xff, 0xff, 0xff, 0x01], ['malformed', 0]],
+    ['a header without its length', [0x30], ['incomplete', 0]],
+    ['a header with half its length', [0x30, 0x80], ['incomplete', 0]],
+    ['an empty packet', [0xc0, 0x00], ['complete', 2]],
+    ['a packet that is still to come', [0x30, 0x05, 0x01], ['incomplete', 7]],
+    ['two length bytes', [0x30, 0x80, 0x01], ['incomplete', 131]],
+    ['the longest packet', [0x30, 0xff, 0xff, 0xff, 0x7f], ['incomplete', 268_435_460]],
+    ['five length bytes', [0x30, 0xff, 0xff, 0xff, 0xff, 0x01], ['malformed', 0]],
   ] as const)('%s', (_, bytes, expected) => {
     expect(located(...bytes)).toEqual(expected)
   })
@@ -91,7 +91,7 @@ test('the ring gives back in order what it was given, while growing and wrapping
   expect(() => ring.shift()).toThrow('more messages durable')
 })
 
-test('a carry makes room as bytes come, not as they are claimed', () => {
+test('a carry grows with the bytes that come, not with the length that is claimed', () => {
   const carry = new Carry()
   carry.keep(Buffer.from('ab'), 250_000)
   expect(carry.isWorthParsing).toBe(false)

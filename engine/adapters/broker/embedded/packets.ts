@@ -1,4 +1,4 @@
-// Packets that devices send, as bytes: where one lies, and what is read from it without a parser. Pure.
+// Finds packets in the bytes that devices send, and reads from them without a parser. Pure.
 import { Buffer, isUtf8 } from 'node:buffer'
 import type { Qos } from '../filters.ts'
 
@@ -19,7 +19,7 @@ export const PACKET = {
   disconnect: 14,
 } as const
 
-/** Where a packet lies. The reader of a hot loop keeps one and has it filled again. */
+/** The place of a packet in the bytes. The reader of a hot loop keeps one and has it filled again. */
 export interface Span {
   first: number
   bodyStart: number
@@ -27,10 +27,10 @@ export interface Span {
   end: number
 }
 
-export type Located = 'complete' | 'incomplete' | 'malformed'
+export type LocateResult = 'complete' | 'incomplete' | 'malformed'
 
-/** Reads the fixed header at `at`. An incomplete packet's `end` tells how long it claims to be. */
-export function locate(bytes: Uint8Array, at: number, span: Span): Located {
+/** Reads the fixed header at `at`. The `end` of an incomplete packet is where it claims to end. */
+export function locate(bytes: Uint8Array, at: number, span: Span): LocateResult {
   const size = bytes.length
   let length = 0
   let shift = 0
@@ -58,7 +58,7 @@ export function readText(bytes: Buffer, start: number, end: number): string | un
 
 const WILDCARD_OR_NUL = /[+#\0]/
 
-/** A topic name to publish to: no wildcard, no `..` level, within both bounds. */
+/** True for a topic that may be published to: no wildcard, no `..` level, within both bounds. */
 export function isTopicName(
   topic: string,
   bounds: { readonly bytes: number; readonly levels: number },

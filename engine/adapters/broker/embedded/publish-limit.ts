@@ -1,5 +1,5 @@
-// How fast a device may publish: as many messages at once as in a second, and as many again with each second. Counted
-// by device, not by session: connecting again gives nothing.
+// Limits how fast a device may publish: as many messages at once as in a second, and as many again with each second. It
+// counts by device, not by session, so that connecting again gains nothing.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 
 export class Allowance {
@@ -17,7 +17,7 @@ export class Allowance {
     this.#left--
   }
 
-  /** True once nothing is left to be made good. */
+  /** Returns true once the allowance is full again. */
   refill(messages: number, max: number): boolean {
     this.#left = Math.min(max, this.#left + messages)
     return this.#left === max
@@ -29,13 +29,13 @@ export class PublishLimit {
   readonly #allowances = new Map<DeviceId, Allowance>()
   #tick: number
 
-  /** 0 is no limit. */
+  /** `perSec`: messages per second; 0 is no limit. */
   constructor(perSec: number, ticks: number) {
     this.#perSec = perSec
     this.#tick = ticks
   }
 
-  /** Undefined: as many as it likes. */
+  /** Undefined if there is no limit. */
   of(deviceId: DeviceId): Allowance | undefined {
     if (this.#perSec === 0) return undefined
     const known = this.#allowances.get(deviceId)
@@ -45,7 +45,7 @@ export class PublishLimit {
     return allowance
   }
 
-  /** Time has passed. Whoever is gone and owes nothing is forgotten. */
+  /** Called as time passes. Forgets devices that are gone and whose allowance is full. */
   sweep(ticks: number, isLive: (deviceId: DeviceId) => boolean): void {
     const earned = ((ticks - this.#tick) / 1000) * this.#perSec
     this.#tick = ticks

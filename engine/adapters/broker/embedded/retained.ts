@@ -1,4 +1,4 @@
-// Retained messages: three topics per device, and one of each sub-device of a gateway. A message on another topic is not
+// Retained messages: three topics per device, and one per sub-device of a gateway. A message on another topic is not
 // retained, even if its sender asks for it.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { isRetainable, parseSubSuffix } from '../../../../schemas/topics.ts'
@@ -15,7 +15,7 @@ function isKept(suffix: string): boolean {
 export class Retained {
   readonly #devices = new Map<DeviceId, Map<string, Message>>()
 
-  /** An empty payload clears. Other topics are not retained. */
+  /** An empty payload clears the topic. */
   store(deviceId: DeviceId, message: Message): void {
     const { suffix, payload } = message
     if (!isKept(suffix)) return
@@ -26,7 +26,7 @@ export class Retained {
     else this.#devices.set(deviceId, topics)
   }
 
-  /** What a new subscription to this filter is sent. */
+  /** Messages that a new subscription to this filter is sent. */
   matching(deviceId: DeviceId, filter: string): readonly Message[] {
     const topics = [...(this.#devices.get(deviceId)?.values() ?? [])]
     return topics.filter(({ suffix }) => isMatch(filter, suffix))

@@ -1,4 +1,4 @@
-// What sessions share, what one is made from, and how their broker sees one.
+// The seam between sessions and their broker: what sessions share, what one is made from, and how the broker sees one.
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
 import type { DeviceSession, EndCause, UplinkHost, UplinkMessage } from '../../../ports/broker.ts'
 import type { Will } from './connect.ts'
@@ -9,7 +9,7 @@ import type { Message, SessionState } from './session-state.ts'
 export interface SessionHub {
   readonly host: UplinkHost
   readonly retained: Retained
-  /** Filled anew for every message (`incoming I2`). */
+  /** One object that is filled anew for every message (incoming I2). */
   readonly message: { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
   readonly publishes: [number, number, number]
   bytesIn: number
@@ -22,7 +22,7 @@ export interface SessionHub {
   publish(deviceId: DeviceId, message: Message): Promise<boolean>
   liveSession(deviceId: DeviceId): LiveSession | undefined
   paused(session: LiveSession): void
-  /** Something may be read again: looks at the paused sessions soon. */
+  /** Tells the broker that paused sessions may be able to read again. */
   relieved(): void
   ended(session: LiveSession): void
 }
@@ -35,13 +35,13 @@ export interface LiveSession extends DeviceSession {
   /** Messages handed over and not yet durable. */
   readonly pending: number
   send(bytes: Uint8Array): void
-  /** Undefined if it has never subscribed to anything. */
+  /** See `Broker.publish`. Undefined if this session has never had a subscription. */
   publish(message: Message): Promise<boolean> | undefined
-  /** Ends it for what the clock says. `asleepMs`: the time in which the whole process read nothing. */
+  /** Ends the session if its token or keep-alive has run out. `asleepMs`: time that the whole process slept. */
   sweep(ticks: number, now: number, asleepMs: number): void
-  /** Reads on, if nothing speaks against it. */
+  /** Reads on, unless too much still waits. */
   resume(): void
-  /** Nothing is kept for the device any more: neither its will nor what follows once messages are durable. */
+  /** Drops the will, and messages that would be retained or echoed once durable. */
   forget(): void
   end(cause: EndCause): void
   /** Ends a session whose device does not read what it is sent. */
@@ -59,6 +59,6 @@ export interface SessionFacts {
   readonly keepAliveMs: number
   readonly will: Will | undefined
   readonly state: SessionState
-  /** Undefined: it may publish as fast as it likes. */
+  /** Undefined if there is no publish rate. */
   readonly allowance: Allowance | undefined
 }

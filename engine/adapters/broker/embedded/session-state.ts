@@ -1,4 +1,4 @@
-// What MQTT calls the session state: subscriptions, QoS 2 ids and messages on their way to the device. It outlives the
+// The session state of MQTT: subscriptions, QoS 2 ids and messages on their way to the device. It outlives the
 // connection only for a device that asked for it (clean session off), and is bounded per device (R9).
 //
 // Q1. A packet id belongs to one delivery from its first PUBLISH until the last acknowledgement, also across connections.
@@ -13,23 +13,23 @@ import { Unreleased } from './unreleased.ts'
 export interface Message {
   /** The topic after `fleet/{device_id}/`. */
   readonly suffix: string
-  /** Kept, not copied. */
+  /** Kept without a copy: the caller must not change it. */
   readonly payload: Buffer
   readonly qos: Qos
   readonly retain: boolean
 }
 
-/** A message on its way to one device. `qos` is the one granted; `retain` is true if a new subscription asked for it. */
+/** A message on its way to one device. `qos` is already limited to what the device was granted. */
 export interface Delivery extends Message {
   /** 0 until it is sent for the first time (Q1). */
   id: number
-  /** QoS 2: the device has the message, and has yet to learn that the broker knows. */
+  /** QoS 2: PUBREC has come, so PUBREL is sent from now on instead of the message. */
   isReleased: boolean
   /** Tells the publisher, if one waits. Only the first call counts. */
   readonly settle: ((isAcknowledged: boolean) => void) | undefined
 }
 
-/** Bytes that a delivery takes beside its payload, in round figures. */
+/** Rough size of a delivery without its payload, in bytes. */
 const DELIVERY_BYTES = 64
 
 export function sizeOf({ payload, suffix }: Delivery): number {
@@ -39,10 +39,10 @@ export function sizeOf({ payload, suffix }: Delivery): number {
 export class SessionState {
   readonly filters = new Filters()
   readonly unreleased = new Unreleased()
-  /** By packet id: what is sent and not yet acknowledged. */
+  /** Deliveries that are sent and not yet acknowledged, by packet id. */
   readonly unacknowledged = new Map<number, Delivery>()
   readonly isPersistent: boolean
-  /** What the next connection is sent, oldest first. */
+  /** Deliveries for the next connection, oldest first. */
   readonly #kept = new Set<Delivery>()
   #keptBytes = 0
   #lastId = 0
@@ -51,7 +51,7 @@ export class SessionState {
     this.isPersistent = isPersistent
   }
 
-  /** Undefined if no subscription wants the message. What must survive the connection is kept from here on. */
+  /** Undefined if no subscription matches. A delivery that must survive the connection is kept from here on. */
   accept(
     { suffix, payload, qos: wanted, retain }: Message,
     settle?: Delivery['settle'],
@@ -64,7 +64,7 @@ export class SessionState {
     return delivery
   }
 
-  /** Keeps a delivery for the next connection, if the session outlives this one. The oldest go beyond the bounds. */
+  /** Keeps a delivery for the next connection, if the session is persistent. Beyond the bounds the oldest is dropped. */
   keep(delivery: Delivery): void {
     if (!this.isPersistent || this.#kept.has(delivery)) return
     this.#kept.add(delivery)
@@ -92,7 +92,7 @@ export class SessionState {
     delivery.settle?.(true)
   }
 
-  /** What a new connection is sent, oldest first. Everything else that was under way is forgotten. */
+  /** Deliveries that a new connection is sent, oldest first. Whatever else was under way is forgotten. */
   resume(): readonly Delivery[] {
     for (const [id, delivery] of this.unacknowledged)
       if (!this.#kept.has(delivery)) this.unacknowledged.delete(id)
@@ -108,7 +108,7 @@ export class SessionState {
 export class SessionStates {
   readonly #persistent = new Map<DeviceId, SessionState>()
 
-  /** The state a connecting device works with; `present` when it has one from before. */
+  /** The state for a device that connects. `present` is true if the device has one from before. */
   claim(deviceId: DeviceId, clean: boolean): { readonly state: SessionState; readonly present: boolean } {
     const earlier = this.#persistent.get(deviceId)
     if (earlier !== undefined && !clean) return { state: earlier, present: true }

@@ -25,8 +25,8 @@ function ids(count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index + 1)
 }
 
-describe('publishes', () => {
-  test('pipelined are handed on and acknowledged in order', async () => {
+describe('messages from a device', () => {
+  test('pipelined messages are handed on and acknowledged in order', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     device.send(numbered(1_000))
     await until(() => device.all('puback').length === 1_000, 'all acknowledgements')
@@ -34,13 +34,13 @@ describe('publishes', () => {
     expect(device.all('puback').map(({ messageId }) => messageId)).toEqual(ids(1_000))
   })
 
-  test('cut at any byte arrive whole', async () => {
+  test('messages that are cut at any byte arrive whole', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     const bytes = numbered(3, 1, (index) => 'x'.repeat(index * 150))
     for (let cut = 1; cut < bytes.length; cut += 7) {
       stage.host.events.length = 0
       device.send(bytes.subarray(0, cut))
-      // The answer to a ping inside the second part tells that both have been read.
+      // The ping ends the second part: both have been read once the messages are there.
       await new Promise((resolve) => setImmediate(resolve))
       device.send(Buffer.concat([bytes.subarray(cut), Buffer.from([0xc0, 0x00])]))
       await until(() => stage.host.messages().length === 3, `the messages cut at ${cut}`)
@@ -48,7 +48,7 @@ describe('publishes', () => {
     }
   })
 
-  test('of the largest size pass, and one byte more ends the session', async () => {
+  test('a message of the largest size passes, and one byte more ends the session', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     device.publish(TOPIC, Buffer.alloc(LIMITS.payloadBytesMax, 0x61))
     await until(() => device.all('puback').length === 1, 'PUBACK')
@@ -59,14 +59,14 @@ describe('publishes', () => {
     expect(stage.host.messages()).toHaveLength(1)
   })
 
-  test('claiming more than a packet may be end the session at their header', async () => {
+  test('a header that claims more than a packet may have ends the session', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     device.send(Buffer.from([0x32, 0xff, 0xff, 0xff, 0x7f]))
     await device.closed()
     expect(stage.host.causes()).toEqual(['abuse'])
   })
 
-  test('on more topics than are remembered keep their topics apart', async () => {
+  test('messages on more topics than are remembered keep their topics', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     const topics = Array.from({ length: 30 }, (_, index) => `telemetry/t${index % 13}`)
     for (const topic of topics) device.publish(`fleet/a/${topic}`, topic)
@@ -75,7 +75,7 @@ describe('publishes', () => {
     expect(stage.host.texts()).toEqual(topics)
   })
 
-  test('repeated with DUP under QoS 1 are handed on again', async () => {
+  test('a message that is repeated with DUP under QoS 1 is handed on again', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     device.publish(TOPIC, 'one', { messageId: 7 })
     device.publish(TOPIC, 'one', { messageId: 7, dup: true })
@@ -83,7 +83,7 @@ describe('publishes', () => {
     expect(stage.host.texts()).toEqual(['one', 'one'])
   })
 
-  test('are acknowledged only as far as they are durable', async () => {
+  test('messages are acknowledged only as far as they are durable', async () => {
     stage.host.isHolding = true
     const device = await RawDevice.connect(stage.port, 'a')
     device.send(numbered(5))
@@ -95,7 +95,7 @@ describe('publishes', () => {
     expect(device.all('puback').map(({ messageId }) => messageId)).toEqual([1, 2])
   })
 
-  test('of QoS 0 take their place in the count without an answer', async () => {
+  test('messages of QoS 0 count as durable without an answer', async () => {
     stage.host.isHolding = true
     const device = await RawDevice.connect(stage.port, 'a')
     for (const [index, qos] of ([0, 1, 0, 1] as const).entries())
@@ -108,7 +108,7 @@ describe('publishes', () => {
   })
 })
 
-describe('a packet that MQTT has no error for ends the session', () => {
+describe('a packet that MQTT has no error for', () => {
   const body = (...bytes: number[]) => Buffer.from(bytes)
   test.each([
     ['a second CONNECT', connectPacket('a')],
@@ -131,7 +131,7 @@ describe('a packet that MQTT has no error for ends the session', () => {
     ['an unknown type', body(0xf0, 0x00)],
     ['type 0', body(0x00, 0x00)],
     ['a length of five bytes', body(0x30, 0x80, 0x80, 0x80, 0x80, 0x01)],
-  ])('%s', async (_, bytes) => {
+  ])('%s ends the session', async (_, bytes) => {
     const device = await RawDevice.connect(stage.port, 'a')
     device.send(bytes)
     await device.closed()
@@ -143,7 +143,7 @@ describe('a packet that MQTT has no error for ends the session', () => {
 describe('QoS 2', () => {
   const pubrel = (messageId: number) => ({ cmd: 'pubrel', messageId }) as const
 
-  test('takes a message once however often it is sent, until it is released', async () => {
+  test('a message of QoS 2 is taken once, however often it is sent, until it is released', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     for (const text of ['one', 'one again']) device.publish(TOPIC, text, { qos: 2, messageId: 9 })
     await until(() => device.all('pubrec').length > 0, 'PUBREC')
@@ -156,7 +156,7 @@ describe('QoS 2', () => {
     expect(stage.host.texts()).toEqual(['one', 'two'])
   })
 
-  test('remembers over connections of a persistent session', async () => {
+  test('a persistent session remembers messages of QoS 2 over connections', async () => {
     const device = await RawDevice.connect(stage.port, 'a', { clean: false })
     device.publish(TOPIC, 'one', { qos: 2, messageId: 9 })
     await until(() => device.all('pubrec').length === 1, 'PUBREC')
@@ -170,7 +170,7 @@ describe('QoS 2', () => {
     expect(stage.host.texts()).toEqual(['one'])
   })
 
-  test('answers a repeat on a new connection once the first is durable', async () => {
+  test('a repeat on a new connection is answered once the first message is durable', async () => {
     stage.host.isHolding = true
     const device = await RawDevice.connect(stage.port, 'a', { clean: false })
     device.publish(TOPIC, 'one', { qos: 2, messageId: 9 })
@@ -185,13 +185,13 @@ describe('QoS 2', () => {
     expect(stage.host.texts()).toEqual(['one'])
   })
 
-  test('releases an unknown id too', async () => {
+  test('a PUBREL with an unknown id is answered', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     device.sendPacket(pubrel(77))
     await until(() => device.all('pubcomp').length === 1, 'PUBCOMP')
   })
 
-  test('ends a session that releases nothing', async () => {
+  test('a session that releases nothing ends', async () => {
     const device = await RawDevice.connect(stage.port, 'a')
     device.send(numbered(LIMITS.sessionUnreleasedMax + 1, 2))
     await device.closed()
@@ -201,7 +201,7 @@ describe('QoS 2', () => {
 })
 
 describe('a device faster than the log', () => {
-  test('is not read beyond its pending messages, and loses none', async () => {
+  test('a device faster than the log is not read beyond its pending messages, and loses none', async () => {
     stage.host.isHolding = true
     const device = await RawDevice.connect(stage.port, 'a')
     const count = LIMITS.sessionPendingMax * 3
@@ -217,7 +217,7 @@ describe('a device faster than the log', () => {
     expect(stage.host.texts('a')).toEqual(ids(count).map((id) => `${id - 1}`))
   })
 
-  test('that says goodbye and leaves is heard to the end, and leaves no will', async () => {
+  test('a device that says goodbye and leaves is read to the end, and leaves no will', async () => {
     stage.host.isHolding = true
     const will = { topic: 'fleet/a/status', payload: Buffer.from('gone'), qos: 0, retain: false } as const
     const device = await RawDevice.connect(stage.port, 'a', { will })
@@ -232,7 +232,7 @@ describe('a device faster than the log', () => {
     expect(stage.host.messages('a')).toHaveLength(count)
   })
 
-  test('is not read beyond its pending bytes', async () => {
+  test('a device faster than the log is not read beyond its pending bytes', async () => {
     stage.host.isHolding = true
     const device = await RawDevice.connect(stage.port, 'a')
     const payload = 'x'.repeat(100 * 1024)
@@ -244,7 +244,7 @@ describe('a device faster than the log', () => {
     await until(() => device.all('puback').length === 30, 'everything')
   })
 
-  test('waits while the host is congested, and goes on by itself after', async () => {
+  test('a device is not read while the host is congested, and read again by itself after', async () => {
     stage.host.congested = true
     const device = await RawDevice.connect(stage.port, 'a')
     device.publish(TOPIC, 'one')

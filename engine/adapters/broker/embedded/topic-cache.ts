@@ -1,4 +1,4 @@
-// The topics one session publishes to, found by their bytes: a device uses few, so the text is decoded once.
+// Finds the topics that one session publishes to by their bytes. A device uses few, so each is decoded once.
 import type { Buffer } from 'node:buffer'
 import { Buffer as Bytes } from 'node:buffer'
 import type { DeviceId } from '../../../../schemas/ids.ts'
@@ -23,7 +23,7 @@ export class KnownTopic {
     this.isRetainable = isRetainable(suffix)
   }
 
-  /** True when the device is subscribed to its own topic. */
+  /** True if the device is subscribed to this topic of its own. */
   isEchoed(filters: Filters): boolean {
     if (this.#filtersVersion !== filters.version) {
       this.#filtersVersion = filters.version
@@ -62,7 +62,7 @@ export class TopicCache {
     if (topic === undefined || !isTopicName(topic, BOUNDS)) return undefined
     const suffix = suffixOf(this.#deviceId, topic)
     if (suffix === undefined) return undefined
-    // A copy: the topic must not keep the chunk it came in alive.
+    // A copy: the topic must not keep alive the chunk that it came in.
     const known = new KnownTopic(suffix, Bytes.from(bytes.subarray(start, end)))
     this.#known[this.#oldest] = known
     this.#oldest = (this.#oldest + 1) % TOPICS_MAX
@@ -74,7 +74,7 @@ export class TopicCache {
 function isSame(known: Buffer, bytes: Buffer, start: number, end: number): boolean {
   const { length } = known
   if (length !== end - start) return false
-  // From the end: topics of one device begin alike.
+  // Compared from the end, since topics of one device begin alike.
   for (let index = length - 1; index >= 0; index--) if (known[index] !== bytes[start + index]) return false
   return true
 }

@@ -1,16 +1,16 @@
-// QoS 2 as the receiver: packet ids of messages taken and not yet released by the device. They belong to the session
-// state, so that a message repeated on a new connection is not taken twice.
+// Packet ids of QoS 2 messages that are received and not yet released by the device. They belong to the session state, so
+// that a message repeated on a new connection is not taken twice.
 import { LIMITS } from '../../../limits.ts'
 
 export type Repeat = 'new' | 'taken' | 'durable' | 'full'
 
 export class Unreleased {
-  /** True once the message is durable. */
+  /** Packet ids; the value is true once the message is durable. */
   readonly #ids = new Map<number, boolean>()
-  /** Repeated while the message is not durable. */
+  /** Ids of messages that were repeated before they were durable. */
   readonly #repeated = new Set<number>()
 
-  /** What a PUBLISH with this id is. A new one is remembered. */
+  /** Judges a PUBLISH with this id, and remembers a new one. */
   take(id: number): Repeat {
     const isDurable = this.#ids.get(id)
     if (isDurable === true) return 'durable'
@@ -23,7 +23,7 @@ export class Unreleased {
     return 'new'
   }
 
-  /** The message is durable. True when it was repeated meanwhile. */
+  /** Called once the message is durable. Returns true if it was repeated meanwhile. */
   settle(id: number): boolean {
     if (this.#ids.has(id)) this.#ids.set(id, true)
     return this.#repeated.delete(id)

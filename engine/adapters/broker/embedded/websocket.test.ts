@@ -74,7 +74,7 @@ test.each([5, 125, 126, 65_535, 65_536, 300_000])('%i bytes pass in one frame, b
   const { client, peer, read, said } = open()
   client.write(frame(OPCODE.binary, bytesOf(length)))
   await until(() => read().length === length, 'the payload')
-  // Compared as a whole: byte by byte takes seconds.
+  // Compared as a whole, since a comparison byte by byte takes seconds.
   expect(read().equals(bytesOf(length))).toBe(true)
   peer.write(bytesOf(length))
   const header = length < 126 ? 2 : length < 0x1_0000 ? 4 : 10
@@ -83,7 +83,7 @@ test.each([5, 125, 126, 65_535, 65_536, 300_000])('%i bytes pass in one frame, b
   expect(said()[0]).toBe(0x82)
 })
 
-test('what came with the upgrade is read first', async () => {
+test('bytes that came with the upgrade are read first', async () => {
   const { client, read } = open(frame(OPCODE.binary, Buffer.from('one')))
   client.write(frame(OPCODE.binary, Buffer.from('two')))
   await until(() => read().length === 6, 'both')
@@ -98,7 +98,7 @@ test('a ping is answered, in the middle of a message too', async () => {
   expect(said()).toEqual(Buffer.concat([Buffer.from([0x8a, 12]), Buffer.from('still there?')]))
 })
 
-test('a goodbye is answered and ends what is read', async () => {
+test('a close frame is answered, and nothing is read after it', async () => {
   const { client, peer, said } = open()
   const ended = new Promise((resolve) => peer.once('end', resolve))
   client.write(frame(OPCODE.close, Buffer.from([0x03, 0xe8])))
@@ -108,23 +108,23 @@ test('a goodbye is answered and ends what is read', async () => {
 })
 
 test.each([
-  ['not masked', frame(OPCODE.binary, bytesOf(8), { isMasked: false }), 1002],
-  ['of a reserved bit', frame(OPCODE.binary, bytesOf(8), { reserved: 4 }), 1002],
-  ['that continues nothing', frame(OPCODE.continuation, bytesOf(8)), 1002],
+  ['is not masked', frame(OPCODE.binary, bytesOf(8), { isMasked: false }), 1002],
+  ['sets a reserved bit', frame(OPCODE.binary, bytesOf(8), { reserved: 4 }), 1002],
+  ['continues nothing', frame(OPCODE.continuation, bytesOf(8)), 1002],
   [
     'that interrupts a message',
     Buffer.concat([frame(OPCODE.binary, bytesOf(8), { isFinal: false }), frame(OPCODE.binary, bytesOf(8))]),
     1002,
   ],
-  ['of control in parts', frame(OPCODE.ping, bytesOf(8), { isFinal: false }), 1002],
-  ['of control too long', frame(OPCODE.ping, bytesOf(126)), 1002],
-  ['of an unknown kind', frame(11, bytesOf(8)), 1002],
+  ['is a control frame in parts', frame(OPCODE.ping, bytesOf(8), { isFinal: false }), 1002],
+  ['is a control frame that is too long', frame(OPCODE.ping, bytesOf(126)), 1002],
+  ['is of an unknown kind', frame(11, bytesOf(8)), 1002],
   [
     'longer than anything',
     Buffer.from([0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4]),
     1002,
   ],
-  ['of text', frame(OPCODE.text, bytesOf(8)), 1003],
+  ['is text', frame(OPCODE.text, bytesOf(8)), 1003],
 ])('a frame %s ends the connection, and says why', async (_, bytes, code) => {
   const { client, peer, said } = open()
   const closed = new Promise((resolve) => peer.once('close', resolve))
@@ -134,7 +134,7 @@ test.each([
   expect(said()).toEqual(closing(code))
 })
 
-test('of a frame that is announced and does not come nothing is kept', async () => {
+test('nothing is kept for a frame that is announced and does not come', async () => {
   const { client, peer, read } = open()
   client.write(Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]))
   client.write(bytesOf(1_000))

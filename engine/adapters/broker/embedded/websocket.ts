@@ -1,8 +1,8 @@
-// MQTT in a WebSocket (RFC 6455, subprotocol `mqtt`), as the stream of bytes that it carries.
+// Turns MQTT in a WebSocket (RFC 6455, subprotocol `mqtt`) into the stream of bytes that it carries.
 //
-// F1. Nothing is collected: payload is handed on as it comes, and only the few bytes of a header or of a control frame
-//     are kept. Frames may cut MQTT packets anywhere.
-// F2. What is wrong ends the connection with the code that says so.
+// Payload is handed on as it comes: only the few bytes of a header or of a control frame are kept, so that a peer without
+// a CONNACK cannot make the broker hold a whole message (R9). Frames may cut MQTT packets anywhere. A frame that is wrong
+// ends the connection with the close code for it.
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -17,7 +17,7 @@ const CLOSE = { normal: 1000, protocol: 1002, unsupported: 1003 } as const
 const CONTROL_BYTES_MAX = 125
 const HEADER_BYTES_MAX = 14
 
-/** What an upgrade is answered with; undefined if it is a WebSocket for MQTT. */
+/** The answer that refuses an upgrade. Undefined if it asks for MQTT in a WebSocket. */
 export function refuseUpgrade({ method, url, headers }: IncomingMessage): string | undefined {
   if ((url ?? '').split('?', 1)[0] !== PATH) return 'HTTP/1.1 404 Not Found'
   const isWebSocket =
@@ -45,9 +45,9 @@ interface Frame {
   readonly opcode: number
   readonly mask: Uint8Array
   left: number
-  /** Where in the mask the next byte falls. */
+  /** Payload bytes read so far: the position in the mask. */
   at: number
-  /** Of a control frame. */
+  /** Payload of a control frame. */
   readonly body: Buffer[]
 }
 
@@ -57,8 +57,8 @@ export class WebSocketPeer extends Duplex implements Peer {
   #header = Buffer.alloc(0)
   #frame: Frame | undefined
   #isInMessage = false
-  #hasSaidGoodbye = false
-  /** Nothing more is read. */
+  #hasClosed = false
+  /** True once nothing more is read. */
   #isOver = false
 
   constructor(socket: Peer, head: Buffer) {
@@ -89,7 +89,7 @@ export class WebSocketPeer extends Duplex implements Peer {
   }
 
   override _final(done: () => void): void {
-    this.#goodbye(CLOSE.normal)
+    this.#sendClose(CLOSE.normal)
     this.#socket.end(() => done())
   }
 
@@ -107,7 +107,7 @@ export class WebSocketPeer extends Duplex implements Peer {
     }
   }
 
-  /** Returns how many of the bytes it took. */
+  /** Returns the number of bytes that it took. */
   #readHeader(chunk: Buffer): number {
     const before = this.#header.length
     const header = Buffer.concat([this.#header, chunk.subarray(0, HEADER_BYTES_MAX - before)])
@@ -146,7 +146,7 @@ export class WebSocketPeer extends Duplex implements Peer {
   }
 
   #readBody(frame: Frame, chunk: Buffer): number {
-    // The reader's own bytes, since the chunk is the socket's.
+    // A copy to unmask, since the chunk is the socket's.
     const bytes = Buffer.from(chunk.subarray(0, frame.left))
     for (let index = 0; index < bytes.length; index++)
       bytes[index] = (bytes[index] ?? 0) ^ (frame.mask[(frame.at + index) & 3] ?? 0)
@@ -161,12 +161,12 @@ export class WebSocketPeer extends Duplex implements Peer {
     this.#frame = undefined
     if (opcode === OPCODE.ping) this.#send(OPCODE.pong, body, () => {})
     if (opcode !== OPCODE.close) return
-    this.#goodbye(CLOSE.normal)
+    this.#sendClose(CLOSE.normal)
     this.#over()
   }
 
   #fail(code: number): void {
-    this.#goodbye(code)
+    this.#sendClose(code)
     this.#socket.end(() => this.destroy())
     this.#over()
   }
@@ -177,15 +177,15 @@ export class WebSocketPeer extends Duplex implements Peer {
     this.push(null)
   }
 
-  #goodbye(code: number): void {
-    if (this.#hasSaidGoodbye) return
+  #sendClose(code: number): void {
+    if (this.#hasClosed) return
     this.#send(OPCODE.close, [Buffer.from([code >> 8, code & 0xff])], () => {})
-    this.#hasSaidGoodbye = true
+    this.#hasClosed = true
   }
 
   #send(opcode: number, parts: readonly Buffer[], done: () => void): void {
-    // After a goodbye nothing may follow.
-    if (this.#hasSaidGoodbye || !this.#socket.writable) {
+    // Nothing may follow a close frame.
+    if (this.#hasClosed || !this.#socket.writable) {
       done()
       return
     }
@@ -194,7 +194,7 @@ export class WebSocketPeer extends Duplex implements Peer {
   }
 }
 
-/** Undefined as long as it cannot be told. A client's frames are masked; one that is not is refused with its header. */
+/** Undefined until the second byte is there. Counts the mask: a frame without one is refused with its header. */
 function headerSize([, second]: Buffer): number | undefined {
   if (second === undefined) return undefined
   const short = second & 0x7f

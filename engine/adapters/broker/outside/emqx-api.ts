@@ -1,7 +1,7 @@
-// EMQX's REST API, as far as the broker adapter needs it: ending sessions, shutting devices out, and what a session is
-// subscribed to.
+// EMQX's REST API, as far as the broker adapter needs it: it ends sessions, bans devices and reads subscriptions.
 //
-// A1. Whoever is to be cut off is, in the end: a call that fails is tried again, until it has or too many wait.
+// A call that fails is tried again until it succeeds, so that a device is cut off in the end. Calls are dropped only if too
+// many wait.
 import { LIMITS } from '../../../limits.ts'
 
 export interface EmqxApiOptions {
@@ -12,7 +12,7 @@ export interface EmqxApiOptions {
   readonly warn: (message: string, about: object) => void
 }
 
-export interface Subscribed {
+export interface EmqxSubscription {
   readonly topic: string
   readonly qos: 0 | 1 | 2
 }
@@ -21,8 +21,8 @@ interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly body?: object
-  /** Answers that say that it is so, beside 2xx. */
-  readonly fine: readonly number[]
+  /** Status codes besides 2xx that mean that nothing is left to do. */
+  readonly doneCodes: readonly number[]
 }
 
 interface Job extends Call {
@@ -53,23 +53,27 @@ export class EmqxApi {
     return this.#dropped
   }
 
-  /** Ends its session, whether it is connected or not. */
+  /** Ends the client's session, whether it is connected or not. */
   kick(clientId: string): Promise<unknown> {
-    return this.#add({ method: 'DELETE', path: `clients/${clientId}`, fine: [404] })
+    return this.#add({ method: 'DELETE', path: `clients/${clientId}`, doneCodes: [404] })
   }
 
-  /** For good: it is kicked, and refused from then on, whatever it shows. */
+  /** Ends the client's session and refuses it from then on, whatever credentials it shows. */
   ban(clientId: string, reason: string): Promise<unknown> {
     const body = { as: 'clientid', who: clientId, by: 'fleet', reason }
-    // 400 is `ALREADY_EXISTS`.
-    return this.#add({ method: 'POST', path: 'banned', body, fine: [400] })
+    // EMQX answers 400 (`ALREADY_EXISTS`) if the client is banned already.
+    return this.#add({ method: 'POST', path: 'banned', body, doneCodes: [400] })
   }
 
-  /** Of the session as it is; nothing if there is none. */
-  async subscriptions(clientId: string): Promise<readonly Subscribed[]> {
-    const answer = await this.#add({ method: 'GET', path: `clients/${clientId}/subscriptions`, fine: [404] })
+  /** Subscriptions of the client's present session. Empty if there is none. */
+  async subscriptions(clientId: string): Promise<readonly EmqxSubscription[]> {
+    const answer = await this.#add({
+      method: 'GET',
+      path: `clients/${clientId}/subscriptions`,
+      doneCodes: [404],
+    })
     if (!Array.isArray(answer)) return []
-    return answer.flatMap((each: Partial<Subscribed>) =>
+    return answer.flatMap((each: Partial<EmqxSubscription>) =>
       typeof each.topic === 'string' && (each.qos === 0 || each.qos === 1 || each.qos === 2)
         ? [{ topic: each.topic, qos: each.qos }]
         : [],
@@ -85,7 +89,10 @@ export class EmqxApi {
   #add(call: Call): Promise<unknown> {
     if (this.waiting >= LIMITS.emqxApiWaitingMax) {
       this.#dropped++
-      this.#options.warn('too many calls wait for EMQX: one is given up', { path: call.path })
+      this.#options.warn(
+        'too many calls wait for EMQX’s API, and one was dropped: a device may not be cut off',
+        { path: call.path },
+      )
       return Promise.resolve(undefined)
     }
     return new Promise((settle) => {
@@ -114,7 +121,10 @@ export class EmqxApi {
     } catch (error) {
       if (this.#stop.signal.aborted) return job.settle(undefined)
       if (!this.#isFailing)
-        this.#options.warn('EMQX’s API does not do what it is asked', { err: error, path: job.path })
+        this.#options.warn('a call of EMQX’s API has failed and is tried again', {
+          err: error,
+          path: job.path,
+        })
       this.#isFailing = true
       const delayMs = Math.min(LIMITS.mqttReconnectMs * 2 ** job.attempts++, LIMITS.mqttReconnectMsMax)
       const retry = setTimeout(() => {
@@ -126,7 +136,7 @@ export class EmqxApi {
     }
   }
 
-  async #call({ method, path, body, fine }: Call): Promise<unknown> {
+  async #call({ method, path, body, doneCodes }: Call): Promise<unknown> {
     const timeout = AbortSignal.timeout(LIMITS.emqxApiTimeoutMs)
     const response = await fetch(new URL(`/api/v5/${path}`, this.#options.url), {
       method,
@@ -135,8 +145,8 @@ export class EmqxApi {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
-    if (fine.includes(response.status)) return undefined
-    if (!response.ok) throw new Error(`${method} ${path} is answered with ${response.status}`)
+    if (doneCodes.includes(response.status)) return undefined
+    if (!response.ok) throw new Error(`EMQX answers ${method} ${path} with ${response.status}`)
     return text === '' ? undefined : JSON.parse(text)
   }
 }

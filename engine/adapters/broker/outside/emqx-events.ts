@@ -1,4 +1,4 @@
-// What EMQX tells of devices' connections, as the rules of deploy/emqx/emqx.conf send it on. Pure.
+// Parses EMQX's events about devices' connections, as the rules of deploy/emqx/emqx.conf send them. Pure.
 import { Micros } from '../../../../schemas/ids.ts'
 import type { EndCause } from '../../../ports/broker.ts'
 
@@ -7,10 +7,10 @@ export type EmqxEvent =
       readonly kind: 'connected'
       readonly at: Micros
       readonly ip: string
-      /** It may have subscriptions from before, of which no event tells. */
+      /** The session may have subscriptions from before, which no event reports. */
       readonly isResumed: boolean
     }
-  /** Without a cause the device is connected anew already. */
+  /** `cause` is undefined if the device has already connected again. */
   | { readonly kind: 'disconnected'; readonly at: Micros; readonly cause: EndCause | undefined }
   | { readonly kind: 'subscribed'; readonly at: Micros; readonly topic: string; readonly qos: 0 | 1 | 2 }
   | { readonly kind: 'delivered'; readonly at: Micros; readonly topic: string; readonly requestId: string }
@@ -55,7 +55,7 @@ function causeOf(reason: string): EndCause | undefined {
   return Object.hasOwn(CAUSES, reason) ? CAUSES[reason] : 'lost'
 }
 
-/** EMQX counts milliseconds. */
+/** EMQX sends milliseconds. */
 function timeOf(value: unknown): Micros | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) ? Micros(value * 1_000) : undefined
 }
@@ -65,10 +65,10 @@ function parseFields(payload: Uint8Array): Readonly<Record<string, unknown>> | u
     const parsed: unknown = JSON.parse(
       Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString(),
     )
-    // An object's fields are unknown.
+    // Its fields are not known yet.
     return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : undefined
   } catch {
-    // Not written by our rules.
+    // The event was not written by our rules.
     return undefined
   }
 }

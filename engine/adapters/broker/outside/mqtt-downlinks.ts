@@ -1,9 +1,9 @@
-// Messages to devices by way of a broker outside, over one connection of MQTT.js.
+// Sends messages to devices through a broker outside, over one connection of MQTT.js.
 //
-// D1. What is live (a command) goes now or not at all: it stays in its record and is sent again from there (R5).
-// D2. Everything else waits while the broker is away, within bounds, and goes in order. Of what is retained only the last
-//     per topic matters.
-// D3. Each connection is a client of its own: what was on its way when one ends is sent again by the next, unless live.
+// D1. A live message (a command) is sent now or not at all: it stays in its record and is sent again from there (R5).
+// D2. Every other message waits while the broker is away, within bounds, and is sent in order. Only the last retained
+//     message per topic is kept.
+// D3. Each connection is a client of its own. Messages in flight when one ends are sent again by the next, unless live.
 import { Buffer } from 'node:buffer'
 import { connect, type IClientPublishOptions, type MqttClient } from 'mqtt'
 import { LIMITS } from '../../../limits.ts'
@@ -21,12 +21,12 @@ export interface Publication {
 export interface DownlinksOptions {
   readonly url: string
   readonly account: MqttAccount
-  /** Of this life of the process. */
+  /** Unique to this run of the process. */
   readonly clientId: string
   readonly warn: (message: string, about: object) => void
 }
 
-/** As the broker answers: `nobody` was subscribed; `lost` is what did not get there. */
+/** `nobody`: the broker had no subscriber. `lost`: the message did not reach the broker. */
 export type Outcome = 'taken' | 'nobody' | 'lost'
 
 interface Job {
@@ -38,12 +38,12 @@ const NO_SUBSCRIBERS = 0x10
 
 export class MqttDownlinks {
   readonly #options: DownlinksOptions
-  /** Oldest first; what is retained has a place of its own by its topic. */
+  /** Oldest first. The key of a retained message is its topic. */
   readonly #waiting = new Map<object | string, Job>()
   #waitingBytes = 0
   readonly #inFlight = new Set<Job>()
-  /** Packet ids of what nobody was subscribed to. */
-  readonly #unheard = new Set<number>()
+  /** Packet ids of messages that had no subscriber. */
+  readonly #unsubscribed = new Set<number>()
   #client: MqttClient | undefined
   #isConnected = false
   #isFailing = false
@@ -56,22 +56,18 @@ export class MqttDownlinks {
     this.#options = options
   }
 
-  get isConnected(): boolean {
-    return this.#isConnected
-  }
-
   get waiting(): number {
     return this.#waiting.size + this.#inFlight.size
   }
 
-  /** Given up, because too many waited. */
+  /** Messages that were dropped because too many waited. */
   get dropped(): number {
     return this.#dropped
   }
 
   publish(publication: Publication): Promise<Outcome> {
     this.#open()
-    // A connection that is just being made is waited for; one that was lost is not.
+    // A connection in the making is waited for; a lost one is not.
     if (this.#isClosed || (publication.isLive && this.#client === undefined)) return Promise.resolve('lost')
     return new Promise((settle) => {
       this.#add({ publication, settle })
@@ -86,7 +82,7 @@ export class MqttDownlinks {
     this.#waiting.clear()
     const client = this.#client
     if (client === undefined) return
-    // What was handed over goes out, if the broker takes it.
+    // Messages in flight still go out, if the broker takes them.
     const ended = new Promise<void>((resolve) => client.end(!this.#isConnected, {}, () => resolve()))
     const late = setTimeout(() => client.end(true), LIMITS.ingestStopTimeoutMs)
     await ended
@@ -94,7 +90,7 @@ export class MqttDownlinks {
     this.#lost(client)
   }
 
-  /** With the first message: a process that sends nothing has no connection. */
+  /** Connects with the first message, so that a process that sends nothing has no connection. */
   #open(): void {
     if (this.#client !== undefined || this.#retry !== undefined || this.#isClosed) return
     const { url, account, clientId, warn } = this.#options
@@ -116,13 +112,16 @@ export class MqttDownlinks {
       this.#delayMs = LIMITS.mqttReconnectMs
       this.#send()
     })
-    // MQTT.js keeps this answer to itself, and calls back right after.
+    // MQTT.js does not pass this reason code on, and calls back right after this event.
     client.on('packetreceive', (packet) => {
       if (packet.cmd === 'puback' && packet.reasonCode === NO_SUBSCRIBERS)
-        this.#unheard.add(messageIdOf(packet))
+        this.#unsubscribed.add(messageIdOf(packet))
     })
     client.on('error', (error) => {
-      if (!this.#isFailing) warn('the broker cannot be told what devices should hear', { err: error })
+      if (!this.#isFailing)
+        warn('no connection to the broker: messages to devices wait, commands are sent again later', {
+          err: error,
+        })
       this.#isFailing = true
     })
     client.on('close', () => this.#lost(client))
@@ -137,11 +136,11 @@ export class MqttDownlinks {
     const dead = [...this.#inFlight].filter(({ publication }) => publication.isLive)
     const later = [...this.#waiting.values()]
     this.#inFlight.clear()
-    this.#unheard.clear()
+    this.#unsubscribed.clear()
     this.#waiting.clear()
     this.#waitingBytes = 0
     for (const { settle } of dead) settle('lost')
-    // By D3 and D1.
+    // D3, D1.
     for (const job of [...again, ...later]) {
       if (this.#isClosed || job.publication.isLive) job.settle('lost')
       else this.#add(job)
@@ -194,7 +193,7 @@ export class MqttDownlinks {
       }
       client.publish(topic, Buffer.from(payload), options, (error, packet) => {
         if (!this.#inFlight.delete(job)) return
-        job.settle(error ? 'lost' : this.#unheard.delete(messageIdOf(packet)) ? 'nobody' : 'taken')
+        job.settle(error ? 'lost' : this.#unsubscribed.delete(messageIdOf(packet)) ? 'nobody' : 'taken')
         this.#send()
       })
     }

@@ -1,4 +1,4 @@
-// Readers that die between append and PUBACK, or before the append: everything is in the log, and counts once.
+// Readers die between append and PUBACK, or before the append. Every message is in the log, and counts once.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import { partitionOf } from '../../../domain/partition.ts'
@@ -24,16 +24,16 @@ const DEVICES = ['a', 'b', 'c', 'd', 'e']
 const MESSAGES = 300
 const DEATHS = 12
 
-/** What any reader appended, in order. */
+/** The bundles of all readers, in order. */
 class SharedLog {
   readonly bodies: Uint8Array[] = []
 }
 
-/** One life of a reader: after its death nothing of it reaches the log. */
+/** The log of one reader. After the reader's death nothing more reaches it. */
 class ReadersLog extends MemoryLog {
   readonly #shared: SharedLog
   isDead = false
-  /** What is appended next is stored, and nobody is told. */
+  /** If true, the next append is stored and never confirmed. */
   isDying = false
 
   constructor(shared: SharedLog) {
@@ -50,7 +50,7 @@ class ReadersLog extends MemoryLog {
   }
 }
 
-describe.skipIf(MOSQUITTO === undefined)('of a broker outside every message counts once', () => {
+describe.skipIf(MOSQUITTO === undefined)('every message from a broker outside counts once', () => {
   let stage: MqttStage
   const shared = new SharedLog()
 
@@ -71,7 +71,7 @@ describe.skipIf(MOSQUITTO === undefined)('of a broker outside every message coun
     return { broker: await stage.broker(host, ALL_LANES, { partitionOf: () => ONE }), log, ingest }
   }
 
-  test('although its readers die again and again, before or after the append', async () => {
+  test('every message counts once although readers die again and again, before or after the append', async () => {
     const dice = new Dice(7)
     let reader = await openReader()
     let published = 0

@@ -1,12 +1,12 @@
-// One lane: an MQTT 5 session that some partitions' messages wait in while nobody reads it.
+// One lane: an MQTT 5 session in which the messages of some partitions wait until a process reads them.
 //
-// N1. A message is acknowledged once it is durable (R1), in the order in which it came, many by one write.
-// N2. The session outlives connections and processes: its client id is fixed, and who connects with it takes it over from
-//     whoever had it. What the earlier one did not acknowledge is sent again.
-// N3. An acknowledgement is for the connection that the message came by; of an earlier one there is nothing to say.
-// N4. A ping's answer comes behind all that was sent before it. The broker holds something back only while as much is
-//     unacknowledged as it may send; without that, the lane was caught up when the ping left.
-// N5. While the log is behind, the socket is not read: the broker keeps what waits.
+// N1. A message is acknowledged once it is durable (R1), in the order of arrival, many with one write.
+// N2. The session outlives connections and processes. Its client id is fixed: a process that connects with it takes the
+//     session over, and is sent again what the earlier one did not acknowledge.
+// N3. An acknowledgement is sent on the connection by which its message came. For an earlier connection it is dropped.
+// N4. A ping's answer comes behind everything sent before it. The broker holds messages back only while as many are
+//     unacknowledged as it may send. If that did not happen meanwhile, the lane was caught up when the ping left.
+// N5. While the log is behind, the socket is not read: messages wait at the broker.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqtt, { type IConnackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
@@ -28,15 +28,15 @@ export interface LaneOptions {
   readonly filters: readonly string[]
   readonly take: (message: IPublishPacket, seq: number) => void
   readonly isCongested: () => boolean
-  /** All that the broker had for the lane by then was taken. */
+  /** Everything that the broker had for the lane at that time was taken. */
   readonly caughtUp: (at: Millis) => void
   readonly clock: Clock
-  /** The broker did not know the session that there was: what waited in it is lost. */
+  /** The broker did not know the session any more: messages that waited in it are lost. */
   readonly forgotten: () => void
   readonly warn: (message: string, about: object) => void
 }
 
-/** QoS 0, and what came by an earlier connection. */
+/** Replaces the number of a message of QoS 0, which is not acknowledged. */
 const NO_ACK = -1
 
 const TAKEN_OVER = 0x8e
@@ -49,7 +49,7 @@ export class Lane {
   #retry: NodeJS.Timeout | undefined
   readonly #ticker: NodeJS.Timeout
   #delayMs: number = LIMITS.mqttReconnectMs
-  /** Of what came by this connection and is not acknowledged, the oldest first; its first has the number `#base`. */
+  /** Packet ids of this connection that are not acknowledged, oldest first. The first has the number `#base`. */
   #ids: number[] = []
   #isDone: boolean[] = []
   #base = 0
@@ -60,7 +60,7 @@ export class Lane {
   #isSubscribed = false
   #isPinging = false
   #pingedTicks = 0
-  /** Of a ping that nothing has come in the way of. */
+  /** Time at which the ping under way left, as long as its answer can prove that the lane is caught up (N4). */
   #pingLeftAt: Millis | undefined
   #isReading = true
   #isClosed = false
@@ -72,28 +72,28 @@ export class Lane {
     this.#connect()
   }
 
-  /** Connected, and subscribed as far as the broker has said. */
+  /** True while connected, unless the broker has refused the subscriptions. */
   get isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** Read and not acknowledged. */
+  /** Messages that are read and not acknowledged. */
   get pending(): number {
     return this.#ids.length
   }
 
-  /** By N3, unless it is over. */
+  /** Tells that a message is durable. Ignored if it came by an earlier connection (N3). */
   done(seq: number): void {
     const index = seq - this.#base
     if (index < 0 || index >= this.#isDone.length) return
     this.#isDone[index] = true
     if (index > 0 || this.#isFlushing) return
     this.#isFlushing = true
-    // What became durable together goes out together.
+    // Messages that became durable together are acknowledged with one write (N1).
     queueMicrotask(() => this.#flush())
   }
 
-  /** Reads no more; resolves once what was read is acknowledged, and the connection is over. */
+  /** Stops reading. Resolves once everything read is acknowledged and the connection is closed. */
   async handOver(): Promise<void> {
     this.#isReading = false
     this.#socket?.pause()
@@ -103,7 +103,7 @@ export class Lane {
       this.close()
       return
     }
-    // With the last acknowledgements; the session stays.
+    // The last acknowledgements are still sent, and the session stays at the broker.
     this.#stop()
     await new Promise<void>((resolve) => {
       socket.once('close', () => resolve())
@@ -174,11 +174,16 @@ export class Lane {
         if (refused.length === 0) {
           this.#delayMs = LIMITS.mqttReconnectMs
           this.#isSubscribed = true
-        } else this.#refused('the broker does not let the ingress subscribe', { codes: refused }, socket)
+        } else
+          this.#refused(
+            'the broker refuses the ingress its subscriptions: check its account',
+            { codes: refused },
+            socket,
+          )
         return
       }
       case 'disconnect':
-        // Whoever has it now keeps it: who owns the lane says whether it is to be taken back.
+        // Another process reads the lane now. Ownership decides whether it is to be taken back.
         if (packet.reasonCode === TAKEN_OVER) this.#delayMs = LIMITS.ownershipSilenceMs
         socket.destroy()
         return
@@ -202,7 +207,7 @@ export class Lane {
   #accepted({ sessionPresent, reasonCode }: IConnackPacket, socket: Socket): void {
     const { filters, forgotten } = this.#options
     if (reasonCode !== 0) {
-      this.#refused('the broker refuses the ingress', { code: reasonCode }, socket)
+      this.#refused('the broker refuses the ingress: check its account', { code: reasonCode }, socket)
       return
     }
     if (!sessionPresent && this.#hadSession) forgotten()
@@ -256,7 +261,7 @@ export class Lane {
     if (socket === undefined) return
     const ticks = this.#options.clock.ticks()
     if (socket.isPaused()) {
-      // N5. What it would have heard meanwhile it has not asked for.
+      // Nothing is read, so nothing can be heard (N5).
       this.#heardTicks = ticks
       this.#pingLeftAt = undefined
       if (this.#isReading && !this.#options.isCongested()) socket.resume()
@@ -268,7 +273,7 @@ export class Lane {
     socket.write(PINGREQ)
   }
 
-  /** By N4. */
+  /** See N4. */
   #ponged(): void {
     const at = this.#pingLeftAt
     this.#isPinging = false

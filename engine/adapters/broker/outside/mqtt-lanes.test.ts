@@ -1,4 +1,4 @@
-// Nodes of the ingress that share the lanes, by a table of owners of their own.
+// Nodes of the ingress share the lanes by a table of owners of their own.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../limits.ts'
 import { Ownership } from '../../../runtime/ownership/ownership.ts'
@@ -55,7 +55,7 @@ describe.skipIf(MOSQUITTO === undefined)('lanes', () => {
   const lanesOf = ({ broker }: IngressNode) => broker.counts().outside?.lanesOpen
   const said = (all: readonly IngressNode[]) => all.flatMap(({ host }) => host.texts())
 
-  test('go to a node that comes and back from one that stops, and nothing is lost or comes twice unmarked', async () => {
+  test('lanes move to a node that comes and from one that stops, and nothing is lost or comes twice unmarked', async () => {
     const a = await open('a')
     await until(() => lanesOf(a) === LIMITS.lanes, 'all lanes')
     const devices = await Promise.all(DEVICES.map((name) => stage.device(name)))
@@ -76,7 +76,7 @@ describe.skipIf(MOSQUITTO === undefined)('lanes', () => {
     isOver = true
     await Promise.all(publishing)
     await until(() => new Set(said([a, b])).size === count, 'all of it', 20_000)
-    // A busy machine may lose its lease: then something comes twice, and is marked.
+    // A node on a busy machine may lose its lease. Then messages come twice, and are marked.
     const unmarked = [a, b].flatMap(({ host }) =>
       host.texts().filter((_, index) => host.dups[index] === false),
     )

@@ -1,4 +1,4 @@
-// A device's session on a broker outside, as far as its lane has heard of it.
+// A device's session on a broker outside, as far as its lane has reported it.
 import { Buffer } from 'node:buffer'
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
 import { isSubSuffix } from '../../../../schemas/topics.ts'
@@ -6,8 +6,8 @@ import type { DeviceSession } from '../../../ports/broker.ts'
 import { Filters } from '../filters.ts'
 import type { Lane } from './mqtt-lane.ts'
 
-/** Beyond, what is durable is let go of. */
-const TOLD_KEPT_MAX = 256
+/** Numbers of durable messages that are kept before they are cut off the list. */
+const DURABLE_KEPT_MAX = 256
 
 export interface MqttSessionFacts {
   readonly deviceId: DeviceId
@@ -27,8 +27,8 @@ export class MqttSession implements DeviceSession {
   readonly filters = new Filters()
   heardTicks = 0
   readonly #lane: Pick<Lane, 'done'>
-  /** Told to the host and not yet durable, by their numbers in the lane. */
-  #told: number[] = []
+  /** Numbers in the lane of messages that the host has and that are not durable yet, from `#first` on. */
+  #pending: number[] = []
   #first = 0
 
   constructor(lane: Pick<Lane, 'done'>, facts: MqttSessionFacts) {
@@ -42,25 +42,25 @@ export class MqttSession implements DeviceSession {
   }
 
   get pending(): number {
-    return this.#told.length - this.#first
+    return this.#pending.length - this.#first
   }
 
-  told(seq: number): void {
-    this.#told.push(seq)
+  handedOver(seq: number): void {
+    this.#pending.push(seq)
   }
 
-  /** What an assumed session subscribed to was told to somebody else: of a gateway it is assumed as well. */
+  /** The subscriptions of an assumed session were reported to another process. A gateway's are assumed as well. */
   takes(suffix: string): boolean {
     return this.filters.qosFor(suffix) >= 0 || (this.isAssumed && isSubSuffix(suffix))
   }
 
   durable(count: number): void {
     for (let left = count; left > 0; left--) {
-      const seq = this.#told[this.#first++]
+      const seq = this.#pending[this.#first++]
       if (seq !== undefined) this.#lane.done(seq)
     }
-    if (this.#first < this.#told.length && this.#first < TOLD_KEPT_MAX) return
-    this.#told.splice(0, this.#first)
+    if (this.#first < this.#pending.length && this.#first < DURABLE_KEPT_MAX) return
+    this.#pending.splice(0, this.#first)
     this.#first = 0
   }
 }

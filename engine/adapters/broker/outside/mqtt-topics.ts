@@ -1,5 +1,5 @@
-// What the lanes of the ingress bring, by its topic: `ingest/<partition>/fleet/<device>/<suffix>` by EMQX's rules, or a
-// device's own topic by a plain broker. A suffix that begins with `$` is an event of EMQX's.
+// Topics of the ingress: `ingest/<partition>/fleet/<device>/<suffix>` from EMQX's rules, or a device's own topic from a
+// plain broker. A suffix that begins with `$` is an event of EMQX.
 import { Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 
@@ -11,7 +11,7 @@ export interface LaneTopic {
 const INGEST = 'ingest/'
 const FLEET = 'fleet/'
 
-/** As EMQX's rule for uplinks has them (deploy/emqx/emqx.conf). */
+/** The same as in EMQX's rule for uplinks (deploy/emqx/emqx.conf). */
 const UPLINKS = ['telemetry/#', 'status', 'log', 'shadow/reported', 'shadow/get', 'command/ack', 'ota/status']
 
 export function parseLaneTopic(topic: string): LaneTopic | undefined {
@@ -27,7 +27,7 @@ export function laneClientId(lane: number): string {
   return `fleet:ingest:${lane}`
 }
 
-/** The partitions of a lane never change: its session has their messages. */
+/** The partitions of a lane never change, because its session holds their messages. */
 export function laneFilters(lane: number): readonly string[] {
   return partitionsOf(lane).map((partition) => `${INGEST}${partition}/#`)
 }
@@ -37,7 +37,7 @@ export function partitionsOf(lane: number): readonly Partition[] {
   return Array.from({ length: count }, (_, index) => Partition(lane + index * LIMITS.lanes))
 }
 
-/** All of a plain broker's. */
+/** Every topic that a device may publish to, for a plain broker. */
 export const PLAIN_FILTERS: readonly string[] = UPLINKS.flatMap((suffix) => [
   `${FLEET}+/${suffix}`,
   `${FLEET}+/sub/+/${suffix}`,

@@ -1,13 +1,13 @@
-// From a lane's packets to the host: whose they are, and what the broker tells of their sessions.
+// Hands a lane's packets to the host: finds their devices, and keeps the sessions that the broker reports.
 //
-// U1. Every packet is answered one day, in any case: what says nothing at once, the rest when it is durable (R1).
-// U2. A device is heard of at any time, not only from its connect on: a lane changes hands, and the log knows more than
-//     its reader. What was not seen to begin has a time in place of a number (`DeviceSession.isAssumed`).
-// U3. A plain broker tells of no connections: who speaks is connected, and takes what there is, until it is silent for long.
-// U4. An end is that of the session it was of: one that came late says nothing of the next.
-//
-// U5. EMQX speaks the will ahead of telling why the session ended. So a will waits for that: of a device that has taken
-//     over its own session nothing is said.
+// U1. Every packet is acknowledged in the end: at once if it means nothing, otherwise when it is durable (R1).
+// U2. Messages of a device may come without its connect, because lanes change hands. A session that was not seen to begin
+//     has a time in place of a number (`DeviceSession.isAssumed`).
+// U3. A plain broker reports no connections. A device that sends counts as connected, and as subscribed to everything,
+//     until it is silent for long.
+// U4. A disconnect ends the session that it belongs to. One that comes late does not end the next session.
+// U5. EMQX publishes the will before it reports why the session ended. So a will waits for that report, and is dropped if
+//     the device has taken over its own session.
 import { Buffer } from 'node:buffer'
 import type { IPublishPacket } from 'mqtt-packet'
 import { type DeviceId, Micros, type Partition, parseDeviceId } from '../../../../schemas/ids.ts'
@@ -25,8 +25,8 @@ export interface UplinkTotals {
   connects: number
   readonly publishes: [number, number, number]
   bytesIn: number
-  /** Of no device, or not what a rule of ours sends. */
-  strange: number
+  /** Messages of no device, and messages that our rules do not send. */
+  refused: number
   lostSessions: number
 }
 
@@ -36,7 +36,7 @@ export interface UplinksOptions {
   readonly partitionOf: (deviceId: DeviceId) => Partition
   readonly totals: UplinkTotals
   readonly isPlain: boolean
-  /** What a session that goes on is subscribed to, which no event tells. */
+  /** Reads the subscriptions of a resumed session, which no event reports. */
   readonly subscriptionsOf: (
     deviceId: DeviceId,
   ) => Promise<readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]>
@@ -63,7 +63,7 @@ export class LaneUplinks {
   readonly #options: UplinksOptions
   readonly #lane: Pick<Lane, 'done'> = { done: (seq) => this.#options.lane().done(seq) }
   readonly #sessions = new Map<string, MqttSession>()
-  /** Filled anew for every message: the host copies what it keeps. */
+  /** One object that is filled anew for every message: the host copies what it keeps. */
   readonly #message: Message = { suffix: '', payload: NOTHING, qos: 0, retain: false, will: false }
   readonly #origin = Buffer.alloc(ORIGIN_BYTES)
   readonly #wills = new Map<DeviceId, Will>()
@@ -84,15 +84,15 @@ export class LaneUplinks {
 
   take(packet: IPublishPacket, seq: number): void {
     const topic = parseLaneTopic(packet.topic)
-    // What a plain parser makes of it is bytes.
+    // The parser makes bytes of it, unless told otherwise.
     const payload = packet.payload as Buffer
     this.#options.totals.bytesIn += payload.length
     const id = topic && (this.#sessions.get(topic.deviceId)?.deviceId ?? parseDeviceId(topic.deviceId))
     const isGood = id !== undefined && payload.length <= LIMITS.payloadBytesMax
-    if (topic === undefined || !isGood) this.#strange(seq)
+    if (topic === undefined || !isGood) this.#refuse(seq)
     else if (topic.suffix.startsWith('$')) this.#event(id, parseEvent(topic.suffix, payload), seq)
     else {
-      this.#speak(id)
+      this.#publishWill(id)
       const uplink = { suffix: topic.suffix, payload, packet }
       const isWill = packet.properties?.userProperties?.['will'] === 'true'
       if (isWill)
@@ -106,26 +106,27 @@ export class LaneUplinks {
     }
   }
 
-  /** Of devices whose end nobody tells. */
-  speakWills(): void {
+  /** Publishes wills that have waited long enough for the report of an end (U5). */
+  publishWills(): void {
     const now = this.#options.clock.ticks()
-    for (const [deviceId, { at }] of this.#wills) if (now - at >= LIMITS.willWaitMs) this.#speak(deviceId)
+    for (const [deviceId, { at }] of this.#wills)
+      if (now - at >= LIMITS.willWaitMs) this.#publishWill(deviceId)
   }
 
-  /** The lane goes on in another process. */
+  /** Another process reads the lane from now on. */
   leave(): void {
     this.#wills.clear()
     for (const session of this.#sessions.values()) this.#options.host.left(session)
     this.#sessions.clear()
   }
 
-  /** Who was heard of without a connect is let go of after a while: nobody tells of their end for sure. */
+  /** Forgets assumed sessions that are silent for long, since their end may never be reported here. */
   sweep(): void {
     const now = this.#options.clock.ticks()
     const { host, isPlain } = this.#options
     for (const [id, session] of this.#sessions) {
-      const isTold = !session.isAssumed && !isPlain
-      if (isTold || session.pending > 0 || now - session.heardTicks < LIMITS.assumedSessionMs) continue
+      const isReported = !session.isAssumed && !isPlain
+      if (isReported || session.pending > 0 || now - session.heardTicks < LIMITS.assumedSessionMs) continue
       this.#sessions.delete(id)
       if (isPlain) host.closed(session, 'lost')
       else host.left(session)
@@ -136,7 +137,8 @@ export class LaneUplinks {
     const { host, clock, totals, isPlain } = this.#options
     const up = packet.properties?.userProperties
     const known = this.#sessions.get(deviceId)
-    const session = known ?? (isPlain ? this.#meet(deviceId) : this.#assume(deviceId, toMicros(up?.['ts'])))
+    const session =
+      known ?? (isPlain ? this.#openPlain(deviceId) : this.#assume(deviceId, toMicros(up?.['ts'])))
     session.heardTicks = clock.ticks()
     const message = this.#message
     message.suffix = suffix
@@ -149,26 +151,26 @@ export class LaneUplinks {
     const isNamed = typeof id === 'string' && this.#origin.write(id, 'hex') === ORIGIN_BYTES
     message.origin = isNamed ? this.#origin : undefined
     totals.publishes[message.qos]++
-    session.told(seq)
+    session.handedOver(seq)
     host.uplink(session, message)
   }
 
   #event(deviceId: DeviceId, event: EmqxEvent | undefined, seq: number): void {
     if (event === undefined) {
-      this.#strange(seq)
+      this.#refuse(seq)
       return
     }
     const { host } = this.#options
-    // By U5.
+    // U5.
     if (event.kind === 'disconnected' && event.cause === undefined) this.#forgetWill(deviceId)
-    else this.#speak(deviceId)
+    else this.#publishWill(deviceId)
     const known = this.#sessions.get(deviceId)
     switch (event.kind) {
       case 'connected':
         this.#connected(deviceId, event, seq)
         return
       case 'disconnected':
-        // By U4.
+        // U4.
         if (event.cause === undefined || (known !== undefined && known.number > event.at)) this.#skip(seq)
         else this.#ended(known ?? this.#assume(deviceId, event.at), event.cause, seq)
         return
@@ -176,14 +178,14 @@ export class LaneUplinks {
         const session = known ?? this.#assume(deviceId, event.at)
         this.#grant(session, event)
         host.subscribed(session)
-        this.#mark(session, seq)
+        this.#sync(session, seq)
         return
       }
       case 'delivered': {
         const session = known ?? this.#assume(deviceId, event.at)
         const suffix = suffixOf(deviceId, event.topic)
         if (suffix !== undefined) host.delivered(session, suffix, event.requestId)
-        this.#mark(session, seq)
+        this.#sync(session, seq)
         return
       }
       default:
@@ -191,7 +193,7 @@ export class LaneUplinks {
     }
   }
 
-  #speak(deviceId: DeviceId): void {
+  #publishWill(deviceId: DeviceId): void {
     const will = this.#wills.get(deviceId)
     if (will === undefined) return
     this.#wills.delete(deviceId)
@@ -207,7 +209,7 @@ export class LaneUplinks {
   #connected(deviceId: DeviceId, event: Extract<EmqxEvent, { kind: 'connected' }>, seq: number): void {
     const { host, totals } = this.#options
     const earlier = this.#sessions.get(deviceId)
-    // It was told of before, or a later one was.
+    // This session or a later one was reported before.
     if (earlier?.isAssumed === false && earlier.number >= event.at) {
       this.#skip(seq)
       return
@@ -217,7 +219,7 @@ export class LaneUplinks {
     host.opened(session)
     if (earlier?.isAssumed === true) host.left(earlier)
     else if (earlier !== undefined) host.closed(earlier, 'takeover')
-    this.#mark(session, seq)
+    this.#sync(session, seq)
     if (event.isResumed) void this.#resume(session)
   }
 
@@ -231,7 +233,7 @@ export class LaneUplinks {
   #ended(session: MqttSession, cause: EndCause, seq: number): void {
     this.#sessions.delete(session.deviceId)
     this.#options.host.closed(session, cause)
-    this.#mark(session, seq)
+    this.#sync(session, seq)
   }
 
   #grant(session: MqttSession, { topic, qos }: { readonly topic: string; readonly qos: 0 | 1 | 2 }): void {
@@ -240,8 +242,8 @@ export class LaneUplinks {
       session.filters.set(suffix, qos)
   }
 
-  /** By U3. */
-  #meet(deviceId: DeviceId): MqttSession {
+  /** Opens a session for a device of a plain broker (U3). */
+  #openPlain(deviceId: DeviceId): MqttSession {
     const { host } = this.#options
     const session = this.#create(deviceId, { number: host.sessionNumber(), ip: '', isAssumed: false })
     session.filters.set('#', 1)
@@ -266,13 +268,13 @@ export class LaneUplinks {
     return session
   }
 
-  #mark(session: MqttSession, seq: number): void {
-    session.told(seq)
-    this.#options.host.mark(session)
+  #sync(session: MqttSession, seq: number): void {
+    session.handedOver(seq)
+    this.#options.host.sync(session)
   }
 
-  #strange(seq: number): void {
-    this.#options.totals.strange++
+  #refuse(seq: number): void {
+    this.#options.totals.refused++
     this.#skip(seq)
   }
 

@@ -1,15 +1,15 @@
-// The broker outside: EMQX, or any MQTT 5 broker. What devices say comes by lanes (mqtt-lane.ts), which nodes of the
-// ingress share among them; what they are told goes out by MQTT.js (mqtt-downlinks.ts), with EMQX's REST API for what MQTT
-// cannot say (emqx-api.ts).
+// The broker outside: EMQX, or any MQTT 5 broker. Uplinks come by lanes (mqtt-lane.ts), which the nodes of the ingress
+// share. Downlinks go out by MQTT.js (mqtt-downlinks.ts). EMQX's REST API does what MQTT cannot (emqx-api.ts).
 //
-// A node of the ingress calls `listen`, and hands `gained`, `lost` and `handOver` to an `Ownership` of `LIMITS.lanes` over
-// a table of its own: a lane is named by its first partition. A node that only sends does neither; one that sends nothing
-// has no connection for it.
+// A node of the ingress calls `listen`, and passes `gained`, `lost` and `handOver` to an `Ownership` of `LIMITS.lanes`
+// with a table of its own. A lane is named by its first partition. A node that only sends calls none of them, and a node
+// that sends nothing never connects for it.
 //
-// With `emqx` the rules of deploy/emqx/emqx.conf are expected: they tell of connections and of what was delivered, and a
-// `publish` of a command resolves false, since `UplinkHost.delivered` comes by them. A `plain` broker has one lane, the
-// first, and these gaps: a device is connected by its messages alone, and listens; a command counts as delivered once the broker had
-// somebody to give it to; wills, QoS 0 and what came twice look like anything else; nobody can be cut off.
+// The mode `emqx` expects the rules of deploy/emqx/emqx.conf, which report connections and deliveries. There `publish` of a
+// command resolves false, since its delivery is reported to `UplinkHost.delivered`. A `plain` broker has one lane, the
+// first, and these gaps: a device counts as connected and subscribed because it sends messages; a command counts as
+// delivered once the broker had a subscriber for it; wills, QoS 0 and repeated messages cannot be told apart from others;
+// and no device can be cut off.
 import { type DeviceId, Partition } from '../../../../schemas/ids.ts'
 import { topicOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -30,15 +30,15 @@ import { laneClientId, laneFilters, PLAIN_FILTERS, partitionsOf } from './mqtt-t
 import { LaneUplinks, type UplinkTotals } from './mqtt-uplinks.ts'
 
 export interface MqttBrokerOptions {
-  /** Where services connect, `mqtt:` or `mqtts:`. */
+  /** Address for services, `mqtt:` or `mqtts:`. */
   readonly url: string
-  /** Where devices connect; the service itself does not. */
+  /** Address for devices, if it is another one. */
   readonly publicUrl?: string
   readonly mode: 'emqx' | 'plain'
   readonly ingest: MqttAccount
   readonly api: MqttAccount
   readonly emqxApi?: { readonly url: string; readonly key: string; readonly secret: string }
-  /** Unlike that of any other process. */
+  /** Unique among all processes. */
   readonly nodeId: string
   readonly clock: Clock
   readonly partitionOf: (deviceId: DeviceId) => Partition
@@ -65,7 +65,7 @@ export class MqttBroker implements Broker {
     connects: 0,
     publishes: [0, 0, 0],
     bytesIn: 0,
-    strange: 0,
+    refused: 0,
     lostSessions: 0,
   }
   readonly #cutting = new Set<DeviceId>()
@@ -78,11 +78,9 @@ export class MqttBroker implements Broker {
     this.#downlinks = new MqttDownlinks({ url, account: api, clientId: `fleet:api:${nodeId}`, warn })
     this.#emqx = mode === 'emqx' && emqxApi !== undefined ? new EmqxApi({ ...emqxApi, warn }) : undefined
     if (mode === 'plain')
-      warn(
-        'a plain broker tells nothing of connections, and lets nobody be cut off: see deploy/README.md',
-        {},
-      )
-    else if (emqxApi === undefined) warn('without access to EMQX’s API nobody can be cut off', {})
+      warn('a plain broker reports no connections and cannot cut off devices: see deploy/README.md', {})
+    else if (emqxApi === undefined)
+      warn('no device can be cut off, because the access to EMQX’s API is not configured', {})
   }
 
   async listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]> {
@@ -97,7 +95,7 @@ export class MqttBroker implements Broker {
         LIMITS.assumedSessionMs / 10,
       ),
       setInterval(
-        each((uplinks) => uplinks.speakWills()),
+        each((uplinks) => uplinks.publishWills()),
         LIMITS.willWaitMs / 2,
       ),
     ]
@@ -111,7 +109,7 @@ export class MqttBroker implements Broker {
     }
   }
 
-  /** Another process may have them already: what was read and is not acknowledged is sent to it again. */
+  /** Another process may read them already. It is sent again what was read and not acknowledged. */
   lost(lanes: readonly Partition[]): void {
     for (const partition of lanes) {
       this.#readings.get(partition)?.lane.close()
@@ -119,7 +117,6 @@ export class MqttBroker implements Broker {
     }
   }
 
-  /** Resolves once everything read from them is acknowledged, and they are read no more. */
   async handOver(lanes: readonly Partition[]): Promise<void> {
     await Promise.all(
       lanes.map(async (partition) => {
@@ -137,7 +134,7 @@ export class MqttBroker implements Broker {
     const outcome = await this.#downlinks.publish({
       topic: topicOf(deviceId, suffix),
       payload,
-      // Of QoS 2 a broker does not say whether anybody was there.
+      // With QoS 2 a broker does not report whether there was a subscriber.
       qos: isPlain && isCommand && qos === 2 ? 1 : qos,
       retain: retain && !isCommand,
       isLive: isCommand,
@@ -155,23 +152,18 @@ export class MqttBroker implements Broker {
   }
 
   cut(deviceId: DeviceId, cause: EndCause): void {
-    // It is asked for again while the device still talks.
+    // The engine asks again as long as the device still sends.
     if (this.#cutting.has(deviceId)) return
     this.#cutting.add(deviceId)
-    // A decommissioned device never comes back: the ban is for good, and also for its certificate.
+    // A decommissioned device never comes back: it is banned for good, whatever it shows.
     const isGone = cause === 'revoked'
     const ended = isGone ? this.#emqx?.ban(deviceId, 'decommissioned') : undefined
     const kicked = Promise.resolve(ended).then(() => this.#emqx?.kick(deviceId))
-    // Last: until then the device could have said something more.
+    // Last, since the device may have published until then.
     void kicked.then(() => {
       this.#cutting.delete(deviceId)
       this.#clear(deviceId)
     })
-  }
-
-  /** Connected for what devices are told. */
-  get isSending(): boolean {
-    return this.#downlinks.isConnected
   }
 
   isConnected(deviceId: DeviceId): boolean {
@@ -180,7 +172,7 @@ export class MqttBroker implements Broker {
   }
 
   counts(): BrokerCounts {
-    const { connects, publishes, strange, bytesIn, lostSessions } = this.#totals
+    const { connects, publishes, refused, bytesIn, lostSessions } = this.#totals
     const readings = [...this.#readings.values()]
     const [qos0, qos1, qos2] = publishes
     return {
@@ -188,7 +180,7 @@ export class MqttBroker implements Broker {
       admitted: connects,
       denied: 0,
       publishes: [qos0, qos1, qos2],
-      refusedTopics: strange,
+      refusedTopics: refused,
       bytesIn,
       cutFrozen: 0,
       shedQos0: 0,
@@ -236,7 +228,9 @@ export class MqttBroker implements Broker {
       isCongested: () => host.isCongested(),
       forgotten: () => {
         this.#totals.lostSessions++
-        warn('the broker has lost a session of the ingress, and what waited in it', { clientId })
+        warn('the broker has lost a session of the ingress: messages that waited in it are lost', {
+          clientId,
+        })
       },
       warn,
     })

@@ -1,4 +1,4 @@
-// What every broker adapter does with messages for devices, and what it keeps for those that are away (R13).
+// The part of the broker contract about messages for devices, and what is kept for devices that are away (R13).
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../limits.ts'
@@ -27,17 +27,20 @@ export function downlinkContract(name: string, start: StartBroker): void {
     afterEach(() => under.broker.close())
 
     describe('downlinks', () => {
-      test.each([0, 1, 2] as const)('of QoS %i reach a subscriber and resolve true', async (qos) => {
-        const device = await connect()
-        await device.subscribe('fleet/a/command', 2)
-        expect(await under.broker.publish(downlink({ qos }))).toBe(true)
-        await until(() => device.received().length === 1, 'the downlink')
-        expect(device.received()).toMatchObject([
-          { topic: 'fleet/a/command', text: 'go', qos, retain: false },
-        ])
-      })
+      test.each([0, 1, 2] as const)(
+        'a downlink of QoS %i reaches a subscriber and resolves true',
+        async (qos) => {
+          const device = await connect()
+          await device.subscribe('fleet/a/command', 2)
+          expect(await under.broker.publish(downlink({ qos }))).toBe(true)
+          await until(() => device.received().length === 1, 'the downlink')
+          expect(device.received()).toMatchObject([
+            { topic: 'fleet/a/command', text: 'go', qos, retain: false },
+          ])
+        },
+      )
 
-      test('resolve false when the device is away, or not subscribed', async () => {
+      test('a downlink resolves false when the device is away, or not subscribed', async () => {
         expect(await under.broker.publish(downlink())).toBe(false)
         const device = await connect()
         await device.subscribe('fleet/a/ota')
@@ -45,7 +48,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(device.received()).toEqual([])
       })
 
-      test('resolve false when the session ends before the device acknowledges', async () => {
+      test('a downlink resolves false when the session ends before the device acknowledges', async () => {
         const device = await connect()
         device.acknowledges = false
         await device.subscribe('fleet/a/command')
@@ -55,7 +58,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(await sent).toBe(false)
       })
 
-      test('arrive in the order published, whatever their QoS', async () => {
+      test('downlinks arrive in the order published, whatever their QoS', async () => {
         const device = await connect()
         await device.subscribe('fleet/a/#', 2)
         const texts = Array.from({ length: 60 }, (_, index) => `m${index}`)
@@ -73,7 +76,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(device.received().map(({ text }) => text)).toEqual(texts)
       })
 
-      test('are sent at the highest QoS granted, and once, to overlapping subscriptions', async () => {
+      test('overlapping subscriptions are sent one downlink, at the highest QoS granted', async () => {
         const device = await connect()
         await device.subscribe('fleet/a/#', 0)
         await device.subscribe('fleet/a/+', 1)
@@ -94,20 +97,20 @@ export function downlinkContract(name: string, start: StartBroker): void {
         '/fleet/a/#',
         'fleet/\u0430/#',
         'fleet/a/../b/#',
-      ])('cannot be subscribed to by %s', async (filter) => {
+      ])('a subscription to %s is refused', async (filter) => {
         const device = await connect()
         expect(await device.subscribe(filter)).toBe(false)
         expect(device.isClosed()).toBe(false)
         expect(host.refusals).toEqual(['a subscribe'])
       })
 
-      test('cannot be subscribed to by a device that may not', async () => {
+      test('a device that may not subscribe is refused', async () => {
         host.admissions.set('a', { maySubscribe: false })
         const device = await connect()
         expect(await device.subscribe('fleet/a/#')).toBe(false)
       })
 
-      test('are granted up to the limit of subscriptions', async () => {
+      test('subscriptions are granted up to the limit', async () => {
         const device = await connect()
         for (let index = 0; index < LIMITS.subscriptionsPerSessionMax; index++) {
           expect(await device.subscribe(`fleet/a/t${index}`)).toBe(true)
@@ -119,7 +122,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
 
     describe('a session that takes commands', () => {
       test.each(['fleet/a/command', 'fleet/a/#', 'fleet/a/+'])(
-        'is told of once it has subscribed to %s, and can be sent one from then on',
+        'the host is told once a device has subscribed to %s, and can send commands from then on',
         async (filter) => {
           const device = await connect()
           await device.subscribe('fleet/a/ota')
@@ -133,7 +136,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         },
       )
 
-      test('is told of when it connects, if it has subscribed before', async () => {
+      test('the host is told when a device connects that has subscribed to commands before', async () => {
         const device = await connect('a', { clean: false })
         await device.subscribe('fleet/a/command')
         device.drop()
@@ -146,7 +149,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
     })
 
     describe('what is kept', () => {
-      test('the desired shadow waits for a device that subscribes later, and an empty one clears it', async () => {
+      test('the desired shadow is retained until an empty one clears it', async () => {
         expect(await under.broker.publish(downlink({ suffix: 'shadow/desired', retain: true }))).toBe(false)
         const device = await connect()
         await device.subscribe('fleet/a/shadow/desired')
@@ -201,7 +204,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(later.received().map(({ text }) => text)).toEqual(['one', 'two', 'three'])
       })
 
-      test('a command is kept for nobody: not for a device that is away, nor when it was not acknowledged', async () => {
+      test('a command is not kept, neither for a device that is away nor when it was not acknowledged', async () => {
         const device = await connect('a', { clean: false })
         await device.subscribe('fleet/a/#', 2)
         device.acknowledges = false
@@ -218,7 +221,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(later.received().map(({ text }) => text)).toEqual(['kept', 'now'])
       })
 
-      test('for a gateway’s sub-devices it is alike: their desired shadows are retained, their commands are live', async () => {
+      test('desired shadows of a gateway’s sub-devices are retained, and their commands are not kept', async () => {
         const gateway = await connect('a', { clean: false })
         await gateway.subscribe('fleet/a/sub/+/command')
         expect(host.sessions(a)[0]?.takes('sub/c/command')).toBe(true)
@@ -243,7 +246,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         ])
       })
 
-      test('a clean session forgets them', async () => {
+      test('a clean session forgets subscriptions and messages', async () => {
         const device = await connect('a', { clean: false })
         await device.subscribe('fleet/a/command')
         device.drop()
@@ -254,7 +257,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(later.received()).toEqual([])
       })
 
-      test('what waits is bounded: the oldest is dropped', async () => {
+      test('beyond the bound the oldest waiting message is dropped', async () => {
         const device = await connect('a', { clean: false })
         await device.subscribe('fleet/a/ota')
         device.drop()

@@ -1,4 +1,4 @@
-// What every broker adapter does with a device that publishes faster than it may.
+// The part of the broker contract about devices that publish faster than they may (R13).
 import { describe, expect, test } from 'vitest'
 import { type BrokerUnderTest, connectTo, type StartBroker } from './contract-world.ts'
 import { FakeHost, until } from './fake-host.ts'
@@ -19,29 +19,31 @@ export function publishRateContract(name: string, start: StartBroker): void {
     const numbers = (from: number, to: number) =>
       Array.from({ length: to - from }, (_, index) => String(from + index))
 
-    test.each([1, 2] as const)('QoS %i over the rate comes later, in order and acknowledged', (qos) =>
-      open(async (under, host) => {
-        const device = await connectTo(under)
-        let acked = 0
-        const sent = numbers(0, 25).map((text) =>
-          device.publish('fleet/a/telemetry', text, { qos }).then(() => {
-            acked++
-          }),
-        )
-        await until(() => host.texts().length === RATE, 'the first second of messages')
-        expect(host.texts()).toEqual(numbers(0, RATE))
-        under.pass(500)
-        await until(() => host.texts().length === RATE * 1.5, 'half a second more')
-        expect(host.texts()).toEqual(numbers(0, RATE * 1.5))
-        expect(acked).toBeLessThanOrEqual(RATE * 1.5)
-        under.pass(60_000)
-        await Promise.all(sent)
-        expect(host.texts()).toEqual(numbers(0, 25))
-        expect(under.broker.counts().shedQos0).toBe(0)
-      }),
+    test.each([1, 2] as const)(
+      'messages of QoS %i over the rate come later, in order and acknowledged',
+      (qos) =>
+        open(async (under, host) => {
+          const device = await connectTo(under)
+          let acked = 0
+          const sent = numbers(0, 25).map((text) =>
+            device.publish('fleet/a/telemetry', text, { qos }).then(() => {
+              acked++
+            }),
+          )
+          await until(() => host.texts().length === RATE, 'the first second of messages')
+          expect(host.texts()).toEqual(numbers(0, RATE))
+          under.pass(500)
+          await until(() => host.texts().length === RATE * 1.5, 'half a second more')
+          expect(host.texts()).toEqual(numbers(0, RATE * 1.5))
+          expect(acked).toBeLessThanOrEqual(RATE * 1.5)
+          under.pass(60_000)
+          await Promise.all(sent)
+          expect(host.texts()).toEqual(numbers(0, 25))
+          expect(under.broker.counts().shedQos0).toBe(0)
+        }),
     )
 
-    test('QoS 0 over the rate is shed and counted', () =>
+    test('messages of QoS 0 over the rate are shed and counted', () =>
       open(async (under, host) => {
         const device = await connectTo(under)
         for (const text of numbers(0, 25)) await device.publish('fleet/a/telemetry', text, { qos: 0 })
@@ -53,7 +55,7 @@ export function publishRateContract(name: string, start: StartBroker): void {
         expect(host.texts().at(-1)).toBe('later')
       }))
 
-    test('connecting again gives no more; another device has its own', () =>
+    test('connecting again does not raise the rate, and another device has a rate of its own', () =>
       open(async (under, host) => {
         const first = await connectTo(under)
         await Promise.all(numbers(0, RATE).map((text) => first.publish('fleet/a/telemetry', text)))
@@ -67,10 +69,10 @@ export function publishRateContract(name: string, start: StartBroker): void {
         expect(host.texts('b')).toEqual(['mine'])
       }))
 
-    test('a device that is held back can be taken over, and what it could not say is not said', () =>
+    test('a device that is held back can be taken over, and what it has not sent by then is lost', () =>
       open(async (under, host) => {
         const held = await connectTo(under)
-        // The last ones are never acknowledged.
+        // The last ones are never acknowledged: their promises stay open.
         for (const text of numbers(0, RATE + 5)) held.publish('fleet/a/telemetry', text).catch(() => {})
         await until(() => host.texts().length === RATE, 'the first messages')
         await connectTo(under)

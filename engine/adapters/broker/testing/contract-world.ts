@@ -1,4 +1,4 @@
-// What the broker contract drives: an adapter under test, and a device of whatever kind the adapter's test has.
+// The seam between the broker contract and an adapter's test: the adapter, and a device to drive it with.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, parseDeviceId } from '../../../../schemas/ids.ts'
 import type { Broker, ConnackCode, Downlink } from '../../../ports/broker.ts'
@@ -12,7 +12,6 @@ export interface ContractConnect {
   readonly will?: RawWill
 }
 
-/** A connected device. */
 export interface ContractDevice {
   /** Resolves once the broker acknowledged it (QoS 0: once sent); never if the session ends before. */
   publish(
@@ -20,9 +19,9 @@ export interface ContractDevice {
     payload: string,
     options?: { readonly qos?: Qos; readonly retain?: boolean },
   ): Promise<void>
-  /** True when granted. */
+  /** Resolves true if the filter is granted. */
   subscribe(filter: string, qos?: Qos): Promise<boolean>
-  /** Downlinks so far. They are acknowledged at once while `acknowledges` is true. */
+  /** Messages received so far. They are acknowledged at once while `acknowledges` is true. */
   received(): readonly {
     readonly topic: string
     readonly text: string
@@ -32,16 +31,16 @@ export interface ContractDevice {
   acknowledges: boolean
   isClosed(): boolean
   disconnect(): void
-  /** Goes away without a word. */
+  /** Closes the connection without a DISCONNECT. */
   drop(): void
 }
 
 export interface BrokerUnderTest {
   readonly broker: Broker
   connect(clientId: string, options?: ContractConnect): Promise<ContractDevice | ConnackCode>
-  /** After `close`: what the adapter's test has beside it. */
+  /** Releases what the adapter's test has opened beside the broker. Called after `close`. */
   release?(): Promise<void>
-  /** Lets so much of the broker's time go by. */
+  /** Advances the broker's clock. */
   pass(ms: number): void
 }
 
@@ -59,7 +58,7 @@ export type StartBroker = (
 export const a = deviceId('a')
 export const will: RawWill = { topic: 'fleet/a/status', payload: Buffer.from('gone'), qos: 1, retain: false }
 
-/** A device that is not refused. */
+/** Connects a device. Throws if it is refused. */
 export async function connectTo(
   under: BrokerUnderTest,
   id = 'a',

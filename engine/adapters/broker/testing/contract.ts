@@ -1,7 +1,7 @@
-// What every broker adapter does (R13). An adapter's test hands over a way to start it and a device to drive it with.
+// The contract that every broker adapter keeps (R13). An adapter's test passes a way to start it and to connect a device.
 //
-// A broker outside of the process admits, bounds and acknowledges devices by itself: the host is not asked, and hears of
-// it a little later. What depends on that is asked of brokers inside alone.
+// A broker outside the process admits, bounds and acknowledges devices by itself: the host is not asked, and hears of it
+// a little later. Tests that depend on the host's part run for brokers inside the process only.
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../limits.ts'
@@ -69,7 +69,7 @@ export function brokerContract(
         expect(under.broker.isConnected(a)).toBe(false)
       })
 
-      test('a device that is lost has its will spoken before it is closed', async () => {
+      test('the will of a device that is lost is published before its session is closed', async () => {
         const device = await connect('a', { will })
         device.drop()
         await until(() => host.causes(a).length === 1, 'closed')
@@ -79,7 +79,7 @@ export function brokerContract(
       })
 
       inside.each([
-        ['outside its namespace', { topic: 'fleet/b/status' }],
+        ['outside the own namespace', { topic: 'fleet/b/status' }],
         ['with a wildcard', { topic: 'fleet/a/#' }],
         ['retained where nothing is retained', { topic: 'fleet/a/telemetry', retain: true }],
       ])('a will %s is refused', async (_, wrong) => {
@@ -87,9 +87,9 @@ export function brokerContract(
         expect(host.events).toEqual([])
       })
 
-      // EMQX speaks the will of a session that is discarded.
+      // EMQX publishes the will of a session that is discarded.
       inside(
-        'a newer connection takes over: announced first, the older closed once, without its will',
+        'a newer connection takes over: it is announced first, and the older one is closed once, without its will',
         async () => {
           const older = await connect('a', { will })
           await connect('a', { will })
@@ -123,7 +123,7 @@ export function brokerContract(
     })
 
     describe('uplinks', () => {
-      test('are handed on in the order sent, and counted by QoS', async () => {
+      test('uplinks are handed on in the order sent, and counted by QoS', async () => {
         const device = await connect()
         const sent = [0, 1, 2].map((qos) =>
           device.publish(`fleet/a/telemetry/t${qos}`, `m${qos}`, { qos: qos as Qos }),
@@ -138,20 +138,23 @@ export function brokerContract(
         expect(under.broker.counts().publishes).toEqual([1, 1, 1])
       })
 
-      inside.each([1, 2] as const)('of QoS %i are acknowledged once durable, not before', async (qos) => {
-        host.isHolding = true
-        const device = await connect()
-        let isAcked = false
-        const sent = device.publish('fleet/a/telemetry', 'one', { qos }).then(() => {
-          isAcked = true
-        })
-        await until(() => host.messages(a).length === 1, 'the message')
-        // A round trip of the same device: an early acknowledgement would have been ahead of it.
-        await device.subscribe('fleet/a/command')
-        expect(isAcked).toBe(false)
-        host.release()
-        await sent
-      })
+      inside.each([1, 2] as const)(
+        'an uplink of QoS %i is acknowledged once durable, not before',
+        async (qos) => {
+          host.isHolding = true
+          const device = await connect()
+          let isAcked = false
+          const sent = device.publish('fleet/a/telemetry', 'one', { qos }).then(() => {
+            isAcked = true
+          })
+          await until(() => host.messages(a).length === 1, 'the message')
+          // A round trip of the same device. An early acknowledgement would arrive before its answer.
+          await device.subscribe('fleet/a/command')
+          expect(isAcked).toBe(false)
+          host.release()
+          await sent
+        },
+      )
 
       inside.each([
         'fleet/b/telemetry',
@@ -167,7 +170,7 @@ export function brokerContract(
         '$SYS/a/telemetry',
         `fleet/a/${'x'.repeat(LIMITS.topicBytesMax)}`,
         `fleet/a${'/x'.repeat(LIMITS.topicLevelsMax)}`,
-      ])('to %s end the session and are not handed on', async (topic) => {
+      ])('an uplink to %s ends the session and is not handed on', async (topic) => {
         const device = await connect()
         void device.publish(topic, 'one')
         await until(() => device.isClosed(), 'the session to end')
@@ -177,7 +180,7 @@ export function brokerContract(
         expect(host.refusals).toEqual(['a publish'])
       })
 
-      inside('of a device that may not publish end its session', async () => {
+      inside('an uplink of a device that may not publish ends its session', async () => {
         host.admissions.set('a', { mayPublish: false })
         const device = await connect()
         void device.publish('fleet/a/telemetry', 'one')
@@ -185,7 +188,7 @@ export function brokerContract(
         expect(host.messages()).toEqual([])
       })
 
-      test('are retained only where the topic allows it', async () => {
+      test('uplinks are retained only where the topic allows it', async () => {
         const device = await connect()
         await device.publish('fleet/a/telemetry', 'one', { retain: true })
         await device.publish('fleet/a/status', 'two', { retain: true })
@@ -193,7 +196,7 @@ export function brokerContract(
         expect(host.messages(a).map(({ retain }) => retain)).toEqual([false, true])
       })
 
-      inside('come back to a device subscribed to its own topics, once durable', async () => {
+      inside('uplinks come back to a device subscribed to its own topics, once durable', async () => {
         host.isHolding = true
         const device = await connect()
         await device.subscribe('fleet/a/#')
@@ -208,7 +211,7 @@ export function brokerContract(
     })
   })
 
-  // It answers for itself there, not for the device, and limits devices by itself.
+  // A broker outside acknowledges downlinks in place of the device, and limits devices by itself.
   if (isOutside) return
   downlinkContract(name, start)
   publishRateContract(name, start)

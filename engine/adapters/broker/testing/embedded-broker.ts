@@ -1,4 +1,4 @@
-// The embedded broker with a fake host and a clock the test owns. For tests.
+// For tests: the embedded broker with a fake host and a clock that the test owns.
 import { Millis } from '../../../../schemas/ids.ts'
 import { EmbeddedBroker } from '../embedded/embedded.ts'
 import { FakeHost } from './fake-host.ts'
@@ -7,9 +7,9 @@ export interface Stage {
   readonly host: FakeHost
   readonly broker: EmbeddedBroker
   readonly port: number
-  /** Lets time pass, with as many sweeps as the broker would make. */
+  /** Advances the clock, with as many sweeps as the broker would make. */
   pass(ms: number): void
-  /** Lets time pass while the process does nothing, then one sweep. */
+  /** Advances the clock as if the process had slept, then makes one sweep. */
   sleep(ms: number): void
 }
 

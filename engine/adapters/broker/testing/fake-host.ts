@@ -1,5 +1,5 @@
-// The engine as a broker sees it, for tests: admits, records what it is told, and calls messages durable at once or
-// when the test says so.
+// For tests: the engine as a broker sees it. It admits devices, records what it is told, and calls messages durable at
+// once or when the test says so.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Millis, Partition, parseDeviceId } from '../../../../schemas/ids.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type ConnectAttempt,
   type DeviceSession,
   type EndCause,
+  type SessionGrant,
   type UplinkHost,
   type UplinkMessage,
 } from '../../../ports/broker.ts'
@@ -23,24 +24,22 @@ export type HostEvent =
       'payload'
     >)
 
-type Admitted = Extract<Admission, { kind: 'admitted' }>
-
 export class FakeHost implements UplinkHost {
-  /** Those that take commands. */
+  /** Sessions that take commands. */
   readonly listeners: DeviceSession[] = []
   readonly events: HostEvent[] = []
-  /** What differs from the usual admission, by client id. */
-  readonly admissions = new Map<string, Partial<Admitted>>()
+  /** Fields that differ from the usual admission, by client id. */
+  readonly admissions = new Map<string, Partial<SessionGrant>>()
   readonly attempts: ConnectAttempt[] = []
   readonly refusals: string[] = []
   readonly deliveries: string[] = []
-  /** Of each message. */
+  /** The origin of each message, in hexadecimal. */
   readonly origins: (string | undefined)[] = []
   readonly dups: boolean[] = []
   readonly lefts: DeviceSession[] = []
-  /** Of a broker that is not part of the process. */
+  /** Watermarks that a broker outside has reported. */
   readonly heardUpTo = new Map<Partition, Millis>()
-  /** While true, messages stay pending until `release`. */
+  /** If true, messages stay pending until `release` is called. */
   isHolding = false
   congested = false
   readonly #pending = new Map<DeviceSession, number>()
@@ -89,7 +88,7 @@ export class FakeHost implements UplinkHost {
     this.#pending.set(session, this.pendingOf(session) + 1)
     if (this.isHolding || this.#isFlushing) return
     this.#isFlushing = true
-    // As an append would: after the read that brought them, many at once.
+    // Like an append: after the read that brought the messages, and for many at once.
     setImmediate(() => {
       this.#isFlushing = false
       if (!this.isHolding) this.release()
@@ -100,7 +99,7 @@ export class FakeHost implements UplinkHost {
     this.deliveries.push(`${deviceId} ${suffix} ${requestId}`)
   }
 
-  mark(session: DeviceSession): void {
+  sync(session: DeviceSession): void {
     this.#await(session)
   }
 
@@ -124,7 +123,7 @@ export class FakeHost implements UplinkHost {
     return this.congested
   }
 
-  /** True when nothing is pending. */
+  /** True if nothing is pending. */
   get isSettled(): boolean {
     return this.#pending.size === 0
   }
@@ -133,7 +132,7 @@ export class FakeHost implements UplinkHost {
     return this.#pending.get(session) ?? 0
   }
 
-  /** Everything handed over so far is durable. */
+  /** Calls everything handed over so far durable. */
   release(): void {
     const pending = [...this.#pending]
     this.#pending.clear()
@@ -167,7 +166,7 @@ function isOf(session: DeviceSession, deviceId: string | undefined): boolean {
   return deviceId === undefined || session.deviceId === deviceId
 }
 
-/** Waits for what must come true soon; the deadline only ends a test that fails. */
+/** Waits for a condition that must come true soon. The deadline only ends a test that fails. */
 export async function until(condition: () => boolean, what: string, deadlineMs = 5_000): Promise<void> {
   const deadline = performance.now() + deadlineMs
   while (!condition()) {

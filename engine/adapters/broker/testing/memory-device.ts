@@ -1,10 +1,10 @@
-// A device on the memory broker: its own end of a session, and the session itself.
+// A device on the memory broker: both its own end of a session and the session itself.
 import { Buffer } from 'node:buffer'
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
 import { isOwnFilter, isRetainable, suffixOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
-import type { Admission, DeviceSession, Downlink, EndCause, UplinkHost } from '../../../ports/broker.ts'
-import { isWillSpoken, type Will } from '../embedded/connect.ts'
+import type { DeviceSession, Downlink, EndCause, SessionGrant, UplinkHost } from '../../../ports/broker.ts'
+import { isWillPublished, type Will } from '../embedded/connect.ts'
 import { isTopicName } from '../embedded/packets.ts'
 import type { Allowance } from '../embedded/publish-limit.ts'
 import type { SessionState } from '../embedded/session-state.ts'
@@ -15,15 +15,14 @@ export interface MemoryPublish {
   readonly retain?: boolean
 }
 
-export type Received = Omit<Downlink, 'deviceId'>
-export type Admitted = Extract<Admission, { kind: 'admitted' }>
+export type DeviceMessage = Omit<Downlink, 'deviceId'>
 
-interface Pending {
-  readonly message: Received
+interface PendingPublish {
+  readonly message: DeviceMessage
   settle(isDurable: boolean): void
 }
 
-/** What a device needs of its broker. */
+/** The part of the broker that a device needs. */
 export interface MemoryHub {
   readonly host: UplinkHost
   readonly publishes: [number, number, number]
@@ -31,7 +30,7 @@ export interface MemoryHub {
   shedQos0: number
   ended(device: MemoryDevice): void
   /** Retains or echoes a durable message. */
-  follow(device: MemoryDevice, message: Received): void
+  follow(device: MemoryDevice, message: DeviceMessage): void
   sendRetained(device: MemoryDevice, filter: string): void
 }
 
@@ -41,27 +40,27 @@ export class MemoryDevice implements DeviceSession {
   readonly number: Micros
   readonly ip = '127.0.0.1'
   readonly idBytes: Uint8Array
-  readonly facts: Admitted
+  readonly facts: SessionGrant
   readonly state: SessionState
   readonly sessionPresent: boolean
-  readonly received: Received[] = []
+  readonly received: DeviceMessage[] = []
   /** Called with each message before it is acknowledged. */
-  heard: (message: Received) => void = () => {}
-  /** False: downlinks stay unacknowledged until `acknowledge`. */
+  heard: (message: DeviceMessage) => void = () => {}
+  /** If false, downlinks stay unacknowledged until `acknowledge` is called. */
   acknowledges = true
   isEnded = false
   will: Will | undefined
   readonly #broker: MemoryHub
-  readonly #pending: Pending[] = []
+  readonly #pending: PendingPublish[] = []
   readonly #allowance: Allowance | undefined
-  /** Published, and held back by the device's rate. */
-  readonly #waiting: Pending[] = []
+  /** Messages that the device's rate holds back. */
+  readonly #waiting: PendingPublish[] = []
   #isForgotten = false
   readonly #unacked: ((isAcked: boolean) => void)[] = []
 
   constructor(
     broker: MemoryHub,
-    facts: Admitted,
+    facts: SessionGrant,
     more: {
       number: Micros
       state: SessionState
@@ -80,7 +79,7 @@ export class MemoryDevice implements DeviceSession {
     this.#allowance = more.allowance
   }
 
-  /** True once the broker acknowledged it, false if the session ended before. */
+  /** Resolves true once the broker has acknowledged it, false if the session ends before. */
   publish(
     topic: string,
     payload: Uint8Array | string,
@@ -107,7 +106,7 @@ export class MemoryDevice implements DeviceSession {
     })
   }
 
-  /** Hands over what the device's rate lets through; a message of QoS 0 is shed rather than held back first. */
+  /** Hands over what the device's rate lets through. A message of QoS 0 over the rate is shed. */
   proceed(): void {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const isSpent = this.#allowance?.isSpent === true
@@ -154,7 +153,7 @@ export class MemoryDevice implements DeviceSession {
     }
   }
 
-  deliver(message: Received, acked: (isAcked: boolean) => void): void {
+  deliver(message: DeviceMessage, acked: (isAcked: boolean) => void): void {
     this.received.push(message)
     this.heard(message)
     if (message.qos === 0 || this.acknowledges) acked(true)
@@ -165,7 +164,7 @@ export class MemoryDevice implements DeviceSession {
     for (const acked of this.#unacked.splice(0)) acked(true)
   }
 
-  handOver(pending: Pending, will: boolean): void {
+  handOver(pending: PendingPublish, will: boolean): void {
     this.#pending.push(pending)
     this.#broker.publishes[pending.message.qos]++
     this.#broker.host.uplink(this, { ...pending.message, will })
@@ -174,7 +173,7 @@ export class MemoryDevice implements DeviceSession {
   end(cause: EndCause): void {
     if (this.isEnded) return
     this.isEnded = true
-    if (this.will !== undefined && isWillSpoken(cause))
+    if (this.will !== undefined && isWillPublished(cause))
       this.handOver({ message: this.will, settle: () => {} }, true)
     this.#broker.host.closed(this, cause)
     this.#broker.ended(this)
@@ -182,7 +181,7 @@ export class MemoryDevice implements DeviceSession {
     for (const { settle } of this.#waiting.splice(0)) settle(false)
   }
 
-  /** What is retained or echoed once durable is so no more. */
+  /** Drops the will, and messages that would be retained or echoed once durable. */
   forget(): void {
     this.will = undefined
     this.#isForgotten = true

@@ -29,7 +29,7 @@ function toContract(device: MemoryDevice): ContractDevice {
   return {
     publish: async (topic, payload, options) => {
       const isAcked = await device.publish(topic, payload, options)
-      // The contract's devices wait for ever.
+      // By the contract, the promise of a session that has ended stays open.
       if (!isAcked) await new Promise(() => {})
     },
     subscribe: async (filter, qos) => device.subscribe(filter, qos),
@@ -52,7 +52,7 @@ function toContract(device: MemoryDevice): ContractDevice {
   }
 }
 
-test('a session is cut when its time is over', async () => {
+test('a session is cut when its token expires', async () => {
   const host = new FakeHost()
   host.admissions.set('a', { expiresAt: Millis(1_000) })
   const broker = new MemoryBroker()

@@ -1,5 +1,5 @@
-// A broker without sockets: devices are objects, a call is a packet, and nothing happens but by calls. For the
-// simulator and for tests of what stands behind the broker port.
+// A broker without sockets, for the simulation and for tests of what lies behind the broker port. Devices are objects, a
+// call is a packet, and nothing happens except by calls.
 import { Buffer } from 'node:buffer'
 import type { DeviceId, Millis } from '../../../../schemas/ids.ts'
 import {
@@ -16,7 +16,7 @@ import { allowWill, type RawWill } from '../embedded/connect.ts'
 import { PublishLimit } from '../embedded/publish-limit.ts'
 import { Retained } from '../embedded/retained.ts'
 import { type Delivery, SessionStates } from '../embedded/session-state.ts'
-import { MemoryDevice, type MemoryHub, type Received } from './memory-device.ts'
+import { type DeviceMessage, MemoryDevice, type MemoryHub } from './memory-device.ts'
 
 export interface MemoryConnect {
   readonly clientId: string
@@ -26,7 +26,7 @@ export interface MemoryConnect {
 }
 
 export interface MemoryBrokerOptions {
-  /** Messages per second of one device; 0 or nothing is no limit. Its time goes by with `sweep`. */
+  /** Messages per second that one device may publish. 0 or undefined: any number. `sweep` advances the time. */
   readonly publishRateMax?: number
 }
 
@@ -47,7 +47,7 @@ export class MemoryBroker implements Broker, MemoryHub {
   }
 
   get host(): UplinkHost {
-    if (this.#host === undefined) throw new Error('nobody listens yet')
+    if (this.#host === undefined) throw new Error('call listen() before devices connect')
     return this.#host
   }
 
@@ -56,7 +56,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     return [{ scheme: 'mqtt', host: 'memory', port: 0 }]
   }
 
-  /** The device, connected; or the code it is refused with. */
+  /** Resolves to the connected device, or to the code that it is refused with. */
   async connect({
     clientId,
     password,
@@ -121,7 +121,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     }
   }
 
-  /** Cuts the sessions whose time is over, and takes what devices may publish by now. */
+  /** Cuts sessions whose token has expired, and takes what devices may publish by now. */
   sweep(now: Millis): void {
     this.#publishLimit.sweep(now, (deviceId) => this.#live.has(deviceId))
     for (const device of [...this.#live.values()]) {
@@ -138,8 +138,8 @@ export class MemoryBroker implements Broker, MemoryHub {
     if (this.#live.get(device.deviceId) === device) this.#live.delete(device.deviceId)
   }
 
-  /** What happens to a device's own message once it is durable. */
-  follow(device: MemoryDevice, message: Received): void {
+  /** Retains or echoes a device's own message once it is durable. */
+  follow(device: MemoryDevice, message: DeviceMessage): void {
     const isEchoed = device.state.filters.qosFor(message.suffix) >= 0
     if (message.retain || isEchoed) this.#send(device.deviceId, message, undefined)
   }
@@ -149,7 +149,11 @@ export class MemoryBroker implements Broker, MemoryHub {
       this.#deliver(device, device.state.accept(message))
   }
 
-  #send(deviceId: DeviceId, { suffix, payload, qos, retain }: Received, settle: Delivery['settle']): void {
+  #send(
+    deviceId: DeviceId,
+    { suffix, payload, qos, retain }: DeviceMessage,
+    settle: Delivery['settle'],
+  ): void {
     const message = { suffix, payload: Buffer.from(payload), qos, retain: false }
     if (retain) this.#retained.store(deviceId, { ...message, retain })
     const live = this.#live.get(deviceId)

@@ -1,4 +1,4 @@
-// For tests: the adapter with the stand-in for EMQX, all lanes its own, and devices of MQTT.js.
+// For tests: the adapter for a broker outside, with the stand-in for EMQX and devices of MQTT.js.
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
 import { Millis, Partition } from '../../../../schemas/ids.ts'
 import { partitionOf } from '../../../domain/partition.ts'
@@ -28,7 +28,7 @@ export class MqttStage {
     return new MqttStage(await EmqxStandIn.start(options), options.mode ?? 'emqx')
   }
 
-  /** A node of the ingress, or one that only sends. */
+  /** Opens a node of the ingress, or without a host one that only sends. */
   async broker(
     host?: UplinkHost,
     lanes = ALL_LANES,

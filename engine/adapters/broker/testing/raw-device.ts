@@ -1,10 +1,10 @@
-// A device on a bare socket, for tests: sends any bytes, and shows every packet that comes back.
+// For tests: a device on a bare socket, which can send any bytes and shows every packet that comes back.
 import { Buffer } from 'node:buffer'
 import { connect as dial, type Socket } from 'node:net'
 import mqtt, { type IConnectPacket, type Packet } from 'mqtt-packet'
 import { PASSWORD, until } from './fake-host.ts'
 
-export type Received<Command extends Packet['cmd']> = Extract<Packet, { cmd: Command }>
+export type ReceivedPacket<Command extends Packet['cmd']> = Extract<Packet, { cmd: Command }>
 
 export interface PublishOptions {
   readonly qos?: 0 | 1 | 2
@@ -42,7 +42,7 @@ export class RawDevice {
     })
   }
 
-  /** Dials and sends a CONNECT; waits for what the broker says to it. */
+  /** Dials, sends a CONNECT and waits for its answer. */
   static async connect(
     port: number,
     clientId: string,
@@ -54,12 +54,12 @@ export class RawDevice {
     return device
   }
 
-  get connack(): Received<'connack'> | undefined {
+  get connack(): ReceivedPacket<'connack'> | undefined {
     return this.all('connack')[0]
   }
 
-  all<Command extends Packet['cmd']>(command: Command): readonly Received<Command>[] {
-    return this.packets.filter((packet): packet is Received<Command> => packet.cmd === command)
+  all<Command extends Packet['cmd']>(command: Command): readonly ReceivedPacket<Command>[] {
+    return this.packets.filter((packet): packet is ReceivedPacket<Command> => packet.cmd === command)
   }
 
   send(bytes: Uint8Array): void {
@@ -76,7 +76,7 @@ export class RawDevice {
     return messageId
   }
 
-  /** The granted QoS, or 128, of each filter. */
+  /** Resolves to the granted QoS, or 128, of each filter. */
   async subscribe(...filters: readonly (string | { readonly topic: string; readonly qos: 0 | 1 | 2 })[]) {
     const messageId = ++this.#id
     const subscriptions = filters.map((filter) =>

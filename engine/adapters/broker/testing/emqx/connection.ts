@@ -1,22 +1,22 @@
-// For tests: one device's connection to the stand-in for EMQX. It sits before mosquitto, reads what goes both ways, and
-// sends on what the rules make of it, in order, as EMQX does in the device's own process.
+// For tests: one device's connection to the stand-in for EMQX. It sits before mosquitto, reads both directions, and
+// republishes by the rules, in order.
 import type { Socket } from 'node:net'
 import mqtt, { type IConnectPacket, type Packet } from 'mqtt-packet'
-import { isCommand, isDevice, isUplink, MessageIds, type Republished, toEvent, toUplink } from './rules.ts'
+import { isCommand, isDevice, isUplink, MessageIds, type RuleMessage, toEvent, toUplink } from './rules.ts'
 
 export interface Subscription {
   readonly topic: string
   readonly qos: number
 }
 
-/** What a connection needs of its front. */
+/** The part of the front that a connection needs. */
 export interface Hub {
-  republish(message: Republished): Promise<void>
-  /** Later than that of any connection before. */
+  republish(message: RuleMessage): Promise<void>
+  /** Returns a time in milliseconds that is later than that of any earlier connection. */
   connectedAt(): number
-  /** Why the device may not connect, as CONNACK says it. */
+  /** Resolves to the code of the CONNACK: 0, or the reason of the refusal. */
   refusal(connect: IConnectPacket): Promise<number>
-  /** Ends the connection that there is, before another one. */
+  /** Ends the device's present connection before another one opens. */
   takeOver(clientId: string, isKept: boolean): void
   connected(connection: FrontConnection, isKept: boolean): void
   subscribed(connection: FrontConnection, subscription: Subscription): void
@@ -26,8 +26,8 @@ export interface Hub {
 
 type EndReason = 'normal' | 'tcp_closed' | 'kicked' | 'takenover' | 'discarded'
 
-/** What of a device's packets waits for the broker to have what the rule made of it. */
-interface Held {
+/** A device's packet that waits until its republished message is acknowledged. */
+interface HeldPacket {
   readonly bytes: Buffer
   isReady: boolean
 }
@@ -38,11 +38,11 @@ export class FrontConnection {
   readonly #socket: Socket
   readonly #upstream: Socket
   readonly #ids = new MessageIds()
-  readonly #held: Held[] = []
+  readonly #held: HeldPacket[] = []
   readonly #subscribing = new Map<number, readonly Subscription[]>()
   /** Commands on their way to the device, by packet id. */
   readonly #commands = new Map<number, { readonly topic: string; readonly payload: Buffer }>()
-  /** QoS 2, received and not yet released. */
+  /** Packet ids of QoS 2 messages that are received and not yet released. */
   readonly #unreleased = new Set<number>()
   #connect: IConnectPacket | undefined
   #isGoodbye = false
@@ -93,7 +93,7 @@ export class FrontConnection {
     )
   }
 
-  #tell(message: Republished): void {
+  #tell(message: RuleMessage): void {
     if (isDevice(this.clientId)) void this.#front.republish(message).catch(() => {})
   }
 
@@ -110,7 +110,7 @@ export class FrontConnection {
         packet.messageId ?? 0,
         packet.subscriptions.map(({ topic, qos }) => ({ topic, qos })),
       )
-    const held: Held = { bytes: mqtt.generate(packet, { protocolVersion }), isReady: true }
+    const held: HeldPacket = { bytes: mqtt.generate(packet, { protocolVersion }), isReady: true }
     this.#held.push(held)
     if (packet.cmd === 'publish' && isUplink(packet.topic) && this.#isFirst(packet)) {
       held.isReady = false
@@ -206,9 +206,9 @@ export class FrontConnection {
     this.#commands.delete(messageId)
     if (command === undefined) return
     const text = command.payload.toString()
-    // The rule fails on what is no JSON.
+    // The rule fails on a payload that is not JSON.
     if (!text.startsWith('{')) return
-    // A command has its request's id.
+    // A command carries its request's id.
     const { request_id } = JSON.parse(text) as { readonly request_id?: string }
     this.#tell(
       toEvent('delivered', this.clientId, { event: 'message.acked', topic: command.topic, request_id }),

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { createServer, connect as dial, type Server, type Socket } from 'node:net'
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
 import { FrontConnection, type Hub, type Subscription } from './connection.ts'
-import { type Republished, Republisher } from './rules.ts'
+import { Republisher, type RuleMessage } from './rules.ts'
 
 export interface FrontOptions {
-  /** Whether a device may connect; by default any may. */
+  /** Returns whether a device may connect. By default any may. */
   readonly authenticate?: (attempt: {
     readonly clientId: string
     readonly username: string | undefined
@@ -33,7 +33,7 @@ export class EmqxFront implements Hub {
   readonly #sockets = new Set<Socket>()
   readonly #banned = new Set<string>()
   #connectedAt = 0
-  /** Of sessions that are kept, also those of devices that are away. */
+  /** Subscriptions by client id, including persistent sessions of devices that are away. */
   readonly #sessions = new Map<string, Map<string, Subscription>>()
 
   constructor(ports: { devices: number; services: number }, options: MoreFrontOptions) {
@@ -58,7 +58,7 @@ export class EmqxFront implements Hub {
     }
   }
 
-  /** The broker is there again. */
+  /** Connects the rules again after a start of the broker. */
   async reopen(): Promise<void> {
     if (!this.#options.isPlain) await this.#rules.open()
   }
@@ -78,11 +78,11 @@ export class EmqxFront implements Hub {
     return [...this.#banned]
   }
 
-  async republish(message: Republished): Promise<void> {
+  async republish(message: RuleMessage): Promise<void> {
     if (!this.#options.isPlain) await this.#rules.send(message)
   }
 
-  /** As EMQX: the session goes, and the will is spoken. */
+  /** Ends the session and publishes the will, as EMQX does. */
   async kick(clientId: string): Promise<boolean> {
     const connection = this.#live.get(clientId)
     const isKnown = connection !== undefined || this.#sessions.delete(clientId)
@@ -160,7 +160,7 @@ export class EmqxFront implements Hub {
     new FrontConnection(this, socket, upstream).open()
   }
 
-  /** Its password is looked at, and nothing else. */
+  /** Checks a service's password and passes everything else through. */
   #acceptService(socket: Socket): void {
     this.track(socket)
     const parser = mqtt.parser()
@@ -183,7 +183,7 @@ export class EmqxFront implements Hub {
       upstream.write(Buffer.concat(chunks))
       socket.pipe(upstream)
       upstream.pipe(socket)
-      // With what it has sent; what is unread must not make the end an abrupt one.
+      // Ends with all that the service has sent: unread bytes must not make the end an abrupt one.
       socket.on('close', () => upstream.resume().end())
       upstream.on('close', () => socket.destroy())
     })

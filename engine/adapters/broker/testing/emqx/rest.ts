@@ -1,4 +1,4 @@
-// For tests: of EMQX's REST API what the adapter calls, as version 5.8 answers it.
+// For tests: the part of EMQX's REST API that the adapter calls, with the answers of version 5.8.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 
@@ -77,6 +77,6 @@ export class EmqxRest {
 async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(Buffer.from(chunk))
-  // What a test of the adapter sends.
+  // Bodies come from the adapter and its tests only.
   return JSON.parse(Buffer.concat(chunks).toString()) as Readonly<Record<string, unknown>>
 }

@@ -1,11 +1,11 @@
-// For tests: what EMQX's rules make of messages and events (deploy/emqx/emqx.conf), sent by an MQTT client.
+// For tests: EMQX's rules for messages and events (deploy/emqx/emqx.conf), and the MQTT client that republishes.
 import { createHash, randomBytes } from 'node:crypto'
 import { connectAsync, type IClientPublishOptions, type MqttClient } from 'mqtt'
 
-export interface Republished {
+export interface RuleMessage {
   readonly topic: string
   readonly payload: Buffer
-  /** User properties. */
+  /** MQTT 5 user properties. */
   readonly up?: Readonly<Record<string, string>> | undefined
 }
 
@@ -44,7 +44,7 @@ export class MessageIds {
 export function toUplink(
   { topic, payload, qos, retain }: { topic: string; payload: Buffer; qos: number; retain: boolean },
   { id, isWill }: { readonly id: string; readonly isWill: boolean },
-): Republished {
+): RuleMessage {
   const flags = { retain: String(retain), qos: String(qos), will: String(isWill) }
   const up = { id, ts: String(Date.now()), ...flags }
   return { topic: `ingest/${partitionOf(topic.split('/')[1] ?? '')}/${topic}`, payload, up }
@@ -54,13 +54,13 @@ export function toEvent(
   name: 'connected' | 'disconnected' | 'subscribed' | 'delivered',
   clientid: string,
   columns: Readonly<Record<string, unknown>>,
-): Republished {
+): RuleMessage {
   const p = partitionOf(clientid)
   const event = { p, clientid, timestamp: Date.now(), ...columns }
   return { topic: `ingest/${p}/fleet/${clientid}/$${name}`, payload: Buffer.from(JSON.stringify(event)) }
 }
 
-/** One connection to the broker; another one is made when that is gone, and what was under way with it has failed. */
+/** One connection to the broker. `open` makes another one; messages under way on the old one fail. */
 export class Republisher {
   readonly #port: number
   #client: MqttClient | undefined
@@ -85,8 +85,8 @@ export class Republisher {
     this.#client = undefined
   }
 
-  /** Resolves once the broker has it; rejects if that will never be known. */
-  send({ topic, payload, up }: Republished): Promise<void> {
+  /** Resolves once the broker has the message. Rejects if that will never be known. */
+  send({ topic, payload, up }: RuleMessage): Promise<void> {
     const client = this.#client
     if (client === undefined) return Promise.reject(new Error('the broker is away'))
     const options: IClientPublishOptions = {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../fake-host.ts'
 import { EmqxStandIn, MOSQUITTO } from './stand-in.ts'
 
-interface Heard {
+interface IngestMessage {
   readonly topic: string
   readonly payload: string
   readonly up: Readonly<Record<string, unknown>>
@@ -21,7 +21,7 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     await emqx.stop()
   })
 
-  async function ingest(): Promise<readonly Heard[]> {
+  async function ingest(): Promise<readonly IngestMessage[]> {
     const { user: username, password } = emqx.ingest
     const client = connect(emqx.url, {
       clientId: 'fleet:ingest:0',
@@ -33,7 +33,7 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
       reconnectPeriod: 20,
     })
     ends.push(() => client.endAsync(true))
-    const heard: Heard[] = []
+    const heard: IngestMessage[] = []
     client.on('message', (topic, payload, { properties }) => {
       heard.push({ topic, payload: payload.toString(), up: { ...properties?.userProperties } })
     })
@@ -52,10 +52,10 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     return client
   }
 
-  const kinds = (heard: readonly Heard[]) => heard.map(({ topic }) => topic.replace(/^.*\//, ''))
-  const fieldsOf = ({ payload }: Heard) => JSON.parse(payload)
+  const kinds = (heard: readonly IngestMessage[]) => heard.map(({ topic }) => topic.replace(/^.*\//, ''))
+  const fieldsOf = ({ payload }: IngestMessage) => JSON.parse(payload)
 
-  test('tells in order of a device that comes, speaks, listens and goes', async () => {
+  test('a device that connects, publishes, subscribes and leaves is reported in order', async () => {
     const heard = await ingest()
     const client = await device('dev_abc')
     await client.publishAsync('fleet/dev_abc/telemetry', '{"t":1}', { qos: 1 })
@@ -77,7 +77,7 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     expect(disconnected && fieldsOf(disconnected)).toMatchObject({ reason: 'normal' })
   })
 
-  test('tells of a command that the device acknowledged', async () => {
+  test('a command that the device acknowledges is reported', async () => {
     const heard = await ingest()
     const client = await device('dev_abc')
     await client.subscribeAsync('fleet/dev_abc/command', { qos: 1 })
@@ -90,7 +90,7 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     expect(last && fieldsOf(last)).toMatchObject({ topic: 'fleet/dev_abc/command', request_id: 'cmd_1' })
   })
 
-  test('speaks the will of a device that is lost, and ends one that comes again', async () => {
+  test('the will of a lost device is published, and a device that connects again ends its older session', async () => {
     const heard = await ingest()
     const will = { topic: 'fleet/d/status', payload: Buffer.from('gone'), qos: 1 as const, retain: false }
     const first = await device('d', { will })
@@ -104,7 +104,7 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     expect(first.connected).toBe(false)
   })
 
-  test('lets nobody in whose password is wrong, or who is banned', async () => {
+  test('a device with a wrong password or a ban is refused', async () => {
     await expect(device('d', { username: 'd', password: 'wrong' })).rejects.toThrow()
     const { url, key, secret } = emqx.emqxApi
     const headers = { authorization: `Basic ${Buffer.from(`${key}:${secret}`).toString('base64')}` }
@@ -124,7 +124,7 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     expect((await fetch(`${url}/api/v5/clients/e`, { method: 'DELETE' })).status).toBe(401)
   })
 
-  test('keeps what waits for the ingress over a restart and over a death', async () => {
+  test('messages that wait for the ingress survive a restart and a kill', async () => {
     const heard = await ingest()
     const client = await device('d')
     await ends.shift()?.()
@@ -132,7 +132,7 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     await emqx.restart()
     const again = await device('d')
     await again.publishAsync('fleet/d/telemetry', 'two', { qos: 1 })
-    // Something later is written, so that is, too.
+    // A later message is written, so the one before it is, too.
     await again.publishAsync('fleet/d/log', 'three', { qos: 1 })
     await emqx.kill9()
     await emqx.revive()

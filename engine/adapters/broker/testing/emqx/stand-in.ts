@@ -1,14 +1,14 @@
-// For tests: what stands in for EMQX. A real mosquitto keeps sessions, queues and retained messages. Devices and services
-// connect to a front before it (front.ts), which does what EMQX's rules do (deploy/emqx/emqx.conf): it sends
-// on to `ingest/<partition>/…` what devices say, with EMQX's user properties, and tells of their connections,
-// subscriptions and acknowledgements. Of EMQX's REST API there is what the adapter calls (rest.ts).
+// For tests: the stand-in for EMQX. A real mosquitto keeps sessions, queues and retained messages. Devices and services
+// connect to a front before it (front.ts), which does what EMQX's rules do (deploy/emqx/emqx.conf): it republishes devices'
+// messages to `ingest/<partition>/…` with EMQX's user properties, and reports connections, subscriptions and
+// acknowledgements. rest.ts has the part of EMQX's REST API that the adapter calls.
 //
-// It differs from EMQX in this:
-// - A device's PUBLISH reaches mosquitto, and so is acknowledged, once what the rule made of it is acknowledged: EMQX
-//   does not wait. After `kill9` mosquitto may still have lost what it acknowledged within the last milliseconds, as
-//   EMQX may; after `restart` it has everything.
-// - Device credentials are asked of `authenticate`. Any subscription is granted; only its own topics reach a device.
-// - Nothing is told of devices that were connected when the broker died.
+// It differs from EMQX in these points:
+// - A device's PUBLISH reaches mosquitto, and so is acknowledged, once the republished message is acknowledged. EMQX does
+//   not wait. After `kill9` mosquitto may have lost what it acknowledged within the last milliseconds, as EMQX may. After
+//   `restart` it has everything.
+// - `authenticate` judges device credentials. Every subscription is granted, but only its own topics reach a device.
+// - The end of sessions that were open when the broker died is not reported.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,11 +21,11 @@ import { freePort } from '../../../testing/free-port.ts'
 import { EmqxFront, type FrontOptions } from './front.ts'
 import { EmqxRest } from './rest.ts'
 
-/** Undefined where there is none: what needs it is skipped. */
+/** Path of mosquitto. Tests that need it are skipped if it is undefined. */
 export const MOSQUITTO = process.env['TEST_SERVER_MOSQUITTO']
 
 export interface StandInOptions extends FrontOptions {
-  /** Without rules it is a plain broker, whose ingest account reads devices' topics themselves. */
+  /** `plain` has no rules: the ingest account reads devices' topics themselves. */
   readonly mode?: 'emqx' | 'plain'
 }
 
@@ -81,7 +81,7 @@ export class EmqxStandIn {
     return standIn
   }
 
-  /** For the adapter and other services, and for devices. */
+  /** Address for services. */
   get url(): string {
     return `mqtt://127.0.0.1:${this.#front.servicePort}`
   }
@@ -94,12 +94,12 @@ export class EmqxStandIn {
     return this.#rest.access
   }
 
-  /** Sends what EMQX's rules would, for tests of what the front cannot bring about. */
+  /** Publishes as EMQX's rules would, for tests of messages that the front never sends. */
   republish(topic: string, payload: string, up?: Readonly<Record<string, string>>): Promise<void> {
     return this.#front.republish({ topic, payload: Buffer.from(payload), up })
   }
 
-  /** Connected devices. */
+  /** Ids of connected devices. */
   clientIds(): readonly string[] {
     return this.#front.clientIds()
   }
@@ -108,7 +108,7 @@ export class EmqxStandIn {
     return this.#front.banned()
   }
 
-  /** In order: sessions, queues and retained messages are there again. */
+  /** Stops in order and starts again: sessions, queues and retained messages survive. */
   async restart(): Promise<void> {
     await this.#end('SIGTERM')
     await this.#spawn()
@@ -119,13 +119,13 @@ export class EmqxStandIn {
     await this.#end('SIGKILL')
   }
 
-  /** After `kill9`. */
+  /** Starts again after `kill9`. */
   async revive(): Promise<void> {
     await this.#spawn()
     await this.#front.reopen()
   }
 
-  /** Starts again without anything that it had. */
+  /** Kills it and starts it again without its data. */
   async forget(): Promise<void> {
     await this.#end('SIGKILL')
     rmSync(join(this.#directory, 'mosquitto.db'), { force: true })
@@ -158,7 +158,7 @@ export class EmqxStandIn {
   }
 
   async #spawn(): Promise<void> {
-    if (MOSQUITTO === undefined) throw new Error('there is no mosquitto')
+    if (MOSQUITTO === undefined) throw new Error('set TEST_SERVER_MOSQUITTO to the path of mosquitto')
     const child = spawn(MOSQUITTO, ['-c', join(this.#directory, 'mosquitto.conf')], { stdio: 'ignore' })
     this.#child = child
     const until = performance.now() + START_TIMEOUT_MS
@@ -181,7 +181,7 @@ export class EmqxStandIn {
       `acl_file ${this.#directory}/services.acl`,
       'persistence true',
       `persistence_location ${this.#directory}/`,
-      // Whatever changes is written at once.
+      // Every change is written at once.
       'autosave_on_changes true',
       'autosave_interval 1',
       'max_inflight_messages 0',
