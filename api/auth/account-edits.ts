@@ -1,7 +1,7 @@
-// What changes an account once it is there: by an admin, by the user, by a logout.
+// Changes of existing accounts: by an admin, by the user, by a logout.
 //
-// A1. A new password, role or lock voids every token and login from before it, in the write that changes it.
-// A2. A body may hold more than its schema names: only what is picked here by name gets into a record.
+// A1. A new password, role or lock voids every earlier token and login, in the same write.
+// A2. A body may have more fields than its schema. Only fields that are named here get into a record.
 import type { Edited, User } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
 import type { EditOwnBody, EditUserBody } from '../../schemas/users.ts'
@@ -15,7 +15,7 @@ export type EditedUser = { readonly kind: 'edited'; readonly user: User } | Refu
 
 export interface AccountEdits {
   edit(id: UserId, wish: EditUserBody): Promise<EditedUser>
-  /** The user shows the password again for what a thief would change. */
+  /** A user must show the password again to change what a thief would change. */
   editOwn(id: UserId, wish: EditOwnBody): Promise<EditedUser>
   remove(id: UserId): Promise<EditedUser>
   /** Voids every token and login of the user. */
@@ -80,15 +80,15 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
 }
 
 type Changeable = Pick<User, 'role' | 'name' | 'email' | 'groups' | 'disabled' | 'passwordHash'>
-/** Undefined: as it is. */
+/** Undefined leaves it unchanged. */
 type Change = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
-/** By A2. */
+/** Picks the fields by name (A2). */
 function profileOf({ name, email }: Pick<EditOwnBody, 'name' | 'email'>): Change {
   return { name: name?.trim(), email: email === undefined ? undefined : normalEmail(email) }
 }
 
-/** The same record if nothing is different. */
+/** Returns the same record if nothing changes. */
 function changed(user: User, wanted: Change): User {
   const after: User = {
     ...user,
@@ -102,7 +102,7 @@ function changed(user: User, wanted: Change): User {
   return JSON.stringify(after) === JSON.stringify(user) ? user : after
 }
 
-/** By A1. */
+/** Moves the time from which tokens count (A1). */
 function isRevoking(before: User, after: User): boolean {
   return (
     before.passwordHash !== after.passwordHash ||
@@ -111,7 +111,7 @@ function isRevoking(before: User, after: User): boolean {
   )
 }
 
-/** Later than any token that was issued before, also within this millisecond. */
+/** Returns a time after every token that was issued before, also within this millisecond. */
 function revoked(user: User, now: Millis): User {
   return { ...user, tokensValidFrom: Millis(Math.max(now, user.tokensValidFrom) + 1) }
 }

@@ -1,4 +1,4 @@
-// Accounts: who may register, who is logged in, how a login is renewed and ended. Knows no HTTP.
+// Accounts: registration, login, renewal and logout. Knows no HTTP.
 import { LIMITS } from '../../engine/limits.ts'
 import type { Added, User } from '../../engine/ports/users.ts'
 import type { RegisterBody } from '../../schemas/auth.ts'
@@ -19,12 +19,12 @@ export type Registration = 'open' | 'bootstrap' | 'locked'
 export interface AccountsOptions extends LoginsOptions {
   readonly passwords: Passwords
   readonly registration: Registration
-  /** Undefined: there is only this node. */
+  /** Undefined if this is the only node. */
   readonly rateShares: RateShares | undefined
 }
 
 export interface Accounts extends AccountEdits {
-  /** `caller` is whoever's bearer token came along; asked only when the mode needs one. */
+  /** `caller` finds the user of the bearer token. It is called only if the mode needs one. */
   register(
     body: RegisterBody,
     caller: () => Promise<Authenticated | undefined>,
@@ -63,7 +63,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const key = `${ip} ${normalEmail(email)}`
       const limited = limiter.refuse(key)
       if (limited !== undefined) return limited
-      // The account may have been made or changed a moment ago, at another node.
+      // The account may have been created or changed at another node a moment ago.
       await users.catchUp()
       const user = users.getByEmail(normalEmail(email))
       const isRight = await passwords.verify(password, user?.passwordHash)
@@ -83,7 +83,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 }
 
-/** Undefined if the record has changed while the password was hashed, so that it proves nothing any more. */
+/** Resolves with undefined if the record changed while the password was hashed, so that it proves nothing any more. */
 async function noteLogin({ users, clock }: AccountsOptions, { id, passwordHash }: User) {
   const proven: { at: Millis | undefined } = { at: undefined }
   const edited = await users.edit(id, (user) => {

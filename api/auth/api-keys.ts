@@ -1,4 +1,4 @@
-// Keys of services: `flk_<id>_<secret>`, of which only the SHA-256 is kept. A key has a role and groups, as a user has.
+// API keys of services: `flk_<id>_<secret>`, of which only the SHA-256 is kept. A key has a role and groups like a user.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -20,9 +20,9 @@ export interface ApiKeys {
     },
     by: UserId,
   ): Promise<{ readonly kind: 'created'; readonly key: ApiKey; readonly token: string } | Refusal>
-  /** Whether there was one. Its open sockets end at once. */
+  /** Resolves with false if there is no such key. Its open sockets end at once. */
   remove(id: UserId): Promise<boolean>
-  /** The service behind a token, expired or not; notes that the key was used. */
+  /** Finds the service of a key, expired or not, and notes that the key was used. */
   find(
     token: string,
   ): { readonly expiresAt: Millis | undefined; readonly current: () => Caller | undefined } | undefined
@@ -82,7 +82,7 @@ function toCaller(key: ApiKey | undefined): Caller | undefined {
   return { id, name, role, groups, createdAt, email: undefined, lastLoginAt: undefined }
 }
 
-/** Nobody waits for it, and a store that cannot be written keeps no service out: the next use tries again. */
+/** Nobody waits for this write. If the store fails, the key still works and its next use tries again. */
 function noteUse(users: Pick<Users, 'editKey'>, { id, lastUsedAt }: ApiKey, now: Millis): void {
   if (now - (lastUsedAt ?? 0) < API_LIMITS.apiKeyTouchMs) return
   users.editKey(id, (key) => ({ ...key, lastUsedAt: now })).catch(() => undefined)

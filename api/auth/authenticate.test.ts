@@ -24,7 +24,7 @@ const ADA: User = {
   tokensValidFrom: Millis(NOW),
 }
 
-/** Two nodes; what the one writes reaches the other when it catches up. */
+/** Two nodes. Writes of one reach the other when it catches up. */
 function openTwo() {
   const clock = new FakeClock(NOW)
   const [here, there] = [new Directory(), new Directory()]
@@ -50,7 +50,7 @@ function openTwo() {
   return { one, tokens, authenticate, keys: keysOf(one), clock, count: () => catchUps }
 }
 
-test('a token of a moment ago is good at another node, which asks for news only where it knows nothing', async () => {
+test('a new token is valid at another node at once, which catches up only for tokens it does not know', async () => {
   const { one, tokens, authenticate, keys, clock, count } = openTwo()
   await one.add(ADA)
   const { token } = await tokens.issueAccess({ userId: ADA.id, at: clock.now() })

@@ -1,4 +1,4 @@
-// From a bearer token to the caller behind it, for REST and /ws alike.
+// Finds the caller of a bearer token, for REST and /ws.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
@@ -13,9 +13,9 @@ export type Authenticated =
   | {
       readonly kind: 'user'
       readonly user: Caller
-      /** Undefined: never. */
+      /** Undefined if it never expires. */
       readonly expiresAt: Millis | undefined
-      /** The caller as of now, for what lasts; undefined once the token is void. */
+      /** Looks the caller up again during a long operation. Resolves with undefined once the token is void. */
       current(): Caller | undefined
     }
   | Refusal
@@ -29,12 +29,12 @@ export interface AuthenticateOptions {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Role and groups are read from the record each time: a demotion counts at once. */
+/** Role and groups are read from the record each time, so a change takes effect at once. */
 export function createAuthenticate({ tokens, apiKeys, users, clock }: AuthenticateOptions): Authenticate {
   const userOf = ({ userId, issuedAt, login }: AccessClaims): Caller | undefined => {
     const user = users.get(userId)
     if (user === undefined || user.disabled || issuedAt < user.tokensValidFrom) return undefined
-    // One from the future is honest only if the clock was set back since its user's tokens became valid.
+    // A token from the future is valid only if the clock was set back after its user's tokens became valid.
     if (issuedAt > Math.max(clock.now() + API_LIMITS.clockLeewayMs, user.tokensValidFrom)) return undefined
     return login === undefined || users.hasFamily(login) ? user : undefined
   }
@@ -44,7 +44,7 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
   ): Promise<Authenticated> => {
     let user = current()
     if (user === undefined) {
-      // The login may have been a moment ago, at another node.
+      // The login may have been at another node a moment ago.
       await users.catchUp()
       user = current()
     }
@@ -68,5 +68,5 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
   }
 }
 
-/** The same whatever is wrong: why a token is refused is nobody's business. */
+/** Always the same answer, so that nobody learns why a token is refused. */
 const NOT_VALID = 'the token is not valid'

@@ -1,4 +1,4 @@
-// Who may connect over MQTT: a device under its own id, by its own token, its own certificate, or both.
+// Decides who may connect over MQTT: a device under its own id, with its own token, its own certificate, or both.
 
 import { partitionOf } from '../../engine/index.ts'
 import { type Admission, CONNACK, type ConnectAttempt } from '../../engine/ports/broker.ts'
@@ -14,7 +14,7 @@ export function createDeviceAdmission({
   readonly tokens: Tokens
   readonly devices: Pick<Directory, 'get'>
 }): (attempt: ConnectAttempt) => Promise<Admission> {
-  /** What the peer has shown says of it; a reason if that does not suffice. */
+  /** The device that the peer has proved to be, or the reason why it has not. */
   async function rightsOf(
     deviceId: DeviceId,
     { password, certificate }: ConnectAttempt,
@@ -59,7 +59,7 @@ export function createDeviceAdmission({
 interface Rights {
   readonly mayPublish: boolean
   readonly maySubscribe: boolean
-  /** Of the token; undefined for a certificate alone. */
+  /** Expiry of the token; undefined for a certificate alone. */
   readonly issuedAt: Millis | undefined
   readonly expiresAt: Millis
 }

@@ -1,4 +1,4 @@
-// The first admin, made at start while there is no user, so that a fresh service can be entered.
+// Creates the first admin at the start if there is no user, so that somebody can log in to a new service.
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
@@ -12,11 +12,11 @@ const PASSWORD_BYTES = 12
 
 export interface FirstAdmin {
   readonly email: string
-  /** Only if it was made up here: to be shown once, kept nowhere. */
+  /** Set only if it was generated here. It is shown once and kept nowhere. */
   readonly generatedPassword: string | undefined
 }
 
-/** Undefined if there is a user already, or if the first to register shall be the admin (`bootstrap`). */
+/** Resolves with undefined if there is a user already, or if the first one to register becomes admin (`bootstrap`). */
 export async function createFirstAdmin(options: {
   readonly users: Users
   readonly passwords: Passwords

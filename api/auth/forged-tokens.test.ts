@@ -1,5 +1,5 @@
-// What is no access token. Each forgery is signed with the right secret unless its name says otherwise, and each of
-// them is answered with the same bytes: why a token is refused is nobody's business.
+// Forged access tokens. Each is signed with the right secret unless its name says otherwise, and each gets the same
+// answer, so that nobody learns why a token is refused.
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
@@ -153,7 +153,7 @@ const OTHERS: Readonly<Record<string, Forgery>> = {
   },
 }
 
-/** All but what tells one request from another. */
+/** The answer without what differs from request to request. */
 const shown = ({ status, headers, body }: Answered) => ({
   status,
   challenge: headers['www-authenticate'],
@@ -176,7 +176,7 @@ const REFUSED = {
 }
 
 async function check(setUp: SetUp, forgery: Forgery): Promise<void> {
-  // The same check must let the honest token pass, or this test shows nothing.
+  // The same check must accept a valid token, or this test would show nothing.
   expect((await setUp.request(ME, { token: forge(setUp.claims) })).status).toBe(200)
   const token = await forgery(setUp)
   expect(shown(await setUp.request(ME, { token }))).toEqual(REFUSED)
@@ -195,11 +195,11 @@ describe.each([
   test.each(Object.entries(forgeries))('%s', (_name, forgery) => check(setUp, forgery))
 })
 
-describe('of the wrong kind or owner', () => {
+describe('a token of the wrong kind or owner', () => {
   test.each(Object.entries(OTHERS))('%s', async (_name, forgery) => check(await openWithAdmin(), forgery))
 })
 
-test('a public key is no secret: signed with it as if it were one, a token is refused', async () => {
+test('a token signed with the public key as a secret is refused', async () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
   const noStore = { getFact: () => undefined, putFact: async () => {} }
@@ -229,13 +229,13 @@ test.each(['Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'token', ''])(
   },
 )
 
-test('the scheme’s letter case has no meaning', async () => {
+test('the letter case of the scheme is ignored', async () => {
   const { request, token } = await openWithAdmin()
   const { status } = await request(ME, { headers: { authorization: `bEARER  ${token}` } })
   expect(status).toBe(200)
 })
 
-test('a token issued after its user’s tokens became valid is honest, however the clock was set back', async () => {
+test('a token issued after its user’s tokens became valid is accepted, even if the clock was set back', async () => {
   const { request, tokens, engine, user } = await openWithAdmin()
   const ahead = Millis(NOW + 3_000_000)
   await engine.users.put({ ...user, tokensValidFrom: ahead })

@@ -1,30 +1,30 @@
-// The keys of tokens: one that signs, by the settings, and former ones that are still believed.
+// The keys of tokens: one that signs, and former ones whose tokens still count.
 //
-// K1. A key has its algorithm and its id from us: a token's header chooses among our keys, and nothing else.
+// K1. We give each key its algorithm and id. A token's header only chooses one of our keys.
 import { createHmac, createPublicKey, type KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, importPKCS8, importSPKI, type JWK } from 'jose'
 import type { Facts } from '../../engine/ports/store.ts'
 import { type PemKey, parsePrivateKey, parsePublicKey } from './pem-key.ts'
 
-/** `kept`: made at the first start and kept by the store. */
+/** A `kept` secret is made at the first start and kept by the store. */
 export type Signing =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'private_key'; readonly pem: string }
   | { readonly kind: 'kept' }
 
-/** Tokens signed with it still count; none is signed with it any more. */
+/** A former key: its tokens still count, but no new ones are signed with it. */
 export type PreviousKey =
   | { readonly kind: 'secret'; readonly secret: string }
-  /** Public, or private for its public half. */
+  /** A public key, or a private one whose public half is used. */
   | { readonly kind: 'pem'; readonly pem: string }
 
 export interface TokenKey {
-  /** `kid` in a token's header. */
+  /** The `kid` of a token's header. */
   readonly id: string
   readonly alg: 'HS256' | 'RS256' | 'EdDSA'
-  /** Imported once: a `KeyObject` would be converted at every token, for a third of its cost. */
+  /** Imported once, since converting a `KeyObject` for every token takes a third of its cost. */
   readonly verify: CryptoKey | KeyObject
-  /** What others may verify by; undefined for a secret. */
+  /** The public key for others; undefined for a secret. */
   readonly jwk: JWK | undefined
 }
 
@@ -43,7 +43,7 @@ export async function openKeyRing(
 ): Promise<KeyRing> {
   const signing = await signingKey(settings.signing, facts)
   const previous = await Promise.all(settings.previousKeys.map(verifyingKey))
-  // Named twice, a key would be published twice, and then it is no answer to the question which one.
+  // A key that is listed twice is published once, so that its id is unique.
   const named = new Map(previous.filter(({ id }) => id !== signing.id).map((key) => [key.id, key]))
   return { signing, previous: [...named.values()] }
 }
@@ -51,7 +51,7 @@ export async function openKeyRing(
 async function signingKey(signing: Signing, facts: Facts): Promise<KeyRing['signing']> {
   if (signing.kind === 'private_key') {
     const { alg, key } = readOf(parsePrivateKey(signing.pem))
-    // The settings take any PEM a key may come in; jose takes these two.
+    // The settings accept a key in any PEM form; jose accepts these two.
     const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
     return { ...(await asymmetricKey({ alg, key: createPublicKey(key) })), sign: await importPKCS8(pem, alg) }
   }

@@ -18,7 +18,7 @@ function openTwo() {
   return { time, one: node(), other: node(), share }
 }
 
-test('attempts are counted over a minute, and come back evenly', () => {
+test('attempts are limited per minute and become available again evenly', () => {
   const { time, one } = openTwo()
   for (let i = 0; i < ATTEMPTS; i++) expect(one.refuse('a')).toBeUndefined()
   expect(one.refuse('a')).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED', detail: { retry_after_sec: 6 } })
@@ -27,7 +27,7 @@ test('attempts are counted over a minute, and come back evenly', () => {
   expect([one.refuse('a'), one.refuse('a')?.code]).toEqual([undefined, 'RATE_LIMIT_EXCEEDED'])
 })
 
-test('what was tried at one node counts at the other', async () => {
+test('attempts at one node count at the other', async () => {
   const { one, other, share } = openTwo()
   expect(other.refuse('a')).toBeUndefined()
   for (let i = 0; i < ATTEMPTS; i++) one.refuse('a')
@@ -37,7 +37,7 @@ test('what was tried at one node counts at the other', async () => {
   expect(other.refuse('a')?.code).toBe('RATE_LIMIT_EXCEEDED')
 })
 
-test('a right password costs nothing at any node', async () => {
+test('a correct password costs no attempt at any node', async () => {
   const { one, other, share } = openTwo()
   for (let i = 0; i < 3 * ATTEMPTS; i++) {
     expect(one.refuse('a')).toBeUndefined()

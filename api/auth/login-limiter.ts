@@ -1,4 +1,4 @@
-// How often one address may try one e-mail, at all nodes together. A right password costs nothing.
+// Limits how often an address may try an e-mail, over all nodes. A correct password costs no attempt.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import { API_LIMITS } from '../limits.ts'
@@ -18,7 +18,7 @@ export class LoginLimiter {
     this.#shares = shares
   }
 
-  /** Undefined if the attempt may be made. */
+  /** Returns undefined if the attempt is allowed. */
   refuse(key: string): Refusal | undefined {
     const aheadMs = this.#limit.take(key, this.#clock.ticks())
     if (aheadMs < 0) return tooMany(Math.max(1, Math.ceil(-aheadMs / 1000)))

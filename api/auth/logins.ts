@@ -1,9 +1,9 @@
 // Logins that may be renewed: a refresh token of 256 random bits, of which only the SHA-256 is kept.
 //
-// L1. What a token proves, it proves as of a moment in the users' own order (`at`): whatever is revoked after it
-//     voids what is issued for it, however long the signing takes.
-// L2. With rotation, a token is followed by one other. Whoever repeats a renewal within the leeway gets the same
-//     one; later, the token is in two hands, and its login ends.
+// L1. A token proves something as of a moment in the order of users' changes (`at`). A revocation after that moment voids
+//     everything that is issued for the token, however long the signing takes.
+// L2. With rotation, a token has one successor. A renewal that is repeated within the leeway gets the same successor. A
+//     later one means that two have the token, and its login ends.
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
@@ -34,7 +34,7 @@ export interface LoginsOptions {
 }
 
 export interface Logins {
-  /** `at` is when the user proved who they are. */
+  /** `at` is the time at which the user proved their identity. */
   open(user: User, at: Millis): Promise<LoggedIn>
   renew(refreshToken: string): Promise<LoggedIn | Refusal>
   end(userId: UserId, refreshToken: string): Promise<void>
@@ -100,7 +100,7 @@ export function createLogins(options: LoginsOptions): Logins {
     async end(userId, refreshToken) {
       await users.catchUp()
       const grant = users.getGrant(hashOf(refreshToken))
-      // Somebody else's token is nothing to this user, and no error: it tells nothing about it.
+      // Another user's token is ignored without an error, so that the answer reveals nothing about it.
       if (grant?.userId !== userId) return
       await users.dropFamily(grant.family)
     },
@@ -127,12 +127,12 @@ function refusalOf(verdict: Exclude<Verdict, 'alive'>): Refusal {
     : refused('UNAUTHENTICATED', { message: 'the refresh token is not valid; log in again' })
 }
 
-/** What the holder of `refreshToken` goes on with. */
+/** Returns the refresh token that follows `refreshToken`. */
 function tokenOf({ replaced }: RefreshGrant, refreshToken: string): string {
   return replaced === undefined ? refreshToken : successorOf(refreshToken, replaced.seed)
 }
 
-/** Needs both the token, which is not kept, and the seed, which is not told. */
+/** Derived from the token, which is not stored, and the seed, which is not told. */
 function successorOf(refreshToken: string, seed: string): string {
   return `${PREFIX}${createHmac('sha256', refreshToken).update(seed).digest('base64url')}`
 }

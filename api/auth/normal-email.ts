@@ -1,4 +1,4 @@
-/** Whitespace around an address is a slip; letter case has no meaning. */
+/** Removes whitespace around the address and ignores letter case. */
 export function normalEmail(email: string): string {
   return email.trim().toLowerCase()
 }

@@ -9,7 +9,7 @@ import { createFirstAdmin } from './first-admin.ts'
 import { openPasswords } from './passwords.ts'
 import { isInScope, scopeOf } from './scope.ts'
 
-test('a password is hashed with argon2id at the cost OWASP names, and verifies', async () => {
+test('a password is hashed with argon2id at the cost that OWASP recommends, and verifies', async () => {
   const passwords = openPasswords()
   const hashed = await passwords.hash('correct horse')
   expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -18,7 +18,7 @@ test('a password is hashed with argon2id at the cost OWASP names, and verifies',
   expect(await passwords.verify('correct horse', undefined)).toBe(false)
 })
 
-test('an unknown e-mail costs what a wrong password costs: one verification of the same kind', async () => {
+test('an unknown e-mail costs one verification, like a wrong password', async () => {
   const verified: string[] = []
   const passwords = openPasswords({
     hash: () => expect.fail('nothing is hashed at a login'),
@@ -36,13 +36,13 @@ test('an unknown e-mail costs what a wrong password costs: one verification of t
   expect(new Set(verified.map(({ length }) => length)).size).toBe(1)
 })
 
-test('letters composed in another way are the same password', async () => {
+test('a password matches however its letters are composed', async () => {
   const passwords = openPasswords()
   const hashed = await passwords.hash('caf\u00e9 caf\u00e9')
   expect(await passwords.verify('cafe\u0301 cafe\u0301', hashed)).toBe(true)
 })
 
-test('a flood of hashes waits in a bounded queue; what is over it is turned away at once', async () => {
+test('many hashes wait in a bounded queue, and beyond it they are refused at once', async () => {
   const passwords = openPasswords()
   const room = API_LIMITS.hashesAtOnceMax + API_LIMITS.hashesWaitingMax
   const results = await Promise.all(Array.from({ length: room + 5 }, () => passwords.hash('correct horse')))
@@ -50,7 +50,7 @@ test('a flood of hashes waits in a bounded queue; what is over it is turned away
   expect(await passwords.hash('correct horse')).not.toBe('busy')
 })
 
-test('a scope covers its group and what lies below, at the slash', () => {
+test('a scope covers its group and the groups below it', () => {
   const scope = ['eu', 'us/west']
   const inScope = ['eu', 'eu/north', 'us/west/1', 'europe', 'us', 'us/western', undefined].map((group) =>
     isInScope(group, scope),
@@ -61,7 +61,7 @@ test('a scope covers its group and what lies below, at the slash', () => {
   expect(scopeOf({ role: 'viewer', groups: scope })).toBe(scope)
 })
 
-test('the first admin is made once: as set, or with a password shown once', async () => {
+test('the first admin is created once, as configured or with a password that is shown once', async () => {
   const passwords = openPasswords()
   const make = async (settings: object, users = new FakeEngine(new FakeClock(NOW)).users) => {
     const clock = new FakeClock(NOW)

@@ -1,17 +1,17 @@
-// Password hashes: argon2id, few at a time. Hashing costs 16 ms of a core and 19 MiB each, so a flood of logins
-// waits in a bounded queue and is turned away beyond it.
+// Password hashes with argon2id, few at a time. Each takes 16 ms of a core and 19 MiB, so many logins wait in a bounded
+// queue and are refused beyond it.
 import { hash, verify } from '@node-rs/argon2'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string | 'busy'>
-  /** Without a hash it takes as long and says no: an unknown e-mail cannot be told by its answer time. */
+  /** Without a hash it takes as long and fails, so that the time of an answer does not reveal an unknown e-mail. */
   verify(password: string, hashed: string | undefined): Promise<boolean | 'busy'>
 }
 
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-/** Of nobody's password, at the same cost. */
+/** A hash of no password, with the same cost: verifying against it takes as long as against a real one. */
 const DUMMY = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 export interface Argon2 {
@@ -31,7 +31,7 @@ export function openPasswords(argon2: Argon2 = { hash, verify }): Passwords {
   }
 }
 
-/** The same letters typed on another system are the same password. */
+/** Normalises a password, since other systems may compose its letters differently. */
 const normalised = (password: string) => password.normalize('NFKC')
 
 class HashQueue {
@@ -41,7 +41,7 @@ class HashQueue {
   async run<T>(work: () => Promise<T>): Promise<T | 'busy'> {
     if (this.#running >= API_LIMITS.hashesAtOnceMax) {
       if (this.#waiting.length >= API_LIMITS.hashesWaitingMax) return 'busy'
-      // Whoever is done passes its place on, so `#running` stays.
+      // The place is passed on to the next hash, so `#running` stays the same.
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     } else this.#running++
     try {

@@ -1,4 +1,4 @@
-// Which asymmetric keys may sign tokens: RSA of 2048 bits or more, or Ed25519, as PEM.
+// Reads the asymmetric keys that may sign tokens: RSA with at least 2048 bits, or Ed25519, as PEM.
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 
 const RSA_BITS_MIN = 2048
@@ -8,12 +8,12 @@ export interface PemKey {
   readonly key: KeyObject
 }
 
-/** Undefined for anything else. */
+/** Returns undefined for any other key. */
 export function parsePrivateKey(pem: string): PemKey | undefined {
   return fitting(() => createPrivateKey(pem))
 }
 
-/** Takes a private key too, for its public half. */
+/** Accepts a private key too and takes its public half. */
 export function parsePublicKey(pem: string): PemKey | undefined {
   return fitting(() => createPublicKey(pem))
 }
@@ -29,7 +29,7 @@ function readable(read: () => KeyObject): KeyObject | undefined {
   try {
     return read()
   } catch {
-    // Whatever is wrong with it, it is not a key.
+    // A text that cannot be parsed is no key.
     return undefined
   }
 }

@@ -23,7 +23,7 @@ function setUp() {
 }
 
 describe('a ticket', () => {
-  test('is judged as the token it was issued for, once, at any node', async () => {
+  test('a ticket stands for the token it was issued for, once, at any node', async () => {
     const { one, other, shown, issue } = setUp()
     const ticket = await issue('usr_a', 'token')
     await Promise.all([one.redeem(ticket), other.redeem(ticket)])
@@ -32,7 +32,7 @@ describe('a ticket', () => {
     expect(await other.redeem('tkt_')).toMatchObject({ kind: 'refused', code: 'UNAUTHENTICATED' })
   })
 
-  test('is worth nothing after its time', async () => {
+  test('a ticket expires', async () => {
     const { other, clock, shown, issue } = setUp()
     const [early, late] = [await issue('usr_a', 'early'), await issue('usr_a', 'late')]
     clock.at = LIMITS.ticketMs - 1
@@ -42,13 +42,13 @@ describe('a ticket', () => {
     expect(shown).toEqual(['early'])
   })
 
-  test('is refused while there are too many', async () => {
+  test('a ticket is refused while there are too many', async () => {
     const { one, open } = setUp()
     open.put = async () => false
     expect(await one.issue('usr_a', 'token')).toBeUndefined()
   })
 
-  test('and its token cannot be read from what is kept', async () => {
+  test('the token of a ticket cannot be read from the store', async () => {
     const { open, issue } = setUp()
     const kept: OpenTicket[] = []
     open.put = async (ticket) => kept.push(ticket) > 0

@@ -1,7 +1,6 @@
-// Tickets for /ws. A browser can send no header there, and what stands in an address ends up in histories and logs:
-// so it shows a ticket, which lets in one socket within half a minute, at any node, and is worthless afterwards. It
-// stands for the bearer token that it was issued for, which is judged again when the ticket is shown. Until then the
-// token is kept sealed with the ticket, of which only a hash is kept.
+// Tickets for /ws. A browser cannot send a header there, and addresses end up in histories and logs. So it shows a ticket,
+// which opens one socket at any node within half a minute. The ticket stands for a bearer token, which is checked again
+// when the ticket is used. Until then the token is stored encrypted with the ticket, of which only a hash is stored.
 import { createHash, randomBytes } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { OpenTickets } from '../../engine/ports/tickets.ts'
@@ -20,14 +19,14 @@ export class Tickets {
     this.#open = open
   }
 
-  /** Of one owner the newest count. Undefined: all owners together have too many. */
+  /** Keeps the newest tickets of an owner. Resolves with undefined if all owners together have too many. */
   async issue(owner: string, token: string): Promise<string | undefined> {
     const ticket = `tkt_${randomBytes(SECRET_BYTES).toString('base64url')}`
     const { id, key } = keyOf(ticket)
     return (await this.#open.put({ id, owner, sealed: sealed(token, key) })) ? ticket : undefined
   }
 
-  /** One use each, whatever comes of it. */
+  /** Uses a ticket up, even if its token turns out to be void. */
   async redeem(ticket: string): Promise<Authenticated> {
     const { id, key } = keyOf(ticket)
     const kept = await this.#open.take(id)

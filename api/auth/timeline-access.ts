@@ -1,4 +1,4 @@
-// Which entries of a timeline a role may see: a viewer sees what a device is, not what it is told to do.
+// Which entries of a timeline a role may see: a viewer sees the state of a device but not its commands.
 import { EVENT_KINDS } from '../../schemas/history.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 

@@ -13,7 +13,7 @@ const SECOND = Math.floor(NOW / 1000)
 const noStore = { getFact: () => undefined, putFact: async () => {} }
 
 describe('an access token', () => {
-  test('expires after an hour, seen before or not', async () => {
+  test('an access token expires after an hour, cached or not', async () => {
     const { request, token, clock, login } = await openWithAdmin()
     const unseen = (await login('viewer')).token
     expect((await request('GET /api/v1/auth/me', { token })).status).toBe(200)
@@ -24,7 +24,7 @@ describe('an access token', () => {
     }
   })
 
-  test('is void once its user is gone, or revoked it in the same second', async () => {
+  test('an access token is void once its user is deleted, or if it was revoked in the same second', async () => {
     const { request, token, user, engine, tokens } = await openWithAdmin()
     await engine.users.put({ ...user, tokensValidFrom: Millis(NOW + 1) })
     expect((await request('GET /api/v1/auth/me', { token })).status).toBe(401)
@@ -34,7 +34,7 @@ describe('an access token', () => {
     expect((await request('GET /api/v1/auth/me', { token: fresh.token })).status).toBe(401)
   })
 
-  test('gives the role of the record, not of the day it was issued', async () => {
+  test('an access token gives the role of the record, not the role at its issue', async () => {
     const { request, token, user, engine } = await openWithAdmin()
     expect((await request('GET /api/v1/dead-letters', { token })).status).toBe(200)
     await engine.users.put({ ...user, role: 'viewer' })
@@ -53,7 +53,7 @@ describe('a device token', () => {
     topics: cloudOnly.map((suffix) => `fleet/r/${suffix}`),
   }
 
-  test('has the claims of the specification', async () => {
+  test('a device token has the claims of the specification', async () => {
     const { tokens } = await openWithAdmin()
     const { token } = await tokens.issueDevice(issue)
     expect(decodeJwt(token)).toEqual({
@@ -79,7 +79,7 @@ describe('a device token', () => {
     expect(claims['acl']).toEqual(acl)
   })
 
-  test('is no good expired, foreign, or as an access token', async () => {
+  test('a device token is refused if it is expired, foreign, or used as an access token', async () => {
     const { tokens, clock, token: access, claims } = await openWithAdmin()
     const { token } = await tokens.issueDevice(issue)
     expect(await tokens.verifyDevice(access)).toEqual({ kind: 'void', why: 'invalid' })
@@ -92,7 +92,7 @@ describe('a device token', () => {
     expect(await tokens.verifyDevice(token)).toEqual({ kind: 'void', why: 'expired' })
   })
 
-  test('may be made by another holder of the key, of the specification’s claims', async () => {
+  test('another holder of the key may issue device tokens with the claims of the specification', async () => {
     const { tokens, claims: access } = await openWithAdmin()
     const topics = { publish: ['fleet/r/#'], subscribe: [] }
     const claims = { sub: 'r', scope: 'device', topics, iat: SECOND, exp: SECOND + 2 }
@@ -153,26 +153,23 @@ describe('signing keys', () => {
   test.each([
     ['RS256', rsa],
     ['EdDSA', ed],
-  ])(
-    '%s: whoever has the published keys can verify a token, and only with the right one',
-    async (alg, signing) => {
-      const tokens = await tokensOf(signing, [{ kind: 'pem', pem: ed.pem }, hmac])
-      const { token } = await tokens.issueDevice({
-        deviceId: deviceId('r'),
-        validFrom: Millis(0),
-        ttlHours: 1,
-      })
-      const published = createLocalJWKSet({ keys: [...tokens.publicKeys] })
-      const { payload, protectedHeader } = await jwtVerify(token, published, { currentDate: new Date(NOW) })
-      expect([payload.sub, protectedHeader.alg]).toEqual(['r', alg])
-      for (const key of tokens.publicKeys)
-        expect(
-          Object.keys(key).filter((member) => ['d', 'p', 'q', 'k', 'dp', 'dq', 'qi'].includes(member)),
-        ).toEqual([])
-    },
-  )
+  ])('%s: the published keys verify a token, and only the right one does', async (alg, signing) => {
+    const tokens = await tokensOf(signing, [{ kind: 'pem', pem: ed.pem }, hmac])
+    const { token } = await tokens.issueDevice({
+      deviceId: deviceId('r'),
+      validFrom: Millis(0),
+      ttlHours: 1,
+    })
+    const published = createLocalJWKSet({ keys: [...tokens.publicKeys] })
+    const { payload, protectedHeader } = await jwtVerify(token, published, { currentDate: new Date(NOW) })
+    expect([payload.sub, protectedHeader.alg]).toEqual(['r', alg])
+    for (const key of tokens.publicKeys)
+      expect(
+        Object.keys(key).filter((member) => ['d', 'p', 'q', 'k', 'dp', 'dq', 'qi'].includes(member)),
+      ).toEqual([])
+  })
 
-  test('a secret publishes nothing, and its id does not tell it', async () => {
+  test('a secret is not published, and its id does not reveal it', async () => {
     const tokens = await tokensOf(hmac)
     expect(tokens.publicKeys).toEqual([])
     const { kid } = decodeProtectedHeader((await tokens.issueAccess(claim)).token)
@@ -190,7 +187,7 @@ describe('signing keys', () => {
       rsa,
     ],
   ])(
-    '%s: followed by another, old tokens count, new ones are signed by the new key',
+    '%s: after a change of keys old tokens count, and new ones are signed with the new key',
     async (_, before, previous, after) => {
       const [old, now, forgotten] = [
         await tokensOf(before),
@@ -206,14 +203,14 @@ describe('signing keys', () => {
     },
   )
 
-  test('a token that names no key, as before keys had names, counts with any of them', async () => {
+  test('a token without a key id may be signed with any of the keys', async () => {
     const tokens = await tokensOf(rsa, [hmac])
     const { token } = await (await tokensOf(hmac)).issueAccess(claim)
     expect((await tokens.verifyAccess(forge(decodeJwt(token)))).kind).toBe('valid')
     expect((await tokens.verifyAccess(forge(decodeJwt(token), undefined, other.secret))).kind).toBe('void')
   })
 
-  test('a secret is made once and kept', async () => {
+  test('a secret is generated once and kept', async () => {
     const facts = new Map<string, string>()
     const store = {
       getFact: (name: string) => facts.get(name),
@@ -228,7 +225,7 @@ describe('signing keys', () => {
     expect((await second.verifyAccess(issued.token)).kind).toBe('valid')
   })
 
-  test('a token signed by jose itself with our secret passes: the format is standard', async () => {
+  test('a token that jose signed with our secret is valid', async () => {
     const tokens = await tokensOf(hmac)
     const token = await new SignJWT({ sub: 'usr_1' })
       .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
@@ -242,7 +239,7 @@ describe('signing keys', () => {
 })
 
 describe('ids', () => {
-  test('carry their time, sort by it, and are all different', () => {
+  test('ids carry their time, sort by it, and are all different', () => {
     const clock = new FakeClock(NOW)
     const ids = createIds(clock)
     const made = Array.from({ length: 2000 }, () => ids.next('x_'))

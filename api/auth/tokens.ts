@@ -1,10 +1,10 @@
 // Signed tokens: a user's access token for REST and /ws, a device's token for MQTT.
 //
-// T1. The two share a key (the broker may know the secret), so type and audience keep them apart.
-// T2. The moment of issue is in the token's id, in milliseconds: `iat` counts seconds, and a token must be told
-//     from one that was revoked in the same second.
-// T3. [spec: Device plane] Whoever has the key may make device tokens, of the specification's claims alone: type and
-//     audience may then be missing, but not wrong, and `iat` says when.
+// T1. Both share a key, and the broker may know the secret, so type and audience distinguish them.
+// T2. The time of issue is in the token's id in milliseconds. `iat` counts seconds, which is too coarse to distinguish a
+//     token from one that was revoked in the same second.
+// T3. [spec: Device plane] Anyone with the key may issue device tokens with only the claims of the specification. Type and
+//     audience may be missing then, but not wrong, and `iat` is the time of issue.
 // T4. An access token names its login, and is void once that has ended.
 import {
   decodeProtectedHeader,
@@ -24,7 +24,7 @@ import type { KeyRing, TokenKey } from './key-ring.ts'
 
 export interface AccessClaims {
   readonly userId: UserId
-  /** By T4; undefined for one that no login led to. */
+  /** The login of the token (T4); undefined if it has none. */
   readonly login: string | undefined
   readonly issuedAt: Millis
   readonly expiresAt: Millis
@@ -45,14 +45,14 @@ export interface IssuedToken {
   readonly expiresAt: Millis
 }
 export interface Tokens {
-  /** `at`: when the user proved who they are. */
+  /** `at` is the time at which the user proved their identity. */
   issueAccess(about: {
     readonly userId: UserId
     readonly at: Millis
     readonly login?: string
   }): Promise<IssuedToken>
   verifyAccess(token: string): Promise<Verified<AccessClaims>>
-  /** `validFrom`: never issued before it, even if the clock was set back. */
+  /** The token is never issued before `validFrom`, even if the clock was set back. */
   issueDevice(about: {
     readonly deviceId: DeviceId
     readonly validFrom: Millis
@@ -60,13 +60,13 @@ export interface Tokens {
     readonly scopes?: readonly TokenScope[] | undefined
   }): Promise<IssuedToken>
   verifyDevice(token: string): Promise<Verified<DeviceClaims>>
-  /** What others may verify our tokens by: none if a secret signs. */
+  /** The public keys by which others verify our tokens; empty if a secret signs. */
   readonly publicKeys: readonly JWK[]
 }
 
 const ACCESS = { typ: 'at+jwt', audience: 'fleet-api', prefix: 'at_', claims: ['jti', 'aud'] } as const
 const DEVICE = { typ: 'dev+jwt', audience: 'fleet-mqtt', prefix: 'dt_', claims: [] } as const
-/** What a token of another maker says its type is, if it says anything (T3). */
+/** The type of another issuer's token, if it has one (T3). */
 const PLAIN_TYPE = 'JWT'
 type Sort = typeof ACCESS | typeof DEVICE
 
@@ -149,8 +149,8 @@ interface Topics {
 }
 
 /**
- * The same rights for EMQX, less what only the cloud may say: it would be retained there, and no one to put it right.
- * EMQX goes on to its own rules after a list without a match: the last entry stops it.
+ * The same rights for EMQX, without publishing on the cloud's topics: such a message would be retained there, and nobody
+ * would correct it. After a list without a match EMQX applies its own rules, so the last entry denies everything.
  */
 function aclOf(deviceId: DeviceId, { publish, subscribe }: Topics) {
   const allowed = (action: string) => (topic: string) => ({ permission: 'allow', action, topic })
@@ -176,13 +176,13 @@ interface Signed {
 const INVALID = { kind: 'void', why: 'invalid' } as const
 const EXPIRED = { kind: 'void', why: 'expired' } as const
 
-/** Those the token may be signed with. A broker's or another maker's need not say which. */
+/** Keys with which the token may be signed. A token of another issuer need not name its key. */
 function candidates(keys: readonly TokenKey[], token: string): readonly TokenKey[] {
   try {
     const { kid } = decodeProtectedHeader(token)
     return kid === undefined ? keys : keys.filter(({ id }) => id === kid)
   } catch {
-    // No token at all.
+    // The text is no token.
     return []
   }
 }
@@ -201,12 +201,12 @@ async function verifyBy(
     return isOf(sort, payload.aud, protectedHeader.typ) ? toSigned(payload, sort) : INVALID
   } catch (error) {
     if (error instanceof joseErrors.JWTExpired) return EXPIRED
-    // A token is judged, not trusted: whatever is wrong with it, it is not valid.
+    // A token that fails in any way is not valid.
     return INVALID
   }
 }
 
-/** By T1 and T3. */
+/** Checks type and audience (T1, T3). */
 function isOf(sort: Sort, audience: JWTPayload['aud'], type: string | undefined): boolean {
   if (sort === ACCESS) return audience === sort.audience && type === sort.typ
   const isType = type === undefined || type === sort.typ || type === PLAIN_TYPE
@@ -215,11 +215,11 @@ function isOf(sort: Sort, audience: JWTPayload['aud'], type: string | undefined)
 
 function toSigned(payload: JWTPayload, sort: Sort): Verified<Signed> {
   const { sub, exp, iat, jti } = payload
-  // `exp: 1e400` is Infinity once parsed, and never passes.
+  // `exp: 1e400` would be parsed as Infinity and never expire.
   const sound = typeof sub === 'string' && Number.isSafeInteger(exp) && Number.isSafeInteger(iat)
   if (!sound || exp === undefined || iat === undefined) return INVALID
   const made = typeof jti === 'string' ? timeOfId(jti, sort.prefix) : undefined
-  // Without our id any moment of that second may be meant; the latest is.
+  // Without an id of ours, the token counts as issued at the end of that second.
   const issuedAt = made ?? (sort === DEVICE ? Millis(iat * 1000 + 999) : undefined)
   if (issuedAt === undefined) return INVALID
   return { kind: 'valid', claims: { subject: sub, issuedAt, expiresAt: Millis(exp * 1000), payload } }
@@ -227,7 +227,7 @@ function toSigned(payload: JWTPayload, sort: Sort): Verified<Signed> {
 
 function toAccessClaims({ subject, issuedAt, expiresAt, payload }: Signed): Verified<AccessClaims> {
   const { sid: login } = payload
-  // Ours never live longer, and the whole seconds of `iat` are the earlier ones.
+  // Our tokens never live longer, and `iat` is rounded down to seconds.
   const lives = expiresAt - Math.floor(issuedAt / 1000) * 1000
   const isOurs = login === undefined || typeof login === 'string'
   if (subject === '' || !isOurs || lives > API_LIMITS.accessTokenSec * 1000) return INVALID
@@ -246,7 +246,7 @@ function toDeviceClaims({ subject, issuedAt, expiresAt, payload }: Signed): Veri
   return { kind: 'valid', claims: { deviceId, mayPublish, maySubscribe, issuedAt, expiresAt } }
 }
 
-/** Access tokens whose signature was found good; their expiry is looked at each time. */
+/** Caches access tokens whose signature was verified. Their expiry is checked each time. */
 class VerifiedTokens {
   readonly #clock: Clock
   readonly #claims = new Map<string, AccessClaims>()
@@ -265,7 +265,7 @@ class VerifiedTokens {
 
   add(token: string, claims: AccessClaims): void {
     if (this.#claims.size >= API_LIMITS.verifiedTokensMax) {
-      // The oldest goes: a Map keeps its keys in the order they came.
+      // Removes the oldest entry, since a Map keeps its keys in order of insertion.
       for (const oldest of this.#claims.keys()) {
         this.#claims.delete(oldest)
         break

@@ -1,5 +1,5 @@
-// What holds of accounts where requests of one client reach several API nodes, over a real Redis. The way of one of them
-// to Redis is slow, so that it hears of everything late.
+// Accounts when requests of one client reach several API nodes, over a real Redis. The connection of one node to Redis is
+// slow, so that it learns of everything late.
 import { createSecretKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { REDIS_SERVER, RedisServer, until } from '../../engine/adapters/redis/testing/redis-server.ts'
@@ -69,7 +69,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     return { clock, one, other, register, close }
   }
 
-  test('each step may come to another node, at once', async () => {
+  test('the steps of a client may go to different nodes without waiting', async () => {
     const { one, other, register, close } = await openTwo()
     for (let i = 0; i < 4; i++) {
       const email = `ada${i}@example.org`
@@ -85,7 +85,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
-  test('a logout at one ends what is open at the other, and its tokens', async () => {
+  test('a logout at one node ends sockets and tokens at the other', async () => {
     const { one, other, register, close } = await openTwo()
     await register('ada@example.org')
     const { accessToken, refreshToken, userId } = await one.login('ada@example.org')
@@ -102,7 +102,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
-  test('a refresh token is renewed once, and used again later it ends its login at both', async () => {
+  test('a refresh token is renewed once, and its later reuse ends the login at both nodes', async () => {
     const { clock, one, other, register, close } = await openTwo()
     await register('ada@example.org')
     const { refreshToken } = await one.login('ada@example.org')
@@ -115,7 +115,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
-  test('a ticket for /ws lets in one socket, at either', async () => {
+  test('a ticket for /ws opens one socket, at either node', async () => {
     const { one, other, register, close } = await openTwo()
     const { id } = await register('ada@example.org')
     const { accessToken } = await one.login('ada@example.org')

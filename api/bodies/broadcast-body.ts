@@ -1,4 +1,4 @@
-// A broadcast as REST shows it.
+// The body of a broadcast in REST.
 import { type Broadcast, broadcastStatus, type StatusCounts } from '../../engine/domain/command/broadcast.ts'
 import { toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'

@@ -1,4 +1,4 @@
-// A command as REST and /ws show it.
+// The body of a command in REST and /ws.
 
 import type { Command, CommandResult } from '../../engine/domain/command/record.ts'
 import { heldReason } from '../../engine/domain/command/send-order.ts'

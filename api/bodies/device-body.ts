@@ -1,4 +1,4 @@
-// A device as REST and /ws show it.
+// The body of a device in REST and /ws.
 import type { DeviceView } from '../../engine/index.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -9,7 +9,7 @@ export interface DeviceBodySettings {
 
 export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodySettings) {
   const { device } = view
-  // Metadata was JSON when it came in; the engine's type for it is the same shape.
+  // Metadata arrived as JSON; the engine's type has the same shape.
   const metadata: JsonObject = device.metadata
   return {
     device_id: device.id,
@@ -41,8 +41,8 @@ export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodyS
   }
 }
 
-/** `<revision>-<live>`: an edit is checked against the revision alone, a cached copy against both, so that a
- *  device that merely spoke is shown afresh and can still be edited. Without quotes. */
+/** The ETag `<revision>-<live>` without quotes. An edit is checked against the revision alone and a cached copy against
+ *  both, so that after a mere message the device is read afresh but can still be edited. */
 export function deviceEtag(view: DeviceView): string {
   const { connected, connectedSince, connectionReason, sessionId, ip } = view
   const { flapping, lastSeenAt, lastTelemetryAt } = view
@@ -51,7 +51,7 @@ export function deviceEtag(view: DeviceView): string {
   return `${view.device.revision}-${hash32(live.join(' ')).toString(36)}`
 }
 
-/** FNV-1a. */
+/** The hash FNV-1a. */
 function hash32(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

@@ -1,4 +1,4 @@
-// A device type as REST shows it.
+// The body of a device type in REST.
 import type { DeviceType } from '../../engine/domain/device-type/definition.ts'
 
 export function deviceTypeBody(type: DeviceType) {

@@ -1,4 +1,4 @@
-// A line of a device's log and an entry of its timeline, as REST and /ws show them.
+// The bodies of a log line and of a timeline entry in REST and /ws.
 import type { HistoryRow } from '../../engine/ports/history.ts'
 import { toIso, toMillis } from '../../schemas/ids.ts'
 

@@ -1,4 +1,4 @@
-// Devices as rows of CSV, both ways: what is exported can be registered again.
+// Converts devices to rows of CSV and back, so that an export can be registered again.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { DEVICE_COLUMNS, REPORT_COLUMNS } from '../../schemas/bulk.ts'
 import { toIso } from '../../schemas/ids.ts'
@@ -11,7 +11,7 @@ const METADATA = 'metadata.'
 const KNOWN: ReadonlySet<string> = new Set([...DEVICE_COLUMNS, ...REPORT_COLUMNS])
 const UNSAFE: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Undefined if a header of these columns can be read. */
+/** Returns undefined if a header with these columns is valid. */
 export function unfitColumns(columns: readonly string[]): Refusal | undefined {
   const unknown = columns.filter((column) => !isKnown(column))
   const twice = columns.filter((column, i) => columns.indexOf(column) !== i)
@@ -42,7 +42,7 @@ function isKnown(column: string): boolean {
     .every((name) => name !== '' && !UNSAFE.has(name))
 }
 
-/** A row as a body of POST /devices. An empty field is one left out. */
+/** Converts a row to a body of POST /devices. An empty field is left out. */
 export function toBody(
   columns: readonly string[],
   record: readonly string[],
@@ -65,7 +65,7 @@ export function toBody(
     } else body[column] = column === 'tags' ? parseTags(text) : text
   }
   if (texts.length > 0) {
-    // Of this row alone: parsed or made just now.
+    // The object belongs to this row alone, so it may be changed.
     const metadata = (body['metadata'] ?? {}) as Record<string, Json>
     for (const [path, text] of texts) {
       if (!put(metadata, path.split('.'), text))
@@ -88,7 +88,7 @@ function put(
   }
   if (!Object.hasOwn(metadata, name)) metadata[name] = {}
   const inner = metadata[name]
-  // Of this row alone, like the object it is in.
+  // This object belongs to the row alone, too.
   return isObject(inner) && put(inner as Record<string, Json>, deeper, text)
 }
 
@@ -96,7 +96,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** `;` is between tags, and `\;` in one. */
+/** Tags are separated by `;`, and `\;` is a semicolon in a tag. */
 function parseTags(text: string): readonly string[] {
   const tags = text.match(/(?:\\.|[^;\\])+/gs) ?? []
   return tags.map((tag) => tag.replace(/\\(.)/gs, '$1').trim()).filter((tag) => tag !== '')

@@ -10,7 +10,7 @@ function read(...pieces: readonly string[]) {
 }
 const records = (text: string) => read(text).records
 
-test('fields are between commas, and may be quoted', () => {
+test('fields are separated by commas and may be quoted', () => {
   expect(records('a,b\r\n1,"x, ""y""\nz"\r\n')).toEqual([
     ['a', 'b'],
     ['1', 'x, "y"\nz'],
@@ -39,7 +39,7 @@ test.each([
   expect(read(text).problem).toBe(problem)
 })
 
-test('what is written is read back, in pieces of any size, and no field is a formula', () => {
+test('written fields are read back in pieces of any size, and none is a formula', () => {
   const TEXT = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: fc.constantFrom('"', ',', '\n', '\r', "'", '=', '+', '-', '@', '\t', 'a') }),

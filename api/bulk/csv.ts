@@ -1,4 +1,4 @@
-// CSV as RFC 4180 has it, piece by piece: records come out as soon as their line is whole.
+// Reads and writes CSV (RFC 4180) piece by piece: a record is returned as soon as its line is complete.
 import { API_LIMITS } from '../limits.ts'
 
 type State = 'start' | 'plain' | 'quoted' | 'closed'
@@ -10,12 +10,12 @@ export class CsvReader {
   #chars = 0
   #problem: string | undefined
 
-  /** What is wrong with the text so far; nothing more is read then. */
+  /** The mistake in the text so far, after which nothing more is read. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** The records that are whole now. Empty lines are none. */
+  /** Returns the records that are complete now. Empty lines are skipped. */
   push(text: string): readonly (readonly string[])[] {
     const records: string[][] = []
     for (const char of text) {
@@ -41,7 +41,7 @@ export class CsvReader {
       return undefined
     }
     if (char === ',') this.#endField()
-    // Either of them, or both: what is between them is an empty line.
+    // A line ends with CR, LF or both; between CR and LF there is an empty line, which is skipped.
     else if (char === '\n' || char === '\r') return this.#endRecord()
     else this.#takeText(char)
     return undefined
@@ -75,7 +75,7 @@ export class CsvReader {
   }
 }
 
-/** A spreadsheet takes a field that begins so for a formula. */
+/** A spreadsheet runs a field that begins with one of these as a formula. */
 const FORMULA = /^[=+\-@\t\r']/
 
 export function csvLine(fields: readonly string[]): string {
@@ -87,7 +87,7 @@ function csvField(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** The field as it was before `csvLine` made it safe. */
+/** Undoes what `csvLine` did to make the field safe. */
 export function unguarded(field: string): string {
   return field.startsWith("'") && FORMULA.test(field.slice(1)) ? field.slice(1) : field
 }

@@ -1,7 +1,7 @@
-// The body of a bulk registration, row by row as it arrives, into bodies of single registrations.
+// Reads the body of a bulk registration row by row, as it arrives, into bodies of single registrations.
 //
-// W1. Nothing is registered before the whole body was read: what is wrong with it as a whole refuses all of it.
-// W2. A body that is refused is read to its end all the same: its sender hears of it then.
+// W1. Nothing is registered before the whole body was read, so a mistake in the body as a whole refuses all of it.
+// W2. A refused body is still read to its end, since its sender reads the answer only then.
 
 import { LIMITS } from '../../engine/limits.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
@@ -12,7 +12,7 @@ import { type Refusal, refused } from '../refusal.ts'
 import { CsvReader } from './csv.ts'
 import { toBody, unfitColumns } from './csv-devices.ts'
 
-/** What became of a row: a body to be checked, or why it is none. */
+/** A row: a body to be checked, or the reason why it is none. */
 export type Row =
   | { readonly kind: 'row'; readonly row: number; readonly body: object }
   | { readonly kind: 'unread'; readonly row: number; readonly refusal: Refusal }
@@ -23,16 +23,16 @@ interface Rows {
 }
 
 interface RowReader {
-  /** A refusal if the body as a whole cannot be read. */
+  /** Resolves with a refusal if the body as a whole cannot be read. */
   push(text: string): Refusal | undefined
   end(): Refusal | undefined
 }
 
-/** `type` is as its header says it. */
+/** `type` is the value of Content-Type. */
 export async function readRows(bytes: AsyncIterable<Uint8Array>, type: string): Promise<Rows | Refusal> {
   const rows: Row[] = []
   const reader = readerOf(mediaOf(type), rows)
-  // Leaves out a byte order mark.
+  // The decoder skips a byte order mark.
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let size = 0
   let refusal: Refusal | undefined
@@ -68,7 +68,7 @@ function readerOf(media: string | undefined, rows: Row[]): RowReader {
 
 const tooLarge = (detail: Refusal['detail']) => refused('PAYLOAD_TOO_LARGE', detail)
 
-/** The decoder's own error, or that of a sender who went away. */
+/** Translates an error of the decoder, or of a sender who went away. */
 function unreadable(error: unknown): Refusal {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
@@ -108,7 +108,7 @@ function toRow(body: unknown, row: number): Row {
   return { kind: 'unread', row, refusal: refused('BAD_REQUEST', { message: 'the row is not a JSON object' }) }
 }
 
-/** One array has to be parsed as a whole, so it is bounded more tightly than lines are. */
+/** An array must be parsed as a whole, so its bound is tighter than that of lines. */
 function jsonArray(rows: Row[]): RowReader {
   let whole = ''
   return {

@@ -1,10 +1,10 @@
-// Tokens made by hand, for tests that show what is refused, and that the honest one beside it is not.
+// Makes tokens by hand, for tests that forged tokens are refused and valid ones are not.
 import { createHmac } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
 import { type HarnessOptions, openHarness, SECRET } from '../../testing/rest.ts'
 
-/** Signed with the right secret unless told otherwise. */
+/** Makes a token, signed with the right secret by default. */
 export function forge(
   payload: unknown,
   header: object = { alg: 'HS256', typ: 'at+jwt' },
@@ -23,7 +23,7 @@ export function deviceId(text: string): DeviceId {
   return id
 }
 
-/** An admin with an honest token, and a device. */
+/** An admin with a valid token, and a device. */
 export async function openWithAdmin(options: HarnessOptions = {}) {
   const harness = openHarness(options)
   const { user, token } = await harness.login('admin')
