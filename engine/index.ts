@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Ports } from './ports/engine.ts'
 import type { Repairs } from './ports/repair.ts'
+import type { EngineSettings } from './runtime/compose-engine.ts'
 import { LocalEngine } from './runtime/engine.ts'
-import type { EngineMeans } from './runtime/means.ts'
-import type { EngineSettings } from './runtime/parts.ts'
+import type { EngineHost } from './runtime/host.ts'
 import { TelemetryRepairs, type TelemetryRepairsOptions } from './runtime/repair/telemetry-repairs.ts'
 import { piscinaThread } from './runtime/runner/thread.ts'
 import { realSchedule } from './runtime/schedule.ts'
@@ -28,20 +28,20 @@ export { realSchedule } from './runtime/schedule.ts'
 /** The clock and the ports are closed by whoever opened them, afterwards. */
 export function createRepairs(
   ports: TelemetryRepairsOptions['ports'],
-  means: Pick<EngineMeans, 'warn'>,
+  host: Pick<EngineHost, 'warn'>,
 ): Repairs {
   const real = { schedule: realSchedule, openThread: piscinaThread, newId: randomUUID }
-  return new TelemetryRepairs({ ports, means: { ...means, ...real } })
+  return new TelemetryRepairs({ ports, host: { ...host, ...real } })
 }
 
 /** An engine with real time and real threads. Devices are acknowledged from here on. */
 export async function createEngine(
   ports: Ports,
   settings: EngineSettings,
-  means: Pick<EngineMeans, 'admit' | 'warn' | 'fatal'>,
+  host: Pick<EngineHost, 'admit' | 'warn' | 'fatal'>,
 ): Promise<LocalEngine> {
   const engine = new LocalEngine(ports, settings, {
-    ...means,
+    ...host,
     schedule: realSchedule,
     openThread: piscinaThread,
     newId: randomUUID,

@@ -37,13 +37,15 @@ function setUp() {
   const lost: number[] = []
   let next: number = BOOT
   let stored = 0
-  const events = {
+  const book = new AuditBook({
+    store,
+    clock,
+    nextNumber: () => Micros(next++),
     stored: () => {
       stored++
     },
-    lost: (entries: number) => lost.push(entries),
-  }
-  const book = new AuditBook({ store, clock, nextNumber: () => Micros(next++), events })
+    signal: ({ entries }) => lost.push(entries),
+  })
   return { book, clock, lost, store, stored: () => stored }
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve))

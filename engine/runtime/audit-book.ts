@@ -9,6 +9,7 @@ import { type RefusalCount, RefusalTally } from '../domain/audit/tally.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { WrittenRow } from '../ports/history.ts'
 import { NO_SAVE, type Records } from '../ports/store.ts'
+import type { AuditSignal } from './signals.ts'
 
 interface Waiting {
   readonly rows: readonly WrittenRow[]
@@ -16,17 +17,11 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-export interface AuditBookEvents {
-  /** There is something in the outbox. */
-  stored(): void
-  /** RefusalCount refusals that are in no entry now. */
-  lost(entries: number, error: unknown): void
-}
-
 export class AuditBook {
   readonly #store: Pick<Records, 'save'>
   readonly #clock: Pick<Clock, 'now'>
-  readonly #events: AuditBookEvents
+  readonly #stored: () => void
+  readonly #signal: (signal: AuditSignal) => void
   readonly #tally = new RefusalTally()
   #waiting: Waiting[] = []
   #isSaving = false
@@ -37,11 +32,14 @@ export class AuditBook {
     readonly clock: Pick<Clock, 'now'>
     /** Unique and increasing, over restarts too. */
     readonly nextNumber: () => Micros
-    readonly events: AuditBookEvents
+    /** Called when there are entries in the outbox. */
+    readonly stored: () => void
+    readonly signal: (signal: AuditSignal) => void
   }) {
     this.#store = options.store
     this.#clock = options.clock
-    this.#events = options.events
+    this.#stored = options.stored
+    this.#signal = options.signal
     this.#nextNumber = options.nextNumber
   }
 
@@ -73,7 +71,7 @@ export class AuditBook {
     try {
       await this.#write(counted.map((each) => this.#row(each)))
     } catch (error) {
-      this.#events.lost(counted.length, error)
+      this.#signal({ kind: 'audit_lost', entries: counted.length, error })
     }
   }
 
@@ -96,7 +94,7 @@ export class AuditBook {
       try {
         await this.#store.save({ ...NO_SAVE, history: together.flatMap(({ rows }) => rows) })
         for (const { resolve } of together) resolve()
-        this.#events.stored()
+        this.#stored()
       } catch (error) {
         for (const { reject } of together) reject(error)
       }

@@ -41,7 +41,7 @@ class Bench {
             .filter((command) => command.broadcastId === broadcastId)
             .map(({ id: commandId, status }) => ({ deviceId, commandId, status })),
         ),
-      warn: () => {},
+      signal: () => {},
     })
     this.broadcasts.open()
     return this.broadcasts

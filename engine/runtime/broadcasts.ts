@@ -29,6 +29,7 @@ import type { BroadcastRequest, BroadcastState, Refused, Signed, Submitted } fro
 import type { Schedule } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'
 import type { Child } from './shard/protocol.ts'
+import type { BroadcastSignal } from './signals.ts'
 
 export interface BroadcastPorts {
   readonly store: Store
@@ -38,7 +39,7 @@ export interface BroadcastPorts {
   readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<Submitted>
   readonly children: (id: BroadcastId) => Promise<readonly Child[]>
   readonly commands: (deviceId: DeviceId) => Promise<readonly Command[] | undefined>
-  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  readonly signal: (signal: BroadcastSignal) => void
 }
 
 /** What is saved of a broadcast. */
@@ -193,9 +194,7 @@ export class Broadcasts {
   #begin(kept: Kept): Promise<void> {
     const { id } = kept.broadcast
     const handingOut = this.#handOut(kept)
-      .catch((error: unknown) =>
-        this.#ports.warn('a broadcast could not be handed out', { broadcastId: id, err: error }),
-      )
+      .catch((error: unknown) => this.#ports.signal({ kind: 'broadcast_stopped', broadcastId: id, error }))
       .finally(() => {
         this.#handingOut.delete(id)
         this.#cancelled.delete(id)
@@ -249,7 +248,7 @@ export class Broadcasts {
         return skipMember(so, { deviceId, reason: reasonOf(answer) })
       }, broadcast)
     } catch (error) {
-      this.#ports.warn('a broadcast waits for the log', { broadcastId: id, err: error })
+      this.#ports.signal({ kind: 'broadcast_waits', broadcastId: id, error })
       return undefined
     }
   }

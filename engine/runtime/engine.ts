@@ -26,15 +26,13 @@ import type { Feed } from '../ports/feed.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
 import type { DeadLetterPage, DeadLetterQuery, Directory } from '../ports/store.ts'
 import type { Point, PointsQuery, Series, SeriesQuery } from '../ports/telemetry.ts'
-import type { AuditBook } from './audit-book.ts'
 import type { BroadcastAnswer } from './broadcasts.ts'
+import { composeEngine, type EngineParts, type EngineSettings } from './compose-engine.ts'
 import { examine } from './health.ts'
+import type { EngineHost } from './host.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
-import type { EngineMeans } from './means.ts'
 import type { Metrics } from './metrics.ts'
 import { LEADING } from './nodes/nodes.ts'
-import { EngineParts, type EngineSettings } from './parts.ts'
-import { unkeepable } from './shard/requests.ts'
 
 const SETTLE_EVERY_MS = 60_000
 const WHOLE_LOOK_MS = 100
@@ -44,29 +42,24 @@ export class LocalEngine implements Engine {
   readonly feed: Feed
   readonly #ports: Ports
   readonly #settings: EngineSettings
-  readonly #means: EngineMeans
+  readonly #host: EngineHost
   readonly #parts: EngineParts
-  readonly #audit: AuditBook
   readonly #stops: (() => void)[] = []
   #mqttUrls: readonly string[] = []
   #isClosing = false
 
-  constructor(ports: Ports, settings: EngineSettings, means: EngineMeans) {
+  constructor(ports: Ports, settings: EngineSettings, host: EngineHost) {
     this.#ports = ports
     this.#settings = settings
-    this.#means = means
+    this.#host = host
     this.devices = ports.store.devices
-    this.#parts = new EngineParts(ports, settings, means, {
-      submit: (deviceId, request, signed) => this.submit(deviceId, request, signed),
-      recordRefusal: (entry) => this.recordRefusal(entry),
-    })
+    this.#parts = composeEngine(ports, settings, host)
     this.feed = this.#parts.feed
-    this.#audit = this.#parts.audit
   }
 
   /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
   async open(): Promise<void> {
-    const { schedule } = this.#means
+    const { schedule } = this.#host
     this.#warnOfRebuild()
     if (this.#settings.listens) await this.#listen()
     this.#parts.nodes.serve()
@@ -82,7 +75,7 @@ export class LocalEngine implements Engine {
         this.#parts.ingest.advance()
         this.#parts.shards.sweep()
         this.#parts.replies.expire()
-        this.#audit.tick()
+        this.#parts.audit.tick()
         // What another process left there, too.
         if (this.#ports.store.outboxCounts().rows > 0) this.#parts.history.poke()
       }),
@@ -97,15 +90,15 @@ export class LocalEngine implements Engine {
       devices: () => this.devices.countByStatus(),
       backlog: () => this.#parts.shards.backlog(),
       outbox: () => this.#ports.store.outboxCounts(),
-      blocksWaiting: () => this.#parts.workers.blocksWaiting(),
+      blocksWaiting: () => this.#parts.inserters.reduce((sum, { waiting }) => sum + waiting, 0),
     })
   }
 
   async #listen(): Promise<void> {
     const listeners = await this.#ports.broker.listen(
       uplinkHost(this.#parts.ingest, this.#parts.gateways, {
-        admit: this.#means.admit,
-        recordRefusal: (entry) => this.recordRefusal(entry),
+        admit: this.#host.admit,
+        recordRefusal: this.#parts.recordRefusal,
         heard: (partitions, at) => this.#parts.watermark.handedOver(partitions, at),
       }),
     )
@@ -116,26 +109,12 @@ export class LocalEngine implements Engine {
   #warnOfRebuild(): void {
     const { log, store } = this.#ports
     const isEmpty = [...store.applied(), ...store.inserted()].every((seq) => seq === 0)
-    if (isEmpty && log.latestAt() > 0)
-      this.#means.warn('the store is empty: it is made again from what the log still has, but for users', {})
+    if (isEmpty && log.latestAt() > 0) this.#parts.signal({ kind: 'store_empty' })
   }
 
   async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<Submitted> {
     if (this.#isClosing) throw closing()
-    const refused = unkeepable(request)
-    if (refused === undefined) {
-      const submitted = await this.#parts.nodes.at(partitionOf(deviceId), {
-        kind: 'submit',
-        deviceId,
-        request,
-        signed,
-      })
-      if (submitted.kind === 'done') await this.devices.known(submitted.view.device)
-      return submitted
-    }
-    if (signed.entry !== undefined)
-      await this.record([{ ...signed.entry, deviceId, outcome: 'refused', code: refused.code }])
-    return refused
+    return this.#parts.submit(deviceId, request, signed)
   }
 
   async view(deviceId: DeviceId): Promise<DeviceView | undefined> {
@@ -218,17 +197,12 @@ export class LocalEngine implements Engine {
     return this.#ports.telemetry.audit(query)
   }
 
-  async record(entries: readonly AuditEntry[]): Promise<void> {
-    try {
-      await this.#audit.record(entries)
-    } catch (error) {
-      this.#parts.metrics.auditLost(entries.length)
-      throw error
-    }
+  record(entries: readonly AuditEntry[]): Promise<void> {
+    return this.#parts.record(entries)
   }
 
   recordRefusal(entry: AuditEntry): void {
-    this.#audit.refuse(entry)
+    this.#parts.recordRefusal(entry)
   }
 
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
@@ -256,7 +230,7 @@ export class LocalEngine implements Engine {
   /** Resolves once every device has an owner that answers: after a start there may be none yet. */
   async whole(): Promise<void> {
     while (!this.#isClosing && !(await this.#parts.nodes.isWhole()))
-      await this.#means.schedule.sleep(WHOLE_LOOK_MS)
+      await this.#host.schedule.sleep(WHOLE_LOOK_MS)
   }
 
   mqttUrl(): string {
@@ -268,7 +242,7 @@ export class LocalEngine implements Engine {
     try {
       await this.#parts.settler.settle()
     } catch (error) {
-      if (!this.#isClosing) this.#means.warn('rollups could not be settled, trying again', { err: error })
+      if (!this.#isClosing) this.#parts.signal({ kind: 'rollups_unsettled', error })
     }
   }
 
@@ -276,38 +250,54 @@ export class LocalEngine implements Engine {
     try {
       await this.#parts.leader.settleBroadcasts()
     } catch (error) {
-      if (!this.#isClosing) this.#means.warn('a broadcast could not be settled, trying again', { err: error })
+      if (!this.#isClosing) this.#parts.signal({ kind: 'broadcasts_unsettled', error })
     }
   }
 
   async close(): Promise<void> {
-    const { clock, cluster, broker, telemetry, store, log } = this.#ports
     this.#isClosing = true
-    this.#parts.leader.end()
-    this.#parts.waits.fail()
-    for (const stop of this.#stops) stop()
-    await Promise.race([this.#parts.lanes?.close(), this.#means.schedule.sleep(LIMITS.lanesStopTimeoutMs)])
-    // Devices stay on a broker outside, and are sent what is decided until the end.
-    if (cluster === undefined) await broker.close()
-    await this.#parts.members?.close()
-    await this.#parts.ingest.close()
-    const until = clock.ticks() + LIMITS.shardStopTimeoutMs
-    await this.#parts.shards.close(LIMITS.shardStopTimeoutMs)
-    // What the shards left of their time; the rest waits in the outbox.
-    const left = () => Math.max(0, until - clock.ticks())
-    // Whoever took over answers what is under way.
-    if (this.#parts.members !== undefined)
-      await Promise.race([this.#parts.replies.settled(), this.#means.schedule.sleep(left())])
-    await Promise.race([this.#audit.close(), this.#means.schedule.sleep(left())])
-    await this.#parts.history.close(left())
-    this.#parts.replies.fail(closing())
-    this.#parts.performer.close()
-    if (cluster !== undefined) await broker.close()
-    this.#parts.feed.close()
-    this.#parts.workers.closeInserters()
-    await telemetry.close()
-    await store.close()
-    await log.close()
+    for (const step of Object.values(this.#closeSteps())) await step()
+  }
+
+  /** In their order: each step closes what nothing before it needs any more. */
+  #closeSteps(): Readonly<Record<string, () => unknown>> {
+    const { clock, cluster, broker, telemetry, store, log } = this.#ports
+    const parts = this.#parts
+    let until = 0
+    const leftMs = () => Math.max(0, until - clock.ticks())
+    const within = (ms: number, work: Promise<unknown> | undefined) =>
+      Promise.race([work, this.#host.schedule.sleep(ms)])
+    return {
+      stopLeading: () => parts.leader.end(),
+      releaseWaits: () => parts.waits.fail(),
+      stopTimers: () => {
+        for (const stop of this.#stops) stop()
+      },
+      closeLanes: () => within(LIMITS.lanesStopTimeoutMs, parts.lanes?.close()),
+      // Devices stay on a broker outside, and are sent what is decided until the end.
+      closeOwnBroker: () => (cluster === undefined ? broker.close() : undefined),
+      handOverPartitions: () => parts.members?.close(),
+      closeIngest: () => parts.ingest.close(),
+      closeShards: () => {
+        until = clock.ticks() + LIMITS.shardStopTimeoutMs
+        return parts.shards.close(LIMITS.shardStopTimeoutMs)
+      },
+      // The next owners of the partitions answer the requests that are under way.
+      awaitReplies: () => (cluster === undefined ? undefined : within(leftMs(), parts.replies.settled())),
+      saveRefusals: () => within(leftMs(), parts.audit.close()),
+      // What is not stored in time waits in the outbox.
+      storeHistory: () => parts.history.close(leftMs()),
+      failReplies: () => parts.replies.fail(closing()),
+      stopPerforming: () => parts.performer.close(),
+      leaveOutsideBroker: () => (cluster === undefined ? undefined : broker.close()),
+      closeFeed: () => parts.feed.close(),
+      closeInserters: () => {
+        for (const inserter of parts.inserters) inserter.close()
+      },
+      closeTelemetry: () => telemetry.close(),
+      closeStore: () => store.close(),
+      closeLog: () => log.close(),
+    }
   }
 
   #withLate(query: Omit<SeriesQuery, 'lateHours'>): SeriesQuery {

@@ -1,6 +1,6 @@
 // What this node stands on, and whether it is well: what `/readyz` tells.
 import type { DependencyHealth, Ports } from '../ports/engine.ts'
-import type { EngineParts, EngineSettings } from './parts.ts'
+import type { EngineParts, EngineSettings } from './compose-engine.ts'
 
 export interface Examined {
   readonly ports: Ports

@@ -14,7 +14,7 @@ import type { HistoryWriter } from './rows/history-writer.ts'
 import type { Sender } from './sender.ts'
 import type { Proposal, Reply } from './shard/protocol.ts'
 
-export interface PerformerParts {
+export interface PerformerPorts {
   readonly broker: Pick<Broker, 'cut'>
   readonly gateways: Gateways
   readonly history: HistoryWriter
@@ -32,12 +32,12 @@ const packr = newPackr()
 const OF_NODE = '~'
 
 export class Performer {
-  readonly #parts: PerformerParts
+  readonly #ports: PerformerPorts
   readonly #stops: readonly (() => void)[]
 
-  constructor(parts: PerformerParts) {
-    this.#parts = parts
-    const { mesh, gateways, replies } = parts
+  constructor(ports: PerformerPorts) {
+    this.#ports = ports
+    const { mesh, gateways, replies } = ports
     this.#stops =
       mesh === undefined
         ? []
@@ -51,7 +51,7 @@ export class Performer {
   }
 
   perform(proposal: Proposal): void {
-    const { history, recordRefusal, sender, feed, waits } = this.#parts
+    const { history, recordRefusal, sender, feed, waits } = this.#ports
     if (proposal.history.length > 0) history.poke()
     for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
     this.#cut(proposal.cuts)
@@ -63,7 +63,7 @@ export class Performer {
 
   /** Of a request whose reply finds its way back to this node, whoever applies it. */
   requestId(id: string): string {
-    const { mesh } = this.#parts
+    const { mesh } = this.#ports
     return mesh === undefined ? id : `${mesh.address}${OF_NODE}${id}`
   }
 
@@ -72,7 +72,7 @@ export class Performer {
   }
 
   #cut(deviceIds: readonly DeviceId[]): void {
-    const { broker, gateways, mesh } = this.#parts
+    const { broker, gateways, mesh } = this.#ports
     for (const deviceId of deviceIds) {
       broker.cut(deviceId, 'revoked')
       gateways.forget(deviceId)
@@ -82,7 +82,7 @@ export class Performer {
 
   /** Its partition may have moved since it was asked for. */
   #reply(reply: Reply): void {
-    const { replies, mesh } = this.#parts
+    const { replies, mesh } = this.#ports
     if (replies.settle(reply) || mesh === undefined) return
     const address = reply.requestId.split(OF_NODE, 1)[0] ?? ''
     if (reply.requestId.includes(OF_NODE) && address !== mesh.address)

@@ -14,7 +14,7 @@ import { packRequest } from '../shard/requests.ts'
 import type { Shards } from '../shards.ts'
 import type { NodeOutcomes, NodeWork, OutcomeOf } from './work.ts'
 
-export interface LocalWorkParts {
+export interface LocalWorkPorts {
   readonly shards: Shards
   readonly ingest: Ingest
   readonly replies: Replies
@@ -29,19 +29,19 @@ type Doers = { [Kind in keyof NodeOutcomes]: (work: WorkOf<Kind>) => Promise<Nod
 type WorkOf<Kind> = Extract<NodeWork, { readonly kind: Kind }>
 
 export class LocalWork {
-  readonly #parts: LocalWorkParts
+  readonly #ports: LocalWorkPorts
   readonly #doers: Doers
 
-  constructor(parts: LocalWorkParts) {
-    this.#parts = parts
+  constructor(ports: LocalWorkPorts) {
+    this.#ports = ports
     this.#doers = {
       submit: (work) => this.#submit(work),
-      ask: ({ ask, after }) => parts.shards.ask(ask, after),
+      ask: ({ ask, after }) => ports.shards.ask(ask, after),
       await: (work) => this.#await(work),
-      broadcast: ({ request }) => parts.broadcasts().create(request),
+      broadcast: ({ request }) => ports.broadcasts().create(request),
       broadcast_state: ({ broadcastId, offset, limit }) =>
-        parts.broadcasts().state(broadcastId, { offset, limit }),
-      broadcast_cancel: ({ broadcastId, by }) => parts.broadcasts().cancel(broadcastId, by),
+        ports.broadcasts().state(broadcastId, { offset, limit }),
+      broadcast_cancel: ({ broadcastId, by }) => ports.broadcasts().cancel(broadcastId, by),
       flush: ({ horizon, partitions }) => this.#flush(horizon, partitions),
     }
   }
@@ -53,7 +53,7 @@ export class LocalWork {
   }
 
   async #submit({ deviceId, request, signed }: WorkOf<'submit'>): Promise<Submitted> {
-    const { shards, ingest, replies, newRequestId } = this.#parts
+    const { shards, ingest, replies, newRequestId } = this.#ports
     const partition = partitionOf(deviceId)
     if (!shards.owns(partition)) throw notOwned()
     const requestId = newRequestId()
@@ -68,7 +68,7 @@ export class LocalWork {
   }
 
   async #await({ deviceId, commandId, after, timeoutMs }: WorkOf<'await'>): Promise<Command | undefined> {
-    const { shards, waits, schedule } = this.#parts
+    const { shards, waits, schedule } = this.#ports
     const find = async () => {
       const commands = await shards.ask({ kind: 'commands', deviceId }, after)
       return commands?.find(({ id }) => id === commandId)
@@ -88,7 +88,7 @@ export class LocalWork {
     horizon: WorkOf<'flush'>['horizon'],
     partitions: WorkOf<'flush'>['partitions'],
   ): Promise<undefined> {
-    const { shards, settler } = this.#parts
+    const { shards, settler } = this.#ports
     settler.announced(horizon)
     if (!partitions.every((partition) => shards.owns(partition))) throw notOwned()
     await shards.flush()

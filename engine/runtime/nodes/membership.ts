@@ -8,7 +8,7 @@ import { Ownership } from '../ownership/ownership.ts'
 import type { Shards } from '../shards.ts'
 import { LEADING } from './nodes.ts'
 
-export interface MembershipMeans {
+export interface MembershipPorts {
   readonly cluster: Cluster
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
@@ -16,7 +16,8 @@ export interface MembershipMeans {
   readonly newId: () => string
   /** Called with each change. */
   readonly led: (isLeading: boolean) => void
-  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  /** The table of owners did not answer. */
+  readonly failed: (error: unknown) => void
 }
 
 export interface Membership {
@@ -29,8 +30,8 @@ export interface Membership {
 }
 
 /** Of a node that takes its share of the partitions. */
-export function joinOwners(means: MembershipMeans): Membership {
-  const { cluster, clock, schedule, shards, newId, led, warn } = means
+export function joinOwners(ports: MembershipPorts): Membership {
+  const { cluster, clock, schedule, shards, newId, led, failed } = ports
   const { mesh, owners: table } = cluster
   const ownership = new Ownership({
     table,
@@ -51,7 +52,7 @@ export function joinOwners(means: MembershipMeans): Membership {
         if (partitions.includes(LEADING)) led(false)
         await shards.handOver(partitions)
       },
-      failed: (error) => warn('the table of owners does not answer, trying again', { err: error }),
+      failed,
     },
   })
   return {
@@ -63,10 +64,8 @@ export function joinOwners(means: MembershipMeans): Membership {
 }
 
 /** Of a node that owns nothing. */
-export function watchOwners({ cluster, schedule, warn }: MembershipMeans): Membership {
-  const onlooker = new Onlooker(cluster.owners, (error) =>
-    warn('the table of owners does not answer, trying again', { err: error }),
-  )
+export function watchOwners({ cluster, schedule, failed }: MembershipPorts): Membership {
+  const onlooker = new Onlooker(cluster.owners, failed)
   return {
     start: () => onlooker.start(schedule),
     addressOf: (partition) => onlooker.addressOf(partition),

@@ -27,7 +27,7 @@ export interface Others {
   readonly addressOf: (partition: Partition) => string | undefined
 }
 
-export interface NodesMeans {
+export interface NodesPorts {
   readonly here: LocalWork
   readonly log: Pick<Log, 'ends'>
   readonly others: Others | undefined
@@ -42,23 +42,23 @@ export const LEADING = partitionAt(0)
 const NO_BROADCAST = BroadcastId('')
 
 export class Nodes {
-  readonly #means: NodesMeans
+  readonly #ports: NodesPorts
   /** That wait for an owner to be found. */
   #searching = 0
 
-  constructor(means: NodesMeans) {
-    this.#means = means
+  constructor(ports: NodesPorts) {
+    this.#ports = ports
   }
 
   /** Does what the others ask for. */
   serve(): void {
-    const { here, others } = this.#means
+    const { here, others } = this.#ports
     if (others !== undefined) serveNode(others.mesh, (work) => here.do(work))
   }
 
   /** On the node that owns this partition. */
   async at<Work extends NodeWork>(partition: Partition, work: Work): Promise<OutcomeOf<Work>> {
-    const { here, others } = this.#means
+    const { here, others } = this.#ports
     if (others === undefined) return here.do(work)
     return this.#found(async () => this.#send(addressIn(others, partition), work))
   }
@@ -66,7 +66,7 @@ export class Nodes {
   /** The answer sees every message acknowledged before the call (N2). */
   ask<A extends Ask>(ask: A): Promise<AnswerOf<A>> {
     const after = this.ends(devicesOf(ask))
-    const { here, others } = this.#means
+    const { here, others } = this.#ports
     if (others === undefined) return here.do({ kind: 'ask', ask, after })
     const owners: Owners<string> = {
       partitions: ALL_PARTITIONS,
@@ -79,7 +79,7 @@ export class Nodes {
 
   /** The log's end for these devices: everything acknowledged lies at or before it. */
   ends(deviceIds: readonly DeviceId[]): readonly Position[] {
-    const ends = this.#means.log.ends()
+    const ends = this.#ports.log.ends()
     return deviceIds.map((id) => {
       const partition = partitionOf(id)
       return { partition, seq: ends[partition] ?? 0 }
@@ -88,7 +88,7 @@ export class Nodes {
 
   /** By N1. Waits for an owner no longer than most callers would, and not for too many of them. */
   async #found<Outcome>(send: () => Promise<Outcome>): Promise<Outcome> {
-    const { clock, schedule } = this.#means
+    const { clock, schedule } = this.#ports
     const until = clock.ticks() + LIMITS.ownerSearchMs
     for (let isSearching = false; ; ) {
       try {
@@ -107,7 +107,7 @@ export class Nodes {
 
   /** On every node that owns anything; rejects if a partition has no owner. */
   async flush(horizon: Millis): Promise<void> {
-    const { here, others } = this.#means
+    const { here, others } = this.#ports
     if (others === undefined) {
       await here.do({ kind: 'flush', horizon, partitions: ALL_PARTITIONS })
       return
@@ -130,7 +130,7 @@ export class Nodes {
   }
 
   #send<Work extends NodeWork>(address: string, work: Work): Promise<OutcomeOf<Work>> {
-    const { here, others } = this.#means
+    const { here, others } = this.#ports
     if (others === undefined || address === others.mesh.address) return here.do(work)
     const extraMs = work.kind === 'await' ? work.timeoutMs : 0
     return askNode(others.mesh, work, { address, timeoutMs: LIMITS.nodeAnswerMs + extraMs })

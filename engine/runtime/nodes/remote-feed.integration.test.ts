@@ -28,7 +28,7 @@ class Node {
       onWant: (wants) => {
         this.wants = wants
       },
-      warn,
+      signal: ({ kind }) => expect.unreachable(kind),
     })
     this.feed.start()
   }

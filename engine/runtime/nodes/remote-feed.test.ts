@@ -60,7 +60,7 @@ class Node {
       onWant: (wants) => {
         this.wants = wants
       },
-      warn: (message) => this.warnings.push(message),
+      signal: ({ kind }) => this.warnings.push(kind),
     })
     this.feed.start()
   }
@@ -97,7 +97,7 @@ test('without other nodes it is the feed of this one', () => {
     clock: new SimTime(START),
     schedule: new SimTime(START).newIncarnation().schedule,
     onWant: (wants) => wishes.push(wants),
-    warn: (message) => expect.unreachable(message),
+    signal: ({ kind }) => expect.unreachable(kind),
   })
   feed.start()
   const heard: FeedEvent[] = []
@@ -272,7 +272,7 @@ test('what a node of another release tells is left out, and said so once', async
     for (const bytes of [[], [99, 1, 2], [...pack({}).subarray(0, 1)]])
       stranger.mesh.tell(topic, Uint8Array.from(bytes))
   await nodes.settle()
-  expect(engine.warnings).toEqual(['what another node tells is not understood'])
+  expect(engine.warnings).toEqual(['news_unreadable'])
 })
 
 interface Step {

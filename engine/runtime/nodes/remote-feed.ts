@@ -16,17 +16,18 @@ import type { Feed, FeedEvent, Wants } from '../../ports/feed.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { LocalFeed, NO_WANTS } from '../feed.ts'
+import type { FeedSignal } from '../signals.ts'
 import { pack, unpack } from './versioned.ts'
 import { bounded, changed, changeOf, isFor, isSame, unionOf, type WantsChange } from './wants.ts'
 
-export interface RemoteFeedMeans {
+export interface RemoteFeedPorts {
   /** Undefined: there are no other nodes. */
   readonly mesh: Mesh | undefined
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
   /** What this node's shards are to make events of, for all nodes. */
   readonly onWant: (wants: Wants) => void
-  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  readonly signal: (signal: FeedSignal) => void
 }
 
 /** What a node tells of its wish. */
@@ -53,7 +54,7 @@ const WISHES_ASKED = 'wants.asked'
 const NOTHING = new Uint8Array(0)
 
 export class RemoteFeed implements Feed {
-  readonly #means: RemoteFeedMeans
+  readonly #ports: RemoteFeedPorts
   readonly #local: LocalFeed
   readonly #hearers = new Map<string, Hearer>()
   #listeners = 0
@@ -65,17 +66,17 @@ export class RemoteFeed implements Feed {
   #isMisread = false
   #stops: readonly (() => void)[] = []
 
-  constructor(means: RemoteFeedMeans) {
-    this.#means = means
+  constructor(ports: RemoteFeedPorts) {
+    this.#ports = ports
     this.#local = new LocalFeed(
       (wants) => this.#wish(wants),
-      (err) => means.warn('a listener of the feed failed', { err }),
+      (error) => ports.signal({ kind: 'listener_failed', error }),
     )
   }
 
   /** The others are heard from here on. */
   start(): void {
-    const { mesh, schedule } = this.#means
+    const { mesh, schedule } = this.#ports
     if (mesh === undefined) return
     this.#stops = [
       // Each is told below, by a node like this one.
@@ -113,7 +114,7 @@ export class RemoteFeed implements Feed {
 
   /** What a batch of this node's tells, once it is settled. */
   tell(events: readonly FeedEvent[]): void {
-    const { mesh } = this.#means
+    const { mesh } = this.#ports
     // Then shards make what is wanted here and nothing else.
     if (mesh === undefined) {
       this.#local.tell(events)
@@ -137,7 +138,7 @@ export class RemoteFeed implements Feed {
     this.#wants = wants
     this.#tellUnion()
     const change = changeOf(this.#told, bounded(wants))
-    if (this.#means.mesh === undefined || isSame(this.#told, change)) return
+    if (this.#ports.mesh === undefined || isSame(this.#told, change)) return
     this.#n++
     this.#told = changed(this.#told, change)
     if (this.#listeners > 0) this.#tellWish({ isListening: true, isWhole: false, change })
@@ -153,13 +154,13 @@ export class RemoteFeed implements Feed {
   }
 
   #tellWish(wish: Omit<Wish, 'node' | 'n'>): void {
-    const { mesh } = this.#means
+    const { mesh } = this.#ports
     mesh?.tell(WISHES, pack({ ...wish, node: mesh.address, n: this.#n } satisfies Wish))
   }
 
   /** By F2. */
   #hear({ node, n, isListening, isWhole, change }: Wish): void {
-    const { mesh, clock } = this.#means
+    const { mesh, clock } = this.#ports
     if (node === mesh?.address) return
     const heardAt = clock.ticks()
     const known = this.#hearers.get(node)
@@ -171,7 +172,7 @@ export class RemoteFeed implements Feed {
   }
 
   #tick(): void {
-    const { mesh, clock } = this.#means
+    const { mesh, clock } = this.#ports
     const now = clock.ticks()
     this.#tellWhole()
     // While nobody can be heard nobody is forgotten.
@@ -184,7 +185,7 @@ export class RemoteFeed implements Feed {
   }
 
   #tellUnion(): void {
-    this.#means.onWant(unionOf([this.#wants, ...[...this.#hearers.values()].map(({ wants }) => wants)]))
+    this.#ports.onWant(unionOf([this.#wants, ...[...this.#hearers.values()].map(({ wants }) => wants)]))
   }
 
   /** Several wishes arrive together, and before a question that came after them is asked of a shard (F1). */
@@ -201,7 +202,7 @@ export class RemoteFeed implements Feed {
     try {
       take(unpack(news))
     } catch (err) {
-      if (!this.#isMisread) this.#means.warn('what another node tells is not understood', { err })
+      if (!this.#isMisread) this.#ports.signal({ kind: 'news_unreadable', error: err })
       this.#isMisread = true
     }
   }

@@ -30,7 +30,7 @@ interface OwnershipHost {
   failed(error: unknown): void
 }
 
-export interface OwnershipMeans {
+export interface OwnershipPorts {
   readonly table: OwnershipTable
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
@@ -48,7 +48,7 @@ interface Seen {
 }
 
 export class Ownership {
-  readonly #means: OwnershipMeans
+  readonly #ports: OwnershipPorts
   #node: OwnershipNode
   #revision = 0
   #certainUntil = Number.NEGATIVE_INFINITY
@@ -66,13 +66,13 @@ export class Ownership {
   #isClosing = false
   #stops: readonly (() => void)[] = []
 
-  constructor(means: OwnershipMeans) {
-    this.#means = means
-    this.#node = means.newNode()
+  constructor(ports: OwnershipPorts) {
+    this.#ports = ports
+    this.#node = ports.newNode()
   }
 
   start(): void {
-    const { schedule, table } = this.#means
+    const { schedule, table } = this.#ports
     const look = () => void this.#look()
     this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), table.onCall(look)]
     look()
@@ -80,7 +80,7 @@ export class Ownership {
 
   /** By W1: while it is false nothing may be done for any partition. */
   isCertain(): boolean {
-    return this.#means.clock.ticks() < this.#certainUntil
+    return this.#ports.clock.ticks() < this.#certainUntil
   }
 
   /** Where a partition's owner is, as far as known; undefined while it has none. */
@@ -98,12 +98,12 @@ export class Ownership {
     await this.#round
     await this.#look()
     try {
-      const { table } = this.#means
+      const { table } = this.#ports
       if (this.#revision > 0) await table.expel({ ...this.#node, revision: this.#revision })
       table.call()
     } catch (error) {
       // The others find out by themselves.
-      this.#means.host.failed(error)
+      this.#ports.host.failed(error)
     }
   }
 
@@ -121,17 +121,17 @@ export class Ownership {
     try {
       if (!(await this.#renew())) return
       await this.#release()
-      const state = await this.#means.table.read()
+      const state = await this.#ports.table.read()
       this.#compare(state)
       const nodes = await this.#withoutSilent(state.nodes)
       if (!this.#isClosing && this.isCertain()) await this.#share({ ...state, nodes })
     } catch (error) {
-      this.#means.host.failed(error)
+      this.#ports.host.failed(error)
     }
   }
 
   async #renew(): Promise<boolean> {
-    const { table, clock, newNode } = this.#means
+    const { table, clock, newNode } = this.#ports
     const sentAt = clock.ticks()
     const revision = await table.renew(this.#node, this.#revision)
     if (revision === undefined) {
@@ -150,7 +150,7 @@ export class Ownership {
   }
 
   async #release(): Promise<void> {
-    const { table } = this.#means
+    const { table } = this.#ports
     if (this.#handedOver.size === 0) return
     for (const [partition, epoch] of this.#handedOver) {
       await table.release(partition, epoch)
@@ -186,7 +186,7 @@ export class Ownership {
 
   /** By W2 and W3. */
   async #withoutSilent(nodes: readonly NodeEntry[]): Promise<readonly NodeEntry[]> {
-    const { table, clock } = this.#means
+    const { table, clock } = this.#ports
     const now = clock.ticks()
     const before = this.#seen
     const seenOf = ({ id, revision }: NodeEntry): Seen => {
@@ -204,7 +204,7 @@ export class Ownership {
   }
 
   async #share(state: OwnershipState): Promise<void> {
-    const { table, count } = this.#means
+    const { table, count } = this.#ports
     const { take, give } = shareOf(this.#node.id, state, count)
     const claims: Claim[] = []
     try {
@@ -232,7 +232,7 @@ export class Ownership {
     if (claims.length === 0) return
     for (const { partition } of claims) this.#leaving.add(partition)
     try {
-      await this.#means.host.handOver(claims.map(({ partition }) => partition))
+      await this.#ports.host.handOver(claims.map(({ partition }) => partition))
       for (const { partition, epoch } of claims) {
         // Lost meanwhile, and perhaps ours again.
         if (this.#owned.get(partition) !== epoch) continue
@@ -241,7 +241,7 @@ export class Ownership {
       }
     } catch (error) {
       // They stay ours, and are handed over with another round.
-      this.#means.host.failed(error)
+      this.#ports.host.failed(error)
     }
     for (const { partition } of claims) this.#leaving.delete(partition)
     if (!this.#isClosing) void this.#look()
@@ -250,12 +250,12 @@ export class Ownership {
   #gain(claims: readonly Claim[]): void {
     if (claims.length === 0) return
     for (const { partition, epoch } of claims) this.#owned.set(partition, epoch)
-    this.#means.host.gained(claims)
+    this.#ports.host.gained(claims)
   }
 
   #lose(partitions: readonly Partition[]): void {
     if (partitions.length === 0) return
     for (const partition of partitions) this.#owned.delete(partition)
-    this.#means.host.lost(partitions)
+    this.#ports.host.lost(partitions)
   }
 }

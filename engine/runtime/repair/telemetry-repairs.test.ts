@@ -61,7 +61,7 @@ function repairsOf(
   let ids = 0
   const repairs = new TelemetryRepairs({
     ports: { clock: bench.time, log: bench.log, store: bench.store, telemetry: target },
-    means: { schedule, openThread, newId: () => `repair-${ids++}`, warn: () => {} },
+    host: { schedule, openThread, newId: () => `repair-${ids++}`, warn: () => {} },
   })
   const ended = async () => {
     await expect.poll(() => repairs.latest()?.status).not.toBe('running')

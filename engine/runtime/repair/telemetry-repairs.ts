@@ -4,13 +4,15 @@
 // P1. Rollups are computed again only for hours of which the log has all: what is missing for good must not take
 //     away from what was computed while it was there.
 import { Millis, Partition } from '../../../schemas/ids.ts'
+import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Ports } from '../../ports/engine.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Repair, Repairs } from '../../ports/repair.ts'
-import type { EngineMeans } from '../means.ts'
+import type { EngineHost } from '../host.ts'
 import { Inserter } from '../rows/inserter.ts'
 import { Poison } from '../runner/poison.ts'
+import type { InsertSignal } from '../signals.ts'
 import { RowsAgain } from './rows-again.ts'
 
 const FACT = 'telemetry_repair'
@@ -21,7 +23,7 @@ const READINGS_MAX = 10
 
 export interface TelemetryRepairsOptions {
   readonly ports: Pick<Ports, 'clock' | 'log' | 'store' | 'telemetry'>
-  readonly means: Pick<EngineMeans, 'schedule' | 'openThread' | 'newId' | 'warn'>
+  readonly host: Pick<EngineHost, 'schedule' | 'openThread' | 'newId' | 'warn'>
 }
 
 export class TelemetryRepairs implements Repairs {
@@ -34,13 +36,13 @@ export class TelemetryRepairs implements Repairs {
   }
 
   async start({ from = Millis(0), to }: Parameters<Repairs['start']>[0]): Promise<Repair> {
-    const { ports, means } = this.#options
+    const { ports, host } = this.#options
     if (this.#isClosed) throw new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
     const now = ports.clock.now()
     // Receive times are those of the broker's clock.
     const newest = Math.max(now, Math.ceil(ports.log.latestAt() / 1000))
     const repair: Repair = {
-      id: means.newId(),
+      id: host.newId(),
       status: 'running',
       from,
       to: Millis(Math.min(to ?? newest, newest)),
@@ -78,7 +80,7 @@ export class TelemetryRepairs implements Repairs {
       work.stop()
       return ended
     })
-    await Promise.race([Promise.all(ended), this.#options.means.schedule.sleep(LIMITS.repairStopTimeoutMs)])
+    await Promise.race([Promise.all(ended), this.#options.host.schedule.sleep(LIMITS.repairStopTimeoutMs)])
   }
 }
 
@@ -100,23 +102,35 @@ class Work {
   #toldAt: number
 
   constructor(repair: Repair, options: TelemetryRepairsOptions) {
-    const { ports, means } = options
+    const { ports, host } = options
     this.#options = options
     this.#repair = repair
     this.#toldAt = ports.clock.ticks()
     this.#inserter = new Inserter({
       telemetry: ports.telemetry,
-      schedule: means.schedule,
+      schedule: host.schedule,
       ticks: () => ports.clock.ticks(),
-      events: {
-        inserted: (block) => this.#move({ rows: this.#repair.rows + block.rows }),
-        failed: (fault) => means.warn('a repair waits for ClickHouse', { err: fault }),
-        refused: (block, fault) => {
-          this.#refused += block.rows
-          means.warn('ClickHouse refused rows of a repair', { rows: block.rows, err: fault })
-        },
-      },
+      signal: (signal) => this.#hear(signal),
     })
+  }
+
+  #hear(signal: InsertSignal): void {
+    const { warn } = this.#options.host
+    const { rows } = signal.block
+    switch (signal.kind) {
+      case 'inserted':
+        this.#move({ rows: this.#repair.rows + rows })
+        break
+      case 'insert_failed':
+        warn('ClickHouse does not take rows of a repair: trying again', { err: signal.fault })
+        break
+      case 'insert_refused':
+        this.#refused += rows
+        warn('ClickHouse refused rows of a repair: they are missing', { rows, err: signal.fault })
+        break
+      default:
+        unreachable(signal)
+    }
   }
 
   async run(): Promise<void> {
@@ -129,7 +143,7 @@ class Work {
         await this.#end({ status: 'failed', detail: `ClickHouse refused ${this.#refused} rows for good` })
       else await this.#end({ status: 'done', progress: 1 })
     } catch (error) {
-      this.#options.means.warn('a repair of ClickHouse failed', { err: error })
+      this.#options.host.warn('a repair of ClickHouse failed', { err: error })
       await this.#end({ status: 'failed', detail: error instanceof Error ? error.message : String(error) })
     }
   }
@@ -142,7 +156,7 @@ class Work {
 
   /** Some partitions after others: all their devices are held in memory meanwhile. */
   async #rows(): Promise<void> {
-    const { means, ports } = this.#options
+    const { host, ports } = this.#options
     for (
       let first = 0;
       first < LIMITS.partitions && !this.#isStopped;
@@ -157,7 +171,7 @@ class Work {
           isRead = true
         } catch (error) {
           if (reading === READINGS_MAX) throw error
-          means.warn('a repair lost its shard and reads again', { err: error })
+          host.warn('a repair lost its shard and reads again', { err: error })
         }
       }
     }
@@ -167,13 +181,13 @@ class Work {
     first: number,
     { poison, reading }: { readonly poison: Poison; readonly reading: number },
   ): RowsAgain {
-    const { ports, means } = this.#options
+    const { ports, host } = this.#options
     const { id, from, to } = this.#repair
     const share = LIMITS.repairPartitionsAtOnce / LIMITS.partitions
     let oldest: Millis | undefined
     return new RowsAgain({
       ...ports,
-      openThread: means.openThread,
+      openThread: host.openThread,
       partitions: Array.from({ length: LIMITS.repairPartitionsAtOnce }, (_, i) => Partition(first + i)),
       from,
       to,
@@ -220,7 +234,7 @@ class Work {
   }
 
   async #tell(): Promise<void> {
-    const { ports, means } = this.#options
+    const { ports, host } = this.#options
     if (latestOf(ports)?.id !== this.#repair.id) {
       // A later one does it all.
       this.stop()
@@ -229,7 +243,7 @@ class Work {
     try {
       await ports.store.putFact(FACT, JSON.stringify(this.#repair))
     } catch (error) {
-      means.warn('how far a repair is cannot be stored', { err: error })
+      host.warn('how far a repair is cannot be stored', { err: error })
     }
   }
 }

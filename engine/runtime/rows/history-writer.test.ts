@@ -38,12 +38,11 @@ function setUp(store = new MemoryStore({ partitionOf }), incarnation = 'a') {
     schedule: time.newIncarnation().schedule,
     ticks: () => time.ticks(),
     incarnation,
-    events: {
-      inserted: ({ rows }) => events.push(`inserted ${rows}`),
-      failed: () => events.push('failed'),
-      refused: ({ rows }) => events.push(`refused ${rows}`),
-      storeFailed: ({ code }) => events.push(code),
-    },
+    signal: (signal) =>
+      events.push(
+        signal.kind === 'outbox_failed' ? signal.fault.code : `${signal.kind} ${signal.block.rows}`,
+      ),
+    fatal: ({ code }) => events.push(`fatal ${code}`),
   })
   writer.start()
   return { store, telemetry, time, events, writer }
@@ -108,7 +107,7 @@ test('nothing is lost while ClickHouse is away', async () => {
     await time.advance(500)
   }
   expect(store.outboxCounts().rows).toBe(20)
-  expect(new Set(events)).toEqual(new Set(['failed']))
+  expect(new Set(events)).toEqual(new Set(['insert_failed 1']))
   telemetry.fault = undefined
   await time.advance(10_000)
   expect(await stored(telemetry)).toBe(20)
@@ -152,7 +151,7 @@ test('what ClickHouse refuses for good does not hold up the rest', async () => {
   await save(store, row(2))
   writer.poke()
   await time.advance(1_000)
-  expect(events).toEqual(['refused 1', 'inserted 1'])
+  expect(events).toEqual(['insert_refused 1', 'inserted 1'])
   expect(store.outboxCounts().rows).toBe(0)
 })
 

@@ -11,21 +11,18 @@ import type { Schedule } from '../../ports/schedule.ts'
 import type { Outbox, OutboxBatch } from '../../ports/store.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
 import { Latch } from '../latch.ts'
-import { Inserter, type InserterEvents } from './inserter.ts'
+import type { HistorySignal } from '../signals.ts'
+import { Inserter } from './inserter.ts'
 
 const BOUNDS = { rowsMax: LIMITS.historyBatchRowsMax, bytesMax: LIMITS.historyBlockBytesMax }
-
-export interface HistoryWriterEvents extends InserterEvents {
-  /** The store does not say what waits, or does not forget what is stored. */
-  storeFailed(fault: Fault): void
-}
 
 export class HistoryWriter {
   readonly #outbox: Outbox
   readonly #schedule: Schedule
   readonly #ticks: () => number
   readonly #incarnation: string
-  readonly #events: HistoryWriterEvents
+  readonly #signal: (signal: HistorySignal) => void
+  readonly #fatal: (fault: Fault) => void
   readonly #inserter: Inserter
   readonly #history = new HistoryColumns()
   readonly #audit = new HistoryColumns()
@@ -42,15 +39,18 @@ export class HistoryWriter {
     readonly ticks: () => number
     /** Distinct per incarnation of the process: block tokens never meet those of an earlier one. */
     readonly incarnation: string
-    readonly events: HistoryWriterEvents
+    readonly signal: (signal: HistorySignal) => void
+    /** The store will never hand out or clear rows in this process again. */
+    readonly fatal: (fault: Fault) => void
   }) {
-    const { outbox, telemetry, schedule, ticks, incarnation, events } = options
+    const { outbox, telemetry, schedule, ticks, incarnation, signal, fatal } = options
     this.#outbox = outbox
     this.#schedule = schedule
     this.#ticks = ticks
     this.#incarnation = incarnation
-    this.#events = events
-    this.#inserter = new Inserter({ telemetry, schedule, ticks, events })
+    this.#signal = signal
+    this.#fatal = fatal
+    this.#inserter = new Inserter({ telemetry, schedule, ticks, signal })
   }
 
   start(): void {
@@ -99,9 +99,14 @@ export class HistoryWriter {
       return isMuch ? 'much' : 'little'
     } catch (error) {
       // Rows inserted and not cleared are inserted again (W2).
-      if (!this.#isClosed) this.#events.storeFailed(toFault(error))
+      if (!this.#isClosed) this.#failed(toFault(error))
       return 'failed'
     }
+  }
+
+  #failed(fault: Fault): void {
+    if (fault.retryable) this.#signal({ kind: 'outbox_failed', fault })
+    else this.#fatal(fault)
   }
 
   /** One block of each kind, or several where one save alone is too large for one. */

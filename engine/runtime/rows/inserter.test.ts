@@ -26,11 +26,7 @@ function setUp() {
     },
     schedule: time.newIncarnation().schedule,
     ticks: () => time.ticks(),
-    events: {
-      inserted: ({ token }) => told.push(`inserted ${token}`),
-      failed: ({ code }) => told.push(code),
-      refused: ({ token }) => told.push(`refused ${token}`),
-    },
+    signal: ({ kind, block: { token } }) => told.push(`${kind} ${token}`),
   })
   return { time, fates, tried, told, inserter }
 }
@@ -53,7 +49,7 @@ test('a block that is refused for good holds up nothing', async () => {
   fates.push(never)
   const stored = inserter.insert([block('a'), block('b')])
   await time.advance(0)
-  expect([await stored, told]).toEqual([true, ['refused a', 'inserted b']])
+  expect([await stored, told]).toEqual([true, ['insert_refused a', 'inserted b']])
 })
 
 test('it is full with so many waiting, and gives them up when it is closed', async () => {

@@ -7,19 +7,13 @@ import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
-
-export interface InserterEvents {
-  inserted(block: Block, seconds: number): void
-  failed(fault: Fault): void
-  /** N2: these rows are not in ClickHouse. */
-  refused(block: Block, fault: Fault): void
-}
+import type { InsertSignal } from '../signals.ts'
 
 export class Inserter {
   readonly #telemetry: Pick<Telemetry, 'insert'>
   readonly #schedule: Schedule
   readonly #ticks: () => number
-  readonly #events: InserterEvents
+  readonly #signal: (signal: InsertSignal) => void
   #tail: Promise<void> = Promise.resolve()
   #waiting = 0
   #isClosed = false
@@ -28,12 +22,12 @@ export class Inserter {
     telemetry: Pick<Telemetry, 'insert'>
     schedule: Schedule
     ticks: () => number
-    events: InserterEvents
+    signal: (signal: InsertSignal) => void
   }) {
     this.#telemetry = options.telemetry
     this.#schedule = options.schedule
     this.#ticks = options.ticks
-    this.#events = options.events
+    this.#signal = options.signal
   }
 
   /** Resolves once these blocks, and all before them, are stored; `false` if it was closed before. */
@@ -63,7 +57,7 @@ export class Inserter {
       const startedAt = this.#ticks()
       try {
         await this.#telemetry.insert(block)
-        this.#events.inserted(block, (this.#ticks() - startedAt) / 1000)
+        this.#signal({ kind: 'inserted', block, seconds: (this.#ticks() - startedAt) / 1000 })
         return
       } catch (error) {
         const fault =
@@ -71,10 +65,10 @@ export class Inserter {
             ? error
             : new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, cause: error })
         if (!fault.retryable) {
-          this.#events.refused(block, fault)
+          this.#signal({ kind: 'insert_refused', block, fault })
           return
         }
-        this.#events.failed(fault)
+        this.#signal({ kind: 'insert_failed', block, fault })
         await this.#schedule.sleep(
           Math.min(LIMITS.insertRetryMs * 2 ** Math.min(attempt, 5), LIMITS.insertRetryMsMax),
         )

@@ -19,7 +19,7 @@ const TAKEN = 'rollup_late'
 const NOTHING = '[]'
 const LATE_HOURS_PER_ROUND = 1_000
 
-export interface SettlerMeans {
+export interface SettlerPorts {
   readonly store: Facts & LateHours
   readonly telemetry: Pick<Telemetry, 'isUp' | 'horizon' | 'settle'>
   readonly clock: Clock
@@ -30,21 +30,21 @@ export interface SettlerMeans {
 }
 
 export class Settler {
-  readonly #means: SettlerMeans
+  readonly #ports: SettlerPorts
   #announced = toMillis(0)
   #isRunning = false
   /** As read last, and what it says. */
   #takenText: string | undefined
   #taken: readonly LateHour[] = []
 
-  constructor(means: SettlerMeans) {
-    this.#means = means
+  constructor(ports: SettlerPorts) {
+    this.#ports = ports
     this.look()
   }
 
   /** Telemetry before this is marked late from now on. */
   horizon(): Millis {
-    return toMillis(Math.max(this.#means.telemetry.horizon(), this.#announced))
+    return toMillis(Math.max(this.#ports.telemetry.horizon(), this.#announced))
   }
 
   /** By whoever leads. */
@@ -54,18 +54,18 @@ export class Settler {
 
   /** Learns what was announced before. ClickHouse was never further than that. */
   look(): void {
-    this.announced(toMillis(Number(this.#means.store.getFact(HORIZON) ?? 0)))
+    this.announced(toMillis(Number(this.#ports.store.getFact(HORIZON) ?? 0)))
   }
 
   lateHours(deviceId: DeviceId): readonly number[] {
-    const marked = this.#means.store.lateHoursOf(deviceId)
+    const marked = this.#ports.store.lateHoursOf(deviceId)
     const taken = this.#readTaken().filter((late) => late.deviceId === deviceId)
     return taken.length === 0 ? marked : [...new Set([...marked, ...taken.map(({ hour }) => hour)])]
   }
 
   /** One round, if one is due. A `Fault` leaves everything to the next round. */
   async settle(): Promise<void> {
-    const { telemetry, isLeading } = this.#means
+    const { telemetry, isLeading } = this.#ports
     if (this.#isRunning || !telemetry.isUp() || !isLeading()) return
     this.#isRunning = true
     try {
@@ -76,7 +76,7 @@ export class Settler {
   }
 
   async #settle(): Promise<void> {
-    const { store, telemetry, clock, flush, isLeading } = this.#means
+    const { store, telemetry, clock, flush, isLeading } = this.#ports
     this.look()
     const due = toMillis(Math.floor((clock.now() - GRACE_MS) / HOUR_MS) * HOUR_MS)
     const isLate = store.lateHours().length + this.#readTaken().length > 0
@@ -94,7 +94,7 @@ export class Settler {
 
   /** By T2. */
   async #take(): Promise<readonly LateHour[]> {
-    const { store } = this.#means
+    const { store } = this.#ports
     const before = this.#readTaken()
     const fresh = store.lateHours().slice(0, LATE_HOURS_PER_ROUND - before.length)
     if (fresh.length === 0) return before
@@ -105,7 +105,7 @@ export class Settler {
   }
 
   #readTaken(): readonly LateHour[] {
-    const text = this.#means.store.getFact(TAKEN) ?? NOTHING
+    const text = this.#ports.store.getFact(TAKEN) ?? NOTHING
     if (text === this.#takenText) return this.#taken
     // Written by #take.
     const pairs = JSON.parse(text) as readonly (readonly [DeviceId, number])[]

@@ -15,6 +15,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Records } from '../../ports/store.ts'
 import type { Question } from '../fan-out.ts'
 import type { AnswerOf, Ask } from '../shard/protocol.ts'
+import type { ShardSignal } from '../signals.ts'
 import type { Runner } from './runner.ts'
 import { toFault } from './saver.ts'
 
@@ -29,8 +30,7 @@ export interface AssignmentPorts {
   readonly schedule: Pick<Schedule, 'sleep'>
   /** `fenced`: a later owner has claimed one of its partitions. */
   readonly open: (claims: readonly Claim[], fenced: () => void) => ShardRunner
-  /** The store did not take the claims; they are tried again while they are ours. */
-  readonly failed: (fault: Fault) => void
+  readonly signal: (signal: ShardSignal) => void
 }
 
 /** Behind a checkpoint the next owner has little to read; without it, no more than after a crash. */
@@ -140,7 +140,7 @@ export class Assignment {
   }
 
   async #reassign(): Promise<void> {
-    const { store, schedule, failed, open } = this.#ports
+    const { store, schedule, signal, open } = this.#ports
     while (this.#isFenced || !isSame(this.#assigned, this.#owned)) {
       if (this.#runner !== undefined && !this.#isFenced) await this.#flush()
       await this.#end()
@@ -152,7 +152,7 @@ export class Assignment {
       try {
         await store.claim(claims)
       } catch (error) {
-        failed(toFault(error))
+        signal({ kind: 'claim_failed', fault: toFault(error) })
         this.#isFenced = true
         await schedule.sleep(LIMITS.claimRetryMs)
         continue

@@ -58,7 +58,7 @@ class Bench {
         },
       },
     }
-    const events = { done: () => {}, failed: () => {}, fatal: (fault: Fault) => void this.fatal.push(fault) }
+    const events = { done: () => {}, signal: () => {}, fatal: (fault: Fault) => void this.fatal.push(fault) }
     this.checkpointer = new Checkpointer(ports, events)
   }
 

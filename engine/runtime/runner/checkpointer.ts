@@ -12,6 +12,7 @@ import type { Log, Positions } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Checkpoint, Claim, Records } from '../../ports/store.ts'
 import type { WorkResult } from '../shard/protocol.ts'
+import type { SaveSignal } from '../signals.ts'
 import { toFault } from './saver.ts'
 
 export interface CheckpointerPorts {
@@ -27,7 +28,7 @@ export interface CheckpointerPorts {
 export interface CheckpointerEvents {
   /** Something may be due again. */
   done(): void
-  failed(fault: Fault): void
+  signal(signal: SaveSignal): void
   /** It will not work any more in this incarnation of the process. */
   fatal(fault: Fault): void
 }
@@ -147,7 +148,7 @@ export class Checkpointer {
           this.#events.fatal(fault)
           return false
         }
-        this.#events.failed(fault)
+        this.#events.signal({ kind: 'save_failed', fault })
         await schedule.sleep(LIMITS.checkpointRetryMs)
       }
     }

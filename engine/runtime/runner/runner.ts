@@ -27,6 +27,7 @@ import type {
   WorkResult,
   WorkTask,
 } from '../shard/protocol.ts'
+import type { RunnerSignal, SaveSignal } from '../signals.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { Poison } from './poison.ts'
@@ -56,10 +57,6 @@ export interface RunnerPorts {
 export interface RunnerEvents {
   /** H3: after the save. */
   perform(proposal: Proposal): void
-  worked(result: WorkResult): void
-  saveFailed(fault: Fault): void
-  readFailed(error: unknown): void
-  lost(fault: unknown): void
   /** It cannot go on in this incarnation of the process. */
   fatal(error: unknown): void
   /** Telemetry before this instant has rollups, or is about to. */
@@ -68,6 +65,7 @@ export interface RunnerEvents {
   now(): Millis
   /** All messages received before are in the log; undefined while it fails: then silence proves nothing. */
   watermark(): Millis | undefined
+  signal(signal: RunnerSignal): void
 }
 
 /** For the loop to end before its thread is taken from it. */
@@ -105,7 +103,7 @@ export class Runner {
     const { clock, schedule, log, store } = ports
     const { partitions, claims } = settings
     const fatal = (fault: Fault) => events.fatal(fault)
-    const failed = (fault: Fault) => events.saveFailed(fault)
+    const signal = (about: SaveSignal) => events.signal(about)
     this.#settings = settings
     this.#ports = ports
     this.#events = events
@@ -119,13 +117,13 @@ export class Runner {
       ticks: () => clock.ticks(),
       watermark: () => events.watermark(),
     })
-    this.#saver = new Saver({ store, schedule, claims }, { failed, fatal })
+    this.#saver = new Saver({ store, schedule, claims }, { signal, fatal })
     this.#poison = new Poison(store, async (letter) => {
       await this.#saver.save({ ...NO_SAVE, deadLetters: [letter] })
     })
     this.#checkpoints = new Checkpointer(
       { partitions, claims, clock, schedule, log, store },
-      { done: () => this.#latch.set(), failed, fatal },
+      { done: () => this.#latch.set(), signal, fatal },
     )
     this.#readBarrier = new ReadBarrier({ log, schedule, partitions, found: () => this.#latch.set() })
     this.#thread = this.#newThread()
@@ -288,7 +286,7 @@ export class Runner {
     // There is room again.
     if (result.blocks.length > 0) void inserted.then(() => this.#latch.set())
     if (isCheckpoint) this.#checkpoints.take(result, inserted, [...this.#positions.covered])
-    this.#events.worked(result)
+    this.#events.signal({ kind: 'worked', result })
     if (task.entries.length === 0 && task.sweep === undefined) return
     if (task.entries.length > 0) this.#poison.passed()
     const { proposal } = result
@@ -333,7 +331,7 @@ export class Runner {
     leave(this.#progress)
     await this.#poison.died(task?.entries ?? [], suspect)
     for (let cause = error, isLoaded = false; !isLoaded && !this.#isClosed; ) {
-      this.#events.lost(cause)
+      this.#events.signal({ kind: 'shard_lost', error: cause })
       await this.#ports.schedule.sleep(
         Math.min(LIMITS.shardRetryMs * Math.max(1, this.#poison.deaths), LIMITS.shardRetryMsMax),
       )
@@ -385,7 +383,7 @@ export class Runner {
       partitions: this.#settings.partitions,
       from: this.#positions.covered,
       poke: () => this.#latch.set(),
-      failed: (error) => this.#events.readFailed(error),
+      failed: (error) => this.#events.signal({ kind: 'read_failed', error }),
     })
   }
 }

@@ -30,7 +30,7 @@ function setUp() {
   const saver = new Saver(
     { store, schedule: time.newIncarnation().schedule, claims: CLAIMS },
     {
-      failed: ({ code }) => told.push(`failed ${code}`),
+      signal: ({ fault }) => told.push(`failed ${fault.code}`),
       fatal: ({ code }) => told.push(`fatal ${code}`),
     },
   )

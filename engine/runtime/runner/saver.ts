@@ -10,9 +10,10 @@ import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Records, Save } from '../../ports/store.ts'
 import type { Position } from '../shard/protocol.ts'
+import type { SaveSignal } from '../signals.ts'
 
 export interface SaverEvents {
-  failed(fault: Fault): void
+  signal(signal: SaveSignal): void
   /** The store will not save any more in this incarnation of the process. */
   fatal(fault: Fault): void
 }
@@ -80,7 +81,7 @@ export class Saver {
           this.#events.fatal(fault)
           return false
         }
-        this.#events.failed(fault)
+        this.#events.signal({ kind: 'save_failed', fault })
         await this.#schedule.sleep(LIMITS.saveRetryMs)
       }
     }

@@ -50,7 +50,7 @@ export class ShardsNode {
       telemetry: place.telemetry,
       schedule,
       ticks: () => place.time.ticks(),
-      events: { inserted: () => {}, failed: () => {}, refused: () => {} },
+      signal: () => {},
     })
     const save = async (what: Save) => {
       while (this.isStuck) await schedule.sleep(10)
@@ -98,10 +98,6 @@ export class ShardsNode {
         },
         {
           perform: (proposal) => this.performed.push(proposal),
-          worked: () => {},
-          saveFailed: () => this.warnings.push('save'),
-          readFailed: () => {},
-          lost: (error) => this.warnings.push(String(error)),
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) throw error
             this.warnings.push('fenced')
@@ -110,6 +106,7 @@ export class ShardsNode {
           horizon: () => Millis(0),
           now: () => place.time.now(),
           watermark: () => place.time.now(),
+          signal: () => {},
         },
       )
     const assignment = () =>
@@ -118,7 +115,7 @@ export class ShardsNode {
         clock: place.time,
         schedule,
         open,
-        failed: (fault) => this.warnings.push(fault.code),
+        signal: () => {},
       })
     this.shards = new Shards(Array.from({ length: shardCount }, assignment), () => this.isCertain)
     schedule.every(LIMITS.sweepEveryMs, () => this.shards.sweep())

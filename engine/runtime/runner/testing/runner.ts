@@ -74,7 +74,7 @@ export class RunnerBench {
       telemetry: this.telemetry,
       schedule,
       ticks: () => this.time.ticks(),
-      events: { inserted: () => {}, failed: () => {}, refused: () => {} },
+      signal: () => {},
     })
     const partitions = Array.from({ length: LIMITS.partitions }, (_, i) => Partition(i))
     this.runner = new Runner(
@@ -106,14 +106,13 @@ export class RunnerBench {
       },
       {
         perform: (proposal) => this.performed.push(proposal),
-        worked: () => {},
-        saveFailed: () => {},
-        readFailed: () => {},
-        lost: () => this.losses++,
         fatal: (error) => this.fatal.push(error),
         horizon: () => Millis(0),
         now: () => this.time.now(),
         watermark: () => (this.isHearing ? this.time.now() : undefined),
+        signal: ({ kind }) => {
+          if (kind === 'shard_lost') this.losses++
+        },
       },
     )
     this.#stop = schedule.every(LIMITS.sweepEveryMs, () => this.runner.sweep())

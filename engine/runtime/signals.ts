@@ -1,0 +1,166 @@
+// What the parts of an engine report without being steered by it, and the one place where reports become metrics and
+// log lines.
+import type { BroadcastId, Millis } from '../../schemas/ids.ts'
+import { unreachable } from '../domain/unreachable.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Fault } from '../ports/fault.ts'
+import type { Block } from '../ports/telemetry.ts'
+import type { Metrics } from './metrics.ts'
+import type { WorkResult } from './shard/protocol.ts'
+
+export type InsertSignal =
+  | { readonly kind: 'inserted'; readonly block: Block; readonly seconds: number }
+  | { readonly kind: 'insert_failed'; readonly block: Block; readonly fault: Fault }
+  /** ClickHouse will never take these rows. */
+  | { readonly kind: 'insert_refused'; readonly block: Block; readonly fault: Fault }
+
+export type HistorySignal = InsertSignal | { readonly kind: 'outbox_failed'; readonly fault: Fault }
+
+export interface SaveSignal {
+  readonly kind: 'save_failed'
+  readonly fault: Fault
+}
+
+export type RunnerSignal =
+  | SaveSignal
+  | { readonly kind: 'worked'; readonly result: WorkResult }
+  | { readonly kind: 'read_failed'; readonly error: unknown }
+  | { readonly kind: 'shard_lost'; readonly error: unknown }
+
+export type ShardSignal =
+  | RunnerSignal
+  | { readonly kind: 'claim_failed'; readonly fault: Fault }
+  | { readonly kind: 'fenced'; readonly error: unknown }
+
+export interface AuditSignal {
+  readonly kind: 'audit_lost'
+  readonly entries: number
+  readonly error: unknown
+}
+
+export interface BroadcastSignal {
+  readonly kind: 'broadcast_stopped' | 'broadcast_waits'
+  readonly broadcastId: BroadcastId
+  readonly error: unknown
+}
+
+export interface FeedSignal {
+  readonly kind: 'listener_failed' | 'news_unreadable'
+  readonly error: unknown
+}
+
+export type Signal =
+  | HistorySignal
+  | (ShardSignal & { readonly shard: number })
+  | AuditSignal
+  | BroadcastSignal
+  | FeedSignal
+  | {
+      readonly kind: 'send_failed' | 'broadcasts_unsettled' | 'rollups_unsettled' | 'owners_unknown'
+      readonly error: unknown
+    }
+  | { readonly kind: 'store_empty' }
+
+export type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
+
+/** Turns signals into metrics and log lines. */
+export function signalSink(
+  metrics: Metrics,
+  { clock, warn }: { readonly clock: Clock; readonly warn: Warn },
+): (signal: Signal) => void {
+  /** When the oldest message of a block came in. */
+  const receivedAt = new WeakMap<Block, Millis>()
+  return (signal) => {
+    switch (signal.kind) {
+      case 'worked':
+        for (const block of signal.result.blocks) receivedAt.set(block, signal.result.blocksSince)
+        return metrics.worked(signal.shard, signal.result)
+      case 'inserted': {
+        const at = receivedAt.get(signal.block)
+        const lagSeconds = at === undefined ? undefined : (clock.now() - at) / 1000
+        return metrics.inserted(signal.block, signal.seconds, lagSeconds)
+      }
+      case 'insert_failed':
+        metrics.insertFailed('retried')
+        return warn('ClickHouse does not take rows: they wait, and the insert is tried again', {
+          table: signal.block.kind,
+          err: signal.fault,
+        })
+      case 'insert_refused':
+        metrics.insertFailed('refused')
+        return warn(refusedText(signal.block), {
+          table: signal.block.kind,
+          rows: signal.block.rows,
+          err: signal.fault,
+        })
+      case 'outbox_failed':
+        return warn('the store does not hand out or clear history: trying again', { err: signal.fault })
+      case 'save_failed':
+        metrics.saveFailed()
+        return warn('the store does not save: trying again', { shard: signal.shard, err: signal.fault })
+      case 'read_failed':
+        return warn('the log cannot be read: trying again', { shard: signal.shard, err: signal.error })
+      case 'shard_lost':
+        metrics.lost()
+        return warn('a shard failed: it is loaded again from the store and the log', {
+          shard: signal.shard,
+          err: signal.error,
+        })
+      case 'claim_failed':
+        return warn('partitions cannot be claimed: trying again', { shard: signal.shard, err: signal.fault })
+      case 'fenced':
+        return warn(
+          'another node has taken over a partition of this shard: the shard starts again without it',
+          {
+            shard: signal.shard,
+            err: signal.error,
+          },
+        )
+      case 'audit_lost':
+        metrics.auditLost(signal.entries)
+        return warn('the store does not save: refusals are missing from the audit', {
+          entries: signal.entries,
+          err: signal.error,
+        })
+      case 'send_failed':
+        return warn('a message was not sent to its device: the device gets it when it is next due', {
+          err: signal.error,
+        })
+      case 'broadcast_stopped':
+        return warn('a broadcast stopped before every member had its command: it goes on after a restart', {
+          broadcastId: signal.broadcastId,
+          err: signal.error,
+        })
+      case 'broadcast_waits':
+        return warn('the log does not take commands of a broadcast: trying again', {
+          broadcastId: signal.broadcastId,
+          err: signal.error,
+        })
+      case 'broadcasts_unsettled':
+        return warn('the results of broadcasts could not be saved: trying again', { err: signal.error })
+      case 'rollups_unsettled':
+        return warn('rollups could not be computed: trying again', { err: signal.error })
+      case 'owners_unknown':
+        return warn('the table of owners does not answer: trying again', { err: signal.error })
+      case 'listener_failed':
+        return warn('a listener of the feed failed: it misses these events', { err: signal.error })
+      case 'news_unreadable':
+        return warn('news of another node cannot be read: check that all nodes run the same version', {
+          err: signal.error,
+        })
+      case 'store_empty':
+        return warn(
+          'the store is empty: devices are rebuilt from the log; users are not in it, so restore a backup',
+          {},
+        )
+      default:
+        unreachable(signal)
+    }
+  }
+}
+
+function refusedText({ kind }: Block): string {
+  return kind === 'history' || kind === 'audit'
+    ? 'ClickHouse refused history: these rows are lost'
+    : 'ClickHouse refused rows: they stay in the log for its retention time and can be repaired from there'
+}
