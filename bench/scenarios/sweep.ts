@@ -20,7 +20,7 @@ const START = Millis(Date.UTC(2026, 0, 5, 10))
 
 const NOTHING: WorkTask = {
   kind: 'work',
-  settle: 'saved',
+  settle: true,
   entries: [],
   rows: true,
   asks: [],

@@ -7,6 +7,8 @@
 // there only with its flag: viaLength u8 and the id of the gateway that sent it for the device. So is `origin`, 16 bytes
 // by which a broker outside identifies the message. A request's payload is msgpack.
 
+import { Micros } from '../../schemas/ids.ts'
+
 /** `listening`: a session subscribed to commands. `delivered`: the device acknowledged one. `heard`: a gateway spoke
  *  for a sub-device. `parked` is never written to the log and marks a removed message (see `withoutItems`). */
 export const ITEM = {
@@ -33,8 +35,8 @@ const NO_BYTES = new Uint8Array(0)
 export interface Item {
   readonly kind: ItemKind
   readonly flags: number
-  /** Microseconds. Session items carry the session's number in the payload. */
-  readonly receivedAt: number
+  /** Session items carry the session's number in the payload. */
+  readonly receivedAt: Micros
   readonly id: Uint8Array
   /** The gateway that the message came through, empty if it came from the device itself. */
   readonly via: Uint8Array
@@ -150,7 +152,7 @@ export function* readItems(body: Uint8Array): Generator<Item> {
       // BundleWriter writes no other kinds.
       kind: bytes.readUInt8(at) as ItemKind,
       flags,
-      receivedAt: bytes.readDoubleLE(at + 2),
+      receivedAt: Micros(bytes.readDoubleLE(at + 2)),
       id: bytes.subarray(idStart, idEnd),
       via: isVia ? bytes.subarray(idEnd + 1, viaEnd) : NO_BYTES,
       origin: viaEnd === suffixStart ? NO_BYTES : bytes.subarray(viaEnd, suffixStart),

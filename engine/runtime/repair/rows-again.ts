@@ -133,7 +133,7 @@ export class RowsAgain {
       ...wanted,
       kind: 'work',
       // Nothing was proposed: all that this says is that the rows count.
-      settle: this.#isBehindProposal ? 'saved' : undefined,
+      settle: this.#isBehindProposal,
       entries,
       asks: [],
       sweep: undefined,

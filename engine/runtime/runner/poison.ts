@@ -55,7 +55,7 @@ export class Poison {
     if (this.#suspects.size >= SUSPECTS_MAX) this.#suspects.clear()
     this.#suspects.set(key, deaths)
     const detail = `its thread died on this message ${deaths} times`
-    const letter = toDeadLetter(item, { entry, index, reason: 'SHARD_CRASH', detail })
+    const letter = toDeadLetter({ item, entry, index }, { reason: 'SHARD_CRASH', detail })
     const isKnown = await this.#isParked(letter)
     if (deaths < LIMITS.attemptsMax && !isKnown) return
     if (!isKnown) await this.#park(letter)

@@ -89,7 +89,8 @@ export class Runner {
   #incarnations = 0
   /** Counting the verdict that rides next. */
   readonly #positions: ShardPositions
-  #verdict: 'saved' | undefined
+  /** The proposal before was saved, and the next task tells the shard so (H2). */
+  #isSaved = false
   #saving: Promise<void> | undefined
   /** A proposal was not saved and never will be: nothing may follow from it. */
   #isGivenUp = false
@@ -237,7 +238,7 @@ export class Runner {
       isCheckpoint ||
       wants !== undefined ||
       // How far rows reach is only told with the verdict, and somebody waits for it.
-      (this.#verdict !== undefined && this.#checkpoints.isAsked)
+      (this.#isSaved && this.#checkpoints.isAsked)
     if (!isNeeded) return false
     const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint, wants })
     const result = await this.#watchdog.run(this.#thread, task)
@@ -261,8 +262,8 @@ export class Runner {
     isCheckpoint: boolean
     wants: Wants | undefined
   }): WorkTask {
-    const settle = this.#verdict
-    this.#verdict = undefined
+    const settle = this.#isSaved
+    this.#isSaved = false
     this.#wants = undefined
     return {
       kind: 'work',
@@ -311,7 +312,7 @@ export class Runner {
   }
 
   #saved(proposal: Proposal, entries: readonly Entry[]): void {
-    this.#verdict = 'saved'
+    this.#isSaved = true
     this.#positions.settled(proposal.applied, entries)
     this.#events.perform(proposal)
   }
@@ -355,7 +356,7 @@ export class Runner {
     this.#positions.startOver()
     void this.#readBarrier.begin()
     this.#source = this.#newSource()
-    this.#verdict = undefined
+    this.#isSaved = false
     this.#wants = this.#lastWants
   }
 

@@ -31,7 +31,7 @@ const load = {
   applied: [],
   now: START,
 } as const
-const work = { ...NOTHING, settle: undefined }
+const work = { ...NOTHING, settle: false }
 
 test('a shard works in its thread as it does without one', async () => {
   const { thread, progress } = open()

@@ -1,7 +1,6 @@
 // What a device says of its shadow and of its commands. All of it acts once: a message read again changes nothing.
 import { Buffer } from 'node:buffer'
-import { type CommandId, Micros, toMillis } from '../../../schemas/ids.ts'
-import type { Item } from '../../domain/bundle.ts'
+import type { CommandId } from '../../../schemas/ids.ts'
 import { type AckMessage, readAck } from '../../domain/command/ack-message.ts'
 import type { SendKind } from '../../domain/command/messages.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -9,12 +8,17 @@ import { rejectedMessage } from '../../domain/shadow/messages.ts'
 import { readReported } from '../../domain/shadow/reported-message.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
-import type { Place } from './place.ts'
+import { type Incoming, timeOf } from './incoming.ts'
 
-/** What a `delivered` item's payload holds. */
+/** The payload of a `delivered` item. */
 export interface DeliveredPayload {
   readonly commandId: CommandId
   readonly message: SendKind
+}
+
+interface Acknowledgement {
+  readonly ack: AckMessage
+  readonly incoming: Incoming
 }
 
 const DESIRED = 'shadow/desired'
@@ -24,21 +28,21 @@ export function packDelivered(payload: DeliveredPayload): Uint8Array {
   return packr.pack(payload)
 }
 
-export function applyDelivered(actor: Actor, item: Item, place: Place, batch: Batch): void {
+export function applyDelivered(actor: Actor, incoming: Incoming, batch: Batch): void {
   // An acknowledgement is no publish.
   batch.open.wasSilent = true
-  if (!place.isNew) return
+  if (!incoming.isNew) return
   // Written by packDelivered.
-  const { commandId, message } = packr.unpack(item.payload) as DeliveredPayload
-  batch.decisions.decide(actor, { kind: 'delivered', commandId, message }, timeOf(item))
+  const { commandId, message } = packr.unpack(incoming.item.payload) as DeliveredPayload
+  batch.decisions.decide(actor, { kind: 'delivered', commandId, message }, timeOf(incoming))
 }
 
-export function applyReport(actor: Actor, item: Item, place: Place, batch: Batch): void {
-  if (!place.isNew) return
-  const report = readReported(item.payload)
+export function applyReport(actor: Actor, incoming: Incoming, batch: Batch): void {
+  if (!incoming.isNew) return
+  const report = readReported(incoming.item.payload)
   if (report.kind === 'cleared') return
-  const messageId = `dl_${place.entry.partition}_${place.entry.seq}_${place.index}`
-  const now = timeOf(item)
+  const messageId = `dl_${incoming.entry.partition}_${incoming.entry.seq}_${incoming.index}`
+  const now = timeOf(incoming)
   if (report.kind === 'reported') {
     const { patch, expectedVersion, clientToken } = report
     batch.counts.stored++
@@ -52,36 +56,34 @@ export function applyReport(actor: Actor, item: Item, place: Place, batch: Batch
   batch.decisions.follow(actor, device, { device, effects: [{ kind: 'publish', message }] }, now)
 }
 
-export function applyShadowGet(actor: Actor, item: Item, place: Place, batch: Batch): void {
-  if (place.isNew) batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document' }, timeOf(item))
+export function applyShadowGet(actor: Actor, incoming: Incoming, batch: Batch): void {
+  if (incoming.isNew)
+    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document' }, timeOf(incoming))
 }
 
 /** On a topic of ours: it is not believed, and what is desired is said again. */
-export function applyForged(actor: Actor, item: Item, place: Place, batch: Batch): void {
+export function applyForged(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.counts.ignored++
-  const isDesired = Buffer.from(item.suffix).toString('utf8') === DESIRED
-  if (isDesired && place.isNew)
-    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, timeOf(item))
+  const isDesired = Buffer.from(incoming.item.suffix).toString('utf8') === DESIRED
+  if (isDesired && incoming.isNew)
+    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, timeOf(incoming))
 }
 
-export function applyAck(actor: Actor, item: Item, place: Place, batch: Batch): void {
-  acknowledge(actor, readAck(item.payload), item, place, batch)
+export function applyAck(actor: Actor, incoming: Incoming, batch: Batch): void {
+  acknowledge(actor, { ack: readAck(incoming.item.payload), incoming }, batch)
 }
 
-export function acknowledge(actor: Actor, ack: AckMessage, item: Item, place: Place, batch: Batch): void {
+/** Applies an acknowledgement, which arrives on a topic of its own or within telemetry. */
+export function acknowledge(actor: Actor, { ack, incoming }: Acknowledgement, batch: Batch): void {
   if (ack.kind === 'refused') {
     batch.counts.refused++
-    batch.open.park(item, place, 'MALFORMED_ACK', ack.detail)
+    batch.open.park(incoming, 'MALFORMED_ACK', ack.detail)
     return
   }
-  if (!place.isNew) return
+  if (!incoming.isNew) return
   const before = batch.decisions.deviceOf(actor)
-  const after = batch.decisions.decide(actor, { kind: 'acked', ack }, timeOf(item))
+  const after = batch.decisions.decide(actor, { kind: 'acked', ack }, timeOf(incoming))
   // Late, repeated, or of no command of this device.
   if (after === before) batch.counts.ignored++
   else batch.counts.stored++
-}
-
-function timeOf(item: Item) {
-  return toMillis(Micros(item.receivedAt))
 }

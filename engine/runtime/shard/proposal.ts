@@ -1,15 +1,13 @@
 // A batch in the making: everything it would change or ask for, kept apart from what is settled (S2).
 import { Buffer } from 'node:buffer'
-import { type DeviceId, type Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
+import { type DeviceId, Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
 import { topicOf, toSubSuffix } from '../../../schemas/topics.ts'
 import { ITEM, type Item } from '../../domain/bundle.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { Effect } from '../../domain/device/events.ts'
 import { type Device, type DeviceRecord, toRecord } from '../../domain/device/record.ts'
 import type { SenderRefusal } from '../../domain/device/sub-device.ts'
-import type { HistorySavepoint } from '../../domain/history/columns.ts'
 import { type HistoryRow, type WrittenRow, writtenRow } from '../../domain/history/row.ts'
-import type { ColumnsSavepoint } from '../../domain/telemetry/columns.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
@@ -18,8 +16,8 @@ import type { Entry } from '../../ports/log.ts'
 import type { DeadLetter, LateHour, Save, SavedCommand, SavedShadow } from '../../ports/store.ts'
 import { isWanted, NO_WANTS } from '../feed.ts'
 import { commandRow, shadowRow, statusRow } from './history-rows.ts'
+import type { Incoming } from './incoming.ts'
 import { changesOf } from './kept.ts'
-import type { Place } from './place.ts'
 import type { Outbound, Position, Proposal, Reply, ShardCounts } from './protocol.ts'
 
 export type MutableCounts = { -readonly [Name in keyof ShardCounts]: number }
@@ -35,12 +33,6 @@ export function emptyCounts(): MutableCounts {
     busyMs: 0,
     encodeMs: 0,
   }
-}
-
-/** How far rows were collected, before they are decided on. */
-export interface Savepoint {
-  readonly columns: ColumnsSavepoint
-  readonly history: HistorySavepoint
 }
 
 /** A device after an event, and as it was before; undefined if it is new. */
@@ -76,7 +68,6 @@ export interface Open {
   readonly devices: Map<DeviceId, Device>
   readonly replies: Reply[]
   readonly feed: FeedEvent[]
-  savepoint: Savepoint | undefined
   rows: boolean
   /** Set by a message that is no sign of life, until it has been looked at. */
   wasSilent: boolean
@@ -84,9 +75,9 @@ export interface Open {
   enter(at: number, place: number, via: DeviceId | undefined): void
   reach(entry: Entry, isNew: boolean): void
   reached(): readonly Position[]
-  park(item: Item, place: Place, reason: string, detail: string): void
+  park(incoming: Incoming, reason: string, detail: string): void
   /** A gateway's message for a device it may not speak for: the dead letter is the gateway's. */
-  parkSender(item: Item, place: Place, sender: DeviceId, refusal: SenderRefusal): void
+  parkSender(incoming: Incoming, sender: DeviceId, refusal: SenderRefusal): void
   /** From this message on the entry cannot be read. */
   parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
@@ -102,7 +93,7 @@ const NO_BYTES = new Uint8Array(0)
 const NO_ITEM: Item = {
   kind: ITEM.parked,
   flags: 0,
-  receivedAt: 0,
+  receivedAt: Micros(0),
   id: NO_BYTES,
   via: NO_BYTES,
   origin: NO_BYTES,
@@ -127,7 +118,6 @@ export function openProposal(
     devices: new Map(),
     replies: [],
     feed: [],
-    savepoint: undefined,
     rows: true,
     wasSilent: false,
     enter(at, place, via) {
@@ -141,15 +131,15 @@ export function openProposal(
       if (isNew) applied.set(entry.partition, entry.seq)
     },
     reached: () => toPositions(reached),
-    park(item, place, reason, detail) {
-      // Read again only for its rows (S1): it was parked the first time.
-      if (place.isNew) deadLetters.push(toDeadLetter(item, { ...place, reason, detail }))
+    park(incoming, reason, detail) {
+      // An item that is read again only for its rows was parked the first time (shard S1).
+      if (incoming.isNew) deadLetters.push(toDeadLetter(incoming, { reason, detail }))
     },
-    parkSender(item, place, sender, refusal) {
-      if (place.isNew) deadLetters.push({ ...toDeadLetter(item, { ...place, ...refusal }), deviceId: sender })
+    parkSender(incoming, sender, refusal) {
+      if (incoming.isNew) deadLetters.push({ ...toDeadLetter(incoming, refusal), deviceId: sender })
     },
     parkRest(entry, index, detail) {
-      deadLetters.push(toDeadLetter(NO_ITEM, { entry, index, reason: 'UNREADABLE', detail }))
+      deadLetters.push(toDeadLetter({ item: NO_ITEM, entry, index }, { reason: 'UNREADABLE', detail }))
     },
     late(deviceId, hour) {
       late.set(`${deviceId} ${hour}`, { deviceId, hour })
@@ -286,15 +276,9 @@ function toPositions(seqs: ReadonlyMap<Partition, number>): readonly Position[] 
 }
 
 export function toDeadLetter(
-  item: Item,
-  about: {
-    readonly entry: Entry
-    readonly index: number
-    readonly reason: string
-    readonly detail: string
-  },
+  { item, entry, index }: Pick<Incoming, 'item' | 'entry' | 'index'>,
+  { reason, detail }: { readonly reason: string; readonly detail: string },
 ): DeadLetter {
-  const { entry, index, reason, detail } = about
   // Written by the ingress from a valid device id.
   const deviceId = Buffer.from(item.id).toString('latin1') as DeviceId
   const suffix = Buffer.from(item.suffix).toString('utf8')
@@ -309,8 +293,7 @@ export function toDeadLetter(
     // A copy: the item is a view of its whole commit.
     payload: Uint8Array.from(item.payload.subarray(0, LIMITS.deadLetterPayloadBytesMax)),
     payloadBytes: item.payload.length,
-    // Written by the ingress.
-    receivedAt: item.receivedAt as Micros,
+    receivedAt: item.receivedAt,
   }
 }
 

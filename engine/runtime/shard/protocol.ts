@@ -19,9 +19,9 @@ export interface ShardSettings {
   readonly heartbeatTimeoutMs: number
   /** Sessions with smaller numbers ended with an earlier run of the broker. */
   readonly bootAt: Micros
-  /** Distinct per incarnation of a shard: block tokens never meet those of an earlier incarnation. */
+  /** Unique for each incarnation of a shard, so that two incarnations never use the same block token. */
   readonly incarnation: string
-  /** Where the shard says what it is at. */
+  /** Memory in which the shard notes the message that it is working on. */
   readonly progress: Progress
 }
 
@@ -71,20 +71,22 @@ export type ShardTask =
 
 export interface WorkTask {
   readonly kind: 'work'
-  /** What became of the last result's proposal. */
-  readonly settle: 'saved' | 'dropped' | undefined
+  /** Whether the open proposal is saved, so that its records and rows count from now on (shard S2, S3). */
+  readonly settle: boolean
   readonly entries: readonly Entry[]
-  /** False: rows are not collected now, they will be read from the log again. */
+  /** Whether rows are collected. If not, they will be read from the log again later. */
   readonly rows: boolean
   readonly asks: readonly Ask[]
-  /** A time to sweep at, or `behind`: as of the batch's last message, so that nobody is declared silent unheard. */
+  /** Time to sweep at. `behind` stands for the time of the batch's last message, while there are unread entries. */
   readonly sweep: Millis | 'behind' | undefined
-  /** Time stood still or was lost until now: every device counts as heard now. */
+  /** Set after time was lost: every device counts as heard at this time. */
   readonly forgiveAt: Millis | undefined
   /** Telemetry older than this has settled rollups. */
   readonly horizon: Millis
   readonly wants: Wants | undefined
+  /** Which rows to hand out: blocks that are large or old enough, or all. */
   readonly cut: 'due' | 'all'
+  /** Whether to hand out the vitals that have changed. */
   readonly vitals: boolean
   readonly now: Millis
 }
@@ -107,18 +109,24 @@ export type Reply =
 /** A message for a device. */
 export interface Outbound {
   readonly deviceId: DeviceId
-  /** The gateway it goes through. */
+  /** The gateway that the message goes through. */
   readonly via: DeviceId | undefined
   readonly message: DownlinkMessage
-  /** A command: the device's PUBACK comes back as an event. */
+  /** Set for a command, whose PUBACK comes back as an event. */
   readonly confirms: Confirmation | undefined
 }
 
-/** What a batch asks of the world, once it is saved. */
+/** What a batch wants done. The host first saves the fields of `Save` in one atomic write. If that write fails for good,
+ *  nothing else here may happen (R4). */
 export interface Proposal extends Omit<Save, 'claims'> {
+  /** Answers to requests. Given only after the save. */
   readonly replies: readonly Reply[]
+  /** Messages for devices. Sent only after the save, and not again if the shard is lost: what must arrive stays visible
+   *  in the record until it has (R5). */
   readonly outbound: readonly Outbound[]
+  /** Devices whose connection must end. Cut only after the save. */
   readonly cuts: readonly DeviceId[]
+  /** Events for `/ws` and alerts. Told only after the save. */
   readonly feed: readonly FeedEvent[]
 }
 
@@ -138,12 +146,12 @@ export interface WorkResult {
   /** In the order of the task's `asks`. */
   readonly answers: readonly Answer[]
   readonly blocks: readonly Block[]
-  /** The rows of entries up to here are collected or handed out; by partition, 0 is nothing. It comes with every
-   *  batch: one array crosses the thread for much less than 64 objects. */
+  /** Position by partition up to which rows are collected or handed out, 0 for none. It comes with every batch: one
+   *  array crosses the thread for much less than 64 objects. */
   readonly covered: Float64Array
-  /** With `blocks`, none of the rows up to `covered` is held back. */
+  /** Whether all rows up to `covered` have been handed out, `blocks` included. */
   readonly isAllOut: boolean
-  /** When the first row of `blocks` was collected. */
+  /** Time at which the first row of `blocks` was collected. */
   readonly blocksSince: Millis
   readonly vitals: readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[]
   readonly counts: ShardCounts

@@ -9,9 +9,9 @@
 //     later by then. Behind what is kept here everything counts.
 // D3. What is sent again comes as a run, in the order of the first time: first what the log has, then what it lacks. So
 //     the last name before a run judges all of it.
-import { FLAG_DUP, type Item } from '../../domain/bundle.ts'
+import { FLAG_DUP } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
-import { type Place, placeOf } from './place.ts'
+import { type Incoming, placeOf } from './incoming.ts'
 
 type Name = readonly [at: number, count: number]
 
@@ -39,16 +39,16 @@ const HIGH = 2 ** 32
 const NO_NAME: Name = [0, 0]
 
 /** Whether the log has the message already. */
-export function isRepeated(actor: { origins: Origin[] | undefined }, item: Item, place: Place): boolean {
-  const { buffer, byteOffset, length } = item.origin
+export function isRepeated(actor: { origins: Origin[] | undefined }, incoming: Incoming): boolean {
+  const { buffer, byteOffset, length } = incoming.item.origin
   if (length === 0) return false
   actor.origins ??= []
-  const at = placeOf(place)
+  const at = placeOf(incoming)
   const bytes = Buffer.from(buffer, byteOffset, length)
   const origin = originOf(actor.origins, bytes.readUIntBE(CONNECTION_AT, CONNECTION_BYTES), at)
   if (origin === undefined) return false
   const name: Name = [bytes.readUInt32BE(0) * HIGH + bytes.readUInt32BE(4), bytes.readUInt16BE(COUNT_AT)]
-  const isDup = (item.flags & FLAG_DUP) !== 0
+  const isDup = (incoming.item.flags & FLAG_DUP) !== 0
   if (at > origin.place) advance(origin, { name, place: at, isDup })
   const { runs } = origin
   if (runs.length === 0) return false

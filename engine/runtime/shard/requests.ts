@@ -56,7 +56,7 @@ function holdsProto(data: JsonObject): boolean {
 export function applyRequest(item: Item, batch: Batch): void {
   // Written by packRequest.
   const wish = packr.unpack(item.payload) as RequestPayload
-  const now = toMillis(item.receivedAt as Micros)
+  const now = toMillis(item.receivedAt)
   const actor = batch.actors.get(wish.deviceId)
   const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
   // A shard holds its devices in memory: the bound is the fleet's, kept on each shard.
@@ -64,7 +64,11 @@ export function applyRequest(item: Item, batch: Batch): void {
   const outcome = isFull ? undefined : decide(wish, before, now)
   if (outcome === undefined) {
     const code = isFull ? 'DEPENDENCY_UNAVAILABLE' : 'NOT_FOUND'
-    conclude(batch, item, wish, { requestId: wish.requestId, kind: 'refused', code, detail: {} })
+    conclude(
+      batch,
+      { wish, receivedAt: item.receivedAt },
+      { requestId: wish.requestId, kind: 'refused', code, detail: {} },
+    )
     return
   }
   const device = outcome.device
@@ -81,22 +85,22 @@ export function applyRequest(item: Item, batch: Batch): void {
           shadow: wish.request.kind === 'desire' ? after.shadow : undefined,
         }
       : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
-  conclude(batch, item, wish, reply)
+  conclude(batch, { wish, receivedAt: item.receivedAt }, reply)
 }
 
 function conclude(
   { open }: Batch,
-  { receivedAt }: Item,
-  { deviceId, entry }: RequestPayload,
+  { wish, receivedAt }: { readonly wish: RequestPayload; readonly receivedAt: Micros },
   reply: Reply,
 ): void {
   open.replies.push(reply)
+  const { entry, deviceId } = wish
   if (entry === undefined) return
   const outcome = reply.kind === 'done' ? 'success' : 'refused'
   const code = reply.kind === 'done' ? undefined : reply.code
-  // Written by the ingress, and no other message's.
-  const number = receivedAt as Micros
-  open.audit(auditRow({ ...entry, deviceId, outcome, code }, { at: toMillis(number), number, count: 1 }))
+  // No other message has this receive time, so it tells entries apart.
+  const moment = { at: toMillis(receivedAt), number: receivedAt, count: 1 }
+  open.audit(auditRow({ ...entry, deviceId, outcome, code }, moment))
 }
 
 function decide(

@@ -1,13 +1,13 @@
 // MQTT sessions as the log tells of them: who is connected, since when, and why not.
 
-import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
+import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Item } from '../../domain/bundle.ts'
 import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
 import { type Actor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
-import type { Place } from './place.ts'
+import { type Incoming, timeOf } from './incoming.ts'
 
 /** What the payload of an `opened`, `listening` or `closed` item holds. */
 export interface SessionPayload {
@@ -32,10 +32,10 @@ export function readSession(payload: Uint8Array): SessionPayload {
 }
 
 /** Whether what the device is connected by is another now. */
-export function sessionOpened(actor: Actor, item: Item, place: Place, batch: Batch): boolean {
-  const { number, ip } = readSession(item.payload)
-  const slot = slotOf(item)
-  cutAgain(actor, item, place, batch)
+export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): boolean {
+  const { number, ip } = readSession(incoming.item.payload)
+  const slot = slotOf(incoming.item)
+  cutAgain(actor, incoming, batch)
   // That its gateway has connected is no sign of life of the device.
   if (slot === 'relay') batch.open.wasSilent = true
   // Also one of an earlier run: a restart of ours does not calm a device.
@@ -43,37 +43,37 @@ export function sessionOpened(actor: Actor, item: Item, place: Place, batch: Bat
   const isOver = number < batch.shard.bootAt
   const isOld = (actor[slot]?.number ?? 0) >= number
   if (isOver || isOld) return false
-  const since = toMillis(Micros(item.receivedAt))
+  const since = timeOf(incoming)
   actor[slot] = { number: Micros(number), ip, since, listens: false }
   const isMoved = slot === 'session' || actor.session === undefined
   if (isMoved) note(actor, since, slot === 'session' ? 'connect' : 'gateway')
   batch.reschedule(actor)
   const { shadow } = batch.decisions.deviceOf(actor)
   // What it was sent in an earlier session may be lost, and what is retained may be of an older version.
-  if (place.isNew && shadow.version > 0)
+  if (incoming.isNew && shadow.version > 0)
     batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, since)
   return isMoved
 }
 
 /** A decommissioned device should have been gone: a broker outside was not told, if whoever was to tell it died (R5). */
-export function cutAgain(actor: Actor, item: Item, place: Place, batch: Batch): void {
+export function cutAgain(actor: Actor, incoming: Incoming, batch: Batch): void {
   const device = batch.decisions.deviceOf(actor)
-  if (device.status !== 'decommissioned' || !place.isNew || slotOf(item) === 'relay') return
-  const now = toMillis(Micros(item.receivedAt))
+  if (device.status !== 'decommissioned' || !incoming.isNew || slotOf(incoming.item) === 'relay') return
+  const now = timeOf(incoming)
   batch.decisions.follow(actor, device, { device, effects: [{ kind: 'cut' }] }, now)
 }
 
 /** Whether what the device is connected by is another now. */
-export function sessionClosed(actor: Actor, item: Item, batch: Batch): boolean {
+export function sessionClosed(actor: Actor, incoming: Incoming, batch: Batch): boolean {
   // The end of a connection is no sign of life.
   batch.open.wasSilent = true
-  const { number, cause } = readSession(item.payload)
-  const slot = slotOf(item)
+  const { number, cause } = readSession(incoming.item.payload)
+  const slot = slotOf(incoming.item)
   // Of an assumed session the number is a time at which it was: it names the session that had begun by then.
   if (actor[slot] === undefined || actor[slot].number > number) return false
   actor[slot] = undefined
   batch.reschedule(actor)
-  const at = toMillis(Micros(item.receivedAt))
+  const at = timeOf(incoming)
   const why = cause ?? 'lost'
   // While there is the other one, the device is connected.
   if (slot === 'session') note(actor, at, actor.relay === undefined ? why : 'gateway')
@@ -82,15 +82,15 @@ export function sessionClosed(actor: Actor, item: Item, batch: Batch): boolean {
 }
 
 /** The session takes commands from now on: what waits is sent. */
-export function sessionListens(actor: Actor, item: Item, place: Place, batch: Batch): void {
+export function sessionListens(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.open.wasSilent = true
-  const { number } = readSession(item.payload)
-  const slot = slotOf(item)
+  const { number } = readSession(incoming.item.payload)
+  const slot = slotOf(incoming.item)
   const session = actor[slot]
   if (session === undefined || session.number > number) return
   actor[slot] = { ...session, listens: true }
   batch.reschedule(actor)
-  if (place.isNew) batch.decisions.send(actor, toMillis(Micros(item.receivedAt)))
+  if (incoming.isNew) batch.decisions.send(actor, timeOf(incoming))
 }
 
 /** When the actor stops flapping, if that is after `since`; else never (R6). */

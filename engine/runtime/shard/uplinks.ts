@@ -1,8 +1,8 @@
 // A device's message, by its topic: what it says, to whom it matters, and what is wrong with it.
 import { Buffer } from 'node:buffer'
-import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import { toMillis } from '../../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../../schemas/topics.ts'
-import { FLAG_WILL, type Item } from '../../domain/bundle.ts'
+import { FLAG_WILL } from '../../domain/bundle.ts'
 import { toAck } from '../../domain/command/ack-message.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { readStatus } from '../../domain/device/status-message.ts'
@@ -16,49 +16,55 @@ import { isWanted } from '../feed.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from './control-uplinks.ts'
-import { type Place, placeOf } from './place.ts'
+import { type Incoming, placeOf, timeOf } from './incoming.ts'
 import { cutAgain } from './sessions.ts'
 
 const RECOVERY_MS = 10_000
 const HOUR_SEC = 3_600
+interface NamedTelemetry {
+  /** The source in `telemetry/{name}`. */
+  readonly name: string | undefined
+  readonly incoming: Incoming
+}
+
 const TELEMETRY: Uplink = { kind: 'telemetry', name: undefined }
 const TELEMETRY_BYTES = Buffer.from('telemetry')
 
-export function applyMessage(actor: Actor, item: Item, place: Place, batch: Batch): void {
+export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): void {
   const device = batch.decisions.deviceOf(actor)
   // By time, not by order of work: a replay must decide alike although the record is a later one. By milliseconds,
   // because the record keeps no finer time.
-  if (device.status === 'decommissioned' && toMillis(Micros(item.receivedAt)) > device.statusSince) {
+  if (device.status === 'decommissioned' && timeOf(incoming) > device.statusSince) {
     batch.counts.ignored++
-    cutAgain(actor, item, place, batch)
+    cutAgain(actor, incoming, batch)
     return
   }
-  if ((item.flags & FLAG_WILL) !== 0) batch.open.wasSilent = true
-  const uplink = toUplink(item.suffix)
+  if ((incoming.item.flags & FLAG_WILL) !== 0) batch.open.wasSilent = true
+  const uplink = toUplink(incoming.item.suffix)
   switch (uplink.kind) {
     case 'telemetry':
-      applyTelemetry(actor, uplink.name, item, place, batch)
+      applyTelemetry(actor, { name: uplink.name, incoming }, batch)
       return
     case 'status':
-      applyStatus(actor, item, place, batch)
+      applyStatus(actor, incoming, batch)
       return
     case 'log':
-      applyLog(actor, item, place, batch)
+      applyLog(actor, incoming, batch)
       return
     case 'reported':
-      applyReport(actor, item, place, batch)
+      applyReport(actor, incoming, batch)
       return
     case 'shadow_get':
-      applyShadowGet(actor, item, place, batch)
+      applyShadowGet(actor, incoming, batch)
       return
     case 'ack':
-      applyAck(actor, item, place, batch)
+      applyAck(actor, incoming, batch)
       return
     case 'cloud_only':
-      applyForged(actor, item, place, batch)
+      applyForged(actor, incoming, batch)
       return
     case 'sub':
-      applyStray(device, item, place, batch)
+      applyStray(device, incoming, batch)
       return
     case 'ota_status':
     case 'other':
@@ -71,10 +77,10 @@ export function applyMessage(actor: Actor, item: Item, place: Place, batch: Batc
 }
 
 /** What was meant for a sub-device and cannot be handed to any: see `Gateways`. */
-function applyStray({ type }: Device, item: Item, place: Place, batch: Batch): void {
+function applyStray({ type }: Device, incoming: Incoming, batch: Batch): void {
   batch.counts.refused++
-  if (type !== 'gateway') batch.open.park(item, place, 'NOT_A_GATEWAY', `the device is of type ${type}`)
-  else batch.open.park(item, place, 'BAD_TOPIC', 'a sub-device’s topic is sub/{device_id}/{topic}')
+  if (type !== 'gateway') batch.open.park(incoming, 'NOT_A_GATEWAY', `the device is of type ${type}`)
+  else batch.open.park(incoming, 'BAD_TOPIC', 'a sub-device’s topic is sub/{device_id}/{topic}')
 }
 
 function toUplink(suffix: Uint8Array): Uplink {
@@ -88,19 +94,11 @@ function isTelemetry(suffix: Uint8Array): boolean {
   return true
 }
 
-function applyTelemetry(
-  actor: Actor,
-  name: string | undefined,
-  item: Item,
-  place: Place,
-  batch: Batch,
-): void {
+function applyTelemetry(actor: Actor, { name, incoming }: NamedTelemetry, batch: Batch): void {
   actor.latest ??= new Latest()
-  // Written by the ingress.
-  const receivedAt = item.receivedAt as Micros
-  const version = placeOf(place)
-  const deviceId = actor.device.id
-  const reported = report(item.payload, { deviceId, name, receivedAt, version }, actor.latest, batch.columns)
+  const { payload, receivedAt } = incoming.item
+  const about = { deviceId: actor.device.id, name, receivedAt, version: placeOf(incoming) }
+  const reported = report(payload, about, actor.latest, batch.columns)
   switch (reported.kind) {
     case 'stored':
       actor.telemetryAt = Math.max(actor.telemetryAt, toMillis(reported.at))
@@ -108,16 +106,28 @@ function applyTelemetry(
       batch.counts.points += reported.points
       batch.counts.droppedPoints += reported.dropped
       if (reported.adjusted) batch.counts.adjusted++
-      if (place.isFirst && reported.diagnostics !== undefined)
-        applyDiagnostics(actor, reported, item, place, batch)
-      if (place.isNew) tell(actor, name, reported, item, batch)
+      if (incoming.isFirst && reported.diagnostics !== undefined)
+        applyDiagnostics(actor, { reported, incoming }, batch)
+      if (incoming.isNew) {
+        noteLateHours(actor, reported, batch)
+        if (isWanted(batch.wants.telemetry, actor.device.id)) {
+          const data = toFeedData(payload, name)
+          if (data !== undefined)
+            batch.open.feed.push({
+              kind: 'telemetry',
+              deviceId: actor.device.id,
+              at: toMillis(reported.at),
+              data,
+            })
+        }
+      }
       return
     case 'ack':
-      acknowledge(actor, toAck(reported.ack), item, place, batch)
+      acknowledge(actor, { ack: toAck(reported.ack), incoming }, batch)
       return
     case 'refused':
       batch.counts.refused++
-      batch.open.park(item, place, reported.reason, reported.detail)
+      batch.open.park(incoming, reported.reason, reported.detail)
       return
     default:
       unreachable(reported)
@@ -126,61 +136,47 @@ function applyTelemetry(
 
 type StoredReport = Extract<ReportOutcome, { kind: 'stored' }>
 
-function tell(
-  actor: Actor,
-  name: string | undefined,
-  reported: StoredReport,
-  item: Item,
-  batch: Batch,
-): void {
-  const deviceId = actor.device.id
+/** Notes the hours whose rollups are settled already and have to be computed again. */
+function noteLateHours(actor: Actor, { oldest, hours }: StoredReport, batch: Batch): void {
   const horizonSec = Math.floor(batch.horizon / 1000)
-  const oldestSec = Math.floor(reported.oldest / 1_000_000)
-  if (oldestSec < horizonSec) {
-    for (const hour of reported.hours ?? [oldestSec - (oldestSec % HOUR_SEC)])
-      if (hour < horizonSec) batch.open.late(deviceId, hour)
-  }
-  if (!isWanted(batch.wants.telemetry, deviceId)) return
-  const data = toFeedData(item.payload, name)
-  if (data !== undefined)
-    batch.open.feed.push({ kind: 'telemetry', deviceId, at: toMillis(reported.at), data })
+  const oldestSec = Math.floor(oldest / 1_000_000)
+  if (oldestSec >= horizonSec) return
+  for (const hour of hours ?? [oldestSec - (oldestSec % HOUR_SEC)])
+    if (hour < horizonSec) batch.open.late(actor.device.id, hour)
 }
 
 /** Faults are entered at once and left only after all has been well for a while. Since when all is well is a vital,
  *  whatever the status: a replay brings it back. */
 function applyDiagnostics(
   actor: Actor,
-  reported: StoredReport,
-  item: Item,
-  place: Place,
+  { reported, incoming }: { readonly reported: StoredReport; readonly incoming: Incoming },
   batch: Batch,
 ): void {
-  const now = toMillis(item.receivedAt as Micros)
+  const now = timeOf(incoming)
   const worst = worstDiagnostic(reported.diagnostics)
   if (worst === undefined) return
   if (worst.level >= 2) {
     actor.recoverAt = Number.POSITIVE_INFINITY
-    if (place.isNew) batch.decisions.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
+    if (incoming.isNew) batch.decisions.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
   } else if (actor.recoverAt === Number.POSITIVE_INFINITY) {
     actor.recoverAt = now + RECOVERY_MS
     batch.reschedule(actor)
   }
 }
 
-function applyLog(actor: Actor, item: Item, place: Place, batch: Batch): void {
-  // Written by the ingress.
-  const receivedAt = item.receivedAt as Micros
-  const log = readLogLines(item.payload, receivedAt)
+function applyLog(actor: Actor, incoming: Incoming, batch: Batch): void {
+  const { payload, receivedAt } = incoming.item
+  const log = readLogLines(payload, receivedAt)
   if (log.kind === 'refused') {
     batch.counts.refused++
-    batch.open.park(item, place, log.reason, log.detail)
+    batch.open.park(incoming, log.reason, log.detail)
     return
   }
   batch.counts.stored++
   if (log.adjusted) batch.counts.adjusted++
   const { id: deviceId } = actor.device
-  const version = placeOf(place)
-  const isTold = place.isNew && isWanted(batch.wants.log, deviceId)
+  const version = placeOf(incoming)
+  const isTold = incoming.isNew && isWanted(batch.wants.log, deviceId)
   for (const { at, body } of log.entries) {
     const row = { deviceId, kind: 'log', at, version, body } as const
     batch.history.add(row, receivedAt)
@@ -188,19 +184,19 @@ function applyLog(actor: Actor, item: Item, place: Place, batch: Batch): void {
   }
 }
 
-function applyStatus(actor: Actor, item: Item, place: Place, batch: Batch): void {
-  const said = readStatus(item.payload)
+function applyStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
+  const said = readStatus(incoming.item.payload)
   if (said.kind === 'refused') {
     batch.counts.refused++
-    batch.open.park(item, place, 'MALFORMED_STATUS', said.detail)
+    batch.open.park(incoming, 'MALFORMED_STATUS', said.detail)
     return
   }
-  if (said.kind === 'cleared' || !place.isFirst) return
-  const now = Millis(Math.floor(item.receivedAt / 1000))
+  if (said.kind === 'cleared' || !incoming.isFirst) return
+  const now = timeOf(incoming)
   batch.counts.stored++
   if (said.status === 'online') {
     actor.statusSessionId = said.sessionId ?? actor.statusSessionId
-    if (place.isNew && said.firmwareVersion !== undefined)
+    if (incoming.isNew && said.firmwareVersion !== undefined)
       batch.decisions.decide(actor, { kind: 'described', firmwareVersion: said.firmwareVersion }, now)
     return
   }
@@ -210,6 +206,6 @@ function applyStatus(actor: Actor, item: Item, place: Place, batch: Batch): void
     said.sessionId !== undefined &&
     actor.statusSessionId !== undefined &&
     said.sessionId !== actor.statusSessionId
-  if (isOfOtherSession || !place.isNew) return
+  if (isOfOtherSession || !incoming.isNew) return
   batch.decisions.decide(actor, { kind: 'left', reason: said.reason ?? 'left', seenAt: now }, now)
 }

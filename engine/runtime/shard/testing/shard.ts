@@ -14,7 +14,7 @@ export const at = (ms: number) => Millis(START + ms)
 
 export const NOTHING: WorkTask = {
   kind: 'work',
-  settle: 'saved',
+  settle: true,
   entries: [],
   rows: true,
   asks: [],

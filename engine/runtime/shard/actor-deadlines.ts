@@ -1,0 +1,83 @@
+// The time at which each actor must next be looked at: it may be silent, a command may be overdue, or it may stop
+// flapping. A deadline is computed from record and vitals, so a restart loses none (R6).
+import { Millis } from '../../../schemas/ids.ts'
+import { commandDeadline } from '../../domain/device/command-events.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { nextDeadline } from '../../domain/device/transition.ts'
+import { type Actor, wayOf } from './actor.ts'
+import { Deadlines } from './deadlines.ts'
+import { calmsAt } from './sessions.ts'
+
+export class ActorDeadlines {
+  readonly #deadlines = new Deadlines()
+  readonly #bySlot: Actor[] = []
+  readonly #heartbeatTimeoutMs: number
+  /** Devices count as heard at this time at least. */
+  #forgivenAt = 0
+  /** Time of the last sweep. */
+  #sweptAt = 0
+  /** Time of the current task. */
+  #now = Millis(0)
+
+  constructor(heartbeatTimeoutMs: number) {
+    this.#heartbeatTimeoutMs = heartbeatTimeoutMs
+  }
+
+  /** Reserves a slot for one device, for as long as the shard lives. */
+  claim(): number {
+    return this.#deadlines.claim()
+  }
+
+  adopt(actor: Actor): void {
+    this.#bySlot[actor.slot] = actor
+  }
+
+  /** A restart invents no silence: every device counts as heard now. */
+  load(now: Millis): void {
+    this.#forgivenAt = now
+    this.#sweptAt = now
+    this.#now = now
+  }
+
+  startTask(now: Millis): void {
+    this.#now = now
+  }
+
+  forgive(at: Millis, actors: Iterable<Actor>): void {
+    this.#forgivenAt = at
+    for (const actor of actors) this.schedule(actor)
+  }
+
+  schedule(actor: Actor): void {
+    const { device, slot } = actor
+    this.#deadlines.setPresence(slot, this.presence(actor, device))
+    const isIdle = device.commands.length === 0
+    const at = isIdle ? Number.POSITIVE_INFINITY : commandDeadline(device, wayOf(actor), this.#now)
+    this.#deadlines.setOther(slot, Math.min(at, calmsAt(actor, this.#sweptAt)))
+  }
+
+  /** Puts off the silence of an online device. It is called for every message, so it does no more than that. */
+  heard({ slot }: Actor, at: Millis): void {
+    this.#deadlines.setPresence(slot, Math.max(at, this.#forgivenAt) + this.#heartbeatTimeoutMs)
+  }
+
+  /** The time at which the device counts as silent, or as recovered from its fault. */
+  presence({ heardAt, recoverAt }: Actor, device: Device): number {
+    const vitals = { heardAt: Math.max(heardAt, this.#forgivenAt), recoverAt }
+    return nextDeadline(device, vitals, this.#heartbeatTimeoutMs)
+  }
+
+  /** Takes the actors that are due and clears their deadlines. `since` is the time of the sweep before this one. */
+  sweep(now: Millis): { readonly due: readonly Actor[]; readonly since: number } {
+    const since = this.#sweptAt
+    this.#sweptAt = Math.max(since, now)
+    const due: Actor[] = []
+    for (const slot of this.#deadlines.due(now)) {
+      const actor = this.#bySlot[slot]
+      if (actor === undefined) continue
+      this.#deadlines.clear(slot)
+      due.push(actor)
+    }
+    return { due, since }
+  }
+}

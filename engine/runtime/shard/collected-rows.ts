@@ -1,0 +1,70 @@
+// Rows that a shard has collected and not handed out yet, and the blocks that are cut from them.
+import { Millis } from '../../../schemas/ids.ts'
+import { HistoryColumns, type HistorySavepoint } from '../../domain/history/columns.ts'
+import { Columns, type ColumnsSavepoint } from '../../domain/telemetry/columns.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Block } from '../../ports/telemetry.ts'
+
+/** State of the rows before an item, for falling back to if the item fails. */
+export interface Savepoint {
+  readonly columns: ColumnsSavepoint
+  readonly history: HistorySavepoint
+}
+
+export class CollectedRows {
+  readonly columns = new Columns()
+  /** Rows from devices' own messages only: a replay collects them again, like telemetry. */
+  readonly history = new HistoryColumns()
+  readonly #incarnation: string
+  #since = Millis(0)
+  #blocksCut = 0
+
+  constructor(incarnation: string) {
+    this.#incarnation = incarnation
+  }
+
+  get count(): number {
+    return this.columns.rows + this.history.rows
+  }
+
+  /** Time at which the first row since the last cut was collected, or 0 while there is none. */
+  get since(): Millis {
+    return this.#since
+  }
+
+  /** Starts the age of the rows, once their batch is collected. */
+  age(now: Millis): void {
+    if (this.#since === 0 && this.count > 0) this.#since = now
+  }
+
+  isDue(now: Millis): boolean {
+    return (
+      this.columns.points >= LIMITS.blockRowsMax ||
+      this.history.bytes >= LIMITS.historyBlockBytesMax ||
+      (this.count > 0 && now - this.#since >= LIMITS.blockAgeMsMax)
+    )
+  }
+
+  savepoint(): Savepoint {
+    return { columns: this.columns.savepoint(), history: this.history.savepoint() }
+  }
+
+  /** Forgets the rows collected after the savepoint. */
+  truncate({ columns, history }: Savepoint): void {
+    this.columns.truncate(columns)
+    this.history.truncate(history)
+  }
+
+  /** Hands out all rows, in blocks whose tokens no other incarnation uses. */
+  cut(): readonly Block[] {
+    this.#since = Millis(0)
+    const { points, texts } = this.columns.take()
+    const history = this.history.take()
+    const token = `${this.#incarnation}-${this.#blocksCut++}`
+    const blocks: Block[] = []
+    if (points !== undefined) blocks.push({ kind: 'points', ...points, token: `${token}p` })
+    if (texts !== undefined) blocks.push({ kind: 'texts', ...texts, token: `${token}t` })
+    if (history !== undefined) blocks.push({ kind: 'history', ...history, token: `${token}h` })
+    return blocks
+  }
+}
