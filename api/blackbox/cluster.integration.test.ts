@@ -116,7 +116,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     onTestFinished(() => lax.remove())
     const redisUrl = servers.redis.url.replace('://', '://fleet:hunter2@')
     const wrong: readonly (readonly [Settings, RegExp])[] = [
-      [{ FLEET_REDIS_URL: redisUrl }, /^fleet: Redis at .*look at user and password in the URL\)\n$/],
+      [{ FLEET_REDIS_URL: redisUrl }, /^fleet: Redis at .*check user and password in the URL\)\n$/],
       [
         { FLEET_NATS_URL: `nats://${lax.url}`, FLEET_NATS_MONITOR_URL: lax.monitor },
         /^fleet: nats-server .* set sync_interval: always .*\n$/,

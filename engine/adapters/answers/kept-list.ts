@@ -1,5 +1,5 @@
-// Which answers are kept, in memory: how long, and how large they are; and which are being made. All are kept equally
-// long, so that the oldest is the first whose time is over, and so it is with those being made.
+// An index in memory of the stored answers, with their expiry and size, and of the requests in progress. All answers
+// live equally long, so the oldest expires first, and likewise for requests in progress.
 import { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { BegunAnswer, FoundAnswer, KeptAnswer } from '../../ports/answers.ts'
@@ -24,7 +24,7 @@ export class KeptList {
     return entry !== undefined && entry.keptUntil > now
   }
 
-  /** Whether another one may be kept. */
+  /** Whether there is room for another answer. */
   room(now: Millis): FoundAnswer {
     const over = this.over(now)
     const bytes = over.reduce((sum, id) => sum - (this.#entries.get(id)?.bytes ?? 0), this.#bytes)
@@ -32,7 +32,7 @@ export class KeptList {
     return { kind: hasRoom ? 'none' : 'full' }
   }
 
-  /** Of one that is not kept. */
+  /** Ends a request in progress without storing an answer. */
   begin(id: string, now: Millis): BegunAnswer {
     for (const [other, until] of this.#begun) {
       if (until > now) break
@@ -48,7 +48,7 @@ export class KeptList {
     if (this.#begun.get(id) === until) this.#begun.delete(id)
   }
 
-  /** Those whose time is over. */
+  /** Removes and returns the expired answers. */
   over(now: Millis): readonly string[] {
     const over: string[] = []
     for (const [id, { keptUntil }] of this.#entries) {

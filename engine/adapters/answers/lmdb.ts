@@ -1,5 +1,5 @@
-// Kept answers in a table of the store's LMDB file. Memory holds how long each is kept, which changes after the commit,
-// and what is being made: with the process, that ends.
+// Stored answers in a table of the store's LMDB file. Their expiry is held in memory and updated after the commit.
+// Requests in progress are held only in memory and end with the process.
 
 import type { Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -14,7 +14,7 @@ export const ANSWER_TABLES: readonly string[] = [ANSWERS]
 const BATCH = 1_000
 const packr = newPackr()
 
-/** The environment holds at least `ANSWER_TABLES`; whoever opened it closes it. */
+/** The environment must have the tables `ANSWER_TABLES`. The caller closes it. */
 export function openLmdbAnswers(env: LmdbEnv, bytesMax?: number): KeptAnswers {
   return new LmdbAnswers(env, bytesMax)
 }
@@ -42,7 +42,7 @@ class LmdbAnswers implements KeptAnswers {
     return this.#find(id, now)
   }
 
-  // Without a wait in between: of two at once, one begins.
+  // There is no await between check and entry, so of two concurrent requests only one begins.
   async begin(id: string, now: Millis): Promise<BegunAnswer> {
     const found = this.#find(id, now)
     return found.kind === 'none' ? this.#list.begin(id, now) : found
@@ -74,7 +74,7 @@ class LmdbAnswers implements KeptAnswers {
   }
 }
 
-/** What the table holds was put there by this file, in this type. */
+/** Only this file writes the table, and in this type. */
 function unpack(bytes: Uint8Array): KeptAnswer {
   return packr.unpack(bytes) as KeptAnswer
 }

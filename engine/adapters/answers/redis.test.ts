@@ -36,7 +36,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     close: async (answers) => end(answers),
   })
 
-  test('of many processes that begin the same request, one does', async () => {
+  test('if many processes begin the same request, one succeeds', async () => {
     const prefix = `p${count++}`
     const nodes = await Promise.all(Array.from({ length: 4 }, () => open(prefix)))
     const begun = await Promise.all([...nodes, ...nodes].map((answers) => answers.begin('a', at(1))))
@@ -51,7 +51,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     nodes.map(end)
   })
 
-  test('what could not be given up while Redis was away rejects nobody', async () => {
+  test('giving up a request while Redis is unreachable rejects nobody', async () => {
     const away = await RedisServer.start()
     const answers = openRedisAnswers(await away.link())
     const begun = await answers.begin('a', at(1))

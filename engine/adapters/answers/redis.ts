@@ -1,5 +1,5 @@
-// Kept answers that several processes share, in Redis. Times are the caller's: a day is long, and clocks of servers
-// differ by seconds.
+// Stored answers that several processes share in Redis. Times come from the callers' clocks: those differ by seconds,
+// which does not matter for answers that live for a day.
 
 import { Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -8,7 +8,7 @@ import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../po
 import { Fault } from '../../ports/fault.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
-/** `answers` the hash, `answers-order` by end, `answers-bytes` their sum, `answers-begun` by end. */
+/** Keys: `answers` (hash), `answers-order` (ids by expiry), `answers-bytes` (total), `answers-begun` (ids by expiry). */
 const OVER = `
 local id, now = ARGV[4], ARGV[5]
 local function findOver()
@@ -18,7 +18,7 @@ local function findOver()
 end
 `
 
-/** 6 until when it is begun, 0 to look only; 7 and 8 how many there may be, and how many bytes. */
+/** Arguments: 6 the time until which the request is in progress (0 only looks), 7 the bound on answers, 8 on bytes. */
 const LOOK = redisScript(`${OVER}
 local ends, most, bytesMost = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 local kept = redis.call('ZSCORE', P .. 'answers-order', id)
@@ -35,7 +35,7 @@ if redis.call('ZADD', P .. 'answers-begun', 'NX', ends, id) == 0 then return {'r
 return {'begun'}
 `)
 
-/** 6 the answer, 7 its end. */
+/** Arguments: 6 the answer, 7 its expiry. */
 const PUT = redisScript(`${OVER}
 local over, bytes = findOver()
 -- First what is refused when memory is short: then nothing has been written.
@@ -57,7 +57,7 @@ if ends and tonumber(ends) == tonumber(ARGV[5]) then redis.call('ZREM', P .. 'an
 
 const packr = newPackr()
 
-/** The link is closed by whoever opened it. */
+/** The caller closes the link. */
 export function openRedisAnswers(
   link: RedisLink,
   bytesMax: number = LIMITS.keptAnswersBytesMax,
@@ -68,7 +68,7 @@ export function openRedisAnswers(
     until: Millis,
   ): Promise<readonly [string, Buffer | undefined]> {
     const args = [id, now, until, LIMITS.keptAnswersMax, bytesMax]
-    // As the script says.
+    // The script returns this type.
     const [kind, bytes] = (await link.run(LOOK, args)) as readonly [Buffer, Buffer?]
     return [kind.toString(), bytes]
   }
@@ -96,14 +96,14 @@ export function openRedisAnswers(
       try {
         await link.run(GIVE_UP, [id, until])
       } catch (error) {
-        // It ends with its time, as the port says.
+        // The entry expires by itself, as the port allows.
         if (!(error instanceof Fault)) throw error
       }
     },
   }
 }
 
-/** What Redis holds here was put there by this file, in this type. */
+/** Only this file writes the values, and in this type. */
 function unpack(bytes: Buffer): KeptAnswer {
   return packr.unpack(bytes) as KeptAnswer
 }

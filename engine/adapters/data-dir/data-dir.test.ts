@@ -23,14 +23,14 @@ async function take(path: string): Promise<DataDir> {
   return dir
 }
 
-test('a new directory is made for its owner alone and says its format', async () => {
+test('a new directory is private to its owner and records its format', async () => {
   const path = join(root, 'deep', 'data')
   await take(path)
   expect(statSync(path).mode & 0o777).toBe(0o700)
   expect(readFileSync(join(path, 'VERSION'), 'utf8')).toBe('1\n')
 })
 
-test('a second one is refused until the first is released', async () => {
+test('a second process is refused until the first releases the directory', async () => {
   const first = await take(root)
   await expect(openDataDir(root)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE', retryable: false })
   await expect(openDataDir(root)).rejects.toThrow(
@@ -40,7 +40,7 @@ test('a second one is refused until the first is released', async () => {
   await take(root)
 })
 
-test('a directory of a newer version is refused with one clear line and let go', async () => {
+test('a directory of a newer version is refused with a one-line message and released', async () => {
   writeFileSync(join(root, 'VERSION'), '2\n')
   const attempt = openDataDir(root)
   await expect(attempt).rejects.toMatchObject({ code: 'DATA_DIR_TOO_NEW', retryable: false })
@@ -49,12 +49,12 @@ test('a directory of a newer version is refused with one clear line and let go',
   await take(root)
 })
 
-test('a version file that says nothing known is refused', async () => {
+test('an unreadable version file is refused', async () => {
   writeFileSync(join(root, 'VERSION'), 'seven')
   await expect(openDataDir(root)).rejects.toMatchObject({ code: 'DATA_DIR_TOO_NEW' })
 })
 
-test('the lock of a killed process does not stand in the way', async () => {
+test('the lock of a killed process is taken over', async () => {
   const hold = `require('net').createServer().listen(process.argv[1], () => console.log('held'))`
   const child = spawn(process.execPath, ['-e', hold, join(root, 'lock')], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,7 +1,7 @@
-// The data directory: one process at a time, of a version that can read it.
+// The data directory, which one process at a time may use, and only a version that can read it.
 //
-// The lock is a listening socket in the directory: it goes with its process, however that ends, and works between
-// containers that share the directory. A socket file nobody listens to is what a killed process left.
+// The lock is a listening socket in the directory. It is released when its process ends, for whatever reason, and it
+// works between containers that share the directory. A socket file without a listener is left over from a killed process.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,9 +9,9 @@ import { createConnection, createServer, type Server } from 'node:net'
 import { dirname, join, relative } from 'node:path'
 import { Fault } from '../../ports/fault.ts'
 
-/** Grows when older versions can no longer read what this one writes. */
+/** Increased when older versions can no longer read the data. */
 const FORMAT = 1
-/** What the operating systems allow in a socket's path, with a little room. */
+/** Longest socket path that all operating systems allow, with a small margin. */
 const SOCKET_PATH_BYTES_MAX = 100
 
 export interface DataDir {
@@ -19,17 +19,17 @@ export interface DataDir {
   readonly log: string
   readonly store: string
   readonly telemetry: string
-  /** Lets another process in. */
+  /** Releases the lock. */
   release(): Promise<void>
 }
 
-/** Creates it if need be. Throws `Fault('DATA_DIR_IN_USE' | 'DATA_DIR_TOO_NEW' | 'DATA_DIR_UNUSABLE')`, each with one
- *  clear line. */
+/** Creates the directory if necessary. Throws `Fault('DATA_DIR_IN_USE' | 'DATA_DIR_TOO_NEW' | 'DATA_DIR_UNUSABLE')`,
+ *  each with a one-line message. */
 export async function openDataDir(path: string): Promise<DataDir> {
   try {
     return await open(path)
   } catch (error) {
-    // What the system says no to: not a directory, no rights, no room.
+    // The system refused: not a directory, no permission or no space.
     if (typeof codeOf(error) !== 'string' || error instanceof Fault) throw error
     throw unusable(path, error instanceof Error ? error.message : String(error), error)
   }
@@ -54,7 +54,7 @@ async function open(path: string): Promise<DataDir> {
   }
 }
 
-/** Of devices and users; to be read beside the process that has the directory. */
+/** Path of the store of devices and users, which may be read while another process has the directory. */
 export function storePath(dir: string): string {
   return join(dir, 'store.mdb')
 }
@@ -83,8 +83,8 @@ function readVersion(file: string): string | undefined {
   }
 }
 
-/** Taking over moves the dead socket away first and looks at what was moved: two processes that start at once
- *  cannot both believe they removed a dead one. */
+/** A takeover first moves the dead socket away and then checks what it moved, so that two processes that start at the
+ *  same time cannot both believe that they removed a dead one. */
 async function takeLock(dir: string): Promise<Server> {
   const file = socketPath(join(dir, 'lock'))
   const lock = await tryListen(file)
@@ -111,7 +111,7 @@ async function tryListen(file: string): Promise<Server | undefined> {
     if (codeOf(error) === 'EADDRINUSE') return undefined
     throw error
   }
-  // The lock alone is no reason to go on living.
+  // The lock alone must not keep the process running.
   server.unref()
   return server
 }
@@ -122,7 +122,7 @@ async function isAlive(file: string): Promise<boolean> {
     await once(socket, 'connect')
     return true
   } catch {
-    // Nobody listens, or it is gone: both mean there is no owner.
+    // Nobody listens or the file is gone. Either way there is no owner.
     return false
   } finally {
     socket.destroy()
@@ -153,7 +153,7 @@ async function release(lock: Server): Promise<void> {
   await once(lock, 'close')
 }
 
-/** Socket paths are short; a deep directory is reached from where we are, if that is nearer. */
+/** Socket paths are limited in length, so a relative path is used if it is shorter. */
 function socketPath(path: string): string {
   if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX) return path
   const near = relative(process.cwd(), path)

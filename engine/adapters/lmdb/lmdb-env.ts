@@ -1,12 +1,12 @@
-// One LMDB file: several named tables, one write transaction at a time, and a clean way through failures.
+// One LMDB file with several named tables, group commit, and recovery from failed writes.
 //
-// E1. Writes wait in one line. All that wait when a transaction starts go into it together (group commit).
-// E2. A write resolves after its commit: with durability `power` after the fsync of data and root page.
-// E3. After a failed commit the environment is closed and opened again before the next write: LMDB may have
-//     declared it dead, and a second fsync of the same pages proves nothing. Reads go on in between.
-// E4. When the system refuses to write a page, LMDB 3.5.6 describes that in a buffer too small for its words
-//     (`mdb_page_flush`) and damages the heap. So free space is looked up before each commit, and after such a refusal
-//     nothing more is written: the process should end and start again. What was promised is safe.
+// E1. Writes queue up. A transaction takes all writes that are queued when it starts (group commit).
+// E2. A write resolves after its commit; with durability `power`, after the fsync of data and root page.
+// E3. After a failed commit the environment is reopened before the next write: LMDB may have declared it dead, and
+//     repeating the fsync of the same pages proves nothing. Reads continue meanwhile.
+// E4. When the system refuses to write a page, LMDB 3.5.6 overflows the buffer of its error message
+//     (`mdb_page_flush`) and damages the heap. So free space is checked before each commit, and after such a failure
+//     nothing more is written: the process must restart. Everything acknowledged is safe.
 import { closeSync, existsSync, fsyncSync, openSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
@@ -16,7 +16,7 @@ import type { Durability } from '../../ports/log.ts'
 export type Key = string | number
 type Table = Database<Uint8Array, Key>
 
-/** A put, or a removal if there is no value. Values are not copied: hands off until the write is settled. */
+/** A put, or a removal if there is no value. Values are not copied: do not change them until the write is settled. */
 export interface Change {
   readonly table: string
   readonly key: Key
@@ -27,18 +27,18 @@ export interface LmdbEnvOptions {
   readonly path: string
   readonly durability: Durability
   readonly tables: readonly string[]
-  /** Beside the process that writes: nothing is made or changed. */
+  /** Opens the file next to the process that writes it, without creating or changing anything. */
   readonly isReadOnly?: boolean
-  /** Called when the file was opened again after a failure; throwing keeps it closed for writes. */
+  /** Called after the file was reopened following a failure. If it throws, writes stay refused. */
   readonly reopened?: () => void
 }
 
-/** A commit that failed; nothing of it counts. */
+/** A commit failed, and none of its changes was stored. */
 export class CommitError extends Error {
   override readonly name = 'CommitError'
-  /** There is no room; nothing else is wrong. */
+  /** The disk or the file is full. Everything else is intact. */
   readonly isFull: boolean
-  /** Nothing more can be written in this life of the process, see E4. */
+  /** This process cannot write any more and must restart (E4). */
   readonly isFinal: boolean
 
   constructor(message: string, kind: { isFull?: boolean; isFinal?: boolean; cause?: unknown } = {}) {
@@ -48,9 +48,9 @@ export class CommitError extends Error {
   }
 }
 
-/** Changes of one transaction; more wait for the next. */
+/** Changes per transaction. Further ones wait for the next. */
 const GROUP_CHANGES_MAX = 20_000
-/** What a change may cost in pages that are written anew on the way to it. */
+/** Estimate of the pages that one change rewrites on the path to its leaf. */
 const CHANGE_BYTES = 8_192
 
 interface Waiting {
@@ -75,7 +75,7 @@ export class LmdbEnv {
     this.#root = this.#open()
   }
 
-  /** A view that is only valid until the next read. */
+  /** Returns a view that is valid only until the next read. */
   peek(table: string, key: Key): Uint8Array | undefined {
     return this.#table(table).getBinaryFast(key)
   }
@@ -90,7 +90,7 @@ export class LmdbEnv {
     return [...this.#table(table).getRange({ ...start, limit })]
   }
 
-  /** Entries in key order from the first one on, at least one if there is any, until their values are so large. */
+  /** The first entries in key order, up to this many bytes of values, but at least one if there is any. */
   readSome(table: string, bytesMax: number): { key: Key; value: Uint8Array }[] {
     const entries: { key: Key; value: Uint8Array }[] = []
     let bytes = 0
@@ -108,22 +108,22 @@ export class LmdbEnv {
     return [...this.#table(table).getKeys({ ...start, limit })]
   }
 
-  /** What a table takes up, in whole pages. */
+  /** Size of a table in bytes, in whole pages. */
   bytesOf(table: string): number {
-    // Known to LMDB for every table, untyped in its client.
+    // LMDB reports this for every table, but the types of its client lack it.
     const stats = this.#table(table).getStats() as Readonly<Record<string, number>>
     const pages = (stats['treeLeafPageCount'] ?? 0) + (stats['overflowPages'] ?? 0)
     return pages * (stats['pageSize'] ?? 0)
   }
 
-  /** The first and the last key; undefined for an empty table. */
+  /** The first and the last key. Undefined for an empty table. */
   ends(table: string): { readonly first: Key; readonly last: Key } | undefined {
     const [first] = this.#table(table).getKeys({ limit: 1 })
     const [last] = this.#table(table).getKeys({ limit: 1, reverse: true })
     return first === undefined || last === undefined ? undefined : { first, last }
   }
 
-  /** All or nothing, in the order of the calls. Rejects with a `CommitError`. */
+  /** Writes all changes atomically, in the order of the calls. Rejects with a `CommitError`. */
   write(changes: readonly Change[]): Promise<void> {
     if (this.#isClosed) return Promise.reject(new CommitError('the file is closed'))
     return new Promise((resolve, reject) => {
@@ -147,19 +147,19 @@ export class LmdbEnv {
       encoding: 'binary' as const,
       maxDbs: tables.length + 2,
       noSubdir: true,
-      // With it a commit is visible before it is durable.
+      // This option would make a commit visible before it is durable.
       overlappingSync: false,
       noSync: durability === 'process',
-      // E1 groups already; their own batching would only add a lap of the event loop.
+      // E1 already groups writes; the client's own batching would only add a turn of the event loop.
       eventTurnBatching: false,
       commitDelay: 0,
-      // Passwords' hashes and secrets are nobody else's business; known to LMDB, missing in its types.
+      // The file holds password hashes and secrets. LMDB supports this option, but its types lack it.
       permissionsMode: 0o600,
     }
     const isNew = !existsSync(path)
     const root = open<Uint8Array, Key>(settings)
     for (const name of tables) this.#tables.set(name, root.openDB(name, { encoding: 'binary' }))
-    // A new file whose name is lost in a power cut is lost with it.
+    // Without an fsync of the directory a power cut could lose the name of a new file, and so the file.
     if (isNew && durability === 'power') syncDirectory(dirname(path))
     return root
   }
@@ -167,7 +167,7 @@ export class LmdbEnv {
   #table(name: string): Table {
     this.#opened()
     const table = this.#tables.get(name)
-    if (table === undefined) throw new Error(`no table ${name}`)
+    if (table === undefined) throw new Error(`there is no table ${name}`)
     return table
   }
 
@@ -206,7 +206,7 @@ export class LmdbEnv {
     if (changes.length === 1) await this.#apply(only)
     else
       await this.#opened().batch(() => {
-        // The batch's own promise tells of all of them.
+        // The promise of the batch reports all failures.
         for (const change of changes) void this.#apply(change)
       })
   }
@@ -218,7 +218,7 @@ export class LmdbEnv {
     const message = cause instanceof Error ? cause.message : 'commit failed'
     const isFinal = message.includes('Attempting to write page')
     const failure = new CommitError(message, { isFull: !isFinal && !this.#hasRoom(changes), isFinal, cause })
-    // by E4
+    // See E4.
     if (isFinal) this.#final = failure
     return failure
   }
@@ -245,17 +245,17 @@ export class LmdbEnv {
     this.#isSuspect = false
   }
 
-  /** Opens the file if it could not be opened after a failure: reads must not wait for the next write. */
+  /** Reopens the file if that failed before, so that reads need not wait for the next write. */
   #opened(): RootDatabase<Uint8Array, Key> {
-    // LMDB gives every opener of one file the same environment: it must be gone before there can be a new one.
+    // LMDB shares one environment per file, so the old one must be closed before a new one can be opened.
     if (this.#isShut) throw new Error('the file is closed')
     this.#root ??= this.#open()
     return this.#root
   }
 }
 
-/** What LMDB says of a failed commit comes as a second promise beside the error. It is rejected in the same turn
- *  and nobody else waits for it: left alone it would end the process as an unhandled rejection. */
+/** LMDB reports a failed commit by the error and by a second promise, which is rejected in the same turn. Nobody else
+ *  waits for that promise, so without this handler it would end the process as an unhandled rejection. */
 function causeOf(error: unknown): Promise<unknown> | unknown {
   const detail = error instanceof Error && 'commitError' in error ? error.commitError : undefined
   return detail instanceof Promise ? detail.catch((cause: unknown) => cause) : error

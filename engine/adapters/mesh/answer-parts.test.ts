@@ -17,7 +17,7 @@ function arrive(parts: readonly Uint8Array[]): Outcome | 'torn' | undefined {
   return outcome
 }
 
-test('every outcome arrives as it was', () => {
+test('every outcome survives splitting and joining', () => {
   const outcomes: readonly Outcome[] = [
     { kind: 'closing' },
     { kind: 'busy' },
@@ -34,7 +34,7 @@ test('every outcome arrives as it was', () => {
   }
 })
 
-test('an answer with a part missing or twice is torn, as is what no node sends (X3)', () => {
+test('an answer with a missing, repeated or malformed part is torn', () => {
   const [first, second, third] = partsOf({ kind: 'answered', answer: long })
   if (first === undefined || second === undefined || third === undefined) throw new Error('three at least')
   expect(new Arriving().add(second)).toBe('torn')

@@ -1,4 +1,4 @@
-// An answer on its way: in parts that a server takes, each with what it is and its place.
+// Splits an answer into parts that fit into NATS messages. Each part has its kind and its position.
 import { Buffer } from 'node:buffer'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
@@ -7,7 +7,7 @@ import type { Outcome } from './responder.ts'
 const KINDS = ['more', 'answered', 'failed', 'closing', 'busy', 'absent'] as const
 type Kind = (typeof KINDS)[number]
 
-/** The kind, and the place of the first byte. */
+/** Bytes of the kind and of the position of the first byte. */
 const HEAD_BYTES = 5
 
 export function partsOf(outcome: Outcome): readonly Uint8Array[] {
@@ -42,12 +42,12 @@ function partOf(kind: Kind, place: number, bytes: Uint8Array): Uint8Array {
   return part
 }
 
-/** An answer as far as it has come. */
+/** An answer that is arriving in parts. */
 export class Arriving {
   readonly #parts: Uint8Array[] = []
   #bytes = 0
 
-  /** The outcome with its last part, undefined before that; `torn` if a part is missing or is none. */
+  /** Returns the outcome with the last part, and undefined before that. `torn` if a part is missing or malformed. */
   add(part: Uint8Array): Outcome | 'torn' | undefined {
     if (part.length < HEAD_BYTES) return 'torn'
     const view = new DataView(part.buffer, part.byteOffset)

@@ -28,7 +28,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     return mesh
   }
 
-  /** Known to the others by now. */
+  /** Serves questions, and returns once the other nodes know. */
   async function serve(mesh: Mesh, answer: (bytes: Uint8Array) => Promise<Uint8Array>): Promise<void> {
     mesh.serve(answer)
     await expect(mesh.ask('nobody', question, FOREVER_MS)).rejects.toMatchObject(absent)
@@ -46,7 +46,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
 
   meshContract({ name: 'nats', open: async () => [await open(), await open()] })
 
-  test('with the server what is under way is lost at once; with another life of it everything works again', async () => {
+  test('questions under way fail as soon as the server dies, and all works again after its restart', async () => {
     const [asker, asked] = [await open(), await open()]
     const heard: string[] = []
     asked.hear('topic', (news) => heard.push(news.join()))
@@ -72,11 +72,11 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     await expect.poll(() => [asker.isUp(), asked.isUp()], { timeout: 10_000 }).toEqual([true, true])
     expect([...(await asker.ask(asked.address, question, 5_000))]).toEqual([...question])
     asker.tell('topic', new Uint8Array([2]))
-    // What was told to nobody stays untold.
+    // News sent without a connection are never delivered.
     await expect.poll(() => heard).toEqual(['2'])
   })
 
-  test('a node that was cut off is not there for the others, and is again when it is back', async () => {
+  test('a node that is cut off is absent for the others until it is back', async () => {
     const proxy = await CutProxy.open(server.url)
     const [asker, asked] = [await open(), await open(proxy.url)]
     await serve(asked, async (bytes) => bytes)
@@ -91,14 +91,14 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     proxy.close()
   })
 
-  test('a node that cannot answer tells its own operator, too', async () => {
+  test('a node that fails to answer also warns its own operator', async () => {
     const [asker, asked] = [await open(), await open()]
     await serve(asked, () => Promise.reject(new Error('a bug')))
     await expect(asker.ask(asked.address, question, 5_000)).rejects.toMatchObject({ code: 'NODE_FAILED' })
-    expect(warnings).toEqual(['a question of another node could not be answered'])
+    expect(warnings).toEqual(['a question of another node could not be answered; this is a bug in Fleet'])
   })
 
-  test('news that the server does not take are dropped beyond a bound, and said so once', async () => {
+  test('news that the server does not accept are dropped beyond a bound, with one warning', async () => {
     const mesh = await open()
     const large = new Uint8Array(LIMITS.meshMessageBytesMax)
     const fits = LIMITS.meshNewsWaitingBytesMax / large.length
@@ -107,7 +107,9 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     expect(warnings).toEqual([])
     mesh.tell('topic', large)
     mesh.tell('topic', large)
-    expect(warnings).toEqual(['NATS is too slow: news for other nodes are dropped'])
+    expect(warnings).toEqual([
+      'NATS is too slow, so live updates for other nodes are dropped; their clients will resync',
+    ])
     server.resume()
     const heard: number[] = []
     mesh.hear('topic', ({ length }) => heard.push(length))
@@ -118,10 +120,12 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     await expect.poll(tell, { timeout: 10_000 }).toBe(true)
   })
 
-  test('an address is a word of a subject', async () => {
+  test('an address must be a single word of a subject', async () => {
     const [link] = [await openNats({ servers: [server.url], durability: 'process', warn: () => {} })]
     links.push(link)
-    expect(() => openNatsMesh(link, { address: 'a.b', warn: () => {} })).toThrow('cannot be a node')
+    expect(() => openNatsMesh(link, { address: 'a.b', warn: () => {} })).toThrow(
+      'is not a valid node address',
+    )
     await expect((await open()).ask('*', question, FOREVER_MS)).rejects.toMatchObject(lost)
   })
 })

@@ -1,8 +1,8 @@
-// Questions and news between nodes over NATS core: nothing is kept for whoever is not there.
+// Questions and news between nodes over NATS core. Nothing is stored for a node that is not connected.
 //
-// X1. An address is one node's alone, so a question has one taker at most, and NATS says at once when it has none.
-// X2. What is under way when the connection goes is lost, and its asker is told so; nothing is sent a second time.
-// X3. An answer comes in parts, each with its place. One with a hole is none.
+// X1. An address belongs to one node, so a question reaches at most one, and NATS reports at once if there is none.
+// X2. Questions under way are lost with the connection. Their askers are told, and nothing is sent twice.
+// X3. An answer arrives in parts, each with its position. An answer with a missing part is discarded.
 import { deadline, type Msg, type Subscription } from '@nats-io/transport-node'
 import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
@@ -12,9 +12,9 @@ import { Arriving, partsOf } from './answer-parts.ts'
 import { absent, checkNews, faultOf, notReached, questionFault, Responder } from './responder.ts'
 
 export interface NatsMeshOptions {
-  /** Letters, digits, `-` and `_`; no other life of any process has it. */
+  /** Letters, digits, `-` and `_`. It must be unique among all processes, including earlier runs. */
   readonly address: string
-  /** Of the subjects `<name>.node.…`, `<name>.answer.…` and `<name>.news.…`. */
+  /** Prefix of the subjects `<name>.node.…`, `<name>.answer.…` and `<name>.news.…`. */
   readonly name?: string
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
@@ -28,14 +28,15 @@ interface Asking {
 }
 
 const ADDRESS = /^[\w-]+$/
-/** What NATS answers for nobody. */
+/** Status with which NATS answers a request that has no responders. */
 const NO_RESPONDERS = 503
-/** So much is told before the server is asked whether it has it. */
+/** Bytes of news that are sent before the server is asked whether it has received them. */
 const FLUSH_BYTES = LIMITS.meshNewsWaitingBytesMax / 4
 
-/** The link stays its owner's. */
+/** The caller closes the link. */
 export function openNatsMesh(link: NatsLink, options: NatsMeshOptions): Mesh {
-  if (!ADDRESS.test(options.address)) throw new RangeError(`${options.address} cannot be a node's address`)
+  if (!ADDRESS.test(options.address))
+    throw new RangeError(`${options.address} is not a valid node address; use letters, digits, - and _`)
   return new NatsMesh(link, options)
 }
 
@@ -61,7 +62,7 @@ class NatsMesh implements Mesh {
     this.#name = name
     this.#warn = warn
     this.#responder = new Responder((err) =>
-      warn('a question of another node could not be answered', { err }),
+      warn('a question of another node could not be answered; this is a bug in Fleet', { err }),
     )
     this.#inbox = `${name}.answer.${address}.`
     this.#subscribe(`${this.#inbox}*`, (message) => this.#take(message))
@@ -71,7 +72,7 @@ class NatsMesh implements Mesh {
   serve(answer: (question: Uint8Array) => Promise<Uint8Array>): void {
     this.#responder.open(answer)
     this.#subscribe(`${this.#name}.node.${this.address}`, ({ data, reply }) => {
-      // Without it there is nobody to answer.
+      // Without a reply subject there is nobody to answer.
       if (reply === undefined) return
       this.#responder.take(data, (outcome) => {
         for (const part of partsOf(outcome)) this.#publish(reply, part)
@@ -97,7 +98,11 @@ class NatsMesh implements Mesh {
   tell(topic: string, news: Uint8Array): void {
     checkNews(news)
     const isTooMuch = this.#waitingBytes + news.length > LIMITS.meshNewsWaitingBytesMax
-    if (isTooMuch && !this.#isDropping) this.#warn('NATS is too slow: news for other nodes are dropped', {})
+    if (isTooMuch && !this.#isDropping)
+      this.#warn(
+        'NATS is too slow, so live updates for other nodes are dropped; their clients will resync',
+        {},
+      )
     this.#isDropping = isTooMuch
     if (isTooMuch || this.#isClosed || !this.#publish(`${this.#name}.news.${topic}`, news)) return
     this.#waitingBytes += news.length
@@ -119,11 +124,11 @@ class NatsMesh implements Mesh {
     await this.#responder.close()
     for (const subscription of this.#subscriptions) subscription.unsubscribe()
     if (!this.#link.isConnected) return
-    // What cannot be sent by now is lost, as it may be at any time.
+    // News that cannot be sent by now are lost, which may happen at any time.
     await deadline(this.#link.connection.flush(), LIMITS.meshStopTimeoutMs).catch(() => {})
   }
 
-  /** By X2. */
+  /** Fails the questions under way when the connection is lost (X2). */
   #watch(): void {
     this.#unwatch = this.#link.onChange(() => {
       if (!this.#link.isConnected)
@@ -136,7 +141,7 @@ class NatsMesh implements Mesh {
   #take({ subject, data, headers }: Msg): void {
     const id = subject.slice(this.#inbox.length)
     const asking = this.#asking.get(id)
-    // One that came too late.
+    // The answer came too late.
     if (asking === undefined) return
     const isNobody = data.length === 0 && headers?.code === NO_RESPONDERS
     const outcome = isNobody ? 'nobody' : asking.arriving.add(data)
@@ -162,7 +167,7 @@ class NatsMesh implements Mesh {
     this.#asking.delete(id)
   }
 
-  /** False if it is not sent: without a connection it would wait for the next one. */
+  /** Returns false without a connection: the message would otherwise wait for the next one. */
   #publish(subject: string, data: Uint8Array, reply?: string): boolean {
     const { connection, isConnected } = this.#link
     const { max_payload = 0 } = connection.info ?? {}
@@ -175,7 +180,11 @@ class NatsMesh implements Mesh {
     const subscription = this.#link.connection.subscribe(subject, {
       callback: (error, message) => {
         if (error === null) hear(message)
-        else this.#warn('NATS does not let this node listen to another', { subject, err: error })
+        else
+          this.#warn(
+            'NATS refused a subscription, so this node cannot hear others; check the permissions of its account',
+            { subject, err: error },
+          )
       },
     })
     this.#subscriptions.add(subscription)
@@ -193,7 +202,7 @@ class NatsMesh implements Mesh {
         await this.#link.connection.flush()
         this.#waitingBytes -= bytes
       } catch {
-        // They went with their connection.
+        // The subscriptions ended with their connection.
         this.#waitingBytes = 0
       }
     }

@@ -1,4 +1,4 @@
-// The answering side of a node, whatever carries the questions: how many are taken at once, and what becomes of each.
+// Answers the questions of other nodes, whatever transport carries them, and bounds how many are answered at once.
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -7,11 +7,11 @@ export type Outcome = { readonly kind: 'answered'; readonly answer: Uint8Array }
 
 type Unanswered =
   | { readonly kind: 'failed'; readonly message: string }
-  /** Not begun. */
+  /** The question was not started, because this node is not serving. */
   | { readonly kind: 'absent' }
-  /** Given up. */
+  /** The question was given up, because the node closed. */
   | { readonly kind: 'closing' }
-  /** Not begun. */
+  /** The question was not started, because too many others are. */
   | { readonly kind: 'busy' }
 
 type Answer = (question: Uint8Array) => Promise<Uint8Array>
@@ -29,7 +29,7 @@ export class Responder {
   #isClosing = false
   #idle = () => {}
 
-  /** `failed`: this node could not answer, which is a mistake of its own. */
+  /** `failed` is called when answering throws, which is a bug of this node. */
   constructor(failed: (error: unknown) => void = () => {}) {
     this.#failed = failed
   }
@@ -38,7 +38,7 @@ export class Responder {
     this.#answer = answer
   }
 
-  /** `reply` is called once, at once if the question is not taken. */
+  /** Calls `reply` exactly once. It does so immediately if the question is not accepted. */
   take(question: Uint8Array, reply: (outcome: Outcome) => void): void {
     const answerTo = this.#isClosing ? undefined : this.#answer
     if (answerTo === undefined) reply({ kind: 'absent' })
@@ -51,7 +51,7 @@ export class Responder {
     }
   }
 
-  /** Takes no more; resolves once those under way are answered, or given up after a while. */
+  /** Accepts no more questions. Resolves once those under way are answered or, after a timeout, given up. */
   async close(): Promise<void> {
     this.#isClosing = true
     if (this.#underWay.size === 0) return
@@ -71,7 +71,7 @@ export class Responder {
   }
 
   #end(one: UnderWay, outcome: Outcome): void {
-    // Given up before.
+    // The question was already given up.
     if (!this.#underWay.delete(one)) return
     this.#bytes -= one.bytes
     one.reply(outcome)
@@ -82,7 +82,7 @@ export class Responder {
     try {
       const answer = await answerTo(question)
       if (answer.length <= LIMITS.meshAnswerBytesMax) return { kind: 'answered', answer }
-      return { kind: 'failed', message: `its answer of ${answer.length} bytes is too large: ask for less` }
+      return { kind: 'failed', message: `the answer of ${answer.length} bytes is too large; ask for less` }
     } catch (error) {
       this.#failed(error)
       return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
@@ -90,7 +90,7 @@ export class Responder {
   }
 }
 
-/** What the asker is told instead of an answer. */
+/** The fault that an asker gets instead of an answer. */
 export function faultOf(address: string, outcome: Unanswered): Fault {
   switch (outcome.kind) {
     case 'failed':
@@ -102,7 +102,7 @@ export function faultOf(address: string, outcome: Unanswered): Fault {
     case 'busy':
       return new Fault('OVERLOADED', {
         retryable: true,
-        message: `node ${address} answers too many questions already`,
+        message: `node ${address} is answering too many questions; try again`,
       })
     default:
       return unreachable(outcome)
@@ -110,19 +110,19 @@ export function faultOf(address: string, outcome: Unanswered): Fault {
 }
 
 export function absent(address: string): Fault {
-  return new Fault('NODE_ABSENT', { retryable: true, message: `node ${address} is not there` })
+  return new Fault('NODE_ABSENT', { retryable: true, message: `node ${address} is not running` })
 }
 
 export function notReached(address: string, why: string): Fault {
   return new Fault('NODE_UNREACHABLE', { retryable: true, message: `node ${address} ${why}` })
 }
 
-/** Asked before anything is sent. */
+/** Checks the size of a question before it is sent. */
 export function questionFault({ length }: Uint8Array): Fault | undefined {
   if (length <= LIMITS.meshMessageBytesMax) return undefined
   return new Fault('NODE_FAILED', {
     retryable: false,
-    message: `a question of ${length} bytes is too large for a node: send less at once`,
+    message: `a question of ${length} bytes is too large for another node; send less at once`,
   })
 }
 

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { type NatsOptions, openNats } from './nats-link.ts'
 import { NATS_SERVER, NatsServer, type NatsServerOptions } from './testing/nats-server.ts'
 
-/** Says that it is this version, and answers pings. */
+/** A server that reports this version and answers pings. */
 async function fakeServer(version: string): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((socket) => {
     socket.write(`INFO ${JSON.stringify({ version, max_payload: 1e8, jetstream: true, headers: true })}\r\n`)
@@ -33,7 +33,7 @@ test.each(['2.9.10', '2.12.5', '2.11.17'])('nats-server %s is refused as too old
   server.close()
 })
 
-test('a server that is not there may be tried again', async () => {
+test('an unreachable server may be tried again', async () => {
   const server = await fakeServer('2.14.0')
   server.close()
   await expect(open(server.url)).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE', retryable: true })
@@ -51,7 +51,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     return server
   }
 
-  test('power is promised by a server that is seen to fsync, and not without a warning by one that is not', async () => {
+  test('durability power needs a server that is seen to fsync, and warns if that cannot be seen', async () => {
     const server = await start()
     const warnings: string[] = []
     const warn = (message: string) => warnings.push(message)
@@ -61,10 +61,13 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     expect(warnings).toEqual([expect.stringContaining('sync_interval: always')])
     const nobody = 'http://127.0.0.1:1'
     await (await open(server.url, { durability: 'power', monitors: [nobody], warn })).close()
-    expect(warnings.slice(1)).toEqual([`nats-server's monitoring at ${nobody} does not answer`, warnings[0]])
+    expect(warnings.slice(1)).toEqual([
+      `the monitoring of nats-server at ${nobody} does not answer, so its durability cannot be checked`,
+      warnings[0],
+    ])
   })
 
-  test('a server that answers before data is on disk is refused for power, and good enough for process', async () => {
+  test('a server that acknowledges before data is on disk is refused for power and accepted for process', async () => {
     const server = await start({ syncInterval: '2m' })
     const monitors = [server.monitor]
     await expect(open(server.url, { durability: 'power', monitors })).rejects.toMatchObject({
@@ -74,12 +77,12 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     await (await open(server.url, { durability: 'process', monitors })).close()
   })
 
-  test('a server that takes small messages only is refused', async () => {
+  test('a server that accepts only small messages is refused', async () => {
     const server = await start({ maxPayload: '1MB' })
-    await expect(open(server.url)).rejects.toThrow('set max_payload: 10MB or more')
+    await expect(open(server.url)).rejects.toThrow('set max_payload to 10MB or more')
   })
 
-  test('wrong credentials are told from a server that is not there', async () => {
+  test('wrong credentials are distinguished from an unreachable server', async () => {
     const server = await start({ lines: 'authorization { user: fleet, password: right }' })
     const refused = {
       code: 'LOG_UNAVAILABLE',

@@ -1,8 +1,8 @@
-// The connection to the NATS servers, and what they must be like before anything is promised over it.
+// The connection to the NATS servers, and the checks that they can keep what the service promises.
 //
-// N1. It reconnects for ever. What was asked for while it was gone fails or waits, as its asker decides.
-// N2. A server that cannot keep what is promised is refused at start, in words that say what to change. What cannot be
-//     seen from here is warned of.
+// N1. The connection is retried for ever. Whether a request fails or waits meanwhile is up to the caller.
+// N2. A server that cannot keep the promised durability is refused at start with a message that says what to change.
+//     A property that cannot be checked from here causes a warning.
 import { readFileSync } from 'node:fs'
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import {
@@ -20,7 +20,7 @@ export interface NatsOptions {
   /** `host:port` or `nats://` and `tls://` URLs, without credentials. */
   readonly servers: readonly string[]
   readonly durability: Durability
-  /** Addresses of the servers' HTTP monitoring: only there is to be seen whether they fsync. */
+  /** URLs of the servers' HTTP monitoring, the only place that shows whether they fsync. */
   readonly monitors?: readonly string[]
   readonly user?: string
   readonly password?: string
@@ -29,9 +29,9 @@ export interface NatsOptions {
   readonly warn: (message: string) => void
 }
 
-/** Older ones lose acknowledged messages, or let strangers in (CVE-2026-33215 and others). */
+/** Older versions lose acknowledged messages or have security holes (CVE-2026-33215 and others). */
 const VERSION_MIN = [2, 12, 6] as const
-/** Room for headers, and for the table of an append's bundles. */
+/** Bytes for headers and for the table of an append's bundles. */
 const OVERHEAD_BYTES = 64 * 1024
 const MESSAGE_BYTES_MAX = LIMITS.commitBytesMax + LIMITS.bundleBytesMax + OVERHEAD_BYTES
 const MEBIBYTE = 1024 * 1024
@@ -54,7 +54,7 @@ export class NatsLink {
     return this.#isConnected
   }
 
-  /** Calls once, when the connection is lost or found. Returns what takes that back. */
+  /** Calls `listener` whenever the connection is lost or restored. Returns a function that stops that. */
   onChange(run: () => void): () => void {
     this.#waiting.add(run)
     return () => this.#waiting.delete(run)
@@ -81,7 +81,7 @@ export class NatsLink {
   }
 }
 
-/** Throws a `Fault` that says in one line what is wrong with the servers. */
+/** Throws a `Fault` that says in one line what is wrong with the servers and what to change. */
 export async function openNats(options: NatsOptions): Promise<NatsLink> {
   const connection = await connected(options)
   try {
@@ -101,7 +101,10 @@ async function connected(options: NatsOptions): Promise<NatsConnection> {
   } catch (error) {
     const where = options.servers.join(', ')
     if (error instanceof AuthorizationError)
-      throw refused(`NATS at ${where} does not take the user and password, or the credentials file`, error)
+      throw refused(
+        `NATS at ${where} refused the credentials; check user and password in FLEET_NATS_URL`,
+        error,
+      )
     throw new Fault('LOG_UNAVAILABLE', {
       retryable: true,
       message: `NATS at ${where} cannot be reached: ${messageOf(error)}`,
@@ -140,7 +143,9 @@ function checkServer(connection: NatsConnection): void {
     throw refused('nats-server runs without JetStream: give it a jetstream { store_dir } block')
   if (max_payload < MESSAGE_BYTES_MAX) {
     const needed = Math.ceil(MESSAGE_BYTES_MAX / MEBIBYTE)
-    throw refused(`nats-server takes messages of ${max_payload} bytes: set max_payload: ${needed}MB or more`)
+    throw refused(
+      `nats-server accepts only messages of ${max_payload} bytes; set max_payload to ${needed}MB or more`,
+    )
   }
 }
 
@@ -149,7 +154,7 @@ async function managerOf(connection: NatsConnection): Promise<JetStreamManager> 
     return await jetstreamManager(connection, { timeout: LIMITS.natsTimeoutMs })
   } catch (error) {
     const message = `JetStream does not answer this NATS account: ${messageOf(error)}`
-    // Servers that are starting choose a leader first.
+    // Starting servers elect a leader first.
     throw new Fault('LOG_UNAVAILABLE', {
       retryable: !(error instanceof Error && error.name === 'JetStreamNotEnabled'),
       message,
@@ -158,16 +163,17 @@ async function managerOf(connection: NatsConnection): Promise<JetStreamManager> 
   }
 }
 
-/** What `power` promises needs an fsync before each answer, which is off unless it is set. */
+/** Durability `power` needs an fsync before each answer, which NATS does only if it is configured to. */
 async function checkSync({ monitors = [], warn }: NatsOptions): Promise<void> {
   const answers = await Promise.all(
     monitors.map(async (monitor) => ({ monitor, syncs: await doesSync(monitor) })),
   )
   for (const { monitor, syncs } of answers) {
-    if (syncs === undefined) warn(`nats-server's monitoring at ${monitor} does not answer`)
+    if (syncs === undefined)
+      warn(`the monitoring of nats-server at ${monitor} does not answer, so its durability cannot be checked`)
     if (syncs === false)
       throw refused(
-        `nats-server at ${monitor} answers before data is on disk: set sync_interval: always in its jetstream block, or FLEET_DURABILITY=process`,
+        `nats-server at ${monitor} acknowledges before data is on disk; set sync_interval: always in its jetstream block, or FLEET_DURABILITY=process`,
       )
   }
   if (!answers.some(({ syncs }) => syncs === true))
@@ -176,16 +182,16 @@ async function checkSync({ monitors = [], warn }: NatsOptions): Promise<void> {
     )
 }
 
-/** Undefined if it cannot be told. */
+/** Undefined if the monitoring cannot tell. */
 async function doesSync(monitor: string): Promise<boolean | undefined> {
   try {
     const signal = AbortSignal.timeout(LIMITS.natsTimeoutMs)
     const response = await fetch(new URL('/varz', monitor), { signal })
-    // nats-server's own format; anything else has none of these fields.
+    // This is the format of nats-server. Any other JSON lacks these fields.
     const varz = (await response.json()) as { jetstream?: { config?: { sync_always?: boolean } } }
     return varz.jetstream?.config === undefined ? undefined : varz.jetstream.config.sync_always === true
   } catch {
-    // Not there, or not nats-server: said by the caller, who knows what follows.
+    // The caller reports that the monitoring cannot be reached or is something else.
     return undefined
   }
 }

@@ -33,7 +33,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     },
   })
 
-  test('epochs grow over a restart of the server', async () => {
+  test('epochs keep growing across a restart of the server', async () => {
     const options = { name: `owners${count++}`, replicas: 1 }
     const first = (await (await openKvOwnership(await link(), options)).claim(Partition(1), 'a', 0)) ?? 0
     await server.kill()
@@ -42,7 +42,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     expect(await table.claim(Partition(1), 'b', first)).toBeGreaterThan(first)
   })
 
-  test('a renewal whose answer is lost does not count as an expulsion', async () => {
+  test('a renewal whose answer is lost is not taken for an expulsion', async () => {
     const options = { name: `owners${count++}`, replicas: 1 }
     const proxy = await CutProxy.open(server.url)
     const table = await openKvOwnership(await link(proxy.url), options)

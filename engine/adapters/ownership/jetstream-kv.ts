@@ -1,5 +1,5 @@
-// The table of owners in a JetStream KV bucket: `node.<id>` and `partition.<number>`. A revision is the bucket's
-// sequence, so it grows over all keys, and an entry's revision is its epoch.
+// The table of owners in a JetStream KV bucket with keys `node.<id>` and `partition.<number>`. A revision is the
+// bucket's sequence, so revisions grow across all keys. The revision of an entry is its epoch.
 import { JetStreamApiCodes, JetStreamApiError, jetstream } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { deadline } from '@nats-io/transport-node'
@@ -17,17 +17,17 @@ import type { NatsLink } from '../nats/nats-link.ts'
 
 export interface KvOwnershipOptions {
   readonly name?: string
-  /** Of what: the bucket is `<name>-<of>`, and the subject of calls `<name>.<of>`. */
+  /** The bucket is `<name>-<of>`, and the subject of calls is `<name>.<of>`. */
   readonly of?: 'owners' | 'lanes'
   readonly replicas: number
 }
 
 const NODE = 'node.'
 const PARTITION = 'partition.'
-/** A removed entry leaves a marker, without which it may be there again after a crash of the server. */
+/** A removed entry leaves a marker, without which it may reappear after a crash of the server. */
 const MARKERS_KEPT_MS = 3_600_000
 
-/** The link stays its owner's. */
+/** The caller closes the link. */
 export async function openKvOwnership(link: NatsLink, options: KvOwnershipOptions): Promise<OwnershipTable> {
   const { name = 'fleet', of = 'owners', replicas } = options
   return translated(async () => {
@@ -55,11 +55,11 @@ class KvOwnership implements OwnershipTable {
   }
 
   read(): Promise<OwnershipState> {
-    // An answer that was lost with its connection would be waited for much longer.
+    // Without a timeout, an answer lost with its connection would be awaited much longer.
     return translated(() => deadline(this.#readAll(), LIMITS.ownershipTimeoutMs))
   }
 
-  /** Markers of lives long over: there is no end of them, and all keys must fit one answer. */
+  /** Removes markers of nodes that are long gone, because all keys must fit into one answer. */
   async clear(): Promise<void> {
     for await (const { subject, data, time } of await this.#lastMessages()) {
       if (data.length === 0 && Date.now() - time.getTime() > MARKERS_KEPT_MS)
@@ -67,7 +67,7 @@ class KvOwnership implements OwnershipTable {
     }
   }
 
-  /** All keys by one request. */
+  /** Reads all keys with one request. */
   #lastMessages() {
     return this.#link.manager.direct.getLastMessagesFor(this.#stream, {
       multi_last: [`${this.#keyPrefix}>`],
@@ -78,10 +78,10 @@ class KvOwnership implements OwnershipTable {
     const nodes: NodeEntry[] = []
     const owners: OwnerEntry[] = []
     for await (const message of await this.#lastMessages()) {
-      // A marker of what was removed.
+      // This is the marker of a removed entry.
       if (message.data.length === 0) continue
       const key = message.subject.slice(this.#keyPrefix.length)
-      // Written below.
+      // This class writes all entries.
       if (key.startsWith(NODE)) nodes.push({ ...(message.json() as OwnershipNode), revision: message.seq })
       else owners.push(toOwner(key, message.json() as { readonly nodeId?: string }, message.seq))
     }
@@ -93,7 +93,7 @@ class KvOwnership implements OwnershipTable {
     const value = JSON.stringify(node)
     const renewed = await this.#update(key, value, revision)
     if (renewed !== undefined) return renewed
-    // Nobody else writes it: if it is there, an earlier renewal went through whose answer was lost.
+    // Nobody else writes this entry. If it has the new value, an earlier renewal succeeded but its answer was lost.
     const entry = await translated(() => this.#bucket.get(key))
     return entry === null || entry.length === 0 ? undefined : this.#update(key, value, entry.revision)
   }
@@ -137,7 +137,7 @@ function toOwner(key: string, { nodeId }: { readonly nodeId?: string }, epoch: n
   return { partition: Partition(Number(key.slice(PARTITION.length))), nodeId, epoch }
 }
 
-/** Undefined if the entry has another revision. */
+/** Returns undefined if the entry has another revision. */
 async function unlessChanged<T>(change: () => Promise<T>): Promise<T | undefined> {
   try {
     return await change()

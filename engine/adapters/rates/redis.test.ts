@@ -20,7 +20,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     },
   })
 
-  test('what is paid off is forgotten', async () => {
+  test('a key that is paid off is removed', async () => {
     const rates = openRedisRates(await server.link({ prefix: 'paid' }))
     await rates.take([{ key: 'a', stepMs: 30, count: 1, ageMs: 0 }])
     const left = async () => (await server.run((redis) => redis.keys('{paid}:rate:*'))).length
@@ -31,7 +31,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     }, 'the key to go')
   })
 
-  test('nothing is written to disk for it', async () => {
+  test('nothing is written to disk', async () => {
     const rates = openRedisRates(await server.link({ prefix: 'disk' }))
     const written = async () => /aof_current_size:(\d+)/.exec(await server.run((redis) => redis.info()))?.[1]
     const before = await written()

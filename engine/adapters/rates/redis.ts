@@ -1,9 +1,10 @@
-// Rates that several processes share, in Redis and by its clock: of a key, the instant at which all is paid off (GCRA).
+// Rates that several processes share in Redis and measure by its clock. A key holds the time at which everything taken
+// is paid off (GCRA).
 import type { SharedRates } from '../../ports/rates.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
-/** By fours: key, step, count, age. It goes to no disk and to no replica: an fsync each would cost more than a limit that
- *  a failover forgets for a second. */
+/** Arguments in groups of four: key, step, count, age. Nothing is written to disk or to replicas: an fsync for each
+ *  call would cost more than a limit that a failover forgets for a second. */
 const TAKE = redisScript(`
 redis.set_repl(redis.REPL_NONE)
 local time = redis.call('TIME')
@@ -19,12 +20,12 @@ end
 return found
 `)
 
-/** The link is closed by whoever opened it. */
+/** The caller closes the link. */
 export function openRedisRates(link: RedisLink): SharedRates {
   return {
     async take(taken) {
       const args = taken.flatMap(({ key, stepMs, count, ageMs }) => [key, stepMs, count, ageMs])
-      // As the script says.
+      // The script returns this type.
       const found = (await link.run(TAKE, args)) as readonly Buffer[]
       return found.map(Number)
     },

@@ -1,28 +1,27 @@
-// Whether a Redis may hold what the service promises to keep. Asked once, at the start.
+// Checks at start that a Redis can keep what the service promises to store.
 import type { Redis } from 'ioredis'
 import { Fault } from '../../ports/fault.ts'
 
-/** Rejects with a fault whose message is a line for whoever starts the service. */
+/** Rejects with a fault whose one-line message says what to change. */
 export async function checkRedisServer(redis: Redis): Promise<void> {
   const facts = readInfo(await redis.info())
   const is = (name: string, value: string) => facts.get(name) === value
-  if (is('cluster_enabled', '1'))
-    refuse('is a Redis Cluster; one primary is needed, with replicas if you like')
-  if (is('role', 'slave')) refuse('is a replica; give the address of its primary')
+  if (is('cluster_enabled', '1')) refuse('is a Redis Cluster; use a single primary, with or without replicas')
+  if (is('role', 'slave')) refuse('is a replica; use the address of its primary')
   const isDurable = facts.has('aof_enabled')
     ? is('aof_enabled', '1')
     : (await configOf(redis, 'appendonly')) === 'yes'
-  if (!isDurable) refuse('does not keep what it is told: it needs "appendonly yes"')
-  // With `everysec` it answers before it writes while the second's sync is under way: a kill loses what was saved.
+  if (!isDurable) refuse('does not persist data; set "appendonly yes"')
+  // With `everysec` Redis answers before it writes while a sync is under way, so a kill would lose acknowledged saves.
   const sync = await configOf(redis, 'appendfsync')
   if (sync !== undefined && sync !== 'always')
-    refuse(`says "saved" before it is: it needs "appendfsync always", not ${sync}`)
+    refuse(`acknowledges writes before they are on disk; set "appendfsync always" instead of ${sync}`)
   const policy = facts.get('maxmemory_policy') ?? 'noeviction'
   if (policy !== 'noeviction' && !is('maxmemory', '0'))
-    refuse(`drops data when memory is short: it needs "maxmemory-policy noeviction", not ${policy}`)
+    refuse(`evicts data when memory is short; set "maxmemory-policy noeviction" instead of ${policy}`)
 }
 
-/** Undefined where the provider does not let anyone ask. */
+/** Undefined if the provider forbids the question. */
 async function configOf(redis: Redis, name: string): Promise<string | undefined> {
   try {
     const found: unknown = await redis.config('GET', name)

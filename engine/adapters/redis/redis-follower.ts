@@ -1,10 +1,10 @@
-// What all processes write, in one order: each write adds a message to a stream, and every process, the writer
-// included, takes its changes from there and nowhere else. So all of them come to hold the same, and a write is done
-// for its writer once its own message was taken.
+// Follows the writes of all processes in one order. Each write adds a message to a stream, and every process, including
+// the writer, applies changes only from that stream. So all processes converge on the same data, and a write is complete
+// once the writer has applied its own message.
 //
-// C1. Messages are numbered without gaps. One that is missing was trimmed while this process was away: everything is
-//     loaded again.
-// C2. A number names one message for ever. Where it names another one, or none any more, Redis has lost data.
+// C1. Messages are numbered without gaps. A missing message was trimmed while this process was disconnected, so
+//     everything is loaded again.
+// C2. A number names the same message for ever. If it names another one, or none any more, Redis has lost data.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { LIMITS } from '../../limits.ts'
@@ -12,11 +12,11 @@ import { Fault } from '../../ports/fault.ts'
 import type { RedisLink } from './redis-link.ts'
 
 export interface Followed {
-  /** The stream's name. */
+  /** Key of the stream. */
   readonly stream: string
-  /** Takes everything from Redis as it is now; messages from before may follow once more. */
+  /** Loads everything from Redis. Messages that are already part of it may be applied once more afterwards. */
   load(reader: Redis): Promise<void>
-  /** The fields of a message, by turns name and value. */
+  /** Applies a message. Its fields alternate between name and value. */
   take(fields: readonly Buffer[]): void
 }
 
@@ -50,12 +50,12 @@ export class Follower {
     this.#key = link.key(followed.stream)
   }
 
-  /** The number of the last message taken. */
+  /** Number of the last message that was applied. */
   get seq(): number {
     return this.#seq
   }
 
-  /** Resolves once everything is loaded that was written before. */
+  /** Resolves once everything written before the call is loaded. */
   async start(): Promise<void> {
     await this.#reader.connect()
     await this.#load()
@@ -67,13 +67,13 @@ export class Follower {
     return this.#isLoaded && performance.now() - this.#heardAt < LIMITS.storeStaleMsMax
   }
 
-  /** Resolves once all messages are taken that were there before the call. */
+  /** Resolves once all messages that existed before the call are applied. */
   async catchUp(): Promise<void> {
     const seq = await this.#link.read((redis) => redis.get(`${this.#key}:seq`))
     await this.reached(Number(seq ?? 0))
   }
 
-  /** Resolves once the message of this number is taken. */
+  /** Resolves once the message of this number is applied. */
   reached(seq: number): Promise<void> {
     if (seq <= this.#seq) return Promise.resolve()
     return new Promise((resolve, reject) => {
@@ -106,7 +106,7 @@ export class Follower {
         while (!this.#isClosed && this.#isLoaded) await this.#read()
       } catch (error) {
         if (this.#isClosed || (error instanceof Fault && !error.retryable)) return
-        // A connection that does not answer may be half open.
+        // A connection that does not answer may be half-open.
         if (this.#reader.status === 'ready') this.#reader.disconnect(true)
         await sleep(LIMITS.storeFollowRetryMs)
       }
@@ -115,12 +115,12 @@ export class Follower {
 
   async #read(): Promise<void> {
     const wait = ['COUNT', MESSAGES_AT_ONCE, 'BLOCK', LIMITS.storePollMs, 'STREAMS'] as const
-    // Of one stream: its name and its messages; null if none came in time.
+    // The answer is the stream's name and messages, or null if none arrived in time.
     const found = (await this.#reader.callBuffer('XREAD', ...wait, this.#key, this.#id)) as
       | readonly (readonly [Buffer, readonly Message[]])[]
       | null
     const messages = found?.[0]?.[1]
-    // Quiet: a good time to look whether it is still the same Redis.
+    // Nothing was written for a while, so there is time to check that this is still the same Redis.
     if (messages === undefined) await this.#check()
     else this.#take(messages)
     this.#heardAt = performance.now()
@@ -130,7 +130,7 @@ export class Follower {
     for (const [idBytes, fields] of messages) {
       const id = idBytes.toString()
       const seq = seqOf(id)
-      // by C1
+      // See C1.
       if (seq !== this.#seq + 1) {
         this.#isLoaded = false
         return
@@ -152,7 +152,7 @@ export class Follower {
     this.#settle()
   }
 
-  /** by C2 */
+  /** Checks C2. */
   async #check(): Promise<void> {
     const identity = await this.#reader.get(this.#link.key('identity'))
     if (identity !== this.#link.identity) throw this.#link.lose('Redis is empty or another one')
@@ -178,7 +178,7 @@ export class Follower {
   }
 }
 
-/** `<number>-<token of the writer>` */
+/** A message id has the form `<number>-<token of the writer>`. */
 function seqOf(id: string): number {
   return Number(id.slice(0, id.indexOf('-')))
 }
@@ -186,6 +186,6 @@ function seqOf(id: string): number {
 function lagging(): Fault {
   return new Fault('STORE_UNAVAILABLE', {
     retryable: true,
-    message: 'Redis does not tell what was written',
+    message: 'Redis does not deliver the changes that processes wrote; retrying',
   })
 }

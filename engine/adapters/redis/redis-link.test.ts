@@ -26,27 +26,27 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
 
   describe('a Redis is refused at the start', () => {
     test.each([
-      ['that keeps nothing', ['--appendonly', 'no'], 'needs "appendonly yes"'],
+      ['without persistence', ['--appendonly', 'no'], 'set "appendonly yes"'],
       [
-        'that says "saved" too early',
+        'with early acknowledgement',
         ['--appendfsync', 'everysec'],
-        'needs "appendfsync always", not everysec',
+        'set "appendfsync always" instead of everysec',
       ],
       [
-        'that drops keys',
+        'with eviction',
         ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
-        'needs "maxmemory-policy noeviction", not allkeys-lru',
+        'set "maxmemory-policy noeviction" instead of allkeys-lru',
       ],
       ['that is a replica', ['--replicaof', '127.0.0.1 1'], 'is a replica'],
       ['that is a cluster', ['--cluster-enabled', 'yes'], 'is a Redis Cluster'],
-    ])('%s', async (_, settings, line) => {
+    ])('a Redis %s is refused at start', async (_, settings, line) => {
       const { message, code, retryable } = await refusal(await start(...settings))
       expect([code, retryable]).toEqual(['STORE_UNAVAILABLE', false])
       expect(message).toContain(line)
       expect(message).not.toContain('\n')
     })
 
-    test('that nobody answers for, by its address and without its password', async () => {
+    test('an unreachable Redis is named by its address, without its password', async () => {
       const down = await start()
       await down.kill()
       const { message, retryable } = await refusal(down, `redis://user:${SECRET}@127.0.0.1:${down.port}`)
@@ -55,23 +55,23 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       expect(retryable).toBe(true)
     })
 
-    test('with a wrong password, which nothing repeats', async () => {
+    test('a wrong password is refused and appears in no error', async () => {
       const one = await start('--requirepass', 'right')
       const refused = await refusal(one, `redis://:${SECRET}@127.0.0.1:${one.port}`)
-      expect(refused.message).toContain('look at user and password in the URL')
+      expect(refused.message).toContain('check user and password in the URL')
       expect(refused.retryable).toBe(false)
       expect(JSON.stringify([refused, { ...refused }, String(refused.cause)])).not.toContain(SECRET)
       expect((await refusal(one)).message).toContain('the URL needs a password')
     })
   })
 
-  test('a Redis whose provider forbids CONFIG is known by INFO', async () => {
+  test('a Redis whose provider forbids CONFIG is checked by INFO', async () => {
     const rules = ['+@all', '-@admin', '-@dangerous', '+info']
     const one = await start('--user', 'fleet', 'on', `>${SECRET}`, '~*', '&*', ...rules)
     await one.link({ url: `redis://fleet:${SECRET}@127.0.0.1:${one.port}` })
   })
 
-  test('TLS is for certificates of the authority given', async () => {
+  test('TLS accepts only certificates of the given CA', async () => {
     const keys = mkdtempSync(join(tmpdir(), 'fleet-redis-keys-'))
     onTestFinished(() => rmSync(keys, { recursive: true, force: true }))
     const file = (name: string) => join(keys, name)

@@ -1,10 +1,10 @@
-// The way to Redis: one connection that writes, the server's fitness, and what its errors mean.
+// The connection to Redis: one writing connection, fencing of stale writes, and the meaning of errors.
 //
 // L1. A write that timed out may still be under way. Every connection of a node has a token, and only the latest one
-//     may write: what an earlier connection left in some buffer is refused when it arrives.
-// L2. Each Redis has an identity, made when it was empty. A write to another one, or to one that has lost what this
-//     process has seen, is refused: half of a store must not pass for a whole one.
-// L3. Errors of the client carry the command, with data and passwords: they go no further than this file.
+//     may write, so a write that an earlier connection left in some buffer is refused when it arrives.
+// L2. Each Redis has an identity, created when it was empty. A write to another Redis, or to one that has lost data
+//     this process has seen, is refused: half a store must not pass for a complete one.
+// L3. Errors of the client contain the command with its data and passwords, so they never leave this file.
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
 import { LIMITS } from '../../limits.ts'
@@ -12,16 +12,16 @@ import { Fault } from '../../ports/fault.ts'
 import { checkRedisServer } from './redis-fitness.ts'
 
 export interface RedisLinkOptions {
-  /** `redis://` or, with TLS, `rediss://`. */
+  /** A `redis://` URL or, with TLS, a `rediss://` URL. */
   readonly url: string
-  /** Of the server's certificate, as PEM, where it is no public one. */
+  /** CA of the server's certificate in PEM, if it is not a public one. */
   readonly tlsCa?: string | undefined
-  /** Of all keys; several services may share a Redis. */
+  /** Prefix of all keys, so that several services can share a Redis. */
   readonly prefix: string
-  /** Of the process: no other one has it at the same time. */
+  /** Id of this process. No other running process may have it. */
   readonly node: string
   readonly timeoutMs?: number | undefined
-  /** Redis has lost data: only a process that starts from what is left can go on. */
+  /** Called when Redis has lost data. The process must restart from the data that is left. */
   readonly lost: (fault: Fault) => void
 }
 
@@ -31,10 +31,10 @@ export interface RedisScript {
 }
 
 const TOKENS = 2 ** 47
-/** A token is remembered for longer than any connection can hold something back. */
+/** Tokens are remembered for longer than any connection can delay a write. */
 const TOKEN_SEC = 86_400
 
-/** Before each script, by L1 and L2. `P` is the prefix of all keys. */
+/** Runs before each script and checks L1 and L2. `P` is the prefix of all keys. */
 const PRELUDE = `
 local P = KEYS[1]
 -- Redis puts ERR before what is a single word.
@@ -55,13 +55,13 @@ export class RedisLink {
   #identity = ''
   #token: string | undefined
   #isClosed = false
-  /** Why there is no connection; the client's own answer is that there is none. */
+  /** The error that prevented the connection. The client itself only reports that there is none. */
   #firstError: Error | undefined
 
   private constructor(options: RedisLinkOptions) {
     this.#options = options
     this.#redis = new Redis(options.url, clientOptions(options))
-    // Later ones are said by the command that fails of them.
+    // Later errors are reported by the commands that fail.
     this.#redis.on('error', (error) => {
       this.#firstError ??= error
     })
@@ -71,7 +71,7 @@ export class RedisLink {
     this.#redis.on('ready', () => void this.#register())
   }
 
-  /** Rejects with a fault whose message is a line for whoever starts the service. */
+  /** Rejects with a fault whose one-line message says what to change. */
   static async open(options: RedisLinkOptions): Promise<RedisLink> {
     const link = new RedisLink(options)
     try {
@@ -91,19 +91,19 @@ export class RedisLink {
     return this.#identity
   }
 
-  /** One tag for all keys: a script may use several of them on a Redis Cluster, too. */
+  /** All keys share one hash tag, so that a script may use several of them on a Redis Cluster too. */
   key(name: string): string {
     return `{${this.#options.prefix}}:${name}`
   }
 
-  /** A connection of its own, for commands that wait. */
+  /** Opens a separate connection for blocking commands. */
   openReader(): Redis {
     const reader = new Redis(this.#options.url, clientOptions(this.#options, LIMITS.storePollMs))
     reader.on('error', () => {})
     return reader
   }
 
-  /** Rejects with a `Fault`; one that may be retried leaves open whether the script ran. */
+  /** Rejects with a `Fault`. After a retryable one it is unknown whether the script ran. */
   async run(script: RedisScript, args: readonly (string | number | Buffer)[]): Promise<unknown> {
     const token = this.#token
     if (token === undefined) throw unavailable('not connected to Redis')
@@ -120,7 +120,7 @@ export class RedisLink {
     }
   }
 
-  /** Of reads. */
+  /** Translates an error of a read. */
   async read<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
     try {
       return await ask(this.#redis)
@@ -132,7 +132,7 @@ export class RedisLink {
   lose(why: string): Fault {
     const fault = new Fault('STORE_UNAVAILABLE', {
       retryable: false,
-      message: `${why}; start again: what the log still has is rebuilt from it`,
+      message: `${why}; restart the service to rebuild the store from the log`,
     })
     if (!this.#isClosed) this.#options.lost(fault)
     return fault
@@ -151,7 +151,7 @@ export class RedisLink {
       await this.#redis.set(this.key(`writer:${this.#options.node}`), token, 'EX', TOKEN_SEC)
       if (this.#redis.status === 'ready') this.#token = token
     } catch {
-      // The connection is of no use without it: the next one registers again.
+      // A connection without a token is useless. The next one registers again.
       this.#redis.disconnect(true)
     }
   }
@@ -163,13 +163,13 @@ export class RedisLink {
       const partition = message.split(' ')[1] ?? ''
       return new Fault('STORE_FENCED', {
         retryable: false,
-        message: `partition ${partition} has another owner by now: this shard may not write it any more`,
+        message: `partition ${partition} has a new owner; this shard may no longer write to it`,
       })
     }
     if (message.startsWith('LOST')) return this.lose('Redis has lost data that this process has seen')
     if (message.startsWith('REPLACED'))
       return this.lose(`another process runs under this node's name, ${this.#options.node}`)
-    // After a timeout the connection may be half open, and after a failover it may lead to a replica.
+    // After a timeout the connection may be half-open, and after a failover it may lead to a replica.
     if (/timed out|^READONLY/.test(message) && !this.#isClosed) this.#redis.disconnect(true)
     return unavailable(explain(message))
   }
@@ -183,7 +183,7 @@ function clientOptions(
     lazyConnect: true,
     commandTimeout: timeoutMs + waitMs,
     connectTimeout: timeoutMs,
-    // What is not sent fails at once and is retried above, where its order is known.
+    // A command that cannot be sent fails at once. Callers retry it, because they know the order.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -217,12 +217,12 @@ const HINTS = [
   ['OOM', 'Redis is at its maxmemory: raise it'],
   ['MISCONF', 'Redis cannot write its disk: look at its log'],
   ['READONLY', 'this is a replica: connecting again to find the primary'],
-  ['WRONGPASS', 'look at user and password in the URL'],
+  ['WRONGPASS', 'check user and password in the URL'],
   ['NOAUTH', 'the URL needs a password'],
   ['NOPERM', 'the user may not run a command that is needed'],
 ] as const
 
-/** by L3 */
+/** Reduces an error to its message (L3). */
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,5 +1,5 @@
-// Lists of byte strings as MessagePack, for scripts that run in Redis: they unpack it natively. Its dialect there knows
-// no binary type, but its strings may hold any bytes, which no encoder for JavaScript writes.
+// Lists of byte strings as MessagePack, which scripts in Redis unpack natively. The unpacker of Redis knows no binary
+// type but accepts strings of any bytes, which encoders for JavaScript do not write.
 
 export type RedisBytes = Uint8Array | string | number
 
@@ -26,7 +26,7 @@ export function packLists(lists: readonly (readonly RedisBytes[])[]): Buffer {
   return packed
 }
 
-/** Views of `packed`, as `packLists` was given them. */
+/** Unpacks what `packLists` packed. The results are views of `packed`. */
 export function unpackLists(packed: Buffer): readonly (readonly Buffer[])[] {
   let at = 0
   const count = (): number => {
@@ -43,7 +43,7 @@ export function unpackLists(packed: Buffer): readonly (readonly Buffer[])[] {
   )
 }
 
-/** Two by two. */
+/** Groups the items in pairs. */
 export function* pairs<T>(list: readonly T[]): Generator<readonly [T, T]> {
   for (let i = 0; i + 1 < list.length; i += 2) {
     const [first, second] = [list[i], list[i + 1]]

@@ -1,4 +1,4 @@
-// A port for a server that cannot be told to choose one, or whose address must be known before it starts.
+// For tests: a free port for a server that cannot choose one itself, or whose address must be known before it starts.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 

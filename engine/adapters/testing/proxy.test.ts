@@ -6,7 +6,7 @@ import { CutProxy } from './proxy.ts'
 
 let server: Server
 let proxy: CutProxy
-/** What the server was sent, over all connections. */
+/** Everything the server received, over all connections. */
 let heard = ''
 
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // Of a server that listens on a port.
+  // A server that listens on a port has an address object.
   const { port } = server.address() as AddressInfo
   proxy = await CutProxy.open(`127.0.0.1:${port}`)
 })
@@ -38,7 +38,7 @@ function dial(): { readonly socket: Socket; said: () => string } {
   return { socket, said: () => said }
 }
 
-test('what is delayed comes later, in its order, and all of it before the end', async () => {
+test('delayed bytes arrive later, in order, and before the end', async () => {
   const { socket, said } = dial()
   proxy.delayMs = 50
   const startedAt = performance.now()
@@ -52,7 +52,7 @@ test('what is delayed comes later, in its order, and all of it before the end', 
   await once(socket, 'close')
 })
 
-test('what is frozen moves on afterwards, and nothing of it is lost', async () => {
+test('frozen bytes move on afterwards, and none are lost', async () => {
   heard = ''
   const { socket, said } = dial()
   socket.write('a')
@@ -68,7 +68,7 @@ test('what is frozen moves on afterwards, and nothing of it is lost', async () =
   for (const each of [socket, other.socket]) each.destroy()
 })
 
-test('what is cut ends at both ends, and nobody gets through while it is closed', async () => {
+test('a cut connection ends on both sides, and a closed proxy refuses new ones', async () => {
   const { socket, said } = dial()
   socket.write('a')
   await until(() => said() === 'echo a', 'the echo')

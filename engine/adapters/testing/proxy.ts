@@ -1,21 +1,21 @@
-// For tests: a TCP connection that can be cut, deafened, refused, slowed and frozen between a client and its server.
+// For tests: a TCP proxy that can cut, deafen, refuse, delay and freeze the connections between clients and a server.
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** Bytes on their way in one direction; with more the sender is not read. */
+/** Bytes buffered per direction. With more, the sender is not read any further. */
 const HELD_BYTES_MAX = 1 << 20
 
 export class CutProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   readonly #ways = new Set<Way>()
-  /** `host:port`, asked for at each connection. */
+  /** Address as `host:port`, called for each connection. */
   target: () => string
-  /** Answers are thrown away while it is set. */
+  /** While set, answers are discarded. */
   isDeaf = false
-  /** Nobody gets through while it is set. */
+  /** While set, new connections are refused. */
   isClosed = false
-  /** What each direction is late by. */
+  /** Delay of each direction in milliseconds. */
   delayMs = 0
   #isFrozen = false
 
@@ -43,7 +43,7 @@ export class CutProxy {
     return `127.0.0.1:${address.port}`
   }
 
-  /** Nothing moves while it is set, and nothing is lost. */
+  /** While set, no bytes move, and none are lost. */
   set isFrozen(isFrozen: boolean) {
     this.#isFrozen = isFrozen
     for (const way of this.#ways) way.move()
@@ -53,7 +53,7 @@ export class CutProxy {
     return this.#isFrozen
   }
 
-  /** Ends every connection. */
+  /** Destroys all connections. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }

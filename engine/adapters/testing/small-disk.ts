@@ -1,4 +1,4 @@
-// For tests: a disk that is quickly full.
+// For tests: a small disk that is quickly full.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ const MIB = 1024 * 1024
 
 export interface SmallDisk {
   readonly path: string
-  /** Takes up this much room until `clear`. */
+  /** Fills this many bytes until `clear`. */
   fill(mebibytes: number): void
   clear(): void
   unmount(): void
@@ -15,7 +15,7 @@ export interface SmallDisk {
 
 const MEBIBYTES = 24
 
-/** A disk at a new directory; undefined where nobody may mount one (root on Linux may). */
+/** Mounts a disk at a new directory. Undefined if that is not permitted: it needs root on Linux. */
 export function mountSmallDisk(path: string, mebibytes: number = MEBIBYTES): SmallDisk | undefined {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined
   mkdirSync(path)
@@ -26,7 +26,7 @@ export function mountSmallDisk(path: string, mebibytes: number = MEBIBYTES): Sma
     path,
     fill: (taken) => writeFileSync(filler, Buffer.alloc(taken * MIB)),
     clear: () => rmSync(filler, { force: true }),
-    // Lazily: LMDB may still have the file mapped.
+    // The unmount is lazy, because LMDB may still have the file mapped.
     unmount: () => spawnSync('umount', ['-l', path]),
   }
 }

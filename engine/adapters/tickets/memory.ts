@@ -1,17 +1,17 @@
-// Open tickets of a service that is one process: they end with it, and their holders ask for others.
+// Open tickets in memory, for a service of one process. They end with the process, and clients then ask for new ones.
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OpenTicket, OpenTickets } from '../../ports/tickets.ts'
 
 interface Open extends OpenTicket {
-  /** In ticks. */
+  /** Monotonic milliseconds (`Clock.ticks`). */
   readonly endsAt: number
 }
 
 export class MemoryTickets implements OpenTickets {
   readonly #clock: Pick<Clock, 'ticks'>
   readonly #lifeMs: number
-  /** They all live for the same time: the oldest ends first. */
+  /** All tickets live equally long, so the oldest expires first. */
   readonly #open = new Map<string, Open>()
 
   constructor(clock: Pick<Clock, 'ticks'>, lifeMs: number = LIMITS.ticketMs) {

@@ -1,9 +1,9 @@
-// Open tickets that several processes share, in Redis, and by its clock.
+// Open tickets that several processes share in Redis and measure by its clock.
 import { LIMITS } from '../../limits.ts'
 import type { OpenTickets } from '../../ports/tickets.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
-/** `ticket:<id>` the owner and what is sealed · `tickets`, and `tickets-of:<owner>`, ids by end. */
+/** Keys: `ticket:<id>` (owner and sealed content), `tickets` and `tickets-of:<owner>` (ids by expiry). */
 const TAKE = `
 local function take(id)
   local owner = redis.call('HGET', P .. 'ticket:' .. id, 'owner')
@@ -19,7 +19,7 @@ const TAKE_ONE = redisScript(`${TAKE}
 return take(ARGV[4])
 `)
 
-/** 4 the id, 5 the owner, 6 what is sealed, 7 how long it lives, 8 how many of an owner, 9 of all. */
+/** Arguments: 4 id, 5 owner, 6 sealed content, 7 lifetime, 8 bound per owner, 9 bound on all tickets. */
 const PUT = redisScript(`${TAKE}
 local id, owner, life, ownMost, most = ARGV[4], ARGV[5], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 local time = redis.call('TIME')
@@ -41,7 +41,7 @@ redis.call('PEXPIRE', own, life)
 return 1
 `)
 
-/** The link is closed by whoever opened it. */
+/** The caller closes the link. */
 export function openRedisTickets(link: RedisLink, lifeMs: number = LIMITS.ticketMs): OpenTickets {
   return {
     async put({ id, owner, sealed }) {

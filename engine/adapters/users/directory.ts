@@ -1,12 +1,12 @@
-// Users and the keys of services in memory, found by id and e-mail, and what must be true of them. Few enough to be
-// held whole.
+// Users and API keys in memory, indexed by id and e-mail, and the invariants that hold for them. They are few enough
+// to be held completely.
 import { UserId } from '../../../schemas/ids.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Added, ApiKey, Edited, RefreshGrant, User, UserListener } from '../../ports/users.ts'
 import { Grants } from './grants.ts'
 
-/** Without a value: a removal. */
+/** A change without a value is a removal. */
 export type UserChange =
   | { readonly kind: 'user'; readonly key: string; readonly value?: User }
   | { readonly kind: 'grant'; readonly key: string; readonly value?: RefreshGrant }
@@ -42,7 +42,7 @@ export class Directory {
     return this.#users.size >= LIMITS.usersMax ? 'full' : 'added'
   }
 
-  /** `after` is undefined for a removal. */
+  /** Undefined for a removal. */
   mayEdit(before: User, after: User | undefined): Edited {
     const owner = after && this.getByEmail(after.email)
     if (owner !== undefined && owner.id !== before.id) return { kind: 'kept', why: 'email_taken' }
@@ -59,7 +59,7 @@ export class Directory {
   apply(changes: readonly UserChange[]): void {
     const changed = new Set<UserId>()
     for (const change of changes) {
-      // A grant that goes tells whose it was while it is there.
+      // The owner of a removed grant is known only while the grant is still there.
       const id = this.#userOf(change)
       if (id !== undefined) changed.add(id)
       this.#apply(change)
@@ -104,7 +104,7 @@ export class Directory {
 
   #freeEmail(id: UserId): void {
     const email = this.#users.get(id)?.email.toLowerCase()
-    // Another may have taken it over: what is loaded again comes in no order.
+    // Another user may have taken over the e-mail: reloaded entries arrive in any order.
     if (email !== undefined && this.#byEmail.get(email) === id) this.#byEmail.delete(email)
   }
 

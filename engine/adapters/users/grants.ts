@@ -1,4 +1,4 @@
-// Refresh grants in memory, found by hash, user and family, and which of them have no use any more.
+// Refresh grants in memory, indexed by hash, user and family, and the choice of those that are no longer needed.
 import type { UserId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { RefreshGrant } from '../../ports/users.ts'
@@ -41,7 +41,7 @@ export class Grants {
     }
   }
 
-  /** Hashes of the user's grants that have no use once `grant` is there: expired by then, or too many. */
+  /** Hashes of the user's grants to remove when `grant` is added, because they have expired or are too many. */
   obsolete(grant: RefreshGrant): readonly string[] {
     const others = this.hashesOf(grant)
       .flatMap((hash) => this.#grants.get(hash) ?? [])
@@ -57,7 +57,7 @@ export class Grants {
   }
 }
 
-/** One that was replaced only tells that somebody uses it still: it goes before any that opens something. */
+/** A replaced grant only serves to detect its reuse, so it goes before any grant that is still valid. */
 function mostUsefulFirst(a: RefreshGrant, b: RefreshGrant): number {
   return Number(a.replaced !== undefined) - Number(b.replaced !== undefined) || b.usedAt - a.usedAt
 }

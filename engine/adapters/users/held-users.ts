@@ -1,7 +1,7 @@
-// Users held in memory whole, above any place that keeps them.
+// All users in memory, on top of any storage.
 //
-// U1. Memory changes after the write only. Steps go one after another, so that what a step checks still holds when
-//     its write is durable; one that another process has overtaken is done again, with what that has written.
+// U1. Memory changes only after the write. Steps run one after another, so that what a step checked still holds when
+//     its write is durable. A step that another process has overtaken is repeated on the new state.
 import type { UserId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
@@ -16,11 +16,11 @@ import type {
 } from '../../ports/users.ts'
 import type { Directory, UserChange } from './directory.ts'
 
-/** All or nothing; durable when resolved, and the directory has it. `overtaken`: nothing of it was written, and the
- *  directory has what was written instead. */
+/** Writes atomically. When it resolves, the write is durable and applied to the directory. `overtaken` means that
+ *  nothing was written, and that the directory has what another process wrote instead. */
 export type WriteUsers = (changes: readonly UserChange[]) => Promise<'written' | 'overtaken'>
 
-/** The processes that write users, too. */
+/** The writes of other processes. */
 type Others = Pick<Users, 'isUp' | 'catchUp'>
 const NO_OTHERS: Others = { isUp: () => true, catchUp: async () => {} }
 
@@ -186,11 +186,11 @@ export class HeldUsers implements Users {
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const run = async () => {
-      // Or a step that writes nothing would refuse by what was true before.
+      // Otherwise a step that writes nothing would judge by an outdated state.
       await this.#others.catchUp()
       return await untilFirst(step)
     }
-    // A step that failed told its caller; the next one is no part of that.
+    // A failed step was reported to its caller and does not affect the next one.
     const turn = this.#lastTurn.then(run, run)
     this.#lastTurn = turn
     return turn
@@ -217,7 +217,7 @@ async function untilFirst<T>(step: () => Promise<T>): Promise<T> {
     try {
       return await step()
     } catch (error) {
-      // Somebody else has got on: there is an end to it.
+      // Another process made progress, so this loop ends.
       if (!(error instanceof Overtaken)) throw error
     }
   }

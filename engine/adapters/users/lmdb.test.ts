@@ -32,7 +32,7 @@ usersContract({
   close: async (users) => envs.get(users)?.env.close(),
 })
 
-test('one file serves store and users', async () => {
+test('store and users share one file', async () => {
   const path = join(root, 'both.mdb')
   const tables = [...STORE_TABLES, ...USER_TABLES]
   const env = new LmdbEnv({ path, durability: 'power', tables })

@@ -11,10 +11,10 @@ export const USER_TABLES: readonly string[] = Object.values(TABLES)
 
 const BATCH = 1_000
 
-/** The environment holds at least `USER_TABLES`; whoever opened it closes it. */
+/** The environment must have the tables `USER_TABLES`. The caller closes it. */
 export function openLmdbUsers(env: LmdbEnv): Users {
   const directory = new Directory()
-  // What a table holds was put there by this file, in this type.
+  // Only this file writes the tables, and in this type.
   for (const [kind, table] of Object.entries(TABLES))
     scan(env, table, (key, value) => directory.apply([{ kind, key, value } as UserChange]))
   return new HeldUsers(directory, async (changes) => {

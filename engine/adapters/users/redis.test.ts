@@ -51,7 +51,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     return { one, other, close: () => Promise.all([end(one), end(other)]) }
   }
 
-  test('of two processes, none undoes what the other has written', async () => {
+  test('two processes do not undo each other’s writes', async () => {
     const { one, other, close } = await openTwo()
     await one.add(user('u1', { lastLoginAt: Millis(0) }))
     await until(() => other.count() === 1, 'the other one to know the user')
@@ -69,7 +69,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
-  test('of two processes, both keep an e-mail to one user and an admin to the service', async () => {
+  test('two processes together keep e-mails unique and at least one admin', async () => {
     const { one, other, close } = await openTwo()
     const email = 'same@example.org'
     const added = await Promise.all([
@@ -88,7 +88,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
-  test('what one process revokes is told at the other one, which then answers by it', async () => {
+  test('a revocation in one process reaches the other, which then applies it', async () => {
     const { one, other, close } = await openTwo()
     const told: string[] = []
     const facts = () => [
@@ -113,7 +113,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
-  test('what one process has written, the other one has once it caught up', async () => {
+  test('a process that has caught up has the writes of the other', async () => {
     const slow = await CutProxy.open(`127.0.0.1:${server.port}`)
     slow.delayMs = 25
     const prefix = `p${count++}`
@@ -123,7 +123,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       expect(other.get(UserId(`u${i}`))).toBeUndefined()
       await other.catchUp()
       expect(other.get(UserId(`u${i}`))).toBeDefined()
-      // Changes need not be told to.
+      // Nothing guarantees that changes are announced by now.
       await one.edit(UserId(`u${i}`), (before) => ({ ...before, name: 'B' }))
       expect(await other.remove(UserId(`u${i}`))).toMatchObject({ kind: 'edited', user: { name: 'B' } })
     }
@@ -155,7 +155,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
-  test('a process that hears nothing from Redis says so, and tells afterwards what it missed', async () => {
+  test('a process without contact to Redis reports that, and afterwards announces the changes it missed', async () => {
     const away = await RedisServer.start()
     const [link, fence] = [await away.link({ node: 'one' }), await away.link({ node: 'other' })]
     const [one, other] = [await openRedisUsers(link), await openRedisUsers(fence)]
@@ -172,14 +172,14 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await away.stop()
   })
 
-  test('what went while a process could not listen is gone for it, too', async () => {
+  test('a process also learns of removals that happened while it could not listen', async () => {
     const { one, other, close } = await openTwo()
     await one.add(user('u1'))
     await one.add(user('u2'))
     await until(() => other.count() === 2, 'both users')
     const told: string[] = []
     other.onChange((changed) => void told.push(...changed))
-    // As if the messages of a removal and of one more write had come and been trimmed.
+    // This is the state after the messages of a removal and of another write were trimmed.
     const { prefix = '' } = opened.get(one) ?? {}
     const key = `{${prefix}}:user-changes`
     await server.run((redis) =>

@@ -1,5 +1,5 @@
-// Users that several processes share, in one hash in Redis. Each process holds all of them and follows what everyone
-// writes. A write goes through only if its process had taken all writes before it: what a step checked still holds.
+// Users that several processes share in one hash in Redis. Each process holds all of them and follows all writes. A
+// write succeeds only if its process had applied all earlier writes, so what a step checked still holds.
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Users } from '../../ports/users.ts'
@@ -9,11 +9,11 @@ import { packLists, pairs, unpackLists } from '../redis/redis-lists.ts'
 import { Directory, type UserChange } from './directory.ts'
 import { HeldUsers, type WriteUsers } from './held-users.ts'
 
-/** `users` the hash, by kind and key · `user-changes` the stream, `user-changes:seq` its last number. */
+/** Keys: `users` (hash by kind and key), `user-changes` (stream), `user-changes:seq` (its last number). */
 const STREAM = 'user-changes'
 const SCAN_COUNT = 1_000
 
-/** Hands back the number of the write, or below 0 that of the one which came first. 1 what is put, 2 what goes. */
+/** Returns the number of the write, or the negative number of the write that came first. Lists: 1 puts, 2 removals. */
 const WRITE = redisScript(`
 local seen, kept, changes = tonumber(ARGV[4]), ARGV[5], cmsgpack.unpack(ARGV[6])
 local last = tonumber(redis.call('GET', P .. '${STREAM}:seq') or 0)
@@ -34,7 +34,7 @@ export interface RedisUsers {
   close(): Promise<void>
 }
 
-/** The link is closed by whoever opened it, after the users. */
+/** The caller closes the link, after the users. */
 export async function openRedisUsers(link: RedisLink): Promise<RedisUsers> {
   const replica = new Replica(link.key('users'))
   const follower = new Follower(link, replica)
@@ -69,7 +69,7 @@ class Replica implements Followed {
       for (const [name, bytes] of pairs(some)) found.set(String(name), bytes)
       cursor = next.toString()
     }
-    // What went while this process was not listening.
+    // These were removed while this process was not listening.
     const gone = [...this.#names].filter((name) => !found.has(name))
     this.#apply(
       [...found.keys()].sort().map((name) => [name, found.get(name)]),
@@ -101,6 +101,6 @@ function nameOf({ kind, key }: UserChange): string {
 function toChange(name: string, value?: unknown): UserChange {
   const colon = name.indexOf(':')
   const change = { kind: name.slice(0, colon), key: name.slice(colon + 1), value }
-  // What is in Redis under this name was put there by this file, in this type.
+  // Only this file writes the values, and in this type.
   return change as UserChange
 }

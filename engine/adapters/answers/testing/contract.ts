@@ -1,4 +1,4 @@
-// What every keeper of answers promises; each adapter's test runs it.
+// The contract of all stored answers. Each adapter's test runs it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -6,14 +6,14 @@ import type { KeptAnswer, KeptAnswers } from '../../../ports/answers.ts'
 
 export interface AnswersContract {
   readonly name: string
-  /** With room for `ANSWERS_BYTES`. */
+  /** Opens a store with room for `ANSWERS_BYTES`. */
   open(): Promise<KeptAnswers>
-  /** The same answers after the process ended; left out where nothing outlives it. */
+  /** Reopens the same answers after a restart. Left out if nothing survives one. */
   restart?(answers: KeptAnswers): Promise<KeptAnswers>
   close(answers: KeptAnswers): Promise<void>
 }
 
-/** So many that what is kept beside what is sealed makes no difference. */
+/** Large enough that the overhead per answer makes no difference. */
 export const ANSWERS_BYTES = 65_536
 
 const at = Millis
@@ -34,7 +34,7 @@ export function answersContract({ name, open, restart, close }: AnswersContract)
       return found.kind === 'kept' ? found.answer : undefined
     }
 
-    test('are found until their time is over', async () => {
+    test('stored answers are found until they expire', async () => {
       await answers.put(kept('a', 100), at(1))
       expect(await find('a', 99)).toMatchObject({ id: 'a', fingerprint: 'print of a', keptUntil: 100 })
       expect([...((await find('a', 99))?.sealed ?? [])]).toEqual([7, 7, 7])
@@ -43,7 +43,7 @@ export function answersContract({ name, open, restart, close }: AnswersContract)
       expect(await answers.find('b', at(1))).toEqual({ kind: 'none' })
     })
 
-    test('a later one of the same id takes the place of the earlier', async () => {
+    test('a later answer with the same id replaces the earlier one', async () => {
       await answers.put(kept('a', 100), at(1))
       await answers.put(kept('b', 150), at(1))
       await answers.put(kept('a', 200), at(100))
@@ -51,7 +51,7 @@ export function answersContract({ name, open, restart, close }: AnswersContract)
       expect((await find('b', 149))?.keptUntil).toBe(150)
     })
 
-    test('there is room until as many bytes are kept as may be, and again when their time is over', async () => {
+    test('answers are stored up to a total size, and again after others expire', async () => {
       const size = ANSWERS_BYTES / 4
       const room = async (now: number) => (await answers.find('z', at(now))).kind
       await answers.put(kept('a', 90, size), at(1))
@@ -65,7 +65,7 @@ export function answersContract({ name, open, restart, close }: AnswersContract)
       expect((await find('d', 102))?.id).toBe('d')
     })
 
-    test('are made by one at a time', async () => {
+    test('a request is in progress at one caller at a time', async () => {
       const begun = await answers.begin('a', at(1))
       expect(begun).toEqual({ kind: 'begun', until: 1 + LIMITS.answerBegunMs })
       expect(await answers.begin('a', at(2))).toEqual({ kind: 'running' })
@@ -76,7 +76,7 @@ export function answersContract({ name, open, restart, close }: AnswersContract)
       expect(await answers.begin('a', at(100))).toMatchObject({ kind: 'begun' })
     })
 
-    test('may be begun again once they were given up, by whoever had begun, or their time is over', async () => {
+    test('a request may begin again after its caller gave it up or its time is over', async () => {
       const [first, second] = [at(1 + LIMITS.answerBegunMs), at(5 + LIMITS.answerBegunMs)]
       await answers.begin('a', at(1))
       await answers.giveUp('a', first)
@@ -86,7 +86,7 @@ export function answersContract({ name, open, restart, close }: AnswersContract)
       expect(await answers.begin('a', second)).toMatchObject({ kind: 'begun' })
     })
 
-    test.skipIf(restart === undefined)('outlive the process', async () => {
+    test.skipIf(restart === undefined)('stored answers survive a restart', async () => {
       await answers.put(kept('b', 200), at(1))
       await answers.put(kept('a', 300), at(2))
       answers = (await restart?.(answers)) ?? answers
@@ -94,7 +94,7 @@ export function answersContract({ name, open, restart, close }: AnswersContract)
       expect(await find('b', 200)).toBeUndefined()
       await answers.put(kept('c', 400), at(250))
       answers = (await restart?.(answers)) ?? answers
-      // What is over is gone, not hidden.
+      // Expired answers are removed, not just hidden.
       expect(await find('b', 0)).toBeUndefined()
       expect((await find('a', 0))?.id).toBe('a')
     })

@@ -1,4 +1,4 @@
-// Kept answers without a disk, for tests.
+// For tests: stored answers in memory.
 import type { Millis } from '../../../../schemas/ids.ts'
 import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../../ports/answers.ts'
 import { KeptList } from '../kept-list.ts'
@@ -15,7 +15,7 @@ export class MemoryAnswers implements KeptAnswers {
     return this.#find(id, now)
   }
 
-  // Without a wait in between: of two at once, one begins.
+  // There is no await between check and entry, so of two concurrent requests only one begins.
   async begin(id: string, now: Millis): Promise<BegunAnswer> {
     const found = this.#find(id, now)
     return found.kind === 'none' ? this.#list.begin(id, now) : found

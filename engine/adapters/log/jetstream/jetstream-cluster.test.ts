@@ -1,4 +1,4 @@
-// The log on three servers, of which any one may die.
+// The log on a cluster of three servers, of which any one may fail.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Partition } from '../../../../schemas/ids.ts'
@@ -25,7 +25,9 @@ describe.skipIf(NATS_SERVER === undefined)('three servers (need a nats-server th
     for (const server of servers.values()) await server.remove()
   })
 
-  test('a change of leader loses and doubles nothing, and readers go on', { timeout: 120_000 }, async () => {
+  test('a change of leader loses and repeats nothing, and readers continue', {
+    timeout: 120_000,
+  }, async () => {
     const link = await bench.link([...servers.values()].map(({ url }) => url))
     const name = bench.newName()
     const log = await bench.open(link, { name, replicas: 3 })
@@ -40,7 +42,7 @@ describe.skipIf(NATS_SERVER === undefined)('three servers (need a nats-server th
       if (leader === undefined) throw new Error('the stream has no leader')
       await leader.kill()
       const atKill = loaded.acknowledged.length
-      // Two are enough.
+      // Two of three servers are enough.
       await until(() => loaded.acknowledged.length >= atKill + 20)
       await leader.restart()
     }

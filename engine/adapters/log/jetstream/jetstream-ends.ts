@@ -1,8 +1,8 @@
-// How far the log goes, as far as it is known here.
+// The end of each partition, as far as this process knows it.
 //
-// D1. Up to `knownUpTo`, no partition has an entry beyond its end. Ends that are not known exactly lie too far, never
-//     too near.
-// D2. A look says how far the stream went when it was asked for, not when its answer was read.
+// D1. Up to `knownUpTo`, no partition has an entry beyond its end. An end that is not known exactly is too high,
+//     never too low.
+// D2. A look at the stream counts for the time at which it was requested, not when its answer arrived.
 import { LIMITS } from '../../../limits.ts'
 import type { Positions } from '../../../ports/log.ts'
 
@@ -12,14 +12,14 @@ export class LogEnds {
   #lastSeq: number
   #askedAt = Number.NEGATIVE_INFINITY
 
-  /** What is in the stream by now may be of any partition. */
+  /** The messages in the stream at this point may belong to any partition. */
   constructor(lastSeq: number) {
     this.#ends = new Array<number>(LIMITS.partitions).fill(lastSeq)
     this.#knownUpTo = lastSeq
     this.#lastSeq = lastSeq
   }
 
-  /** A new array whenever it changes. */
+  /** Replaced by a new array whenever it changes. */
   get all(): Positions {
     return this.#ends
   }
@@ -36,7 +36,7 @@ export class LogEnds {
     return this.#ends[partition] ?? 0
   }
 
-  /** The stream went to here when it was asked, in `performance.now`. */
+  /** The stream ended at `lastSeq` when it was asked, at `askedAt` in `performance.now` time. */
   looked(lastSeq: number, askedAt: number): void {
     this.#lastSeq = Math.max(this.#lastSeq, lastSeq)
     this.#askedAt = Math.max(this.#askedAt, askedAt)
@@ -46,7 +46,7 @@ export class LogEnds {
     return performance.now() - this.#askedAt <= LIMITS.logLookTrustedMs
   }
 
-  /** This message has entries of these partitions, and is in the stream. */
+  /** The message `seq` is in the stream and has entries of these partitions. */
   learn(seq: number, partitions: readonly number[]): void {
     this.#lastSeq = Math.max(this.#lastSeq, seq)
     if (seq === this.#knownUpTo + 1) this.#knownUpTo = seq
@@ -56,12 +56,12 @@ export class LogEnds {
     this.#ends = ends
   }
 
-  /** The partition has nothing between its end and here. */
+  /** The partition has no entry between its end and `seq`. */
   raise(partition: number, seq: number): void {
     this.#ends = this.#ends.with(partition, seq)
   }
 
-  /** A reader that begins behind what is known here will not tell what lies between. */
+  /** A reader that starts beyond `knownUpTo` will not report what lies in between. */
   skipTo(seq: number): void {
     if (seq <= this.#knownUpTo) return
     this.#ends = this.#ends.map((end) => Math.max(end, seq))
@@ -69,7 +69,7 @@ export class LogEnds {
     this.#lastSeq = Math.max(this.#lastSeq, seq)
   }
 
-  /** Everything up to here is settled, given that this is. */
+  /** The position up to which everything is settled, given the settled positions of all partitions. */
   settledUpTo(settled: Positions): number {
     return this.#ends.reduce(
       (upTo, end, p) => (end > (settled[p] ?? 0) ? Math.min(upTo, settled[p] ?? 0) : upTo),

@@ -1,4 +1,4 @@
-// What servers and networks can do to the log.
+// Faults of servers and networks.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../../schemas/ids.ts'
 import { NATS_SERVER, NatsServer } from '../../nats/testing/nats-server.ts'
@@ -18,7 +18,7 @@ describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm
   afterEach(() => bench.clear())
   afterAll(() => server.remove())
 
-  test('a server that is killed again and again loses and doubles nothing, and readers go on', {
+  test('a server that is killed repeatedly loses and repeats nothing, and readers continue', {
     timeout: 120_000,
   }, async () => {
     const log = await bench.open(await bench.link(server.url))
@@ -40,7 +40,7 @@ describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm
     expect(show(await drain(log.reader([Partition(2)], NOTHING)))).toEqual(numbers(2, count))
   })
 
-  test('a server that stands still: the append waits and is stored once, and nobody believes to know the end', {
+  test('while a server is frozen an append waits and is stored once, and no reader claims to have caught up', {
     timeout: 60_000,
   }, async () => {
     const link = await bench.link(server.url)

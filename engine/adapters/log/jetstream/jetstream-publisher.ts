@@ -1,9 +1,10 @@
-// One message into the stream, exactly once.
+// Publishes one message to the stream exactly once.
 //
-// B1. A publish without an answer may be stored or not. It is repeated under the same `Nats-Msg-Id` until the stream
-//     says which, and nothing else is said about it meanwhile: neither that it is there nor that it is not.
-// B2. The stream remembers ids for a while only. After half of that it is looked through for the message first.
-// B3. Ids are of this life of the process: a message given up at its end was acknowledged to nobody.
+// B1. A publish without an answer may or may not be stored. It is repeated with the same `Nats-Msg-Id` until the
+//     stream says which. Until then it is reported neither as stored nor as lost.
+// B2. The stream remembers ids only for a while. After half that time the stream is searched for the message before
+//     it is published again.
+// B3. Ids are unique to this process. A message that it gives up when it ends was never acknowledged.
 import { setTimeout as wait } from 'node:timers/promises'
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { nuid } from '@nats-io/transport-node'
@@ -16,7 +17,7 @@ type Answer =
   | { readonly kind: 'refused'; readonly fault: Fault }
   | { readonly kind: 'unknown' }
 
-/** What the server says without room in the stream, in its store, or in what the account may use. */
+/** Error codes of a server that has no room in the stream, in its store or in the account's quota. */
 const STORE_FAILED = 10077
 const FULL_CODES: readonly number[] = [10002, 10023, 10047, STORE_FAILED]
 
@@ -33,7 +34,8 @@ export class Publisher {
     this.#duplicateWindowMs = duplicateWindowMs
   }
 
-  /** Resolves with its seq. Rejects only when nothing of it is there, nor will be. `after` is a seq before it. */
+  /** Resolves with the message's seq. Rejects only if the message is not stored and never will be. `after` is a lower
+   *  seq, from which a search starts. */
   async publish(body: Uint8Array, after: number): Promise<number> {
     if (!this.#stream.link.isConnected) throw unavailable('NATS is not connected')
     const id = `${this.#writer}.${++this.#count}`
@@ -63,19 +65,19 @@ export class Publisher {
     const published = link.client
       .publish(subject, body, { msgID: id, expect: { streamName: name }, timeout: LIMITS.natsTimeoutMs })
       .then(({ seq }): Answer => ({ kind: 'stored', seq }), toAnswer)
-    // Without its connection an answer cannot come any more.
+    // An answer cannot arrive after its connection is lost.
     const answer = await Promise.race([published, interrupted.then((): Answer => ({ kind: 'unknown' }))])
     forget()
     return answer
   }
 
-  /** By B2. What is not there by now is published again. */
+  /** Searches the stream (B2). A message that is missing is published again. */
   async #find(id: string, body: Uint8Array, after: number): Promise<Answer> {
     try {
       const seq = await findMessage(this.#stream, id, after)
       return seq === undefined ? await this.#attempt(id, body) : { kind: 'stored', seq }
     } catch {
-      // The stream could not be read: that says nothing of the message.
+      // A failure to read the stream says nothing about the message.
       return { kind: 'unknown' }
     }
   }
@@ -84,7 +86,7 @@ export class Publisher {
     while (!this.#stream.link.isConnected && !this.#isClosed) await this.#interruption().interrupted
   }
 
-  /** Resolves when the connection comes or goes, or at the end. */
+  /** Resolves when the connection is lost or restored, or when this publisher closes. */
   #interruption(): { readonly interrupted: Promise<void>; readonly forget: () => void } {
     let forget = () => {}
     const interrupted = new Promise<void>((resolve) => {
@@ -113,20 +115,20 @@ async function findMessage(stream: LogStream, id: string, after: number): Promis
       if (headers?.get('Nats-Msg-Id') === id) return seq
       if (seq >= lastSeq) return undefined
     }
-    throw new Error('the stream was not read to its end')
+    throw new Error('the stream could not be read to its end')
   } finally {
     messages.stop()
   }
 }
 
 function toAnswer(error: unknown): Answer {
-  // Nobody took it: the stream has no leader just now.
+  // No server took the message: the stream currently has no leader.
   if (error instanceof Error && error.name === 'JetStreamNotEnabled')
     return { kind: 'refused', fault: unavailable('the stream is not available') }
   if (!(error instanceof JetStreamApiError)) return { kind: 'unknown' }
   const isFull = FULL_CODES.includes(error.code)
   const code = isFull ? 'LOG_FULL' : 'LOG_UNAVAILABLE'
-  const message = isFull ? `the log is full of messages not yet processed (${error.message})` : error.message
+  const message = isFull ? `the log is full of unprocessed messages (${error.message})` : error.message
   return { kind: 'refused', fault: new Fault(code, { retryable: true, message, cause: error }) }
 }
 

@@ -1,11 +1,11 @@
-// A reader's way through the stream: every message from its position on, in order, whatever happens to servers and
-// connections. Only the partitions it wants are handed out.
+// Reads every message of the stream from a position on, in order and across failures of servers and connections, and
+// hands out the entries of the wanted partitions.
 //
-// C1. The stream has no holes: after message n comes n + 1, or what is the oldest by then. Anything else means that the
-//     consumer is not to be trusted, and it is made again at the reader's own position.
-// C2. It has caught up when it has read all that a recent look at the stream has found. After a pause of the process
-//     nothing is known until the next look.
-// C3. A partition without entries is moved on by an empty entry, so that its position does not stay behind for ever.
+// C1. The stream has no holes: message n is followed by n + 1, or by the oldest message that is left. Anything else
+//     means that the consumer is wrong, and a new one is created at the reader's position.
+// C2. A reader has caught up when it has read everything that a recent look at the stream found. After a pause of the
+//     process it is not caught up before the next look.
+// C3. A partition without entries gets an empty entry from time to time, so that its position does not stay behind.
 import { setTimeout as wait } from 'node:timers/promises'
 import { DeliverPolicy } from '@nats-io/jetstream'
 import type { Partition } from '../../../../schemas/ids.ts'
@@ -28,13 +28,13 @@ type Messages = AsyncIterable<{ readonly seq: number; readonly data: Uint8Array 
 export class JetStreamReader implements LogReader {
   readonly #means: ReaderMeans
   readonly #wanted: readonly boolean[]
-  /** Of the last entry of each partition that lies in the buffer or was handed out. */
+  /** Seq of the last entry of each partition that was buffered or handed out. */
   readonly #taken: number[]
-  /** Messages up to here were read. */
+  /** Seq of the last message that was read. */
   #position: number
   #buffer: Entry[] = []
   #bufferBytes = 0
-  /** When the consumer last brought something, or had nothing to bring. */
+  /** Time at which the consumer last delivered a message or a heartbeat. */
   #fedAt = performance.now()
   #messages: Messages | undefined
   #pulling: (() => void) | undefined
@@ -75,13 +75,13 @@ export class JetStreamReader implements LogReader {
     return partitions.every((p) => (this.#taken[p] ?? 0) >= ends.of(p))
   }
 
-  /** There was a look at the stream. What was trimmed was settled everywhere: go on with the oldest there is. */
+  /** Called after a look at the stream. Trimmed messages were settled everywhere, so reading goes on with the oldest. */
   looked(firstSeq: number): void {
     this.#position = Math.max(this.#position, firstSeq - 1)
     this.#wake()
     const isIdle = this.#drained !== undefined || this.#position >= this.#means.ends.lastSeq
     if (isIdle) this.#fedAt = performance.now()
-    // The client would ask again too, but only after half a minute.
+    // The client would retry too, but only after half a minute.
     else if (performance.now() - this.#fedAt > 2 * LIMITS.natsHeartbeatMs) this.#messages?.stop()
   }
 
@@ -115,7 +115,7 @@ export class JetStreamReader implements LogReader {
     return found
   }
 
-  /** By C3, with nothing else to hand out. */
+  /** Hands out empty entries (C3) if there is nothing else. */
   #marks(): readonly Entry[] {
     const { ends, partitions } = this.#means
     const marks: Entry[] = []
@@ -135,13 +135,13 @@ export class JetStreamReader implements LogReader {
       try {
         await this.#consume()
       } catch {
-        // No connection, no leader, no stream: which one it is shows in appends and looks. The position stays.
+        // Appends and looks report the cause: no connection, no leader or no stream. The position is kept.
       }
       if (!this.#isClosed) await wait(LIMITS.natsReadRetryMs, undefined, { ref: false })
     }
   }
 
-  /** Returns when another consumer is needed (C1). */
+  /** Returns when a new consumer is needed (C1). */
   async #consume(): Promise<void> {
     const { stream } = this.#means
     const consumer = await stream.link.client.consumers.get(stream.name, {
@@ -165,7 +165,7 @@ export class JetStreamReader implements LogReader {
     }
   }
 
-  /** False if there is a hole before it. */
+  /** False if there is a hole before the message. */
   async #take(seq: number, data: Uint8Array): Promise<boolean> {
     const { stream, ends } = this.#means
     if (seq <= this.#position) return true

@@ -1,5 +1,5 @@
-// The stream: one message per append, so that an append is all or nothing, costs one fsync, and is one thing to send
-// again. Its sequence is the position in every partition.
+// The stream has one message per append, so that an append is atomic, costs one fsync and can be repeated as one. The
+// stream's sequence is the position in every partition.
 import { setTimeout as wait } from 'node:timers/promises'
 import { JetStreamApiError, type StreamConfig } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/transport-node'
@@ -10,16 +10,15 @@ import type { NatsLink } from '../../nats/nats-link.ts'
 import { latestAtOf } from './joined-bundles.ts'
 
 export interface StreamOptions {
-  /** Of the stream `<name>-log` and its subject `<name>.log`. */
+  /** The stream is `<name>-log` and its subject `<name>.log`. */
   readonly name: string
   readonly bytesMax: number
   readonly replicas: number
   readonly duplicateWindowMs: number
-  /** Seqs up to here are in use. */
+  /** Seqs up to this one are in use. */
   readonly notBefore: number
 }
 
-/** How the stream stands. */
 export interface StreamState {
   readonly firstSeq: number
   readonly lastSeq: number
@@ -27,7 +26,7 @@ export interface StreamState {
 }
 
 const NAME_IN_USE = 10058
-/** No peers yet to place a stream on, or nobody yet to decide it. */
+/** Error codes of a cluster that has no peers to place a stream on yet, or no leader to decide it. */
 const STARTING_CODES: readonly number[] = [10005, 10008]
 
 export class LogStream {
@@ -41,7 +40,7 @@ export class LogStream {
     this.subject = `${name}.log`
   }
 
-  /** Makes the stream, or brings it up to these options. */
+  /** Creates the stream, or updates it to these options. */
   async open(options: StreamOptions): Promise<StreamState> {
     const { streams } = this.link.manager
     const config = this.#config(options)
@@ -59,7 +58,7 @@ export class LogStream {
     if (state.lastSeq < options.notBefore)
       throw new Fault('LOG_UNAVAILABLE', {
         retryable: false,
-        message: `the stream ${this.name} is older than what was made of it (${state.lastSeq} of ${options.notBefore} messages): restore it, or delete it and lose what was not processed`,
+        message: `the stream ${this.name} is older than the store (it has ${state.lastSeq} of ${options.notBefore} messages); restore it, or delete it and lose its unprocessed messages`,
       })
     return state
   }
@@ -69,7 +68,7 @@ export class LogStream {
     return { firstSeq: state.first_seq, lastSeq: state.last_seq, bytes: state.bytes }
   }
 
-  /** The newest receive time up to this message; undefined if it is not there. */
+  /** The newest receive time up to this message. Undefined if the message is missing. */
   async latestAt(seq: number): Promise<Micros | undefined> {
     const message = await this.link.manager.direct.getMessage(this.name, { seq })
     return message === null ? undefined : latestAtOf(message.data)
@@ -86,10 +85,10 @@ export class LogStream {
       subjects: [this.subject],
       storage: 'file',
       retention: 'limits',
-      // Full means refused: the oldest messages are the ones not yet processed.
+      // A full stream refuses new messages: the oldest ones are not processed yet.
       discard: 'new',
       max_bytes: bytesMax,
-      // Age is no reason to lose a message: what is settled is removed by `trim`.
+      // Messages never expire: `trim` removes those that are settled.
       max_age: 0,
       max_msgs: -1,
       num_replicas: replicas,
@@ -102,7 +101,7 @@ export class LogStream {
   #refused(error: unknown): Fault {
     const why = error instanceof Error ? error.message : String(error)
     return new Fault('LOG_UNAVAILABLE', {
-      // No answer, or one of a server that is still starting.
+      // There was no answer, or the server is still starting.
       retryable: !(error instanceof JetStreamApiError) || isStarting(error),
       message: `the stream ${this.name} cannot be opened: ${why}`,
       cause: error,
@@ -110,13 +109,13 @@ export class LogStream {
   }
 }
 
-/** An empty stream has none. */
+/** An empty stream has no messages. */
 export async function lastLatestAt(stream: LogStream, { firstSeq, lastSeq }: StreamState): Promise<Micros> {
   if (lastSeq < firstSeq) return Micros(0)
   return (await stream.latestAt(lastSeq)) ?? Micros(0)
 }
 
-/** Servers that are starting know each other some seconds after they answer. */
+/** Starting servers find each other only some seconds after they begin to answer. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   const until = performance.now() + LIMITS.natsStartTimeoutMs
   for (;;) {

@@ -27,7 +27,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
   }
 
   beforeAll(async () => {
-    // What is on disk when, is not of these tests.
+    // These tests do not concern durability on disk.
     server = await NatsServer.start({ syncInterval: '1m' })
   })
   afterEach(() => bench.clear())
@@ -58,7 +58,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     for (const log of logs) expect(log.ends()[1]).toBe(150)
   })
 
-  test('a look finds what another process has appended, and a reader gets there', async () => {
+  test('a look finds the appends of another process, and a reader reads up to them', async () => {
     const name = bench.newName()
     const [a, b] = [await open({ name }), await open({ name })]
     const reader = b.reader([P1, Partition(2)], NOTHING)
@@ -70,7 +70,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
       for (const entry of (await reader.pull(1e6)) ?? []) reached[entry.partition] = entry.seq
   })
 
-  test('what one process has settled goes once the others have settled theirs', async () => {
+  test('entries are trimmed once all processes have settled them', async () => {
     const name = bench.newName()
     const [a, b] = [await open({ name, retentionMs: 0 }), await open({ name, retentionMs: 0 })]
     for (let i = 1; i <= 6; i++) await a.append([bundle(1 + (i % 2), `${i}`)], Micros(i * 1e6))
@@ -82,7 +82,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     expect(show(await drain(b.reader([P1], NOTHING)))).toEqual(['1=6'])
   })
 
-  test('a reader that is far behind holds little of the log, and gets all of it', async () => {
+  test('a reader that is far behind buffers little of the log and still reads all of it', async () => {
     const log = await open()
     const reader = log.reader([P1], NOTHING)
     const text = 'x'.repeat(500_000)
@@ -93,7 +93,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     )
   })
 
-  test('a partition without entries does not keep its old position for ever', async () => {
+  test('the position of a partition without entries moves on', async () => {
     const log = await open()
     for (let i = 0; i <= LIMITS.logMarkEvery; i++) await log.append([bundle(1, 'a')], Micros(1))
     const [idle] = (await drain(log.reader([Partition(2)], NOTHING))).slice(-1)
@@ -104,7 +104,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     ])
   })
 
-  test('a stream that was lost is made again behind the seqs in use, one that was set back is refused', async () => {
+  test('a lost stream is recreated beyond the seqs in use, and one that was set back is refused', async () => {
     const notBefore = NOTHING.map((_, p) => (p === 1 ? 500 : 0))
     const name = bench.newName()
     const log = await open({ name, notBefore })
@@ -118,13 +118,13 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     })
   })
 
-  test('a stream that finds no room says so at the start', async () => {
+  test('a stream without room is refused at start', async () => {
     await expect(open({ bytesMax: 1e15 })).rejects.toThrow(
       /the stream log\d+-log cannot be opened: .*storage/,
     )
   })
 
-  test('the stream refuses rather than forgets, and remembers ids for ten minutes', async () => {
+  test('the stream refuses new messages rather than dropping old ones, and remembers ids for ten minutes', async () => {
     const name = bench.newName()
     const link = await bench.link(server.url)
     await bench.open(link, { name })

@@ -1,8 +1,8 @@
-// The log of a cluster: a JetStream stream that any number of processes write and read.
+// The log of a cluster: one JetStream stream that all processes write and read.
 //
-// J1. An append is one message (see `jetstream-publisher.ts`), and its sequence the seq of all its bundles.
-// J2. Nothing goes by itself: `trim` removes what is settled everywhere, oldest first, and never the newest message,
-//     which carries the greatest receive time across a restart. A full stream refuses.
+// J1. An append is one message (see `jetstream-publisher.ts`), whose sequence is the seq of all its bundles.
+// J2. Messages never expire: `trim` removes those that are settled everywhere, oldest first, and never the newest,
+//     which preserves the greatest receive time across a restart. A full stream refuses appends.
 import { strict as assert } from 'node:assert'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -18,16 +18,16 @@ import { LogStream, lastLatestAt, type StreamState } from './jetstream-stream.ts
 import { joinBundles } from './joined-bundles.ts'
 
 export interface JetStreamLogOptions extends Partial<Retention> {
-  /** Of its stream, subject and bucket: one name, one log. */
+  /** Prefix of the stream, subject and bucket. Each log has its own. */
   readonly name?: string
   readonly replicas: number
   readonly duplicateWindowMs?: number
   readonly trimEveryMs?: number
-  /** Seqs up to here are in use even if the stream does not know them. */
+  /** Seqs up to this one are in use even if the stream does not know them. */
   readonly notBefore?: Positions
 }
 
-/** The link stays its owner's. */
+/** The caller closes the link. */
 export async function openJetStreamLog(link: NatsLink, options: JetStreamLogOptions): Promise<Log> {
   const { name = 'fleet', replicas, notBefore = [] } = options
   const stream = new LogStream(link, name)
@@ -100,7 +100,7 @@ class JetStreamLog implements Log {
     return this.#ends.all
   }
 
-  /** What lies between what is known here and the end may be of any partition. */
+  /** Messages beyond those known here may belong to any partition. */
   async look(): Promise<Positions> {
     try {
       const { lastSeq } = await this.#stream.state()
@@ -144,7 +144,7 @@ class JetStreamLog implements Log {
     }
   }
 
-  /** True if something went. A stream that is nearly full, or `isFull`, does not keep what is settled for its time. */
+  /** True if messages were removed. If the stream is nearly full or `isFull`, settled messages go before their time. */
   async #trim(isFull: boolean): Promise<boolean> {
     const settled = await this.#shared.share(this.#settled)
     const state = await this.#stream.state()
@@ -153,7 +153,7 @@ class JetStreamLog implements Log {
     if (mayGo < firstSeq) return false
     const bytesMax = this.#options.bytesMax ?? LIMITS.logBytesMax
     const isTight = isFull || state.bytes > bytesMax - bytesMax / 16
-    // In eighths: not at every append, and not everything at once.
+    // Trims in eighths, so that it neither happens at every append nor removes everything at once.
     const forRoom = isTight ? firstSeq + Math.ceil((lastSeq - firstSeq + 1) / 8) : firstSeq
     const keptFrom = Math.max(forRoom, await this.#firstYoung(firstSeq, mayGo + 1))
     const keep = Math.min(keptFrom, mayGo + 1)
@@ -162,7 +162,7 @@ class JetStreamLog implements Log {
     return true
   }
 
-  /** The first message from `low` on that is younger than the retention; `high` if there is none before it. */
+  /** The first message in [low, high) that is younger than the retention, or `high` if there is none. */
   async #firstYoung(from: number, to: number): Promise<number> {
     const oldest = this.#latestAt - (this.#options.retentionMs ?? LIMITS.logRetentionMs) * 1000
     let low = from
@@ -181,17 +181,17 @@ class JetStreamLog implements Log {
     if (this.#readers.size > 0) this.#looking = setTimeout(() => void this.#look(), ms)
   }
 
-  /** Tells the readers how far the stream goes, again and again. */
+  /** Looks at the end of the stream repeatedly, and tells the readers. */
   async #look(): Promise<void> {
     const askedAt = performance.now()
-    // An answer that was on its way when the connection broke does not come.
+    // An answer that was on its way when the connection broke never arrives.
     const forget = this.#stream.link.onChange(() => this.#lookSoon(0))
     try {
       const { firstSeq, lastSeq } = await this.#stream.state()
       this.#ends.looked(lastSeq, askedAt)
       for (const reader of this.#readers) reader.looked(firstSeq)
     } catch {
-      // Nothing new is known: readers see it by the time of the last look.
+      // The look failed. Readers notice by the time of the last successful one.
     }
     forget()
     this.#lookSoon(LIMITS.logLookEveryMs)

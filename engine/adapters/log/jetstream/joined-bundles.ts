@@ -1,8 +1,8 @@
-// The bundles of one append as one message:
+// Encodes the bundles of one append as one message:
 //
 //   format u8 | latestAt f64 | count u16 | count × (partition u16 | length u32) | bodies
 //
-// Little endian.
+// Numbers are little-endian.
 import { Micros, Partition } from '../../../../schemas/ids.ts'
 import type { Bundle } from '../../../ports/log.ts'
 
@@ -32,7 +32,7 @@ export function latestAtOf(bytes: Uint8Array): Micros {
   return Micros(dataOf(bytes).getFloat64(1, true))
 }
 
-/** The bodies are views of `bytes`. */
+/** The returned bodies are views of `bytes`. */
 export function splitBundles(bytes: Uint8Array): readonly Bundle[] {
   const data = dataOf(bytes)
   const count = data.getUint16(9, true)

@@ -1,19 +1,19 @@
-// How one append lies on disk: a header that says all about the log up to here, then the bundles.
+// The encoding of one append on disk: a header that describes the log up to this commit, then the bundles.
 //
 //   format u8 | latestAt f64 | bytesUpTo f64 | ends f64 × partitions | count u16
 //   count × (partition u16 | seq f64 | length u32) | bodies
 //
-// Little endian. `ends` and `bytesUpTo` include this commit, so any commit alone tells where it stands: the last
-// one is the state of the log, and a search for a position needs no other index.
+// Numbers are little-endian. `ends` and `bytesUpTo` include this commit, so the last commit describes the whole log,
+// and a search for a position needs no other index.
 import { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Bundle, Entry, Positions } from '../../../ports/log.ts'
 
-/** Where the log stands after a commit. */
+/** The state of the log after a commit. */
 export interface CommitHead {
   /** The greatest `latestAt` so far. */
   readonly latestAt: Micros
-  /** Bytes on disk of this and all earlier commits, trimmed ones included. */
+  /** Bytes on disk of this and all earlier commits, including trimmed ones. */
   readonly bytesUpTo: number
   readonly ends: Positions
 }
@@ -21,7 +21,7 @@ export interface CommitHead {
 export interface Commit extends CommitHead {
   readonly number: number
   readonly entries: readonly Entry[]
-  /** Bytes of all bodies. */
+  /** Total bytes of all bodies. */
   readonly size: number
 }
 
@@ -30,17 +30,17 @@ const ENDS_AT = 17
 const COUNT_AT = ENDS_AT + 8 * LIMITS.partitions
 const HEAD_BYTES = COUNT_AT + 2
 const ENTRY_BYTES = 14
-/** LMDB keeps a value of this size in pages of its own. */
+/** LMDB stores values from this size on in their own pages. */
 const PAGE_BYTES = 4096
 
-/** An empty log. */
+/** The header of an empty log. */
 export const EMPTY_HEAD: CommitHead = {
   latestAt: Micros(0),
   bytesUpTo: 0,
   ends: new Array<number>(LIMITS.partitions).fill(0),
 }
 
-/** The next commit, with its bodies moved into one buffer of exactly its size. */
+/** Encodes the next commit and copies its bodies into one buffer of exactly its size. */
 export function encodeCommit(
   before: CommitHead,
   number: number,
@@ -80,7 +80,7 @@ export function decodeHead(bytes: Uint8Array): CommitHead {
   return { latestAt: Micros(data.getFloat64(1, true)), bytesUpTo: data.getFloat64(9, true), ends }
 }
 
-/** The bodies are views of `bytes`. */
+/** The returned bodies are views of `bytes`. */
 export function decodeCommit(number: number, bytes: Uint8Array): Commit {
   const data = dataOf(bytes)
   const count = data.getUint16(COUNT_AT, true)
@@ -117,7 +117,7 @@ function view(bytes: Uint8Array, at: number, length: number): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset + at, length)
 }
 
-/** Room a value of this length takes in the file. */
+/** Bytes that a value of this length takes up in the file. */
 export function bytesOnDisk(length: number): number {
   return Math.ceil((length + 16) / PAGE_BYTES) * PAGE_BYTES
 }

@@ -1,13 +1,13 @@
-// The commits a log keeps, oldest to newest, and the two searches every log needs over them.
+// The stored commits of a log, from oldest to newest, and the two searches every log needs over them.
 import type { Positions } from '../../../ports/log.ts'
 import type { Commit, CommitHead } from './commit.ts'
 
 export interface Commits {
-  /** The number of the oldest commit kept; one more than `last` if there is none. */
+  /** Number of the oldest stored commit, or `last + 1` if there is none. */
   readonly first: number
-  /** The number of the newest durable commit; 0 if there never was one. */
+  /** Number of the newest durable commit, or 0 if there never was one. */
   readonly last: number
-  /** Of a kept commit. */
+  /** The header of a stored commit. */
   head(number: number): CommitHead
   commit(number: number): Commit
 }
@@ -17,7 +17,7 @@ export interface Retention {
   readonly retentionMs: number
 }
 
-/** The smallest number in [from, to) for which `test` holds, else `to`. Once true it must stay true. */
+/** The smallest number in [from, to) for which `test` holds, or `to`. `test` must stay true once it is. */
 function firstWhere(from: number, to: number, test: (number: number) => boolean): number {
   let low = from
   let high = to
@@ -29,7 +29,7 @@ function firstWhere(from: number, to: number, test: (number: number) => boolean)
   return low
 }
 
-/** The first commit with an entry after `from` in one of these partitions; `last + 1` if there is none. */
+/** The first commit with an entry after `from` in one of these partitions, or `last + 1`. */
 export function findStart(commits: Commits, partitions: readonly number[], from: Positions): number {
   return firstWhere(commits.first, commits.last + 1, (number) => {
     const { ends } = commits.head(number)
@@ -37,13 +37,13 @@ export function findStart(commits: Commits, partitions: readonly number[], from:
   })
 }
 
-/** Bytes on disk of the commits kept. */
+/** Bytes on disk of all stored commits. */
 export function bytesKept(commits: Commits, bytesBefore: number): number {
   return commits.last < commits.first ? 0 : commits.head(commits.last).bytesUpTo - bytesBefore
 }
 
-/** The first commit that must stay. All before it are settled, and too old or in the way of `room` more bytes.
- *  The newest always stays: it carries the log's ends across a restart. */
+/** The first commit that must stay. All earlier ones are settled, and either too old or in the way of `room` more
+ *  bytes. The newest always stays, because it preserves the log's ends across a restart. */
 export function findKept(
   commits: Commits,
   settled: Positions,
@@ -56,7 +56,7 @@ export function findKept(
   const oldest = newest.latestAt - kept.retentionMs * 1000
   const isYoung = (number: number) => commits.head(number).latestAt >= oldest
   const excess = newest.bytesUpTo - bytesBefore + room - kept.bytesMax
-  // Some room beyond the bound, so that trimming is not needed at every append.
+  // Trims a little more than needed, so that not every append has to trim.
   const upTo = bytesBefore + excess + kept.bytesMax / 16
   const fits = (number: number) =>
     excess <= 0 || (number > first && commits.head(number - 1).bytesUpTo >= upTo)

@@ -1,8 +1,8 @@
-// The commits of the embedded log: on disk, with the newest ones in memory as well.
+// The commits of the embedded log, on disk and, for the newest ones, in memory as well.
 //
-// D1. A commit is published only when it is durable; readers see published commits alone.
-// D2. Numbers are contiguous and the tail always ends with the newest commit, so "in the tail or on disk" is a
-//     comparison of numbers: nothing is missed or seen twice at the border.
+// D1. A commit is published once it is durable. Readers see only published commits.
+// D2. Numbers are contiguous and the tail in memory always ends with the newest commit, so a comparison of numbers
+//     decides between tail and disk: nothing is missed or read twice at the border.
 import type { Durability } from '../../../ports/log.ts'
 import { bytesOnDisk, type Commit, type CommitHead, decodeCommit, decodeHead, EMPTY_HEAD } from './commit.ts'
 import type { Commits } from './commits.ts'
@@ -23,9 +23,9 @@ export class DiskCommits implements Commits {
   #tailBytes = 0
   #segmentBytes = 0
   last: number
-  /** After the newest commit. */
+  /** State of the log after the newest commit. */
   newest: CommitHead = EMPTY_HEAD
-  /** Bytes on disk of the commits before `first`: what was trimmed. */
+  /** Bytes on disk of the trimmed commits, which are those before `first`. */
   bytesBefore = 0
 
   constructor(options: DiskCommitsOptions) {
@@ -55,7 +55,7 @@ export class DiskCommits implements Commits {
     return decodeCommit(number, bytes)
   }
 
-  /** Resolves when the commit is durable, and published. */
+  /** Resolves when the commit is durable and published. */
   async push(commit: Commit, bytes: Uint8Array): Promise<void> {
     if (this.#segmentBytes >= this.#options.segmentBytes && this.#segments.newestFirst < commit.number) {
       this.#segments.roll(commit.number)
@@ -68,7 +68,7 @@ export class DiskCommits implements Commits {
     this.#keep(commit)
   }
 
-  /** Removes what can go so that the commits from `number` on stay. */
+  /** Removes as much as possible while keeping all commits from `number` on. */
   async removeBefore(number: number): Promise<void> {
     const boundary = this.#segments.boundary(number)
     if (boundary <= this.first) return
@@ -80,7 +80,7 @@ export class DiskCommits implements Commits {
     return this.#segments.close()
   }
 
-  /** After a failure: what was promised must still be there. A commit beyond it was never promised to anybody;
+  /** Checks after a failure that all acknowledged commits are still there. A commit beyond them was never acknowledged;
    *  the next append takes its number and so replaces it. */
   #verify(): void {
     if (this.last < this.#segments.newestFirst) return

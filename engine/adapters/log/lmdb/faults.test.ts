@@ -1,4 +1,4 @@
-// What a disk and an operating system can do to the embedded log.
+// Faults of disk and operating system under the embedded log.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -37,13 +37,13 @@ function start(command: readonly string[], args: readonly string[]): ChildProces
   return spawn(program, before, { stdio: ['ignore', 'pipe', 'ignore'] })
 }
 
-/** Reads the child's reports until it ends; `stop` may end it sooner. */
+/** Reads the reports of the child until it ends. `stop` ends it early. */
 async function reportsOf(child: ChildProcess, stop: (reports: readonly Report[]) => boolean = () => false) {
   const reports: Report[] = []
   const ended = once(child, 'exit')
   if (child.stdout === null) throw new Error('no output')
   for await (const line of createInterface({ input: child.stdout })) {
-    // Its own program wrote it.
+    // The child is part of these tests.
     reports.push(JSON.parse(line) as Report)
     if (stop(reports)) child.kill('SIGKILL')
   }
@@ -54,7 +54,7 @@ async function reportsOf(child: ChildProcess, stop: (reports: readonly Report[])
 const appended = (reports: readonly Report[]) => reports.flatMap((r) => (r.kind === 'appended' ? [r] : []))
 const textOf = (entry: Entry) => new TextDecoder().decode(entry.body).trim()
 
-/** Everything promised is there, in order, without gaps, and each entry is whole. */
+/** Checks that all acknowledged entries are there, in order, complete and without gaps. */
 async function checkLog(path: string, reports: readonly Report[]): Promise<number> {
   const log = openLmdbLog({ path, durability: 'power' })
   const last = appended(reports).at(-1)?.seq ?? 0
@@ -70,23 +70,26 @@ async function checkLog(path: string, reports: readonly Report[]): Promise<numbe
 }
 
 describe.skipIf(!isBuilt)('a killed process (needs the build in dist)', () => {
-  test.each(['power', 'process'])('loses nothing that was promised, durability %s', async (durability) => {
-    const path = newPath()
-    let before = 0
-    for (const kills of [40, 150, 7]) {
-      const child = start([], [path, durability, '1000000'])
-      const { reports } = await reportsOf(child, (sofar) => appended(sofar).length >= kills)
-      expect(appended(reports)[0]?.seq).toBe(before + 1)
-      before = await checkLog(path, reports)
-    }
-  })
+  test.each(['power', 'process'])(
+    'a killed process loses no acknowledged entry, durability %s',
+    async (durability) => {
+      const path = newPath()
+      let before = 0
+      for (const kills of [40, 150, 7]) {
+        const child = start([], [path, durability, '1000000'])
+        const { reports } = await reportsOf(child, (sofar) => appended(sofar).length >= kills)
+        expect(appended(reports)[0]?.seq).toBe(before + 1)
+        before = await checkLog(path, reports)
+      }
+    },
+  )
 })
 
 describe.skipIf(!canTrace)('under strace (needs strace and the build in dist)', () => {
   const trace = (inject: string) => ['strace', '-f', '-qq', '-o', '/dev/null', '-e', `inject=${inject}`]
   const slow = trace('fsync,fdatasync,msync:delay_exit=300000')
 
-  test('power waits for the disk, process does not', async () => {
+  test('durability power waits for the disk, durability process does not', async () => {
     const power = await reportsOf(start(slow, [newPath(), 'power', '3']))
     const cheap = await reportsOf(start(slow, [newPath(), 'process', '3']))
     expect(Math.min(...appended(power.reports).map((r) => r.ms))).toBeGreaterThanOrEqual(300)
@@ -94,7 +97,7 @@ describe.skipIf(!canTrace)('under strace (needs strace and the build in dist)', 
     expect([appended(power.reports).length, appended(cheap.reports).length]).toEqual([3, 3])
   })
 
-  test('a disk that fails at every fsync is never believed, and the process lives on', async () => {
+  test('while every fsync fails nothing is acknowledged, and the process keeps running', async () => {
     const path = newPath()
     const { reports, code } = await reportsOf(
       start(trace('fdatasync:error=EIO:when=6+'), [path, 'power', '100', '5']),
@@ -120,11 +123,11 @@ describe.skipIf(!canTrace)('under strace (needs strace and the build in dist)', 
 })
 
 describe.skipIf(!canTrace)('a disk that refuses pages (needs strace and the build in dist)', () => {
-  test.each(['EIO', 'ENOSPC'])('%s ends all writing of this process, and loses nothing', async (errno) => {
+  test.each(['EIO', 'ENOSPC'])('%s ends all writing of this process and loses nothing', async (errno) => {
     const path = newPath()
     const inject = `inject=pwrite64,pwritev:error=${errno}:when=9+`
     const command = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', inject]
-    // by E4: it may be torn down by its damaged heap before it can say so.
+    // By lmdb-env E4 the damaged heap may kill the process before it can report.
     const { reports, code } = await reportsOf(start(command, [path, 'power', '100', '20']))
     const faults = reports.flatMap((r) => (r.kind === 'fault' ? [r] : []))
     if (code === 0) expect(faults.some((fault) => !fault.retryable)).toBe(true)
@@ -134,7 +137,7 @@ describe.skipIf(!canTrace)('a disk that refuses pages (needs strace and the buil
 })
 
 describe.skipIf(disk === undefined)('a full disk (needs root, for a small tmpfs)', () => {
-  test('refuses appends without using up seqs, reads on, and recovers when there is room', async () => {
+  test('a full disk refuses appends without using up seqs, allows reads, and recovers when there is space', async () => {
     if (disk === undefined) return
     const path = join(disk.path, 'log')
     disk.fill(12)

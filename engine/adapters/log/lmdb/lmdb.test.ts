@@ -26,7 +26,7 @@ async function restart(log: Log): Promise<Log> {
 }
 
 logContract({ name: 'lmdb', open: async (retention) => open(retention), restart, trimsLater: true })
-// Read from disk from the second commit back: the border between disk and memory is crossed all the time.
+// Only the newest commit is held in memory, so reads cross the border between disk and memory all the time.
 const SMALL = { tailBytesMax: 1, segmentBytes: 1 }
 logContract({
   name: 'lmdb with hardly any memory and a file per commit',
@@ -34,7 +34,7 @@ logContract({
   restart,
 })
 
-test('the position to start from is found at every place of the log', async () => {
+test('a reader can start at every position of the log', async () => {
   const log = open({ tailBytesMax: 1, segmentBytes: 50_000 })
   for (let i = 0; i < 60; i++) await log.append([bundle(i % 3, `${i}`), bundle(4, `${i}`)], Micros(i))
   for (let seq = 0; seq <= 20; seq++) {
@@ -46,7 +46,7 @@ test('the position to start from is found at every place of the log', async () =
   await log.close()
 })
 
-test('appends go on while much is trimmed, and no entry is lost', async () => {
+test('appends continue during a large trim, and no entry is lost', async () => {
   const log = open({ retentionMs: 0, segmentBytes: 40_000 })
   for (let i = 1; i <= 1_500; i++) await log.append([bundle(1, `${i}`)], Micros(i * 1000))
   const trimming = log.trim(log.ends())
@@ -57,7 +57,7 @@ test('appends go on while much is trimmed, and no entry is lost', async () => {
   await log.close()
 })
 
-test('trimmed entries give their room back to the disk', async () => {
+test('trimmed entries free their disk space', async () => {
   const log = open({ retentionMs: 0, segmentBytes: 500_000 })
   const { path } = paths.get(log) ?? { path: '' }
   for (let i = 1; i <= 100; i++) {
@@ -69,13 +69,13 @@ test('trimmed entries give their room back to the disk', async () => {
   await log.close()
 })
 
-test('a file made for an append that failed is no loss', async () => {
+test('an empty file left by a failed append is harmless', async () => {
   const log = open({ segmentBytes: 1 })
   const options = paths.get(log)
   if (options === undefined) throw new Error('no such log')
   await log.append([bundle(1, 'a')], Micros(1))
   await log.close()
-  // The file is there, the commit is not.
+  // The file exists, but the commit does not.
   await new LmdbEnv({
     path: join(options.path, '0000000000000002.mdb'),
     durability: 'power',
@@ -88,7 +88,7 @@ test('a file made for an append that failed is no loss', async () => {
   await after.close()
 })
 
-test('seqs the store has seen are not given out again', async () => {
+test('seqs that the store has seen are not reused', async () => {
   const log = open({ notBefore: NOTHING.map((_, p) => (p === 1 ? 5 : 0)) })
   expect(await log.append([bundle(1, 'a'), bundle(2, 'b')], Micros(1))).toEqual([6, 1])
   const again = await restart(log)
@@ -102,7 +102,7 @@ test('a log that a power cut may have torn is set aside', async () => {
   if (options === undefined) throw new Error('no such log')
   await log.append([bundle(1, 'a')], Micros(1))
   await log.close()
-  // What a kill leaves behind, in another boot of the machine.
+  // This is the state after a kill, seen in a later boot of the machine.
   writeFileSync(`${options.path}.unsynced`, 'another boot')
   const after = open({ ...options, durability: 'power' })
   expect(after.ends()).toEqual(NOTHING)

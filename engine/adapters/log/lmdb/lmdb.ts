@@ -1,10 +1,10 @@
-// The embedded log: one LMDB value per append, in files that are removed as a whole.
+// The embedded log: one LMDB value per append, in files that are removed as a whole when they are settled.
 //
-// L1. Entries become visible to readers when they are durable, at the moment `append` resolves (D1).
-// L2. A failed append leaves nothing: no seq is used up, readers see nothing of it. Should its commit have reached
-//     the disk all the same, the next append replaces it; should the process die before that, the messages are
-//     there after the restart though nobody was told so, which an unacknowledged message may be.
-// L3. The newest commit is never trimmed: it carries the ends and the latest time across a restart.
+// L1. Entries become visible to readers once they are durable, when `append` resolves (disk-commits D1).
+// L2. A failed append leaves no trace: it uses up no seq, and readers never see it. If its commit reached the disk all
+//     the same, the next append replaces it. If the process dies before that, the messages are in the log after the
+//     restart although they were never acknowledged, which is allowed.
+// L3. The newest commit is never trimmed, because it preserves the ends and the latest time across a restart.
 import { strict as assert } from 'node:assert'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -18,13 +18,13 @@ import { clearMark, setAsideIfTorn } from './power-cut.ts'
 import { CommitReader } from './reader.ts'
 
 export interface LmdbLogOptions extends Partial<Retention> {
-  /** A directory. */
+  /** Path of the log's directory. */
   readonly path: string
   readonly durability: Durability
   readonly tailBytesMax?: number
   readonly segmentBytes?: number
-  /** Seqs up to here are in use even if the log does not know them: with durability `process` a power cut can
-   *  leave the log behind the store, and a seq given out twice would be taken for done. */
+  /** Seqs up to these are in use even if the log does not know them: with durability `process` a power cut can leave
+   *  the log behind the store, and an entry whose seq was used before would be taken for processed. */
   readonly notBefore?: Positions
 }
 
@@ -129,7 +129,7 @@ class LmdbLog implements Log {
     if (!this.#hasRoom(room))
       throw new Fault('LOG_FULL', {
         retryable: true,
-        message: 'the log is full of messages not yet processed',
+        message: 'the log is full of unprocessed messages; check that shards and ClickHouse are working',
       })
   }
 
@@ -137,7 +137,7 @@ class LmdbLog implements Log {
     return bytesKept(this.#commits, this.#commits.bytesBefore) + room <= this.#retention.bytesMax
   }
 
-  /** One at a time. */
+  /** Runs one trim at a time. */
   async #trim(room: number): Promise<void> {
     while (this.#trimming !== undefined) await this.#trimming.catch(() => undefined)
     this.#trimming = this.#trimSteps(room).finally(() => {

@@ -1,10 +1,11 @@
-// Without fsync a power cut can tear the log's files, and a torn file must never be read. A mark beside them
-// says in which boot of the machine they were last open without fsync; another boot now means there was a cut.
+// Without fsync a power cut can tear the log's files, and a torn file must never be read. A marker beside them names
+// the boot of the machine in which they were last open without fsync. If the current boot is another one, the power may
+// have been cut.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Durability } from '../../../ports/log.ts'
 
-/** Moves a log aside (`….torn`) that a power cut may have torn. Its unprocessed messages are what durability
- *  `process` gives up; records and rows are kept elsewhere. */
+/** Moves aside (`….torn`) a log that a power cut may have torn. Its unprocessed messages are lost, as durability
+ *  `process` allows. Records and rows are stored elsewhere. */
 export function setAsideIfTorn(
   path: string,
   durability: Durability,
@@ -19,7 +20,7 @@ export function setAsideIfTorn(
   else rmSync(`${path}.unsynced`, { force: true })
 }
 
-/** After an orderly end: the operating system has everything and time enough to write it. */
+/** Removes the marker after an orderly stop: the operating system has all the data and the time to write it. */
 export function clearMark(path: string): void {
   rmSync(`${path}.unsynced`, { force: true })
 }
@@ -32,7 +33,7 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch {
-    // There is no such file: the ordinary case here, and an answer.
+    // The file usually does not exist.
     return undefined
   }
 }

@@ -1,16 +1,16 @@
-// A reader's way through the commits: from wherever it is to the live end, without a gap and without a repeat.
+// Reads the commits of a log from a position to the live end, without gaps and without repeats.
 import type { Partition } from '../../../../schemas/ids.ts'
 import type { Entry, LogReader, Positions } from '../../../ports/log.ts'
 import type { Commit } from './commit.ts'
 import { type Commits, findStart } from './commits.ts'
 
-/** Commits passed over in one go without finding an entry for this reader. */
+/** Commits that are skipped at a time while looking for an entry of this reader's partitions. */
 const SKIPPED_MAX = 256
 
 export interface ReaderOptions {
   readonly partitions: readonly Partition[]
   readonly from: Positions
-  /** Lets other work run during a long way through foreign entries. */
+  /** Lets other work run while many foreign entries are skipped. */
   readonly breathe: () => Promise<void>
   readonly onClose: (reader: CommitReader) => void
 }
@@ -19,7 +19,7 @@ export class CommitReader implements LogReader {
   readonly #commits: Commits
   readonly #options: ReaderOptions
   readonly #wanted: readonly boolean[]
-  /** Where to go on: the entry `#index` of commit `#number`. `#commit` is that commit once it has been fetched. */
+  /** The next entry is `#index` of commit `#number`. `#commit` is that commit once it has been fetched. */
   #number: number
   #index = 0
   #commit: Commit | undefined
@@ -52,7 +52,7 @@ export class CommitReader implements LogReader {
     return this.#next(Number.POSITIVE_INFINITY) === undefined
   }
 
-  /** There is a new commit. */
+  /** Called when there is a new commit. */
   wake(): void {
     this.#wake?.()
     this.#wake = undefined
@@ -79,7 +79,7 @@ export class CommitReader implements LogReader {
     }
   }
 
-  /** The next entry for this reader, left where it is; undefined at the end, or after `skippedMax` commits. */
+  /** Returns the next entry without consuming it. Undefined at the end, or after `skippedMax` commits. */
   #next(skippedMax: number): Entry | undefined {
     let skipped = 0
     while (this.#number <= this.#commits.last && skipped++ <= skippedMax) {
@@ -97,7 +97,7 @@ export class CommitReader implements LogReader {
 
   #fetch(): Commit {
     if (this.#commit === undefined) {
-      // What was trimmed was settled everywhere: go on with the oldest there is.
+      // Trimmed entries were settled everywhere, so reading goes on with the oldest one.
       if (this.#number < this.#commits.first) this.#number = this.#commits.first
       this.#commit = this.#commits.commit(this.#number)
     }

@@ -1,8 +1,8 @@
-// The log's files: each holds the commits from the number in its name to the next file's.
+// The files of the log. Each holds the commits from the number in its name up to the next file's number.
 //
-// G1. A file is only ever appended to, and removed as a whole: the queue pattern of adding here and deleting there is
-//     where LMDB's reuse of pages is known to break, and a removed file gives its room back at once.
-// G2. The next file's name ends a file. A commit beyond it was never promised and does not count.
+// G1. A file is only appended to, and removed as a whole: LMDB's reuse of pages is known to break when a table is used
+//     as a queue, and removing a file frees its space at once.
+// G2. The name of the next file ends a file. A commit beyond that was never acknowledged and is ignored.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Durability } from '../../../ports/log.ts'
@@ -19,7 +19,7 @@ interface Segment {
 export interface SegmentsOptions {
   readonly directory: string
   readonly durability: Durability
-  /** A file was opened again after a failed write. */
+  /** Called after a file was reopened following a failed write. */
   readonly reopened: () => void
 }
 
@@ -39,12 +39,12 @@ export class Segments {
     if (firsts.length === 0) this.roll(1)
   }
 
-  /** The number of the oldest commit kept. */
+  /** Number of the oldest stored commit. */
   get first(): number {
     return this.#segments[0]?.first ?? 1
   }
 
-  /** Where the next commit goes. */
+  /** The file that the next commit goes to. */
   get newest(): LmdbEnv {
     return this.#open(this.#segments.at(-1))
   }
@@ -53,29 +53,29 @@ export class Segments {
     return this.#segments.at(-1)?.first ?? 1
   }
 
-  /** The number of the last commit, 0 if there is none. */
+  /** Number of the last commit, or 0 if there is none. */
   findLast(): number {
     const last = this.newest.ends(COMMITS)?.last
     return typeof last === 'number' ? last : this.newestFirst - 1
   }
 
-  /** The file a commit is in. */
+  /** The file that holds a commit. */
   envOf(number: number): LmdbEnv {
     return this.#open(this.#segments.findLast(({ first }) => first <= number))
   }
 
-  /** The commits from `first` on go into a new file. */
+  /** Starts a new file for the commits from `first` on. */
   roll(first: number): void {
     this.#segments.push(this.#segment(first))
     this.#open(this.#segments.at(-1))
   }
 
-  /** The first number of the oldest file that must stay so that all commits from `number` on do. */
+  /** First number of the oldest file needed to keep all commits from `number` on. */
   boundary(number: number): number {
     return this.#segments.findLast(({ first }) => first <= number)?.first ?? this.first
   }
 
-  /** Removes the files before this boundary. */
+  /** Removes the files before `boundary`. */
   async removeBefore(boundary: number): Promise<void> {
     const removed = this.#segments.splice(
       0,
@@ -102,7 +102,7 @@ export class Segments {
   }
 
   #open(segment: Segment | undefined): LmdbEnv {
-    if (segment === undefined) throw new Error('no such part of the log')
+    if (segment === undefined) throw new Error('there is no such file of the log')
     const { durability, reopened } = this.#options
     segment.env ??= new LmdbEnv({ path: segment.path, durability, tables: [COMMITS], reopened })
     return segment.env

@@ -1,4 +1,4 @@
-// What every log promises; each adapter's test runs it.
+// The contract of every log. Each adapter's test runs it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -8,11 +8,11 @@ import type { Retention } from '../lmdb/commits.ts'
 
 export interface LogContract {
   readonly name: string
-  /** A new, empty log. */
+  /** Opens a new, empty log. */
   open(retention?: Partial<Retention>): Promise<Log>
-  /** The same log after the process ended without closing it. */
+  /** Opens the same log as after a crash of the process. */
   restart(log: Log): Promise<Log>
-  /** It trims only in larger pieces than these tests write. */
+  /** The log trims only in larger pieces than these tests write. */
   readonly trimsLater?: boolean
 }
 
@@ -23,21 +23,21 @@ export function bundle(partition: number, text: string): Bundle {
   return { partition: Partition(partition), body: new TextEncoder().encode(text) }
 }
 
-/** `partition=text`, without the entries that only say how far the log goes. */
+/** Entries as `partition=text`, without the empty ones that only move a position on. */
 export function show(entries: readonly Entry[] | undefined): readonly string[] {
   return (entries ?? [])
     .filter(({ body }) => body.length > 0)
     .map(({ partition, body }) => `${partition}=${new TextDecoder().decode(body)}`)
 }
 
-/** Everything the reader finds before it has caught up. */
+/** Reads everything until the reader has caught up. */
 export async function drain(reader: LogReader, bytesMax = 1e9): Promise<Entry[]> {
   const entries: Entry[] = []
   while (!reader.isCaughtUp()) entries.push(...((await reader.pull(bytesMax)) ?? []))
   return entries
 }
 
-/** Some entries that are not empty. */
+/** Reads some entries that are not empty. */
 async function pullSome(reader: LogReader, bytesMax = 1e6): Promise<readonly string[]> {
   for (;;) {
     const found = show(await reader.pull(bytesMax))
@@ -49,7 +49,7 @@ function upTo(ends: Readonly<Record<number, number | undefined>>): Positions {
   return NOTHING.map((_, p) => ends[p] ?? 0)
 }
 
-/** The positions after these entries. */
+/** Positions after these entries. */
 function positionsOf(entries: readonly Entry[]): Positions {
   const positions = [...NOTHING]
   for (const { partition, seq } of entries) {
@@ -71,7 +71,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
     })
 
     describe('append', () => {
-      test('gives each bundle a seq, greater than any before it in its partition', async () => {
+      test('an append gives each bundle a seq greater than any before it in its partition', async () => {
         const first = await log.append([bundle(3, 'a'), bundle(7, 'b')], Micros(10))
         const second = await log.append([bundle(7, 'c'), bundle(3, 'd')], Micros(20))
         expect(Math.min(...first)).toBeGreaterThan(0)
@@ -82,24 +82,24 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(entries.map(({ seq }) => seq)).toEqual([first[0], d])
       })
 
-      test('counts at once where somebody looks', async () => {
+      test('an append counts as soon as the end of the log is looked at', async () => {
         const [seq] = await log.append([bundle(3, 'a')], Micros(10))
         expect((await log.look())[3]).toBe(seq)
       })
 
-      test('of nothing does nothing', async () => {
+      test('an append without bundles does nothing', async () => {
         expect(await log.append([], Micros(10))).toEqual([])
         expect(log.ends()).toEqual(NOTHING)
       })
 
-      test('keeps the greatest receive time', async () => {
+      test('the log remembers the greatest receive time', async () => {
         expect(log.latestAt()).toBe(0)
         await log.append([bundle(1, 'a')], Micros(50))
         await log.append([bundle(1, 'b')], Micros(40))
         expect(log.latestAt()).toBe(50)
       })
 
-      test('takes as much as an append may hold', async () => {
+      test('an append may be as large as the limit', async () => {
         const count = LIMITS.commitBytesMax / LIMITS.bundleBytesMax + 1
         const body = new Uint8Array(LIMITS.bundleBytesMax).fill(7)
         const bundles = ALL.slice(0, count).map((partition) => ({ partition, body }))
@@ -111,7 +111,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
     })
 
     describe('reader', () => {
-      test('reads what was there before, then what comes, in order', async () => {
+      test('a reader reads existing and then new entries in order', async () => {
         await log.append([bundle(1, 'a'), bundle(2, 'b')], Micros(1))
         const reader = log.reader(ALL, NOTHING)
         expect(show(await drain(reader))).toEqual(['1=a', '2=b'])
@@ -121,13 +121,13 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(show(await next)).toEqual(['1=c'])
       })
 
-      test('has caught up with an empty log', async () => {
+      test('a reader has caught up with an empty log', async () => {
         const reader = log.reader(ALL, NOTHING)
         expect(await drain(reader)).toEqual([])
         expect(reader.isCaughtUp()).toBe(true)
       })
 
-      test('has not caught up with what was just appended', async () => {
+      test('a reader has not caught up right after an append', async () => {
         const reader = log.reader(ALL, NOTHING)
         await drain(reader)
         await log.append([bundle(1, 'a')], Micros(1))
@@ -135,7 +135,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(show(await drain(reader))).toEqual(['1=a'])
       })
 
-      test('starts behind the position given, and reads its partitions alone', async () => {
+      test('a reader starts after its position and reads only its partitions', async () => {
         const seqs: number[] = []
         for (const text of ['a', 'b', 'c'])
           seqs.push(...(await log.append([bundle(1, text), bundle(2, text)], Micros(1))))
@@ -147,7 +147,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(await next).toEqual(['2=y'])
       })
 
-      test('hands out at most about the bytes asked for, and at least one entry', async () => {
+      test('a read returns about the requested bytes, and at least one entry', async () => {
         for (const text of ['aaaa', 'bbbb', 'cccc']) await log.append([bundle(1, text)], Micros(1))
         const slow = log.reader(ALL, NOTHING)
         const seen: (readonly string[])[] = []
@@ -157,7 +157,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(await pullSome(log.reader(ALL, NOTHING), 1)).toEqual(['1=aaaa'])
       })
 
-      test('misses and repeats nothing while entries are appended around it', async () => {
+      test('a reader misses and repeats nothing during concurrent appends', async () => {
         const reader = log.reader(ALL, NOTHING)
         const seen: Entry[] = []
         const reading = (async () => {
@@ -174,7 +174,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(positionsOf(seen)).toEqual(log.ends())
       })
 
-      test('ends with undefined once closed, even while it waits', async () => {
+      test('a closed reader returns undefined, even if it was waiting', async () => {
         const reader = log.reader(ALL, NOTHING)
         await drain(reader)
         const waiting = reader.pull(10)
@@ -183,7 +183,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(await reader.pull(10)).toBeUndefined()
       })
 
-      test('is released when the log closes', async () => {
+      test('closing the log ends its readers', async () => {
         const reader = log.reader(ALL, NOTHING)
         await drain(reader)
         const waiting = reader.pull(10)
@@ -193,7 +193,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
     })
 
     describe('restart', () => {
-      test('finds everything that was durable, and goes on counting', async () => {
+      test('a restarted log has all durable entries and continues the seqs', async () => {
         const [seq] = await log.append([bundle(1, 'a'), bundle(2, 'b')], Micros(7))
         await log.append([bundle(1, 'c')], Micros(9))
         log = await restart(log)
@@ -204,7 +204,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(next).toBeGreaterThan(end)
       })
 
-      test('a reader gets to the ends, of partitions without entries too', async () => {
+      test('a reader reaches the ends after a restart, even of partitions without entries', async () => {
         await log.append([bundle(1, 'a'), bundle(2, 'b')], Micros(7))
         const [seq = 0] = await log.append([bundle(1, 'c')], Micros(9))
         log = await restart(log)
@@ -213,7 +213,7 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
         expect(positionsOf(await drain(log.reader(ALL, NOTHING)))).toEqual(ends)
       })
 
-      test('remembers ends and time though everything old is trimmed', async () => {
+      test('a restarted log remembers ends and time although all old entries are trimmed', async () => {
         await log.close()
         log = await open({ retentionMs: 0 })
         for (let i = 1; i <= 20; i++) await log.append([bundle(i % 3, `${i}`)], Micros(i * 1e6))
@@ -241,7 +241,7 @@ function trimContract(open: LogContract['open'], use: (log: Log) => void): void 
     }
     const kept = async (log: Log, p: number) => show(await drain(log.reader([Partition(p)], NOTHING)))
 
-    test('removes what is settled and older than the retention, oldest first', async () => {
+    test('a trim removes settled entries older than the retention, oldest first', async () => {
       const log = await reopen({ retentionMs: 5_000 })
       const seqs: number[] = []
       for (let i = 1; i <= 10; i++)
@@ -252,14 +252,14 @@ function trimContract(open: LogContract['open'], use: (log: Log) => void): void 
       expect((await kept(log, 1))[0]).toBe('1=5')
     })
 
-    test('keeps what is young', async () => {
+    test('a trim keeps young entries', async () => {
       const log = await reopen({ retentionMs: 1_000 })
       for (let i = 1; i <= 10; i++) await log.append([bundle(1, `${i}`)], Micros(i))
       await log.trim(log.ends())
       expect(await kept(log, 1)).toHaveLength(10)
     })
 
-    test('keeps what is not settled however old', async () => {
+    test('a trim keeps unsettled entries, however old', async () => {
       const log = await reopen({ retentionMs: 1_000 })
       await log.append([bundle(1, 'a')], Micros(1))
       await log.append([bundle(1, 'b'), bundle(2, 'c')], Micros(2))
@@ -270,7 +270,7 @@ function trimContract(open: LogContract['open'], use: (log: Log) => void): void 
       expect(await kept(log, 1)).toEqual(['1=d'])
     })
 
-    test('removes settled entries before their time when the log is too big', async () => {
+    test('a trim removes settled entries early if the log is too large', async () => {
       const log = await reopen({ bytesMax: 1_000_000 })
       const body = new Uint8Array(90_000).fill(32)
       for (let i = 0; i < 40; i++) {
@@ -283,7 +283,7 @@ function trimContract(open: LogContract['open'], use: (log: Log) => void): void 
       expect(entries.at(-1)?.seq).toBe(log.ends()[1])
     })
 
-    test('a log full of unsettled entries refuses more, uses up no seq, and recovers', async () => {
+    test('a log full of unsettled entries refuses more without using up seqs, and recovers', async () => {
       const log = await reopen({ bytesMax: 200_000 })
       const big = [{ partition: Partition(1), body: new Uint8Array(60_000).fill(32) }]
       let seq = 0
@@ -301,7 +301,7 @@ function trimContract(open: LogContract['open'], use: (log: Log) => void): void 
       expect(await kept(log, 1)).not.toHaveLength(0)
     })
 
-    test('a reader that stands before the trimmed part goes on with the oldest entry kept', async () => {
+    test('a reader behind the trimmed part continues with the oldest stored entry', async () => {
       const log = await reopen({ retentionMs: 0 })
       for (let i = 1; i <= 3; i++) await log.append([bundle(1, `${i}`)], Micros(i * 1e6))
       const reader = log.reader(ALL, NOTHING)

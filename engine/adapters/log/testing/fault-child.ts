@@ -1,4 +1,4 @@
-// Run by the tests in a process of its own, to be killed or traced: appends and says on stdout what became of it.
+// Runs in a process of its own that tests kill or trace: appends to a log and reports the results on stdout.
 import { writeSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { Micros, Partition } from '../../../../schemas/ids.ts'
 import { Fault } from '../../../ports/fault.ts'
 import { openLmdbLog } from '../lmdb/lmdb.ts'
 
-/** One line of what the child says. `seq` is that of the entry in partition 1; its text is the same number. */
+/** One report. `seq` is that of the entry in partition 1, whose text is the same number. */
 export type Report =
   | { readonly kind: 'appended'; readonly seq: number; readonly ms: number }
   | { readonly kind: 'fault'; readonly code: string; readonly retryable: boolean }
@@ -38,7 +38,7 @@ for (let left = Number(appends); left > 0 && faults <= Number(faultsMax); ) {
 say({ kind: 'end' })
 await log.close()
 
-/** Written before anything else happens: a kill must not take it along. */
+/** Writes synchronously, so that a kill cannot lose the report. */
 function say(report: Report): void {
   writeSync(1, `${JSON.stringify(report)}\n`)
 }

@@ -1,4 +1,4 @@
-// For tests: logs on a nats-server, closed with their connections after each test.
+// For tests: logs on a nats-server, which are closed with their connections after each test.
 import { expect } from 'vitest'
 import { Micros } from '../../../../schemas/ids.ts'
 import type { Entry, Log, LogReader } from '../../../ports/log.ts'
@@ -13,7 +13,7 @@ export class JetStreamBench {
   readonly #logs: Log[] = []
   #count = 0
 
-  /** A name that no other log has. */
+  /** A unique name for a log. */
   newName(): string {
     return `log${this.#count++}`
   }
@@ -42,7 +42,7 @@ export class JetStreamBench {
   }
 }
 
-/** Reads until there are so many texts, however long the reader waits in between. */
+/** Reads until there are this many texts, however long that takes. */
 export async function readTexts(reader: LogReader, count: number): Promise<readonly string[]> {
   const entries: Entry[] = []
   while (show(entries).length < count) entries.push(...((await reader.pull(1e6)) ?? []))
@@ -53,7 +53,7 @@ export async function until(condition: () => boolean): Promise<void> {
   await expect.poll(condition, { timeout: DEADLINE_MS, interval: 20 }).toBe(true)
 }
 
-/** Appends numbers until told to stop; what it resolves with was acknowledged. */
+/** Appends numbers until told to stop. Resolves with the acknowledged ones. */
 export function load(log: Log): { readonly acknowledged: number[]; stop(): Promise<void> } {
   const acknowledged: number[] = []
   let isOver = false
@@ -63,7 +63,7 @@ export function load(log: Log): { readonly acknowledged: number[]; stop(): Promi
         await log.append([bundle(1, `${i}`), bundle(2, `${i}`)], Micros(1))
         acknowledged.push(i++)
       } catch (error) {
-        // Nothing of it is there: the same number again.
+        // Nothing was stored, so the same number is appended again.
         expect(error).toMatchObject({ retryable: true })
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
@@ -78,11 +78,11 @@ export function load(log: Log): { readonly acknowledged: number[]; stop(): Promi
   }
 }
 
-/** What a reader of one partition finds of such a load. */
+/** The numbers that a reader of one partition finds. */
 export const numbers = (partition: number, count: number) =>
   Array.from({ length: count }, (_, i) => `${partition}=${i}`)
 
-/** Reads on and on, until the reader is closed. */
+/** Reads until the reader is closed. */
 export function follow(reader: LogReader): {
   readonly seen: readonly string[]
   readonly done: Promise<void>

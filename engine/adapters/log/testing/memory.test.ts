@@ -12,7 +12,7 @@ logContract({
   },
 })
 
-test('a crashed log neither answers nor changes what was durable', async () => {
+test('a crashed log neither answers nor changes durable data', async () => {
   const log = new MemoryLog()
   await log.append([bundle(1, 'a')], Micros(1))
   const reader = log.reader([bundle(1, '').partition], NOTHING)

@@ -1,4 +1,4 @@
-// A log without a disk, for tests and simulations: no timers, no randomness, everything settled within microtasks.
+// For tests and simulations: a log in memory without timers and randomness. All its promises settle within microtasks.
 import { strict as assert } from 'node:assert'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -8,7 +8,7 @@ import { bytesOnDisk, type Commit, type CommitHead, EMPTY_HEAD, encodeCommit } f
 import { bytesKept, type Commits, findKept, type Retention } from '../lmdb/commits.ts'
 import { CommitReader } from '../lmdb/reader.ts'
 
-/** What would be on disk. */
+/** The data that would be on disk. */
 class Durable implements Commits {
   readonly #commits: Commit[] = []
   newest: CommitHead = EMPTY_HEAD
@@ -53,7 +53,7 @@ export class MemoryLog implements Log {
     this.#durable = durable
   }
 
-  /** The process dies: this log does nothing any more. What was durable is in the one returned. */
+  /** Simulates a crash: this log stops working, and the returned one has all that was durable. */
   crash(): MemoryLog {
     this.#end()
     return new MemoryLog(this.#retention, this.#durable)

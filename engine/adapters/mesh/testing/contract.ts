@@ -1,4 +1,4 @@
-// What every mesh promises; each adapter's test runs it.
+// The contract of every mesh. Each adapter's test runs it.
 import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../limits.ts'
@@ -11,7 +11,7 @@ export interface MeshContract {
 }
 
 const TIMEOUT_MS = 20_000
-/** Longer than a test may take: what comes before it does not come by it. */
+/** A timeout longer than a test may take, so that nothing in a test is caused by it. */
 const FOREVER_MS = 600_000
 const MEBIBYTE = 1024 * 1024
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -37,7 +37,7 @@ export function meshContract({ name, open }: MeshContract): void {
 
     const ask = async (text: string, timeoutMs = TIMEOUT_MS) =>
       textOf(await asker.ask(asked.address, bytesOf(text), timeoutMs))
-    /** What a node has begun is known to the others once it was answered itself. */
+    /** Each node's subscriptions are known to the others once it has had an answer itself. */
     const begun = async () => {
       for (const mesh of [asker, asked])
         await expect(mesh.ask('nobody', bytesOf('?'), TIMEOUT_MS)).rejects.toThrow()
@@ -52,7 +52,7 @@ export function meshContract({ name, open }: MeshContract): void {
       await begun()
     }
 
-    test('a question is answered by the node it is put to, which may be the asker', async () => {
+    test('a question is answered by the node it is addressed to, which may be the asker', async () => {
       await serveBoth((text) => text)
       const { address } = asked
       expect(await ask('hello')).toBe(`${address}: hello`)
@@ -61,12 +61,12 @@ export function meshContract({ name, open }: MeshContract): void {
       expect([asker.isUp(), asked.isUp()]).toEqual([true, true])
     })
 
-    test('an answer of no bytes is an answer', async () => {
+    test('an empty answer is an answer', async () => {
       await serve(async () => new Uint8Array(0))
       expect(await asker.ask(asked.address, bytesOf('?'), TIMEOUT_MS)).toHaveLength(0)
     })
 
-    test('a slow answer holds up nothing, and each asker gets their own', async () => {
+    test('a slow answer delays no other, and each asker gets its own answer', async () => {
       const gate = new Gate()
       await serveBoth(async (text) => {
         if (text === 'slow') await gate.opened
@@ -79,7 +79,7 @@ export function meshContract({ name, open }: MeshContract): void {
       expect(await slow).toBe(`${asked.address}: slow`)
     })
 
-    test('answers may be long, several at once', async () => {
+    test('several long answers may arrive at once', async () => {
       const sizes = [MEBIBYTE, MEBIBYTE + 1, 3 * MEBIBYTE - 7, 17 * MEBIBYTE]
       const longest = randomBytes(17 * MEBIBYTE)
       await serve(async (question) => longest.subarray(0, Number(textOf(question))))
@@ -90,7 +90,7 @@ export function meshContract({ name, open }: MeshContract): void {
       expect(answers.every((answer) => longest.subarray(0, answer.length).equals(answer))).toBe(true)
     })
 
-    test('what is too long is said so: a question before it is sent, an answer to the asker', async () => {
+    test('a question that is too long is refused before it is sent, and an answer that is too long fails for its asker', async () => {
       const lengths: number[] = []
       await serve(async ({ length }) => {
         lengths.push(length)
@@ -106,7 +106,7 @@ export function meshContract({ name, open }: MeshContract): void {
       expect(lengths).toEqual([1, longest.length])
     })
 
-    test('a node that cannot answer says why, and is not asked again', async () => {
+    test('a failed answer reports its reason, and is not retried', async () => {
       await serve(() => Promise.reject(new Error('the cellar is flooded')))
       await expect(ask('?')).rejects.toMatchObject({
         code: 'NODE_FAILED',
@@ -115,13 +115,13 @@ export function meshContract({ name, open }: MeshContract): void {
       })
     })
 
-    test('that nobody has an address is known at once', async () => {
+    test('a question to an unknown address fails at once', async () => {
       const nobody = { code: 'NODE_ABSENT', retryable: true }
       await expect(asker.ask('nobody', bytesOf('?'), FOREVER_MS)).rejects.toMatchObject(nobody)
       await expect(ask('not serving yet', FOREVER_MS)).rejects.toMatchObject(nobody)
     })
 
-    test('an answer that comes too late is nobody’s, and takes nothing from the next question', async () => {
+    test('an answer that arrives too late is ignored and does not affect the next question', async () => {
       const gate = new Gate()
       await serveBoth(async (text) => {
         if (text === 'late') await gate.opened
@@ -132,7 +132,7 @@ export function meshContract({ name, open }: MeshContract): void {
       expect(await ask('next')).toBe(`${asked.address}: next`)
     })
 
-    test('a node that closes answers what it is at, takes nothing new, and is gone', async () => {
+    test('a closing node finishes its answers, refuses new questions, and is then absent', async () => {
       const gate = new Gate()
       await serveBoth(async (text) => {
         if (text === 'under way') await gate.opened
@@ -149,7 +149,7 @@ export function meshContract({ name, open }: MeshContract): void {
       await expect(ask('gone', FOREVER_MS)).rejects.toMatchObject(gone)
     })
 
-    test('a node that closes does not wait for ever, and tells who waits for it', async () => {
+    test('a closing node gives up slow answers after a while and tells the askers', async () => {
       await serveBoth((text) => (text === 'never' ? new Promise<string>(() => {}) : text))
       const gone = { code: 'NODE_UNREACHABLE', retryable: true }
       const given = expect(ask('never', FOREVER_MS)).rejects.toMatchObject(gone)
@@ -158,7 +158,7 @@ export function meshContract({ name, open }: MeshContract): void {
       await given
     })
 
-    test('a node that closes waits for no answer of others', async () => {
+    test('a closing node does not wait for answers of others', async () => {
       await serveBoth((text) => (text === 'never' ? new Promise<string>(() => {}) : text))
       const given = expect(ask('never', FOREVER_MS)).rejects.toMatchObject({ code: 'NODE_UNREACHABLE' })
       await ask('arrived')
@@ -166,7 +166,7 @@ export function meshContract({ name, open }: MeshContract): void {
       await given
     })
 
-    test('a node takes a bounded number of questions, and is there again when they are answered', async () => {
+    test('a node answers a bounded number of questions at once and accepts new ones afterwards', async () => {
       const gate = new Gate()
       await serveBoth(async (text) => {
         if (text === 'wait') await gate.opened
@@ -179,7 +179,7 @@ export function meshContract({ name, open }: MeshContract): void {
       expect(await ask('again')).toBe(`${asked.address}: again`)
     })
 
-    test('news reach every node that listens to their topic, also the teller, in the order they were told', async () => {
+    test('news reach all nodes that listen to the topic, including the sender, in order', async () => {
       const mine: string[] = []
       const theirs: string[] = []
       const elsewhere: string[] = []
@@ -193,7 +193,7 @@ export function meshContract({ name, open }: MeshContract): void {
       expect({ mine, theirs, elsewhere }).toEqual({ mine: told, theirs: told, elsewhere: [] })
     })
 
-    test('news are heard before a question that was put after them, by the same node', async () => {
+    test('news arrive before a question that the same node asked after them', async () => {
       let heard = 0
       asked.hear('topic', () => heard++)
       await serve(async () => bytesOf(`${heard}`))
@@ -205,7 +205,7 @@ export function meshContract({ name, open }: MeshContract): void {
       expect(await Promise.all(answers)).toEqual(Array.from({ length: 100 }, (_, n) => `${n + 1}`))
     })
 
-    test('who begins to listen hears nothing old, and who stops hears nothing more', async () => {
+    test('a listener hears nothing from before it started or after it stopped', async () => {
       const heard: string[] = []
       asker.tell('topic', bytesOf('before'))
       await begun()
@@ -219,7 +219,7 @@ export function meshContract({ name, open }: MeshContract): void {
       expect(heard).toEqual(['while'])
     })
 
-    test('two listeners of a node are two, and stopping one leaves the other', async () => {
+    test('two listeners of a node are independent', async () => {
       const heard: string[] = []
       const listener = (news: Uint8Array) => heard.push(textOf(news))
       const stop = asked.hear('topic', listener)

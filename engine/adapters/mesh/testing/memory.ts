@@ -1,4 +1,4 @@
-// Nodes of one process, for tests and simulations: those that share a `MemoryNet` reach each other.
+// For tests and simulations: nodes in one process. Those that share a `MemoryNet` reach each other.
 import type { Mesh } from '../../../ports/mesh.ts'
 import {
   absent,
@@ -18,7 +18,7 @@ export class MemoryNet {
 
 export class MemoryMesh implements Mesh {
   readonly address: string
-  /** While it is set nothing comes or goes. */
+  /** While set, this node neither sends nor receives. */
   isCut = false
   readonly #net: MemoryNet
   readonly #responder = new Responder()
@@ -61,7 +61,7 @@ export class MemoryMesh implements Mesh {
   hear(topic: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(topic) ?? new Set()
     this.#listeners.set(topic, listeners)
-    // The same function may listen twice.
+    // The same function may be registered twice.
     const own: Listener = (news) => listener(news)
     listeners.add(own)
     return () => listeners.delete(own)
@@ -77,7 +77,7 @@ export class MemoryMesh implements Mesh {
     this.#net.nodes.delete(this.address)
   }
 
-  /** Undefined if there is none in time. As over a network, nothing happens within the call. */
+  /** Undefined if no answer arrives in time. As over a network, nothing happens synchronously. */
   async #outcomeOf(asked: MemoryMesh, question: Uint8Array, timeoutMs: number): Promise<Outcome | undefined> {
     let settle = (_: Outcome | undefined) => {}
     const outcome = new Promise<Outcome | undefined>((resolve) => {

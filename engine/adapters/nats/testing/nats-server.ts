@@ -1,4 +1,4 @@
-// For tests: a nats-server of their own, in a directory of its own.
+// For tests: a separate nats-server in a directory of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,24 +7,24 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
 const { TEST_SERVER_NATS_SERVER } = process.env
-/** Where `npm test` found or put it; undefined without one. */
+/** Path of nats-server, as `npm test` found or installed it. Undefined if there is none. */
 export const NATS_SERVER = TEST_SERVER_NATS_SERVER
 
 export interface NatsServerOptions {
   readonly syncInterval?: string
   readonly maxPayload?: string
-  /** More lines for its configuration. */
+  /** Further lines of its configuration. */
   readonly lines?: string
 }
 
 const START_TIMEOUT_MS = 20_000
-/** Any free port. */
+/** nats-server chooses a free port if it is -1. */
 const ANY = '127.0.0.1:-1'
 
 export class NatsServer {
   readonly #directory = mkdtempSync(join(tmpdir(), 'fleet-nats-'))
   readonly #options: NatsServerOptions
-  /** `host:port` for clients, and where its HTTP monitoring is. */
+  /** Addresses: `host:port` for clients, and the URL of the HTTP monitoring. */
   url = ANY
   monitor = `http://${ANY}`
   #child: ChildProcess | undefined
@@ -39,9 +39,10 @@ export class NatsServer {
     return server
   }
 
-  /** With the same data, on the same ports from the second start on. Resolves once it answers. */
+  /** Starts the server with the same data and, from the second start on, the same ports. Resolves once it answers. */
   async restart(): Promise<void> {
-    if (NATS_SERVER === undefined) throw new Error('there is no nats-server')
+    if (NATS_SERVER === undefined)
+      throw new Error('there is no nats-server; run the tests with `npm test`, which installs one')
     const conf = join(this.#directory, 'nats.conf')
     writeFileSync(conf, this.#conf())
     const child = spawn(NATS_SERVER, ['-c', conf, '-l', join(this.#directory, 'log')], { stdio: 'ignore' })
@@ -49,7 +50,7 @@ export class NatsServer {
     const until = performance.now() + START_TIMEOUT_MS
     while (!this.#readPorts(child) || !(await this.#isHealthy())) {
       if (child.exitCode !== null || performance.now() > until)
-        throw new Error(`nats-server does not start: ${readFileSync(join(this.#directory, 'log'), 'utf8')}`)
+        throw new Error(`nats-server did not start: ${readFileSync(join(this.#directory, 'log'), 'utf8')}`)
       await wait(20)
     }
   }
@@ -95,9 +96,9 @@ ${lines}
     const path = join(this.#directory, `nats-server_${pid}.ports`)
     if (!existsSync(path)) return false
     const text = readFileSync(path, 'utf8')
-    // Being written.
+    // The file is still being written.
     if (!text.endsWith('}')) return false
-    // nats-server's own format.
+    // This is the format of nats-server.
     const ports = JSON.parse(text) as {
       readonly nats: readonly string[]
       readonly monitoring: readonly string[]
@@ -111,7 +112,7 @@ ${lines}
     try {
       return (await fetch(`${this.monitor}/healthz`, { signal: AbortSignal.timeout(1_000) })).ok
     } catch {
-      // Not yet.
+      // The server does not answer yet.
       return false
     }
   }

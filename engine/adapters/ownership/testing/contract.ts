@@ -1,4 +1,4 @@
-// What every table of owners promises; each adapter's test runs it.
+// The contract of every table of owners. Each adapter's test runs it.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Partition } from '../../../../schemas/ids.ts'
 import type { OwnershipTable } from '../../../ports/ownership.ts'
@@ -9,7 +9,7 @@ const B = { id: 'b', address: 'host-b:1' }
 
 export interface OwnershipContract {
   readonly name: string
-  /** Two nodes' views of one new table. */
+  /** Opens one new table for two nodes. */
   open(): Promise<readonly [OwnershipTable, OwnershipTable]>
 }
 
@@ -24,11 +24,11 @@ export function ownershipContract({ name, open }: OwnershipContract): void {
       other = tables[1]
     })
 
-    test('is empty at first', async () => {
+    test('a new table is empty', async () => {
       expect(await table.read()).toEqual({ nodes: [], owners: [] })
     })
 
-    test('a node that is entered is seen by others, and its revision changes with each renewal', async () => {
+    test('others see an entered node, and its revision changes with each renewal', async () => {
       const first = (await table.renew(A, 0)) ?? 0
       expect(await other.read()).toEqual({ nodes: [{ ...A, revision: first }], owners: [] })
       const second = (await table.renew(A, first)) ?? 0
@@ -43,7 +43,7 @@ export function ownershipContract({ name, open }: OwnershipContract): void {
       expect(await table.renew(A, entered)).toBeGreaterThan(unheard)
     })
 
-    test('a node that was expelled cannot renew, and comes back only by entering', async () => {
+    test('an expelled node cannot renew, and comes back only by entering again', async () => {
       const revision = (await table.renew(A, 0)) ?? 0
       expect(await other.expel({ ...A, revision })).toBe(true)
       expect((await other.read()).nodes).toEqual([])
@@ -52,21 +52,21 @@ export function ownershipContract({ name, open }: OwnershipContract): void {
       expect((await other.read()).nodes).toHaveLength(1)
     })
 
-    test('a node that was renewed meanwhile is not expelled', async () => {
+    test('a node that renewed meanwhile is not expelled', async () => {
       const seen = (await table.renew(A, 0)) ?? 0
       const revision = (await table.renew(A, seen)) ?? 0
       expect(await other.expel({ ...A, revision: seen })).toBe(false)
       expect(await table.renew(A, revision)).toBeDefined()
     })
 
-    test('of two that claim a partition one gets it', async () => {
+    test('if two nodes claim a partition, one gets it', async () => {
       const epochs = await Promise.all([table.claim(P, A.id, 0), other.claim(P, B.id, 0)])
       expect(epochs.filter((epoch) => epoch !== undefined)).toHaveLength(1)
       const [nodeId, epoch] = epochs[0] === undefined ? [B.id, epochs[1]] : [A.id, epochs[0]]
       expect((await table.read()).owners).toEqual([{ partition: P, nodeId, epoch }])
     })
 
-    test('a partition changes its owner by its epoch, which grows', async () => {
+    test('a partition changes its owner only by its current epoch, and the epoch grows', async () => {
       const first = (await table.claim(P, A.id, 0)) ?? 0
       const foreign = (await table.claim(Q, A.id, 0)) ?? 0
       expect(await other.claim(P, B.id, foreign)).toBeUndefined()
@@ -89,7 +89,7 @@ export function ownershipContract({ name, open }: OwnershipContract): void {
       expect(second).toBeGreaterThan(first)
     })
 
-    test('what another owns by now is not released', async () => {
+    test('a partition that has a new owner is not released by the old one', async () => {
       const first = (await table.claim(P, A.id, 0)) ?? 0
       const second = (await other.claim(P, B.id, first)) ?? 0
       await table.release(P, first)
@@ -106,7 +106,7 @@ export function ownershipContract({ name, open }: OwnershipContract): void {
         calls++
         heard()
       })
-      // The wish to listen may be on its way still.
+      // The subscription may still be on its way.
       await other.read()
       table.call()
       await first

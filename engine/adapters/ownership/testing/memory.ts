@@ -1,4 +1,4 @@
-// A table of owners for tests and simulations: several nodes of one process share its `MemoryOwners`.
+// For tests and simulations: a table of owners that several nodes of one process share.
 import type { Partition } from '../../../../schemas/ids.ts'
 import type {
   NodeEntry,

@@ -1,14 +1,14 @@
-// What every place of shared rates promises; each adapter's test runs it.
+// The contract of all shared rates. Each adapter's test runs it.
 import { describe, expect, test } from 'vitest'
 import type { SharedRates, Taken } from '../../../ports/rates.ts'
 
 export interface RatesContract {
   readonly name: string
-  /** The same rates, seen by two nodes. */
+  /** Opens the same rates for two nodes. */
   open(): Promise<readonly [SharedRates, SharedRates]>
 }
 
-/** So long that the test's own time makes no difference. */
+/** Long enough that the duration of the test makes no difference. */
 const STEP_MS = 3_600_000
 
 function taken(key: string, count: number, over: Partial<Taken> = {}): Taken {
@@ -20,7 +20,7 @@ export function ratesContract({ name, open }: RatesContract): void {
     (await rates.take(all)).map((ms) => Math.round((ms / STEP_MS) * 10) / 10)
 
   describe(`shared rates: ${name}`, () => {
-    test('what the nodes take of a key adds up, and no other', async () => {
+    test('the amounts that nodes take of a key add up, separately for each key', async () => {
       const [one, other] = await open()
       expect(await steps(one, taken('a', 2))).toEqual([2])
       expect(await steps(other, taken('a', 3))).toEqual([5])
@@ -29,13 +29,13 @@ export function ratesContract({ name, open }: RatesContract): void {
       expect(same.flat().sort()).toEqual([1, 2])
     })
 
-    test('is paid off from when it was taken, if nothing was before', async () => {
+    test('an amount is paid off from the time at which it was taken', async () => {
       const [one, other] = await open()
       expect(await steps(one, taken('a', 1, { ageMs: STEP_MS / 2 }))).toEqual([0.5])
       expect(await steps(other, taken('a', 1, { ageMs: STEP_MS / 2 }))).toEqual([1.5])
     })
 
-    test('may be given back, and what was paid off long ago is no credit', async () => {
+    test('an amount may be given back, and time without use earns no credit', async () => {
       const [one, other] = await open()
       await one.take([taken('a', 2)])
       expect(await steps(other, taken('a', -1))).toEqual([1])

@@ -1,4 +1,4 @@
-// Shared rates of several nodes in one process, for tests.
+// For tests: rates that several nodes of one process share.
 import type { Clock } from '../../../ports/clock.ts'
 import type { SharedRates, Taken } from '../../../ports/rates.ts'
 

@@ -1,4 +1,4 @@
-// A real redis-server in a directory of its own, that tests may kill, pause and start again.
+// For tests: a real redis-server in a directory of its own, which may be killed, paused and restarted.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import type { Fault } from '../../../ports/fault.ts'
 import { freePort } from '../../testing/free-port.ts'
 import { RedisLink, type RedisLinkOptions } from '../redis-link.ts'
 
-/** Undefined where there is none: what needs it is skipped. */
+/** Undefined if there is none. Tests that need it are then skipped. */
 export const REDIS_SERVER =
   process.env['TEST_SERVER_REDIS_SERVER'] ??
   (process.env['PATH'] ?? '')
@@ -26,7 +26,7 @@ export class RedisServer {
   readonly directory = mkdtempSync(join(tmpdir(), 'fleet-redis-'))
   readonly #arguments: readonly string[]
   readonly #links: RedisLink[] = []
-  /** Why a process was told to end. */
+  /** The reason for which a process was told to end. */
   readonly losses: Fault[] = []
   port = 0
   #child: ChildProcess | undefined
@@ -36,7 +36,7 @@ export class RedisServer {
     this.#arguments = args
   }
 
-  /** `PORT` among the arguments stands for the port. */
+  /** `PORT` among the arguments is replaced by the port. */
   static async start(args: readonly string[] = DURABLE): Promise<RedisServer> {
     const server = new RedisServer(args)
     server.port = await freePort()
@@ -80,7 +80,7 @@ export class RedisServer {
     await exit
   }
 
-  /** Of a process named `node`, which the server tells apart from others. */
+  /** Opens a link for a process named `node`, which the server distinguishes from others. */
   async link(over: Partial<RedisLinkOptions> = {}): Promise<RedisLink> {
     const node = `node-${this.#names++}`
     const lost = (fault: Fault) => void this.losses.push(fault)
@@ -106,8 +106,8 @@ export class RedisServer {
   }
 }
 
-/** `what` is what was waited for, if it never comes. */
+/** `what` names the condition in the error of a timeout. */
 export async function until(isSo: () => boolean, what: string): Promise<void> {
   for (const end = performance.now() + WAIT_MS; !isSo(); await sleep(5))
-    if (performance.now() > end) throw new Error(`waited in vain for ${what}`)
+    if (performance.now() > end) throw new Error(`timed out waiting for ${what}`)
 }

@@ -1,13 +1,13 @@
-// What every keeper of open tickets promises; each adapter's test runs it.
+// The contract of all open tickets. Each adapter's test runs it.
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../limits.ts'
 import type { OpenTicket, OpenTickets } from '../../../ports/tickets.ts'
 
 export interface TicketsContract {
   readonly name: string
-  /** The same tickets, seen by two nodes. */
+  /** Opens the same tickets for two nodes. */
   open(lifeMs?: number): Promise<readonly [OpenTickets, OpenTickets]>
-  /** Resolves when tickets that live for so long have ended. */
+  /** Resolves when tickets with this lifetime have expired. */
   pass(lifeMs: number): Promise<void>
 }
 
@@ -19,7 +19,7 @@ function ticket(id: string, owner = 'usr_a'): OpenTicket {
 
 export function ticketsContract({ name, open, pass }: TicketsContract): void {
   describe(`open tickets: ${name}`, () => {
-    test('are taken at any node, once', async () => {
+    test('a ticket can be redeemed once, at any node', async () => {
       const [one, other] = await open()
       expect(await one.put(ticket('a'))).toBe(true)
       expect(await one.take('b')).toBeUndefined()
@@ -29,14 +29,14 @@ export function ticketsContract({ name, open, pass }: TicketsContract): void {
       ])
     })
 
-    test('end with their time', async () => {
+    test('a ticket expires', async () => {
       const [one, other] = await open(LIFE_MS)
       await one.put(ticket('a'))
       await pass(LIFE_MS)
       expect([await other.take('a'), await one.take('a')]).toEqual([undefined, undefined])
     })
 
-    test('leave room for the later ones of their owner, those taken not counted', async () => {
+    test('a new ticket replaces the oldest open one of its owner beyond a bound', async () => {
       const [one, other] = await open()
       await one.put(ticket('other', 'usr_b'))
       for (let i = 0; i < LIMITS.ticketsPerUserMax; i++) await one.put(ticket(`t${i}`))
@@ -49,7 +49,7 @@ export function ticketsContract({ name, open, pass }: TicketsContract): void {
       for (const id of ['t2', 'late', 'later', 'latest', 'other']) expect(await one.take(id)).toBeDefined()
     })
 
-    test('are bounded over all owners, and those taken leave room', async () => {
+    test('open tickets of all owners are bounded, and redeemed ones leave room', async () => {
       const [one, other] = await open()
       for (let i = 0; i < LIMITS.ticketsMax; i += LIMITS.ticketsPerUserMax) {
         const own = Array.from({ length: LIMITS.ticketsPerUserMax }, (_, n) => ticket(`${i + n}`, `usr_${i}`))

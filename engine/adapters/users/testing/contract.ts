@@ -1,4 +1,4 @@
-// What every keeper of users promises; each adapter's test runs it.
+// The contract of all stores of users. Each adapter's test runs it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Millis, UserId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -7,7 +7,7 @@ import type { ApiKey, RefreshGrant, User, Users } from '../../../ports/users.ts'
 export interface UsersContract {
   readonly name: string
   open(): Promise<Users>
-  /** The same users after the process ended. */
+  /** Reopens the same users after a restart. */
   restart(users: Users): Promise<Users>
   close(users: Users): Promise<void>
 }
@@ -71,7 +71,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
   afterEach(() => close(users))
 
   describe(`users: ${name}: a user`, () => {
-    test('is found by id and by e-mail in any case, also after a restart', async () => {
+    test('a user is found by id and by e-mail in any case, also after a restart', async () => {
       expect(await users.add(user('u1'))).toBe('added')
       await again()
       expect(users.get(U1)).toEqual(user('u1'))
@@ -80,7 +80,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect([users.count(), users.list()]).toEqual([1, [user('u1')]])
     })
 
-    test('has an e-mail of their own', async () => {
+    test('two users cannot have the same e-mail', async () => {
       await users.add(user('u1'))
       await users.add(user('u2'))
       expect(await users.add(user('u3', { email: 'U1@example.org' }))).toBe('email_taken')
@@ -90,7 +90,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(users.get(U1)).toEqual(user('u1'))
     })
 
-    test('whose e-mail changes frees the old one', async () => {
+    test('a changed e-mail frees the old one', async () => {
       await users.add(user('u1'))
       await users.edit(U1, (before) => ({ ...before, email: 'other@example.org' }))
       await again()
@@ -99,7 +99,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(await users.add(user('u2', { email: 'u1@example.org' }))).toBe('added')
     })
 
-    test('who is different is told, once this process answers by what is new', async () => {
+    test('a change of a user is announced once this process answers with the new state', async () => {
       const told: string[] = []
       const tell = (what: () => unknown) =>
         users.onChange((changed) => void told.push(`${[...changed].join()} ${String(what())}`))
@@ -121,7 +121,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(told).toEqual([])
     })
 
-    test('is one of those that came at once with one e-mail, or as the first', async () => {
+    test('of concurrent registrations with one e-mail, or as the first user, one succeeds', async () => {
       const same = ['u1', 'u2', 'u3'].map((id) => users.add(user(id, { email: 'same@example.org' })))
       expect((await Promise.all(same)).sort()).toEqual(['added', 'email_taken', 'email_taken'])
       await close(users)
@@ -131,7 +131,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(users.count()).toBe(1)
     })
 
-    test('is edited as they are by then: of changes at once, none undoes another', async () => {
+    test('concurrent edits of a user do not undo each other', async () => {
       await users.add(user('u1'))
       await Promise.all([
         users.edit(U1, (before) => ({ ...before, disabled: true })),
@@ -143,7 +143,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(await users.edit(UserId('u2'), (before) => before)).toEqual({ kind: 'kept', why: 'unknown' })
     })
 
-    test('that is removed is gone, with their logins and their e-mail', async () => {
+    test('a removed user is gone with all logins and the e-mail', async () => {
       await users.add(user('u1'))
       await users.putGrant(grant('a'))
       expect(await users.remove(U1)).toEqual({ kind: 'edited', user: user('u1') })
@@ -153,7 +153,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(await users.add(user('u2', { email: 'u1@example.org' }))).toBe('added')
     })
 
-    test('who is the last enabled admin stays one', async () => {
+    test('the last enabled admin stays one', async () => {
       await users.add(ADMIN)
       await users.add(user('a2', { role: 'admin', disabled: true }))
       const last = { kind: 'kept', why: 'last_admin' }
@@ -164,7 +164,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect((await users.edit(ADMIN.id, (before) => ({ ...before, name: 'New' }))).kind).toBe('edited')
     })
 
-    test('of two admins who disable each other at once, one stays', async () => {
+    test('if two admins disable each other at once, one stays', async () => {
       await users.add(ADMIN)
       await users.add(user('a2', { role: 'admin' }))
       const disable = (id: UserId) => users.edit(id, (before) => ({ ...before, disabled: true }))
@@ -174,7 +174,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
   })
 
   describe(`users: ${name}: a grant`, () => {
-    test('is found by its hash and dropped with its family', async () => {
+    test('a grant is found by its hash and dropped with its family', async () => {
       await users.putGrant(grant('a'))
       await users.putGrant(grant('b', { family: 'f2' }))
       await again()
@@ -185,7 +185,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect([users.hasFamily('f1'), users.hasFamily('f2')]).toEqual([false, true])
     })
 
-    test('that is dropped is not brought back by an edit at the same time', async () => {
+    test('a dropped grant is not brought back by a concurrent edit', async () => {
       await users.putGrant(grant('a'))
       const dropped = users.dropFamily('f1')
       const edited = users.editGrant('a', (before) => ({ grant: { ...before, usedAt: Millis(9) } }))
@@ -195,7 +195,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect([users.getGrant('a'), users.hasFamily('f1')]).toEqual([undefined, false])
     })
 
-    test('is replaced once, together with its successor', async () => {
+    test('a grant is replaced once, together with its successor', async () => {
       await users.putGrant(grant('a'))
       const replace = (tokenHash: string) =>
         users.editGrant('a', (before) =>
@@ -213,7 +213,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect([users.getGrant('b'), users.getGrant('c')]).toEqual([grant('b'), undefined])
     })
 
-    test('that has expired goes when a new one of the user comes', async () => {
+    test('an expired grant is removed when its user gets a new one', async () => {
       await users.putGrant(grant('old'))
       const later = Millis(1_700_000_002_000)
       await users.putGrant(grant('new', { createdAt: later, usedAt: later, expiresAt: Millis(later + 1000) }))
@@ -221,7 +221,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(users.getGrant('new')).toBeDefined()
     })
 
-    test('is one of a bounded number; the longest unused go first', async () => {
+    test('the grants of a user are bounded, and the longest unused go first', async () => {
       const at = 1_700_000_000_000
       for (let i = 0; i < LIMITS.grantsPerUserMax + 5; i++)
         await users.putGrant(grant(`g${i}`, { usedAt: Millis(at + i), expiresAt: Millis(at + 1e9) }))
@@ -230,7 +230,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(users.getGrant(`g${LIMITS.grantsPerUserMax + 4}`)).toBeDefined()
     })
 
-    test('that was replaced goes before one that opens something, and sooner', async () => {
+    test('a replaced grant is removed before valid ones, and earlier', async () => {
       const at = 1_700_000_000_000
       const life = { expiresAt: Millis(at + 1e9) }
       await users.putGrant(grant('idle', { ...life, family: 'f2' }))
@@ -247,7 +247,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
   describe(`users: ${name}: an API key`, () => {
     const K1 = UserId('key_1')
 
-    test('is kept, edited and removed, also after a restart', async () => {
+    test('an API key is stored, edited and removed, also after a restart', async () => {
       expect(await users.addKey(apiKey('key_1'))).toBe('added')
       await users.addKey(apiKey('key_2', { expiresAt: Millis(1_800_000_000_000) }))
       await users.editKey(K1, (before) => ({ ...before, lastUsedAt: Millis(7) }))
@@ -260,7 +260,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect([users.getKey(K1), await users.removeKey(K1)]).toEqual([undefined, false])
     })
 
-    test('is one of a bounded number', async () => {
+    test('the number of API keys is bounded', async () => {
       const keys = Array.from({ length: LIMITS.apiKeysMax }, (_, i) => users.addKey(apiKey(`key_${i}`)))
       expect(new Set(await Promise.all(keys))).toEqual(new Set(['added']))
       expect(await users.addKey(apiKey('one more'))).toBe('full')
@@ -272,8 +272,8 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
   describe(`users: ${name}: all of them`, () => {
     const kept = { users: [ADMIN, user('u2')], keys: [apiKey('k2')] }
 
-    test('are replaced as a whole, and nobody stays logged in', async () => {
-      // Of those who go one has the e-mail of one who comes.
+    test('all users are replaced at once, and nobody stays logged in', async () => {
+      // One of the removed users has the e-mail of a new one.
       await users.add(user('u1', { email: 'u2@example.org' }))
       await users.add(user('a1', { role: 'admin', name: 'before' }))
       await users.putGrant(grant('a'))
@@ -290,7 +290,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       }
     })
 
-    test('come to where there are none, and no more than there may be', async () => {
+    test('users can be restored into an empty store, up to the bound', async () => {
       const many = Array.from({ length: LIMITS.apiKeysMax + 1 }, (_, i) => apiKey(`k${i}`))
       expect(await users.replaceAll({ users: [], keys: many })).toBe('full')
       expect(await users.replaceAll(kept, { onlyIfNone: true })).toBe('replaced')

@@ -1,11 +1,11 @@
-// Users without a disk, for tests and simulations.
+// For tests and simulations: users in memory.
 import { Directory } from '../directory.ts'
 import { HeldUsers } from '../held-users.ts'
 
 export class MemoryUsers extends HeldUsers {
   readonly #directory: Directory
 
-  /** `mayWrite` rejects when the write shall fail. */
+  /** `mayWrite` rejects to make a write fail. */
   constructor(directory = new Directory(), mayWrite: () => Promise<void> = async () => {}) {
     super(directory, async (changes) => {
       await mayWrite()
@@ -15,7 +15,7 @@ export class MemoryUsers extends HeldUsers {
     this.#directory = directory
   }
 
-  /** The process dies. What was durable is in the one returned. */
+  /** Simulates a crash. The returned users have all that was durable. */
   crash(): MemoryUsers {
     return new MemoryUsers(this.#directory)
   }
