@@ -50,7 +50,7 @@ test('an impossible start ends with one line that names the mistake', {
     [{ FLEET_HEARTBEAT_TIMEOUT_SEC: '0' }, /FLEET_HEARTBEAT_TIMEOUT_SEC/],
     [{ FLEET_DURABILITY: 'maybe' }, /FLEET_DURABILITY.*power, process/],
     [{ FLEET_JWT_SECRET: 'short' }, /FLEET_JWT_SECRET.*32/],
-    [{ FLEET_HTTP_PROT: '1' }, /FLEET_HTTP_PROT is not a setting/],
+    [{ FLEET_HTTP_PROT: '1' }, /FLEET_HTTP_PROT is not a known setting/],
     [{ FLEET_HOST: '0.0.0.0' }, /FLEET_REGISTRATION/],
     [{ FLEET_PROFILE: 'cluster', FLEET_JWT_SECRET: 'x'.repeat(32) }, /FLEET_PROFILE/],
     // A file is in place of the directory or of its parent.

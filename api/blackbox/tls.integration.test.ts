@@ -241,9 +241,9 @@ test('unusable TLS files end the start with one line that names them', async () 
     `FLEET_TLS_KEY: ${join(dir, 'none')} cannot be read`,
   )
   expect(await line({ FLEET_TLS_KEY: join(dir, 'ours', 'ca.key') })).toContain(
-    'are not a certificate and its key',
+    'are not a certificate and its private key',
   )
-  expect(await line({ FLEET_TLS_CRL: files.certificate })).toContain('is no list of revoked certificates')
+  expect(await line({ FLEET_TLS_CRL: files.certificate })).toContain('is not a certificate revocation list')
 })
 
 function dial(options: object): Promise<TLSSocket> {

@@ -32,7 +32,7 @@ test('users are restored unchanged after the data directory is lost, but not ove
 
   const saved = await cli.run(['backup', 'users', '--out', file], { env })
   expect(saved).toMatchObject({ code: 0, stdout: '' })
-  expect(saved.stderr).toMatch(/^fleet: 3 users and 1 API keys are in .*users\.json\n$/)
+  expect(saved.stderr).toMatch(/^fleet: wrote 3 users and 1 API keys to .*users\.json\n$/)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(readFileSync(file, 'utf8')).not.toContain(ADA.password)
 
@@ -43,14 +43,14 @@ test('users are restored unchanged after the data directory is lost, but not ove
   const full = await cli.run(['restore', 'users', file], { env })
   expect(full.code).toBe(1)
   expect(full.stderr).toBe(
-    `fleet: there are 3 users and 1 API keys already: --overwrite replaces all of them by those of ${file}\n`,
+    `fleet: the service already has 3 users and 1 API keys; pass --overwrite to replace all of them with those of ${file}\n`,
   )
 
   rmSync(service.dataDir, { recursive: true })
   const restored = await cli.run(['restore', 'users', file], { env })
   expect([restored.code, restored.stderr]).toEqual([
     0,
-    expect.stringContaining('3 users and 1 API keys are restored'),
+    expect.stringContaining('restored 3 users and 1 API keys'),
   ])
   const again = await service.again()
   const back = await again.admin()
@@ -73,13 +73,16 @@ test('a file that is no backup or would lock everyone out is refused with one li
     return stderr
   }
   expect(await refusal('{')).toContain('cannot be read')
-  expect(await refusal('{}')).toContain('is no backup of users')
+  expect(await refusal('{}')).toContain('is not a backup of users')
   const empty = { format: 'fleet-users-1', madeAt: '2026-01-01T00:00:00.000Z', users: [], keys: [] }
-  expect(await refusal(JSON.stringify(empty))).toContain('no admin who may log in')
+  expect(await refusal(JSON.stringify(empty))).toContain('no enabled admin')
   const nowhere = await cli.run(['backup', 'users', '--out', join(folder, 'x')], {
     env: { FLEET_DATA_DIR: folder },
   })
-  expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('is it the data directory?')])
+  expect([nowhere.code, nowhere.stderr]).toEqual([
+    1,
+    expect.stringContaining('check that FLEET_DATA_DIR is the data directory'),
+  ])
 })
 
 test.skipIf(REDIS_SERVER === undefined)('users of a cluster are restored after Redis is wiped', async () => {
@@ -108,7 +111,7 @@ test.skipIf(REDIS_SERVER === undefined)('users of a cluster are restored after R
     await service.admin()
     await cli.run(['backup', 'users', '--out', file], { env: service.settings })
     expect((await cli.run(['restore', 'users', file], { env })).stderr).toContain(
-      '2 users and 0 API keys are restored',
+      'restored 2 users and 0 API keys',
     )
     const restored = await look()
     expect(restored.users.map(({ email }) => email).sort()).toEqual([

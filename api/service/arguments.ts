@@ -1,9 +1,9 @@
-// The command line of `npm start -- …`: very little, the rest is settings.
+// The command line of the service. Everything else is configured by settings.
 import { parseArgs } from 'node:util'
 
 export type Arguments =
   | { readonly kind: 'run'; readonly simulate: number }
-  /** Of the users, to or from this file; the service need not run. */
+  /** Backs up users to the file at `path`. The service need not be running. */
   | { readonly kind: 'backup'; readonly path: string }
   | { readonly kind: 'restore'; readonly path: string; readonly isOverwrite: boolean }
   | { readonly kind: 'help' }
@@ -11,8 +11,8 @@ export type Arguments =
 
 export const HELP = `fleet: the device service
 
-  npm start                      run it
-  npm start -- --simulate 25     run it with 25 simulated devices
+  npm start                      run the service
+  npm start -- --simulate 25     run the service with 25 simulated devices
 
 Settings are environment variables (FLEET_HTTP_PORT, FLEET_DATA_DIR, …): see deploy/README.md.
 `
@@ -25,7 +25,7 @@ export function readArguments(args: readonly string[]): Arguments {
       args: [...args],
       options: {
         simulate: { type: 'string' },
-        // `fleet backup` and `fleet restore`.
+        // These are used by `fleet backup` and `fleet restore`.
         'backup-users': { type: 'string' },
         'restore-users': { type: 'string' },
         overwrite: { type: 'boolean' },
@@ -46,7 +46,7 @@ export function readArguments(args: readonly string[]): Arguments {
   } catch (error) {
     return {
       kind: 'wrong',
-      line: `${error instanceof Error ? error.message : String(error)} (--help tells more)`,
+      line: `${error instanceof Error ? error.message : String(error)} (see --help)`,
     }
   }
 }

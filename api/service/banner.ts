@@ -1,4 +1,4 @@
-// What is said at start: to a person where everything is, and what to try next; to a program one line.
+// The announcement of a started service: addresses and next steps on a terminal, and one JSON line otherwise.
 import type { FirstAdmin } from '../auth/first-admin.ts'
 import { shownAddress } from './settings/address.ts'
 import type { ClusterSettings } from './settings/cluster.ts'
@@ -30,14 +30,14 @@ export function bannerText(facts: BannerFacts): string {
     admin === undefined ? undefined : ['Admin', `${admin.email}${passwordNote(admin)}`],
     ['Profile', `${profile.kind}, registration ${facts.registration}, durability ${facts.durability}`],
     ...(profile.kind === 'embedded'
-      ? ([['Data', `${profile.dataDir} (delete it for a factory reset)`]] as const)
+      ? ([['Data', `${profile.dataDir} (delete this directory to start from scratch)`]] as const)
       : clusterLines(profile)),
     facts.simulated === 0
       ? undefined
-      : ['Simulator', `${facts.simulated} devices publishing about once a second`],
+      : ['Simulator', `${facts.simulated} devices, each publishing about once a second`],
     ['Try', `curl ${httpUrl}/readyz?verbose`],
     facts.simulated === 0 && profile.kind === 'embedded'
-      ? ['', 'npm start -- --simulate 25     (stop this one first)']
+      ? ['', 'npm start -- --simulate 25     (stop this service first)']
       : undefined,
   ]
   const rows = lines.filter((line) => line !== undefined).map(([key, value]) => `  ${key.padEnd(12)}${value}`)
@@ -45,7 +45,7 @@ export function bannerText(facts: BannerFacts): string {
   return ['', `${title}ready in ${(facts.startedInMs / 1000).toFixed(1)} s`, ...rows, '', ''].join('\n')
 }
 
-/** A generated password is shown here too, once: there is no other place to find it. */
+/** Includes a generated password, because it is not shown anywhere else. */
 export function readyLine(facts: BannerFacts, now: number): string {
   const { admin, httpUrl, mqttUrl, profile, startedInMs } = facts
   const login =
@@ -87,5 +87,5 @@ function serversOf({ nats, redisUrl, clickhouse, mqtt }: ClusterSettings) {
 }
 
 function passwordNote({ generatedPassword }: FirstAdmin): string {
-  return generatedPassword === undefined ? '' : ` / ${generatedPassword}   (shown once)`
+  return generatedPassword === undefined ? '' : ` / ${generatedPassword}   (shown only once)`
 }

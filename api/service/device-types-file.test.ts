@@ -34,7 +34,7 @@ const GREENHOUSE = `device_types:
       - { field: battery, warn_below: 20, critical_below: 5 }
 `
 
-test('a right file gives its types', () => {
+test('a valid file defines its types', () => {
   const result = read(GREENHOUSE)
   if (result.kind !== 'read') return expect.fail(result.line)
   expect([...result.types.keys()]).toEqual(['greenhouse'])
@@ -42,16 +42,16 @@ test('a right file gives its types', () => {
   expect(result.warnings).toEqual([])
 })
 
-test('no file is no types', () => {
+test('without a file there are no custom types', () => {
   expect(readDeviceTypes(undefined)).toEqual({ kind: 'read', types: new Map(), warnings: [] })
 })
 
-test('a key that is not known is warned of with its line', () => {
+test('an unknown key causes a warning with its line', () => {
   const result = read(GREENHOUSE.replace('icon:', 'ikon:'))
   expect(result.kind === 'read' && result.warnings).toEqual([expect.stringMatching(/^line 4: .*ikon/)])
 })
 
-test('every mistake is named with its line', () => {
+test('every mistake is reported with its line', () => {
   const text = GREENHOUSE.replace('[0, 50]', '[50, 0]').replace('type: integer', 'type: int')
   expect(lineOf(text)).toMatch(/^line 6: .*range: must be .*; line 11: .*type: must be one of/)
 })
@@ -64,19 +64,19 @@ test.each([
   ['something else altogether', '- 1', /must be a mapping/],
   ['empty', '', /device_types|must be a mapping/],
   ['a built-in type', 'device_types:\n  gateway: {}', /^line 2: .*built-in/],
-  ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00]), /is not UTF-8/],
+  ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00]), /is not valid UTF-8/],
   ['two documents', 'device_types: {}\n---\ndevice_types: {}', /document/],
-])('%s is refused with what is wrong', (_, text, expected) => {
+])('%s is refused with its reason', (_, text, expected) => {
   expect(lineOf(text)).toMatch(expected)
 })
 
-test('what is no file, or no longer there, is named', () => {
+test('a directory and a missing file are refused by name', () => {
   expect(readDeviceTypes(join(folder, 'none'))).toMatchObject({
-    line: expect.stringContaining('no such file'),
+    line: expect.stringContaining('file not found'),
   })
   expect(readDeviceTypes(folder)).toMatchObject({
     kind: 'wrong',
-    line: expect.stringContaining('is not a file'),
+    line: expect.stringContaining('is not a regular file'),
   })
 })
 
@@ -87,7 +87,7 @@ test.each([
   ['nested 100 000 deep in braces', '{a: '.repeat(100_000)],
   ['too large', `# ${'x'.repeat(1024 * 1024)}`],
   ['a million keys', `device_types: {${Array.from({ length: 100_000 }, (_, i) => `k${i}: 1`).join(', ')}}`],
-])('a bomb is refused soon: %s', (_, text) => {
+])('a bomb is refused quickly: %s', (_, text) => {
   const startedAt = performance.now()
   expect(lineOf(text).length).toBeLessThan(4_000)
   expect(performance.now() - startedAt).toBeLessThan(10_000)

@@ -1,4 +1,5 @@
-// The device-type file: read once at start. A wrong one stops the start with one line that names what to mend where.
+// The device-type file, which is read once at start. An invalid file ends the start with one line that names the
+// problems and their places.
 import { readFileSync, statSync } from 'node:fs'
 import { LineCounter, parseDocument, visit } from 'yaml'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
@@ -8,7 +9,7 @@ import { LIMITS } from '../../engine/limits.ts'
 
 export type ReadTypes =
   | { readonly kind: 'read'; readonly types: DeviceTypes; readonly warnings: readonly string[] }
-  /** One line. */
+  /** The message, in one line. */
   | { readonly kind: 'wrong'; readonly line: string }
 
 const PROBLEMS_SHOWN_MAX = 5
@@ -18,11 +19,11 @@ export function readDeviceTypes(path: string | undefined): ReadTypes {
   const wrong = (what: string): ReadTypes => ({ kind: 'wrong', line: `FLEET_DEVICE_TYPES ${path}: ${what}` })
   let text: string
   try {
-    // Looked at first: what is too large, or endless, is not read at all.
+    // Checked first, so that a file that is too large or endless is never read.
     const about = statSync(path)
-    if (!about.isFile()) return wrong('is not a file')
+    if (!about.isFile()) return wrong('is not a regular file')
     if (about.size > LIMITS.deviceTypeBytesMax)
-      return wrong(`has ${about.size} bytes, at most ${LIMITS.deviceTypeBytesMax}`)
+      return wrong(`has ${about.size} bytes; the maximum is ${LIMITS.deviceTypeBytesMax}`)
     text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
   } catch (error) {
     return wrong(reasonOf(error))
@@ -40,19 +41,19 @@ function summaryOf(problems: readonly Problem[]): string {
 
 function reasonOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8'
+  if (code === 'ENOENT') return 'file not found'
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not valid UTF-8'
   return `cannot be read (${String(code ?? error)})`
 }
 
-/** Text to a value whose lines are known. Aliases are refused. */
+/** Parses YAML or JSON and keeps line numbers. Aliases are refused, because they could expand without bound. */
 const parseYaml: ParseFile = (text) => {
   try {
     return parse(text)
   } catch (error) {
-    // The parser recurses: nesting that is deep enough ends its stack.
+    // The parser is recursive, so deep nesting exhausts the stack.
     if (!(error instanceof RangeError)) throw error
-    return { kind: 'refused', problems: [{ line: undefined, path: '', message: 'is nested too deep' }] }
+    return { kind: 'refused', problems: [{ line: undefined, path: '', message: 'is nested too deeply' }] }
   }
 }
 
@@ -85,7 +86,7 @@ function parse(text: string): ReturnType<ParseFile> {
     value: document.toJS({ maxAliasCount: 0 }),
     lineOf(path) {
       for (let length = path.length; length > 0; length--) {
-        // The package's own node type: a range, if it came from text.
+        // Nodes that come from text have a range.
         const node = document.getIn(path.slice(0, length), true) as { range?: [number] } | undefined
         if (node?.range !== undefined) return lineAt(node.range[0])
       }

@@ -13,12 +13,12 @@ const SECRETS = [
   'secret',
 ]
 
-/** One level of nesting is looked at: nothing logs whole bodies. */
+/** One level of nesting is enough, because nothing logs whole bodies. */
 const REDACTED = SECRETS.flatMap((name) => [name, `*.${name}`])
 
 export function openLogger(options: {
   readonly level: string
-  /** Of this node, in every line. */
+  /** Name of the node. If set, it is part of every line. */
   readonly node?: string | undefined
   readonly to?: DestinationStream
 }): Logger {

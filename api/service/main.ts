@@ -1,18 +1,20 @@
-// The composition root: settings, profile, engine, and what of the API this node serves, in the order that lets devices in first.
+// The composition root. `start` lists the steps in which a process comes up. Devices come first: they may connect before
+// telemetry and REST are ready.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
-import { createEngine, exposedGc, REST_AFTER_LOAD_MS } from '../../engine/index.ts'
+import { createEngine, exposedGc, type Ports, REST_AFTER_LOAD_MS } from '../../engine/index.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { createDeviceAdmission } from '../auth/device-admission.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
-import { openTokens } from '../auth/tokens.ts'
+import { openTokens, type Tokens } from '../auth/tokens.ts'
 import type { Logger } from '../logger.ts'
 import { type Arguments, HELP, readArguments } from './arguments.ts'
-import { bannerText, readyLine } from './banner.ts'
+import { type BannerFacts, bannerText, readyLine } from './banner.ts'
 import { readDeviceTypes } from './device-types-file.ts'
 import { openLogger } from './logging.ts'
 import { openProfile } from './profiles/open-profile.ts'
+import type { ProfilePorts } from './profiles/profile.ts'
 import { openUsers } from './profiles/users.ts'
 import { serveApi } from './serve.ts'
 import { readSettings, type Settings } from './settings/settings.ts'
@@ -22,62 +24,37 @@ import { systemClock } from './system-clock.ts'
 import { TlsFiles } from './tls/tls-files.ts'
 import { backupUsers, restoreUsers } from './users-file.ts'
 
-/** What is wrong at start is said in one line, without a stack: it is for the person who starts it. */
+/** Ends a failed start with one line for the operator, without a stack trace. */
 function refuseToStart(line: string): never {
   process.stderr.write(`fleet: ${line}\n`)
   process.exit(1)
 }
 
-function buildFacts(): { readonly version: string; readonly commit: string } {
-  const read = (url: URL): string => readFileSync(url, 'utf8')
-  // Beside dist/ when built, beside api/ when not.
-  const root = new URL(import.meta.url.includes('/dist/') ? '../../../' : '../../', import.meta.url)
-  // Our own package.json.
-  const { version } = JSON.parse(read(new URL('package.json', root))) as { version: string }
-  const built = new URL('dist/commit', root)
-  return { version, commit: existsSync(built) ? read(built).trim() : 'unknown' }
-}
-
-async function run(settings: Settings, simulated: number): Promise<void> {
+async function start(settings: Settings, simulated: number): Promise<void> {
   const startedAt = systemClock.ticks()
   const stopWith = onStop()
-  const { profile } = settings
-  const logger = openLogger({
-    level: settings.logLevel,
-    node: profile.kind === 'cluster' ? profile.nodeName : undefined,
-  })
-  const customTypes = customTypesOf(settings, logger)
-  const tls = settings.tls && new TlsFiles(settings.tls, logger)
-  const build = buildFacts()
-  const fatal = (error: unknown) => {
-    logger.error({ err: error }, 'cannot go on without a restart')
-    process.exit(1)
-  }
-  const { ports, apiStores, openRest, release } = await openProfile(settings, { logger, tls, fatal })
-  const tokens = openTokens({ keys: await openKeyRing(settings, ports.store), clock: systemClock })
-  const engine = await createEngine(
-    ports,
-    {
-      shards: profile.roles.includes('engine') ? settings.shards : 0,
-      listens: profile.roles.includes('ingress'),
-      mqttUrl: profile.kind === 'cluster' ? profile.mqtt.publicUrl : undefined,
-      heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
-      build,
-    },
-    {
-      admit: createDeviceAdmission({ tokens, devices: ports.store.devices }),
-      warn: (message, fields) => logger.warn(fields, message),
-      fatal,
-    },
-  )
-  const api = await serveApi({ engine, ports, apiStores, settings, tokens, tls, logger, build, customTypes })
-  await openRest()
-  if (profile.roles.includes('api')) await engine.whole()
+  const base = openBase(settings)
+  const opened = await openProfile(settings, base)
+  const tokens = openTokens({ keys: await openKeyRing(settings, opened.ports.store), clock: systemClock })
+  const engine = await startEngine({ settings, base, ports: opened.ports, tokens })
+  const api = await serveApi({ ...base, ...opened, engine, settings, tokens })
+  await opened.openRest()
+  if (settings.profile.roles.includes('api')) await engine.whole()
   api.setReady()
   setTimeout(exposedGc(), REST_AFTER_LOAD_MS).unref()
-  const facts = {
-    ...build,
-    profile,
+  const simulation: { stop?: () => Promise<void> } = {}
+  // Set before the announcement, because whoever reads that may stop the process at once.
+  stopWith([
+    () => api.drain(),
+    () => simulation.stop?.(),
+    () => api.close(),
+    () => engine.close(),
+    () => opened.release(),
+    () => base.tls?.close(),
+  ])
+  const facts: BannerFacts = {
+    version: base.build.version,
+    profile: settings.profile,
     httpUrl: api.url,
     mqttUrl: engine.mqttUrl(),
     durability: settings.durability,
@@ -86,53 +63,108 @@ async function run(settings: Settings, simulated: number): Promise<void> {
     admin: api.admin,
     simulated,
   }
-  const simulation: { stop?: () => Promise<void> } = {}
-  // Before anyone is told that it is ready: they may stop it at once.
-  stopWith(async () => {
-    api.drain()
-    await simulation.stop?.()
-    await api.close()
-    await engine.close()
-    await release()
-    tls?.close()
+  process.stdout.write(process.stdout.isTTY ? bannerText(facts) : readyLine(facts, systemClock.now()))
+  if (simulated > 0)
+    simulation.stop = await startSimulation({
+      users: opened.ports.users,
+      tokens,
+      logger: base.logger,
+      facts,
+    })
+}
+
+interface Base extends ProfilePorts {
+  readonly build: { readonly version: string; readonly commit: string }
+  readonly customTypes: DeviceTypes
+}
+
+/** Opens everything that needs no server: logging and the files that are read at start. */
+function openBase(settings: Settings): Base {
+  const { profile } = settings
+  const logger = openLogger({
+    level: settings.logLevel,
+    node: profile.kind === 'cluster' ? profile.nodeName : undefined,
   })
-  if (process.stdout.isTTY) process.stdout.write(bannerText(facts))
-  else process.stdout.write(readyLine(facts, systemClock.now()))
-  if (simulated > 0) simulation.stop = await startSimulation({ users: ports.users, tokens, logger, facts })
+  return {
+    logger,
+    customTypes: customTypesOf(settings, logger),
+    tls: settings.tls && new TlsFiles(settings.tls, logger),
+    build: readBuild(),
+    fatal(error) {
+      logger.error({ err: error }, 'this process cannot continue and exits; it must be started again')
+      process.exit(1)
+    },
+  }
+}
+
+function readBuild(): Base['build'] {
+  const read = (url: URL): string => readFileSync(url, 'utf8')
+  // The built file lies one folder deeper, in dist/.
+  const root = new URL(import.meta.url.includes('/dist/') ? '../../../' : '../../', import.meta.url)
+  // Our own package.json.
+  const { version } = JSON.parse(read(new URL('package.json', root))) as { version: string }
+  const commit = new URL('dist/commit', root)
+  return { version, commit: existsSync(commit) ? read(commit).trim() : 'unknown' }
 }
 
 function customTypesOf({ deviceTypesPath: path }: Settings, logger: Logger): DeviceTypes {
-  const read = readDeviceTypes(path)
-  if (read.kind === 'wrong') refuseToStart(read.line)
-  for (const warning of read.warnings)
-    logger.warn({ path, warning }, 'the device-type file says more than is known')
-  return read.types
+  const result = readDeviceTypes(path)
+  if (result.kind === 'wrong') refuseToStart(result.line)
+  for (const warning of result.warnings)
+    logger.warn({ path, warning }, 'unknown keys in the device-type file are ignored')
+  return result.types
 }
 
+interface EngineOptions {
+  readonly settings: Settings
+  readonly base: Base
+  readonly ports: Ports
+  readonly tokens: Tokens
+}
+
+function startEngine({ settings, base, ports, tokens }: EngineOptions): ReturnType<typeof createEngine> {
+  const { profile, heartbeatTimeoutMs } = settings
+  return createEngine(
+    ports,
+    {
+      shards: profile.roles.includes('engine') ? settings.shards : 0,
+      listens: profile.roles.includes('ingress'),
+      mqttUrl: profile.kind === 'cluster' ? profile.mqtt.publicUrl : undefined,
+      heartbeatTimeoutMs,
+      build: base.build,
+    },
+    {
+      admit: createDeviceAdmission({ tokens, devices: ports.store.devices }),
+      warn: (message, fields) => base.logger.warn(fields, message),
+      fatal: base.fatal,
+    },
+  )
+}
+
+/** Backs up or restores users without starting the service. */
 async function moveUsers(
   settings: Settings,
-  wanted: Extract<Arguments, { readonly kind: 'backup' | 'restore' }>,
+  args: Extract<Arguments, { readonly kind: 'backup' | 'restore' }>,
 ): Promise<void> {
-  const { users, close } = await openUsers(settings, wanted.kind === 'backup' ? 'read' : 'write')
-  const { path } = wanted
-  const told =
-    wanted.kind === 'backup'
-      ? backupUsers(users, path, systemClock)
-      : await restoreUsers(users, path, { clock: systemClock, isOverwrite: wanted.isOverwrite })
+  const { users, close } = await openUsers(settings, args.kind === 'backup' ? 'read' : 'write')
+  const result =
+    args.kind === 'backup'
+      ? backupUsers(users, args.path, systemClock)
+      : await restoreUsers(users, args.path, { clock: systemClock, isOverwrite: args.isOverwrite })
   await close()
-  if (told.kind === 'wrong') refuseToStart(told.line)
-  process.stderr.write(`fleet: ${told.line}\n`)
+  if (result.kind === 'wrong') refuseToStart(result.line)
+  process.stderr.write(`fleet: ${result.line}\n`)
 }
 
-const wanted = readArguments(process.argv.slice(2))
-if (wanted.kind === 'help') process.stdout.write(HELP)
-else if (wanted.kind === 'wrong') refuseToStart(wanted.line)
+const args = readArguments(process.argv.slice(2))
+if (args.kind === 'help') process.stdout.write(HELP)
+else if (args.kind === 'wrong') refuseToStart(args.line)
 else {
-  const read = readSettings(undefined, { cores: availableParallelism() })
-  if (read.kind === 'wrong') refuseToStart(read.line)
+  const result = readSettings(undefined, { cores: availableParallelism() })
+  if (result.kind === 'wrong') refuseToStart(result.line)
   try {
-    if (wanted.kind === 'run') await run(read.settings, wanted.simulate)
-    else await moveUsers(read.settings, wanted)
+    if (args.kind === 'run') await start(result.settings, args.simulate)
+    else await moveUsers(result.settings, args)
   } catch (error) {
     if (error instanceof Fault) refuseToStart(error.message)
     throw error

@@ -1,4 +1,4 @@
-// What a node serves over HTTP: REST and `/ws` if that is its role, probes and metrics in any case.
+// Serves HTTP: REST and `/ws` if the node has the role `api`, probes and metrics in any case.
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { type createEngine, createRepairs, type Ports, realSchedule } from '../../engine/index.ts'
 import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
@@ -28,7 +28,7 @@ export interface ServeOptions {
 }
 
 export interface ApiServer extends Pick<HttpServer, 'url' | 'setReady' | 'drain' | 'close'> {
-  /** If it was made now. */
+  /** The first admin, if it was created by this start. */
   readonly admin: FirstAdmin | undefined
 }
 
@@ -72,7 +72,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   }
 }
 
-/** Hands back what closes it. */
+/** Opens `/ws`, and returns a function that closes it. */
 async function openWs(
   { engine, ports, settings, logger }: ServeOptions,
   { http, metrics }: { readonly http: HttpServer; readonly metrics: ReturnType<typeof watchService> },

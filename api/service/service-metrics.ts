@@ -1,4 +1,4 @@
-// The API layer's own metrics, beside the engine's in one registry.
+// Metrics of the API, registered next to those of the engine.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
 import type { RequestDone } from '../http/app.ts'
 import type { SocketCounts } from '../ws/sockets.ts'
@@ -12,14 +12,14 @@ export function watchService({ registry }: { readonly registry: Registry }): {
   collectDefaultMetrics({ register: registry })
   const duration = new Histogram({
     name: 'http_server_request_duration_seconds',
-    help: 'REST requests by route pattern',
+    help: 'Duration of REST requests by route pattern',
     labelNames: ['method', 'route', 'status_class'],
     buckets: SECONDS,
     registers: [registry],
   })
   const limited = new Counter({
     name: 'fleet_rate_limited_total',
-    help: 'Requests refused for their rate',
+    help: 'Requests refused by a rate limit',
     labelNames: ['scope'],
     registers: [registry],
   })
@@ -29,9 +29,9 @@ export function watchService({ registry }: { readonly registry: Registry }): {
       if (status === 429) limited.inc({ scope: 'http' })
     },
     watchSockets(counts) {
-      gauge(registry, 'fleet_ws_connections', 'Open sockets of /ws', () => counts().connections)
-      gauge(registry, 'fleet_ws_subscriptions', 'Subscriptions of /ws', () => counts().subscriptions)
-      gauge(registry, 'fleet_ws_held_bytes', 'Kept for slow clients of /ws', () => counts().heldBytes)
+      gauge(registry, 'fleet_ws_connections', 'Open /ws connections', () => counts().connections)
+      gauge(registry, 'fleet_ws_subscriptions', 'Active /ws subscriptions', () => counts().subscriptions)
+      gauge(registry, 'fleet_ws_held_bytes', 'Bytes buffered for slow /ws clients', () => counts().heldBytes)
     },
   }
 }

@@ -1,4 +1,4 @@
-// Simulated devices beside the service, for `npm start -- --simulate 25`.
+// Runs simulated devices next to the service, for `npm start -- --simulate 25`.
 import type { Users } from '../../engine/ports/users.ts'
 import { Millis } from '../../schemas/ids.ts'
 import type { Tokens } from '../auth/tokens.ts'
@@ -15,7 +15,10 @@ export async function startSimulation(parts: {
   const { users, tokens, logger, facts } = parts
   const admin = users.list().find(({ role, disabled }) => role === 'admin' && !disabled)
   if (admin === undefined) {
-    logger.warn({}, 'no simulated devices: there is no admin yet to register them')
+    logger.warn(
+      {},
+      'simulated devices are not started: no admin exists to register them; register an admin and restart',
+    )
     return async () => {}
   }
   const at = Millis(Math.max(systemClock.now(), admin.tokensValidFrom))

@@ -1,29 +1,34 @@
-// How the process ends when it is told to.
+// How the process ends on SIGTERM or SIGINT.
 
-const STOP_MS = 10_000
+const STOP_TIMEOUT_MS = 10_000
+
+type StopStep = () => Promise<void> | undefined | void
 
 /**
- * SIGTERM drains and exits 0; a second one exits at once, and so does a drain that hangs. Until it is told how to stop
- * there is nothing to drain: nobody was told that the service is there.
+ * The first signal runs the steps in order and exits with 0. A second signal, or steps that take too long, exit with 1.
+ * Before `stopWith` is called there is nothing to stop.
  */
-export function onStop(): (stop: () => Promise<void>) => void {
-  let stop = async () => {}
+export function onStop(): (steps: readonly StopStep[]) => void {
+  let steps: readonly StopStep[] = []
   let isStopping = false
+  const stop = async () => {
+    for (const step of steps) await step()
+  }
   const begin = () => {
     if (isStopping) process.exit(1)
     isStopping = true
-    setTimeout(() => process.exit(1), STOP_MS).unref()
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
     stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        process.stderr.write(`fleet: stopping failed: ${String(error)}\n`)
+        process.stderr.write(`fleet: the service did not stop cleanly: ${String(error)}\n`)
         process.exit(1)
       },
     )
   }
   process.on('SIGTERM', begin)
   process.on('SIGINT', begin)
-  return (how) => {
-    stop = how
+  return (given) => {
+    steps = given
   }
 }

@@ -1,4 +1,4 @@
-// The real time, for the composition root to hand around.
+// The system clock. Only the composition root imports it; everything else receives a clock.
 import { performance } from 'node:perf_hooks'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'

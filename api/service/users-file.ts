@@ -1,5 +1,5 @@
-// Users and API keys as a file: what the log does not have, and a lost store would take with it. The file holds hashes
-// of passwords and keys, so it is its owner's alone; logins are not in it.
+// A backup of users and API keys, which the log could not restore after a loss of the store. The file holds hashes of
+// passwords and keys, so only its owner can read it. It contains no logins.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
@@ -7,7 +7,7 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import type { AllUsers, Users } from '../../engine/ports/users.ts'
 import { ROLES } from '../../schemas/vocabulary.ts'
 
-/** Grows when what is in the file means something else. */
+/** Changes whenever the meaning of the file's content changes. */
 const FORMAT = 'fleet-users-1'
 
 const Role = Type.Unsafe<(typeof ROLES)[number]>({ type: 'string', enum: [...ROLES] })
@@ -39,39 +39,39 @@ const UsersFile = Type.Object({
 })
 type UsersFile = Static<typeof UsersFile>
 
-/** One line for the operator, either way. */
-export type Told = { readonly kind: 'done' | 'wrong'; readonly line: string }
+/** The result, with one line for the operator. */
+export type MoveResult = { readonly kind: 'done' | 'wrong'; readonly line: string }
 
-/** `-` is standard output. */
-export function backupUsers(users: Users, path: string, clock: Clock): Told {
+/** A `path` of `-` is standard output. */
+export function backupUsers(users: Users, path: string, clock: Clock): MoveResult {
   const all: AllUsers = { users: users.list(), keys: users.listKeys() }
   const text = `${JSON.stringify({ format: FORMAT, madeAt: new Date(clock.now()).toISOString(), ...all }, null, 1)}\n`
   try {
     if (path === '-') process.stdout.write(text)
     else {
-      // Whoever reads the file finds all of it, the earlier one or this one.
+      // The file is replaced atomically: readers see either the old or the new one.
       writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true })
       renameSync(`${path}.new`, path)
     }
   } catch (error) {
     return { kind: 'wrong', line: `${path} cannot be written: ${messageOf(error)}` }
   }
-  return { kind: 'done', line: `${countsOf(all)} are in ${path === '-' ? 'standard output' : path}` }
+  return { kind: 'done', line: `wrote ${countsOf(all)} to ${path === '-' ? 'standard output' : path}` }
 }
 
 export async function restoreUsers(
   users: Users,
   path: string,
   { clock, isOverwrite }: { readonly clock: Clock; readonly isOverwrite: boolean },
-): Promise<Told> {
+): Promise<MoveResult> {
   const read = readUsersFile(path)
   if (typeof read === 'string') return { kind: 'wrong', line: `${path} ${read}` }
   if (!read.users.some(({ role, disabled }) => role === 'admin' && !disabled))
-    return { kind: 'wrong', line: `${path} has no admin who may log in: nobody could manage the others` }
-  // What was locked or logged out since the backup must not come back with it.
+    return { kind: 'wrong', line: `${path} has no enabled admin, so nobody could manage the users` }
+  // Tokens from before the restore become void: users may have been locked since the backup.
   const tokensValidFrom = clock.now()
   const all: AllUsers = {
-    // Checked, and as a backup wrote them: nothing is left but their brands.
+    // The schema has checked all fields. Only the brands of ids and times are missing.
     users: read.users.map((user) => ({ ...user, tokensValidFrom })) as unknown as AllUsers['users'],
     keys: read.keys as unknown as AllUsers['keys'],
   }
@@ -79,15 +79,15 @@ export async function restoreUsers(
   if (replaced === 'replaced')
     return {
       kind: 'done',
-      line: `${countsOf(all)} are restored, as of ${read.madeAt}; all have to log in anew`,
+      line: `restored ${countsOf(all)} from a backup of ${read.madeAt}; everybody has to log in again`,
     }
   const there = countsOf({ users: users.list(), keys: users.listKeys() })
   return {
     kind: 'wrong',
     line:
       replaced === 'full'
-        ? `${path} has more users or API keys than there may be`
-        : `there are ${there} already: --overwrite replaces all of them by those of ${path}`,
+        ? `${path} has more users or API keys than the service allows`
+        : `the service already has ${there}; pass --overwrite to replace all of them with those of ${path}`,
   }
 }
 
@@ -101,7 +101,7 @@ function readUsersFile(path: string): UsersFile | string {
   const ajv = new Ajv({ strict: false })
   const validate = ajv.compile<UsersFile>(UsersFile)
   if (validate(value)) return value
-  return `is no backup of users: ${ajv.errorsText(validate.errors, { dataVar: 'file' })}`
+  return `is not a backup of users: ${ajv.errorsText(validate.errors, { dataVar: 'file' })}`
 }
 
 function countsOf({ users, keys }: AllUsers): string {

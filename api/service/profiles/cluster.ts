@@ -1,4 +1,4 @@
-// The cluster profile: one node among others, on servers that all of them share.
+// The cluster profile: one node among others, on shared servers.
 import { randomUUID } from 'node:crypto'
 import { openRedisAnswers } from '../../../engine/adapters/answers/redis.ts'
 import { openMqttBroker } from '../../../engine/adapters/broker/outside/mqtt.ts'
@@ -24,7 +24,7 @@ import { waitForServer, warnOfClickHouse } from './wait-for-server.ts'
 type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 type ThisSettings = Settings & { readonly profile: ClusterSettings }
 
-/** Waits for the servers, and leaves ClickHouse for later: rows wait in the log. */
+/** Waits for all servers but ClickHouse, for which rows can wait in the log. */
 export async function openCluster(
   settings: ThisSettings,
   { logger, fatal }: ProfilePorts,
@@ -79,11 +79,14 @@ export async function openCluster(
   }
 }
 
-/** Its rule for tokens reads our public keys. A broker set up otherwise may do with a secret. */
+/** The rule in EMQX that checks device tokens needs an RSA key. Other setups may work with a secret. */
 function warnOfKey({ profile, signing }: ThisSettings, logger: Logger): void {
   const alg = signing.kind === 'private_key' ? parsePrivateKey(signing.pem)?.alg : undefined
   if (profile.mqtt.mode === 'emqx' && alg !== 'RS256')
-    logger.warn({}, 'EMQX lets devices in by tokens of an RSA key: set FLEET_JWT_PRIVATE_KEY to one')
+    logger.warn(
+      {},
+      'EMQX can only check device tokens signed with an RSA key; set FLEET_JWT_PRIVATE_KEY to an RSA key',
+    )
 }
 
 function openLink({ profile, durability }: ThisSettings, logger: Logger) {
@@ -116,7 +119,7 @@ function openBroker({ profile }: ThisSettings, nodeId: string, warn: Warn) {
     nodeId,
     clock: systemClock,
     partitionOf,
-    // What is missing for it is of no interest where nothing is done with it.
+    // A node with the role `api` alone does not use the broker, so its warnings do not matter.
     warn: isUsed ? (message, about) => warn(message, { ...about }) : () => {},
   })
 }

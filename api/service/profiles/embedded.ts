@@ -14,7 +14,7 @@ import { systemClock } from '../system-clock.ts'
 import type { OpenProfile, ProfilePorts } from './profile.ts'
 import { warnOfClickHouse } from './wait-for-server.ts'
 
-/** One machine, npm packages only: nothing to install, everything in one directory. */
+/** Needs only npm packages. All data lies in one directory. */
 export async function openEmbedded(
   settings: Settings & { readonly profile: EmbeddedSettings },
   { logger, tls }: ProfilePorts,
@@ -26,7 +26,7 @@ export async function openEmbedded(
     tls === undefined || settings.tls === undefined
       ? undefined
       : { port: settings.tls.mqttsPort, wsPort: settings.tls.mqttWsPort, tls }
-  // Always fsynced: a power cut must not tear the file that holds users and devices, however fast the log is.
+  // Always fsynced, whatever the durability of the log: a power cut must not tear the file of users and devices.
   const env = new LmdbEnv({
     path: dir.store,
     durability: 'power',

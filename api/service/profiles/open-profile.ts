@@ -1,9 +1,9 @@
-// A profile is a named choice of adapters; only here are they chosen (R13).
+// Opens the configured profile. A profile is a named choice of adapters, and only profiles choose them (R13).
 
 import type { Settings } from '../settings/settings.ts'
 import type { OpenProfile, ProfilePorts } from './profile.ts'
 
-/** Loads what the profile needs, and no other: an installation may lack the packages of the rest. */
+/** Loads only the modules of this profile, because an installation may lack the packages of the other. */
 export async function openProfile(settings: Settings, ports: ProfilePorts): Promise<OpenProfile> {
   const { profile } = settings
   if (profile.kind === 'embedded') {

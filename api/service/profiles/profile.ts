@@ -1,25 +1,25 @@
-// What a profile opens for the service.
+// The interface between a profile and the service.
 import type { Ports } from '../../../engine/index.ts'
 import type { Logger } from '../../logger.ts'
 import type { ApiStores } from '../api-stores.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
 
-/** Of all that the service keeps in servers it may share with others. */
+/** Prefix of all names that the service uses on servers which it may share with other programs. */
 export const CLUSTER_NAME = 'fleet'
 
 export interface ProfilePorts {
   readonly logger: Logger
-  /** If TLS is set. */
+  /** Undefined if TLS is not configured. */
   readonly tls: TlsFiles | undefined
-  /** The process should end: only another one can go on. */
+  /** Ends the process, because only a restart can help. */
   readonly fatal: (error: unknown) => void
 }
 
 export interface OpenProfile {
   readonly ports: Ports
   readonly apiStores: ApiStores
-  /** Opens what devices need not wait for, once they are let in; resolves when all of it answers. */
+  /** Opens what devices need not wait for, such as ClickHouse. Resolves when all of it answers. */
   openRest(): Promise<void>
-  /** After the engine is closed: what is left to let go of. */
+  /** Releases everything else. Called after the engine is closed. */
   release(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// The users alone, for their backup: also of a service that does not start.
+// Opens only the users, so that they can be backed up even if the service does not start.
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { Fault } from '../../../engine/ports/fault.ts'
@@ -11,7 +11,7 @@ export interface OpenUsers {
   close(): Promise<void>
 }
 
-/** `read` leaves the service running. To write, the embedded one has to be stopped, and is refused otherwise. */
+/** `read` is possible while the service is running. To `write`, an embedded service must be stopped. */
 export async function openUsers({ profile }: Settings, access: 'read' | 'write'): Promise<OpenUsers> {
   if (profile.kind === 'embedded') return openEmbeddedUsers(profile.dataDir, access)
   const { RedisLink } = await import('../../../engine/adapters/redis/redis-link.ts')
@@ -20,7 +20,7 @@ export async function openUsers({ profile }: Settings, access: 'read' | 'write')
     url: profile.redisUrl,
     prefix: CLUSTER_NAME,
     node: `users-${randomUUID()}`,
-    // What is under way is refused by Redis itself.
+    // Redis itself refuses writes that are under way.
     lost: () => {},
   })
   const { users, close } = await openRedisUsers(link)
@@ -41,7 +41,7 @@ async function openEmbeddedUsers(path: string, access: 'read' | 'write'): Promis
   if (access === 'read' && !existsSync(file))
     throw new Fault('DATA_DIR_UNUSABLE', {
       retryable: false,
-      message: `${path} has no users: is it the data directory?`,
+      message: `${path} contains no users; check that FLEET_DATA_DIR is the data directory`,
     })
   const dir = access === 'write' ? await openDataDir(path) : undefined
   const env = new LmdbEnv({

@@ -15,13 +15,13 @@ function opening(...outcomes: readonly (Error | string)[]) {
 }
 const fault = (message: string, retryable: boolean) => new Fault('LOG_UNAVAILABLE', { message, retryable })
 
-test('a server that comes up later is waited for, and that is said once', async () => {
+test('a server that starts later is awaited, and each reason is logged once', async () => {
   const { said, opened } = opening(fault('away', true), fault('away', true), fault('starting', true), 'there')
   expect(await opened).toBe('there')
   expect(said).toEqual(['away', 'starting'])
 })
 
-test('what waiting does not mend ends the start', async () => {
+test('a fault that is not retryable ends the start', async () => {
   await expect(opening(fault('away', true), fault('too old', false)).opened).rejects.toThrow('too old')
   await expect(opening(new TypeError('a bug')).opened).rejects.toThrow(TypeError)
 })

@@ -1,12 +1,12 @@
-// Servers may come up after this process, and come and go meanwhile: at the start it waits for them.
+// Waits at start for servers that are not running yet.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../../engine/ports/fault.ts'
 import { API_LIMITS } from '../../limits.ts'
 import type { Logger } from '../../logger.ts'
 
-/** Opens what may not be there yet. Says once what it waits for, and again if that is something else; what trying again
- *  cannot mend is thrown. */
+/** Retries `open` until it succeeds. Each new reason for waiting is logged once. Faults that are not retryable are
+ *  thrown. */
 export async function waitForServer<Opened>(
   open: () => Promise<Opened>,
   {
@@ -14,13 +14,14 @@ export async function waitForServer<Opened>(
     retryMs = API_LIMITS.serverRetryMs,
   }: { readonly logger: Pick<Logger, 'warn'>; readonly retryMs?: number },
 ): Promise<Opened> {
-  for (let said = ''; ; await sleep(retryMs)) {
+  for (let lastReason = ''; ; await sleep(retryMs)) {
     try {
       return await open()
     } catch (error) {
       if (!(error instanceof Fault && error.retryable)) throw error
-      if (error.message !== said) logger.warn({ reason: error.message }, 'waiting for a server')
-      said = error.message
+      if (error.message !== lastReason)
+        logger.warn({ reason: error.message }, 'waiting for a server; retrying until it answers')
+      lastReason = error.message
     }
   }
 }
@@ -30,10 +31,7 @@ export function warnOfClickHouse(logger: Pick<Logger, 'warn'>): (error: Error) =
   let logged = ''
   return ({ message }) => {
     if (message !== logged)
-      logger.warn(
-        { reason: message },
-        'ClickHouse does not answer yet and is tried again; rows wait in the log',
-      )
+      logger.warn({ reason: message }, 'waiting for ClickHouse; telemetry stays in the log until it answers')
     logged = message
   }
 }

@@ -1,14 +1,14 @@
-// Addresses of servers, as settings give them: `scheme://user:password@host:port`.
+// Addresses of servers in settings: `scheme://user:password@host:port`.
 
 export interface Address {
   readonly scheme: string
-  /** With its port, if it has one. */
+  /** Host name, with the port if there is one. */
   readonly host: string
   readonly user: string | undefined
   readonly password: string | undefined
 }
 
-/** Undefined if it is none. */
+/** Undefined if the text is not an address. */
 export function parseAddress(text: string): Address | undefined {
   if (!URL.canParse(text)) return undefined
   const { protocol, host, username, password } = new URL(text)
@@ -21,12 +21,12 @@ export function parseAddress(text: string): Address | undefined {
       password: decoded(password),
     }
   } catch {
-    // A `%` that begins nothing: one in a password is written `%25`.
+    // There is an invalid `%` escape. A `%` in a password is written `%25`.
     return undefined
   }
 }
 
-/** For people to read: without user and password, and whatever else may be secret. */
+/** The address without user, password and anything else that may be secret. */
 export function shownAddress(text: string): string {
   const address = parseAddress(text)
   return address === undefined ? 'an address' : `${address.scheme}://${address.host}`

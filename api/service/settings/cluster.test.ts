@@ -28,8 +28,8 @@ const lineOf = (environment: Record<string, string>) => {
   return result.kind === 'wrong' ? result.line : expect.fail('accepted')
 }
 
-describe('settings of the cluster', () => {
-  test('listen everywhere, lock registration, and take every role', () => {
+describe('cluster settings', () => {
+  test('a cluster listens on all addresses, limits registration and takes every role by default', () => {
     expect(settingsOf()).toMatchObject({ host: '0.0.0.0', registration: 'bootstrap' })
     expect(settingsOf().profile).toEqual({
       kind: 'cluster',
@@ -56,7 +56,7 @@ describe('settings of the cluster', () => {
     })
   })
 
-  test('are read and normalised', () => {
+  test('cluster settings are read and normalised', () => {
     const more = {
       FLEET_ROLES: 'api, ingress,api',
       FLEET_NODE_NAME: 'rack-1.node-2',
@@ -81,17 +81,19 @@ describe('settings of the cluster', () => {
     })
   })
 
-  test('that are missing are all named at once, with examples', () => {
+  test('all missing settings are reported at once, with examples', () => {
     const line = lineOf({ FLEET_PROFILE: 'cluster', FLEET_REDIS_URL: CLUSTER.FLEET_REDIS_URL })
-    expect(line).toMatch(/^FLEET_NATS_URL is needed .* FLEET_NATS_URL=nats:\/\/fleet:password@nats:4222; so/)
+    expect(line).toMatch(
+      /^FLEET_NATS_URL is required .* FLEET_NATS_URL=nats:\/\/fleet:password@nats:4222; also/,
+    )
     for (const name of ['FLEET_CLICKHOUSE_URL', 'FLEET_MQTT_URL', 'FLEET_EMQX_API_SECRET'])
       expect(line).toContain(`${name}=`)
     expect(line).not.toContain('REDIS')
     const { FLEET_JWT_SECRET: _, ...keyless } = CLUSTER
-    expect(lineOf(keyless)).toMatch(/^FLEET_JWT_SECRET or FLEET_JWT_PRIVATE_KEY is needed/)
+    expect(lineOf(keyless)).toMatch(/^FLEET_JWT_SECRET or FLEET_JWT_PRIVATE_KEY is required/)
   })
 
-  test('are asked for where they are used: by role, and by what the broker is', () => {
+  test('settings are required depending on the roles and the kind of broker', () => {
     const { FLEET_MQTT_INGEST_PASSWORD: _, ...withoutIngest } = CLUSTER
     expect(lineOf(withoutIngest)).toContain('FLEET_MQTT_INGEST_PASSWORD')
     expect(read({ ...withoutIngest, FLEET_ROLES: 'engine,api' })).toMatchObject({ kind: 'settings' })
@@ -102,9 +104,9 @@ describe('settings of the cluster', () => {
     expect(lineOf({ ...bare, FLEET_ROLES: 'engine' })).toContain('FLEET_EMQX_API_KEY')
   })
 
-  test('stay apart from those of the embedded profile', () => {
+  test('settings of the other profile are refused', () => {
     expect(lineOf({ FLEET_REDIS_URL: CLUSTER.FLEET_REDIS_URL })).toBe(
-      'FLEET_REDIS_URL is a setting of the cluster profile; expected FLEET_PROFILE=cluster beside it',
+      'FLEET_REDIS_URL is a setting of the cluster profile; set FLEET_PROFILE=cluster as well',
     )
     for (const [name, value] of [
       ['FLEET_DATA_DIR', 'data'],
@@ -112,7 +114,7 @@ describe('settings of the cluster', () => {
       ['FLEET_TLS_CLIENT_CA', 'ca.crt'],
     ] as const)
       expect(lineOf({ ...CLUSTER, [name]: value })).toBe(
-        `${name} is a setting of the embedded profile; take it out, or FLEET_PROFILE=cluster`,
+        `${name} is a setting of the embedded profile; remove it, or remove FLEET_PROFILE=cluster`,
       )
   })
 
@@ -120,23 +122,23 @@ describe('settings of the cluster', () => {
     ['FLEET_ROLES', 'api,ingres', 'has "ingres"; expected some of ingress, engine, api'],
     ['FLEET_NODE_NAME', 'a b', 'expected up to 64 letters'],
     ['FLEET_NATS_URL', 'nats:4222', 'expected an address such as nats://'],
-    ['FLEET_NATS_URL', 'nats://a:1@h:4222,nats://b:2@h:4222', 'has several accounts'],
+    ['FLEET_NATS_URL', 'nats://a:1@h:4222,nats://b:2@h:4222', 'has different credentials'],
     ['FLEET_NATS_URL', 'nats://a:50%@h:4222', 'expected an address such as nats://'],
     ['FLEET_NATS_REPLICAS', '2', 'expected one of 1, 3, 5'],
     ['FLEET_REDIS_URL', 'http://redis:6379', 'expected an address such as redis://'],
-    ['FLEET_CLICKHOUSE_URL', 'http://a:8123,http://b:8123', 'has several addresses; expected one'],
+    ['FLEET_CLICKHOUSE_URL', 'http://a:8123,http://b:8123', 'has several addresses; expected a single one'],
     ['FLEET_CLICKHOUSE_CLUSTER', "a'b", 'expected the name of a cluster'],
     ['FLEET_MQTT_URL', 'tcp://emqx:1884', 'expected an address such as mqtt://'],
     ['FLEET_MQTT_PUBLIC_URL', 'http://emqx', 'expected an address such as mqtts://'],
     ['FLEET_MQTT_MODE', 'mosquitto', 'expected one of emqx, plain'],
     ['FLEET_EMQX_API_URL', 'emqx:18083', 'expected an address such as http://'],
-  ])('%s=%s stops the start with one line', (name, value, text) => {
+  ])('%s=%s ends the start with one line', (name, value, text) => {
     const line = lineOf({ ...CLUSTER, [name]: value })
     expect(line.startsWith(`${name} `)).toBe(true)
     expect(line).toContain(text)
   })
 
-  test('that hold passwords are never repeated, and shown without them', () => {
+  test('passwords in addresses appear neither in errors nor in the banner', () => {
     for (const name of ['FLEET_NATS_URL', 'FLEET_REDIS_URL', 'FLEET_CLICKHOUSE_URL'])
       expect(lineOf({ ...CLUSTER, [name]: 'x://fleet:hunter2@there' })).not.toContain('hunter')
     const facts: BannerFacts = {
@@ -166,21 +168,21 @@ describe('a secret in a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-settings-'))
   const path = join(folder, 'secret')
 
-  test('counts like one in the environment, without the newline at its end', () => {
+  test('a secret from a file is used without its trailing newline', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }))
     writeFileSync(path, `${'s'.repeat(32)}\n`)
     expect(read({ FLEET_JWT_SECRET_FILE: path })).toMatchObject({
       settings: { signing: { kind: 'secret', secret: 's'.repeat(32) } },
     })
     expect(lineOf({ FLEET_JWT_SECRET_FILE: path, FLEET_JWT_SECRET: 'x'.repeat(32) })).toBe(
-      'FLEET_JWT_SECRET and FLEET_JWT_SECRET_FILE are both set; expected one',
+      'FLEET_JWT_SECRET and FLEET_JWT_SECRET_FILE are both set; set only one of them',
     )
   })
 
-  test('that is not there stops the start, and only secrets come in files', () => {
+  test('a missing secret file ends the start, and only secrets can come from files', () => {
     expect(lineOf({ FLEET_JWT_SECRET_FILE: '/nowhere' })).toBe(
       'FLEET_JWT_SECRET_FILE is /nowhere, which cannot be read',
     )
-    expect(lineOf({ FLEET_HOST_FILE: path })).toMatch(/^FLEET_HOST_FILE is not a setting/)
+    expect(lineOf({ FLEET_HOST_FILE: path })).toMatch(/^FLEET_HOST_FILE is not a known setting/)
   })
 })

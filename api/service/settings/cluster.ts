@@ -1,4 +1,4 @@
-// The settings of the cluster profile: where its servers are, and what this node does.
+// The settings of the cluster profile: the addresses of its servers, and the roles of this node.
 import { type Address, parseAddress } from './address.ts'
 import { CLUSTER_NAMES, EMBEDDED_NAMES, type Name } from './names.ts'
 import type { Reader } from './reader.ts'
@@ -8,36 +8,36 @@ export type Role = (typeof ROLES)[number]
 
 export interface ClusterSettings {
   readonly kind: 'cluster'
-  /** What this process does of a service's work. */
+  /** The part of the work that this process does. */
   readonly roles: readonly Role[]
-  /** For people: nodes know each other by ids of their own. */
+  /** A name for logs only. Nodes identify each other by generated ids. */
   readonly nodeName: string | undefined
   readonly nats: NatsSettings
   readonly redisUrl: string
   readonly clickhouse: {
     readonly url: string
-    /** With it, tables are replicated over its servers. */
+    /** Name of the ClickHouse cluster. If set, tables are replicated across its servers. */
     readonly cluster: string | undefined
   }
   readonly mqtt: MqttSettings
 }
 
 export interface NatsSettings {
-  /** `host:port`. */
+  /** Each as `host:port`. */
   readonly servers: readonly string[]
   readonly isTls: boolean
   readonly user: string | undefined
   readonly password: string | undefined
-  /** Of HTTP monitoring. */
+  /** URLs of HTTP monitoring. */
   readonly monitors: readonly string[]
   readonly replicas: number
 }
 
-/** `plain`: any broker of MQTT 5, without EMQX's rules and its REST API. */
+/** The mode `plain` is for any MQTT 5 broker, without the rules and the REST API of EMQX. */
 export interface MqttSettings {
   readonly mode: 'emqx' | 'plain'
   readonly url: string
-  /** What devices are told. */
+  /** The address that devices get. */
   readonly publicUrl: string
   readonly ingestPassword: string | undefined
   readonly apiPassword: string | undefined
@@ -49,11 +49,11 @@ const EXAMPLES = {
   FLEET_REDIS_URL: 'redis://fleet:password@redis:6379',
   FLEET_CLICKHOUSE_URL: 'http://fleet:password@clickhouse:8123',
   FLEET_MQTT_URL: 'mqtt://emqx:1884',
-  FLEET_MQTT_INGEST_PASSWORD: '(of the account fleet:ingest)',
-  FLEET_MQTT_API_PASSWORD: '(of the account fleet:api)',
+  FLEET_MQTT_INGEST_PASSWORD: '<password of fleet:ingest>',
+  FLEET_MQTT_API_PASSWORD: '<password of fleet:api>',
   FLEET_EMQX_API_URL: 'http://emqx:18083',
   FLEET_EMQX_API_KEY: 'fleet',
-  FLEET_EMQX_API_SECRET: '(of that key)',
+  FLEET_EMQX_API_SECRET: '<secret of the key>',
 } as const satisfies Partial<Record<Name, string>>
 type Needed = keyof typeof EXAMPLES
 
@@ -84,7 +84,7 @@ export function readCluster(read: Reader): ClusterSettings {
   }
 }
 
-/** What belongs to another profile would be set in vain. */
+/** Refuses settings of the other profile, which would have no effect. */
 export function refuseForeign(read: Reader, profile: 'embedded' | 'cluster'): void {
   const foreign = profile === 'embedded' ? CLUSTER_NAMES : EMBEDDED_NAMES
   const name = foreign.find((name) => read.text(name) !== undefined)
@@ -92,8 +92,8 @@ export function refuseForeign(read: Reader, profile: 'embedded' | 'cluster'): vo
     read.refuse(
       name,
       profile === 'embedded'
-        ? 'is a setting of the cluster profile; expected FLEET_PROFILE=cluster beside it'
-        : 'is a setting of the embedded profile; take it out, or FLEET_PROFILE=cluster',
+        ? 'is a setting of the cluster profile; set FLEET_PROFILE=cluster as well'
+        : 'is a setting of the embedded profile; remove it, or remove FLEET_PROFILE=cluster',
     )
 }
 
@@ -104,7 +104,7 @@ function readRoles(read: Reader): readonly Role[] {
   return named.size === 0 ? ROLES : ROLES.filter((role) => named.has(role))
 }
 
-/** All of them at once: whoever sets up a cluster would otherwise start it ten times. */
+/** Reports all missing settings at once, to spare the operator one start per setting. */
 function refuseMissing(
   read: Reader,
   { roles, mode }: Pick<ClusterSettings, 'roles'> & Pick<MqttSettings, 'mode'>,
@@ -124,8 +124,8 @@ function refuseMissing(
   const [first, ...more] = needed.filter((name) => read.text(name) === undefined)
   if (first === undefined) return
   const shown = (name: Needed) => `${name}=${EXAMPLES[name]}`
-  const also = more.length === 0 ? '' : `; so are ${more.map(shown).join(' ')}`
-  read.refuse(first, `is needed in the cluster profile, such as ${shown(first)}${also}`)
+  const also = more.length === 0 ? '' : `; also required: ${more.map(shown).join(' ')}`
+  read.refuse(first, `is required in the cluster profile, for example ${shown(first)}${also}`)
 }
 
 function readNats(read: Reader): NatsSettings {
@@ -134,7 +134,8 @@ function readNats(read: Reader): NatsSettings {
   const accounts = addresses.filter(({ user }) => user !== undefined)
   const [account] = accounts
   const isAlike = (other: Address) => other.user === account?.user && other.password === account?.password
-  if (!accounts.every(isAlike)) read.refuse('FLEET_NATS_URL', 'has several accounts; expected one for all')
+  if (!accounts.every(isAlike))
+    read.refuse('FLEET_NATS_URL', 'has different credentials; expected the same for all servers')
   const replicas = read.word('FLEET_NATS_REPLICAS', ['1', '3', '5'], '1')
   return {
     servers: addresses.map(({ host }) => host),

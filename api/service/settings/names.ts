@@ -1,6 +1,6 @@
-// Every setting there is, by where it counts.
+// The names of all settings, by profile.
 
-/** Of one machine alone: in a cluster, EMQX and the servers say these things. */
+/** Settings of the embedded profile only. In a cluster these are settings of EMQX and the other servers. */
 export const EMBEDDED_NAMES = [
   'FLEET_MQTT_PORT',
   'FLEET_TLS_CLIENT_CA',
@@ -61,7 +61,7 @@ const SHARED_NAMES = [
 export const NAMES = [...SHARED_NAMES, ...EMBEDDED_NAMES, ...CLUSTER_NAMES] as const
 export type Name = (typeof NAMES)[number]
 
-/** Each may come in a file, named by the same setting with `_FILE` behind it. */
+/** Each of these may be read from a file, whose path is in the setting with `_FILE` appended. */
 export const SECRET_NAMES = [
   'FLEET_ADMIN_PASSWORD',
   'FLEET_JWT_SECRET',

@@ -1,4 +1,4 @@
-// Reads single settings, and collects what is wrong with them.
+// Reads and checks single settings, and collects the errors.
 import { readFileSync } from 'node:fs'
 import { parseAddress } from './address.ts'
 import { NAMES, type Name, SECRET_NAMES } from './names.ts'
@@ -21,13 +21,13 @@ export class Reader {
     const known: ReadonlySet<string> = new Set(NAMES)
     for (const [name, value = ''] of Object.entries(environment)) {
       if (!name.startsWith('FLEET_') || name.startsWith('FLEET_CLI_') || isSecretFile(name)) continue
-      // An empty value counts as not set: compose files write it so.
+      // An empty value counts as not set, because compose files pass unset variables that way.
       if (known.has(name)) value !== '' && this.#values.set(name, value)
-      else this.#wrong.push(`${name} is not a setting; known are ${NAMES.join(', ')}`)
+      else this.#wrong.push(`${name} is not a known setting; known settings are ${NAMES.join(', ')}`)
     }
   }
 
-  /** The one to act on first; undefined if there is nothing wrong. */
+  /** The first error, or undefined. */
   get wrong(): string | undefined {
     return this.#wrong[0]
   }
@@ -52,30 +52,30 @@ export class Reader {
     return word ?? otherwise
   }
 
-  /** With commas between its items. */
+  /** Reads a comma-separated list. */
   list(name: Name, isRight: (item: string) => boolean, expected: string): readonly string[] {
     const items = this.#items(name)
     const wrong = items.find((item) => !isRight(item))
-    if (wrong !== undefined)
-      this.refuse(name, `has "${wrong}"; expected ${expected}, with commas between them`)
+    if (wrong !== undefined) this.refuse(name, `has "${wrong}"; expected ${expected}, separated by commas`)
     return items
   }
 
-  /** The value is not shown: it may be a secret. */
+  /** Errors do not show the value, because it may be a secret. */
   matching(name: Name, pattern: RegExp, expected: string): string | undefined {
     const text = this.text(name)
     if (text !== undefined && !pattern.test(text)) this.refuse(name, `expected ${expected}`)
     return text
   }
 
-  /** The value is not shown: it may hold a password. */
+  /** Errors do not show the value, because it may contain a password. */
   url(name: Name, schemes: readonly string[], example: string): string | undefined {
     const [url, more] = this.urls(name, schemes, example)
-    if (more !== undefined) this.refuse(name, `has several addresses; expected one, such as ${example}`)
+    if (more !== undefined)
+      this.refuse(name, `has several addresses; expected a single one, such as ${example}`)
     return url
   }
 
-  /** With commas between them. */
+  /** Reads a comma-separated list of addresses. */
   urls(name: Name, schemes: readonly string[], example: string): readonly string[] {
     const items = this.#items(name)
     if (!items.every((item) => schemes.includes(parseAddress(item)?.scheme ?? '')))
@@ -104,9 +104,10 @@ export class Reader {
     for (const name of SECRET_NAMES) {
       const path = environment[`${name}_FILE`] ?? ''
       if (path === '') continue
-      if ((environment[name] ?? '') !== '') this.refuse(name, `and ${name}_FILE are both set; expected one`)
+      if ((environment[name] ?? '') !== '')
+        this.refuse(name, `and ${name}_FILE are both set; set only one of them`)
       try {
-        // An editor ends a file with a newline; no secret does.
+        // Editors end a file with a newline, which is not part of the secret.
         this.#values.set(name, readFileSync(path, 'utf8').trimEnd())
       } catch {
         this.#wrong.push(`${name}_FILE is ${path}, which cannot be read`)

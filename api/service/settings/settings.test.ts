@@ -15,7 +15,7 @@ const lineOf = (environment: Record<string, string>) => {
 }
 
 describe('settings', () => {
-  test('of the embedded profile have safe defaults', () => {
+  test('the embedded profile has safe defaults', () => {
     const settings = settingsOf({ PATH: '/bin' })
     expect(settings).toEqual({
       profile: {
@@ -49,11 +49,11 @@ describe('settings', () => {
     expect([settingsOf({}, 1).shards, settingsOf({}, 200).shards]).toEqual([1, 64])
   })
 
-  test('leave the variables of the command line alone', () => {
+  test('variables of the command line are ignored', () => {
     expect(settingsOf({ FLEET_CLI_TOKEN: 'x', FLEET_CLI_URL: 'y' })).toEqual(settingsOf({}))
   })
 
-  test('of TLS close the plain port unless it is asked for, and come whole or not at all', () => {
+  test('TLS closes the plain port unless it is set, and incomplete TLS settings are refused', () => {
     const files = { FLEET_TLS_CERT: 'server.crt', FLEET_TLS_KEY: '/etc/server.key' }
     expect(settingsOf(files)).toMatchObject({
       profile: { mqttPort: undefined },
@@ -68,12 +68,12 @@ describe('settings', () => {
     })
     const both = settingsOf({ ...files, FLEET_MQTT_PORT: '1883', FLEET_HTTP_TLS: 'off' })
     expect(both).toMatchObject({ profile: { mqttPort: 1883 }, tls: { isHttp: false } })
-    expect(lineOf({ FLEET_TLS_CERT: 'x' })).toMatch(/^FLEET_TLS_CERT and FLEET_TLS_KEY go together/)
-    expect(lineOf({ FLEET_MQTTS_PORT: '8883' })).toMatch(/^FLEET_MQTTS_PORT does nothing by itself/)
+    expect(lineOf({ FLEET_TLS_CERT: 'x' })).toMatch(/^FLEET_TLS_CERT and FLEET_TLS_KEY belong together/)
+    expect(lineOf({ FLEET_MQTTS_PORT: '8883' })).toMatch(/^FLEET_MQTTS_PORT has no effect by itself/)
     expect(lineOf({ ...files, FLEET_TLS_CRL: 'x' })).toMatch(/^FLEET_TLS_CRL .* FLEET_TLS_CLIENT_CA/)
   })
 
-  test('are read and normalised', () => {
+  test('settings are read and normalised', () => {
     const environment = {
       FLEET_HOST: '0.0.0.0',
       FLEET_HTTP_PORT: '0',
@@ -111,16 +111,16 @@ describe('settings', () => {
     })
   })
 
-  test('left empty count as not set', () => {
+  test('an empty setting counts as not set', () => {
     expect(settingsOf({ FLEET_HTTP_PORT: '', FLEET_JWT_SECRET: '' })).toMatchObject({
       httpPort: 8000,
       signing: { kind: 'kept' },
     })
   })
 
-  test('refuse open registration beyond loopback, unless it is meant', () => {
+  test('open registration beyond loopback must be set explicitly', () => {
     expect(lineOf({ FLEET_HOST: '0.0.0.0' })).toMatch(
-      /^FLEET_REGISTRATION must be set when FLEET_HOST is 0\.0\.0\.0/,
+      /^FLEET_REGISTRATION must be set explicitly when FLEET_HOST is 0\.0\.0\.0/,
     )
     expect(settingsOf({ FLEET_HOST: '0.0.0.0', FLEET_REGISTRATION: 'open' }).registration).toBe('open')
     expect(settingsOf({ FLEET_HOST: '::', FLEET_REGISTRATION: 'locked' }).registration).toBe('locked')
@@ -131,7 +131,7 @@ describe('settings', () => {
   })
 
   test.each([
-    ['FLEET_HTPP_PORT', '1', 'is not a setting; known are FLEET_PROFILE'],
+    ['FLEET_HTPP_PORT', '1', 'is not a known setting; known settings are FLEET_PROFILE'],
     ['FLEET_PROFILE', 'clustre', 'is "clustre"; expected one of embedded, cluster'],
     ['FLEET_HTTP_PORT', '65536', 'is "65536"; expected a whole number from 0 to 65535'],
     ['FLEET_HTTP_PORT', '80 ', 'is "80 "; expected a whole number'],
@@ -143,7 +143,7 @@ describe('settings', () => {
     ['FLEET_ADMIN_PASSWORD', '1234567', 'expected 8 to 256 characters'],
     ['FLEET_JWT_SECRET', 'short', 'is too short; expected at least 32 bytes'],
     ['FLEET_JWT_PRIVATE_KEY', 'nonsense', 'expected a PEM private key'],
-    ['FLEET_JWT_PREVIOUS_KEYS', 'short', 'secrets of at least 32 bytes on lines of their own'],
+    ['FLEET_JWT_PREVIOUS_KEYS', 'short', 'secrets of at least 32 bytes on separate lines'],
     ['FLEET_JWT_PREVIOUS_KEYS', `${SECRET}\n`.repeat(9), 'has too many keys; expected at most 8'],
     [
       'FLEET_JWT_PREVIOUS_KEYS',
@@ -161,20 +161,20 @@ describe('settings', () => {
     ['FLEET_RETENTION_DAYS', 'forever', 'expected a whole number from 1'],
     ['FLEET_SHARDS', '0', 'expected a whole number from 1 to 64'],
     ['FLEET_LOG_LEVEL', 'loud', 'expected one of fatal'],
-  ])('%s=%s stops the start with one line', (name, value, text) => {
+  ])('%s=%s ends the start with one line', (name, value, text) => {
     const line = lineOf({ [name]: value })
     expect(line.startsWith(`${name} `)).toBe(true)
     expect(line).toContain(text)
     expect(line).not.toContain('\n')
   })
 
-  test('never repeat a secret', () => {
+  test('errors never contain a secret', () => {
     expect(lineOf({ FLEET_ADMIN_PASSWORD: 'hunter2' })).not.toContain('hunter2')
     expect(lineOf({ FLEET_JWT_SECRET: 'hunter2' })).not.toContain('hunter2')
     expect(lineOf({ FLEET_JWT_PREVIOUS_KEYS: 'hunter2' })).not.toContain('hunter2')
   })
 
-  test('take former keys: PEM blocks and secrets, mixed, on one line or several', () => {
+  test('previous keys may be a mix of PEM blocks and secrets, on one line or several', () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519')
     const pems = [
       String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
@@ -189,7 +189,7 @@ describe('settings', () => {
       ])
   })
 
-  test('take a private key of a kind that can sign, on one line or several', () => {
+  test('a private key must be of a kind that can sign, on one line or several', () => {
     const pemOf = (key: { export(options: { type: 'pkcs8'; format: 'pem' }): string | Buffer }) =>
       String(key.export({ type: 'pkcs8', format: 'pem' }))
     const ed = pemOf(generateKeyPairSync('ed25519').privateKey)

@@ -1,4 +1,5 @@
-// The settings: read once at start from the environment into a frozen, normalised object. Nothing else reads it.
+// Reads the settings from the environment, once at start, into a frozen and normalised object. Nothing else reads the
+// environment.
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
@@ -14,12 +15,12 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 export interface EmbeddedSettings {
   readonly kind: 'embedded'
-  /** All of them. */
+  /** An embedded service has all roles. */
   readonly roles: readonly Role[]
   readonly dataDir: string
-  /** Of plain text; undefined is none. */
+  /** Port of MQTT without TLS. Undefined if there is none. */
   readonly mqttPort: number | undefined
-  /** Messages per second; 0 is no limit. */
+  /** Messages per second and device. 0 means no limit. */
   readonly devicePublishRate: number
 }
 
@@ -34,18 +35,18 @@ export interface Settings {
   readonly adminPassword: string | undefined
   readonly signing: Signing
   readonly previousKeys: readonly PreviousKey[]
-  /** Whether each renewal of a login gives a new refresh token. */
+  /** Whether each refresh issues a new refresh token. */
   readonly refreshRotation: boolean
   readonly heartbeatTimeoutMs: number
-  /** Requests per second; 0 is no limit. */
+  /** Requests per second. 0 means no limit. */
   readonly requestRates: {
     readonly perUser: number
     readonly perDevice: number
     readonly perAddress: number
   }
-  /** Of pages that may use the API from a browser; `*` is any. */
+  /** Origins of web pages that may use the API. `*` allows any. */
   readonly corsOrigins: readonly string[]
-  /** Addresses and networks. */
+  /** Addresses or networks in CIDR notation. */
   readonly trustedProxies: readonly string[]
   readonly deviceTypesPath: string | undefined
   readonly retentionDays: number | undefined
@@ -56,7 +57,7 @@ export interface Settings {
 
 export type ReadSettings =
   | { readonly kind: 'settings'; readonly settings: Settings }
-  /** One line that names the setting and what was expected. */
+  /** One line that names the setting and what is expected. */
   | { readonly kind: 'wrong'; readonly line: string }
 
 const HEARTBEAT_SEC_MAX = 86_400
@@ -117,7 +118,7 @@ function readEmbedded(read: Reader, tls: TlsSettings | undefined): EmbeddedSetti
   }
 }
 
-/** [contract 2.3] Beyond loopback, anyone could make themselves admin: `open` must be meant. */
+/** [contract 2.3] Beyond loopback anyone could become admin, so `open` must be set explicitly. */
 function readRegistration(
   read: Reader,
   { profile, host }: { profile: 'embedded' | 'cluster'; host: string },
@@ -131,7 +132,7 @@ function readRegistration(
   if (registration === 'open' && !set && !isLoopback(host))
     read.refuse(
       'FLEET_REGISTRATION',
-      `must be set when FLEET_HOST is ${host}: locked, bootstrap, or open if anyone who can reach it may become admin`,
+      `must be set explicitly when FLEET_HOST is ${host}: to locked, to bootstrap, or to open if anyone who can reach the service may become admin`,
     )
   return registration
 }
@@ -140,7 +141,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
-/** As browsers send it: without a path, and without a port that goes without saying. */
+/** Whether the text is an origin as browsers send it, without path and default port. */
 function isOrigin(text: string): boolean {
   return text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text)
 }

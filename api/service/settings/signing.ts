@@ -1,4 +1,4 @@
-// The settings of the keys that tokens are signed with.
+// The settings of the keys that sign tokens.
 import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
 import { parsePrivateKey, parsePublicKey } from '../../auth/pem-key.ts'
 import { API_LIMITS } from '../../limits.ts'
@@ -10,7 +10,7 @@ export function readSigning(read: Reader, profile: 'embedded' | 'cluster'): Sign
   const secret = read.text('FLEET_JWT_SECRET')
   const pem = read.text('FLEET_JWT_PRIVATE_KEY')?.replaceAll('\\n', '\n')
   if (secret !== undefined && pem !== undefined)
-    read.refuse('FLEET_JWT_SECRET', 'and FLEET_JWT_PRIVATE_KEY are both set; expected one of them')
+    read.refuse('FLEET_JWT_SECRET', 'and FLEET_JWT_PRIVATE_KEY are both set; set only one of them')
   if (secret !== undefined) {
     if (Buffer.byteLength(secret) < SECRET_BYTES_MIN)
       read.refuse('FLEET_JWT_SECRET', `is too short; expected at least ${SECRET_BYTES_MIN} bytes`)
@@ -22,13 +22,13 @@ export function readSigning(read: Reader, profile: 'embedded' | 'cluster'): Sign
     return { kind: 'private_key', pem }
   }
   if (profile === 'cluster')
-    read.refuse('FLEET_JWT_SECRET', 'or FLEET_JWT_PRIVATE_KEY is needed in the cluster profile')
+    read.refuse('FLEET_JWT_SECRET', 'or FLEET_JWT_PRIVATE_KEY is required in the cluster profile')
   return { kind: 'kept' }
 }
 
 const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]*-----END \1-----/g
 
-/** PEM blocks, and secrets on lines of their own. */
+/** Reads PEM blocks, and secrets on separate lines. */
 export function readPreviousKeys(read: Reader): readonly PreviousKey[] {
   const text = read.text('FLEET_JWT_PREVIOUS_KEYS')?.replaceAll('\\n', '\n') ?? ''
   const pems = [...text.matchAll(PEM_BLOCK)].map(([pem]) => pem)
@@ -42,7 +42,7 @@ export function readPreviousKeys(read: Reader): readonly PreviousKey[] {
   if (secrets.some((secret) => Buffer.byteLength(secret) < SECRET_BYTES_MIN))
     read.refuse(
       'FLEET_JWT_PREVIOUS_KEYS',
-      `expected PEM keys, and secrets of at least ${SECRET_BYTES_MIN} bytes on lines of their own`,
+      `expected PEM keys, or secrets of at least ${SECRET_BYTES_MIN} bytes on separate lines`,
     )
   if (pems.some((pem) => parsePublicKey(pem) === undefined))
     read.refuse('FLEET_JWT_PREVIOUS_KEYS', 'expected PEM keys: RSA of 2048 bits or more, or Ed25519')

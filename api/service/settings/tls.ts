@@ -1,25 +1,25 @@
-// The settings of TLS on this service's own ports.
+// The settings of TLS on the ports of this service.
 import { resolve } from 'node:path'
 import type { Name } from './names.ts'
 import { PORT, type Reader } from './reader.ts'
 
-/** Files in PEM, and what is served with them. */
+/** Paths of PEM files, and the ports that use them. */
 export interface TlsSettings {
   readonly cert: string
   readonly key: string
-  /** With it, a device may show a certificate instead of a token. */
+  /** If set, a device may authenticate with a certificate of this CA instead of a token. */
   readonly clientCa: string | undefined
-  /** Of certificates that were revoked. */
+  /** The revocation list of the client CA. */
   readonly crl: string | undefined
-  /** MQTT over TLS. */
+  /** Port of MQTT over TLS. */
   readonly mqttsPort: number
-  /** MQTT in WebSockets over TLS. */
+  /** Port of MQTT in WebSockets over TLS. */
   readonly mqttWsPort: number
-  /** Whether REST and `/ws` are over TLS as well. */
+  /** Whether REST and `/ws` use TLS as well. */
   readonly isHttp: boolean
 }
 
-/** Of TLS, without what it takes at least. */
+/** Settings that have no effect without a certificate and a key. */
 const TLS_NAMES = [
   'FLEET_TLS_CLIENT_CA',
   'FLEET_TLS_CRL',
@@ -28,7 +28,7 @@ const TLS_NAMES = [
   'FLEET_HTTP_TLS',
 ] as const satisfies readonly Name[]
 
-/** Nothing of it, or certificate and key at least: half of it would be plain text where TLS was meant. */
+/** Undefined without any TLS setting. An incomplete set is refused, since it would serve plain text by accident. */
 export function readTls(read: Reader): TlsSettings | undefined {
   const path = (name: Name) => {
     const text = read.text(name)
@@ -43,12 +43,12 @@ export function readTls(read: Reader): TlsSettings | undefined {
     isHttp: read.word('FLEET_HTTP_TLS', ['on', 'off'], 'on') === 'on',
   }
   if (more.crl !== undefined && more.clientCa === undefined)
-    read.refuse('FLEET_TLS_CRL', 'is a list of a CA; expected FLEET_TLS_CLIENT_CA beside it')
+    read.refuse('FLEET_TLS_CRL', 'needs FLEET_TLS_CLIENT_CA, the CA that issued the list')
   if (cert !== undefined && key !== undefined) return { cert, key, ...more }
   if (cert !== undefined || key !== undefined)
-    read.refuse('FLEET_TLS_CERT', 'and FLEET_TLS_KEY go together; expected both of them, or neither')
+    read.refuse('FLEET_TLS_CERT', 'and FLEET_TLS_KEY belong together; set both or neither')
   const alone = TLS_NAMES.find((name) => read.text(name) !== undefined)
   if (cert === undefined && key === undefined && alone !== undefined)
-    read.refuse(alone, 'does nothing by itself; expected FLEET_TLS_CERT and FLEET_TLS_KEY beside it')
+    read.refuse(alone, 'has no effect by itself; set FLEET_TLS_CERT and FLEET_TLS_KEY as well')
   return undefined
 }

@@ -13,7 +13,7 @@ const now = Date.now()
 const authority = Authority.create(dir, { name: 'CA', days: 10, crlUrl: 'http://x/y.crl', now })
 const list = () => readFileSync(join(dir, 'ca.crl'))
 
-test('a list names what was revoked, in PEM and in DER, written as Node writes it', () => {
+test('the serial numbers of a list are read from PEM and DER, in the notation of Node', () => {
   expect(revokedSerials(list())).toEqual(new Set())
   const serials = ['a', 'b', 'c'].map((name) => {
     const { certificate } = authority.issueDevice(name, { days: 1, now })
@@ -28,18 +28,20 @@ test('a list names what was revoked, in PEM and in DER, written as Node writes i
   expect(revokedSerials(Buffer.concat([list(), list()]))).toEqual(expected)
 })
 
-test('what is no list is refused, and what is cut or changed never hangs or passes for something else', () => {
+test('other content is refused, and truncated or changed lists neither hang nor are misread', () => {
   for (const wrong of ['', 'hello', readFileSync(join(dir, 'ca.crt'), 'utf8')])
-    expect(() => revokedSerials(Buffer.from(wrong))).toThrow(/no list|not DER/)
+    expect(() => revokedSerials(Buffer.from(wrong))).toThrow(/not a certificate revocation list|not DER/)
   const [, text = ''] = /CRL-----([\s\S]*)-----END/.exec(list().toString()) ?? []
   const der = Buffer.from(text, 'base64')
   fc.assert(
     fc.property(fc.nat(der.length - 1), (length) => {
-      expect(() => revokedSerials(der.subarray(0, length))).toThrow(/no list|not DER/)
+      expect(() => revokedSerials(der.subarray(0, length))).toThrow(
+        /not a certificate revocation list|not DER/,
+      )
     }),
   )
 })
 
-test('a serial number is compared as a number', () => {
+test('a serial number is normalised', () => {
   expect(['00ab', 'AB', '0', '00'].map(toSerial)).toEqual(['AB', 'AB', '0', '0'])
 })

@@ -1,12 +1,12 @@
-// Which certificates a list of revoked ones (RFC 5280, PEM or DER) names. Only read: whether it is genuine, TLS checks.
+// Reads the serial numbers in a certificate revocation list (RFC 5280, PEM or DER). TLS checks its signature.
 
 const SEQUENCE = 0x30
 const INTEGER = 0x02
 const TIMES: ReadonlySet<number> = new Set([0x17, 0x18])
-const NO_LIST = 'no list of revoked certificates'
+const NO_LIST = 'not a certificate revocation list'
 const PEM = /-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]+)-----END X509 CRL-----/g
 
-/** Serial numbers in hexadecimal, as `toSerial` writes them. Throws if it is no such list. */
+/** The serial numbers in the format of `toSerial`. Throws if the content is not a revocation list. */
 export function revokedSerials(content: Buffer): ReadonlySet<string> {
   const lists = [...content.toString('latin1').matchAll(PEM)].map(([, text = '']) =>
     Buffer.from(text, 'base64'),
@@ -14,7 +14,7 @@ export function revokedSerials(content: Buffer): ReadonlySet<string> {
   return new Set((lists.length === 0 ? [content] : lists).flatMap(serialsOf))
 }
 
-/** One way of writing a serial number: capitals, and no zeros in front. */
+/** Normalises a hexadecimal serial number: upper case, without leading zeros. */
 export function toSerial(hexadecimal: string): string {
   return hexadecimal.toUpperCase().replace(/^0+(?=.)/, '')
 }
@@ -22,14 +22,14 @@ export function toSerial(hexadecimal: string): string {
 function serialsOf(list: Buffer): readonly string[] {
   const [signed] = valuesIn(sequenceIn(valuesIn(list)[0]))
   const fields = valuesIn(sequenceIn(signed))
-  // Version, algorithm and issuer, of which the first may be left out; then one or two times.
+  // The fields are an optional version, algorithm and issuer, followed by one or two times.
   const times = fields.findIndex(({ tag }) => TIMES.has(tag))
   if (times < 0) throw new Error(NO_LIST)
   const after = fields.slice(times).find(({ tag }) => !TIMES.has(tag))
   if (after === undefined || after.tag !== SEQUENCE) return []
   return valuesIn(after.content).map((entry) => {
     const [serial] = valuesIn(entry.content)
-    if (serial?.tag !== INTEGER) throw new Error('an entry has no serial number')
+    if (serial?.tag !== INTEGER) throw new Error('an entry of the revocation list has no serial number')
     return toSerial(serial.content.toString('hex'))
   })
 }

@@ -1,5 +1,5 @@
-// Certificate, key, CA and list of revoked certificates, as files: read at start, and again whenever one of them
-// changes. What is wrong then is said, and the former ones go on to count.
+// The files of certificate, key, CA and revocation list. They are read at start and whenever one of them changes. If the
+// new files are invalid, a warning is logged and the previous ones stay in use.
 import { readFileSync, unwatchFile, watchFile } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { Fault } from '../../../engine/ports/fault.ts'
@@ -9,7 +9,7 @@ import { revokedSerials, toSerial } from './revoked-serials.ts'
 export interface TlsPaths {
   readonly cert: string
   readonly key: string
-  /** With it, devices may show certificates of its issuing. */
+  /** If set, devices may authenticate with certificates of this CA. */
   readonly clientCa: string | undefined
   readonly crl: string | undefined
 }
@@ -27,12 +27,12 @@ export class TlsFiles {
   readonly #listeners: (() => void)[] = []
   #contents: Contents
 
-  /** Throws a `Fault` that names the file. */
+  /** Throws a `Fault` that names the invalid file. */
   constructor(paths: TlsPaths, logger: Pick<Logger, 'info' | 'warn'>) {
     this.#paths = paths
     this.#logger = logger
     this.#contents = read(paths)
-    // Asked for its time rather than watched: certificates are often links, and folders of them replaced as a whole.
+    // Polled instead of watched, because certificates are often symbolic links in folders that are replaced as a whole.
     for (const path of this.#all())
       watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, this.#changed)
   }
@@ -62,11 +62,14 @@ export class TlsFiles {
     try {
       this.#contents = read(this.#paths)
     } catch (err) {
-      // A certificate may be there before its key is: the next change brings both.
-      this.#logger.warn({ err }, 'TLS files changed and cannot be used; the former ones still count')
+      // The certificate may have been written before its key. The next change loads both.
+      this.#logger.warn(
+        { err },
+        'changed TLS files are invalid; the previous ones stay in use until the files are fixed',
+      )
       return
     }
-    this.#logger.info({ revoked: this.#contents.revoked.size }, 'TLS files changed')
+    this.#logger.info({ revoked: this.#contents.revoked.size }, 'TLS files were reloaded')
     for (const listener of this.#listeners) listener()
   }
 }
@@ -83,7 +86,7 @@ function read({ cert, key, clientCa, crl }: TlsPaths): Contents {
     createSecureContext(context)
   } catch (cause) {
     throw wrong(
-      `FLEET_TLS_CERT and FLEET_TLS_KEY: ${cert} and ${key} are not a certificate and its key`,
+      `FLEET_TLS_CERT and FLEET_TLS_KEY: ${cert} and ${key} are not a certificate and its private key`,
       cause,
     )
   }
@@ -103,7 +106,7 @@ function readList(path: string): ReadonlySet<string> {
     return revokedSerials(readOne('FLEET_TLS_CRL', path))
   } catch (cause) {
     if (cause instanceof Fault) throw cause
-    throw wrong(`FLEET_TLS_CRL: ${path} is no list of revoked certificates`, cause)
+    throw wrong(`FLEET_TLS_CRL: ${path} is not a certificate revocation list`, cause)
   }
 }
 
