@@ -60,59 +60,57 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   )
 }
 
-describe('a call', () => {
-  test('takes path, query and body, and gives the answer with its type', async () => {
-    const { fleet } = await serve()
-    const registered = await fleet.registerDevice({
-      body: { device_id: 'r1', name: 'One', type: 'mqtt_device', group: 'w/a', tags: ['x', 'y'] },
-    })
-    const token: string = registered.access_token
-    expect(token).toMatch(/^ey/)
-    await fleet.registerDevice({ body: { device_id: 'r2', name: 'Two', type: 'mqtt_device', tags: ['x'] } })
-    const both = await fleet.listDevices({ query: { tag: ['x', 'y'], group: 'w', group_exact: false } })
-    expect(both.data.map(({ device_id }) => device_id)).toEqual(['r1'])
-    const device = await fleet.editDevice({
-      device_id: 'r1',
-      body: { name: 'Uno' },
-      ifMatch: registered.etag,
-    })
-    expect(device.name).toBe('Uno')
-    const figures: string = await fleet.metrics()
-    expect(figures).toContain('fleet_up')
-    const nothing: undefined = await fleet.logout()
-    expect(nothing).toBeUndefined()
+test('a call takes path, query and body, and returns the typed answer', async () => {
+  const { fleet } = await serve()
+  const registered = await fleet.registerDevice({
+    body: { device_id: 'r1', name: 'One', type: 'mqtt_device', group: 'w/a', tags: ['x', 'y'] },
   })
-
-  test('that is refused fails with code, detail, errors and request id', async () => {
-    const { fleet } = await serve()
-    const unknown = await failureOf(fleet.getDevice({ device_id: 'a/b' }))
-    expect(unknown).toBeInstanceOf(RefusalError)
-    expect(unknown).toMatchObject({ code: 'NOT_FOUND', status: 404, detail: 'no such device' })
-    expect(unknown).toMatchObject({ requestId: expect.stringMatching(/^req_/) })
-    const invalid = await failureOf(fleet.listDevices({ query: { per_page: 1000 } }))
-    expect(invalid).toMatchObject({
-      code: 'VALIDATION_FAILED',
-      problem: { errors: [expect.objectContaining({ path: '/per_page' })] },
-    })
+  const token: string = registered.access_token
+  expect(token).toMatch(/^ey/)
+  await fleet.registerDevice({ body: { device_id: 'r2', name: 'Two', type: 'mqtt_device', tags: ['x'] } })
+  const both = await fleet.listDevices({ query: { tag: ['x', 'y'], group: 'w', group_exact: false } })
+  expect(both.data.map(({ device_id }) => device_id)).toEqual(['r1'])
+  const device = await fleet.editDevice({
+    device_id: 'r1',
+    body: { name: 'Uno' },
+    ifMatch: registered.etag,
   })
+  expect(device.name).toBe('Uno')
+  const figures: string = await fleet.metrics()
+  expect(figures).toContain('fleet_up')
+  const nothing: undefined = await fleet.logout()
+  expect(nothing).toBeUndefined()
+})
 
-  test('with the version of a shadow or the tag of a device changes only that', async () => {
-    const { fleet, device } = await serve()
-    await device('r1')
-    const call = { device_id: 'r1', body: { speed: 1 } }
-    expect(await fleet.setDesiredState({ ...call, ifMatch: 0 })).toMatchObject({ version: 1 })
-    const stale = await failureOf(fleet.setDesiredState({ ...call, body: { speed: 2 }, ifMatch: 0 }))
-    expect(stale).toMatchObject({ code: 'DEVICE_SHADOW_CONFLICT', problem: { expected: 1, got: 0 } })
-  })
-
-  test.each(['', '.', '..'])('never leaves its path: "%s" is no id', async (id) => {
-    const { fleet, sent } = await scripted((_, response) => accept(response))
-    expect(await failureOf(fleet.getDevice({ device_id: id }))).toBeInstanceOf(TypeError)
-    expect(sent).toEqual([])
+test('a refused call fails with code, detail, errors and request id', async () => {
+  const { fleet } = await serve()
+  const unknown = await failureOf(fleet.getDevice({ device_id: 'a/b' }))
+  expect(unknown).toBeInstanceOf(RefusalError)
+  expect(unknown).toMatchObject({ code: 'NOT_FOUND', status: 404, detail: 'no such device' })
+  expect(unknown).toMatchObject({ requestId: expect.stringMatching(/^req_/) })
+  const invalid = await failureOf(fleet.listDevices({ query: { per_page: 1000 } }))
+  expect(invalid).toMatchObject({
+    code: 'VALIDATION_FAILED',
+    problem: { errors: [expect.objectContaining({ path: '/per_page' })] },
   })
 })
 
-test('a body that is no JSON is sent as it is', async () => {
+test('a call with a version or an ETag changes only that state', async () => {
+  const { fleet, device } = await serve()
+  await device('r1')
+  const call = { device_id: 'r1', body: { speed: 1 } }
+  expect(await fleet.setDesiredState({ ...call, ifMatch: 0 })).toMatchObject({ version: 1 })
+  const stale = await failureOf(fleet.setDesiredState({ ...call, body: { speed: 2 }, ifMatch: 0 }))
+  expect(stale).toMatchObject({ code: 'DEVICE_SHADOW_CONFLICT', problem: { expected: 1, got: 0 } })
+})
+
+test.each(['', '.', '..'])('the id "%s" cannot change the path of a call', async (id) => {
+  const { fleet, sent } = await scripted((_, response) => accept(response))
+  expect(await failureOf(fleet.getDevice({ device_id: id }))).toBeInstanceOf(TypeError)
+  expect(sent).toEqual([])
+})
+
+test('a body that is not JSON is sent unchanged', async () => {
   const { fleet } = await serve()
   const result = await fleet.bulkRegisterDevices({
     body: 'device_id,name,type\nb1,"One, two",mqtt_device\nb 2,Two,mqtt_device\n',
@@ -122,7 +120,7 @@ test('a body that is no JSON is sent as it is', async () => {
   expect(result).toMatchObject({ dry_run: true, total: 2, valid: 1, failed: 1 })
 })
 
-test('what an operation needs cannot be left out', () => {
+test('required arguments cannot be left out', () => {
   const fleet = createClient({ baseUrl: 'http://localhost' })
   // Only compiled, never called.
   const wrong = () => [
@@ -136,35 +134,33 @@ test('what an operation needs cannot be left out', () => {
   expect(wrong).toBeTypeOf('function')
 })
 
-describe('pages', () => {
-  test('by number come one after the other, with the filter of the first', async () => {
-    const { fleet, device } = await serve()
-    for (const id of ['a', 'b', 'c', 'd', 'e']) await device(id, { group: 'w' })
-    await device('other')
-    const ids: string[][] = []
-    for await (const { data } of fleet.pages.listDevices({
-      query: { group: 'w', per_page: 2, sort: 'name' },
-    }))
-      ids.push(data.map(({ device_id }) => device_id))
-    expect(ids).toEqual([['a', 'b'], ['c', 'd'], ['e']])
-  })
+test('pages by number follow each other with the filter of the first', async () => {
+  const { fleet, device } = await serve()
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await device(id, { group: 'w' })
+  await device('other')
+  const ids: string[][] = []
+  for await (const { data } of fleet.pages.listDevices({
+    query: { group: 'w', per_page: 2, sort: 'name' },
+  }))
+    ids.push(data.map(({ device_id }) => device_id))
+  expect(ids).toEqual([['a', 'b'], ['c', 'd'], ['e']])
+})
 
-  test('by cursor, too', async () => {
-    const { fleet, device, engine } = await serve()
-    const deviceId = await device('r1')
-    for (let n = 0; n < 5; n++)
-      engine.rows.push({
-        deviceId,
-        kind: 'log',
-        at: Micros((NOW - n) * 1000),
-        version: 9 - n,
-        body: { level: 'info', message: `${n}` },
-      })
-    const lines: string[] = []
-    for await (const { data } of fleet.pages.listDeviceLogs({ device_id: 'r1', query: { limit: 2 } }))
-      lines.push(...data.map(({ message }) => message))
-    expect(lines).toEqual(['0', '1', '2', '3', '4'])
-  })
+test('pages by cursor follow each other', async () => {
+  const { fleet, device, engine } = await serve()
+  const deviceId = await device('r1')
+  for (let n = 0; n < 5; n++)
+    engine.rows.push({
+      deviceId,
+      kind: 'log',
+      at: Micros((NOW - n) * 1000),
+      version: 9 - n,
+      body: { level: 'info', message: `${n}` },
+    })
+  const lines: string[] = []
+  for await (const { data } of fleet.pages.listDeviceLogs({ device_id: 'r1', query: { limit: 2 } }))
+    lines.push(...data.map(({ message }) => message))
+  expect(lines).toEqual(['0', '1', '2', '3', '4'])
 })
 
 describe('a login', () => {
@@ -177,7 +173,7 @@ describe('a login', () => {
     return { ...served, count }
   }
 
-  test('is made when first needed, and is told to whoever keeps it', async () => {
+  test('the client logs in when it first needs to, and reports the session', async () => {
     const { baseUrl, count } = await withAccount()
     const sessions: unknown[] = []
     const fleet = createClient({
@@ -192,7 +188,7 @@ describe('a login', () => {
     expect(sessions).toEqual([{ access_token: expect.any(String), refresh_token: expect.any(String) }])
   })
 
-  test('whose access token has expired is renewed once for all calls that wait', async () => {
+  test('an expired access token is renewed once for all calls that wait', async () => {
     const { baseUrl, clock, count, fleet: anyone } = await withAccount()
     const session = await anyone.login({ body: account })
     const fleet = createClient({ baseUrl, session })
@@ -203,7 +199,7 @@ describe('a login', () => {
     expect(count('login')).toBe(1)
   })
 
-  test('that has ended is made again with credentials, and without them its end is told', async () => {
+  test('a session that ended is replaced by a login with credentials, and without them its end is reported', async () => {
     const { baseUrl, clock, count, fleet: anyone } = await withAccount()
     const session = await anyone.login({ body: account })
     clock.at += 40 * 86_400_000
@@ -212,7 +208,7 @@ describe('a login', () => {
     expect(count('login')).toBe(2)
   })
 
-  test('with a wrong password is tried once', async () => {
+  test('a login with a wrong password is tried once', async () => {
     const { baseUrl, count } = await withAccount()
     const fleet = createClient({ baseUrl, credentials: { ...account, password: 'wrong horse' } })
     expect(await failureOf(fleet.me())).toMatchObject({ code: 'INVALID_CREDENTIALS' })
@@ -224,13 +220,13 @@ describe('another try', () => {
   const busyTwice: Script = (_, response, call) =>
     call > 2 ? accept(response) : refuse(response, 503, 'DEPENDENCY_UNAVAILABLE', { 'retry-after': '7' })
 
-  test('is made when the service says', async () => {
+  test('a call is repeated after the pause that the service asks for', async () => {
     const { fleet, sent, pausesMs } = await scripted(busyTwice)
     await fleet.me()
     expect([sent.length, pausesMs]).toEqual([3, [7000, 7000]])
   })
 
-  test('is made with growing pauses and a last one', async () => {
+  test('a call is repeated after growing pauses, up to a number of tries', async () => {
     const { fleet, pausesMs } = await scripted((_, response) => refuse(response, 429, 'RATE_LIMIT_EXCEEDED'))
     expect(await failureOf(fleet.me())).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
     expect(pausesMs).toHaveLength(3)
@@ -240,7 +236,7 @@ describe('another try', () => {
     }
   })
 
-  test('is not made of a POST, unless it has a key', async () => {
+  test('a POST is repeated only with an idempotency key', async () => {
     const { fleet, sent } = await scripted(busyTwice)
     const call = { device_id: 'r', body: { command: 'stop' } }
     expect(await failureOf(fleet.sendCommand(call))).toMatchObject({ retryAfterMs: 7000 })
@@ -249,7 +245,7 @@ describe('another try', () => {
     expect(sent.slice(1).map(({ headers }) => headers['idempotency-key'])).toEqual(['k1', 'k1'])
   })
 
-  test('is not made where it would be of no use, or very late', async () => {
+  test('a call is not repeated if that would not help, or only after a long pause', async () => {
     const late = await scripted((_, response) =>
       refuse(response, 429, 'RATE_LIMIT_EXCEEDED', { 'retry-after': '3600' }),
     )
@@ -259,7 +255,7 @@ describe('another try', () => {
     expect([late.sent.length, refused.sent.length]).toEqual([1, 1])
   })
 
-  test('is made when the connection breaks, and the fault is named when that is of no use', async () => {
+  test('a call is repeated when the connection breaks, and finally fails with the fault', async () => {
     const broken = await scripted((request, response, call) =>
       call === 1 ? request.socket.destroy() : accept(response),
     )
@@ -277,29 +273,27 @@ describe('another try', () => {
   })
 })
 
-describe('an answer', () => {
-  test('that does not come is given up', async () => {
-    const { fleet, pausesMs } = await scripted(() => undefined, { timeoutMs: 50, triesMax: 2 })
-    expect(await failureOf(fleet.me())).toMatchObject({ name: 'ConnectionError', fault: 'timeout' })
-    // On a busy machine the request may not even be sent by then.
-    expect(pausesMs).toHaveLength(1)
-  })
+test('a call without an answer fails after its timeout', async () => {
+  const { fleet, pausesMs } = await scripted(() => undefined, { timeoutMs: 50, triesMax: 2 })
+  expect(await failureOf(fleet.me())).toMatchObject({ name: 'ConnectionError', fault: 'timeout' })
+  // On a busy machine the request may not even be sent by then.
+  expect(pausesMs).toHaveLength(1)
+})
 
-  test('that nobody waits for any more ends with the caller’s reason', async () => {
-    const caller = new AbortController()
-    const { fleet, sent } = await scripted(() => caller.abort(new Error('enough')))
-    expect(await failureOf(fleet.me({ signal: caller.signal }))).toMatchObject({ message: 'enough' })
-    expect(await failureOf(fleet.me({ signal: caller.signal }))).toMatchObject({ message: 'enough' })
-    expect(sent).toHaveLength(1)
-  })
+test('an aborted call ends with the caller’s reason', async () => {
+  const caller = new AbortController()
+  const { fleet, sent } = await scripted(() => caller.abort(new Error('enough')))
+  expect(await failureOf(fleet.me({ signal: caller.signal }))).toMatchObject({ message: 'enough' })
+  expect(await failureOf(fleet.me({ signal: caller.signal }))).toMatchObject({ message: 'enough' })
+  expect(sent).toHaveLength(1)
+})
 
-  test('of somebody else is no refusal', async () => {
-    const { fleet } = await scripted((_, response) => response.writeHead(404).end('<html>'))
-    expect(await failureOf(fleet.me())).toMatchObject({ fault: 'stranger', status: 404 })
-  })
+test('an answer that is not the service’s does not count as a refusal', async () => {
+  const { fleet } = await scripted((_, response) => response.writeHead(404).end('<html>'))
+  expect(await failureOf(fleet.me())).toMatchObject({ fault: 'stranger', status: 404 })
+})
 
-  test('that is no JSON is no answer', async () => {
-    const { fleet } = await scripted((_, response) => response.end('<html>'))
-    expect(await failureOf(fleet.me())).toMatchObject({ fault: 'stranger' })
-  })
+test('an answer that is not JSON does not count as an answer', async () => {
+  const { fleet } = await scripted((_, response) => response.end('<html>'))
+  expect(await failureOf(fleet.me())).toMatchObject({ fault: 'stranger' })
 })

@@ -7,7 +7,7 @@ test.each([
   ['::1', 'mqtt://[::1]:1883'],
   ['0.0.0.0', 'mqtt://localhost:1883'],
   ['::', 'mqtt://localhost:1883'],
-])('what listens on %s is found at %s', (host, url) => {
+])('a service that listens on %s has the URL %s', (host, url) => {
   expect(serviceUrl('mqtt', { host, port: 1883 })).toBe(url)
   expect(new URL(url).port).toBe('1883')
 })

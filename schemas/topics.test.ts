@@ -21,4 +21,4 @@ test.each([
   'sub/$a/telemetry',
   'sub/../telemetry',
   'subs/a/log',
-])('%s is no place of a sub-device', (suffix) => expect(parseSubSuffix(suffix)).toBeUndefined())
+])('the suffix %s belongs to no sub-device', (suffix) => expect(parseSubSuffix(suffix)).toBeUndefined())

@@ -6,7 +6,7 @@ test.each([
   [{ toJSON: { toJSON: 'x' } }],
   [{ constructor: { name: 'Date' }, valueOf: 1 }],
   [[{ constructor: null }]],
-])('%j comes back as it was, whatever its fields are called', (data) => {
+])('%j is unpacked as it was packed, whatever its fields are called', (data) => {
   const packr = newPackr()
   expect(packr.unpack(packr.pack(data))).toEqual(data)
 })

@@ -17,7 +17,7 @@ test(`${SEEDS} seeds: nothing acknowledged is lost, doubled, out of order or for
   expect([...died]).toEqual(expect.arrayContaining([...BATCH_STEPS]))
 })
 
-test('a seed tells the same story twice, byte for byte', { timeout: 60_000 }, async () => {
+test('a seed gives the same trace twice, byte for byte', { timeout: 60_000 }, async () => {
   for (const seed of [3, 17, 42]) {
     const [first, second] = [await simulate(seed), await simulate(seed)]
     expect(second.hash).toBe(first.hash)

@@ -5,7 +5,7 @@ import { readAck } from './ack-message.ts'
 const read = (value: unknown) =>
   readAck(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)))
 
-test('an answer is read with everything it may hold', () => {
+test('an answer is read with all its fields', () => {
   const ack = { request_id: 'cmd_1', status: 'failed', progress: 140, error: { code: 7, message: 'stuck' } }
   expect(read({ ...ack, executed_at: 1_770_000_000_000, result: [1] })).toEqual({
     kind: 'ack',

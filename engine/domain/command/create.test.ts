@@ -23,7 +23,7 @@ test('a command starts pending, with the defaults of its priority', () => {
   expect(find(create([], { priority: 'critical', timeoutSec: 3 }, 5), 0).expiresAt).toBe(3_005)
 })
 
-test('the timeout of a paced command counts from its turn', () => {
+test('the timeout of a paced command begins with its turn', () => {
   expect(find(create([], { notBefore: at(60_000), timeoutSec: 5 }), 0).expiresAt).toBe(65_000)
 })
 
@@ -55,7 +55,7 @@ test('data over the limit is refused with its bytes', () => {
   })
 })
 
-test('a full queue takes no more until one is finished', () => {
+test('a full queue refuses commands until one is finished', () => {
   let commands: Commands = []
   for (let i = 0; i < LIMITS.commandsOpenMax; i++) commands = create(commands)
   expect(ask(commands, {})).toMatchObject({ code: 'COMMAND_QUEUE_FULL', detail: { actual: 1_000 } })
@@ -72,6 +72,6 @@ test('a queue is bounded in bytes as well', () => {
   expect(ask(commands, {}).kind).toBe('created')
 })
 
-test('names of the service’s own are refused', () => {
+test('command names that begin with $ are refused', () => {
   expect(ask([], { name: '$cancel' })).toMatchObject({ code: 'VALIDATION_FAILED' })
 })

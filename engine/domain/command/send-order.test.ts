@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { CommandId, toIso } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { cancelCommand, delivered } from './lifecycle.ts'
@@ -15,168 +15,161 @@ function cancel(commands: Commands, index: number, now: number): Commands {
   return outcome.commands
 }
 
-describe('sending', () => {
-  test('goes by priority, then by age', () => {
-    let commands: Commands = []
-    for (const priority of ['low', 'normal', 'critical', 'high', 'normal', 'critical'] as const)
-      commands = create(commands, { priority })
-    const urgent = sendDue(commands, live(1))
-    expect(ids(urgent.sends)).toEqual(['command c2', 'command c5'])
-    const arrived = confirm(confirm(urgent.commands, 2, 2), 5, 3)
-    expect(ids(sendDue(arrived, live(3)).sends)).toEqual([
-      'command c3',
-      'command c1',
-      'command c4',
-      'command c0',
-    ])
-  })
-
-  test('of anything else waits while a critical one has not arrived, as long as that is tried', () => {
-    const { commands } = sendDue(create(create([]), { priority: 'critical', timeoutSec: 600 }), live(1))
-    expect(sendDue(commands, live(2)).sends).toEqual([])
-    expect(commandsDeadline(commands, live(2))).toBe(10_001)
-    expect(ids(sendDue(confirm(commands, 1, 3), live(3)).sends)).toEqual(['command c0'])
-    expect(ids(sendDue(cancel(commands, 1, 3), live(3)).sends)).toEqual(['cancel c1'])
-    let tried = commands
-    for (let i = 1; i < LIMITS.commandAttemptsMax; i++) {
-      const again = sendDue(tried, live(i * 10_000 + 1))
-      expect(ids(again.sends)).toEqual(['command c1'])
-      tried = again.commands
-    }
-    tried = create(tried, { timeoutSec: 600 }, 50_000)
-    expect(ids(sendDue(tried, live(50_001)).sends)).toEqual(['command c2'])
-  })
-
-  test('tells the device what is left of the time', () => {
-    const commands = create([], { name: 'move', data: { x: 1 }, timeoutSec: 20 }, 1_000)
-    const [send] = sendDue(commands, live(6_000)).sends
-    expect(send?.message).toMatchObject({ suffix: 'command', qos: 1, retain: false })
-    expect(send && bodyOf(send.message)).toEqual({
-      request_id: 'c0',
-      command: 'move',
-      data: { x: 1 },
-      timeout_ms: 15_000,
-      priority: 'normal',
-      expires_at: toIso(at(21_000)),
-      issued_at: toIso(at(1_000)),
-    })
-    expect(sendDue(create([], { priority: 'critical' }), live(1)).sends[0]?.message.qos).toBe(2)
-  })
-
-  test.each<[string, Partial<SendContext>]>([
-    ['without a session', { session: undefined }],
-    ['in maintenance', { status: 'maintenance' }],
-    ['decommissioned', { status: 'decommissioned' }],
-    ['at the expiry', { now: at(10_000) }],
-  ])('does not happen %s', (_, state) => {
-    const commands = create([], { priority: 'critical' })
-    const outcome = sendDue(commands, { ...live(1), ...state })
-    expect(outcome.sends).toEqual([])
-    expect(outcome.commands).toBe(commands)
-  })
-
-  test('happens to a connected device that is silent or in error', () => {
-    for (const status of ['offline', 'error', 'provisioning'] as const)
-      expect(sendDue(create([]), { ...live(1), status }).sends).toHaveLength(1)
-  })
-
-  test('leaves out what is not urgent while the device is silent behind its gateway', () => {
-    const priorities = ['low', 'normal', 'critical', 'high'] as const
-    const commands = priorities.reduce<Commands>((all, priority) => create(all, { priority }), [])
-    const sentTo = (status: SendContext['status']) =>
-      ids(sendDue(commands, { ...live(1), isRelayed: true, status }).sends)
-    expect(sentTo('offline')).toEqual(['command c2'])
-    expect(sentTo('provisioning')).toEqual(['command c2'])
-    expect(sentTo('online')).toEqual(['command c2'])
-    const rest = sendDue(commands, { ...live(1), isRelayed: true, status: 'offline' }).commands
-    // There is nothing to look at before the first retry.
-    expect(commandsDeadline(rest, { ...live(1), isRelayed: true, status: 'offline' })).toBe(10_000)
-  })
-
-  test('is counted before it happens, and not repeated while the PUBACK may come', () => {
-    const { commands } = sendDue(create([]), live(1))
-    expect(find(commands, 0).delivery).toEqual({ attempts: 1, sentAt: 1, sentIn: 1, deliveredAt: undefined })
-    expect(sendDue(commands, live(10_000)).sends).toEqual([])
-    expect(ids(sendDue(commands, live(10_001)).sends)).toEqual(['command c0'])
-  })
-
-  test('is repeated at once in a new session, with the same id', () => {
-    const first = sendDue(create([]), live(1))
-    const second = sendDue(first.commands, live(2, 2))
-    expect(second.sends.map(({ message }) => bodyOf(message)['request_id'])).toEqual(['c0'])
-  })
-
-  test('ends after the last attempt, and with the PUBACK', () => {
-    let commands = create([], { timeoutSec: 600 })
-    for (let i = 0; i < LIMITS.commandAttemptsMax; i++)
-      commands = sendDue(commands, live(i * 10_000)).commands
-    expect(find(commands, 0).delivery.attempts).toBe(5)
-    expect(sendDue(commands, live(60_000, 9)).sends).toEqual([])
-    const confirmed = confirm(sendDue(create([]), live(1)).commands, 0, 2)
-    expect(sendDue(confirmed, live(20_000, 9)).sends).toEqual([])
-  })
-
-  test('keeps to a window that neither urgent ones nor a lost PUBACK are held up by', () => {
-    let commands: Commands = []
-    for (let i = 0; i < 12; i++) commands = create(commands, { timeoutSec: 300 })
-    const first = sendDue(commands, live(1))
-    expect(first.sends).toHaveLength(LIMITS.commandsInFlightMax)
-    const urgent = create(first.commands, { priority: 'critical' }, 2)
-    expect(ids(sendDue(urgent, live(2)).sends)).toEqual(['command c12'])
-    expect(ids(sendDue(confirm(first.commands, 3, 2), live(3)).sends)).toEqual(['command c8'])
-    const givenUp = first.commands.map((command) => ({
-      ...command,
-      delivery: { ...command.delivery, attempts: command.delivery.attempts && LIMITS.commandAttemptsMax },
-    }))
-    expect(ids(sendDue(givenUp, live(10_001)).sends)).toEqual(
-      ['c8', 'c9', 'c10', 'c11'].map((id) => `command ${id}`),
-    )
-  })
-
-  test('waits for a paced command’s turn', () => {
-    const commands = create([], { notBefore: at(5_000) })
-    expect(sendDue(commands, live(4_999)).sends).toEqual([])
-    expect(commandsDeadline(commands, live(1))).toBe(5_000)
-    expect(sendDue(commands, live(5_000)).sends).toHaveLength(1)
-  })
+test('commands are sent by priority, then by age', () => {
+  let commands: Commands = []
+  for (const priority of ['low', 'normal', 'critical', 'high', 'normal', 'critical'] as const)
+    commands = create(commands, { priority })
+  const urgent = sendDue(commands, live(1))
+  expect(ids(urgent.sends)).toEqual(['command c2', 'command c5'])
+  const arrived = confirm(confirm(urgent.commands, 2, 2), 5, 3)
+  expect(ids(sendDue(arrived, live(3)).sends)).toEqual([
+    'command c3',
+    'command c1',
+    'command c4',
+    'command c0',
+  ])
 })
 
-describe('a cancelled command', () => {
-  test('that was never sent never is, nor is its notice', () => {
-    const commands = cancel(create([]), 0, 1)
-    expect(sendDue(commands, live(2)).sends).toEqual([])
-    expect(commandsDeadline(commands, live(2))).toBe(Number.POSITIVE_INFINITY)
-  })
-
-  test('that was sent is taken back by a message of its own, until the device has it', () => {
-    const commands = cancel(sendDue(create([]), live(1)).commands, 0, 100)
-    const told = sendDue(commands, live(100))
-    expect(told.sends.map(({ message }) => bodyOf(message))).toMatchObject([
-      { request_id: 'c0_cancel', command: '$cancel', data: { request_id: 'c0' }, timeout_ms: 30_000 },
-    ])
-    expect(ids(sendDue(told.commands, live(200, 2)).sends)).toEqual(['cancel c0'])
-    const known = delivered(told.commands, { id: CommandId('c0'), kind: 'cancel', now: at(150) })
-    expect(known.changed).toEqual([])
-    expect(sendDue(known.commands, live(200, 2)).sends).toEqual([])
-  })
+test('other commands wait while a critical one is being tried and has not arrived', () => {
+  const { commands } = sendDue(create(create([]), { priority: 'critical', timeoutSec: 600 }), live(1))
+  expect(sendDue(commands, live(2)).sends).toEqual([])
+  expect(commandsDeadline(commands, live(2))).toBe(10_001)
+  expect(ids(sendDue(confirm(commands, 1, 3), live(3)).sends)).toEqual(['command c0'])
+  expect(ids(sendDue(cancel(commands, 1, 3), live(3)).sends)).toEqual(['cancel c1'])
+  let tried = commands
+  for (let i = 1; i < LIMITS.commandAttemptsMax; i++) {
+    const again = sendDue(tried, live(i * 10_000 + 1))
+    expect(ids(again.sends)).toEqual(['command c1'])
+    tried = again.commands
+  }
+  tried = create(tried, { timeoutSec: 600 }, 50_000)
+  expect(ids(sendDue(tried, live(50_001)).sends)).toEqual(['command c2'])
 })
 
-describe('the next deadline', () => {
-  test('is the expiry while the device is away', () => {
-    expect(commandsDeadline(create([]), { ...live(1), session: undefined })).toBe(30_000)
-    expect(commandsDeadline([], live(1))).toBe(Number.POSITIVE_INFINITY)
+test('a message has the time that is left', () => {
+  const commands = create([], { name: 'move', data: { x: 1 }, timeoutSec: 20 }, 1_000)
+  const [send] = sendDue(commands, live(6_000)).sends
+  expect(send?.message).toMatchObject({ suffix: 'command', qos: 1, retain: false })
+  expect(send && bodyOf(send.message)).toEqual({
+    request_id: 'c0',
+    command: 'move',
+    data: { x: 1 },
+    timeout_ms: 15_000,
+    priority: 'normal',
+    expires_at: toIso(at(21_000)),
+    issued_at: toIso(at(1_000)),
   })
-
-  test('is now while something is to be sent, then the time to repeat it, then its expiry', () => {
-    const commands = create([])
-    expect(commandsDeadline(commands, live(1))).toBe(1)
-    const sent = sendDue(commands, live(1)).commands
-    expect(commandsDeadline(sent, live(1))).toBe(10_001)
-    expect(commandsDeadline(confirm(sent, 0, 5), live(5))).toBe(30_000)
-  })
+  expect(sendDue(create([], { priority: 'critical' }), live(1)).sends[0]?.message.qos).toBe(2)
 })
 
-test('a pending command of a device in maintenance says why it waits', () => {
+test.each<[string, Partial<SendContext>]>([
+  ['without a session', { session: undefined }],
+  ['in maintenance', { status: 'maintenance' }],
+  ['decommissioned', { status: 'decommissioned' }],
+  ['at the expiry', { now: at(10_000) }],
+])('nothing is sent %s', (_, state) => {
+  const commands = create([], { priority: 'critical' })
+  const outcome = sendDue(commands, { ...live(1), ...state })
+  expect(outcome.sends).toEqual([])
+  expect(outcome.commands).toBe(commands)
+})
+
+test('a connected device gets commands although it is silent or in error', () => {
+  for (const status of ['offline', 'error', 'provisioning'] as const)
+    expect(sendDue(create([]), { ...live(1), status }).sends).toHaveLength(1)
+})
+
+test('a device that is silent behind its gateway gets urgent commands only', () => {
+  const priorities = ['low', 'normal', 'critical', 'high'] as const
+  const commands = priorities.reduce<Commands>((all, priority) => create(all, { priority }), [])
+  const sentTo = (status: SendContext['status']) =>
+    ids(sendDue(commands, { ...live(1), isRelayed: true, status }).sends)
+  expect(sentTo('offline')).toEqual(['command c2'])
+  expect(sentTo('provisioning')).toEqual(['command c2'])
+  expect(sentTo('online')).toEqual(['command c2'])
+  const rest = sendDue(commands, { ...live(1), isRelayed: true, status: 'offline' }).commands
+  // There is nothing to look at before the first retry.
+  expect(commandsDeadline(rest, { ...live(1), isRelayed: true, status: 'offline' })).toBe(10_000)
+})
+
+test('a message is counted before it is sent, and not repeated while its PUBACK may come', () => {
+  const { commands } = sendDue(create([]), live(1))
+  expect(find(commands, 0).delivery).toEqual({ attempts: 1, sentAt: 1, sentIn: 1, deliveredAt: undefined })
+  expect(sendDue(commands, live(10_000)).sends).toEqual([])
+  expect(ids(sendDue(commands, live(10_001)).sends)).toEqual(['command c0'])
+})
+
+test('a message is repeated at once in a new session, with the same id', () => {
+  const first = sendDue(create([]), live(1))
+  const second = sendDue(first.commands, live(2, 2))
+  expect(second.sends.map(({ message }) => bodyOf(message)['request_id'])).toEqual(['c0'])
+})
+
+test('a message is not repeated after its PUBACK or the last attempt', () => {
+  let commands = create([], { timeoutSec: 600 })
+  for (let i = 0; i < LIMITS.commandAttemptsMax; i++) commands = sendDue(commands, live(i * 10_000)).commands
+  expect(find(commands, 0).delivery.attempts).toBe(5)
+  expect(sendDue(commands, live(60_000, 9)).sends).toEqual([])
+  const confirmed = confirm(sendDue(create([]), live(1)).commands, 0, 2)
+  expect(sendDue(confirmed, live(20_000, 9)).sends).toEqual([])
+})
+
+test('the window of messages under way holds up neither urgent messages nor, after a lost PUBACK, others', () => {
+  let commands: Commands = []
+  for (let i = 0; i < 12; i++) commands = create(commands, { timeoutSec: 300 })
+  const first = sendDue(commands, live(1))
+  expect(first.sends).toHaveLength(LIMITS.commandsInFlightMax)
+  const urgent = create(first.commands, { priority: 'critical' }, 2)
+  expect(ids(sendDue(urgent, live(2)).sends)).toEqual(['command c12'])
+  expect(ids(sendDue(confirm(first.commands, 3, 2), live(3)).sends)).toEqual(['command c8'])
+  const givenUp = first.commands.map((command) => ({
+    ...command,
+    delivery: { ...command.delivery, attempts: command.delivery.attempts && LIMITS.commandAttemptsMax },
+  }))
+  expect(ids(sendDue(givenUp, live(10_001)).sends)).toEqual(
+    ['c8', 'c9', 'c10', 'c11'].map((id) => `command ${id}`),
+  )
+})
+
+test('a paced command is not sent before its turn', () => {
+  const commands = create([], { notBefore: at(5_000) })
+  expect(sendDue(commands, live(4_999)).sends).toEqual([])
+  expect(commandsDeadline(commands, live(1))).toBe(5_000)
+  expect(sendDue(commands, live(5_000)).sends).toHaveLength(1)
+})
+
+test('for a command cancelled before it was sent nothing is ever sent', () => {
+  const commands = cancel(create([]), 0, 1)
+  expect(sendDue(commands, live(2)).sends).toEqual([])
+  expect(commandsDeadline(commands, live(2))).toBe(Number.POSITIVE_INFINITY)
+})
+
+test('a cancelled command that was sent is taken back by a notice, repeated until the device has it', () => {
+  const commands = cancel(sendDue(create([]), live(1)).commands, 0, 100)
+  const told = sendDue(commands, live(100))
+  expect(told.sends.map(({ message }) => bodyOf(message))).toMatchObject([
+    { request_id: 'c0_cancel', command: '$cancel', data: { request_id: 'c0' }, timeout_ms: 30_000 },
+  ])
+  expect(ids(sendDue(told.commands, live(200, 2)).sends)).toEqual(['cancel c0'])
+  const known = delivered(told.commands, { id: CommandId('c0'), kind: 'cancel', now: at(150) })
+  expect(known.changed).toEqual([])
+  expect(sendDue(known.commands, live(200, 2)).sends).toEqual([])
+})
+
+test('the next deadline is the expiry while the device is away', () => {
+  expect(commandsDeadline(create([]), { ...live(1), session: undefined })).toBe(30_000)
+  expect(commandsDeadline([], live(1))).toBe(Number.POSITIVE_INFINITY)
+})
+
+test('the next deadline is now while something must be sent, then the time to repeat it, then its expiry', () => {
+  const commands = create([])
+  expect(commandsDeadline(commands, live(1))).toBe(1)
+  const sent = sendDue(commands, live(1)).commands
+  expect(commandsDeadline(sent, live(1))).toBe(10_001)
+  expect(commandsDeadline(confirm(sent, 0, 5), live(5))).toBe(30_000)
+})
+
+test('a pending command of a device in maintenance has the reason why it waits', () => {
   const command = find(create([]), 0)
   expect(heldReason(command, 'maintenance')).toBe('maintenance')
   expect(heldReason(command, 'online')).toBeUndefined()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceType } from './definition.ts'
 import { loadDeviceTypes, type ParseFile, problemText } from './load.ts'
@@ -44,146 +44,138 @@ function greenhouse(): DeviceType {
   return type
 }
 
-describe('a file of device types', () => {
-  test('is read with everything it defines', () => {
-    expect(greenhouse()).toMatchObject({
-      displayName: 'Greenhouse controller',
-      telemetry: [{ field: 'air.temperature', range: [-10, 60], alertAbove: 45, alertBelow: 2 }],
-      commands: [{ name: 'set_vent' }, { name: 'self_test', parameters: undefined }, { parameters: [] }],
-      statusFields: [{ field: 'battery', warnBelow: 30, criticalBelow: 10 }],
-    })
+test('a file of device types is read with everything it defines', () => {
+  expect(greenhouse()).toMatchObject({
+    displayName: 'Greenhouse controller',
+    telemetry: [{ field: 'air.temperature', range: [-10, 60], alertAbove: 45, alertBelow: 2 }],
+    commands: [{ name: 'set_vent' }, { name: 'self_test', parameters: undefined }, { parameters: [] }],
+    statusFields: [{ field: 'battery', warnBelow: 30, criticalBelow: 10 }],
   })
+})
 
-  test('may define types with nothing in them, or none', () => {
-    expect(load({ device_types: { plain: {} } })).toMatchObject({ kind: 'loaded' })
-    expect(load({ device_types: null })).toMatchObject({ kind: 'loaded' })
-  })
+test('a file may define empty types, or none', () => {
+  expect(load({ device_types: { plain: {} } })).toMatchObject({ kind: 'loaded' })
+  expect(load({ device_types: null })).toMatchObject({ kind: 'loaded' })
+})
 
-  test.each<[unknown, string]>([
-    [5, 'device_types.greenhouse: must be a mapping'],
-    [{ display_name: 5 }, 'device_types.greenhouse.display_name: must be text, is 5'],
-    [{ telemetry: {} }, 'device_types.greenhouse.telemetry: must be a list'],
-    [{ telemetry: [{}] }, 'device_types.greenhouse.telemetry[0]: field is missing'],
-    [
-      { telemetry: [{ field: 'a', range: [5, 1] }] },
-      'device_types.greenhouse.telemetry[0].range: must be [min, max], two numbers, the smaller first',
-    ],
-    [
-      { telemetry: [{ field: 'a', alert_above: 'hot' }] },
-      'device_types.greenhouse.telemetry[0].alert_above: must be a number, is "hot"',
-    ],
-    [
-      { telemetry: [{ field: 'a' }, { field: 'a' }] },
-      'device_types.greenhouse.telemetry: a is defined twice',
-    ],
-    [
-      { commands: [{ name: 'a', parameters: [{ name: 'x', type: 'float' }] }] },
-      'device_types.greenhouse.commands[0].parameters[0].type: must be one of integer, number, boolean, string, array, object',
-    ],
-    [
-      { commands: [{ name: 'a', parameters: [{ name: 'x', type: 'boolean', max: 1 }] }] },
-      'device_types.greenhouse.commands[0].parameters[0]: min and max are for numbers, x is boolean',
-    ],
-    [
-      { commands: [{ name: 'a', parameters: [{ name: 'x', type: 'number', min: 2, max: 1 }] }] },
-      'device_types.greenhouse.commands[0].parameters[0]: min 2 is above max 1',
-    ],
-    [
-      { commands: [{ name: '$cancel' }] },
-      'device_types.greenhouse.commands[0].name: names that begin with $ are the service’s own',
-    ],
-    [
-      { status_fields: [{ field: '' }] },
-      'device_types.greenhouse.status_fields[0].field: must have 1 to 128 characters',
-    ],
-  ])('with %j is refused', (entry, problem) => {
-    expect(problemsOf(entry)).toEqual([problem])
-  })
+test.each<[unknown, string]>([
+  [5, 'device_types.greenhouse: must be a mapping'],
+  [{ display_name: 5 }, 'device_types.greenhouse.display_name: must be text, is 5'],
+  [{ telemetry: {} }, 'device_types.greenhouse.telemetry: must be a list'],
+  [{ telemetry: [{}] }, 'device_types.greenhouse.telemetry[0]: field is missing'],
+  [
+    { telemetry: [{ field: 'a', range: [5, 1] }] },
+    'device_types.greenhouse.telemetry[0].range: must be [min, max], two numbers, the smaller first',
+  ],
+  [
+    { telemetry: [{ field: 'a', alert_above: 'hot' }] },
+    'device_types.greenhouse.telemetry[0].alert_above: must be a number, is "hot"',
+  ],
+  [{ telemetry: [{ field: 'a' }, { field: 'a' }] }, 'device_types.greenhouse.telemetry: a is defined twice'],
+  [
+    { commands: [{ name: 'a', parameters: [{ name: 'x', type: 'float' }] }] },
+    'device_types.greenhouse.commands[0].parameters[0].type: must be one of integer, number, boolean, string, array, object',
+  ],
+  [
+    { commands: [{ name: 'a', parameters: [{ name: 'x', type: 'boolean', max: 1 }] }] },
+    'device_types.greenhouse.commands[0].parameters[0]: min and max are for numbers, x is boolean',
+  ],
+  [
+    { commands: [{ name: 'a', parameters: [{ name: 'x', type: 'number', min: 2, max: 1 }] }] },
+    'device_types.greenhouse.commands[0].parameters[0]: min 2 is above max 1',
+  ],
+  [
+    { commands: [{ name: '$cancel' }] },
+    'device_types.greenhouse.commands[0].name: names that begin with $ are the service’s own',
+  ],
+  [
+    { status_fields: [{ field: '' }] },
+    'device_types.greenhouse.status_fields[0].field: must have 1 to 128 characters',
+  ],
+])('a file with the type %j is refused', (entry, problem) => {
+  expect(problemsOf(entry)).toEqual([problem])
+})
 
-  test.each(['__proto__', '9lives', 'a/b', 'mqtt_device', ''])('does not define a type called %j', (name) => {
-    expect(load(`{"device_types":{${JSON.stringify(name)}:{}}}`)).toMatchObject({ kind: 'refused' })
-    expect(Object.hasOwn(Object.prototype, 'display_name')).toBe(false)
-  })
+test.each(['__proto__', '9lives', 'a/b', 'mqtt_device', ''])('a type called %j is refused', (name) => {
+  expect(load(`{"device_types":{${JSON.stringify(name)}:{}}}`)).toMatchObject({ kind: 'refused' })
+  expect(Object.hasOwn(Object.prototype, 'display_name')).toBe(false)
+})
 
-  test.each(['5', '[]', '{}', '{"types":{}}'])('must have device_types at the top: %s has not', (text) => {
+test.each(['5', '[]', '{}', '{"types":{}}'])(
+  'the file %s without device_types at the top is refused',
+  (text) => {
     expect(load(text).kind).toBe('refused')
-  })
+  },
+)
 
-  test('names every mistake with its line, up to a bound', () => {
-    const loaded = load({ device_types: { a: { icon: 1 }, b: { telemetry: [{ unit: 'x' }] } } })
-    if (loaded.kind !== 'refused') throw new Error('loaded')
-    expect(loaded.problems.map(problemText)).toEqual([
-      'line 3: device_types.a.icon: must be text, is 1',
-      'line 4: device_types.b.telemetry[0]: field is missing',
-    ])
-    const many = load({ device_types: { a: { telemetry: Array.from({ length: 50 }, () => ({})) } } })
-    expect(many.kind === 'refused' && many.problems).toHaveLength(LIMITS.deviceTypeProblemsMax)
-  })
+test('every mistake is listed with its line, up to a bound', () => {
+  const loaded = load({ device_types: { a: { icon: 1 }, b: { telemetry: [{ unit: 'x' }] } } })
+  if (loaded.kind !== 'refused') throw new Error('loaded')
+  expect(loaded.problems.map(problemText)).toEqual([
+    'line 3: device_types.a.icon: must be text, is 1',
+    'line 4: device_types.b.telemetry[0]: field is missing',
+  ])
+  const many = load({ device_types: { a: { telemetry: Array.from({ length: 50 }, () => ({})) } } })
+  expect(many.kind === 'refused' && many.problems).toHaveLength(LIMITS.deviceTypeProblemsMax)
+})
 
-  test('with a key nobody knows is read, with a warning', () => {
-    const loaded = load({ device_types: { a: { colour: 'green' } } })
-    expect(loaded.kind === 'loaded' && loaded.warnings).toMatchObject([
-      { path: 'device_types.a.colour', line: 3 },
-    ])
-  })
+test('a file with an unknown key is read with a warning', () => {
+  const loaded = load({ device_types: { a: { colour: 'green' } } })
+  expect(loaded.kind === 'loaded' && loaded.warnings).toMatchObject([
+    { path: 'device_types.a.colour', line: 3 },
+  ])
+})
 
-  test('over the limit is not even parsed', () => {
-    const tooLarge = ' '.repeat(LIMITS.deviceTypeBytesMax + 1)
-    const outcome = loadDeviceTypes(tooLarge, () => {
-      throw new Error('parsed')
-    })
-    expect(outcome).toMatchObject({
-      kind: 'refused',
-      problems: [{ message: expect.stringContaining('1048577') }],
-    })
+test('a file over the limit is refused unparsed', () => {
+  const tooLarge = ' '.repeat(LIMITS.deviceTypeBytesMax + 1)
+  const outcome = loadDeviceTypes(tooLarge, () => {
+    throw new Error('parsed')
   })
-
-  test('whose parser refuses it is refused with the parser’s words', () => {
-    const problems = [{ line: 7, path: '', message: 'aliases are not allowed' }]
-    expect(loadDeviceTypes('a: *b', () => ({ kind: 'refused', problems }))).toEqual({
-      kind: 'refused',
-      problems,
-    })
+  expect(outcome).toMatchObject({
+    kind: 'refused',
+    problems: [{ message: expect.stringContaining('1048577') }],
   })
 })
 
-describe('a command of a typed device', () => {
-  test('is taken when its parameters are right', () => {
-    expect(validateCommand(greenhouse(), 'set_vent', { percent: 40, speed: 0.5, quiet: true })).toEqual([])
-    expect(validateCommand(greenhouse(), 'set_vent', { percent: 0, quiet: null })).toEqual([])
-  })
-
-  test('names each parameter that is wrong', () => {
-    expect(validateCommand(greenhouse(), 'set_vent', { speed: 0, quiet: 'yes', 'a/b': 1 })).toEqual([
-      { path: '/data/percent', code: 'REQUIRED', message: 'is required' },
-      { path: '/data/speed', code: 'OUT_OF_RANGE', message: 'must be >= 0.1' },
-      { path: '/data/quiet', code: 'WRONG_TYPE', message: 'must be a boolean' },
-      { path: '/data/a~1b', code: 'UNKNOWN_PARAMETER', message: 'set_vent has no such parameter' },
-    ])
-    expect(validateCommand(greenhouse(), 'set_vent', { percent: 40.5 })).toMatchObject([
-      { code: 'WRONG_TYPE' },
-    ])
-    expect(validateCommand(greenhouse(), 'set_vent', { percent: 101 })).toMatchObject([
-      { code: 'OUT_OF_RANGE' },
-    ])
-  })
-
-  test('must be one the type defines', () => {
-    expect(validateCommand(greenhouse(), 'explode', {})).toEqual([
-      { path: '/command', code: 'UNKNOWN_COMMAND', message: 'greenhouse takes set_vent, self_test, stop' },
-    ])
-    expect(validateCommand(greenhouse(), 'constructor', {})).toMatchObject([{ code: 'UNKNOWN_COMMAND' }])
-  })
-
-  test('takes any data where the file says nothing about it', () => {
-    expect(validateCommand(greenhouse(), 'self_test', { deep: true })).toEqual([])
-    expect(validateCommand(greenhouse(), 'stop', { deep: true })).toMatchObject([
-      { code: 'UNKNOWN_PARAMETER' },
-    ])
-    expect(validateCommand({ ...greenhouse(), commands: undefined }, 'anything', {})).toEqual([])
+test('a file that its parser refuses is refused with the parser’s words', () => {
+  const problems = [{ line: 7, path: '', message: 'aliases are not allowed' }]
+  expect(loadDeviceTypes('a: *b', () => ({ kind: 'refused', problems }))).toEqual({
+    kind: 'refused',
+    problems,
   })
 })
 
-test('a path reads as one would write it', () => {
+test('a command with the right parameters is accepted', () => {
+  expect(validateCommand(greenhouse(), 'set_vent', { percent: 40, speed: 0.5, quiet: true })).toEqual([])
+  expect(validateCommand(greenhouse(), 'set_vent', { percent: 0, quiet: null })).toEqual([])
+})
+
+test('each wrong parameter of a command is listed', () => {
+  expect(validateCommand(greenhouse(), 'set_vent', { speed: 0, quiet: 'yes', 'a/b': 1 })).toEqual([
+    { path: '/data/percent', code: 'REQUIRED', message: 'is required' },
+    { path: '/data/speed', code: 'OUT_OF_RANGE', message: 'must be >= 0.1' },
+    { path: '/data/quiet', code: 'WRONG_TYPE', message: 'must be a boolean' },
+    { path: '/data/a~1b', code: 'UNKNOWN_PARAMETER', message: 'set_vent has no such parameter' },
+  ])
+  expect(validateCommand(greenhouse(), 'set_vent', { percent: 40.5 })).toMatchObject([{ code: 'WRONG_TYPE' }])
+  expect(validateCommand(greenhouse(), 'set_vent', { percent: 101 })).toMatchObject([
+    { code: 'OUT_OF_RANGE' },
+  ])
+})
+
+test('a command that the type does not define is refused', () => {
+  expect(validateCommand(greenhouse(), 'explode', {})).toEqual([
+    { path: '/command', code: 'UNKNOWN_COMMAND', message: 'greenhouse takes set_vent, self_test, stop' },
+  ])
+  expect(validateCommand(greenhouse(), 'constructor', {})).toMatchObject([{ code: 'UNKNOWN_COMMAND' }])
+})
+
+test('a command takes any data if the file does not restrict it', () => {
+  expect(validateCommand(greenhouse(), 'self_test', { deep: true })).toEqual([])
+  expect(validateCommand(greenhouse(), 'stop', { deep: true })).toMatchObject([{ code: 'UNKNOWN_PARAMETER' }])
+  expect(validateCommand({ ...greenhouse(), commands: undefined }, 'anything', {})).toEqual([])
+})
+
+test('a path is printed as a person would write it', () => {
   expect(pathText(['device_types', 'a', 'commands', 0, 'name'])).toBe('device_types.a.commands[0].name')
 })

@@ -12,14 +12,14 @@ test('the fifth connect in a row is flapping, the fourth is not', () => {
   expect(isFlapping(after(1, 2, 3, 4, 5), at(5))).toBe(true)
 })
 
-test('one connect is forgotten each minute, so that one a minute is none too many', () => {
+test('one connect is forgotten each minute, so a device that connects once a minute does not flap', () => {
   const steady = Array.from({ length: 100 }, (_, i) => i * MINUTE + 1)
   expect(isFlapping(after(...steady), at(99 * MINUTE + 1))).toBe(false)
   const hasty = Array.from({ length: 100 }, (_, i) => (i * MINUTE) / 2 + 1)
   expect(isFlapping(after(...hasty), at(50 * MINUTE))).toBe(true)
 })
 
-test('it ends with time alone, and soon, however many there were', () => {
+test('flapping ends soon after the last connect, however many there were', () => {
   const five = after(0, 0.001, 0.002, 0.003, 0.004)
   expect([isFlapping(five, at(MINUTE - 1)), isFlapping(five, at(MINUTE))]).toEqual([true, false])
   const many = after(...Array.from({ length: 1_000 }, (_, i) => i + 1))

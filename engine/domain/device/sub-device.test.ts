@@ -28,7 +28,7 @@ test('a gateway speaks for its own sub-devices and for nobody else', () => {
   ])
 })
 
-test('only what came while the device was in service counts, whatever its record says when it is read again', () => {
+test('a message counts if it came while the device was in service, whatever its record says at a replay', () => {
   const gone = { ...child, status: 'decommissioned', statusSince: at(200) } as const
   const reasonAt = (ms: number) => refuseGateway(gone, gateway, at(ms))?.reason
   expect([99, 100, 101, 200, 201].map(reasonAt)).toEqual([

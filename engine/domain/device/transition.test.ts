@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Millis, parseDeviceId } from '../../../schemas/ids.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
 import type { DeviceEvent, Outcome } from './events.ts'
@@ -35,21 +35,19 @@ const EVENT_OF: Readonly<Record<Cause, DeviceEvent>> = {
   decommission: { kind: 'requested', request: { kind: 'decommission' }, by: { kind: 'user', id: 'usr_1' } },
 }
 
-describe('every cell of the status table', () => {
-  for (const status of DEVICE_STATUSES)
-    for (const cause of CAUSES) {
-      const to = MOVES[status][cause]
-      // Setting `online` by hand means release or recovery, whichever the status allows.
-      const byHand = cause === 'release' ? (MOVES[status].release ?? MOVES[status].recovery) : to
-      test(`${status} on ${cause} ${byHand === undefined ? 'stays' : `becomes ${byHand}`}`, () => {
-        const before = inStatus(status)
-        const { device } = transition(before, EVENT_OF[cause], at(10))
-        expect(device.status).toBe(byHand ?? status)
-        if (byHand === undefined) expect(device).toBe(before)
-        else expect(device).toMatchObject({ statusSince: at(10), revision: before.revision + 1 })
-      })
-    }
-})
+for (const status of DEVICE_STATUSES)
+  for (const cause of CAUSES) {
+    const to = MOVES[status][cause]
+    // Setting `online` by hand means release or recovery, whichever the status allows.
+    const byHand = cause === 'release' ? (MOVES[status].release ?? MOVES[status].recovery) : to
+    test(`${status} on ${cause} ${byHand === undefined ? 'stays' : `becomes ${byHand}`}`, () => {
+      const before = inStatus(status)
+      const { device } = transition(before, EVENT_OF[cause], at(10))
+      expect(device.status).toBe(byHand ?? status)
+      if (byHand === undefined) expect(device).toBe(before)
+      else expect(device).toMatchObject({ statusSince: at(10), revision: before.revision + 1 })
+    })
+  }
 
 test('a refused move says what is allowed and changes nothing', () => {
   const before = inStatus('offline')
@@ -81,7 +79,7 @@ test('a patch merges metadata, and null deletes', () => {
   expect(device.metadata).toEqual({ net: { ip: 'c', mac: 'b' } })
 })
 
-test('metadata is bounded by what patches make of it together, and other edits go on', () => {
+test('metadata is bounded by the result of all patches, and other edits go on', () => {
   const text = 'x'.repeat(20_000)
   const half = transition(fresh, edit({ metadata: { a: text } }), at(1)).device
   const outcome = transition(half, edit({ metadata: { b: text }, name: 'B' }), at(2))
@@ -96,7 +94,7 @@ test('metadata is bounded by what patches make of it together, and other edits g
   expect(transition(full, edit({ name: 'B' }), at(5)).device.name).toBe('B')
 })
 
-test('a replacement empties what it does not name', () => {
+test('a replacement empties the fields that it does not name', () => {
   const before = { ...fresh, group: 'a/b', tags: ['x'], metadata: { floor: 1 } }
   const { device } = transition(before, edit({ replace: true, name: 'B' }), at(5))
   expect(device).toMatchObject({ name: 'B', group: undefined, tags: [], metadata: {} })

@@ -8,7 +8,7 @@ import { register, transition } from './transition.ts'
 const at = (ms: number): Millis => Millis(ms)
 const id = parseDeviceId('dev_a')
 if (id === undefined) throw new Error('a valid id')
-test('a command, a shadow and the end of a device', () => {
+test('effects of commands, shadows and decommissioning come out of one transition', () => {
   let device = register(
     id,
     { kind: 'register', name: 'A', type: 'mqtt_device' },

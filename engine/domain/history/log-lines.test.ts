@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
 import { LOG_LEVELS } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
@@ -16,53 +16,51 @@ const entries = (value: unknown) => {
 }
 const levelOf = (entry: object) => entries({ message: '', ...entry })[0]?.level
 
-describe('an entry of the log', () => {
-  test('has its level, message, logger, fields and time', () => {
-    const entry = {
-      timestamp: '2026-03-01T11:59:58.000123Z',
-      level: 'warn',
-      message: 'hot',
+test('a log line has its level, message, logger, fields and time', () => {
+  const entry = {
+    timestamp: '2026-03-01T11:59:58.000123Z',
+    level: 'warn',
+    message: 'hot',
+    logger: 'nav',
+    fields: { t: [71.5] },
+  }
+  expect(entries(entry)).toEqual([
+    { at: NOW - 2_000_000 + 123, level: 'warn', message: 'hot', logger: 'nav', fields: { t: [71.5] } },
+  ])
+})
+
+test('a log line without level and time is info and has the receive time', () => {
+  expect(entries({ message: 'hi' })).toEqual([{ at: NOW, level: 'info', message: 'hi' }])
+  expect(entries({ message: 'hi', timestamp: null, level: null, logger: null, fields: null })).toEqual([
+    { at: NOW, level: 'info', message: 'hi' },
+  ])
+})
+
+test('a log line of ROS is understood, and its other keys are kept as fields', () => {
+  const ros = {
+    stamp: { sec: 1 },
+    level: 40,
+    name: 'nav',
+    msg: 'lost',
+    file: 'a.cpp',
+    line: 7,
+    fields: { line: 8 },
+  }
+  expect(entries(ros)).toEqual([
+    {
+      at: NOW,
+      level: 'error',
+      message: 'lost',
       logger: 'nav',
-      fields: { t: [71.5] },
-    }
-    expect(entries(entry)).toEqual([
-      { at: NOW - 2_000_000 + 123, level: 'warn', message: 'hot', logger: 'nav', fields: { t: [71.5] } },
-    ])
-  })
+      fields: { stamp: { sec: 1 }, file: 'a.cpp', line: 8 },
+    },
+  ])
+})
 
-  test('is info and of now if it says nothing else', () => {
-    expect(entries({ message: 'hi' })).toEqual([{ at: NOW, level: 'info', message: 'hi' }])
-    expect(entries({ message: 'hi', timestamp: null, level: null, logger: null, fields: null })).toEqual([
-      { at: NOW, level: 'info', message: 'hi' },
-    ])
-  })
-
-  test('may be one of ROS, and keeps what else it says', () => {
-    const ros = {
-      stamp: { sec: 1 },
-      level: 40,
-      name: 'nav',
-      msg: 'lost',
-      file: 'a.cpp',
-      line: 7,
-      fields: { line: 8 },
-    }
-    expect(entries(ros)).toEqual([
-      {
-        at: NOW,
-        level: 'error',
-        message: 'lost',
-        logger: 'nav',
-        fields: { stamp: { sec: 1 }, file: 'a.cpp', line: 8 },
-      },
-    ])
-  })
-
-  test('with a time that cannot be meant gets its receive time', () => {
-    for (const timestamp of [0, '1999-12-31T23:59:59Z', NOW / 1000 + 700_000])
-      expect(read({ message: '', timestamp })).toMatchObject({ adjusted: true, entries: [{ at: NOW }] })
-    expect(read({ message: '', timestamp: NOW / 1000 - 86_400_000 })).toMatchObject({ adjusted: false })
-  })
+test('a log line with an impossible time gets its receive time', () => {
+  for (const timestamp of [0, '1999-12-31T23:59:59Z', NOW / 1000 + 700_000])
+    expect(read({ message: '', timestamp })).toMatchObject({ adjusted: true, entries: [{ at: NOW }] })
+  expect(read({ message: '', timestamp: NOW / 1000 - 86_400_000 })).toMatchObject({ adjusted: false })
 })
 
 test('levels are words, or the numbers of ROS, syslog and OpenTelemetry', () => {
@@ -99,7 +97,7 @@ test('levels are words, or the numbers of ROS, syslog and OpenTelemetry', () => 
   ])
 })
 
-test('entries of one message keep their order and none has the time of another', () => {
+test('log lines of one message keep their order and have distinct times', () => {
   const at = NOW / 1000 - 5
   const given = [{ timestamp: at }, {}, { timestamp: at }, { timestamp: at + 0.001 }, {}].map((e, i) => ({
     ...e,
@@ -141,18 +139,18 @@ test.each([
   [{ message: '', fields: { x: 'x'.repeat(LIMITS.logFieldsBytesMax) } }, 'text_too_long'],
   [Array.from({ length: LIMITS.logEntriesMax + 1 }, () => ({ message: '' })), 'too_many_entries'],
   [`{"message":"","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'too_deep'],
-] as const)('refuses %j', (value, reason) => {
+] as const)('the message %j is refused', (value, reason) => {
   expect(read(value)).toMatchObject({ kind: 'refused', reason })
 })
 
-test('bytes that are no text are refused', () => {
+test('bytes that are not UTF-8 are refused', () => {
   expect(readLogLines(Uint8Array.of(0x7b, 0xff, 0x7d), NOW)).toMatchObject({
     kind: 'refused',
     reason: 'not_utf8',
   })
 })
 
-test('any JSON is taken or refused, and the same every time', () => {
+test('any JSON is accepted or refused, the same way every time', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const once = read(text)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isEmpty, isEqual } from './json-object.ts'
 import { difference, lacking, merge } from './merge.ts'
@@ -38,38 +38,36 @@ const RFC = [
   ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
 ] as const
 
-describe('a merge patch', () => {
-  test.each(RFC)('of %s with %s gives %s', (target, change, result) => {
-    expect(merge(parse(target), parse(change))).toEqual(parse(result))
-  })
+test.each(RFC)('%s merged with %s gives %s', (target, change, result) => {
+  expect(merge(parse(target), parse(change))).toEqual(parse(result))
+})
 
-  test('that changes nothing gives the same reference', () => {
-    const target = parse('{"a":{"b":[1,{"c":2}]},"d":1}')
-    expect(merge(target, parse('{"a":{"b":[1,{"c":2}],"x":null},"d":1,"e":null}'))).toBe(target)
-  })
+test('a patch that changes nothing gives the same reference', () => {
+  const target = parse('{"a":{"b":[1,{"c":2}]},"d":1}')
+  expect(merge(target, parse('{"a":{"b":[1,{"c":2}],"x":null},"d":1,"e":null}'))).toBe(target)
+})
 
-  test('shares what it does not touch', () => {
-    const target = parse('{"a":{"b":1},"c":{"d":1}}')
-    expect(merge(target, parse('{"c":{"d":2}}'))['a']).toBe(target['a'])
-  })
+test('a patched object shares what did not change', () => {
+  const target = parse('{"a":{"b":1},"c":{"d":1}}')
+  expect(merge(target, parse('{"c":{"d":2}}'))['a']).toBe(target['a'])
+})
 
-  test('with a key called __proto__ touches no prototype', () => {
-    const merged = merge({}, parse('{"__proto__":{"polluted":true},"constructor":{"prototype":{"x":1}}}'))
-    expect(Object.keys(merged)).toEqual(['__proto__', 'constructor'])
-    expect(Object.getPrototypeOf(merged)).toBe(Object.prototype)
-    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
-    expect(merge(merged, parse('{"__proto__":null,"constructor":null}'))).toEqual({})
-  })
+test('a patch with a key called __proto__ touches no prototype', () => {
+  const merged = merge({}, parse('{"__proto__":{"polluted":true},"constructor":{"prototype":{"x":1}}}'))
+  expect(Object.keys(merged)).toEqual(['__proto__', 'constructor'])
+  expect(Object.getPrototypeOf(merged)).toBe(Object.prototype)
+  expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
+  expect(merge(merged, parse('{"__proto__":null,"constructor":null}'))).toEqual({})
+})
 
-  test('applied twice is applied once', () => {
-    fc.assert(
-      fc.property(state, patch, (target, change) => {
-        const once = merge(target, change)
-        expect(merge(once, change)).toBe(once)
-      }),
-      { numRuns: 1_000 },
-    )
-  })
+test('applying a patch twice is the same as once', () => {
+  fc.assert(
+    fc.property(state, patch, (target, change) => {
+      const once = merge(target, change)
+      expect(merge(once, change)).toBe(once)
+    }),
+    { numRuns: 1_000 },
+  )
 })
 
 test('a difference leads from one state to the other, and is empty between equal ones', () => {

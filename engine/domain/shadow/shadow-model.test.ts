@@ -50,7 +50,7 @@ function apply(shadow: Shadow, { section, mode, patch: change, off }: Write, now
     : setReported(shadow, change, options)
 }
 
-test('any writes: versions grow by one, history rebuilds the state, no-ops are the same reference', () => {
+test('whatever is written, versions grow by one, history rebuilds the state, and no-ops return the same reference', () => {
   fc.assert(
     fc.property(fc.array(write, { maxLength: 12 }), (writes) => {
       let shadow: Shadow = NEW_SHADOW

@@ -28,158 +28,152 @@ function refused(outcome: ShadowOutcome) {
   return outcome
 }
 
-describe('a write', () => {
-  test('counts the version up, whichever side it is', () => {
-    const first = changed(want(NEW_SHADOW, { mode: 'eco' })).shadow
-    const second = changed(say(first, { mode: 'turbo' })).shadow
-    expect([NEW_SHADOW.version, first.version, second.version]).toEqual([0, 1, 2])
-    expect(second.updatedAt).toBe(at(2_000))
-  })
+test('a write to either side raises the version', () => {
+  const first = changed(want(NEW_SHADOW, { mode: 'eco' })).shadow
+  const second = changed(say(first, { mode: 'turbo' })).shadow
+  expect([NEW_SHADOW.version, first.version, second.version]).toEqual([0, 1, 2])
+  expect(second.updatedAt).toBe(at(2_000))
+})
 
-  test('whose message was given an earlier time than the one before it has that one’s', () => {
-    const first = changed(say(NEW_SHADOW, { mode: 'eco' })).shadow
-    const second = changed(want(first, { mode: 'turbo' }))
-    expect([second.change.at, second.shadow.updatedAt]).toEqual([at(2_000), at(2_000)])
-  })
+test('a write with an earlier time than the one before gets the time of the one before', () => {
+  const first = changed(say(NEW_SHADOW, { mode: 'eco' })).shadow
+  const second = changed(want(first, { mode: 'turbo' }))
+  expect([second.change.at, second.shadow.updatedAt]).toEqual([at(2_000), at(2_000)])
+})
 
-  test('that changes nothing leaves the shadow, by reference', () => {
-    const { shadow } = changed(want(NEW_SHADOW, { net: { ip: 'a' }, list: [1] }))
-    const again = want(shadow, { net: { ip: 'a', mac: null }, list: [1] })
-    expect(again).toEqual({ kind: 'unchanged', shadow })
-    expect(again.kind === 'unchanged' && again.shadow).toBe(shadow)
-    expect(want(shadow, { list: [1], net: { ip: 'a' } }, { mode: 'replace' }).kind).toBe('unchanged')
-  })
+test('a write that changes nothing returns the same shadow', () => {
+  const { shadow } = changed(want(NEW_SHADOW, { net: { ip: 'a' }, list: [1] }))
+  const again = want(shadow, { net: { ip: 'a', mac: null }, list: [1] })
+  expect(again).toEqual({ kind: 'unchanged', shadow })
+  expect(again.kind === 'unchanged' && again.shadow).toBe(shadow)
+  expect(want(shadow, { list: [1], net: { ip: 'a' } }, { mode: 'replace' }).kind).toBe('unchanged')
+})
 
-  test('merges by default, and null deletes', () => {
-    const { shadow } = changed(want(NEW_SHADOW, { a: 1, net: { ip: 'a', mac: 'b' } }))
-    expect(changed(want(shadow, { a: null, net: { ip: 'c' } })).shadow.desired).toEqual({
-      net: { ip: 'c', mac: 'b' },
-    })
-  })
-
-  test('that replaces empties what it does not name', () => {
-    const { shadow } = changed(want(NEW_SHADOW, { a: 1, net: { ip: 'a', mac: 'b' } }))
-    const outcome = changed(want(shadow, { net: { ip: 'a' }, b: null }, { mode: 'replace' }))
-    expect(outcome.shadow.desired).toEqual({ net: { ip: 'a' } })
-    expect(outcome.change.patch).toEqual({ a: null, net: { mac: null } })
-    expect(outcome.change.previous).toEqual({ a: 1, net: { mac: 'b' } })
-  })
-
-  test('is remembered with its author, its effect and the old values', () => {
-    const { shadow } = changed(want(NEW_SHADOW, { a: 1, b: 2 }))
-    const { change } = changed(want(shadow, { a: 5, b: 2, c: 3 }, { requestId: 'req_1' }))
-    expect(change).toEqual({
-      version: 2,
-      at: at(1_000),
-      section: 'desired',
-      by: user,
-      patch: { a: 5, c: 3 },
-      previous: { a: 1, c: null },
-      requestId: 'req_1',
-    })
-  })
-
-  test('of a stale version is refused with what repairs it', () => {
-    const { shadow } = changed(want(NEW_SHADOW, { a: 1, b: 2 }))
-    const behind = changed(say(shadow, { a: 1 })).shadow
-    const outcome = refused(want(behind, { a: 9 }, { expectedVersion: 1 }))
-    expect(outcome.code).toBe('DEVICE_SHADOW_CONFLICT')
-    expect(outcome.detail).toEqual({
-      message: 'expected version 2, got 1',
-      expected: 2,
-      got: 1,
-      delta: { b: 2 },
-    })
-    expect(changed(want(behind, { a: 9 }, { expectedVersion: 2 })).shadow.version).toBe(3)
-  })
-
-  test('says whether the delta moved', () => {
-    const { shadow, deltaMoved } = changed(want(NEW_SHADOW, { a: 1 }))
-    expect(deltaMoved).toBe(true)
-    expect(changed(say(shadow, { battery: 80 })).deltaMoved).toBe(false)
-    expect(changed(say(shadow, { a: 1 })).deltaMoved).toBe(true)
+test('a write merges by default, and null deletes', () => {
+  const { shadow } = changed(want(NEW_SHADOW, { a: 1, net: { ip: 'a', mac: 'b' } }))
+  expect(changed(want(shadow, { a: null, net: { ip: 'c' } })).shadow.desired).toEqual({
+    net: { ip: 'c', mac: 'b' },
   })
 })
 
-describe('what is over a limit', () => {
-  test('names the side and its bytes, and is judged by the state, not by the patch', () => {
-    const half = 'x'.repeat(LIMITS.shadowSideBytesMax / 2)
-    const { shadow } = changed(say(NEW_SHADOW, { a: half }))
-    const outcome = refused(say(shadow, { b: half }))
-    const actual = JSON.stringify({ a: half, b: half }).length
-    expect(outcome).toMatchObject({
-      code: 'PAYLOAD_TOO_LARGE',
-      detail: { side: 'reported', limit: 65_536, actual },
-    })
-    expect(changed(say(shadow, { a: null, b: half })).shadow.version).toBe(2)
-    expect(changed(want(shadow, { b: half })).shadow.version).toBe(2)
-  })
+test('a replacing write deletes what it does not name', () => {
+  const { shadow } = changed(want(NEW_SHADOW, { a: 1, net: { ip: 'a', mac: 'b' } }))
+  const outcome = changed(want(shadow, { net: { ip: 'a' }, b: null }, { mode: 'replace' }))
+  expect(outcome.shadow.desired).toEqual({ net: { ip: 'a' } })
+  expect(outcome.change.patch).toEqual({ a: null, net: { mac: null } })
+  expect(outcome.change.previous).toEqual({ a: 1, net: { mac: 'b' } })
+})
 
-  test('is counted in bytes of UTF-8', () => {
-    expect(refused(want(NEW_SHADOW, { a: 'é'.repeat(40_000) })).code).toBe('PAYLOAD_TOO_LARGE')
-  })
-
-  test('may be the depth', () => {
-    expect(want(NEW_SHADOW, nested(10)).kind).toBe('changed')
-    expect(refused(want(NEW_SHADOW, nested(11))).detail).toMatchObject({
-      errors: [{ path: '/a'.repeat(10), code: 'TOO_DEEP' }],
-    })
-    expect(refused(want(NEW_SHADOW, nested(5_000))).code).toBe('VALIDATION_FAILED')
-  })
-
-  test.each([
-    ['x'.repeat(129), 'TOO_LONG'],
-    ['', 'TOO_SHORT'],
-    ['__proto__', 'WRONG_FORMAT'],
-    ['\ud800', 'WRONG_FORMAT'],
-  ])('may be the key %s', (key, code) => {
-    const patch: JsonObject = JSON.parse(`{"ok":{${JSON.stringify(key)}:1}}`)
-    const { detail } = refused(want(NEW_SHADOW, patch))
-    expect(detail).toMatchObject({ errors: [{ code }] })
-  })
-
-  test('may be a number JSON cannot write, or half a character', () => {
-    expect(refused(want(NEW_SHADOW, JSON.parse('{"a":[1e400]}'))).detail).toMatchObject({
-      errors: [{ path: '/a/0' }],
-    })
-    expect(refused(want(NEW_SHADOW, { a: '\ud800' })).code).toBe('VALIDATION_FAILED')
+test('a change has its author, its effect and the old values', () => {
+  const { shadow } = changed(want(NEW_SHADOW, { a: 1, b: 2 }))
+  const { change } = changed(want(shadow, { a: 5, b: 2, c: 3 }, { requestId: 'req_1' }))
+  expect(change).toEqual({
+    version: 2,
+    at: at(1_000),
+    section: 'desired',
+    by: user,
+    patch: { a: 5, c: 3 },
+    previous: { a: 1, c: null },
+    requestId: 'req_1',
   })
 })
 
-describe('metadata', () => {
-  test('has the time of each leaf’s last change, in dotted form', () => {
-    const first = changed(want(NEW_SHADOW, { net: { ip: 'a', mac: 'b' }, list: [1] })).shadow
-    const second = changed(want(first, { net: { ip: 'c' }, list: [1] }, { now: at(5_000) })).shadow
-    expect(toDocument(id, second)['metadata']).toEqual({
-      desired: {
-        'net.ip': { timestamp: toIso(at(5_000)) },
-        'net.mac': { timestamp: toIso(at(1_000)) },
-        list: { timestamp: toIso(at(1_000)) },
-      },
-      reported: {},
-    })
+test('a write of a stale version is refused with the current version and the delta', () => {
+  const { shadow } = changed(want(NEW_SHADOW, { a: 1, b: 2 }))
+  const behind = changed(say(shadow, { a: 1 })).shadow
+  const outcome = refused(want(behind, { a: 9 }, { expectedVersion: 1 }))
+  expect(outcome.code).toBe('DEVICE_SHADOW_CONFLICT')
+  expect(outcome.detail).toEqual({
+    message: 'expected version 2, got 1',
+    expected: 2,
+    got: 1,
+    delta: { b: 2 },
   })
+  expect(changed(want(behind, { a: 9 }, { expectedVersion: 2 })).shadow.version).toBe(3)
+})
 
-  test('of leaves that share a dotted name is the later time', () => {
-    const first = changed(want(NEW_SHADOW, { 'a.b': 1, a: { b: 2 } })).shadow
-    const second = changed(want(first, { a: { b: 3 } }, { now: at(9_000) })).shadow
-    expect(shadowDelta(second).metadata).toEqual({ 'a.b': { timestamp: toIso(at(9_000)) } })
+test('a write tells whether the delta moved', () => {
+  const { shadow, deltaMoved } = changed(want(NEW_SHADOW, { a: 1 }))
+  expect(deltaMoved).toBe(true)
+  expect(changed(say(shadow, { battery: 80 })).deltaMoved).toBe(false)
+  expect(changed(say(shadow, { a: 1 })).deltaMoved).toBe(true)
+})
+
+test('a state over the limit is refused with its side and bytes, whatever the size of the patch', () => {
+  const half = 'x'.repeat(LIMITS.shadowSideBytesMax / 2)
+  const { shadow } = changed(say(NEW_SHADOW, { a: half }))
+  const outcome = refused(say(shadow, { b: half }))
+  const actual = JSON.stringify({ a: half, b: half }).length
+  expect(outcome).toMatchObject({
+    code: 'PAYLOAD_TOO_LARGE',
+    detail: { side: 'reported', limit: 65_536, actual },
   })
+  expect(changed(say(shadow, { a: null, b: half })).shadow.version).toBe(2)
+  expect(changed(want(shadow, { b: half })).shadow.version).toBe(2)
+})
 
-  test('of the delta is that of its leaves alone', () => {
-    const wanted = changed(want(NEW_SHADOW, { a: 1, b: { c: 2, d: 3 } })).shadow
-    const behind = changed(say(wanted, { a: 1, b: { d: 3 } })).shadow
-    expect(shadowDelta(behind)).toEqual({
-      state: { b: { c: 2 } },
-      metadata: { 'b.c': { timestamp: toIso(at(1_000)) } },
-    })
+test('the size of a state is counted in bytes of UTF-8', () => {
+  expect(refused(want(NEW_SHADOW, { a: 'é'.repeat(40_000) })).code).toBe('PAYLOAD_TOO_LARGE')
+})
+
+test('a state that is too deep is refused', () => {
+  expect(want(NEW_SHADOW, nested(10)).kind).toBe('changed')
+  expect(refused(want(NEW_SHADOW, nested(11))).detail).toMatchObject({
+    errors: [{ path: '/a'.repeat(10), code: 'TOO_DEEP' }],
+  })
+  expect(refused(want(NEW_SHADOW, nested(5_000))).code).toBe('VALIDATION_FAILED')
+})
+
+test.each([
+  ['x'.repeat(129), 'TOO_LONG'],
+  ['', 'TOO_SHORT'],
+  ['__proto__', 'WRONG_FORMAT'],
+  ['\ud800', 'WRONG_FORMAT'],
+])('the key %s is refused', (key, code) => {
+  const patch: JsonObject = JSON.parse(`{"ok":{${JSON.stringify(key)}:1}}`)
+  const { detail } = refused(want(NEW_SHADOW, patch))
+  expect(detail).toMatchObject({ errors: [{ code }] })
+})
+
+test('numbers that JSON cannot write and half surrogate pairs are refused', () => {
+  expect(refused(want(NEW_SHADOW, JSON.parse('{"a":[1e400]}'))).detail).toMatchObject({
+    errors: [{ path: '/a/0' }],
+  })
+  expect(refused(want(NEW_SHADOW, { a: '\ud800' })).code).toBe('VALIDATION_FAILED')
+})
+
+test('metadata has the time of each leaf’s last change, by dotted name', () => {
+  const first = changed(want(NEW_SHADOW, { net: { ip: 'a', mac: 'b' }, list: [1] })).shadow
+  const second = changed(want(first, { net: { ip: 'c' }, list: [1] }, { now: at(5_000) })).shadow
+  expect(toDocument(id, second)['metadata']).toEqual({
+    desired: {
+      'net.ip': { timestamp: toIso(at(5_000)) },
+      'net.mac': { timestamp: toIso(at(1_000)) },
+      list: { timestamp: toIso(at(1_000)) },
+    },
+    reported: {},
+  })
+})
+
+test('leaves that share a dotted name have the later time in metadata', () => {
+  const first = changed(want(NEW_SHADOW, { 'a.b': 1, a: { b: 2 } })).shadow
+  const second = changed(want(first, { a: { b: 3 } }, { now: at(9_000) })).shadow
+  expect(shadowDelta(second).metadata).toEqual({ 'a.b': { timestamp: toIso(at(9_000)) } })
+})
+
+test('the metadata of a delta covers its leaves only', () => {
+  const wanted = changed(want(NEW_SHADOW, { a: 1, b: { c: 2, d: 3 } })).shadow
+  const behind = changed(say(wanted, { a: 1, b: { d: 3 } })).shadow
+  expect(shadowDelta(behind)).toEqual({
+    state: { b: { c: 2 } },
+    metadata: { 'b.c': { timestamp: toIso(at(1_000)) } },
   })
 })
 
 describe('a shadow tells its device', () => {
   const wanted = changed(want(NEW_SHADOW, { a: 1 })).shadow
 
-  test('what is still wanted, retained', () => {
+  test('the device is told the delta in a retained message', () => {
     const message = desiredMessage(wanted, at(9))
     expect(message).toMatchObject({ suffix: 'shadow/desired', qos: 1, retain: true })
     expect(body(message)).toEqual({
@@ -190,13 +184,13 @@ describe('a shadow tells its device', () => {
     })
   })
 
-  test('an empty state once in sync, with the version', () => {
+  test('a device in sync is told an empty state with the version', () => {
     const { shadow } = changed(say(wanted, { a: 1, b: 2 }))
     expect(shadowDelta(shadow).state).toEqual({})
     expect(body(desiredMessage(shadow, at(9)))).toMatchObject({ version: 2, state: {} })
   })
 
-  test('that its report was taken, or why not', () => {
+  test('the device is told that its report was accepted, or why not', () => {
     expect(body(acceptedMessage(wanted, { now: at(0), clientToken: 't1' }))).toEqual({
       version: 1,
       timestamp: toIso(at(0)),
@@ -217,7 +211,7 @@ describe('a shadow tells its device', () => {
     })
   })
 
-  test('the whole document when asked', () => {
+  test('the device gets the whole document when it asks', () => {
     expect(body(documentMessage(id, wanted, at(3)))).toMatchObject({
       device_id: 'dev_a',
       version: 1,
@@ -230,7 +224,7 @@ describe('a shadow tells its device', () => {
     })
   })
 
-  test('the state without metadata where both would not fit a message', () => {
+  test('metadata is left out if the message would be too large', () => {
     const leaves = Object.fromEntries(Array.from({ length: 6_000 }, (_, i) => [`k${i}`, 1]))
     const { shadow } = changed(want(NEW_SHADOW, leaves))
     const message = documentMessage(id, shadow, at(3))

@@ -35,7 +35,7 @@ const message = fc.record({
 })
 const messages = fc.array(message, { maxLength: 12 })
 
-test('what was truncated leaves no trace in the blocks', () => {
+test('truncated rows leave no trace in the blocks', () => {
   fc.assert(
     fc.property(messages, messages, messages, (before, dropped, after) => {
       const columns = new Columns()
@@ -53,7 +53,7 @@ test('what was truncated leaves no trace in the blocks', () => {
   )
 })
 
-test('taking empties, and the next block stands on its own', () => {
+test('taking a block empties the columns, and the next block is complete in itself', () => {
   const columns = new Columns()
   add(columns, [{ device: 1, payload: '{"a":1,"s":"x"}' }])
   expect(columns.rows).toBe(2)
@@ -118,7 +118,7 @@ test('texts of any length and alphabet read back', () => {
   expect(block && readBlock(block.bytes).rows.map((row) => row.values[0])).toEqual(texts)
 })
 
-test('the bytes of a small block are these', () => {
+test('a small block has exactly these bytes', () => {
   const columns = new Columns()
   add(columns, [{ device: 7, payload: '{"a":1,"b":2}' }])
   const bytes = Buffer.from(columns.take().points?.bytes ?? [])

@@ -51,7 +51,7 @@ test.each([
   '+026-01-01T00:00:00Z',
   '275760-01-01T00:00:00Z',
   '２026-01-01T00:00:00Z',
-])('%j is no time', (text) => {
+])('%j is refused as a time', (text) => {
   expect(parse(text)).toBeNaN()
 })
 

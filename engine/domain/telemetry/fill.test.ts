@@ -14,7 +14,7 @@ describe('fill', () => {
   const filled = (fill: 'null' | 'previous' | 'linear') =>
     fillBuckets(buckets, { starts, fill, aggregates }).map(({ avg, count }) => [avg, count])
 
-  test('with null says that there was nothing', () => {
+  test('fill=null gives null for buckets without points', () => {
     expect(filled('null')).toEqual([
       [null, 0],
       [4, 3],
@@ -25,7 +25,7 @@ describe('fill', () => {
     ])
   })
 
-  test('with the previous value repeats it, from the first on', () => {
+  test('fill=previous repeats the last value, from the first bucket with points on', () => {
     expect(filled('previous')).toEqual([
       [null, 0],
       [4, 3],
@@ -36,7 +36,7 @@ describe('fill', () => {
     ])
   })
 
-  test('linear lies between its neighbours, and needs both', () => {
+  test('fill=linear lies between the neighbours and needs both', () => {
     expect(filled('linear')).toEqual([
       [null, 0],
       [4, 3],
@@ -47,7 +47,7 @@ describe('fill', () => {
     ])
   })
 
-  test('gives every start once, leaves buckets with points alone, and stays between their values', () => {
+  test('filling gives every start once, keeps buckets with points, and stays between their values', () => {
     const at = fc.uniqueArray(fc.nat(40), { minLength: 1 }).map((list) => list.sort((a, b) => a - b))
     fc.assert(
       fc.property(at, fc.double({ noNaN: true }), fc.constantFrom(...FILLS), (seconds, value, fill) => {
@@ -75,18 +75,18 @@ describe('fill', () => {
 describe('a selection of metrics', () => {
   const known = ['battery.percent', 'battery.volt', 'battery', 'a,b', 'x.*', 'x.y']
 
-  test('takes names as they are written, known or not', () => {
+  test('names are selected as they are written, known or not', () => {
     expect(selectMetrics(['speed', 'battery'], known)).toEqual(['speed', 'battery'])
     expect(selectMetrics(['speed,battery,speed', 'x'], known)).toEqual(['speed', 'battery', 'x'])
   })
 
-  test('finds what is below a prefix, the prefix itself not', () => {
+  test('a prefix selects what is below it and not itself', () => {
     expect(selectMetrics(['battery.*'], known)).toEqual(['battery.percent', 'battery.volt'])
     expect(selectMetrics(['nothing.*'], known)).toEqual([])
     expect(selectMetrics(['*'], known)).toEqual([...known].sort())
   })
 
-  test('means a metric of that very name first', () => {
+  test('a metric of exactly that name is selected before lists and prefixes', () => {
     expect(selectMetrics(['a,b'], known)).toEqual(['a,b'])
     expect(selectMetrics(['x.*'], known)).toEqual(['x.*'])
   })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { INTERVALS } from '../../../schemas/vocabulary.ts'
 import { gridOf, startOf, startsIn } from './grid.ts'
 import { isZone } from './zone.ts'
@@ -12,47 +12,45 @@ const starts = (zone: string | undefined, interval: '1h' | '1d', from: string, t
     time.replace(':00.000Z', ''),
   )
 
-describe('days of a zone', () => {
-  test('have 23 and 25 hours when clocks change', () => {
-    expect(starts('Europe/Berlin', '1d', '2026-03-28T12:00Z', '2026-03-31T00:00Z')).toEqual([
-      '2026-03-27T23:00',
-      '2026-03-28T23:00',
-      '2026-03-29T22:00',
-      '2026-03-30T22:00',
-    ])
-    expect(starts('Europe/Berlin', '1d', '2026-10-24T12:00Z', '2026-10-27T00:00Z')).toEqual([
-      '2026-10-23T22:00',
-      '2026-10-24T22:00',
-      '2026-10-25T23:00',
-      '2026-10-26T23:00',
-    ])
-  })
+test('days have 23 and 25 hours when clocks change', () => {
+  expect(starts('Europe/Berlin', '1d', '2026-03-28T12:00Z', '2026-03-31T00:00Z')).toEqual([
+    '2026-03-27T23:00',
+    '2026-03-28T23:00',
+    '2026-03-29T22:00',
+    '2026-03-30T22:00',
+  ])
+  expect(starts('Europe/Berlin', '1d', '2026-10-24T12:00Z', '2026-10-27T00:00Z')).toEqual([
+    '2026-10-23T22:00',
+    '2026-10-24T22:00',
+    '2026-10-25T23:00',
+    '2026-10-26T23:00',
+  ])
+})
 
-  test('begin with their first second where midnight is skipped, and once where it comes twice', () => {
-    expect(starts('Asia/Beirut', '1d', '2026-03-28T12:00Z', '2026-03-30T12:00Z')).toEqual([
-      '2026-03-27T22:00',
-      '2026-03-28T22:00',
-      '2026-03-29T21:00',
-    ])
-    expect(starts('America/Havana', '1d', '2026-10-31T12:00Z', '2026-11-02T12:00Z')).toEqual([
-      '2026-10-31T04:00',
-      '2026-11-01T04:00',
-      '2026-11-02T05:00',
-    ])
-    expect(starts('America/St_Johns', '1d', '2010-11-06T12:00Z', '2010-11-08T12:00Z')).toEqual([
-      '2010-11-06T02:30',
-      '2010-11-07T02:30',
-      '2010-11-08T03:30',
-    ])
-  })
+test('a day without midnight begins with its first second, and one with two midnights begins once', () => {
+  expect(starts('Asia/Beirut', '1d', '2026-03-28T12:00Z', '2026-03-30T12:00Z')).toEqual([
+    '2026-03-27T22:00',
+    '2026-03-28T22:00',
+    '2026-03-29T21:00',
+  ])
+  expect(starts('America/Havana', '1d', '2026-10-31T12:00Z', '2026-11-02T12:00Z')).toEqual([
+    '2026-10-31T04:00',
+    '2026-11-01T04:00',
+    '2026-11-02T05:00',
+  ])
+  expect(starts('America/St_Johns', '1d', '2010-11-06T12:00Z', '2010-11-08T12:00Z')).toEqual([
+    '2010-11-06T02:30',
+    '2010-11-07T02:30',
+    '2010-11-08T03:30',
+  ])
+})
 
-  test('may be missing: Samoa had no 30 December 2011', () => {
-    expect(starts('Pacific/Apia', '1d', '2011-12-29T12:00Z', '2012-01-01T00:00Z')).toEqual([
-      '2011-12-29T10:00',
-      '2011-12-30T10:00',
-      '2011-12-31T10:00',
-    ])
-  })
+test('a day may be missing: Samoa had no 30 December 2011', () => {
+  expect(starts('Pacific/Apia', '1d', '2011-12-29T12:00Z', '2012-01-01T00:00Z')).toEqual([
+    '2011-12-29T10:00',
+    '2011-12-30T10:00',
+    '2011-12-31T10:00',
+  ])
 })
 
 test('hours of a zone begin when its clocks show them, also by half an hour', () => {

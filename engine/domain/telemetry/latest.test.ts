@@ -83,7 +83,7 @@ test('messages seen again change nothing, whatever was known of them', () => {
   )
 })
 
-test('encoded and decoded it is the same, also when merged into afterwards', () => {
+test('a snapshot is the same after encoding and decoding, also for later merges', () => {
   fc.assert(
     fc.property(messages, messages, (before, after) => {
       const latest = apply(new Latest(), before)
@@ -110,7 +110,7 @@ test('a field keeps its newest value by event time, and the snapshot its newest 
   expect(latest.timestamp).toBe(1_735_700_002_000_000)
 })
 
-test('more shapes than a device may have are merged all the same', () => {
+test('messages of more shapes than a device may have are merged all the same', () => {
   const names = Array.from({ length: 30 }, (_, i) => `m${i}`)
   const columns = new Columns()
   const latest = new Latest()
@@ -126,7 +126,7 @@ test('more shapes than a device may have are merged all the same', () => {
   })
 })
 
-test('bytes of another format are not taken for a snapshot', () => {
+test('bytes of another format are refused as a snapshot', () => {
   expect(() => Latest.decode(Buffer.from([9, 0, 0]))).toThrow('snapshot')
   expect(() => Latest.decode(new Uint8Array(0))).toThrow('snapshot')
 })

@@ -138,7 +138,7 @@ test.each(['"yesterday"', '"2026-02-30T00:00:00Z"', 'true', '[1]', '{}', '1e400'
   },
 )
 
-test('a null timestamp is none', () => {
+test('a null timestamp counts as absent', () => {
   expect(new Bench().send('{"timestamp":null,"a":1}')).toMatchObject({ at: NOW + 1, adjusted: false })
 })
 
@@ -154,7 +154,7 @@ test('a batch is stored report by report, and the snapshot holds the newest', ()
   expect(device.points().map(pairs)).toEqual([{ a: 2 }, { a: 1, b: 7 }, { a: 3 }])
 })
 
-test('a batch may not leave two reports to the receive time', () => {
+test('a batch with two reports without a usable time is refused', () => {
   const device = new Bench()
   expect(device.send('[{"a":1},{"a":2}]')).toMatchObject({ reason: 'bad_timestamp' })
   expect(device.send('[{"a":1},{"timestamp":0,"a":2}]')).toMatchObject({ reason: 'bad_timestamp' })
@@ -162,7 +162,7 @@ test('a batch may not leave two reports to the receive time', () => {
   expect(device.send('[]')).toMatchObject({ kind: 'stored', points: 0 })
 })
 
-test('reports of a batch with the same time are one, the later values standing', () => {
+test('reports of a batch with the same time become one, in which later values win', () => {
   const device = new Bench()
   const at = '"timestamp":"2025-06-01T00:00:00Z"'
   device.send(`[{${at},"a":1,"b":1},{${at},"a":2},{${at},"a":null}]`)
@@ -254,7 +254,7 @@ test.each([
   expect(device.points()).toHaveLength(1)
 })
 
-test('what lies exactly at a limit is taken', () => {
+test('a payload exactly at a limit is accepted', () => {
   const device = new Bench()
   const deep = `${'{"a":'.repeat(10)}1${'}'.repeat(10)}`
   for (const payload of [
@@ -267,7 +267,7 @@ test('what lies exactly at a limit is taken', () => {
     for (let i = 0; i < 2; i++) expect(device.send(payload)).toMatchObject({ kind: 'stored' })
 })
 
-test('bytes that are no UTF-8 are refused', () => {
+test('bytes that are not UTF-8 are refused', () => {
   const bytes = Buffer.from('{"a":"_"}')
   bytes[6] = 0xff
   expect(new Bench().send(bytes)).toMatchObject({ kind: 'refused', reason: 'not_utf8' })
@@ -307,7 +307,7 @@ test('a repeated key counts as JSON.parse counts it', () => {
   for (const row of device.points()) expect(pairs(row)).toEqual({ a: 2, 'b.y': 3 })
 })
 
-test('beyond its metrics a device loses new ones, counted, and keeps the known', () => {
+test('a device with the most metrics allowed keeps them, and new ones are dropped and counted', () => {
   const device = new Bench()
   let dropped = 0
   for (let message = 0; message < 50; message++) {
@@ -326,7 +326,7 @@ test('beyond its metrics a device loses new ones, counted, and keeps the known',
   })
 })
 
-test('a scan and a long text are kept whole; of more fields than a device may have so long, the new ones are lost', () => {
+test('scans and long texts are kept whole, and more of them than allowed are dropped', () => {
   const device = new Bench()
   const scan = JSON.stringify(Array.from({ length: 2_000 }, (_, i) => i / 1000))
   const long = 'x'.repeat(LIMITS.shortTextBytesMax + 1)

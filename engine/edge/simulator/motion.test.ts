@@ -41,7 +41,7 @@ test('an empty battery is charged, and the device drives again', () => {
   expect(modes.indexOf('driving', modes.indexOf('charging'))).toBeGreaterThan(0)
 })
 
-test('a device that was told where to go arrives there, from anywhere, and waits', () => {
+test('a device that was sent somewhere arrives there from anywhere and waits', () => {
   for (let seed = 1; seed <= 50; seed++) {
     const random = seeded(seed)
     const target = { x: random() * 60 - 30, y: random() * 60 - 30 }
@@ -51,6 +51,6 @@ test('a device that was told where to go arrives there, from anywhere, and waits
   }
 })
 
-test('the same seed gives the same life', () => {
+test('the same seed gives the same motion', () => {
   expect(live(createBody(seeded(5)), 100)).toEqual(live(createBody(seeded(5)), 100))
 })

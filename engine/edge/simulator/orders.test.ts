@@ -17,7 +17,7 @@ test('a ping is completed at once', () => {
   ])
 })
 
-test('an unknown command fails and says which are known', () => {
+test('an unknown command fails with a list of the known ones', () => {
   const taken = new Orders().take(body, sent('cmd_1', 'dance'), TIME)
   expect(taken.body).toBe(body)
   expect(taken.acks).toMatchObject([{ status: 'failed', error: { code: 'UNKNOWN_COMMAND' } }])
@@ -65,6 +65,6 @@ test('a command that is delivered twice is answered twice and done once', () => 
   expect(again.body.mode).toBe('driving')
 })
 
-test('what is no command is ignored', () => {
+test('a message that is not a command is ignored', () => {
   expect(new Orders().take(body, { command: 'stop' }, TIME)).toEqual({ body, acks: [] })
 })

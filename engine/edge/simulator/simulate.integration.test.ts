@@ -110,7 +110,7 @@ test('every device is born, reports, answers commands, follows its shadow and sa
   }
 })
 
-test('devices that exist already get a new token instead', async () => {
+test('devices that exist already get a new token', async () => {
   known.add('sim-001')
   await start(1)
   expect(asked).toEqual(['/api/v1/devices sim-001', '/api/v1/auth/devices/token sim-001'])
@@ -145,6 +145,6 @@ test('a device that is cut off leaves its last will', async () => {
   expect(on('fleet/sim-001/status').at(-1)?.message).toMatchObject({ session_id: sessionId })
 })
 
-test('a number of devices that makes no sense is refused', async () => {
+test('an impossible number of devices is refused', async () => {
   await expect(start(0)).rejects.toThrow('from 1 to 1000')
 })
