@@ -6,7 +6,7 @@ import { type Refusal, refused } from '../refusal.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string | 'busy'>
-  /** Without a hash it takes as long and fails, so that the time of an answer does not reveal an unknown e-mail. */
+  /** Takes as long without a hash, and fails, so that the time of an answer does not reveal an unknown e-mail. */
   verify(password: string, hashed: string | undefined): Promise<boolean | 'busy'>
 }
 

@@ -1,6 +1,6 @@
-// What the OpenAPI says is so: hundreds of requests of every operation, as they should be and as they should not, get
-// an answer that is declared. The harness holds each against its status, schema and headers, and fails on a field that
-// is not declared. A failure prints seed and path, to be given to fc.assert.
+// The service keeps to its OpenAPI document: hundreds of valid and invalid requests per operation get a declared answer.
+// The harness checks status, schema and headers of each, and fails on a field that is not declared. A failure prints seed
+// and path for fc.assert.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -14,12 +14,12 @@ const RUNS = { numRuns: 300, seed: 20_260_301 }
 const operations = Object.values(OPERATIONS).map((operation) => [operation.operationId, operation] as const)
 
 describe.each(operations)('%s', (_, operation) => {
-  test('answers valid requests as declared, and does some of them', async () => {
+  test('valid requests are answered as declared, and some succeed', async () => {
     const { known, send, restore } = await openWorld()
     const statuses = new Map<number, number>()
     await fc.assert(
       fc.asyncProperty(validRequests(operation, known), async (request) => {
-        // Telemetry in memory has no Parquet; the real one has.
+        // Only the real telemetry writes Parquet, not the one in memory.
         fc.pre(!request.url.includes('format=parquet'))
         await restore()
         const answer = await send(request)
@@ -35,7 +35,7 @@ describe.each(operations)('%s', (_, operation) => {
     ).toBe(true)
   })
 
-  test('refuses wrong requests with a problem that says why, and changes nothing', async () => {
+  test('invalid requests are refused with a problem that says why, and change nothing', async () => {
     const { known, send, restore, state } = await openWorld()
     await restore()
     const before = state()
@@ -52,7 +52,7 @@ describe.each(operations)('%s', (_, operation) => {
   })
 })
 
-/** Beside what is no field of an answer, which the harness sees to. */
+/** Checks more than the harness, which looks for undeclared fields. */
 function expectNoSecret({ replies }: Operation, { text }: Answered): void {
   expect(text).not.toMatch(/plain:|hash of a secret|password_?hash|secret_?hash/i)
   expect(text).not.toContain(SECRET)

@@ -1,28 +1,28 @@
-// The schemas of the document: each schema with a title is written once, and pointed at.
+// The schemas of the document: each schema with a title is written once and referenced.
 import type { TSchema } from 'typebox'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 export class Components {
   readonly #schemas = new Map<string, JsonSchema>()
-  /** What each was made of: two schemas of one title would be one component, and one of them a lie. */
+  /** The source of each component: two schemas with one title would be one component, and one of them would be wrong. */
   readonly #sources = new Map<string, string>()
 
-  /** The schema as the document shows it. */
+  /** Returns the schema for the document. */
   reference(schema: TSchema | JsonSchema): JsonSchema {
     const { title } = schema as { title?: unknown }
     if (typeof title !== 'string') return this.inlined(schema)
     const source = JSON.stringify(schema)
     const known = this.#sources.get(title)
     if (known === undefined) {
-      // Set before it is filled: a component may point at itself.
+      // Set before it is filled, since a component may refer to itself.
       this.#sources.set(title, source)
       this.#schemas.set(title, this.inlined(schema))
     } else if (known !== source) throw new Error(`two schemas have the title ${title}`)
     return { $ref: `#/components/schemas/${title}` }
   }
 
-  /** In full, whatever its title. */
+  /** Returns the schema in full, even if it has a title. */
   inlined(schema: TSchema | JsonSchema): JsonSchema {
     return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, this.#walked(key, value)]))
   }
@@ -31,9 +31,9 @@ export class Components {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  /** Only these keywords hold schemas; anything else is copied as it is. */
+  /** Only these keywords hold schemas; all others are copied. */
   #walked(key: string, value: unknown): unknown {
-    // By the keyword, the value is a schema, a list of schemas, or a table of schemas.
+    // Depending on the keyword, the value is a schema, a list of schemas or a table of schemas.
     if (key === 'items' || key === 'additionalProperties')
       return typeof value === 'object' ? this.reference(value as JsonSchema) : value
     if (key === 'anyOf' || key === 'allOf' || key === 'oneOf')

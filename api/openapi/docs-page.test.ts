@@ -11,7 +11,7 @@ async function docs() {
 }
 
 describe('the page at /docs', () => {
-  test('needs nothing from elsewhere, and its policy allows nothing but its own style and script', async () => {
+  test('the page loads nothing from elsewhere, and its policy allows only its own style and script', async () => {
     const { text, policy } = await docs()
     expect(text).not.toMatch(/\s(src|srcset)=|@import|url\(|href="(?!\/|#)|\son\w+=|\sstyle=/)
     const inline = (tag: string) => [...text.matchAll(new RegExp(`<${tag}>([^]*?)</${tag}>`, 'g'))]
@@ -25,7 +25,7 @@ describe('the page at /docs', () => {
     expect(policy).not.toMatch(/unsafe|\*|https?:/)
   })
 
-  test('shows every operation, its answers, and a form to try it', async () => {
+  test('the page shows every operation with its answers and a form to try it', async () => {
     const { text } = await docs()
     for (const { operationId, path, method } of Object.values(OPERATIONS)) {
       expect(text).toContain(`<details class="operation" id="${operationId}"`)
@@ -38,7 +38,7 @@ describe('the page at /docs', () => {
     for (const [, id] of text.matchAll(/ href="#([^"]+)"/g)) expect(ids).toContain(id)
   })
 
-  test('sends what its form says', async () => {
+  test('the page sends the request of its form', async () => {
     const field = (name: string, value: string, place?: string) => ({ name, value, dataset: { in: place } })
     const fields = [
       field('device_id', 'a b', 'path'),

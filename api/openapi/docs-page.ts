@@ -1,4 +1,4 @@
-// The page at /docs: the OpenAPI to read, and to try out. It needs nothing from elsewhere.
+// The page at /docs shows the OpenAPI document and sends requests. It loads nothing from elsewhere.
 import { TAGS } from '../../schemas/operation.ts'
 import { problemPath, REFUSAL_CODES } from '../../schemas/refusals.ts'
 import { DOCS_SCRIPT } from './docs-script.ts'
@@ -103,7 +103,7 @@ interface Field {
   readonly isList: boolean
 }
 
-/** A list has a line per value. */
+/** Lists are entered with a line per value. */
 function fieldPart({ name, place, required, isList }: Field): string {
   const attributes = `name="${escaped(name)}" data-in="${place}"${required ? ' required' : ''}`
   return isList ? `<textarea ${attributes} rows="1"></textarea>` : `<input ${attributes}>`
@@ -121,13 +121,13 @@ function inline(schema: Readonly<Record<string, unknown>>): string {
 const textOf = (example: unknown) =>
   typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 
-/** With links from schema to schema. */
+/** Links schemas to each other. */
 function json(value: unknown): string {
   const text = escaped(textOf(value))
   return `<pre>${text.replaceAll(/#\/components\/schemas\/(\w+)/g, '<a href="#schema-$1">$1</a>')}</pre>`
 }
 
-/** As much of it as our own descriptions use: paragraphs, lists, code and bold. */
+/** Converts the Markdown that our descriptions use: paragraphs, lists, code and bold. */
 function markdown(text: string): string {
   const blocks = text.split('\n\n').map((block) => {
     if (!block.startsWith('- ')) return `<p>${markdownLine(block)}</p>`
@@ -143,7 +143,7 @@ function markdownLine(text: string): string {
     .replaceAll(/\*\*([^*]+)\*\*/g, '<b>$1</b>')
 }
 
-/** Codes of refusals point to what they mean. */
+/** Links codes of refusals to their pages. */
 function linked(html: string): string {
   return html.replaceAll(/<code>([A-Z_]+)<\/code>/g, (whole, name: string) => {
     const code = REFUSAL_CODES.find((known) => known === name)

@@ -1,5 +1,5 @@
-// What makes the page at /docs more than paper: it finds operations, and sends requests to this service. Inline, and
-// allowed by its hash; the token stays in its field.
+// The script of the page at /docs: it finds operations and sends requests to this service. It is inline and allowed by its
+// hash. The token stays in its field.
 
 export const DOCS_SCRIPT = `'use strict'
 const byId = (id) => document.getElementById(id)

@@ -1,4 +1,4 @@
-// The document is complete, valid, and the one that is committed. After a change of operations or schemas:
+// The document is complete, valid, and equal to the committed one. After a change of operations or schemas:
 //   npx vitest run --project integration api/openapi/document.test.ts -u
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -13,7 +13,7 @@ import { refusalsOf } from './refusals-of.ts'
 import { OPENAPI_SCHEMA } from './testing/openapi-schema.ts'
 
 const ROOT = new URL('../../', import.meta.url)
-// npm's own format.
+// This is npm's own format.
 const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string }
 const document = toOpenApi(Object.values(OPERATIONS), version)
 const found = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -26,7 +26,7 @@ test('the committed document is the generated one', async () => {
   await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot('../../schemas/openapi.json')
 })
 
-test('the service gives it to anyone', async () => {
+test('the service gives the document to anyone', async () => {
   const { request } = openHarness()
   const { body } = await request('GET /api/v1/openapi.json')
   expect(body).toEqual({ ...document, info: { ...document.info, version: '0.0.0-test' } })
@@ -35,17 +35,17 @@ test('the service gives it to anyone', async () => {
 describe('as OpenAPI 3.1', () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
 
-  test('it has the shape that the specification wants', () => {
+  test('the document has the form that the specification requires', () => {
     expect(ajv.validate(OPENAPI_SCHEMA, document), JSON.stringify(ajv.errors, null, 1)).toBe(true)
   })
 
-  test('its schemas are JSON Schema 2020-12', () => {
+  test('all schemas are JSON Schema 2020-12', () => {
     const { schemas, ...others } = document.components
     for (const schema of [...Object.values(schemas), ...schemasOf([document.paths, others])])
       expect(ajv.validateSchema(schema), JSON.stringify([schema, ajv.errors])).toBe(true)
   })
 
-  test('everything that is pointed at is there', () => {
+  test('every reference has a target', () => {
     const text = JSON.stringify(document)
     for (const [, pointer = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
       const target = pointer.split('/').reduce<unknown>((at, key) => Object(at)[key], document)
@@ -63,7 +63,7 @@ describe('as OpenAPI 3.1', () => {
   })
 })
 
-describe('it says of', () => {
+describe('the document describes', () => {
   const operations = Object.values(OPERATIONS)
 
   test('registerDevice everything a client needs', () => {
@@ -88,7 +88,7 @@ describe('it says of', () => {
     expect(responseOf('401').headers).toHaveProperty('WWW-Authenticate')
   })
 
-  test('all operations, once', () => {
+  test('every operation once', () => {
     const ids = found.map(([, { operationId }]) => operationId)
     expect(ids.sort()).toEqual(Object.keys(OPERATIONS).sort())
   })
@@ -106,9 +106,9 @@ describe('it says of', () => {
   )
 })
 
-describe('its examples', () => {
+describe('examples of the document', () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
-  // Its types say it is a module; it is the function itself.
+  // The types declare a module, but the import is the function itself.
   ;(addFormats as unknown as (ajv: unknown) => void)(ajv)
   ajv.addSchema({ $id: 'doc', components: document.components })
   const misfit = (schema: object, value: unknown) =>
@@ -116,7 +116,7 @@ describe('its examples', () => {
       ? undefined
       : ajv.errorsText()
 
-  test.each(found)('of %s are there and fit', (_, operation) => {
+  test.each(found)('the examples of %s exist and match its schemas', (_, operation) => {
     for (const [type, { schema, example, examples }] of mediasOf(operation)) {
       if (type === 'application/json') expect(example).toBeDefined()
       if (example !== undefined) expect(misfit(schema, example)).toBeUndefined()
@@ -125,11 +125,14 @@ describe('its examples', () => {
     }
   })
 
-  test.each(Object.entries(document.components.schemas))('of the schema %s fit', (_, schema) => {
-    for (const part of [schema, ...schemasOf(schema)])
-      for (const example of Array.isArray(part['examples']) ? part['examples'] : [])
-        expect(misfit(part, example), JSON.stringify(part)).toBeUndefined()
-  })
+  test.each(Object.entries(document.components.schemas))(
+    'the examples of the schema %s match it',
+    (_, schema) => {
+      for (const part of [schema, ...schemasOf(schema)])
+        for (const example of Array.isArray(part['examples']) ? part['examples'] : [])
+          expect(misfit(part, example), JSON.stringify(part)).toBeUndefined()
+    },
+  )
 })
 
 function mediasOf({ requestBody, responses }: OpenApiOperation) {
@@ -146,7 +149,7 @@ function resolved(response: OpenApiResponse | { readonly $ref: string } | undefi
   return document.components.responses[response.$ref.slice('#/components/responses/'.length)] ?? never()
 }
 
-/** Every schema below, however deep. */
+/** Every schema below this one, at any depth. */
 function schemasOf(value: unknown): readonly Record<string, unknown>[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => {

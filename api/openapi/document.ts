@@ -1,4 +1,4 @@
-// The OpenAPI document, written from the same data that the server routes and validates by.
+// Writes the OpenAPI document from the same data by which the server routes and validates.
 import type { TSchema } from 'typebox'
 import type { Json } from '../../schemas/json.ts'
 import { API, type Operation, type Reply, TAGS } from '../../schemas/operation.ts'
@@ -43,7 +43,7 @@ export interface OpenApiOperation {
   readonly 'x-scope'?: string
   readonly parameters?: readonly OpenApiParameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Content }
-  /** Refusals are shared, and pointed at. */
+  /** Responses of refusals are shared and referenced. */
   readonly responses: Readonly<Record<string, OpenApiResponse | { readonly $ref: string }>>
 }
 
@@ -211,7 +211,7 @@ const TEXT = { schema: { type: 'string' } }
 
 function refusalsByStatus(operation: Operation): ReadonlyMap<number, readonly RefusalCode[]> {
   const byStatus = new Map<number, RefusalCode[]>()
-  // In the catalogue's order, so that the same ones have the same name.
+  // In the order of the catalogue, so that equal sets get the same name.
   const codes = refusalsOf(operation)
   for (const code of REFUSAL_CODES.filter((known) => codes.includes(known))) {
     const { status } = REFUSALS[code]
@@ -254,7 +254,7 @@ function toParameters(
   components: Components,
 ): readonly OpenApiParameter[] {
   if (schema === undefined) return []
-  // Parameters are always given as one object schema.
+  // The parameters of an operation are always one object schema.
   const { properties = {}, required = [] } = schema as {
     properties?: Record<string, TSchema>
     required?: string[]

@@ -1,4 +1,4 @@
-// An example of a schema, put together from the examples of its fields.
+// Builds an example of a schema from the examples of its fields.
 import type { TSchema } from 'typebox'
 import type { Json } from '../../schemas/json.ts'
 
@@ -14,9 +14,9 @@ interface Described {
   readonly minimum?: number
 }
 
-/** The first of its examples, or another one of them if there is. */
+/** Returns the schema's example number `index`, or its first one. */
 export function exampleOf(schema: TSchema, index = 0): Json {
-  // A schema of ours is a JSON schema; these are the keywords that say how its values look.
+  // Our schemas are JSON schemas; these keywords describe their values.
   const described = schema as Described
   return described.examples?.[index] ?? built(described)
 }
@@ -45,7 +45,7 @@ function built(schema: Described): Json {
   }
 }
 
-/** What may be left out is, where it would be null. */
+/** Leaves out optional fields whose example is null. */
 function object({ properties = {}, required = [] }: Described): Json {
   const fields = Object.entries(properties).map(([name, field]) => [name, built(field)] as const)
   return Object.fromEntries(fields.filter(([name, value]) => required.includes(name) || value !== null))

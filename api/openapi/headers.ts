@@ -1,4 +1,4 @@
-// Which headers an operation reads and sends, by what it says of itself.
+// Derives the headers that an operation reads and sends from its declaration.
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { API, type Operation, type Reply } from '../../schemas/operation.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
@@ -50,7 +50,7 @@ export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
 interface Sent {
   readonly name: ResponseHeader
-  /** Every answer of the status has it. */
+  /** True if every answer with the status has the header. */
   readonly isAlways: boolean
 }
 
@@ -59,7 +59,7 @@ const always = (...names: readonly ResponseHeader[]): readonly Sent[] =>
 const sometimes = (...names: readonly ResponseHeader[]): readonly Sent[] =>
   names.map((name) => ({ name, isAlways: false }))
 
-/** On its success with this status. */
+/** Returns the headers of a success with this status. */
 export function headersOfSuccess(operation: Operation, status: number): readonly Sent[] {
   const { replies, repeats, files } = operation
   const isEtagged = operation.hasEtag === true || status === 304
@@ -74,7 +74,7 @@ export function headersOfSuccess(operation: Operation, status: number): readonly
   ]
 }
 
-/** On refusals with these codes, which share a status. */
+/** Returns the headers of refusals with these codes, which share a status. */
 export function headersOfRefusal(codes: readonly RefusalCode[]): readonly Sent[] {
   return [
     ...headersOfAny({}),
@@ -105,11 +105,11 @@ function headersOfAny({ isUnlimited }: Pick<Operation, 'isUnlimited'>): readonly
   return [...always('X-Request-Id'), ...limits]
 }
 
-/** What was accepted for later and is done already. */
+/** True for an accepted operation that is already done. */
 const isLate = ({ method, replies }: Operation, status: number) =>
   method === 'POST' && status === 200 && replies[202] !== undefined
 
-/** As parameters of the document. */
+/** Returns the request headers as parameters of the document. */
 export function headerParameters(operation: Operation): readonly (readonly [string, Header])[] {
   return [
     ...(operation.replies[304] === undefined ? [] : [IF_NONE_MATCH]),

@@ -1,4 +1,4 @@
-// Pages of the API itself: plain HTML with nothing from elsewhere, so that they work offline.
+// Pages of the API: plain HTML that loads nothing from elsewhere, so that they work offline.
 import { createHash } from 'node:crypto'
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
@@ -7,7 +7,7 @@ pre{overflow:auto;padding:.7rem;border:1px solid #8886;border-radius:6px;white-s
 .inside{padding-left:1rem;border-left:3px solid #8886}h3{font-size:1rem;margin:1rem 0 .3rem}table{border-collapse:collapse}td{padding:.2rem .8rem .2rem 0;vertical-align:top}
 td code,p code{overflow-wrap:anywhere}textarea[name=body]{width:100%;box-sizing:border-box}`
 
-/** Of pages with this script, or with none: it and the style are inline, and nothing else may be there. */
+/** The policy of a page that allows its inline style and script and nothing else. */
 export function pageHeaders(script?: string) {
   const own = script === undefined ? '' : ` script-src '${hashOf(script)}'; connect-src 'self';`
   const policy = `default-src 'none'; style-src '${hashOf(STYLE)}';${own} form-action 'none'; frame-ancestors 'none'; base-uri 'none'`
@@ -16,7 +16,7 @@ export function pageHeaders(script?: string) {
 
 const hashOf = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`
 
-/** `body` is HTML, the title is not. */
+/** `body` is HTML; the title is plain text. */
 export function page(title: string, body: string, script?: string): string {
   const end = script === undefined ? '' : `<script>${script}</script>`
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${STYLE}</style>
@@ -31,7 +31,7 @@ export function escaped(text: string): string {
     .replaceAll('"', '&quot;')
 }
 
-/** Whether a browser asks, rather than a program. */
+/** True if the request comes from a browser and not from a program. */
 export function wantsPage(accept: string | undefined): boolean {
   return accept !== undefined && /\btext\/html\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept)
 }

@@ -1,4 +1,4 @@
-// Which refusals an operation may answer with: those it names, and those its shape brings along.
+// The refusals that an operation may answer with: those that it names, and those that follow from its form.
 import { API, type Operation } from '../../schemas/operation.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 
@@ -12,12 +12,12 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
     codes.add('BAD_REQUEST').add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_USE')
   if (operation.scope === 'device') codes.add('NOT_FOUND')
   if (operation.isUnlimited !== true) codes.add('RATE_LIMIT_EXCEEDED')
-  // Parameters that are not known; probes are lenient.
+  // Unknown parameters, which only probes ignore.
   if (operation.query !== undefined || operation.path.startsWith(API)) codes.add('VALIDATION_FAILED')
-  // A parameter that cannot be decoded.
+  // A path parameter that cannot be decoded.
   if (operation.params !== undefined) codes.add('BAD_REQUEST')
   if (operation.body !== undefined) codes.add('VALIDATION_FAILED').add('DEPENDENCY_UNAVAILABLE')
-  // A body that nobody wants is read all the same.
+  // A body is read even if the operation takes none.
   if (operation.method !== 'GET')
     codes.add('BAD_REQUEST').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
   return [...codes]

@@ -1,4 +1,4 @@
-// Who may call what, for every route of the table: a route without a row here fails.
+// Who may call which route. A route without a row here fails.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { BroadcastId, CommandId, type DeviceId, Millis, UserId } from '../../schemas/ids.ts'
 import type { FakeEngine } from '../testing/fake-engine.ts'
@@ -6,7 +6,7 @@ import { openHarness } from '../testing/rest.ts'
 
 type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
 const OPEN: Row = [200, 200, 200, 200]
-/** Statuses for a valid request about the device `r` of group `a/b`; the outsider is an operator of `c`. */
+/** Statuses of a valid request about the device `r` of group `a/b`. The outsider is an operator of `c`. */
 const TABLE: Readonly<Record<string, Row>> = {
   register: [201, 201, 201, 201],
   login: [401, 401, 401, 401],
@@ -97,7 +97,7 @@ function lineOf({ method, path, operationId }: (typeof routes)[number]): string 
   return `${method} ${one}${NEEDS_METRIC.has(operationId) ? '?metric=m' : ''}`
 }
 
-/** A command, a broadcast, an account and an API key of somebody else's. */
+/** A command, a broadcast, an account and an API key of another user. */
 async function fill(engine: FakeEngine, deviceId: DeviceId): Promise<void> {
   const wish = { name: 'go' }
   await engine.submit(
@@ -115,7 +115,7 @@ async function fill(engine: FakeEngine, deviceId: DeviceId): Promise<void> {
   await engine.users.addKey({ ...about, ...life, id: UserId('key_1'), secretHash: '', createdBy: id })
 }
 
-/** The table, said by the operation itself: what the two say apart is a mistake of one of them. */
+/** The same table from the declarations of the operations, to be compared with the rows. */
 function rowOf({ access, scope }: (typeof routes)[number], [admin, operator, outside, viewer]: Row): Row {
   const allowed = (role: 'admin' | 'operator' | 'viewer', status: number) =>
     access === 'public' || access.includes(role) ? status : 403
@@ -145,7 +145,7 @@ const CALLERS = [
   'a demoted admin',
 ] as const
 
-/** A harness with the device, and the caller's bearer. */
+/** A harness with the device, and the caller's token. */
 async function openFor(caller: (typeof CALLERS)[number]) {
   const harness = openHarness()
   const { login, device, move, engine, tokens, clock, request, repairs } = harness
@@ -217,7 +217,7 @@ function expected(caller: (typeof CALLERS)[number], route: (typeof routes)[numbe
   return statuses[caller]
 }
 
-test('every route has a row, and every row a route', () => {
+test('every route has a row, and every row has a route', () => {
   expect(Object.keys(TABLE).sort()).toEqual(routes.map(({ operationId }) => operationId).sort())
 })
 
@@ -228,7 +228,7 @@ test('a scope by device needs the device in the path', () => {
   expect(loose.map(({ path }) => path)).toEqual([])
 })
 
-test('every query is closed: a parameter that is not known is told, not ignored', () => {
+test('every operation refuses unknown query parameters', () => {
   const open = routes.filter(({ path, query }) => path.startsWith('/api/') && query !== undefined)
   const found = open.filter(
     ({ query }) => (query as { additionalProperties?: unknown }).additionalProperties !== false,
@@ -237,7 +237,7 @@ test('every query is closed: a parameter that is not known is told, not ignored'
 })
 
 test.each(routes.map((route) => [route.operationId, route] as const))(
-  '%s says of itself what the table says',
+  '%s declares the access of the table',
   (name, route) => {
     const row = TABLE[name] ?? expect.fail('no row')
     expect(rowOf(route, row)).toEqual(row)
@@ -253,7 +253,7 @@ describe.each(CALLERS)('%s', (caller) => {
   test.each(routes.map((route) => [route.operationId, route] as const))('%s', async (name, route) => {
     const row = TABLE[name] ?? expect.fail('no row')
     const { request, token, people, engine, device } = open
-    // Whatever an earlier route made of it.
+    // An earlier route may have changed it.
     engine.devices.clear()
     for (const user of people) await engine.users.put(user)
     await fill(engine, await device('r', { group: 'a/b' }))

@@ -14,7 +14,7 @@ async function openWithAdmin() {
   return { ...harness, token, user, create }
 }
 
-test('a key is shown once, and listed with who made it and when it was used', async () => {
+test('an API key is shown once, and listed with its creator and its last use', async () => {
   const { request, token, user, create, clock } = await openWithAdmin()
   const made = await create({ groups: ['eu'] })
   expect(made).toEqual({
@@ -38,14 +38,14 @@ test('a key is shown once, and listed with who made it and when it was used', as
   expect(text).not.toMatch(/hash/i)
 })
 
-test('its location is where it is read', async () => {
+test('an API key can be read at its Location', async () => {
   const { request, token } = await openWithAdmin()
   const { headers } = await request(`POST ${KEYS}`, { token, body: { name: 'ci', role: 'viewer' } })
   expect(headers['cache-control']).toBe('no-store')
   expect((await request(`GET ${headers['location']}`, { token })).status).toBe(200)
 })
 
-test('it has its role and groups, as a user has', async () => {
+test('an API key has a role and groups like a user', async () => {
   const { request, create, device } = await openWithAdmin()
   await device('in', { group: 'eu/1' })
   await device('out', { group: 'us' })
@@ -62,7 +62,7 @@ test('it has its role and groups, as a user has', async () => {
   )
 })
 
-test('it has a profile, and no login that could be changed or ended', async () => {
+test('an API key has a profile but no login to change or end', async () => {
   const { request, create } = await openWithAdmin()
   const { api_key: token, id } = await create()
   const { body } = await request('GET /api/v1/auth/me', { token })
@@ -71,7 +71,7 @@ test('it has a profile, and no login that could be changed or ended', async () =
   expect((await request('POST /api/v1/auth/logout', { token })).status).toBe(403)
 })
 
-test('it is void once deleted, and outlives who made it', async () => {
+test('an API key is void once deleted, and outlives its creator', async () => {
   const { request, token, user, create, engine, login } = await openWithAdmin()
   const other = await login('admin')
   const [one, two] = [await create(), await create()]
@@ -84,7 +84,7 @@ test('it is void once deleted, and outlives who made it', async () => {
   expect((await request(`GET ${KEYS}`, { token: other.token })).body.total).toBe(1)
 })
 
-test('it ends when it was to end', async () => {
+test('an API key expires at its time', async () => {
   const { request, create, clock } = await openWithAdmin()
   const made = await create({ expires_at: '2026-03-01T13:00:00Z' })
   expect(made.expires_at).toBe('2026-03-01T13:00:00.000Z')
@@ -94,7 +94,7 @@ test('it ends when it was to end', async () => {
   expect(await look()).toBe('TOKEN_EXPIRED')
 })
 
-test('its secret is its own', async () => {
+test('a wrong secret is refused', async () => {
   const { request, create } = await openWithAdmin()
   const [one, two] = [await create(), await create()]
   const mixed = `${one.api_key.slice(0, -43)}${two.api_key.slice(-43)}`
@@ -102,7 +102,7 @@ test('its secret is its own', async () => {
   for (const token of wrong) expect((await request('GET /api/v1/auth/me', { token })).status).toBe(401)
 })
 
-test('its last use is written once a minute, and a store that fails keeps no service out', async () => {
+test('the last use is written once a minute, and a failing store refuses no service', async () => {
   const { request, create, engine, clock } = await openWithAdmin()
   const { api_key: token, id } = await create()
   const used = async () => {
@@ -133,7 +133,7 @@ test.each([
   expect(engine.users.listKeys()).toEqual([])
 })
 
-test('there are only so many', async () => {
+test('the number of API keys is limited', async () => {
   const { create, engine, user } = await openWithAdmin()
   const about = { name: 'x', role: 'viewer', groups: [], secretHash: '', createdAt: user.createdAt } as const
   const life = { createdBy: user.id, expiresAt: undefined, lastUsedAt: undefined }

@@ -28,7 +28,7 @@ async function setUp() {
   return { ...harness, add, send: (query = '') => harness.request(`GET ${AUDIT}${query}`, { token }) }
 }
 
-test('an entry says who did what to what, and what came of it', async () => {
+test('an entry holds author, action, object and outcome', async () => {
   const { add, send } = await setUp()
   add(0)
   expect((await send()).body).toEqual({
@@ -56,7 +56,7 @@ test('an entry says who did what to what, and what came of it', async () => {
   })
 })
 
-test('filters are handed on, together', async () => {
+test('all filters apply together', async () => {
   const { engine, send } = await setUp()
   const query = 'actor=a@example.com&action=login&target=users/u&device_id=r&outcome=failed&ip=::1'
   await send(`?${query}&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z&limit=7`)
@@ -76,7 +76,7 @@ test('filters are handed on, together', async () => {
   ])
 })
 
-test('pages have a number and a total, and each leads on by cursor, too', async () => {
+test('pages have a number, a total and a cursor', async () => {
   const { add, send } = await setUp()
   for (let n = 0; n < 5; n++) add(n)
   const first = await send('?per_page=2')
@@ -89,7 +89,7 @@ test('pages have a number and a total, and each leads on by cursor, too', async 
   expect([last.body.data.length, last.body.next_cursor]).toEqual([1, null])
 })
 
-test('pages are the whole, by cursor or by link', async () => {
+test('pages together hold every entry, by cursor and by link', async () => {
   const { add, send } = await setUp()
   for (let n = 0; n < 5; n++) add(n)
   const first = await send('?limit=2&outcome=refused')
@@ -114,7 +114,7 @@ test.each([
   expect((await send(`?${query}`)).status).toBe(status)
 })
 
-test('it is for admins alone', async () => {
+test('only admins may read the audit', async () => {
   const { login, request } = await setUp()
   for (const role of ['operator', 'viewer'] as const) {
     const { token } = await login(role)

@@ -1,4 +1,4 @@
-// /audit: who did what. Newest first.
+// /audit: who did what, newest first.
 import { listAudit } from '../../schemas/operations/audit.ts'
 import { feedAnswer } from '../http/feed-page.ts'
 import { parseSpan } from '../http/instant.ts'

@@ -21,7 +21,7 @@ async function registered(options: HarnessOptions = {}) {
 }
 
 describe('registration', () => {
-  test('open: anyone gets the role they ask for, viewer if none, and never their password back', async () => {
+  test('open: anyone gets the requested role, or viewer, and the password is never returned', async () => {
     const { request, user } = await registered()
     expect(user).toEqual({
       id: expect.stringMatching(/^usr_[0-9a-z]{26}$/),
@@ -37,7 +37,7 @@ describe('registration', () => {
     expect(second.headers['location']).toBe(`/api/v1/users/${second.body.id}`)
   })
 
-  test('bootstrap: the first becomes admin whatever they asked for, then it is locked', async () => {
+  test('bootstrap: the first user becomes admin, and then registration is locked', async () => {
     const { request } = openHarness({ registration: 'bootstrap' })
     const first = await request(`POST ${AUTH}/register`, { body: { ...ADA, role: 'viewer' } })
     expect([first.status, first.body.role]).toEqual([201, 'admin'])
@@ -45,7 +45,7 @@ describe('registration', () => {
     expect([second.status, second.body.code]).toEqual([403, 'REGISTRATION_LOCKED'])
   })
 
-  test('bootstrap: of many at once, one becomes admin', async () => {
+  test('bootstrap: one of many concurrent users becomes admin', async () => {
     const { request, engine } = openHarness({ registration: 'bootstrap' })
     const all = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
@@ -68,7 +68,7 @@ describe('registration', () => {
     expect(await codeWith((await login('admin')).token)).toBe(201)
   })
 
-  test('an e-mail is taken in any letter case', async () => {
+  test('the letter case of an e-mail is ignored', async () => {
     const { request } = await registered()
     const { status, body } = await request(`POST ${AUTH}/register`, {
       body: { ...ADA, email: 'ADA@EXAMPLE.COM' },
@@ -93,7 +93,7 @@ describe('registration', () => {
     expect(engine.users.count()).toBe(0)
   })
 
-  test('is told to try later when too many passwords are being hashed', async () => {
+  test('a registration is refused for a moment while too many passwords are hashed', async () => {
     const busy = { hash: async () => 'busy' as const, verify: async () => 'busy' as const }
     const { request } = openHarness({ passwords: busy })
     for (const path of ['register', 'login']) {
@@ -104,7 +104,7 @@ describe('registration', () => {
 })
 
 describe('logging in', () => {
-  test('gives an access token for an hour, and me knows the caller', async () => {
+  test('a login gives an access token for an hour, which /auth/me accepts', async () => {
     const { request, enter, user } = await registered()
     const { access_token: token, ...rest } = await enter()
     expect(rest).toEqual({
@@ -137,7 +137,7 @@ describe('logging in', () => {
     expect(answers[0]).toMatchObject({ status: 401, code: 'INVALID_CREDENTIALS', challenge })
   })
 
-  test('a disabled user is a stranger, at once and everywhere', async () => {
+  test('a disabled user is refused everywhere at once', async () => {
     const { request, enter, engine } = await registered()
     const { access_token: token, refresh_token } = await enter()
     for (const user of engine.users.list()) await engine.users.put({ ...user, disabled: true })
@@ -146,11 +146,11 @@ describe('logging in', () => {
     expect((await request(`POST ${AUTH}/refresh`, { body: { refresh_token } })).status).toBe(401)
   })
 
-  test('overtaken by another process that disables the user proves nothing', async () => {
+  test('a login is void if another process disables the user meanwhile', async () => {
     const { engine, request, user } = await registered()
     const { users } = engine
     const edit = users.edit.bind(users)
-    // As it is where users are shared: the change is asked for again, with what the other process wrote.
+    // Shared users behave so: the change is computed again from the record of the other process.
     users.edit = async (id, change) => {
       const before = users.get(id)
       if (before !== undefined) change(before)
@@ -161,7 +161,7 @@ describe('logging in', () => {
     expect([status, users.get(user.id)?.disabled]).toEqual([401, true])
   })
 
-  test('ten wrong attempts a minute for one e-mail, then 429; right ones cost nothing', async () => {
+  test('after ten wrong passwords a minute for one e-mail the answer is 429; correct ones are not counted', async () => {
     const { request, enter, clock } = await registered()
     const attempt = async (email = ADA.email) =>
       await request(`POST ${AUTH}/login`, { body: { email, password: 'wrong horse' } })
@@ -178,7 +178,7 @@ describe('logging in', () => {
 })
 
 describe('renewing a login', () => {
-  test('gives a new access token with the same refresh token', async () => {
+  test('a renewal gives a new access token with the same refresh token', async () => {
     const { request, enter, clock } = await registered()
     const { refresh_token } = await enter()
     clock.at += 3_601_000
@@ -187,7 +187,7 @@ describe('renewing a login', () => {
     expect((await request(`GET ${AUTH}/me`, { token: body.access_token })).status).toBe(200)
   })
 
-  test('ends after seven idle days, and after thirty in any case', async () => {
+  test('a login ends after seven idle days, and after thirty in any case', async () => {
     const { request, enter, clock } = await registered()
     const [idle, busy] = [await enter(), await enter()]
     const renew = async (login: { refresh_token: string }) =>
@@ -202,7 +202,7 @@ describe('renewing a login', () => {
     expect(await renew(busy)).toBe('TOKEN_EXPIRED')
   })
 
-  test('refuses what is no refresh token, an access token included', async () => {
+  test('a renewal with another kind of token is refused', async () => {
     const { request, enter } = await registered()
     const { access_token } = await enter()
     for (const refresh_token of ['rt_x', access_token.slice(0, 200)]) {
@@ -212,7 +212,7 @@ describe('renewing a login', () => {
     expect((await request(`POST ${AUTH}/refresh`, { body: {} })).status).toBe(422)
   })
 
-  test('a store that cannot be written makes login say 503, not 500', async () => {
+  test('a login is 503 while the store cannot be written', async () => {
     const { request, engine } = await registered()
     engine.writeFault = new Fault('STORE_UNAVAILABLE', { retryable: true })
     expect((await request(`POST ${AUTH}/login`, { body: ADA })).status).toBe(503)
@@ -220,7 +220,7 @@ describe('renewing a login', () => {
 })
 
 describe('logging out', () => {
-  test('ends one login and leaves the others', async () => {
+  test('a logout ends one login and leaves the others', async () => {
     const { request, enter } = await registered()
     const [one, other] = [await enter(), await enter()]
     const renew = async ({ refresh_token }: { refresh_token: string }) =>
@@ -233,7 +233,7 @@ describe('logging out', () => {
     expect([await renew(one), await renew(other)]).toEqual([401, 200])
   })
 
-  test('without a refresh token ends them all, and only one’s own', async () => {
+  test('a logout without a refresh token ends all logins of the user and no others', async () => {
     const { request, enter, login } = await registered()
     const [one, other] = [await enter(), await enter()]
     const stranger = await login('viewer')
@@ -248,7 +248,7 @@ describe('logging out', () => {
   })
 })
 
-test('the public keys are there for anyone: none while a secret signs', async () => {
+test('anyone may read the public keys; there are none while a secret signs', async () => {
   const { request } = openHarness()
   const { body, headers } = await request('GET /.well-known/jwks.json')
   expect([body, headers['cache-control']]).toEqual([{ keys: [] }, 'public, max-age=300'])
@@ -263,7 +263,7 @@ test('the public keys are there for anyone: none while a secret signs', async ()
 })
 
 describe('device tokens', () => {
-  test('carry the rights asked for and end when asked', async () => {
+  test('device tokens carry the requested rights and expiry', async () => {
     const { request, login, device, tokens } = openHarness()
     await device('r')
     const { token } = await login('operator')
@@ -277,7 +277,7 @@ describe('device tokens', () => {
     })
   })
 
-  test('are issued for what the operator may see, never by a viewer', async () => {
+  test('device tokens are issued within an operator’s groups, and never by a viewer', async () => {
     const { request, login, device } = openHarness()
     await device('r', { group: 'a' })
     const statusFor = async (token: string, device_id = 'r') =>
@@ -309,7 +309,7 @@ describe('device tokens', () => {
     expect(status).toBe(422)
   })
 
-  test('are valid from the device’s registration on, even if the clock was set back', async () => {
+  test('device tokens are valid from the registration on, even if the clock was set back', async () => {
     const { request, login, device, tokens, engine } = openHarness()
     const id = await device('r')
     const record = engine.devices.get(id)
@@ -324,7 +324,7 @@ describe('device tokens', () => {
 })
 
 describe('tickets for the live stream', () => {
-  test('are for every role, not to be stored, and each is another', async () => {
+  test('every role gets tickets, which are all different and not cached', async () => {
     const { request, login } = openHarness()
     const { token } = await login('viewer')
     const issue = () => request(`POST ${AUTH}/ws-ticket`, { token })
@@ -334,7 +334,7 @@ describe('tickets for the live stream', () => {
     expect(two.body.ticket).not.toBe(one.body.ticket)
   })
 
-  test('stand for their user as he is when they are shown', async () => {
+  test('a ticket stands for its user as of its use', async () => {
     const { request, login, engine, tickets } = openHarness()
     const { token, user } = await login('operator')
     const issue = async () => (await request(`POST ${AUTH}/ws-ticket`, { token })).body.ticket

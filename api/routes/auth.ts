@@ -28,7 +28,7 @@ import { API_LIMITS } from '../limits.ts'
 import { refused } from '../refusal.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
-/** A new key signs at once: nobody may go without it for long. */
+/** Others may cache the keys only for a short time, since a new key signs at once. */
 const PUBLIC = { 'cache-control': 'public, max-age=300' }
 
 export function authRoutes({ accounts, engine, tokens, tickets }: Services): readonly Route[] {

@@ -44,7 +44,7 @@ const idsOf = (body: { commands: { data: readonly { device_id: string }[] } }) =
   body.commands.data.map((each) => each.device_id)
 
 describe('a broadcast', () => {
-  test('reaches the group and those below it, and nobody else', async () => {
+  test('a broadcast reaches the group and those below it, and no other device', async () => {
     const { send } = await openFleet()
     const { status, body, headers } = await send(`POST ${PATH}`, {
       group: 'w/a',
@@ -73,7 +73,7 @@ describe('a broadcast', () => {
     })
   })
 
-  test('tells whom it skipped and why', async () => {
+  test('a broadcast lists skipped devices with the reason', async () => {
     const { send, device, engine } = await openFleet()
     await device('l1', { group: 'w/a', type: 'lamp' })
     const gone = await device('r0', { group: 'w/a' })
@@ -91,11 +91,14 @@ describe('a broadcast', () => {
     expect(await skippedBy('dim', { to: 1 })).toEqual([retired])
   })
 
-  test.each(['nobody', 'w/c', 'W/A', 'w/a2'])('to %s, where there is nobody: 422', async (group) => {
-    const { send } = await openFleet()
-    const { status, body } = await send(`POST ${PATH}`, { group, command: 'stop' })
-    expect([status, body.code]).toEqual([422, 'EMPTY_TARGET'])
-  })
+  test.each(['nobody', 'w/c', 'W/A', 'w/a2'])(
+    'a broadcast to %s, which has no devices, is 422',
+    async (group) => {
+      const { send } = await openFleet()
+      const { status, body } = await send(`POST ${PATH}`, { group, command: 'stop' })
+      expect([status, body.code]).toEqual([422, 'EMPTY_TARGET'])
+    },
+  )
 
   test.each([
     '',
@@ -131,7 +134,7 @@ describe('a broadcast', () => {
     expect(answered.body.errors).toContainEqual(expect.objectContaining({ path }))
   })
 
-  test('of an operator stays within their groups', async () => {
+  test('a broadcast of an operator stays within their groups', async () => {
     const { as } = await openFleet()
     const { send } = await as('operator', ['w/a'])
     const { body, headers } = await send(`POST ${PATH}`, { group: 'w', command: 'stop' })
@@ -141,7 +144,7 @@ describe('a broadcast', () => {
     expect([other.status, other.body.total]).toEqual([422, 0])
   })
 
-  test('is seen by its sender and by those who may see all of its group', async () => {
+  test('a broadcast is visible to its sender and to users who may see its whole group', async () => {
     const { as } = await openFleet()
     const sender = await as('operator', ['w/a'])
     const { headers } = await sender.send(`POST ${PATH}`, { group: 'w', command: 'stop' })
@@ -155,7 +158,7 @@ describe('a broadcast', () => {
     expect((await sender.send(`GET ${headers['location']}`)).body.counts.pending).toBe(2)
   })
 
-  test('is shown in pages', async () => {
+  test('a broadcast is shown in pages', async () => {
     const { send } = await openFleet()
     const { headers } = await send(`POST ${PATH}`, { group: 'w', command: 'stop' })
     const { body } = await send(`GET ${headers['location']}?page=2&per_page=2`)
@@ -163,7 +166,7 @@ describe('a broadcast', () => {
     expect(body.commands).toMatchObject({ page: 2, per_page: 2, total: 3, total_pages: 2 })
   })
 
-  test('is cancelled as a whole, as often as one likes', async () => {
+  test('a broadcast can be cancelled as a whole, also repeatedly', async () => {
     const { send } = await openFleet()
     const { headers } = await send(`POST ${PATH}`, { group: 'w/a', command: 'stop' })
     for (let i = 0; i < 2; i++) {
@@ -172,7 +175,7 @@ describe('a broadcast', () => {
     }
   })
 
-  test('with a key is sent once', async () => {
+  test('a broadcast with an Idempotency-Key is sent once', async () => {
     const { send, engine } = await openFleet()
     const key = { 'idempotency-key': 'k1' }
     const body = { group: 'w/a', command: 'stop' }
@@ -187,7 +190,7 @@ describe('a broadcast', () => {
 })
 
 describe('its path', () => {
-  test('is no device’s, also when $ is percent-encoded', async () => {
+  test('the path of broadcasts is no device id, also with a percent-encoded $', async () => {
     const { send } = await openFleet()
     const encoded = PATH.replace('$', '%24')
     const { status, headers } = await send(`POST ${encoded}`, { group: 'w', command: 'stop' })
@@ -227,7 +230,7 @@ test('the device types are listed, built-in ones first', async () => {
   })
 })
 
-test('devices that left the sender’s groups since are counted and not shown', async () => {
+test('devices that have left the sender’s groups are counted but not shown', async () => {
   const { as, send, engine, device } = await openFleet()
   await send(`DELETE /api/v1/devices/${await device('r5', { group: 'w/a' })}`)
   const operator = await as('operator', ['w/a'])

@@ -48,7 +48,7 @@ async function broadcast(
   { body, user, repeatKey }: BroadcastCall,
 ): Promise<Answer | Refusal> {
   const { engine, ids, deviceTypes, clock } = services
-  // Whether a device's type takes it differs from device to device: those that do not are skipped.
+  // Devices whose type does not allow the command are skipped.
   const refusal = wishRefusal(body, undefined) ?? reservedName(body.command)
   if (refusal !== undefined) return refusal
   const request = {
@@ -63,7 +63,7 @@ async function broadcast(
   }
   const send = (id: string) => engine.broadcast({ broadcastId: BroadcastId(id), ...request })
   const first = await send(idFor(repeatKey, 'bc_', ids))
-  // The key made that id before, longer ago than it is remembered.
+  // The same key made this id before, longer ago than keys are remembered.
   const isOld = first.kind === 'done' && first.broadcast.createdAt + LIMITS.idempotencyKeyMs <= clock.now()
   const outcome = isOld ? await send(ids.next('bc_')) : first
   if (outcome.kind === 'refused') return outcome
@@ -100,7 +100,7 @@ interface StateCall {
   readonly window: Window
 }
 
-/** Whoever sent it sees it, and who may see all of its group. */
+/** Visible to its sender and to users who may see its whole group. */
 async function visibleState(
   { engine }: Services,
   { id, user, window }: StateCall,
@@ -111,7 +111,7 @@ async function visibleState(
   return createdBy === user.id || isInScope(group, scopeOf(user)) ? state : undefined
 }
 
-/** Devices that have left the caller's groups since are only counted. */
+/** Devices that have left the caller's groups are only counted. */
 function stateAnswer({ engine }: Services, state: BroadcastState, { user, window }: StateCall): Answer {
   const { broadcast: made, commands } = state
   const scope = scopeOf(user)

@@ -24,7 +24,7 @@ async function setUp() {
 describe('an array of JSON', () => {
   const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' }
 
-  test('registers its devices one by one, and tells which entry is wrong', async () => {
+  test('an array registers its devices one by one and names the wrong entries', async () => {
     const { engine, errors, send } = await setUp()
     const body = JSON.stringify([{ device_id: 'r1', name: 'R', type: 'simulator' }, 7, { name: 'R' }])
     const answer = await send(body, JSON_TYPE)
@@ -34,14 +34,14 @@ describe('an array of JSON', () => {
   })
 
   test.each(['{"name":"R","type":"simulator"}', '[1', ''])(
-    'is wanted where JSON is sent: %j',
+    'a JSON body must be an array: %j is refused',
     async (body) => {
       const { send } = await setUp()
       expect((await send(body, JSON_TYPE)).status).toBe(400)
     },
   )
 
-  test('is refused with what to do once it is too long', async () => {
+  test('an array that is too long is refused with advice', async () => {
     const { send } = await setUp()
     const { status, body } = await send(`["${'x'.repeat(1_100_000)}"]`, JSON_TYPE)
     expect([status, body.code, body.detail]).toEqual([
@@ -53,7 +53,7 @@ describe('an array of JSON', () => {
 })
 
 describe('lines of JSON', () => {
-  test('are registered as single devices would be, each with its token', async () => {
+  test('lines register devices like single requests, each with its token', async () => {
     const { engine, lines, tokens } = await setUp()
     const robot = { device_id: 'r1', name: 'R 1', type: 'mqtt_device', tags: ['a', 'a'], metadata: { n: 1 } }
     const { status, body, headers } = await lines(robot, { name: 'R 2', type: 'simulator' })
@@ -68,13 +68,16 @@ describe('lines of JSON', () => {
     })
   })
 
-  test.each(['application/ndjson', 'application/jsonl'])('may be called %s', async (type) => {
-    const { send } = await setUp()
-    const { body } = await send('{"name":"R","type":"simulator"}', { 'content-type': type })
-    expect(body).toMatchObject({ created: 1 })
-  })
+  test.each(['application/ndjson', 'application/jsonl'])(
+    'lines of JSON may have the type %s',
+    async (type) => {
+      const { send } = await setUp()
+      const { body } = await send('{"name":"R","type":"simulator"}', { 'content-type': type })
+      expect(body).toMatchObject({ created: 1 })
+    },
+  )
 
-  test('fail one by one, with what is wrong', async () => {
+  test('wrong lines fail one by one, with the reason', async () => {
     const { device, engine, errors, send } = await setUp()
     await device('taken')
     const rows = [
@@ -112,7 +115,7 @@ describe('lines of JSON', () => {
     expect([...engine.devices.keys()]).toEqual(['taken', 'ok'])
   })
 
-  test('are only checked when asked so', async () => {
+  test('a dry run only checks the lines', async () => {
     const { device, engine, send } = await setUp()
     await device('taken')
     const body =
@@ -124,7 +127,7 @@ describe('lines of JSON', () => {
     expect(engine.recorded.at(-1)).toMatchObject({ action: 'bulkRegisterDevices', detail: { valid: 1 } })
   })
 
-  test('go on after a mark of their byte order, and with characters cut anywhere', async () => {
+  test('lines may begin with a byte order mark and be split within characters', async () => {
     const { engine, send } = await setUp()
     const bytes = Buffer.from('\ufeff{"device_id":"a","name":"é漢🙂","type":"simulator"}\n')
     expect((await send(bytes)).body.created).toBe(1)
@@ -133,7 +136,7 @@ describe('lines of JSON', () => {
 })
 
 describe('CSV', () => {
-  test('has a device per row, tags between semicolons, and metadata as JSON or by name', async () => {
+  test('CSV has a device per row, tags between semicolons, and metadata as JSON or by name', async () => {
     const { csv, engine } = await setUp()
     const { body } = await csv(
       'name,type,device_id,tags,metadata,metadata.site.hall,metadata.serial',
@@ -167,7 +170,7 @@ describe('CSV', () => {
     expect(engine.devices.size).toBe(0)
   })
 
-  test('fails row by row', async () => {
+  test('wrong rows of CSV fail one by one', async () => {
     const { csv, errors } = await setUp()
     const { body } = await csv(
       'name,type,metadata,metadata.a',
@@ -184,7 +187,7 @@ describe('CSV', () => {
     ])
   })
 
-  test('that is broken in itself registers nothing', async () => {
+  test('broken CSV registers nothing', async () => {
     const { csv, engine } = await setUp()
     const { status, body } = await csv(HEADER, 'r,x,simulator,,,,,', '"r')
     expect([status, body.detail]).toEqual([400, 'row 2: a quoted field does not end'])
@@ -209,14 +212,14 @@ describe('a body as a whole', () => {
     expect(engine.devices.size).toBe(0)
   })
 
-  test('may have as many devices as is promised', async () => {
+  test('a body may have as many devices as promised', async () => {
     const { send } = await setUp()
     const { body } = await send(row.repeat(LIMITS.bulkRowsMax), NDJSON, '?dry_run=true')
     expect(body).toMatchObject({ total: LIMITS.bulkRowsMax, valid: LIMITS.bulkRowsMax })
   })
 })
 
-test('after a failure of the service the rest is not tried, and says so', async () => {
+test('after a failure of the service the other rows are not tried and are reported so', async () => {
   const { engine, errors, lines } = await setUp()
   const submit = engine.submit.bind(engine)
   let tried = 0
@@ -234,7 +237,7 @@ test('after a failure of the service the rest is not tried, and says so', async 
   expect(new Set(errors(body).filter(Boolean)).size).toBe(2)
 })
 
-test('a device is registered after the gateway it names, wherever that stands', async () => {
+test('a device is registered after its gateway, in any order of rows', async () => {
   const { engine, lines } = await setUp()
   await lines(
     { device_id: 'child', name: 'x', type: 'simulator', parent_id: 'gw' },
@@ -243,7 +246,7 @@ test('a device is registered after the gateway it names, wherever that stands', 
   expect([...engine.devices.keys()]).toEqual(['gw', 'child'])
 })
 
-test('a parent must be a gateway, there or in the same rows, also when only checked', async () => {
+test('a parent must be an existing gateway or one of the same rows, also in a dry run', async () => {
   const { device, errors, send } = await setUp()
   await device('plain')
   const rows = [
@@ -272,7 +275,7 @@ test('each device has an entry in the audit, and so has the call', async () => {
   ])
 })
 
-test('two may be under way, a third is asked to wait', async () => {
+test('two bulk registrations may run, and a third one is refused for a moment', async () => {
   const { engine, lines } = await setUp()
   const submit = engine.submit.bind(engine)
   let open = () => {}
@@ -326,7 +329,7 @@ describe('an export', () => {
     if (format === 'csv') expect(file.text).not.toMatch(/(?:^|[,\n])"?[=+@-]/)
   })
 
-  test('is CSV, too, for who accepts that', async () => {
+  test('an export is CSV if the caller accepts that', async () => {
     const { lines, request, token } = await setUp()
     await lines(...devices)
     const asked = async (path: string, accept: string) =>
@@ -336,7 +339,7 @@ describe('an export', () => {
     expect(await asked('/api/v1/devices/export?format=ndjson', 'text/csv')).toMatch(/^application\/x-ndjson/)
   })
 
-  test('leaves retired devices retired', async () => {
+  test('an export keeps decommissioned devices decommissioned', async () => {
     const { errors, lines, request, send, token } = await setUp()
     await lines(...devices)
     await request('DELETE /api/v1/devices/c', { token })
@@ -344,7 +347,7 @@ describe('an export', () => {
     expect(errors((await send(text)).body)).toEqual([expect.stringMatching(/^DEVICE_DECOMMISSIONED/)])
   })
 
-  test('has what the filters and the caller’s groups let through', async () => {
+  test('an export obeys filters and the caller’s groups', async () => {
     const { lines, login, request } = await setUp()
     await lines(...devices)
     const { token } = await login('operator', { groups: ['g'] })
@@ -360,14 +363,14 @@ describe('an export', () => {
     expect(status).toBe(422)
   })
 
-  test('has its path to itself', async () => {
+  test('the path of the export is no device id', async () => {
     const { errors, lines } = await setUp()
     const { body } = await lines({ device_id: 'export', name: 'x', type: 'simulator' })
     expect(errors(body)).toEqual([expect.stringMatching(/^VALIDATION_FAILED/)])
   })
 })
 
-test('a bulk that is sent again under its key makes nothing twice', async () => {
+test('a bulk registration repeated with its key registers nothing twice', async () => {
   const { send, engine } = await setUp()
   const rows = [
     { name: 'a', type: 'simulator' },

@@ -1,4 +1,4 @@
-// What a schema cannot say about a command, and which commands a list is asked for.
+// Checks of commands that a schema cannot express, and the statuses of a list's filter.
 import type { DeviceType } from '../../engine/domain/device-type/definition.ts'
 import { validateCommand } from '../../engine/domain/device-type/validate-command.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'
@@ -10,7 +10,7 @@ import { invalid, type Refusal, refused } from '../refusal.ts'
 
 type Wish = Pick<CommandWishBody, 'command' | 'data'>
 
-/** `type` is undefined for devices that take any command. */
+/** `type` is undefined for devices that accept any command. */
 export function wishRefusal(wish: Wish, type: DeviceType | undefined): Refusal | undefined {
   const mistakes = checkState(wish.data ?? {}).map((error) => ({ ...error, path: `/data${error.path}` }))
   const errors = mistakes.length > 0 ? mistakes : mismatches(wish, type)
@@ -20,7 +20,7 @@ export function wishRefusal(wish: Wish, type: DeviceType | undefined): Refusal |
   return refused(code, { message: `${first.path}: ${first.message}`, errors: errors.map(inBody) })
 }
 
-/** The types whose devices are left out of a broadcast, and why. */
+/** The types whose devices a broadcast skips, with the reason. */
 export function unfitTypes(wish: Wish, types: Iterable<DeviceType>): NonNullable<BroadcastRequest['unfit']> {
   const reasons = Array.from(types, (type) => {
     const [first] = mismatches(wish, type)
@@ -37,13 +37,13 @@ function mismatches({ command, data }: Wish, type: DeviceType | undefined): read
 
 const inBody = (error: FieldError): FieldError => ({ ...error, in: 'body' })
 
-/** Undefined statuses: all of them. */
+/** Undefined means all statuses. */
 export interface Statuses {
   readonly kind: 'statuses'
   readonly statuses: ReadonlySet<CommandStatus> | undefined
 }
 
-/** [contract 1.3] `acked` means acknowledged: what is completed is that, too. */
+/** [contract 1.3] `acked` means acknowledged, so it includes completed commands. */
 export function parseStatuses(texts: readonly string[] | undefined): Statuses | Refusal {
   if (texts === undefined) return { kind: 'statuses', statuses: undefined }
   const statuses = new Set<CommandStatus>()

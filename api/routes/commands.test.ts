@@ -50,7 +50,7 @@ async function asOperator(type = 'mqtt_device') {
   const post = (body: unknown, headers: Record<string, string> = {}) =>
     send(`POST ${COMMANDS}`, body, headers)
   const { engine } = harness
-  /** As if it had been sent, and the device had answered. */
+  /** Pretends that it was sent and that the device answered. */
   const answer = (commandId: string, fields: object) => {
     const device = engine.devices.get(id)
     if (device === undefined) return
@@ -67,7 +67,7 @@ async function asOperator(type = 'mqtt_device') {
 }
 
 describe('sending a command', () => {
-  test('answers 202 with the pending record and where it is', async () => {
+  test('a command is answered with 202, its pending record and its Location', async () => {
     const { post, send, user } = await asOperator()
     const { status, body, headers } = await post({ command: 'move_to', data: { x: 1 }, timeout_sec: 60 })
     expect(status).toBe(202)
@@ -90,13 +90,13 @@ describe('sending a command', () => {
     expect((await send(`GET ${headers['location']}`)).body).toEqual(body)
   })
 
-  test('a critical one is given ten seconds, another one thirty', async () => {
+  test('a critical command gets ten seconds, another one thirty', async () => {
     const { post } = await asOperator()
     expect((await post({ command: 'stop', priority: 'critical' })).body.timeout_sec).toBe(10)
     expect((await post({ command: 'go', data: null })).body).toMatchObject({ timeout_sec: 30, data: {} })
   })
 
-  test('is held while the device is in maintenance, and says so', async () => {
+  test('a command is held while the device is in maintenance, and says so', async () => {
     const { post, engine, id } = await asOperator()
     const device = engine.devices.get(id)
     if (device !== undefined) engine.devices.set(id, { ...device, status: 'maintenance' })
@@ -128,13 +128,13 @@ describe('sending a command', () => {
     expect(engine.devices.get(id)?.commands).toEqual([])
   })
 
-  test('data over 64 KiB: 413', async () => {
+  test('command data beyond 64 KiB is 413', async () => {
     const { post } = await asOperator()
     const { status, body } = await post({ command: 'go', data: { a: 'x'.repeat(65_536) } })
     expect([status, body.limit]).toEqual([413, 65_536])
   })
 
-  test('a thousand open commands fill the queue: 429', async () => {
+  test('a thousand open commands fill the queue, and the next one is 429', async () => {
     const { post, engine, id } = await asOperator()
     for (let i = 0; i < 1_000; i++)
       await engine.submit(
@@ -146,13 +146,13 @@ describe('sending a command', () => {
     expect([status, body.code]).toEqual([429, 'COMMAND_QUEUE_FULL'])
   })
 
-  test('to a decommissioned device: 409', async () => {
+  test('a command to a decommissioned device is 409', async () => {
     const { post, engine, id } = await asOperator()
     await engine.submit(id, { kind: 'decommission' }, { by: { kind: 'user', id: 'usr_x' } })
     expect((await post({ command: 'go' })).body.code).toBe('DEVICE_DECOMMISSIONED')
   })
 
-  test('503 while the log cannot be written', async () => {
+  test('a command is 503 while the log cannot be written', async () => {
     const { post, engine } = await asOperator()
     engine.writeFault = new Fault('LOG_UNAVAILABLE', { retryable: true })
     expect((await post({ command: 'go' })).status).toBe(503)
@@ -160,12 +160,12 @@ describe('sending a command', () => {
 })
 
 describe('a device of a defined type', () => {
-  test('is sent what its type defines', async () => {
+  test('a device of a defined type gets the commands of its type', async () => {
     const { post } = await asOperator('greenhouse')
     expect((await post({ command: 'open_vent', data: { percent: 50 } })).status).toBe(202)
   })
 
-  test('is not sent another command', async () => {
+  test('a device of a defined type gets no other command', async () => {
     const { post } = await asOperator('greenhouse')
     const { status, body } = await post({ command: 'close_roof', data: {} })
     expect([status, body.code]).toEqual([422, 'UNKNOWN_COMMAND'])
@@ -193,7 +193,7 @@ describe('a device of a defined type', () => {
 describe('an Idempotency-Key', () => {
   const key = { 'idempotency-key': 'k1' }
 
-  test('makes the same request the same command', async () => {
+  test('a repeated Idempotency-Key finds the same command', async () => {
     const { post, engine, id } = await asOperator()
     const first = await post({ command: 'go' }, key)
     const again = await post({ command: 'go' }, key)
@@ -203,7 +203,7 @@ describe('an Idempotency-Key', () => {
     expect(engine.devices.get(id)?.commands).toHaveLength(1)
   })
 
-  test('with another request: 409, without the user’s id', async () => {
+  test('an Idempotency-Key with another request is 409, without the user’s id', async () => {
     const { post, user } = await asOperator()
     await post({ command: 'go' }, key)
     const { status, body, text } = await post({ command: 'stop' }, key)
@@ -211,7 +211,7 @@ describe('an Idempotency-Key', () => {
     expect(text).not.toContain(user.id)
   })
 
-  test('is each user’s own', async () => {
+  test('an Idempotency-Key belongs to its user', async () => {
     const { post, login, request } = await asOperator()
     const mine = await post({ command: 'go' }, key)
     const { token } = await login('admin')
@@ -220,7 +220,7 @@ describe('an Idempotency-Key', () => {
     expect(other.body.command_id).not.toBe(mine.body.command_id)
   })
 
-  test('is forgotten after 24 hours', async () => {
+  test('an Idempotency-Key is forgotten after 24 hours', async () => {
     const { post, login, request, clock } = await asOperator()
     const first = await post({ command: 'go', timeout_sec: 604_800 }, key)
     clock.at += 86_400_001
@@ -230,7 +230,7 @@ describe('an Idempotency-Key', () => {
     expect(later.status).toBe(202)
   })
 
-  test.each(['', 'a b', 'é', 'x'.repeat(129)])('%j is none: 400', async (text) => {
+  test.each(['', 'a b', 'é', 'x'.repeat(129)])('the Idempotency-Key %j is 400', async (text) => {
     const { post } = await asOperator()
     const { status, body } = await post({ command: 'go' }, { 'idempotency-key': text })
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST'])
@@ -238,7 +238,7 @@ describe('an Idempotency-Key', () => {
 })
 
 describe('waiting for the end', () => {
-  test('answers 200 with the result if it comes in time', async () => {
+  test('a wait ends with 200 and the result if it comes in time', async () => {
     const { send, engine, id, answer } = await asOperator()
     engine.whileWaiting = async () => {
       const [command] = engine.devices.get(id)?.commands ?? []
@@ -249,13 +249,13 @@ describe('waiting for the end', () => {
     expect(engine.waits).toEqual([10_000])
   })
 
-  test('answers 202 if it does not', async () => {
+  test('a wait ends with 202 if the result does not come in time', async () => {
     const { send } = await asOperator()
     const { status, body } = await send(`POST ${COMMANDS}?wait=1`, { command: 'go' })
     expect([status, body.status]).toEqual([202, 'pending'])
   })
 
-  test('may be asked for by Prefer, which is kept as far as it can be', async () => {
+  test('a wait may be requested by Prefer, which is applied up to the limit', async () => {
     const { post, send, engine } = await asOperator()
     const short = await post({ command: 'go' }, { prefer: 'respond-async, wait=5' })
     const long = await post({ command: 'go' }, { prefer: 'wait=9999' })
@@ -272,7 +272,7 @@ describe('waiting for the end', () => {
 })
 
 describe('the commands of a device', () => {
-  test('are listed newest first, in pages', async () => {
+  test('commands are listed newest first, in pages', async () => {
     const { post, send } = await asOperator()
     for (const command of ['a', 'b', 'c']) await post({ command })
     const { body, headers } = await send(`GET ${COMMANDS}?per_page=2`)
@@ -280,7 +280,7 @@ describe('the commands of a device', () => {
     expect([body.total, headers['x-total-count']]).toEqual([3, '3'])
   })
 
-  test('are filtered by status, where acked means acknowledged', async () => {
+  test('commands are filtered by status, where acked means acknowledged', async () => {
     const { post, send, answer } = await asOperator()
     const ids: string[] = []
     for (const command of ['a', 'b', 'c', 'd']) ids.push((await post({ command })).body.command_id)
@@ -300,7 +300,7 @@ describe('the commands of a device', () => {
       expect((await send(`GET ${COMMANDS}?${wrong}`)).status).toBe(422)
   })
 
-  test('show what the device said', async () => {
+  test('commands show the device’s answer', async () => {
     const { post, send, answer } = await asOperator()
     const { command_id: id } = (await post({ command: 'go' })).body
     answer(id, {
@@ -317,7 +317,7 @@ describe('the commands of a device', () => {
   })
 })
 
-test('a command that its device no longer holds is put together from the history', async () => {
+test('a command that its device no longer holds is rebuilt from the history', async () => {
   const { send, engine, id } = await asOperator()
   const commandId = `cmd_${'01kjmma2zmhc659myv9c2jqhez'}`
   const about = { command_id: commandId, command: 'go', priority: 'high', created_by: 'usr_1', attempts: 1 }
@@ -360,7 +360,7 @@ test('a command that its device no longer holds is put together from the history
 })
 
 describe('cancelling a command', () => {
-  test('answers with the record, and a second time 409', async () => {
+  test('a cancelled command is answered with its record, and a second time with 409', async () => {
     const { post, send, user } = await asOperator()
     const { headers } = await post({ command: 'go' })
     const line = `DELETE ${headers['location']}`
@@ -370,7 +370,7 @@ describe('cancelling a command', () => {
     expect([again.status, again.body.code]).toEqual([409, 'INVALID_STATE_TRANSITION'])
   })
 
-  test('of another device, or of none: 404', async () => {
+  test('cancelling a command of another or unknown device is 404', async () => {
     const { post, send, device } = await asOperator()
     await device('s')
     const { command_id: id } = (await post({ command: 'go' })).body
@@ -382,7 +382,7 @@ describe('cancelling a command', () => {
 })
 
 test.each(['%23', 'a%2Fb', 'x'.repeat(1_000), '%00', '%E2%84%A6', '$broadcast2'])(
-  'a device id of %s is nobody’s: 404',
+  'the device id %s does not exist: 404',
   async (id) => {
     const { send } = await asOperator()
     expect((await send(`GET /api/v1/commands/${id}`)).status).toBe(404)

@@ -1,4 +1,4 @@
-// /commands/{device_id}: requests to one device. Whoever may not send them may not see them either.
+// /commands/{device_id}: requests to one device. Users who may not send commands may not see them either.
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { Engine } from '../../engine/index.ts'
@@ -112,7 +112,8 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   if (submitted.kind === 'refused') return withoutKey(submitted)
   const { command } = submitted
   if (command === undefined) return noSuchCommand()
-  // The device's record holds the latest keys only. Kept before the wait: whoever gives up waiting may come again.
+  // The device's record holds the latest keys only. The key is kept before the wait, so that a caller who gives up may
+  // repeat the request.
   if (repeatKey !== undefined) await repeats.keep(repeatKey, sentAnswer(device, command, undefined))
   const wait = readWait(call.waitSec, call.header('prefer'))
   const later =
@@ -120,13 +121,13 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   return sentAnswer(device, later ?? command, { ...wait.headers, ...(command.id === id ? {} : REPLAYED) })
 }
 
-/** With what has become of it since. */
+/** Answers with the command as it is now. */
 async function repeatedAnswer(
   engine: Engine,
   { device, waitSec, header }: SendCall & { readonly device: DeviceSummary },
   first: Answer,
 ): Promise<Answer> {
-  // Kept by `send`.
+  // `send` kept it.
   const id = CommandId((first.body as CommandBody).command_id)
   const wait = readWait(waitSec, header('prefer'))
   const command = await engine.awaitCommand(device.id, id, wait.seconds * 1000)
@@ -144,7 +145,7 @@ function sentAnswer(device: DeviceSummary, command: Command, headers: Answer['he
   return answer(isOpen(command.status) ? 202 : 200, body, { location, ...headers })
 }
 
-/** The key as it is kept has the user's id before it. */
+/** The stored key begins with the user's id. */
 function withoutKey(refusal: Refusal): Refusal {
   if (refusal.code !== 'IDEMPOTENCY_KEY_REUSED') return refusal
   return refused(refusal.code, { message: 'this Idempotency-Key came with another command before' })

@@ -1,4 +1,4 @@
-// /dead-letters: messages that could not be taken (R10).
+// /dead-letters: messages that could not be processed (R10).
 import type { DeadLetter } from '../../engine/ports/store.ts'
 import { parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
 import { listDeadLetters } from '../../schemas/operations/dead-letters.ts'
@@ -11,7 +11,7 @@ export function deadLetterRoutes({ engine }: Services): readonly Route[] {
     route(listDeadLetters, async ({ query, url }) => {
       const window = toWindow(query)
       const deviceId = parseDeviceId(query.device_id)
-      // A text that no device can have as its id has no dead letters.
+      // A text that is no device id has no dead letters.
       if (query.device_id !== undefined && deviceId === undefined) return pageAnswer([], 0, window, url)
       const { letters, total } = await engine.deadLetters({
         offset: window.offset,
@@ -38,11 +38,11 @@ function letterBody(letter: DeadLetter) {
 
 function payloadText(payload: Uint8Array) {
   try {
-    // A payload that was cut inside a letter is shown as base64, like one that is no text at all.
+    // A payload that was cut within a character is shown as base64, like one that is no text.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(payload)
     return { payload: text, payload_encoding: 'utf8' }
   } catch {
-    // Not UTF-8.
+    // The payload is not UTF-8.
     return { payload: Buffer.from(payload).toString('base64'), payload_encoding: 'base64' }
   }
 }

@@ -1,4 +1,4 @@
-// How the routes of one device answer with it.
+// Answers of the routes of a device.
 import type { DeviceView } from '../../engine/index.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, answer } from '../http/answer.ts'

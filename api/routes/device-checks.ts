@@ -1,4 +1,4 @@
-// What a schema cannot say about a device's fields.
+// Checks of a device's fields that a schema cannot express.
 import { metadataTooLarge } from '../../engine/domain/device/metadata-bound.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { Directory } from '../../engine/ports/store.ts'
@@ -10,7 +10,7 @@ import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 
-/** [contract 2.5] These are refused rather than ignored: a caller who sends them expects them to change. */
+/** [contract 2.5] These fields are refused and not ignored, since a caller who sends them expects a change. */
 export function immutableFields(body: object): Refusal | undefined {
   const named = IMMUTABLE_FIELDS.filter((field) => Object.hasOwn(body, field))
   if (named.length === 0) return undefined
@@ -35,14 +35,14 @@ export function unfitMetadata(metadata: JsonObject | null | undefined): Refusal 
     : undefined
 }
 
-/** Recursion is safe here: the body's own depth is bounded where it is read. */
+/** Recursion is safe, since the depth of a body is bounded when it is read. */
 function isDeeper(value: Json, depthMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (depthMax === 0) return true
   return Object.values(value).some((inner: Json) => isDeeper(inner, depthMax - 1))
 }
 
-/** A sub-device's parent is a gateway that is in service, and nobody's sub-device itself: there is one level. */
+/** A parent must be a gateway in service that is not a sub-device itself, so there is one level. */
 export function unfitParent(
   devices: Directory,
   deviceId: DeviceId,
@@ -70,7 +70,7 @@ function unfitGateway(devices: Directory, gateway: DeviceRecord | undefined): st
     : undefined
 }
 
-/** Tags are a set. */
+/** Removes duplicate tags. */
 export function unique<T extends readonly string[] | null | undefined>(tags: T) {
   return Array.isArray(tags) ? [...new Set(tags)] : tags
 }

@@ -13,7 +13,7 @@ async function asAdmin(options = {}) {
 }
 
 describe('changing a device', () => {
-  test('PATCH merges, and a null takes away', async () => {
+  test('PATCH merges, and null removes a field', async () => {
     const { send } = await asAdmin()
     const metadata = { a: 1, b: { c: 2, d: 3 } }
     await send(`POST ${DEVICES}`, {
@@ -33,7 +33,7 @@ describe('changing a device', () => {
     expect(headers['etag']).toBe(`"${body.etag}"`)
   })
 
-  test('PATCH after PATCH cannot make metadata grow over its limit', async () => {
+  test('repeated PATCH cannot grow metadata beyond its limit', async () => {
     const { send, device } = await asAdmin()
     await device('r')
     const text = 'x'.repeat(20_000)
@@ -46,14 +46,14 @@ describe('changing a device', () => {
     expect(Object.keys((await send(`GET ${DEVICES}/r`)).body.metadata)).toEqual(['a'])
   })
 
-  test('PATCH takes merge-patch+json', async () => {
+  test('PATCH accepts merge-patch+json', async () => {
     const { send, device } = await asAdmin()
     await device('r')
     const headers = { 'content-type': 'application/merge-patch+json; charset=utf-8' }
     expect((await send(`PATCH ${DEVICES}/r`, '{"name":"new"}', headers)).body.name).toBe('new')
   })
 
-  test('PUT replaces: what is left out is emptied', async () => {
+  test('PUT replaces all fields and empties those that are left out', async () => {
     const { send } = await asAdmin()
     await send(`POST ${DEVICES}`, {
       device_id: 'r',
@@ -91,7 +91,7 @@ describe('changing a device', () => {
     const { etag } = (await send(`GET ${DEVICES}/r`)).body
     const patch = (name: string, ifMatch: string) =>
       send(`PATCH ${DEVICES}/r`, { name }, { 'if-match': ifMatch })
-    // The device merely spoke: that is no reason to refuse.
+    // The device only sent a message, which is no reason to refuse.
     engine.lives.set(id, { lastSeenAt: Millis(9) })
     expect((await patch('one', `"${etag}"`)).status).toBe(200)
     const refused = await patch('two', `"${etag}"`)
@@ -102,13 +102,13 @@ describe('changing a device', () => {
     expect((await send(`GET ${DEVICES}/r`)).body).toMatchObject({ name: 'four', status: 'provisioning' })
   })
 
-  test('moves the status by hand where the table allows it', async () => {
+  test('PATCH moves the status if the table allows it', async () => {
     const { send, device, engine } = await asAdmin()
     const id = await device('r')
     const refused = await send(`PATCH ${DEVICES}/r`, { status: 'offline' })
     expect([refused.status, refused.body.code]).toEqual([409, 'INVALID_STATE_TRANSITION'])
     expect(refused.body).toMatchObject({ allowed: ['decommissioned'], detail: expect.any(String) })
-    // Where it is, too, if only the device itself can bring it there.
+    // The same status is refused too, if only the device can bring it about.
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'provisioning' })).status).toBe(409)
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'asleep' })).status).toBe(422)
     const record = engine.devices.get(id)
@@ -118,14 +118,14 @@ describe('changing a device', () => {
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'maintenance' })).body).toEqual(moved.body)
   })
 
-  test('an edit of a device that is absent says 404', async () => {
+  test('an edit of an unknown device is 404', async () => {
     const { send } = await asAdmin()
     for (const line of [`PUT ${DEVICES}/x`, `PATCH ${DEVICES}/x`])
       expect((await send(line, { name: 'y' })).status).toBe(404)
     expect((await send(`DELETE ${DEVICES}/x`)).status).toBe(404)
   })
 
-  test('DELETE decommissions, again and again; nothing else works after', async () => {
+  test('DELETE decommissions, also repeatedly, and no other change works afterwards', async () => {
     const { send, device } = await asAdmin()
     await device('r')
     const first = await send(`DELETE ${DEVICES}/r`)
@@ -139,7 +139,7 @@ describe('changing a device', () => {
     expect((await send(`GET ${DEVICES}/r`)).body.status).toBe('decommissioned')
   })
 
-  test('DELETE with a content type and no body is no mistake', async () => {
+  test('DELETE may have a content type without a body', async () => {
     const { send, device } = await asAdmin()
     await device('r')
     expect(

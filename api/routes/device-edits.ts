@@ -1,4 +1,4 @@
-// Changes of one device: replaced, edited, decommissioned. They are an admin's.
+// Changes of a device by an admin: replace, edit, decommission.
 import type { Static } from 'typebox'
 import type { DeviceView } from '../../engine/index.ts'
 import type { EditDeviceBody } from '../../schemas/device.ts'
@@ -75,9 +75,9 @@ async function edit(
       group: body.group,
       tags: unique(body.tags),
       metadata: body.metadata,
-      // [contract 2.5] Moving the status is what PATCH is for.
+      // [contract 2.5] Only PATCH moves the status.
       ...(replace ? {} : { status: body.status, statusReason: body.status_reason }),
-      // Checked again by the device's actor: another edit may be on its way.
+      // The device's actor checks it again, since another edit may come first.
       ifRevision: condition.kind === 'revision' ? condition.revision : undefined,
     },
     sign(),

@@ -1,4 +1,4 @@
-// GET /devices/export: every device the caller sees, as a file that POST /devices/bulk takes.
+// GET /devices/export: every device that the caller may see, as a file for POST /devices/bulk.
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
@@ -12,7 +12,7 @@ import type { Services } from '../http/services.ts'
 import { wantedFormat } from '../http/wanted-format.ts'
 import { toFilter } from './device-filter.ts'
 
-/** Records read and written at a time: memory and delays stay small, however many there are. */
+/** Number of records read and written at a time, which bounds memory and delays. */
 const DEVICES_AT_ONCE = 200
 
 export function deviceExportRoutes(services: Services): readonly Route[] {
@@ -33,7 +33,7 @@ export function deviceExportRoutes(services: Services): readonly Route[] {
   ]
 }
 
-/** The devices there are now, each as it is when its turn comes. */
+/** Yields the devices that exist now, each as it is when its turn comes. */
 async function* linesOf(
   directory: Directory,
   filter: DeviceFilter,
@@ -45,7 +45,7 @@ async function* linesOf(
   for (let at = 0; at < ids.length; at += DEVICES_AT_ONCE) {
     const devices = ids.slice(at, at + DEVICES_AT_ONCE).flatMap((id) => directory.get(id) ?? [])
     yield Buffer.from(devices.map(toLine).join(''))
-    // A fast reader must not keep everybody else waiting.
+    // A fast reader must not delay other requests.
     await setImmediate()
   }
 }

@@ -1,4 +1,4 @@
-// Which devices a query asks for, of those the caller may see.
+// Selects the devices of a query among those that the caller may see.
 import type { Static } from 'typebox'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
 import type { DeviceExportQuery } from '../../schemas/device.ts'

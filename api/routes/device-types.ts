@@ -1,4 +1,4 @@
-// /device-types: which types a device may have, and what the type file says of them.
+// /device-types: the types that a device may have, with their definitions from the type file.
 import { listDeviceTypes } from '../../schemas/operations/devices.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
 import { builtInTypeBody, deviceTypeBody } from '../bodies/device-type-body.ts'

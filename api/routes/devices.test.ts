@@ -23,7 +23,7 @@ async function asAdmin(options = {}) {
 }
 
 describe('registering a device', () => {
-  test('answers 201 with its credentials, and the token opens its own topics only', async () => {
+  test('a registration is 201 with credentials, whose token opens only the device’s topics', async () => {
     const { send, tokens } = await asAdmin()
     const body = {
       device_id: 'robot-7',
@@ -55,14 +55,14 @@ describe('registering a device', () => {
     })
   })
 
-  test('makes up an id when none is given', async () => {
+  test('a registration without an id gets one', async () => {
     const { send } = await asAdmin()
     const { body } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })
     expect(body.device_id).toMatch(/^dev_[0-9a-z]{26}$/)
     expect((await send(`GET ${DEVICES}/${body.device_id}`)).status).toBe(200)
   })
 
-  test('refuses an id that is taken, without touching the device', async () => {
+  test('a registration with an existing id is refused and leaves the device alone', async () => {
     const { send, device, engine } = await asAdmin()
     const id = await device('robot-7')
     const before = engine.devices.get(id)
@@ -103,7 +103,7 @@ describe('registering a device', () => {
     expect(engine.devices.size).toBe(0)
   })
 
-  test('takes a gateway as parent, and names what is wrong with any other', async () => {
+  test('a parent must be a gateway, and the refusal says what is wrong with another', async () => {
     const { send, device } = await asAdmin()
     await device('gw-1', { type: 'gateway' })
     await device('plain')
@@ -139,7 +139,7 @@ describe('registering a device', () => {
     expect(body.data.map((one: { device_id: string }) => one.device_id)).toEqual([registered.body.device_id])
   })
 
-  test('tells all mistakes at once', async () => {
+  test('all mistakes of a registration are listed at once', async () => {
     const { send } = await asAdmin()
     const { body } = await send(`POST ${DEVICES}`, { tags: 'a', group: '//' })
     expect(body.errors.map(({ path }: { path: string }) => path)).toEqual(
@@ -147,7 +147,7 @@ describe('registering a device', () => {
     )
   })
 
-  test('refuses metadata over its limit with 413, and takes it at the limit', async () => {
+  test('metadata is accepted up to its limit and is 413 beyond', async () => {
     const { send } = await asAdmin()
     const metadata = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
     const body = { name: 'x', type: 'simulator' }
@@ -157,7 +157,7 @@ describe('registering a device', () => {
     expect(refused.body).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', limit: 32_768, actual: 32_769 })
   })
 
-  test('ignores fields it does not know', async () => {
+  test('unknown fields of a registration are ignored', async () => {
     const { send } = await asAdmin()
     const { status, body } = await send(`POST ${DEVICES}`, {
       name: 'x',
@@ -168,12 +168,12 @@ describe('registering a device', () => {
     expect([status, body.status, body.colour]).toEqual([201, 'provisioning', undefined])
   })
 
-  test('takes the types of the type file', async () => {
+  test('a registration accepts the types of the type file', async () => {
     const { send } = await asAdmin({ customTypes: new Map([['greenhouse', GREENHOUSE]]) })
     expect((await send(`POST ${DEVICES}`, { name: 'x', type: 'greenhouse' })).status).toBe(201)
   })
 
-  test('is an admin’s: an operator and a viewer may not', async () => {
+  test('only an admin may register a device', async () => {
     const { login, request } = openHarness()
     for (const role of ['operator', 'viewer'] as const) {
       const { token } = await login(role)
@@ -185,7 +185,7 @@ describe('registering a device', () => {
     }
   })
 
-  test('says 503 and that it may have happened when another node does not answer', async () => {
+  test('a registration is 503 and may have happened if another node does not answer', async () => {
     const { send, engine } = await asAdmin()
     engine.writeFault = new Fault('NODE_UNREACHABLE', { retryable: true, message: 'node 10.1.2.3 is gone' })
     const { status, headers, body, text } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })
@@ -194,7 +194,7 @@ describe('registering a device', () => {
     expect(text).not.toContain('10.1.2.3')
   })
 
-  test('says 503 with Retry-After while the log cannot be written, and reads go on', async () => {
+  test('a registration is 503 with Retry-After while the log cannot be written, and reads go on', async () => {
     const { send, engine, device } = await asAdmin()
     await device('robot-7')
     engine.writeFault = new Fault('LOG_FULL', { retryable: true, message: 'the disk /secret/path is full' })
@@ -214,7 +214,7 @@ describe('registering a device', () => {
 })
 
 describe('reading a device', () => {
-  test('shows its record and its live side', async () => {
+  test('a device shows its record and its live state', async () => {
     const { send, device, engine } = await asAdmin()
     const id = await device('robot-7', { group: 'a' })
     engine.lives.set(id, {
@@ -238,7 +238,7 @@ describe('reading a device', () => {
     expect(body).not.toHaveProperty('access_token')
   })
 
-  test('answers 304 to a copy that is current, and afresh once the device spoke', async () => {
+  test('a current copy is 304, and a device that sent a message is read afresh', async () => {
     const { send, device, engine } = await asAdmin()
     const id = await device('robot-7')
     const etag = String((await send(`GET ${DEVICES}/robot-7`)).headers['etag'])
@@ -250,13 +250,16 @@ describe('reading a device', () => {
     expect((await again(etag)).status).toBe(200)
   })
 
-  test.each(['nobody', 'b%2Fc', '%00', '$broadcast', 'x'.repeat(900)])('says 404 for %s', async (id) => {
-    const { send } = await asAdmin()
-    const { status, body } = await send(`GET ${DEVICES}/${id}`)
-    expect([status, body.code]).toEqual([404, 'NOT_FOUND'])
-  })
+  test.each(['nobody', 'b%2Fc', '%00', '$broadcast', 'x'.repeat(900)])(
+    'the device id %s is 404',
+    async (id) => {
+      const { send } = await asAdmin()
+      const { status, body } = await send(`GET ${DEVICES}/${id}`)
+      expect([status, body.code]).toEqual([404, 'NOT_FOUND'])
+    },
+  )
 
-  test('outside an operator’s groups looks as if absent, at slash boundaries', async () => {
+  test('a device outside an operator’s groups looks absent, and groups end at slashes', async () => {
     const { login, request, device } = openHarness()
     await device('in', { group: 'warehouse/a' })
     await device('deep', { group: 'warehouse/a/x' })
@@ -292,7 +295,7 @@ describe('listing devices', () => {
   }
   const idsOf = (body: { data: { device_id: string }[] }) => body.data.map(({ device_id }) => device_id)
 
-  test('comes in pages, newest first, with links that keep the filters', async () => {
+  test('devices are listed in pages, newest first, with links that keep the filters', async () => {
     const { send } = await fleet()
     const { body, headers } = await send(`GET ${DEVICES}?page=2&per_page=3&q=d`)
     expect(body).toMatchObject({ page: 2, per_page: 3, total: 7, total_pages: 3 })
@@ -305,7 +308,7 @@ describe('listing devices', () => {
     )
   })
 
-  test('beyond the last page is empty, and has a way back', async () => {
+  test('a page beyond the last one is empty and links back', async () => {
     const { send } = await fleet()
     const { body, headers } = await send(`GET ${DEVICES}?page=9&per_page=5`)
     expect([body.data, body.total]).toEqual([[], 7])
@@ -313,7 +316,7 @@ describe('listing devices', () => {
     expect(headers['link']).not.toContain('rel="next"')
   })
 
-  test('filters by everything at once, tags all together', async () => {
+  test('all filters apply together, and all tags must match', async () => {
     const { send } = await fleet()
     const only = async (query: string) => idsOf((await send(`GET ${DEVICES}?${query}`)).body)
     expect(await only('group=a')).toEqual(['d3', 'd2', 'd1', 'd0'])

@@ -25,7 +25,7 @@ async function setUp(role: Role = 'operator') {
   return { ...harness, id, row, send: (line: string) => harness.request(line, { token }) }
 }
 
-test('a log entry has all its fields, whatever the device left out', async () => {
+test('a log entry has all fields, also those that the device left out', async () => {
   const { send, engine, row } = await setUp()
   engine.rows.push(
     row(0, { body: { level: 'error', message: 'hot', logger: 'nav', fields: { t: [1] } } }),
@@ -49,7 +49,7 @@ test('a log entry has all its fields, whatever the device left out', async () =>
   expect(engine.askedHistory).toEqual([expect.objectContaining({ deviceId: 'r', kinds: ['log'], limit: 51 })])
 })
 
-test('the timeline is of status, commands and shadow, or of those asked for', async () => {
+test('the timeline has status, commands and shadow, or a selection of them', async () => {
   const { send, engine, row } = await setUp()
   const moved = { from: 'online', to: 'offline', reason: 'no heartbeat' }
   engine.rows.push(row(0, { kind: 'status', body: moved }), row(2, {}), row(3, { kind: 'shadow' }))
@@ -66,7 +66,7 @@ test('the timeline is of status, commands and shadow, or of those asked for', as
   ])
 })
 
-test('pages follow each other by cursor to the last one, and links keep the filters', async () => {
+test('pages are read by cursor to the last one, and links keep the filters', async () => {
   const { send, engine, row } = await setUp()
   for (let n = 0; n < 7; n++) engine.rows.push(row(n, {}))
   const seen: string[] = []
@@ -138,7 +138,7 @@ test.each([
 })
 
 describe('a device', () => {
-  test('that is not there, or not in the user’s groups, has no past', async () => {
+  test('a device that is unknown or outside the user’s groups has no history', async () => {
     const { request, login, engine } = await setUp()
     const { token } = await login('operator', { groups: ['b'] })
     for (const line of [LOGS, EVENTS, '/api/v1/devices/x/logs', '/api/v1/devices/a%2Fb/events'])
@@ -147,14 +147,14 @@ describe('a device', () => {
   })
 })
 
-test('a cursor names its place, of whatever kind', () => {
+test('a cursor marks its place among entries of any kind', () => {
   for (const kind of HISTORY_KINDS) {
     const place = { at: Micros(2 ** 53 - 1), version: 2 ** 53 - 1, kind }
     expect(parseCursor(toCursor(place))).toEqual(place)
   }
 })
 
-test('the timeline of a viewer is without commands, also when they ask for them', async () => {
+test('a viewer’s timeline has no commands, even on request', async () => {
   const { send, engine, row } = await setUp('viewer')
   engine.rows.push(row(0, { kind: 'command' }), row(1, { kind: 'shadow' }))
   const kindsOf = async (query: string) => {

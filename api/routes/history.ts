@@ -1,4 +1,4 @@
-// /devices/{id}/logs and /devices/{id}/events: what a device said of itself, and what happened to it. Newest first.
+// /devices/{id}/logs and /devices/{id}/events: log lines and timeline of a device, newest first.
 import type { HistoryFilter, HistoryKind, HistoryRow } from '../../engine/ports/history.ts'
 import { listDeviceEvents, listDeviceLogs } from '../../schemas/operations/history.ts'
 import type { Caller } from '../auth/caller.ts'

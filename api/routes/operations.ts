@@ -1,4 +1,4 @@
-// Operational endpoints, open to anyone: probes, metrics, and the description of the API itself.
+// Operational endpoints for anyone: probes, metrics, and the description of the API.
 import type { Readiness } from '../../schemas/health.ts'
 import * as operations from '../../schemas/operations/service.ts'
 import { answer } from '../http/answer.ts'
@@ -8,7 +8,7 @@ import { DOCS_SCRIPT } from '../openapi/docs-script.ts'
 import { pageHeaders } from '../openapi/html-page.ts'
 
 export interface Phase {
-  /** Once it accepts connections. */
+  /** Set once the service accepts connections. */
   readonly httpUrl: string | undefined
   readonly state: 'starting' | 'serving' | 'draining'
 }

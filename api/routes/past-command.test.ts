@@ -18,7 +18,7 @@ const deviceId = parseDeviceId('r')
 if (deviceId === undefined) throw new Error('a valid id')
 const id = CommandId(createIds({ now: () => at(0), ticks: () => 0 }).next('cmd_'))
 
-/** A command that was sent, and what came of it, each step with its row. */
+/** A command with its steps, and the row of each step. */
 class Past {
   readonly rows: HistoryRow[] = []
   #commands: Commands = NO_COMMANDS
@@ -72,7 +72,7 @@ class Past {
     this.#commands = commands
     if (deviceId === undefined) return this
     const row = commandRow(deviceId, this.command, { at: at(ms) * 1000, row: 0, place: ms })
-    // As text and back: that is how it is stored.
+    // Converts it to text and back, as the store does.
     this.rows.unshift({ ...row, body: JSON.parse(writtenRow(row).body) })
     return this
   }

@@ -1,4 +1,4 @@
-// A command that its device's record holds no longer: put together from its steps in the history.
+// Rebuilds a command that its device's record no longer holds from its steps in the history.
 import type { Engine } from '../../engine/index.ts'
 import type { HistoryRow } from '../../engine/ports/history.ts'
 import type { CommandBody } from '../../schemas/command.ts'
@@ -6,7 +6,7 @@ import { type CommandId, type DeviceId, Millis } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { timeOfId } from '../ids.ts'
 
-/** Its id carries when it was made: the first step is near, the last one soon after, or within days. */
+/** The id carries the time of creation. The first step is close to it, and the last one follows soon or within days. */
 const FIRST_MS = 5_000
 const SOON_MS = 600_000
 const ROWS_MAX = 500
@@ -37,7 +37,7 @@ function isOver(step: JsonObject | undefined): boolean {
   return [...ENDED, 'cancelled'].includes(String(step?.['status']))
 }
 
-/** Written by the engine, one per step: the request in the first, the result in the last. */
+/** The engine wrote a row per step, with the request in the first and the result in the last. */
 function toBody(deviceId: DeviceId, first: JsonObject, steps: readonly JsonObject[]): CommandBody {
   const last: JsonObject = Object.assign({}, ...steps)
   const timeOf = (...statuses: readonly string[]): Json =>
@@ -71,11 +71,11 @@ function toBody(deviceId: DeviceId, first: JsonObject, steps: readonly JsonObjec
     conflicts: conflictsOf(steps),
     broadcast_id: last['broadcast_id'] ?? null,
   }
-  // The rows hold what the engine took from a command; the tests compare the two.
+  // The engine wrote the fields of a command into the rows; tests compare the two.
   return body as unknown as CommandBody
 }
 
-/** A step names the newest one, so a later step may name it again. */
+/** A step names the newest one, which a later step may name again. */
 function conflictsOf(steps: readonly JsonObject[]): readonly Json[] {
   const found = new Map<string, Json>()
   for (const { conflict } of steps) if (conflict !== undefined) found.set(JSON.stringify(conflict), conflict)

@@ -4,7 +4,7 @@ import { openHarness } from '../testing/rest.ts'
 
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-test('the type of a problem leads to what it means and what to do', async () => {
+test('the type of a problem links to its meaning and what to do', async () => {
   const { request } = openHarness()
   const { body: problem } = await request('GET /nowhere')
   const { status, body, headers } = await request(`GET ${problem.type}`)
@@ -13,7 +13,7 @@ test('the type of a problem leads to what it means and what to do', async () => 
   expect(headers['vary']).toBe('accept')
 })
 
-test('every code has a page of its own, and all are listed', async () => {
+test('every code has its own page, and all are listed', async () => {
   const { request } = openHarness()
   const { body } = await request('GET /problems')
   const kinds: readonly { code: string; type: string }[] = body.data

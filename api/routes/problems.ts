@@ -1,4 +1,4 @@
-// /problems: the catalogue of what the service refuses, for programs and for people.
+// /problems: the catalogue of refusals, for programs and for people.
 import { getProblem, listProblems } from '../../schemas/operations/service.ts'
 import type { ProblemKind } from '../../schemas/problem.ts'
 import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
@@ -37,7 +37,7 @@ function kindOf(code: RefusalCode): ProblemKind {
 }
 
 function kindPage({ code, status, title, advice }: ProblemKind): string {
-  // Advice marks names with backticks.
+  // Names in the advice are in backticks.
   const text = escaped(advice).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
   return page(
     title,

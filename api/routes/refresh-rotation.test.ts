@@ -22,7 +22,7 @@ async function openLogin(refreshRotation = true) {
   return { ...harness, enter, renew, statusWith, warnings, login: await enter() }
 }
 
-test('each renewal gives another refresh token, which goes on', async () => {
+test('each renewal gives a new refresh token, which can be renewed again', async () => {
   const { login, renew, clock } = await openLogin()
   const seen = new Set([login.refresh_token])
   let token = login.refresh_token
@@ -36,7 +36,7 @@ test('each renewal gives another refresh token, which goes on', async () => {
   }
 })
 
-test('twenty renewals at once get the same successor, and so does a repetition within ten seconds', async () => {
+test('twenty concurrent renewals and a repetition within ten seconds get the same successor', async () => {
   const { login, renew, statusWith, clock, warnings } = await openLogin()
   const all = await Promise.all(Array.from({ length: 20 }, () => renew(login.refresh_token)))
   expect(new Set(all.map(({ token }) => token)).size).toBe(1)
@@ -47,7 +47,7 @@ test('twenty renewals at once get the same successor, and so does a repetition w
   expect(warnings).toEqual([])
 })
 
-test('a token that comes back later ends its login, access tokens included, and no other', async () => {
+test('a token that is reused later ends its login with all access tokens, and no other login', async () => {
   const { login, enter, renew, statusWith, clock, warnings } = await openLogin()
   const other = await enter()
   const next = await renew(login.refresh_token)
@@ -68,7 +68,7 @@ test('a token that comes back later ends its login, access tokens included, and 
   expect(JSON.stringify(warnings)).not.toContain('rt_')
 })
 
-test('a successor lives no longer than its login: thirty days in all, seven idle', async () => {
+test('a successor expires with its login: after thirty days, or seven idle ones', async () => {
   const { login, renew, clock } = await openLogin()
   let token = login.refresh_token
   for (let day = 6; day < 30; day += 6) {
@@ -102,7 +102,7 @@ test('switched off, a refresh token stays the same', async () => {
   expect((await renew(login.refresh_token)).token).toBe(login.refresh_token)
 })
 
-test('no login outlives a password that changes while it is under way', async () => {
+test('a login is void if the password changes meanwhile', async () => {
   let release = () => {}
   const held = new Promise<void>((resolve) => {
     release = resolve

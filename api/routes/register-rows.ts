@@ -1,8 +1,8 @@
-// Registers the rows of a bulk, each by itself, as POST /devices would: through the log, many at a time.
+// Registers the rows of a bulk registration one by one, as POST /devices does: through the log, many at a time.
 //
-// Q1. Gateways come before the devices that name them as their parent: rows without a parent go first.
-// Q2. A row that is sent again under the same key is the device it made, so that a call that broke off can be repeated.
-// Q3. Once a row failed because the service could not, the rows that have not begun are not tried.
+// Q1. Rows without a parent go first, so gateways come before their sub-devices.
+// Q2. A row repeated with the same key is the device that it made, so that an interrupted call can be repeated.
+// Q3. Once a row fails because of the service, rows that have not begun are not tried.
 
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -22,7 +22,7 @@ import { firstToken, toRegistration } from './registration.ts'
 
 interface RegisterOptions {
   readonly services: Services
-  /** Of a body of POST /devices. */
+  /** Checks a body of POST /devices. */
   readonly check: Check
   readonly sign: SignedCall['sign']
   readonly isDryRun: boolean
@@ -70,7 +70,7 @@ export async function registerRows(
   return results
 }
 
-/** A parent may be a gateway of the same rows. */
+/** A parent may be a gateway among the same rows. */
 function checkParents(
   planned: readonly (readonly [index: number, Planned])[],
   results: BulkRow[],
@@ -91,7 +91,7 @@ const UNKNOWN = refused('DEPENDENCY_UNAVAILABLE', {
   message: 'nothing is known to have happened; send it again',
 })
 
-/** What the row asks for, or why it cannot be. */
+/** Returns the registration of the row, or the reason for its refusal. */
 function planOf(
   row: Row,
   { services, check, repeatKey }: RegisterOptions,
@@ -99,15 +99,15 @@ function planOf(
 ): Planned | Refusal {
   if (row.kind === 'unread') return row.refusal
   const { body } = row
-  // Rows of 64 KiB have few mistakes worth telling all.
+  // Only the first mistakes of a row are reported.
   const unfit = check(body, 0)
   if (unfit !== undefined) return unfit
-  // An export says what has been retired: it stays so.
+  // Decommissioned devices of an export stay decommissioned.
   if ('status' in body && body.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED')
-  // by Q2
+  // A repeated row is the device that it made (Q2).
   const key = repeatKey && partOf(repeatKey, [row.row, body])
   const made = { device_id: idFor(key, 'dev_', services.ids) }
-  // Just checked.
+  // It was just checked.
   const plan = toRegistration(services, { ...made, ...(body as RegisterDeviceBody) })
   if (plan.kind === 'refused') return plan
   const before = seen.get(plan.deviceId)
@@ -127,7 +127,7 @@ async function registerOne(
 ): Promise<BulkRow> {
   const unfit = unfitParentOf(plan, { services })
   if (unfit !== undefined) return failed({ row }, unfit, plan)
-  // Each device is found in the audit by its id, beside the entry of the call.
+  // The audit has an entry per device besides the entry of the call.
   const about = { target: `devices/${plan.deviceId}`, detail: { row } }
   const submitted = await services.engine.submit(plan.deviceId, plan.request, sign(about))
   if (submitted.kind === 'refused') return failed({ row }, submitted, plan)
@@ -154,7 +154,7 @@ function failed({ row, ...rest }: { row: number; body?: object }, refusal: Refus
     error: {
       code,
       message: String(message),
-      // As `invalid` and the validation make them.
+      // `invalid` and the validation make them of this type.
       ...(errors === undefined ? {} : { errors: errors as FieldError[] }),
     },
   }

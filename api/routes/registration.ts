@@ -1,4 +1,4 @@
-// What a registration asks of the engine, from the body of POST /devices or from a row of a bulk.
+// Converts the body of POST /devices or a row of a bulk registration to the engine's request.
 import type { DeviceRequest } from '../../engine/domain/device/events.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
@@ -36,7 +36,7 @@ export function toRegistration(
   return { kind: 'registration', deviceId, request }
 }
 
-/** The MQTT password a device is registered with. */
+/** The MQTT password that a device gets at registration. */
 export async function firstToken(
   { tokens }: Pick<Services, 'tokens'>,
   { id, tokensValidFrom }: Pick<DeviceRecord, 'id' | 'tokensValidFrom'>,

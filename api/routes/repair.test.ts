@@ -10,7 +10,7 @@ async function setUp() {
   return { ...harness, send }
 }
 
-test('a repair begins with what the log has, or with a span of it, and can be looked at', async () => {
+test('a repair covers the whole log or a span of it, and its progress can be read', async () => {
   const { send } = await setUp()
   expect((await send('GET')).status).toBe(404)
   const { status, body } = await send('POST')
@@ -21,7 +21,7 @@ test('a repair begins with what the log has, or with a span of it, and can be lo
   expect((await send('GET')).body).toMatchObject(shown)
 })
 
-test('a span that is none is refused', async () => {
+test('an invalid span is refused', async () => {
   const { send } = await setUp()
   for (const [body, field] of [
     [{ from: 'yesterday' }, '/from'],

@@ -1,4 +1,4 @@
-// /telemetry/repair: rows that ClickHouse has lost, read again from the log.
+// /telemetry/repair: restores rows that ClickHouse has lost from the log.
 import type { Repair } from '../../engine/ports/repair.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import { getRepair, startRepair } from '../../schemas/operations/repair.ts'

@@ -1,4 +1,4 @@
-// The route table: everything REST offers. A new area is one more line here.
+// The table of all REST routes. A new area gets a line here.
 import { OPERATIONS } from '../../schemas/operations/all.ts'
 import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
@@ -25,7 +25,7 @@ export function toRoutes(
   services: Services,
   { version, phase }: { readonly version: string; readonly phase: () => Phase },
 ): readonly Route[] {
-  // Written once, when first asked for: a start has better things to do.
+  // Written at the first request, so that the start need not wait for it.
   let openApi: string | undefined
   let docs: string | undefined
   const document = () => toOpenApi(Object.values(OPERATIONS), version)

@@ -25,7 +25,7 @@ async function asOperator() {
 }
 
 describe('reading a shadow', () => {
-  test('one that nobody has written is empty, of version 0 and in sync', async () => {
+  test('a shadow that was never written is empty, has version 0 and is in sync', async () => {
     const { send } = await asOperator()
     const { status, body, headers } = await send(`GET ${SHADOW}`)
     expect([status, headers['etag']]).toEqual([200, '"0"'])
@@ -41,7 +41,7 @@ describe('reading a shadow', () => {
     })
   })
 
-  test('shows both sides, the difference by leaf, and when each leaf changed', async () => {
+  test('a shadow shows both sides, the delta per field, and when each field changed', async () => {
     const { send, reported, clock } = await asOperator()
     await send(DESIRED, { light: { on: true, level: 5 }, mode: 'eco' })
     clock.at += 1_000
@@ -68,7 +68,7 @@ describe('reading a shadow', () => {
     expect(delta.headers['etag']).toBe('"2"')
   })
 
-  test('answers 304 to a caller whose copy is of this version', async () => {
+  test('a copy of the current version is answered with 304', async () => {
     const { send } = await asOperator()
     await send(DESIRED, { a: 1 })
     for (const path of [SHADOW, `${SHADOW}/delta`]) {
@@ -80,7 +80,7 @@ describe('reading a shadow', () => {
 })
 
 describe('writing the desired state', () => {
-  test('merges: null takes away, arrays and the rest replace; what changes nothing has no new version', async () => {
+  test('a write merges, null removes a field, and a write without a change keeps the version', async () => {
     const { send } = await asOperator()
     await send(DESIRED, { a: { b: 1, c: [1, 2] }, d: 'x' })
     const { body, headers } = await send(DESIRED, { a: { b: null, c: [3] } })
@@ -89,14 +89,14 @@ describe('writing the desired state', () => {
     expect([again.status, again.body.version]).toEqual([200, 2])
   })
 
-  test('with mode=replace removes what is not named', async () => {
+  test('a write with mode=replace removes fields that are left out', async () => {
     const { send } = await asOperator()
     await send(DESIRED, { a: 1, b: 2 })
     expect((await send(`${DESIRED}?mode=replace`, { b: 3 })).body.desired).toEqual({ b: 3 })
     expect((await send(`${DESIRED}?mode=overwrite`, { b: 3 })).status).toBe(422)
   })
 
-  test('meant for another version is refused with what is needed to try again', async () => {
+  test('a write for another version is refused with the data for a new attempt', async () => {
     const { send } = await asOperator()
     await send(DESIRED, { a: 1 }, { 'if-match': '"0"' })
     const { status, body } = await send(DESIRED, { a: 2 }, { 'if-match': '"0"' })
@@ -111,7 +111,7 @@ describe('writing the desired state', () => {
     expect((await send(DESIRED, { a: 2 }, { 'if-match': `"${body.expected}"` })).body.version).toBe(2)
   })
 
-  test('of a hundred writers who read the same version, one succeeds', async () => {
+  test('one of a hundred writers who read the same version succeeds', async () => {
     const { send } = await asOperator()
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, i) => send(DESIRED, { i }, { 'if-match': '"0"' })),
@@ -127,7 +127,7 @@ describe('writing the desired state', () => {
   })
 
   test.each(['"x"', '"1", "2"', '"-1"', '""', '"1e3"', `"${'9'.repeat(40)}"`])(
-    'an If-Match of %s is not taken for "any": 400',
+    'an If-Match of %s is 400 and does not mean any version',
     async (header) => {
       const { send } = await asOperator()
       await send(DESIRED, { a: 1 })
@@ -136,7 +136,7 @@ describe('writing the desired state', () => {
     },
   )
 
-  test('goes to the engine with its author and the request’s id', async () => {
+  test('a write reaches the engine with its author and the request’s id', async () => {
     const { send, engine, user } = await asOperator()
     await send(DESIRED, { a: 1 }, { 'x-request-id': 'mine' })
     expect(engine.effects.slice(-2)).toMatchObject([
@@ -172,12 +172,12 @@ describe('writing the desired state', () => {
     },
   )
 
-  test.each(['[]', 'null', '"x"', '5'])('%s is no state: 422', async (text) => {
+  test.each(['[]', 'null', '"x"', '5'])('the body %s is no state: 422', async (text) => {
     const { send } = await asOperator()
     expect((await send(DESIRED, text, { 'content-type': 'application/json' })).status).toBe(422)
   })
 
-  test('a side over 64 KiB: 413 with both figures', async () => {
+  test('a side beyond 64 KiB is 413 with both sizes', async () => {
     const { send } = await asOperator()
     await send(DESIRED, { a: 'x'.repeat(60_000) })
     const { status, body } = await send(DESIRED, { b: 'x'.repeat(10_000) })
@@ -185,7 +185,7 @@ describe('writing the desired state', () => {
     expect(body.actual).toBeGreaterThan(65_536)
   })
 
-  test('of a decommissioned device is over; reading goes on', async () => {
+  test('a decommissioned device’s shadow can be read but not written', async () => {
     const { send, engine, id } = await asOperator()
     await send(DESIRED, { a: 1 })
     await engine.submit(id, { kind: 'decommission' }, { by: { kind: 'user', id: 'usr_x' } })
@@ -193,7 +193,7 @@ describe('writing the desired state', () => {
     expect((await send(`GET ${SHADOW}`)).body.version).toBe(1)
   })
 
-  test('503 while the log cannot be written', async () => {
+  test('a write is 503 while the log cannot be written', async () => {
     const { send, engine } = await asOperator()
     engine.writeFault = new Fault('LOG_UNAVAILABLE', { retryable: true })
     expect((await send(DESIRED, { a: 1 })).status).toBe(503)
@@ -211,7 +211,7 @@ describe('the history of a shadow', () => {
     request_id: null,
   })
 
-  test('comes in pages, newest first', async () => {
+  test('the history comes in pages, newest first', async () => {
     const { send, engine, id } = await asOperator()
     for (let version = 3; version > 0; version--)
       engine.rows.push({
@@ -236,7 +236,7 @@ describe('the history of a shadow', () => {
     expect((await send(`GET ${SHADOW}/history?cursor=x`)).status).toBe(400)
   })
 
-  test('is asked for by side and time', async () => {
+  test('the history is filtered by side and time', async () => {
     const { send, engine } = await asOperator()
     const query = 'section=reported&from=2026-03-01T00:00:00Z&to=2026-03-02&page=3&per_page=10'
     await send(`GET ${SHADOW}/history?${query}`)
@@ -266,7 +266,7 @@ describe('the history of a shadow', () => {
 })
 
 test.each(['$broadcast', '%23', 'a%2Fb', '..%2F..%2Fetc', 'x'.repeat(1_000), '%00', 'r%20', 'ｒ'])(
-  'a device id of %s is nobody’s: 404',
+  'the device id %s does not exist: 404',
   async (text) => {
     const { send } = await asOperator()
     const path = `/api/v1/shadows/${encodeURIComponent(decodeURIComponent(text))}`

@@ -1,4 +1,4 @@
-// /shadows: what is wanted of a device, what it says it is, and the difference.
+// /shadows: the desired and the reported state of a device, and the delta.
 import { shadowDelta } from '../../engine/domain/shadow/delta.ts'
 import { toDocument } from '../../engine/domain/shadow/messages.ts'
 import type { Shadow } from '../../engine/domain/shadow/record.ts'

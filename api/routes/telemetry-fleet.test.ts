@@ -5,7 +5,7 @@ import { NOW, openHarness } from '../testing/rest.ts'
 import { openTelemetry } from './testing/telemetry.ts'
 
 describe('the metrics of a device', () => {
-  test('have type, last value, and what its type says of them', async () => {
+  test('metrics have a type, a last value and the definition of the device type', async () => {
     const telemetry = [
       { field: 'a', unit: 'C', range: [0, 50] as const, alertAbove: undefined, alertBelow: undefined },
     ]
@@ -55,7 +55,7 @@ describe('the fleet', () => {
     return harness
   }
 
-  test('answers by device, in pages', async () => {
+  test('the fleet is answered by device, in pages', async () => {
     const { send } = await fleet()
     const { body, headers } = await send('GET /api/v1/telemetry?metric=m&group=a&agg=sum&per_page=1&page=2')
     expect(body).toMatchObject({ metric: 'm', interval: '1m', page: 2, total: 2, total_pages: 2 })
@@ -70,7 +70,7 @@ describe('the fleet', () => {
     ])
   })
 
-  test('answers for a group as a whole', async () => {
+  test('the fleet is answered for a group as a whole', async () => {
     const { send } = await fleet()
     const { body } = await send('GET /api/v1/telemetry?metric=m&group=a&by=group&agg=avg,count,p50')
     expect(body).toMatchObject({ group: 'a', devices: 2 })
@@ -79,7 +79,7 @@ describe('the fleet', () => {
     expect([none.status, none.body.devices, none.body.data]).toEqual([200, 0, []])
   })
 
-  test('is that of the caller’s groups', async () => {
+  test('the fleet is limited to the caller’s groups', async () => {
     const { login, request } = await fleet()
     const { token } = await login('operator', { groups: ['a'] })
     const devices = async (query: string) =>
@@ -96,7 +96,7 @@ describe('the fleet', () => {
     expect(file.text).toContain('a2')
   })
 
-  test('of too many buckets or devices is refused with what helps', async () => {
+  test('too many buckets or devices are refused with advice', async () => {
     const { send, device } = await fleet()
     const wide = await send(
       'GET /api/v1/telemetry?metric=m&interval=10s&from=2026-02-26T00:00:00Z&to=2026-02-27T00:00:00Z',

@@ -1,4 +1,4 @@
-// The past of one metric of many devices: each by itself, or all of a group together.
+// The history of one metric of many devices: each by itself, or a group as a whole.
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
@@ -52,7 +52,7 @@ export function fleetTelemetryRoute({ engine, clock }: Services): Route {
         `has ${total} devices; at most ${LIMITS.groupDevicesMax} are taken together: name a smaller one`,
       )
     if (format !== undefined) return file(engine, { query, range, ids, format })
-    // Raw without a format was refused.
+    // Raw points without a format were refused before.
     const asked = parseBuckets(query, range, {
       interval: interval === 'raw' ? '1m' : interval,
       series: isPaged ? ids.length : 1,
@@ -77,7 +77,7 @@ interface Question {
   readonly ids: readonly DeviceId[]
 }
 
-/** Asks nothing if there are no devices: to the engine an empty list would mean no condition. */
+/** Does not query if there are no devices, since an empty list would mean all devices to the engine. */
 const seriesOf = async (engine: Engine, { query, asked, ids }: Question, by: 'device' | 'group') => {
   const { from, to, grid, aggregates } = asked
   if (ids.length === 0) return { kind: 'found', found: [] } as const

@@ -7,7 +7,7 @@ import { openTelemetry, reported } from './testing/telemetry.ts'
 const HISTORY = '/api/v1/telemetry/r/history'
 
 describe('several metrics', () => {
-  test('have a series each, by list, by repetition and by prefix', async () => {
+  test('several metrics give a series each, as a list, repeated or by prefix', async () => {
     const { send, engine, points } = await openTelemetry()
     await points({ 'battery.percent': [5], 'battery.volt': [3], speed: [1] })
     engine.reported.push(...reported('battery.percent', 'battery.volt', 'speed'))
@@ -33,7 +33,7 @@ describe('several metrics', () => {
     expect(await seriesOf('metric=none.*')).toEqual([])
   })
 
-  test('that are too many are refused with how many there are', async () => {
+  test('too many metrics are refused with their number', async () => {
     const { send, engine } = await openTelemetry()
     engine.reported.push(...reported(...Array.from({ length: 23 }, (_, i) => `m.${i}`)))
     const { status, body } = await send(`GET ${HISTORY}?metric=m.*`)
@@ -42,7 +42,7 @@ describe('several metrics', () => {
     expect((await send(`GET ${HISTORY}?metric=m.*&interval=raw&format=ndjson`)).status).toBe(200)
   })
 
-  test('of which one is called like a list is that one', async () => {
+  test('a metric whose name looks like a list is found', async () => {
     const { send, engine, points } = await openTelemetry()
     await points({ 'a,b': [7] })
     engine.reported.push(...reported('a,b'))
@@ -54,7 +54,7 @@ describe('several metrics', () => {
 })
 
 describe('buckets', () => {
-  test('say what is asked for, in that order', async () => {
+  test('buckets have the requested aggregates in that order', async () => {
     const { send, points } = await openTelemetry()
     await points({ m: [4, 1, 3, 2] })
     const { text } = await send(`GET ${HISTORY}?metric=m&agg=p50,first&agg=stddev,sum`)
@@ -63,7 +63,7 @@ describe('buckets', () => {
     )
   })
 
-  test('without points are filled as asked', async () => {
+  test('buckets without points are filled as requested', async () => {
     const { send, points } = await openTelemetry()
     await points({ m: [4] })
     const range = 'from=2026-03-01T11:59:00Z&to=2026-03-01T12:02:00Z&agg=last,count'
@@ -88,7 +88,7 @@ describe('buckets', () => {
     ])
   })
 
-  test('of days begin at midnight of the zone', async () => {
+  test('buckets of days begin at midnight of the time zone', async () => {
     const { send, points } = await openTelemetry()
     await points({ m: [4] })
     const range = 'from=2026-03-28T00:00:00Z&to=2026-03-31T00:00:00Z&fill=null&agg=count'
@@ -101,7 +101,7 @@ describe('buckets', () => {
     ])
   })
 
-  test('of more points than may be read are refused with what helps', async () => {
+  test('buckets of too many points are refused with advice', async () => {
     const { send, engine } = await openTelemetry()
     engine.telemetryFault = new Fault('TELEMETRY_TOO_MUCH', { retryable: false })
     const { status, body } = await send(`GET ${HISTORY}?metric=m`)
@@ -111,7 +111,7 @@ describe('buckets', () => {
 })
 
 describe('raw points', () => {
-  test('come page by page, texts among them', async () => {
+  test('raw points come in pages, with texts among them', async () => {
     const { send, engine, points } = await openTelemetry()
     await points({ state: [1, 2] })
     const at = (NOW - 399) * 1000
@@ -130,7 +130,7 @@ describe('raw points', () => {
     ])
   })
 
-  test('of a cursor that is none are a 400', async () => {
+  test('an invalid cursor is 400', async () => {
     const { send } = await openTelemetry()
     const { status } = await send(
       `GET ${HISTORY}?metric=m&interval=raw&cursor=${"'; DROP TABLE points".replaceAll(' ', '+')}`,
@@ -140,7 +140,7 @@ describe('raw points', () => {
 })
 
 describe('files', () => {
-  test('come by format or by Accept, with a name and a type', async () => {
+  test('a file is requested by format or by Accept and has a name and a type', async () => {
     const { send, points } = await openTelemetry()
     await points({ m: [4] })
     const csv = await send(`GET ${HISTORY}?metric=m&format=csv&agg=last`)
@@ -163,15 +163,15 @@ describe('files', () => {
     )
   })
 
-  test('that fail before their first byte are a problem, and no file by its name', async () => {
+  test('a file that fails before its first byte is answered with a problem', async () => {
     const { send } = await openTelemetry()
-    // Telemetry in memory cannot write it.
+    // Telemetry in memory cannot write this format.
     const { status, headers, body } = await send(`GET ${HISTORY}?metric=m&format=parquet`)
     expect([status, body.code]).toEqual([503, 'DEPENDENCY_UNAVAILABLE'])
     expect(headers).not.toHaveProperty('content-disposition')
   })
 
-  test('are not opened for a HEAD', async () => {
+  test('HEAD opens no file', async () => {
     const { send } = await openTelemetry()
     const { status, text } = await send(`HEAD ${HISTORY}?metric=m&format=csv`)
     expect([status, text]).toEqual([200, ''])

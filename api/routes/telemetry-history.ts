@@ -1,4 +1,4 @@
-// The past of one device: buckets, points page by page, or a file of either.
+// The history of one device: buckets, points page by page, or a file of either.
 import { needsNames, selectMetrics } from '../../engine/domain/telemetry/selection.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
@@ -35,7 +35,7 @@ interface Query extends PastQuery {
 interface Wanted {
   readonly deviceId: DeviceId
   readonly metrics: readonly string[]
-  /** One metric by its name: the answer is about it alone. */
+  /** Set if one metric is named; the answer then has a single series. */
   readonly isOne: boolean
   readonly range: Range
   readonly format: ExportFormat | undefined
@@ -64,7 +64,7 @@ export function telemetryHistoryRoute({ engine, clock }: Services): Route {
   })
 }
 
-/** Names are looked up only where the question depends on them. */
+/** Looks names up only if the query needs them. */
 async function metricsOf(
   engine: Engine,
   deviceId: DeviceId,
@@ -147,7 +147,7 @@ async function rawHistory(
   if (query.cursor !== undefined && after === undefined)
     return refused('BAD_REQUEST', { message: 'cursor: must be the `next_cursor` of an earlier answer' })
   const { limit = BODY_LIMITS.rawPointsDefault } = query
-  // One more than asked for tells whether there is another page.
+  // One point more than requested shows whether there is another page.
   const points = await engine.points({ deviceId, metric, from, to, after, limit: limit + 1 })
   const data = points.slice(0, limit).map(({ at, value }) => ({ time: toIso(toMillis(at)), value }))
   const last = points[limit - 1]
@@ -162,13 +162,13 @@ const noMetrics = () =>
 const toCursor = ({ at, value }: Point) =>
   Buffer.from(`${at} ${typeof value === 'string' ? 'text' : 'number'}`).toString('base64url')
 
-/** Undefined for anything that is no cursor of ours. */
+/** Returns undefined if the text is not one of our cursors. */
 function parseCursor(cursor: string): PointPlace | undefined {
   const found = /^(\d{1,16}) (text|number)$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
   return found === null ? undefined : { at: Micros(Number(found[1])), isText: found[2] === 'text' }
 }
 
-/** [RFC 8288] Relative, as the links of pages. */
+/** [RFC 8288] The link is relative, like those of pages. */
 function nextUrl(url: string, cursor: string): string {
   const [path = '', search = ''] = url.split('?', 2)
   const query = new URLSearchParams(search)

@@ -1,4 +1,4 @@
-// What the questions about past telemetry have in common: range, buckets, aggregates, and what is too much.
+// Shared by all queries of history: range, buckets, aggregates and limits.
 
 import { type FilledBucket, fillBuckets } from '../../engine/domain/telemetry/fill.ts'
 import { type Grid, gridOf, startsIn } from '../../engine/domain/telemetry/grid.ts'
@@ -42,7 +42,6 @@ export interface Range {
   readonly to: Millis
 }
 
-/** The buckets that are asked for, of whatever. */
 export interface Asked extends Omit<Range, 'kind'> {
   readonly kind: 'asked'
   readonly interval: Interval
@@ -58,14 +57,14 @@ export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
   const range: Range = {
     kind: 'range',
     from: from ?? Millis(Math.min(now, to ?? now) - HOUR_MS),
-    // Points are kept to the microsecond: what was stored within this millisecond is meant by "now" too.
+    // Points have microseconds, so "now" includes the whole present millisecond.
     to: to ?? Millis(now + 1),
   }
   if (range.from >= range.to) return outOfRange('/from', 'must be before `to`')
   return range
 }
 
-/** `series` is how many of them will be answered. */
+/** `series` is the number of series in the answer. */
 export function parseBuckets(
   query: PastQuery,
   { from, to }: Range,
@@ -121,7 +120,7 @@ function tooManyBuckets(
   )
 }
 
-/** What goes with some ways to ask and not with others, as `[name, is it given, what it goes with]`. */
+/** Parameters that work only with some others, as `[name, is it given, what it works with]`. */
 export function misplaced(
   uses: readonly (readonly [name: string, isGiven: boolean, goesWith: string])[],
 ): Refusal | undefined {
@@ -133,14 +132,14 @@ export function misplaced(
 
 export function bucketBodies(buckets: readonly Bucket[], asked: Asked): readonly object[] {
   const { grid, fill, aggregates } = asked
-  // A day may be an hour shorter than the count of buckets took it for.
+  // A day may be an hour shorter than the count of buckets assumes.
   const starts = fill === undefined ? [] : startsIn(grid, asked, API_LIMITS.bucketsMax + 2)
   const all: readonly FilledBucket[] =
     fill === undefined ? buckets : fillBuckets(buckets, { starts, fill, aggregates })
   return all.map((bucket) => ({ ...bucket, time: toIso(bucket.time) }))
 }
 
-/** The file that is wanted, if one is: by `format`, else by the first type of `Accept` that is one of them. */
+/** Returns the requested file format: `format`, or else the first matching type in `Accept`. */
 export function fileFormat({ format }: PastQuery, accept: string | undefined): ExportFormat | undefined {
   if (format !== undefined) return format === 'json' ? undefined : format
   return wantedFormat(accept, EXPORT_TYPES)
@@ -155,7 +154,7 @@ export function fileAnswer(
   return { kind: 'file', type, name: `${name}-${day(from)}-${day(to)}.${format}`, bytes }
 }
 
-/** A question that would read too many points is refused: the caller can ask for less. */
+/** Refuses a query that would read too many points, since the caller can ask for less. */
 export async function orTooMuch<T>(
   work: Promise<T>,
 ): Promise<{ readonly kind: 'found'; readonly found: T } | Refusal> {

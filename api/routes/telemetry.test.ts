@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 const at = (iso: string) => Date.parse(iso)
 
 describe('the snapshot', () => {
-  test('is nested as the device reported it', async () => {
+  test('a snapshot is nested as the device reported it', async () => {
     const { send, engine, id } = await openTelemetry()
     const data = { odom: { position: { x: 1.5 } }, mode: 'auto', 'a.b': [1] }
     engine.snapshots.set(id, { data, timestamp: Millis(NOW) })
@@ -16,13 +16,13 @@ describe('the snapshot', () => {
     expect(body).toEqual({ device_id: 'r', timestamp: '2026-03-01T12:00:00.500Z', data })
   })
 
-  test('of a device that never spoke is empty', async () => {
+  test('the snapshot of a device that never reported is empty', async () => {
     const { send } = await openTelemetry()
     const { status, body } = await send('GET /api/v1/telemetry/r')
     expect([status, body]).toEqual([200, { device_id: 'r', timestamp: null, data: {} }])
   })
 
-  test('of no device is a 404', async () => {
+  test('the snapshot of an unknown device is 404', async () => {
     const { send } = await openTelemetry()
     expect((await send('GET /api/v1/telemetry/x')).status).toBe(404)
     expect((await send(`GET /api/v1/telemetry/x/history?metric=m`)).status).toBe(404)
@@ -30,7 +30,7 @@ describe('the snapshot', () => {
 })
 
 describe('the history', () => {
-  test('is the last hour by the minute, this millisecond included', async () => {
+  test('history is the last hour by minute by default, up to this millisecond', async () => {
     const { send, engine, points } = await openTelemetry()
     await points({ 'battery.percent': [1, 2] })
     const { text } = await send(`GET ${HISTORY}?metric=battery.percent`)
@@ -94,7 +94,7 @@ describe('the history', () => {
     expect(engine.asked).toEqual([])
   })
 
-  test('of too many buckets is refused with the interval that fits', async () => {
+  test('too many buckets are refused with an interval that fits', async () => {
     const { send } = await openTelemetry()
     const { status, body } = await send(`GET ${HISTORY}?metric=m&interval=10s&from=2026-02-20T00:00:00Z`)
     expect([status, body.errors[0].path]).toEqual([422, '/interval'])
@@ -103,7 +103,7 @@ describe('the history', () => {
     expect(ever.body.detail).toContain('less time')
   })
 
-  test('takes exactly the most buckets that are allowed', async () => {
+  test('the largest allowed number of buckets is answered', async () => {
     const { send } = await openTelemetry()
     const statusFrom = async (from: number) => {
       const range = `from=${new Date(from).toISOString()}&to=2026-03-01T00:00:00Z`
@@ -116,7 +116,7 @@ describe('the history', () => {
 })
 
 describe('dead letters', () => {
-  test('come with their reason; bytes that are no text come as base64', async () => {
+  test('dead letters have their reason, and bytes that are no text are base64', async () => {
     const { engine, login, request, id } = await openTelemetry()
     const { token } = await login('admin')
     const letter = {

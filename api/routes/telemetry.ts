@@ -1,4 +1,4 @@
-// /telemetry: the latest of a device, what it has reported, and the past.
+// /telemetry: the latest values of a device, its metrics, and its history.
 import type { Metric } from '../../engine/index.ts'
 import { toIso } from '../../schemas/ids.ts'
 import type { Json } from '../../schemas/json.ts'
@@ -38,7 +38,7 @@ export function telemetryRoutes(services: Services): readonly Route[] {
   ]
 }
 
-/** Objects are taken apart into metrics. */
+/** Flattens objects into metrics. */
 function typeOf(value: Json): (typeof METRIC_TYPES)[number] | null {
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string')
     return typeof value as 'number' | 'boolean' | 'string'

@@ -5,7 +5,7 @@ const USERS = '/api/v1/users'
 const AUTH = '/api/v1/auth'
 const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada', role: 'operator' }
 
-/** An admin, and Ada, who registered and logged in. */
+/** An admin, and Ada, who has registered and logged in. */
 async function openWithAda(options: HarnessOptions = {}) {
   const harness = openHarness(options)
   const { request } = harness
@@ -33,7 +33,7 @@ describe('the list of users', () => {
     return { ...harness, token, names }
   }
 
-  test('is paged, with totals and links', async () => {
+  test('users are listed in pages with totals and links', async () => {
     const { request, token } = await openList()
     const { body, headers } = await request(`GET ${USERS}?per_page=2&sort=name:ASC`, { token })
     expect(body).toMatchObject({ page: 1, per_page: 2, total: 3, total_pages: 2 })
@@ -51,7 +51,7 @@ describe('the list of users', () => {
     expect(String(headers['link'])).toContain('rel="next"')
   })
 
-  test('is filtered by role, lock, and the start of name or e-mail, and sorted', async () => {
+  test('users are filtered by role, lock, and the start of name or e-mail, and sorted', async () => {
     const { names } = await openList()
     expect(await names('sort=name:DESC')).toEqual(['Zoe', 'Bob', 'bea'])
     expect(await names('q=B&sort=name')).toEqual(['bea', 'Bob'])
@@ -75,7 +75,7 @@ describe('the list of users', () => {
 })
 
 describe('an admin', () => {
-  test('reads a user and changes what is theirs to change', async () => {
+  test('an admin reads a user and changes its fields', async () => {
     const { request, token, ada, edit } = await openWithAda()
     const change = {
       role: 'viewer',
@@ -97,7 +97,7 @@ describe('an admin', () => {
     expect((await request(`GET ${USERS}/${ada.id}`, { token })).body).toEqual(body)
   })
 
-  test('cannot change what is nobody’s to change: it is ignored', async () => {
+  test('fields that nobody may change are ignored', async () => {
     const { edit, engine, ada } = await openWithAda()
     const before = engine.users.list()
     const { status, body } = await edit({
@@ -138,7 +138,7 @@ describe('an admin', () => {
     expect(engine.users.get(ada.id)).toBe(before)
   })
 
-  test('is told of a user that is not there, and of an e-mail that is taken', async () => {
+  test('an unknown user is 404, and an existing e-mail is 409', async () => {
     const { edit, root } = await openWithAda()
     expect((await edit({ name: 'x' }, 'usr_nobody')).status).toBe(404)
     expect((await edit({ email: root.email.toUpperCase() })).body.code).toBe('ALREADY_EXISTS')
@@ -171,14 +171,14 @@ describe('an admin', () => {
     expect([await statusWith(login.access_token), await renew(login.refresh_token)]).toEqual([200, 200])
   })
 
-  test('gives a new password, with which alone the user logs in from then on', async () => {
+  test('an admin sets a new password, and the old one no longer works', async () => {
     const { edit, enter, statusWith } = await openWithAda()
     await edit({ password: 'battery staple' })
     expect((await enter()).code).toBe('INVALID_CREDENTIALS')
     expect(await statusWith((await enter('battery staple')).access_token)).toBe(200)
   })
 
-  test('enables a user again, whose earlier logins stay void', async () => {
+  test('a user who is enabled again keeps no earlier login', async () => {
     const { edit, enter, statusWith, renew } = await openWithAda()
     const before = await enter()
     await edit({ disabled: true })
@@ -188,7 +188,7 @@ describe('an admin', () => {
     expect(await statusWith((await enter()).access_token)).toBe(200)
   })
 
-  test('deletes a user: their e-mail is free again, their tokens are void', async () => {
+  test('a deleted user’s e-mail is free again, and the tokens are void', async () => {
     const { request, token, ada, enter, statusWith, renew } = await openWithAda()
     const login = await enter()
     expect((await request(`DELETE ${USERS}/${ada.id}`, { token })).status).toBe(204)
@@ -197,7 +197,7 @@ describe('an admin', () => {
     expect((await request(`POST ${AUTH}/register`, { token, body: ADA })).status).toBe(201)
   })
 
-  test('who is the last one stays one; not so once there is another', async () => {
+  test('the last admin cannot be removed until there is another', async () => {
     const { request, token, edit, root, ada } = await openWithAda()
     const refused = [
       await edit({ role: 'viewer' }, root.id),
@@ -211,7 +211,7 @@ describe('an admin', () => {
     expect(ada.id).toBeDefined()
   })
 
-  test('is told to try later when too many passwords are being hashed', async () => {
+  test('a new password is refused for a moment while too many passwords are hashed', async () => {
     const busy = { hash: async () => 'busy' as const, verify: async () => true }
     const { login, request } = openHarness({ passwords: busy })
     const { token, user } = await login('admin')
@@ -221,7 +221,7 @@ describe('an admin', () => {
 })
 
 describe('of their own account, anyone', () => {
-  test('changes the name, and with the password shown again e-mail and password', async () => {
+  test('a user changes the name, and with the current password e-mail and password', async () => {
     const { request, enter } = await openWithAda()
     const { access_token: token } = await enter()
     const own = (body: unknown) => request(`PATCH ${AUTH}/me`, { token, body })
@@ -242,7 +242,7 @@ describe('of their own account, anyone', () => {
     expect((await request(`POST ${AUTH}/login`, { body: login })).status).toBe(200)
   })
 
-  test('cannot give themselves rights', async () => {
+  test('a user cannot change their own rights', async () => {
     const { request, enter, engine, ada } = await openWithAda()
     const { access_token: token } = await enter()
     const before = engine.users.get(ada.id)
@@ -253,7 +253,7 @@ describe('of their own account, anyone', () => {
     expect((await request(`PATCH ${USERS}/${ada.id}`, { token, body: { role: 'admin' } })).status).toBe(403)
   })
 
-  test('may guess the password ten times a minute', async () => {
+  test('a user may try the current password ten times a minute', async () => {
     const { request, enter } = await openWithAda()
     const { access_token: token } = await enter()
     const guess = async () => {
@@ -265,7 +265,7 @@ describe('of their own account, anyone', () => {
   })
 })
 
-test('what is meant for the inside is in no answer about users', async () => {
+test('internal fields are in no answer about users', async () => {
   const { request, token, ada, enter } = await openWithAda()
   const login = await enter()
   const calls: readonly (readonly [string, Sent])[] = [
@@ -292,14 +292,11 @@ test.each([
   ['bootstrap', undefined, 403],
   ['locked', 'operator', 403],
   ['locked', 'admin', 201],
-] as const)(
-  'in %s mode the role asked for counts only from an admin (%s)',
-  async (registration, role, status) => {
-    const { login, request, engine } = openHarness({ registration })
-    await login('admin')
-    const token = role === undefined ? undefined : (await login(role)).token
-    const body = { ...ADA, role: 'admin' }
-    expect((await request(`POST ${AUTH}/register`, { token, body })).status).toBe(status)
-    expect(engine.users.getByEmail(ADA.email)?.role).toBe(status === 201 ? 'admin' : undefined)
-  },
-)
+] as const)('in %s mode only an admin may choose the role (%s)', async (registration, role, status) => {
+  const { login, request, engine } = openHarness({ registration })
+  await login('admin')
+  const token = role === undefined ? undefined : (await login(role)).token
+  const body = { ...ADA, role: 'admin' }
+  expect((await request(`POST ${AUTH}/register`, { token, body })).status).toBe(status)
+  expect(engine.users.getByEmail(ADA.email)?.role).toBe(status === 201 ? 'admin' : undefined)
+})

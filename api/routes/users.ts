@@ -42,7 +42,7 @@ export function userRoutes({ accounts, users }: Services): readonly Route[] {
   ]
 }
 
-/** Field by field: what is new in the record stays inside until it is named here. */
+/** Names every field, so that a new field of the record is not exposed by accident. */
 function userBody(user: User): UserBody {
   return {
     id: user.id,
@@ -66,10 +66,10 @@ const KEYS: Readonly<Record<UserSort, (user: User) => string | number>> = {
   last_login_at: ({ lastLoginAt }) => lastLoginAt ?? 0,
 }
 
-/** `name:ASC`; a field alone sorts upwards. Equal ones by id, so that pages do not overlap. */
+/** Reads `name:ASC`; a field alone sorts in ascending order. Equal users are sorted by id, so that pages do not overlap. */
 function orderOf(sort: string): (a: User, b: User) => number {
   const [field, direction = 'asc'] = sort.split(':')
-  // The query's schema lets only the names of fields through.
+  // The query's schema accepts only names of fields.
   const key = KEYS[field as UserSort]
   const sign = direction.toLowerCase() === 'desc' ? -1 : 1
   return (a, b) => (compare(key(a), key(b)) || compare(a.id, b.id)) * sign

@@ -1,4 +1,4 @@
-// Requests of an operation, as fast-check's arbitraries: those it should take, and those it should refuse.
+// Makes valid and invalid requests of an operation, as arbitraries of fast-check.
 import fc, { type Arbitrary } from 'fast-check'
 import type { Operation } from '../../../schemas/operation.ts'
 import { OPERATIONS } from '../../../schemas/operations/all.ts'
@@ -17,7 +17,7 @@ export interface TriedRequest {
 
 export interface WrongRequest extends TriedRequest {
   readonly what: string
-  /** What it may be refused with. */
+  /** Codes with which the request may be refused. */
   readonly codes: readonly RefusalCode[]
 }
 
@@ -31,17 +31,17 @@ interface Parts {
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const validation = createValidation()
 
-// A schema of ours is a JSON schema of these keywords.
+// Our schemas are JSON schemas with these keywords.
 const asSchema = (schema: unknown) => schema as JsonSchema
 
 export function validRequests(operation: Operation, known: Known): Arbitrary<TriedRequest> {
   return partsOf(operation, known).map((parts) => toRequest(operation, parts))
 }
 
-/** Of each kind of mistake that can be made with this operation. */
+/** Makes requests with each kind of mistake that is possible for this operation. */
 export function wrongRequests(operation: Operation, known: Known): Arbitrary<WrongRequest> {
   const { params, query, body, path, access } = operation
-  // What exists, so that nothing but the mistake is refused.
+  // Ids that exist, so that only the mistake is refused.
   const right = partsOf(operation, known, true).map((parts) => ({
     ...parts,
     query: needs(query, 'metric') ? { metric: 'm' } : {},
@@ -81,7 +81,7 @@ function partsOf(operation: Operation, known: Known, isPlain = false): Arbitrary
         : valuesOf(asSchema(body), known)
   return fc.record({
     params: params === undefined ? none : pathValues,
-    // Properties of one object; arrays are repeated.
+    // Each property is a parameter, and arrays are repeated parameters.
     query:
       query === undefined ? none : (valuesOf(asSchema(query), known) as Arbitrary<Record<string, unknown>>),
     body: values,
@@ -92,14 +92,14 @@ function partsOf(operation: Operation, known: Known, isPlain = false): Arbitrary
   })
 }
 
-/** Mostly what exists; else whatever a path can hold. */
+/** Mostly ids that exist, and sometimes any text that a path can hold. */
 function pathValue(existing: readonly unknown[], isPlain: boolean): Arbitrary<unknown> {
   const there = fc.constantFrom(...existing)
   if (isPlain) return there
   const odd = fc.oneof(fc.string({ minLength: 1, maxLength: 80, unit: 'binary' }), fc.constantFrom(...ODD))
   return fc.oneof(
     { weight: 4, arbitrary: there },
-    // A URL without dots alone: a client would take them away.
+    // No segment consists of dots alone, since a client would remove it.
     { weight: 1, arbitrary: odd.filter((text) => !/^\.{1,2}$|\p{Surrogate}/u.test(text)) },
   )
 }
@@ -212,7 +212,7 @@ function wrongBodies(operation: Operation, right: Arbitrary<Parts>): Arbitrary<W
     .tuple(right, field, fc.oneof(wrong, fc.constant(undefined)))
     .map(([parts, name, value]) => ({
       ...parts,
-      // Undefined leaves it out.
+      // Undefined leaves the field out.
       body: name === undefined ? value : { ...Object(parts.body), [name]: value },
       headers: { 'content-type': 'application/json' },
     }))

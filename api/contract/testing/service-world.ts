@@ -1,4 +1,4 @@
-// A real service with something in it, whose answers are held against what the operations promise.
+// A real service with some data, whose answers are compared with what the operations declare.
 import { OPERATIONS } from '../../../schemas/operations/all.ts'
 import { type ServiceHarness, until } from '../../blackbox/testing/service.ts'
 import { connectDevice } from '../../blackbox/testing/service-clients.ts'
@@ -29,14 +29,14 @@ export async function openServiceWorld(harness: ServiceHarness) {
   await device.publishAsync('fleet/r/telemetry', JSON.stringify({ m: 1 }), { qos: 1 })
   await device.publishAsync('fleet/r/log', JSON.stringify({ level: 'info', message: 'hello' }), { qos: 1 })
   await admin.call('PUT', '/shadows/r/desired', { a: 1 })
-  // A key outlives what happens to people here.
+  // An API key stays valid when the requests change users.
   const { body } = await admin.post('/api-keys', { name: 'contract', role: 'admin' })
   const token = String(body['api_key'])
   for (const list of ['/devices/r/events', '/devices/r/logs', '/audit'])
     await until(`${list} to be there`, async () => Object((await admin.get(list)).body['data'])['length'] > 0)
 
   async function send({ method, url, headers, body, hasToken }: TriedRequest) {
-    // Waiting is tested elsewhere.
+    // Other tests cover waiting.
     const { prefer: _, ...others } = headers
     const response = await fetch(`${service.httpUrl}${url.replace(/\bwait=\d+/, 'wait=0')}`, {
       method,

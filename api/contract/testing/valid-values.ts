@@ -1,4 +1,4 @@
-// Values that a JSON schema of ours allows, most of them odd: as fast-check's arbitraries.
+// Makes values that our JSON schemas allow, most of them odd, as arbitraries of fast-check.
 import fc, { type Arbitrary } from 'fast-check'
 
 export interface JsonSchema {
@@ -21,14 +21,14 @@ export interface JsonSchema {
   readonly examples?: readonly unknown[]
 }
 
-/** By the name of a field: values that mean something in the world the requests are sent to. */
+/** Values by the name of a field that exist in the world to which the requests are sent. */
 export type Known = Readonly<Record<string, readonly unknown[]>>
 
-/** With groups in it, but none in those. */
+/** A lookahead, whose groups contain no groups. */
 const LOOKAHEAD = /\(\?!(?:[^()]|\([^()]*\))*\)/g
 const CHARS_MAX = 40
 const ITEMS_MAX = 4
-/** Words that have hurt others. */
+/** Words that have caused bugs elsewhere. */
 export const ODD = [
   "' OR 1=1 --",
   '<script>',
@@ -92,7 +92,7 @@ function textsOf({ pattern, format, minLength = 0, maxLength = CHARS_MAX }: Json
     { weight: 1, arbitrary: fc.constantFrom(...ODD) },
   )
   if (pattern === undefined) return any.filter((text) => isWithin(text, minLength, maxLength))
-  // The generator knows no lookahead; what it would have excluded is taken out again.
+  // The generator does not support lookahead, so the values that one would exclude are filtered out.
   const like = fc.stringMatching(new RegExp(pattern.replaceAll(LOOKAHEAD, '')), { size: 'small' })
   const wanted = new RegExp(pattern, 'u')
   return fc
@@ -100,7 +100,7 @@ function textsOf({ pattern, format, minLength = 0, maxLength = CHARS_MAX }: Json
     .filter((text) => wanted.test(text) && isWithin(text, minLength, maxLength))
 }
 
-/** As ajv counts: by code points. */
+/** Counts code points, as ajv does. */
 function isWithin(text: string, min: number, max: number): boolean {
   const { length } = [...text]
   return length >= min && length <= max
@@ -123,11 +123,11 @@ function objectsOf(schema: JsonSchema, known: Known): Arbitrary<Record<string, u
   const all = Object.fromEntries(fields)
   const some = (names: readonly string[]) =>
     fc.record(Object.fromEntries(fields.filter(([name]) => names.includes(name))))
-  // Fields that do not go together are refused: some objects have one of those that may be left out, or none.
+  // Some fields exclude each other, so some objects have at most one optional field.
   const few = fc.constantFrom(...Object.keys(all), '').chain((name) => some([...required, name]))
   const named = fc.oneof(fc.record(all, { requiredKeys: [...required] }), few)
   if (additionalProperties === false) return named
-  // Fields that are not known are ignored, whatever they hold; also those that are nobody's to set.
+  // Unknown fields are ignored with any value, also fields that nobody may set.
   const name = fc
     .oneof(fc.stringMatching(/^x_[a-z]{1,5}$/), fc.constantFrom(...OTHERS))
     .filter((text) => !Object.hasOwn(properties, text))
@@ -138,7 +138,7 @@ function objectsOf(schema: JsonSchema, known: Known): Arbitrary<Record<string, u
 const mostly = (words: readonly unknown[], values: Arbitrary<unknown>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: values })
 
-/** Without the keys that are refused wherever they are. */
+/** Removes the keys that are refused everywhere. */
 function freeObjects(): Arbitrary<Record<string, unknown>> {
   const key = fc.oneof(fc.string({ maxLength: 10 }), fc.constantFrom('a', 'b.c', 'prototype', 'constructor'))
   return fc

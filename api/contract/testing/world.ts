@@ -1,5 +1,5 @@
-// The world that the requests of the contract test are sent to: the REST layer on an engine in memory, with one of
-// everything. It is put back as it was before each request.
+// The world to which the contract test sends its requests: the REST layer on an engine in memory, with one of everything.
+// It is reset before each request.
 import type { User } from '../../../engine/ports/users.ts'
 import { BroadcastId, CommandId, Micros, Millis, UserId } from '../../../schemas/ids.ts'
 import { toCursor } from '../../http/cursor.ts'
@@ -13,9 +13,9 @@ const STEP_MS = 250
 export interface World {
   readonly known: Known
   send(request: TriedRequest): ReturnType<ReturnType<typeof openHarness>['request']>
-  /** As it was; every request begins so. */
+  /** Resets the world before a request. */
   restore(): Promise<void>
-  /** The same text as long as nothing has changed. */
+  /** A text that is the same as long as nothing has changed. */
   state(): string
 }
 

@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 specification, as far as our document uses it, and closed: a member that is misspelt or at the wrong
-// place is found. Written from the tables of the specification.
+// A schema of OpenAPI 3.1, as far as our document uses it, written from the tables of the specification. It is closed, so
+// a misspelt or misplaced member is found.
 
 const text = { type: 'string', minLength: 1 }
 const ref = (of: string) => ({ $ref: `#/$defs/${of}` })
@@ -50,7 +50,7 @@ export const OPENAPI_SCHEMA = {
     }),
   }),
   $defs: {
-    // What is in it is for the meta-schema of JSON Schema.
+    // The meta-schema of JSON Schema checks its content.
     schema: { type: ['object', 'boolean'] },
     path: {
       type: 'object',

@@ -1,4 +1,4 @@
-// For tests of /telemetry: a device whose points are in memory, and a viewer who asks for them.
+// A device with points in memory and a viewer, for tests of /telemetry.
 import { pointsBlock } from '../../../engine/adapters/telemetry/testing/telemetry.ts'
 import { Millis } from '../../../schemas/ids.ts'
 import { NOW, openHarness } from '../../testing/rest.ts'
@@ -7,7 +7,7 @@ export async function openTelemetry() {
   const harness = openHarness()
   const id = await harness.device('r')
   const { token } = await harness.login('viewer')
-  /** Values of this minute, a millisecond apart. */
+  /** Writes values of this minute, a millisecond apart. */
   const points = (values: Readonly<Record<string, readonly number[]>>, device = 'r') =>
     harness.engine.telemetry.insert(
       pointsBlock(
