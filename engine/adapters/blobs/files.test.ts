@@ -24,7 +24,7 @@ blobsContract({
   close: async () => {},
 })
 
-test('what was not finished goes with the next start, and nothing is left of what failed', async () => {
+test('unfinished uploads are removed at the next start, and failed ones at once', async () => {
   const path = join(root, `${count++}`)
   await open(path)
   writeFileSync(join(path, 'unfinished', 'x'), 'half')
@@ -33,7 +33,7 @@ test('what was not finished goes with the next start, and nothing is left of wha
   expect(readdirSync(join(path, 'unfinished'))).toEqual([])
 })
 
-test('a directory that is gone is a fault that may be retried', async () => {
+test('a missing directory is a retryable fault', async () => {
   const path = join(root, `${count++}`)
   const blobs = await open(path)
   rmSync(path, { recursive: true })

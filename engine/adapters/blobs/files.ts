@@ -1,5 +1,5 @@
-// Blobs as files of one directory, named after their keys. One is written beside the others, synced, and takes its place
-// by a rename: so none is ever there in part.
+// Blobs as files of one directory, named after their keys. A blob is written to another folder, synced and renamed, so
+// it is never visible in part.
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -12,10 +12,10 @@ import { checkedKey, Meter, TooLarge } from './content.ts'
 
 const CONTENT = 'content'
 const UNFINISHED = 'unfinished'
-/** No key has it. */
+/** Stands for `/` in file names. Keys cannot contain it. */
 const SLASH = '+'
 
-/** Of one process at a time. What it did not finish before it ended goes. */
+/** Only one process at a time may use a directory. Uploads that its predecessor did not finish are removed. */
 export async function openFileBlobs(path: string): Promise<Blobs> {
   await orFault(async () => {
     await rm(join(path, UNFINISHED), { recursive: true, force: true })
@@ -87,7 +87,7 @@ class FileBlobs implements Blobs {
     return join(this.#path, CONTENT, checkedKey(key).replaceAll('/', SLASH))
   }
 
-  /** Names are kept by their directory. */
+  /** Makes renames durable: file names are stored in the directory. */
   async #sync(): Promise<void> {
     const directory = await open(join(this.#path, CONTENT), 'r')
     try {
@@ -98,7 +98,7 @@ class FileBlobs implements Blobs {
   }
 }
 
-/** Of an error of the content nothing is made here. */
+/** Errors of the content itself are passed on unchanged. */
 async function write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
   const file = await orFault(() => open(path, 'wx'))
   try {

@@ -1,5 +1,5 @@
-// Blobs in a bucket of an S3 API. A large blob is uploaded in parts, of which at most two are in memory. S3 shows it once
-// the upload is completed.
+// Blobs in a bucket of an S3 API. A large blob is uploaded in parts, of which at most two are in memory. S3 shows it
+// once the upload is completed.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
@@ -77,7 +77,7 @@ export class S3Blobs implements Blobs {
     const found = await this.#find({ method: 'GET', key: checkedKey(key), headers })
     if (found === undefined) return undefined
     if (range !== undefined && found.status !== 206) throw unavailable(false, 'it ignores ranges')
-    // The same stream; the two type libraries name it differently.
+    // Both types describe the same stream, in two type libraries.
     return found.body === null ? Readable.from([]) : Readable.fromWeb(found.body as ReadableStream)
   }
 

@@ -1,4 +1,4 @@
-// What every place of blobs promises; each adapter's test runs it.
+// The contract that every adapter's test runs.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import type { Blobs } from '../../../ports/blobs.ts'
 export interface BlobsContract {
   readonly name: string
   open(): Promise<Blobs>
-  /** The same blobs after the process ended; left out where nothing outlives it. */
+  /** Opens the same blobs after a restart of the process. Left out by adapters in memory. */
   restart?(blobs: Blobs): Promise<Blobs>
   close(blobs: Blobs): Promise<void>
 }
@@ -44,9 +44,9 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
     test.each([
       ['empty', 0],
       ['small', 10_000],
-      ['of one part', 5 * MIB],
-      ['of several parts', 12 * MIB + 7],
-    ])('one that is %s is kept as it came, with its size and hash', async (_, bytes) => {
+      ['one part large', 5 * MIB],
+      ['several parts large', 12 * MIB + 7],
+    ])('a blob that is %s is stored unchanged, with its size and hash', async (_, bytes) => {
       const content = randomBytes(bytes)
       expect(await blobs.put('a/b.bin', chunks(content), MAX)).toEqual({
         kind: 'put',
@@ -58,7 +58,7 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
       expect((await read(await blobs.get('a/b.bin')))?.equals(content)).toBe(true)
     })
 
-    test('a range of one is what lies between', async () => {
+    test('a range returns the bytes between its ends', async () => {
       const content = randomBytes(300_000)
       await blobs.put('a', chunks(content), MAX)
       for (const [from, to] of [
@@ -72,7 +72,7 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
         )
     })
 
-    test('a later one takes the place of the earlier, whole', async () => {
+    test('a later blob replaces an earlier one of the same key', async () => {
       await blobs.put('a', chunks(randomBytes(6 * MIB)), MAX)
       const content = Buffer.from('later')
       await blobs.put('a', chunks(content), MAX)
@@ -82,9 +82,9 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
 
     test.each([
       ['small', 100],
-      ['of several parts', 11 * MIB],
+      ['several parts large', 11 * MIB],
     ])(
-      'of one that is too large or breaks off, though %s, nothing is there, and what was there stays',
+      'an upload that is too large or breaks off, even %s, stores nothing and keeps the earlier blob',
       async (_, bytes) => {
         const content = randomBytes(bytes)
         await blobs.put('old', chunks(Buffer.from('old')), MAX)
@@ -98,7 +98,7 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
       },
     )
 
-    test('what is not there is not found, and may be deleted all the same', async () => {
+    test('a missing blob is not found, and deleting it does nothing', async () => {
       expect([await blobs.head('a'), await blobs.get('a')]).toEqual([undefined, undefined])
       await blobs.delete('a')
       await blobs.put('a', chunks(Buffer.from('x')), MAX)
@@ -107,7 +107,7 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
       expect([await blobs.head('a'), await blobs.list({ prefix: '', limit: 10 })]).toEqual([undefined, []])
     })
 
-    test('are listed by prefix, in the order of their keys, page by page', async () => {
+    test('blobs are listed by prefix in the order of their keys, page by page', async () => {
       const keys = ['fw/a-1.bin', 'fw/a.bin', 'fw/a_1.bin', 'fw/B.bin', 'fx/a.bin', 'f.bin']
       for (const key of keys) await blobs.put(key, chunks(Buffer.from(key)), MAX)
       const list = async (after: string | undefined, limit: number) =>
@@ -120,11 +120,11 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
     })
 
     test.each(['', '../a', 'a/../b', '/a', 'a/', 'a//b', '.a', 'a+b', 'ä', 'x'.repeat(201)])(
-      'none has the key %j',
+      'the key %j is refused',
       async (key) => {
-        await expect(blobs.put(key, chunks(Buffer.from('x')), MAX)).rejects.toThrow('another key')
-        await expect(blobs.get(key)).rejects.toThrow('another key')
-        await expect(blobs.delete(key)).rejects.toThrow('another key')
+        await expect(blobs.put(key, chunks(Buffer.from('x')), MAX)).rejects.toThrow('malformed')
+        await expect(blobs.get(key)).rejects.toThrow('malformed')
+        await expect(blobs.delete(key)).rejects.toThrow('malformed')
       },
     )
   })

@@ -1,4 +1,4 @@
-// Blobs without a disk, for tests.
+// Blobs in memory, for tests.
 import { Readable } from 'node:stream'
 import { LIMITS } from '../../../limits.ts'
 import type { BlobFacts, BlobPage, Blobs, PutBlob } from '../../../ports/blobs.ts'

@@ -1,4 +1,4 @@
-// A real S3 service on files in a directory of its own.
+// A real S3 service (versitygw) that keeps its files in a temporary directory.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../testing/free-port.ts'
 
-/** Undefined where there is none: what needs it is skipped. */
+/** Undefined if it is not installed. Tests that need it are skipped then. */
 export const S3_SERVER =
   process.env['TEST_SERVER_VERSITYGW'] ??
   (process.env['PATH'] ?? '')
@@ -50,7 +50,7 @@ export class S3Server {
       if (performance.now() > end) throw new Error('versitygw did not start')
   }
 
-  /** A new one. */
+  /** Creates a bucket and returns its name. */
   bucket(): string {
     const name = `bucket-${this.#buckets++}`
     mkdirSync(join(this.#directory, 'buckets', name))
@@ -77,7 +77,7 @@ async function isListening(port: number): Promise<boolean> {
     await once(socket, 'connect')
     return true
   } catch {
-    // Not yet.
+    // It does not listen yet.
     return false
   } finally {
     socket.destroy()

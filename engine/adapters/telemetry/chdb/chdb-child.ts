@@ -1,11 +1,11 @@
-// One life of the chdb process: from its start to its end.
+// One chdb process, from its start to its end.
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { LIMITS } from '../../../limits.ts'
 import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
 
 const ERROR_TAIL_CHARS = 2_000
-/** The engine's calls block a thread of the pool each; files and name look-ups need some beside them. */
+/** Each running statement blocks a thread of the pool. Files and name look-ups need a few more. */
 const POOL_THREADS = LIMITS.telemetryQueriesAtOnceMax + LIMITS.telemetryStreamsAtOnceMax + 8
 
 export class StartFailure extends Error {
@@ -20,7 +20,7 @@ export class StartFailure extends Error {
 export class ChdbChild {
   readonly pid: number
   readonly port: number
-  /** Resolves with why it ended. */
+  /** Resolves with the reason why the process ended. */
   readonly ended: Promise<string>
   readonly #process: ChildProcess
 
@@ -31,7 +31,7 @@ export class ChdbChild {
     this.ended = ended
   }
 
-  /** Resolves once it answers. The environment is the given one alone: secrets in ours are none of its business. */
+  /** Resolves once the process answers. It gets the given environment only, because ours may contain secrets. */
   static async start(
     open: OpenMessage,
     env: Readonly<Record<string, string>>,
@@ -52,7 +52,7 @@ export class ChdbChild {
       process.once('error', (cause) => resolve(cause.message))
       process.once('exit', (code, signal) => resolve(`${signal ?? `exit code ${code}`} ${errors}`.trim()))
     })
-    // A child that is gone before it was told anything: `ended` says so.
+    // If the child is gone before it gets the message, `ended` tells why.
     process.send(open, () => undefined)
     try {
       const port = await ready(process, ended)
@@ -75,7 +75,7 @@ export class ChdbChild {
 function ready(process: ChildProcess, ended: Promise<string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(
-      () => reject(new StartFailure('other', 'it did not get ready in time')),
+      () => reject(new StartFailure('other', 'the chdb process did not get ready in time')),
       LIMITS.chdbStartTimeoutMs,
     )
     process.once('message', (message: ChildMessage) => {
@@ -90,7 +90,7 @@ function ready(process: ChildProcess, ended: Promise<string>): Promise<number> {
   })
 }
 
-/** Only built files can be run; tests run sources beside them. */
+/** Tests run from sources, but the child needs a built file. */
 function serverPath(): string {
   const here = import.meta.url
   const folder = here.endsWith('.ts') ? '../../../../dist/engine/adapters/telemetry/chdb/' : './'

@@ -1,6 +1,6 @@
-// Connections to the engine, each of which runs one statement at a time: one for inserts, some for queries, and some for
-// streamed results, so that none of these waits for another. The settings of a request are undone before the next one on
-// its connection.
+// Connections to the engine, each of which runs one statement at a time: one for inserts, some for queries, and some
+// for streamed results, so that none of these waits for another. The settings of a request are undone before the next
+// one on its connection.
 //
 // Parameters are set per connection as literals in the statement's text. chdb's own interface for parameters has one
 // queue for all connections, where a long statement would hold up every query.

@@ -1,11 +1,11 @@
-// What the supervisor and the chdb process tell each other. The password travels here: arguments and environment
-// can be read by others.
+// Messages between the supervisor and the chdb process. The password is sent here because other users can read a
+// process's arguments and environment.
 export interface OpenMessage {
   readonly kind: 'open'
   readonly dataDir: string
   readonly username: string
   readonly password: string
-  /** 0 is any free one. */
+  /** 0 stands for any free port. */
   readonly port: number
   readonly lockWaitMs: number
 }

@@ -64,7 +64,7 @@ test('a stream’s parameters are bound, and its settings are not those of the n
   }
 })
 
-test('a statement that fails before its first row is refused with its number; one that fails later breaks off', async () => {
+test('a statement that fails is refused before its first row, and cut short after it', async () => {
   expect(await stream('SELECT * FROM nowhere FORMAT CSV').catch(errorCode)).toBe(60)
   const broken = await stream("SELECT throwIf(number = 5000000, 'no more') FROM numbers(10000000) FORMAT CSV")
   await expect(broken.toArray()).rejects.toThrow()

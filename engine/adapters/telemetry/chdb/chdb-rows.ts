@@ -1,5 +1,5 @@
-// Streams results of any size: the engine sends its rows to a server in this process (`INSERT INTO FUNCTION url`), which
-// passes them on to the client. The engine's own streaming gives each block as a whole file of its format.
+// Streams results of any size: the engine sends its rows to a server in this process (`INSERT INTO FUNCTION url`),
+// which passes them on to the client. The engine's own streaming gives each block as a whole file of its format.
 //
 // Only sockets hold rows, so a slow reader slows the engine down. A response ends well only if its statement did, and a
 // reader that leaves ends its statement.

@@ -1,7 +1,7 @@
-// The chdb process: one engine, one data directory, ClickHouse's HTTP interface on loopback. A process of its own
-// because the engine does not survive worker threads, and because its death must cost nothing.
+// The chdb process: one engine and one data directory behind ClickHouse's HTTP interface on loopback. It is a process
+// of its own because the engine crashes in worker threads, and because a crash of it must not end the service.
 //
-// It ends with its parent: an orphan would keep the data directory from the next one.
+// It ends with its parent, since an orphan would keep the data directory from the next process.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -17,7 +17,7 @@ const ENGINE_ARGS = [
   `--max_server_memory_usage=${LIMITS.telemetryMemoryBytesMax}`,
   `--mark_cache_size=${128 * 1024 * 1024}`,
   `--primary_index_cache_size=${128 * 1024 * 1024}`,
-  // Merges take what inserts and queries leave.
+  // Merges get the processor time that inserts and queries leave.
   '--os_threads_nice_value_merge_mutate=10',
 ]
 
@@ -70,7 +70,7 @@ async function openEngine({ dataDir, lockWaitMs }: OpenMessage): Promise<Chdb> {
   }
 }
 
-/** Statements under way are finished; whoever waits for longer than the supervisor does is killed with us. */
+/** Lets running statements finish. The supervisor kills the process if that takes too long. */
 async function finish(chdb: Chdb): Promise<void> {
   while (chdb.running > 0) await wait(10)
   chdb.close()
@@ -85,9 +85,9 @@ function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-// Without a clean end: the engine's parts are complete or absent, and a clean end could wait for a long statement.
+// A clean end could wait for a long statement, and is not needed: parts on disk are complete or absent.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-// Ctrl-C reaches the whole group; the parent decides when this process ends.
+// Ctrl-C reaches the whole process group, but the parent decides when this process ends.
 process.on('SIGINT', () => undefined)
 process.once('message', (message: OpenMessage) => {
   serve(message).catch((cause: unknown) => {

@@ -34,7 +34,7 @@ const messages = (from: number, length: number): Message[] =>
     values: { a: i, b: 1 },
   }))
 
-/** A process that ended may stay listed until somebody asks how. */
+/** A process that has ended stays listed as a zombie until its parent asks for the exit code. */
 function isAlive(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
@@ -52,14 +52,14 @@ test('the password is in neither the arguments nor the environment of the proces
   expect(seen).not.toContain(chdb.endpoint().password)
 })
 
-test('a killed process is replaced, and blocks sent again until taken are stored once', async () => {
+test('a killed process is replaced, and blocks that are sent until accepted are stored once', async () => {
   const events: ChdbEvent['kind'][] = []
   const chdb = await start({ listen: ({ kind }) => events.push(kind) })
   const telemetry = await begun(new ClickHouseTelemetry({ openServer: async () => chdb }))
   const blocks = Array.from({ length: 12 }, (_, i) => pointsBlock(messages(i * 20_000, 20_000), `block ${i}`))
   let retries = 0
   for (const [i, block] of blocks.entries()) {
-    // The kill arrives somewhere in this insert.
+    // The kill arrives at some point of this insert.
     if (i % 4 === 2) setImmediate(() => process.kill(chdb.pid, 'SIGKILL'))
     await expect
       .poll(async () => {
@@ -89,7 +89,7 @@ test('a killed process is replaced, and blocks sent again until taken are stored
   await telemetry.close()
 })
 
-test('a frozen process makes requests fail for now, and works on once it thaws', async () => {
+test('a frozen process makes requests fail, and answers again once it thaws', async () => {
   const chdb = await start()
   const telemetry = await begun(
     new ClickHouseTelemetry({ openServer: async () => chdb, insertTimeoutMs: 300, queryTimeoutMs: 300 }),
@@ -147,7 +147,7 @@ test('a killed parent leaves no process behind, and the next one gets its direct
   expect(next.isUp()).toBe(true)
 })
 
-test('closing ends the process, also a frozen one', async () => {
+test('closing ends the process, even a frozen one', async () => {
   const chdb = await start()
   const { pid } = chdb
   await chdb.close()

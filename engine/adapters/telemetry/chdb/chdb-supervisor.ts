@@ -1,5 +1,5 @@
-// Keeps a chdb process running: starts it, asks every second whether it answers, and replaces it when it ended or
-// fell silent. Whatever it was told and had not answered is the caller's to say again.
+// Keeps a chdb process running: starts it, pings it every second, and replaces it when it ends or stops answering.
+// Callers have to repeat the requests that it did not answer.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { get } from 'node:http'
@@ -20,7 +20,7 @@ export type ChdbEvent =
 export interface ChdbOptions {
   readonly dataDir: string
   readonly listen?: (event: ChdbEvent) => void
-  /** The process's whole environment. */
+  /** The whole environment of the process. */
   readonly env?: Readonly<Record<string, string>>
   readonly lockWaitMs?: number
   readonly silenceMsMax?: number
@@ -28,14 +28,14 @@ export interface ChdbOptions {
 
 const RESTART_DELAY_MS = 100
 const USERNAME = 'fleet'
-/** Pings in a row; a busy machine may lose one. */
+/** Missed pings in a row after which it counts as down. A busy machine may miss one. */
 const MISSED_MAX = 3
 
 export class ChdbSupervisor {
   readonly #options: ChdbOptions
   readonly #password: string
   #child: ChdbChild
-  /** The process in charge ended and the next one does not answer yet. */
+  /** Set while the last process has ended and the next one does not answer yet. */
   #isDown = false
   #missed = 0
   #restarts = 0
@@ -49,7 +49,7 @@ export class ChdbSupervisor {
     this.#watching = this.#watch()
   }
 
-  /** Resolves once it answers. Waits for an earlier owner of the directory to be gone; a `Fault` if it stays. */
+  /** Resolves once the process answers. Waits a while for an earlier owner to leave the directory, then rejects. */
   static async open(given: ChdbOptions): Promise<ChdbSupervisor> {
     const options = { ...given, dataDir: resolve(given.dataDir) }
     const password = randomBytes(32).toString('base64url')
@@ -70,7 +70,7 @@ export class ChdbSupervisor {
     }
   }
 
-  /** Where it answers now; the port may be another one after a restart. */
+  /** The port may change with a restart. */
   endpoint(): Endpoint {
     return { url: `http://127.0.0.1:${this.#child.port}`, username: USERNAME, password: this.#password }
   }
@@ -87,7 +87,7 @@ export class ChdbSupervisor {
     return !this.#isDown && this.#missed < MISSED_MAX
   }
 
-  /** Lets it finish the statements under way, but not for ever. */
+  /** Gives running statements a limited time to finish. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return this.#watching
     this.#closing.abort()
@@ -137,7 +137,7 @@ export class ChdbSupervisor {
     }
   }
 
-  /** Counts missed answers rather than time: if we stood still ourselves, that is not the child's fault. */
+  /** Counts missed answers rather than time, because a pause of our own process is not the child's fault. */
   #ping(child: ChdbChild): NodeJS.Timeout {
     const missedMax = (this.#options.silenceMsMax ?? LIMITS.chdbSilenceMsMax) / LIMITS.chdbPingEveryMs
     this.#missed = 0
@@ -173,7 +173,7 @@ export class ChdbSupervisor {
   }
 }
 
-/** On the same port if it is still free. */
+/** Prefers the given port, and takes any other if that is in use. */
 async function start(
   { dataDir, env = {}, lockWaitMs = LIMITS.chdbLockWaitMs }: ChdbOptions,
   {

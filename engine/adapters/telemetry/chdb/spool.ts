@@ -1,5 +1,5 @@
-// Where the rows of an insert wait for the engine, which reads files only: in memory where the system has a place
-// for it. Files that a killed process left behind go when the next one starts.
+// The engine reads rows from files only, so the rows of an insert are spooled to a file, in memory where the system
+// offers that. Files of a killed process are removed when the next one starts.
 import { createHash, randomUUID } from 'node:crypto'
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,20 +10,20 @@ const IN_MEMORY = '/dev/shm'
 export class Spool {
   readonly #folder: string
 
-  /** Only for the one process that holds this data directory. */
+  /** May be called only by the process that holds this data directory. */
   constructor(dataDir: string) {
     clearSpool(dataDir)
     this.#folder = folderOf(dataDir)
   }
 
-  /** Systems may clear such places under running programs. */
+  /** Creates the folder again, because systems may clear temporary folders under running programs. */
   file(): SpoolFile {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     return new SpoolFile(join(this.#folder, randomUUID()))
   }
 }
 
-/** Once no process holds the data directory: a killed one may have left something. */
+/** Removes files that a killed process left behind. May be called only while no process holds the data directory. */
 export function clearSpool(dataDir: string): void {
   rmSync(folderOf(dataDir), { recursive: true, force: true })
 }
@@ -48,7 +48,7 @@ class SpoolFile {
     for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at)
   }
 
-  /** Complete: the engine may read it. */
+  /** Closes the complete file, so that the engine may read it. */
   end(): void {
     if (this.#isOpen) closeSync(this.#fd)
     this.#isOpen = false
@@ -60,7 +60,7 @@ class SpoolFile {
   }
 }
 
-/** Others may write to these places too: a folder of that name that is not ours stays untouched. */
+/** Other users may write to these places, too. A folder of that name that another user owns stays untouched. */
 function isOurs(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false })
   return found === undefined || (found.isDirectory() && found.uid === process.getuid?.())

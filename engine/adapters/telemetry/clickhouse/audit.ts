@@ -1,4 +1,4 @@
-// Questions to the audit. A row inserted twice stands twice until parts are merged, and is answered once.
+// Queries of the audit. A row that was inserted twice is stored twice until parts are merged, and is returned once.
 import { Micros } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
@@ -7,11 +7,11 @@ import type { Statement } from './clickhouse-link.ts'
 type Params = Record<string, string | number>
 type Ask = (statement: Statement) => Promise<Buffer>
 
-/** Rows beyond the page, for those that stand twice. */
+/** Extra rows read with a page, to make up for rows that are stored twice. */
 const SPARE = 16
 
 export async function readAudit(query: AuditQuery, ask: Ask): Promise<readonly AuditRow[]> {
-  // Rows to skip must be counted once: they are merged first, which is slower.
+  // Skipped rows must be counted once, so all rows are merged first, which is slower.
   if (query.offset !== undefined && query.offset > 0) return read(query, 'FINAL', ask)
   const rows: AuditRow[] = []
   for (let { before } = query; ; ) {
@@ -33,7 +33,7 @@ export async function countAudit(filter: AuditFilter, ask: Ask): Promise<number>
   return Number(count.toString())
 }
 
-/** In the table's own order: as soon as there are enough rows, no more are read. */
+/** Reads in the table's own order, and stops as soon as there are enough rows. */
 async function read(query: AuditQuery, merge: 'FINAL' | '', ask: Ask): Promise<readonly AuditRow[]> {
   const params: Params = { limit: query.limit, offset: query.offset ?? 0 }
   const rows = await ask({
@@ -46,7 +46,7 @@ async function read(query: AuditQuery, merge: 'FINAL' | '', ask: Ask): Promise<r
   })
   const lines = rows.toString().split('\n').slice(0, -1)
   return lines.map((line) => {
-    // As the statement above selects it; bodies were written as JSON of an object.
+    // The statement above selects these columns, and bodies are written as JSON objects.
     const [us, number, body] = JSON.parse(line) as [number, string, string]
     return { at: Micros(us), version: Number(number), body: JSON.parse(body) as AuditRow['body'] }
   })
@@ -56,7 +56,7 @@ function isSame(row: AuditRow, other: AuditRow | undefined): boolean {
   return other?.at === row.at && other.version === row.version
 }
 
-/** Statement text is ours alone; whatever comes from outside is a parameter. */
+/** Values from outside become parameters and never part of the statement. */
 function conditions(
   { from, to, before, ...query }: AuditFilter & Pick<AuditQuery, 'before'>,
   params: Params,

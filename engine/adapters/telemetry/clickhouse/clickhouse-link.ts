@@ -25,8 +25,8 @@ export interface Statement {
 const CONNECTIONS_MAX = 16
 
 /**
- * Puts the statement into the URL and sends no body. The client would pipe the statement through a stream, which costs a
- * third of the processor time of a query. Its types do not know that it takes an empty text for no body.
+ * Puts the statement into the URL and sends no body. The client would pipe the statement through a stream, which costs
+ * a third of the processor time of a query. Its types do not know that it takes an empty text for no body.
  */
 const NO_BODY = '' as unknown as Readable
 

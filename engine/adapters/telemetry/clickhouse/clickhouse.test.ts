@@ -16,7 +16,7 @@ const dir = mkdtempSync(join(tmpdir(), 'fleet-telemetry-'))
 let chdb: ChdbSupervisor
 
 beforeAll(async () => {
-  // Far from UTC, and by half an hour: buckets must not notice.
+  // Buckets must not depend on the server's time zone, which is 5½ hours off here.
   chdb = await ChdbSupervisor.open({ dataDir: dir, env: { TZ: 'Asia/Kolkata' } })
 })
 afterAll(async () => {
@@ -53,18 +53,18 @@ async function query(sql: string): Promise<string> {
   return rows.toString().trim()
 }
 
-test('the process runs in another time zone', async () => {
+test('the chdb process runs in another time zone', async () => {
   expect(await query('SELECT timezone()')).toBe('Asia/Kolkata')
 })
 
-test('every table drops a block it has seen, for as long as a retry may take', async () => {
+test('every table drops a block that it has seen, for as long as retries may take', async () => {
   const made = await query(`SELECT name FROM system.tables WHERE database = currentDatabase() AND
     name IN ('audit', 'history', 'points', 'texts') AND create_table_query LIKE '%non_replicated_deduplication_window = 10000%'
     ORDER BY name FORMAT TSV`)
   expect(made).toBe('audit\nhistory\npoints\ntexts')
 })
 
-test('a block is one part, and sent again none', async () => {
+test('a block becomes one part, and none when it is sent again', async () => {
   const telemetry = await open()
   const messages = Array.from({ length: 30_000 }, (_, i) => ({
     device: `parts${i % 100}`,
@@ -97,7 +97,7 @@ test('the retention of raw telemetry and of the audit can be set, changed and li
   }
 })
 
-test('logs go when they are 14 days old, in parts of a week; all else stays', async () => {
+test('logs are dropped when they are 14 days old, and all other kinds stay', async () => {
   const telemetry = await open()
   const day = 86_400_000_000
   const now = Date.now() * 1000

@@ -1,7 +1,7 @@
 // Telemetry in ClickHouse: a server, or chdb behind the same interface.
 //
-// C1. Every insert is one block and carries its token. ClickHouse drops a block that it has seen. If it has forgotten
-//     the token, reads still take one value per point (R11).
+// Every insert is one block and carries its token. ClickHouse drops a block that it has seen. If it has forgotten the
+// token, reads still take one value per point (R11).
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type DeviceId, Millis } from '../../../../schemas/ids.ts'

@@ -1,7 +1,5 @@
-// A file of points or buckets: one statement that ClickHouse answers with the file's bytes.
-//
-// E1. Points are read in the order they lie in (FINAL, one thread), so a file begins at once and needs no memory.
-// E2. In CSV, a text that a spreadsheet would take for a formula is given with a quote before it.
+// Exports points or buckets by one statement whose result is the file's bytes. Points are read in stored order (FINAL,
+// one thread), so a file begins at once and needs no memory.
 import type { Aggregate, ExportFormat } from '../../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Export } from '../../../ports/telemetry.ts'
@@ -23,13 +21,13 @@ const SETTINGS = {
   output_format_parallel_formatting: 0,
   output_format_json_escape_forward_slashes: 0,
   format_csv_null_representation: '',
-  // Row groups are held until they are written.
+  // A row group is held in memory until it is written.
   output_format_parquet_row_group_size: 100_000,
   output_format_parquet_parallel_encoding: 0,
 }
 
 export interface ExportPlan {
-  /** The first line, which is there whether rows follow or not. */
+  /** The first line of the file, also when no rows follow. */
   readonly head: string
   readonly statement: Statement
 }
@@ -83,7 +81,7 @@ function bucketRows(
   Object.assign(params, found?.params)
   const isByDevice = query.by === 'device'
   const isOne = isByDevice && query.deviceIds.length === 1 && query.metrics.length === 1
-  // One series alone has no keys of its own.
+  // The query of a single series returns no key columns.
   const keys = isOne ? '{device:String} AS device_id, {metric:String} AS metric, ' : ''
   const order = [...(isByDevice ? ['device_id'] : []), 'm', 'start'].join(', ')
   const at = "fromUnixTimestamp64Milli(start * 1000, 'UTC')"
@@ -98,12 +96,12 @@ function bucketRows(
   }
 }
 
-/** As `average` in the domain has it. */
+/** Computes the same as `average` in the domain. */
 const AVERAGE = 'least(greatest(if(isFinite(sum), sum / count, min / 2 + max / 2), min), max)'
 
 const aggregate = (name: Aggregate) => (name === 'avg' ? AVERAGE : name)
 
-/** By E2. */
+/** In CSV, a text that a spreadsheet would take for a formula gets a leading quote. */
 function text(column: string, format: ExportFormat): string {
   const plain = `CAST(${column}, '${column === 't' ? 'Nullable(String)' : 'String'}')`
   return format === 'csv'
@@ -111,7 +109,7 @@ function text(column: string, format: ExportFormat): string {
     : plain
 }
 
-/** To the microsecond, as points are kept. */
+/** Points have microseconds. */
 function time(column: string, format: ExportFormat): string {
   return format === 'parquet' ? column : `formatDateTime(${column}, '%Y-%m-%dT%H:%i:%S.%fZ')`
 }

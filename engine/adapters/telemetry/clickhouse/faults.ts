@@ -26,7 +26,7 @@ export function toOpenFault(cause: unknown): Fault {
   return new Fault('TELEMETRY_FORBIDDEN', { retryable: false, message, cause })
 }
 
-/** Throws a fault of its own for a question that would read more rows than allowed, or need more memory than one may. */
+/** Throws `TELEMETRY_TOO_MUCH` if a query would read too many rows or need too much memory, else the cause. */
 export function refuseTooMuch(cause: unknown): never {
   const code = errorCode(cause)
   const message = messageOf(cause)

@@ -1,9 +1,8 @@
-// Questions to the history. A row inserted twice stands twice until parts are merged.
+// Queries of the history. A row that was inserted twice is stored twice until parts are merged.
 //
-// Q1. A page is read kind by kind from the end of the table's order, which costs no more than the rows read. What stands
-//     twice is sorted out here, and where that leaves a page short it is read on.
-// Q2. Counting, and pages by number, merge all rows of the device first (FINAL): exact, and slower.
-
+// A page is read kind by kind from the end of the table's order, which costs no more than the rows read. Duplicates are
+// removed here, and if that leaves a page short, more is read. Counts and pages by number merge all rows of the device
+// first (FINAL), which is slower.
 import { Micros } from '../../../../schemas/ids.ts'
 import { byAge, HISTORY_KINDS, type HistoryKind } from '../../../domain/history/row.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -14,7 +13,7 @@ import { RowReader } from './row-reader.ts'
 type Ask = (statement: Statement) => Promise<Buffer>
 type Params = Record<string, string | number | readonly string[]>
 
-/** Rows beyond the page, for those that stand twice. */
+/** Extra rows read with a page, to make up for rows that are stored twice. */
 const SPARE = 16
 const READ = `SELECT kind, toUnixTimestamp64Micro(at), version, body FROM history`
 
@@ -26,7 +25,7 @@ export async function readHistory(query: HistoryQuery, ask: Ask): Promise<readon
   for (let { before } = query; ; ) {
     const limit = query.limit - rows.length + SPARE
     const found = toRows(await ask(newest({ ...query, before }, limit)), query.deviceId)
-    // by Q1: of a kind that had more to give, nothing is known below the last row it gave.
+    // A kind with a full result has more rows below its last one, so the page cannot go further down than that.
     const ends = [...new Set(query.kinds)].flatMap((kind) => {
       const ofKind = found.filter((row) => row.kind === kind)
       return ofKind.length < limit ? [] : ofKind.slice(-1)
@@ -50,7 +49,7 @@ export async function countHistory(filter: HistoryFilter, ask: Ask): Promise<num
   return Number(rows.toString())
 }
 
-/** The newest rows of each kind, by themselves in order. */
+/** The newest rows of each kind. Only the rows of one kind are in order. */
 function newest(query: HistoryQuery, limit: number): Statement {
   const params: Params = { limit }
   const where = conditions(query, params)
@@ -86,7 +85,7 @@ async function readPage(query: HistoryQuery, offset: number, ask: Ask): Promise<
 
 const at = (name: string) => `fromUnixTimestamp64Micro({${name}:Int64}, 'UTC')`
 
-/** Statement text is ours alone; whatever comes from outside is a parameter. */
+/** Values from outside become parameters and never part of the statement. */
 function conditions({ deviceId, from, to, labels }: HistoryFilter, params: Params): string {
   const parts = ['device_id = {device:String}']
   params['device'] = deviceId
@@ -120,18 +119,18 @@ function distinct(rows: readonly HistoryRow[]): readonly HistoryRow[] {
   })
 }
 
-/** From rows of RowBinary: kind, at Int64, version UInt64, body. */
+/** Reads rows of RowBinary with the columns kind, at Int64, version UInt64, body. */
 function toRows(bytes: Buffer, deviceId: HistoryRow['deviceId']): HistoryRow[] {
   const rows: HistoryRow[] = []
   const reader = new RowReader(bytes)
   while (reader.hasMore())
     rows.push({
       deviceId,
-      // Only kinds that were asked for are answered.
+      // The statement selects known kinds only.
       kind: reader.text() as HistoryKind,
       at: Micros(reader.int64()),
       version: reader.int64(),
-      // Written as JSON of an object.
+      // Bodies are written as JSON objects.
       body: JSON.parse(reader.text()) as HistoryRow['body'],
     })
   return rows

@@ -1,4 +1,4 @@
-// Which part of a query is answered from where: from rollups where they are settled, from raw elsewhere.
+// Decides which part of a query is read from rollups (where they are settled) and which from raw points.
 //
 //        from                                             to
 //         |--raw--|======= rollup =======|----- raw -----|
@@ -11,12 +11,12 @@ import type { SeriesQuery } from '../../../ports/telemetry.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Reading a second table costs as much as some thousand rows more of the first. */
+/** Reading a second table costs as much as reading some thousand more rows of the first. */
 const ROLLUP_MS_MIN = 2 * HOUR_MS
-/** What rollups hold; the others are exact from the points alone. */
+/** Aggregates that rollups hold. All others are computed from raw points, to be exact. */
 const ROLLED: ReadonlySet<Aggregate> = new Set(['avg', 'min', 'max', 'count', 'last', 'sum'])
 
-/** [from, to), in milliseconds. */
+/** The times in [from, to), in milliseconds. */
 export interface Range {
   readonly from: number
   readonly to: number
@@ -31,7 +31,7 @@ export interface Plan {
 
 type Asked = Pick<SeriesQuery, 'from' | 'to' | 'grid' | 'aggregates' | 'lateHours'>
 
-/** Together the ranges are [from, to), without overlap. */
+/** The ranges of the plan cover [from, to) without overlap. */
 export function plan({ from, to, grid, aggregates, lateHours }: Asked, horizon: number): Plan {
   const whole = from < to ? [{ from, to }] : []
   const unit = aggregates.every((aggregate) => ROLLED.has(aggregate)) ? unitOf(grid) : undefined
@@ -58,7 +58,7 @@ export function plan({ from, to, grid, aggregates, lateHours }: Asked, horizon: 
   return { rollup: { table: unit === HOUR_MS ? 'rollup_1h' : 'rollup_1m', ranges: fresh }, raw: joined }
 }
 
-/** The widest rollup whose buckets lie within the grid's; a zone may be half an hour off. */
+/** The widest rollup whose buckets lie within those of the grid. Some time zones are half an hour off. */
 function unitOf(grid: Grid): number | undefined {
   const fits = (unit: number) =>
     grid.every(({ from, step }) => (from * 1000) % unit === 0 && (step * 1000) % unit === 0)

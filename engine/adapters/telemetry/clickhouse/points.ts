@@ -1,4 +1,4 @@
-// Points as they were reported, a page at a time.
+// Reads points as they were reported, a page at a time.
 import { Micros } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Point, PointPlace, PointsQuery } from '../../../ports/telemetry.ts'
@@ -6,7 +6,7 @@ import type { Statement } from './clickhouse-link.ts'
 import { RowReader } from './row-reader.ts'
 import { type Params, whose, within } from './series.ts'
 
-/** A page needs the head of what it reads in order; larger blocks would be read in vain. */
+/** A page needs only the first rows in order, so most of a larger block would be read in vain. */
 const SETTINGS = {
   max_threads: 1,
   max_block_size: 8_192,
@@ -33,7 +33,7 @@ export function pageStatement(query: PointsQuery): Statement {
   }
 }
 
-/** Of a time that was given already, the text may be left. */
+/** A page may end between the number and the text of one time. */
 function later(table: 'points' | 'texts', after: PointPlace | undefined, params: Params): string {
   if (after === undefined) return ''
   params['after'] = after.at

@@ -1,9 +1,8 @@
-// Rollups are recomputed from raw, whole hours at a time, and never added to: a computation replaces the earlier ones
-// of the same buckets, so replays and late points cannot make them wrong.
+// Rollups are recomputed from raw points, whole hours at a time. A computation replaces the earlier ones of the same
+// buckets, so replays and late points cannot make them wrong. The horizon moves after the last row of a computation.
 //
-// U1. A computation's number is written down before its first row, and has microseconds in it: no two computations share
-//     one, whatever crashes, and whoever else settles.
-// U2. The horizon moves after the last row of a computation.
+// U1. A computation's number is stored before its first row and contains microseconds, so no two computations share one,
+//     even after a crash or when several nodes settle at once.
 import { randomInt } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
@@ -12,7 +11,7 @@ import type { ClickHouseLink, Statement } from './clickhouse-link.ts'
 
 export interface LateHour {
   readonly deviceId: DeviceId
-  /** Seconds. */
+  /** Seconds since the epoch. */
   readonly hour: number
 }
 
@@ -21,9 +20,9 @@ const HOUR_SEC = 3_600
 const AHEAD_SEC = LIMITS.timestampAheadMsMax / 1000 + 1
 
 const SETTINGS = {
-  // Of a point received in one month and again in the next, one counts.
+  // A point that was received in one month and again in the next counts once.
   do_not_merge_across_partitions_select_final: 0,
-  // A device may report any time since the oldest one taken.
+  // A device may report any time that is not older than the oldest accepted one.
   max_partitions_per_insert_block: 0,
   insert_deduplicate: 0,
   async_insert: 0,
@@ -43,14 +42,14 @@ export class Rollups {
     this.#ageMsMax = ageMsMax
   }
 
-  /** `ageMsMax`: others settle too, and what they did is looked up again when it is older. */
+  /** Other nodes settle, too. Their horizon is looked up again when it is older than `ageMsMax`. */
   static async open(link: ClickHouseLink, ageMsMax = Number.POSITIVE_INFINITY): Promise<Rollups> {
     const rollups = new Rollups(link, ageMsMax)
     await rollups.#look()
     return rollups
   }
 
-  /** Others may be further: then more is read from raw than need be. */
+  /** Other nodes may have settled more. Then queries read more raw points than necessary. */
   horizon(): Millis {
     if (performance.now() - this.#lookedAt > this.#ageMsMax) this.#lookAgain()
     return this.#horizon
@@ -73,16 +72,16 @@ export class Rollups {
     const done = () => {
       this.#isLooking = false
     }
-    // What fails is tried again by whoever asks next.
+    // After a failure the next question tries again.
     this.#look().then(done, done)
   }
 
-  /** One at a time, in the order asked for. */
+  /** Computations run one at a time, in the order of the calls. */
   settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
     return this.#inTurn(() => this.#settle(upTo, late))
   }
 
-  /** Of all devices, as far as they are settled. */
+  /** Computes the settled hours of all devices again. */
   resettle(from: Millis, to: Millis): Promise<void> {
     return this.#inTurn(() => this.#resettle(from, to))
   }
@@ -105,7 +104,7 @@ export class Rollups {
     await this.#note({ computed, horizon, finished: 1 })
   }
 
-  /** By U1. */
+  /** Stores the computation's number first (U1). */
   async #begin(horizon: Millis): Promise<number> {
     const computed = Math.max(this.#computed + 1, Date.now() * 1000 + randomInt(1000))
     await this.#note({ computed, horizon, finished: 0 })
@@ -189,7 +188,7 @@ function minutes(whose: string, params: NonNullable<Statement['params']>): Omit<
   }
 }
 
-/** Hours of this computation's minutes: a computation has whole hours. */
+/** Sums up the minutes of this computation, which always covers whole hours. */
 function hours(computed: number, oldestSec: number): Omit<Statement, 'timeoutMs'> {
   return {
     sql: `INSERT INTO rollup_1h (device_id, metric, bucket, count, sum, min, max, last, last_ts, computed)

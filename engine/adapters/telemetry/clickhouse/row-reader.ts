@@ -1,4 +1,4 @@
-// Reads values of ClickHouse's RowBinary one after the other.
+// Reads values in ClickHouse's RowBinary format one after the other.
 export class RowReader {
   readonly #bytes: Buffer
   #at = 0
@@ -15,7 +15,7 @@ export class RowReader {
     return this.#bytes.readUInt8(this.#at++)
   }
 
-  /** Signed or not: what is stored is far from either end. */
+  /** Reads signed and unsigned integers alike: stored values are far from both limits. */
   int64(): number {
     this.#at += 8
     return Number(this.#bytes.readBigInt64LE(this.#at - 8))

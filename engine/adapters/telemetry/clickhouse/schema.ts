@@ -1,11 +1,11 @@
-// The tables, and how they came to be: a database is brought up to date step by step, each step once.
+// The tables and their migrations. A database is brought up to date step by step.
 //
-// points, texts   one row per point, as received. A point sent again stands twice until parts are merged, so every
-//                 read takes the value with the greatest version (R11).
-// rollup_1m, _1h  one row per bucket and computation; the greatest `computed` counts.
-// history         what happened to a device, one row per key; a row inserted again is the same row.
-// audit           who did what, one row per entry; what is asked for by is taken from its body.
-// settlements     each computation of rollups, begun and finished; the greatest finished horizon counts.
+// points, texts   One row per point, as received. A point that is sent again is stored twice until parts are merged, so
+//                 every read takes the value with the greatest version (R11).
+// rollup_1m, _1h  One row per bucket and computation. The greatest `computed` counts.
+// history         One row per event of a device. Inserting a row again changes nothing.
+// audit           One row per entry. Columns for filters are extracted from its body.
+// settlements     The begin and the end of each computation of rollups. The greatest finished horizon counts.
 
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -14,9 +14,9 @@ import { type ClickHouseLink, errorCode } from './clickhouse-link.ts'
 const TIMEOUT_MS = LIMITS.telemetryQueryTimeoutMs
 
 /**
- * Parts go by receive time: the time a device claims may be any, and a block may only touch a few of them.
- * Codecs: times and versions are differences in sorted order; Gorilla and FPC are larger and slower than ZSTD for
- * values of a sensor's precision. Merging twenty parts at a time writes a point about half as often as five do.
+ * Partitions go by receive time, because a device may claim any time and a block may touch only a few partitions. Times
+ * and versions are stored as differences, since they are sorted. Gorilla and FPC are larger and slower than ZSTD for
+ * values of a sensor's precision. Merging twenty parts at a time writes a point about half as often as merging five.
  */
 function points(name: string, valueType: string): string {
   return `CREATE TABLE IF NOT EXISTS ${name} (
@@ -57,8 +57,9 @@ const SETTLEMENTS = `CREATE TABLE IF NOT EXISTS settlements (
   ) ENGINE = MergeTree ORDER BY computed`
 
 /**
- * Logs lie in parts by the week of their receipt, which go as a whole when their last row is 14 days old: nothing is
- * ever rewritten for that. All else is kept. Small granules: a page of rows is read, and bodies are large.
+ * Logs are partitioned by the week of their receipt. A part is dropped as a whole when its last row is 14 days old, so
+ * nothing is rewritten for that. All other kinds are kept. Granules are small because queries read a page of large
+ * rows.
  */
 const HISTORY = `CREATE TABLE IF NOT EXISTS history (
     device_id LowCardinality(String),
@@ -75,7 +76,7 @@ const HISTORY = `CREATE TABLE IF NOT EXISTS history (
   TTL received + toIntervalDay(14) DELETE WHERE kind = 'log'
   SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
 
-/** In order of time alone: most questions are for the newest. Months go as a whole. */
+/** Ordered by time alone, because most queries want the newest entries. Retention drops whole months. */
 const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
     device_id String CODEC(ZSTD(1)),
     at DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)),
@@ -92,8 +93,8 @@ const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
   ORDER BY (at, version)
   SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
 
-/** Append only: what a released version did stays as it was. An earlier version must be able to go on with the tables of
- *  the next one: nodes are replaced one after another. */
+/** Append only: a released migration never changes. The previous version must be able to work with the tables of the
+ *  next one, because nodes are replaced one after another. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     points('points', 'Float64'),
@@ -108,8 +109,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
 
 const VERSIONS = 'CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version'
 
-/** All tables as of this version, for whoever creates them by hand. With `cluster` they are kept by several servers that
- *  agree by way of a Keeper. */
+/** The statements that create all tables of this version. With `cluster` the tables are replicated, which needs a
+ *  Keeper. */
 export function allTables(cluster?: string): readonly string[] {
   return [VERSIONS, ...MIGRATIONS.flat()].map((sql) => toLayout(sql, cluster))
 }
@@ -125,10 +126,10 @@ function toLayout(sql: string, cluster: string | undefined): string {
     .replace('non_replicated_deduplication_window', 'replicated_deduplication_window')
 }
 
-/** A replica that is down makes its tables when it is back; nobody waits for it. */
+/** Nobody waits for a replica that is down. It creates its tables when it is back. */
 const ON_CLUSTER = { distributed_ddl_task_timeout: 10, distributed_ddl_output_mode: 'null_status_on_timeout' }
 
-/** Every step may be done twice, and by several nodes at once. */
+/** Each step may be repeated, and several nodes may run it at once. */
 export async function migrate(link: ClickHouseLink, cluster?: string): Promise<void> {
   const run = (sql: string) =>
     link.command({
@@ -162,7 +163,8 @@ async function versionOf(link: ClickHouseLink): Promise<number> {
   }
 }
 
-/** What is so old goes, in whole parts: raw telemetry and the audit; rollups stay. Undefined keeps it for ever. */
+/** Sets the retention of raw telemetry and of the audit. Expired parts are dropped whole. Undefined keeps rows for
+ *  ever. */
 export async function keepFor(
   link: ClickHouseLink,
   days: { readonly points: number | undefined; readonly audit: number | undefined },

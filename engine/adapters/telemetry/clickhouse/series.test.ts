@@ -20,7 +20,7 @@ const QUERY = {
   lateHours: [],
 } as const
 
-test('what is settled comes from rollups, its unaligned ends and all behind it from raw', () => {
+test('settled hours are read from rollups, and unaligned ends and later times from raw points', () => {
   const query = { ...QUERY, from: Millis(START + 500), to: Millis(START + 5 * HOUR) }
   const horizon = START + 4 * HOUR
   expect(plan(query, horizon)).toEqual({
@@ -37,7 +37,7 @@ test('what is settled comes from rollups, its unaligned ends and all behind it f
   })
 })
 
-test('where little is settled, raw answers all', () => {
+test('a query with few settled hours is read from raw points alone', () => {
   const query = { ...QUERY, from: Millis(START + 500), to: Millis(START + 2 * HOUR) }
   expect(plan(query, START + 2 * HOUR)).toEqual({
     rollup: undefined,
@@ -45,7 +45,7 @@ test('where little is settled, raw answers all', () => {
   })
 })
 
-test('late hours come from raw', () => {
+test('late hours are read from raw points', () => {
   const query = {
     ...QUERY,
     from: Millis(START),
@@ -64,7 +64,7 @@ test('late hours come from raw', () => {
   })
 })
 
-test('what rollups do not hold is raw; half an hour off UTC, minutes are the widest that fit', () => {
+test('aggregates that rollups lack are read from raw points, and half-hour zones use minutes', () => {
   const span = { from: Millis(START), to: Millis(START + 9 * HOUR) }
   const query = { ...QUERY, ...span, grid: gridOf({ interval: '1h', zone: 'Asia/Kolkata', ...span }) }
   expect(plan(query, span.to).rollup?.table).toBe('rollup_1m')
@@ -73,7 +73,7 @@ test('what rollups do not hold is raw; half an hour off UTC, minutes are the wid
   expect(plan({ ...berlin, aggregates: ['sum', 'p99'] }, span.to)).toEqual({ rollup: undefined, raw: [span] })
 })
 
-test('a query with too many late hours apart is answered from raw altogether', () => {
+test('a query with too many separate late hours is read from raw points alone', () => {
   const hours = LIMITS.telemetryRawRangesMax * 2 + 2
   const lateHours = Array.from({ length: hours / 2 }, (_, i) => START / 1000 + i * 7_200)
   const query = { ...QUERY, from: Millis(START), to: Millis(START + hours * HOUR), lateHours }
@@ -83,7 +83,7 @@ test('a query with too many late hours apart is answered from raw altogether', (
   })
 })
 
-test('the ranges of a plan are the whole of the query, once', () => {
+test('the ranges of a plan cover the query once', () => {
   const time = fc.integer({ min: 0, max: 30 * HOUR })
   fc.assert(
     fc.property(
@@ -122,7 +122,7 @@ test('the ranges of a plan are the whole of the query, once', () => {
   )
 })
 
-test('nothing from outside is in the statement', () => {
+test('no value from outside is part of the statement', () => {
   const query = {
     ...QUERY,
     deviceIds: [DeviceIdOf("d'x")],

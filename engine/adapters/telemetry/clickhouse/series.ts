@@ -1,9 +1,9 @@
-// One query for the buckets of all series that are asked for, as its plan says.
+// One query for the buckets of all requested series, following its plan.
 //
-// S1. Statement text is ours alone; whatever comes from outside is a parameter.
-// S2. Rollups and raw give the same columns of each bucket: count, sum, min, max, last and the time of last.
-// S3. One series of few points is asked for all the time: it has the quickest form. All else reads merged rows in
-//     order (FINAL), which needs no memory for them.
+// S1. Values from outside become parameters and never part of the statement.
+// S2. Rollups and raw points give the same columns for each bucket: count, sum, min, max, last and the time of last.
+// S3. The query of a single series is frequent and has the fastest form. All others read merged rows in order (FINAL),
+//     which needs no memory for the rows.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { Millis } from '../../../../schemas/ids.ts'
 import type { Aggregate } from '../../../../schemas/vocabulary.ts'
@@ -17,23 +17,23 @@ import { RowReader } from './row-reader.ts'
 
 export type Params = Record<string, string | number | readonly (string | number)[]>
 
-/** A time is at most so much ahead of its receive time, so older parts need no look; plus the second cut off. */
+/** No time is further ahead of its receive time, so older parts need not be read. One second makes up for rounding. */
 const AHEAD_SEC = LIMITS.timestampAheadMsMax / 1000 + 1
 
-/** A query reads a few thousand rows: threads, compiled expressions and a filter's own pass cost more than they save. */
+/** A query reads a few thousand rows. Threads, compiled expressions and PREWHERE would cost more than they save. */
 const SETTINGS = {
   max_threads: 1,
   compile_expressions: 0,
   compile_aggregate_expressions: 0,
   compile_sort_description: 0,
   optimize_move_to_prewhere: 0,
-  // Of a point received in one month and again in the next, one counts.
+  // A point that was received in one month and again in the next counts once.
   do_not_merge_across_partitions_select_final: 0,
   max_rows_to_read: LIMITS.telemetryRowsReadMax,
 }
 
 const ROLLED = 'sum(count) AS count, sum(sum) AS sum, min(min) AS min, max(max) AS max'
-/** Exact from the points alone, by S2 beside what rollups hold. */
+/** Aggregates that need raw points to be exact, and come after the columns of S2. */
 const DETAILS: Readonly<Partial<Record<Aggregate, (lastBy: string) => string>>> = {
   first: (lastBy) => `argMin(v, ${lastBy})`,
   p50: () => 'quantileExactInclusive(0.5)(v)',
@@ -42,7 +42,7 @@ const DETAILS: Readonly<Partial<Record<Aggregate, (lastBy: string) => string>>> 
   stddev: () => 'stddevPopStable(v)',
 }
 
-/** Undefined: there is nothing to ask for. */
+/** Undefined if the plan has nothing to read. */
 export function toStatement(query: SeriesQuery, { rollup, raw }: Plan): Statement | undefined {
   const inner = selectBuckets(query, { rollup, raw })
   if (inner === undefined) return undefined
@@ -56,7 +56,7 @@ export function toStatement(query: SeriesQuery, { rollup, raw }: Plan): Statemen
   }
 }
 
-/** A row per bucket: its keys, `start` in seconds, and the columns of S2. */
+/** Selects a row per bucket: its keys, `start` in seconds, and the columns of S2. */
 export function selectBuckets(
   query: SeriesQuery,
   { rollup, raw }: Plan,
@@ -67,7 +67,7 @@ export function selectBuckets(
   if (rollup !== undefined && rollup.ranges.length > 0) parts.push(rollupSql(query, rollup, params))
   const [only] = parts
   if (only === undefined) return undefined
-  // Raw alone is one row per bucket already.
+  // Raw points alone already give one row per bucket.
   if (rollup === undefined) return { sql: only, params }
   const keys = [...keysOf(query), 'start']
   return {
@@ -92,7 +92,7 @@ function rawSql(query: SeriesQuery, raw: readonly Range[], params: Params): stri
     FROM (${rawPoints(query, raw, params)}) GROUP BY ${groups}`
 }
 
-/** Each point once. By S3. */
+/** Selects each point once, in the form of S3. */
 function rawPoints(query: SeriesQuery, raw: readonly Range[], params: Params): string {
   const where = `${whose(query, params)} AND ${within(raw, params)}`
   return isPlain(query) && detailsOf(query).length === 0
@@ -118,7 +118,7 @@ function rollupSql(
       FROM ${table} WHERE ${whose(query, params)} AND (${within.join(' OR ')}) GROUP BY ${columns})`
 }
 
-/** Times of points in these ranges, in order. */
+/** A condition for points whose time is in one of these ranges, which are in order. */
 export function within(ranges: readonly Range[], params: Params): string {
   const parts = ranges.map(({ from, to }, i) => {
     params[`f${i}`] = from * 1000
@@ -143,13 +143,13 @@ export function whose(
 const isPlain = ({ deviceIds, metrics, by }: SeriesQuery) =>
   deviceIds.length === 1 && metrics.length === 1 && by === 'device'
 
-/** What rows are told apart by, beside their time; one series alone needs nothing. */
+/** The columns that identify a series, none for a single series. */
 function keysOf(query: SeriesQuery): readonly string[] {
   if (isPlain(query)) return []
   return query.by === 'device' ? ['device_id', 'metric'] : ['metric']
 }
 
-/** What decides which value is the last one: of two devices at one time, that of the greater id. */
+/** The order that decides which value is the last. At the same time, the device with the greater id wins. */
 const lastOf = ({ by }: SeriesQuery, ts: string) => (by === 'device' ? ts : `(${ts}, device_id)`)
 
 function groupsOf(query: SeriesQuery, seconds: string, params: Params): string {
@@ -166,14 +166,14 @@ function startOf(grid: Grid, seconds: string, params: Params): string {
   return `${stretch} + intDiv(${seconds} - ${stretch}, ${width}) * ${width} AS start`
 }
 
-/** From rows of RowBinary: its keys, start Int64, count UInt64, sum, min, max, last, details. */
+/** Reads rows of RowBinary with the columns keys, start Int64, count UInt64, sum, min, max, last, details. */
 export function readSeries(rows: Buffer, query: SeriesQuery): readonly Series[] {
   const keys = keysOf(query)
   const details = detailsOf(query)
   const reader = new RowReader(rows)
   const series = new Map<string, { deviceId: DeviceId | undefined; metric: string; buckets: Bucket[] }>()
   while (reader.hasMore()) {
-    // Ids that were asked for.
+    // The statement selects requested ids only.
     const deviceId = (keys.includes('device_id') ? reader.text() : query.deviceIds[0]) as DeviceId
     const metric = keys.length > 0 ? reader.text() : (query.metrics[0] ?? '')
     const key = query.by === 'device' ? `${deviceId} ${metric}` : metric

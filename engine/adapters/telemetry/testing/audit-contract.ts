@@ -1,4 +1,4 @@
-// What every telemetry adapter promises of the audit; each adapter's test runs it, on one instance for all tests.
+// The audit part of the contract that every telemetry adapter's test runs. All tests share one instance.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Micros, Millis } from '../../../../schemas/ids.ts'
@@ -8,7 +8,7 @@ import type { AuditFilter } from '../../../ports/audit.ts'
 import type { Telemetry } from '../../../ports/telemetry.ts'
 import { auditBlock, DeviceIdOf } from './telemetry.ts'
 
-/** Of this hour: ClickHouse goes by its own clock and forgets what is old. */
+/** A time within this hour, because ClickHouse drops old rows by its own clock. */
 const AT = Math.floor(Date.now() / 3_600_000) * 3_600_000
 const ODD = `it's \\' \\\\ \t\n\r{actor:String}\0é漢字🙂 /* -- ; */`
 const USER = { type: 'user', id: 'usr_a', name: 'a@example.com' } as const
@@ -38,7 +38,7 @@ export function auditContract({
     }
     const shown = ({ at, version, body }: ReturnType<typeof row>) => ({ at, version, body: JSON.parse(body) })
 
-    test('entries come back as they were, newest first, those of one moment by their number', async () => {
+    test('entries are returned unchanged, newest first, and by number at the same time', async () => {
       const rows = [
         row({ action: 'whole', detail: { [ODD]: [ODD, 1, null] } }, 1),
         row({ action: 'whole', actor: { type: 'anonymous' } }, 2),
@@ -52,7 +52,7 @@ export function auditContract({
       )
     })
 
-    test('entries inserted again, in blocks of any cut, are there once', async () => {
+    test('entries that are inserted again, however cut into blocks, are stored once', async () => {
       const rows = Array.from({ length: 40 }, (_, i) => row({ action: 'again' }, i))
       const block = auditBlock(rows)
       for (const again of [block, block, auditBlock(rows.slice(5, 30)), ...rows.map((r) => auditBlock([r]))])
@@ -64,7 +64,7 @@ export function auditContract({
       expect(await telemetry.countAudit({ action: 'again', from: Millis(AT + 39) })).toBe(1)
     })
 
-    test('every filter finds what it names and nothing else, whatever its text', async () => {
+    test('every filter finds the entries that it names and no others, whatever its text', async () => {
       const action = 'filters'
       const given: readonly Partial<AuditEntry>[] = [
         { target: 'devices/d', deviceId: DeviceIdOf('f1'), ip: '10.0.0.1' },
@@ -92,7 +92,7 @@ export function auditContract({
       expect(await find({ action: "' OR 1 = 1 --" })).toEqual([])
     })
 
-    test('pages of any size are the whole in order', async () => {
+    test('pages of any size together are all entries in order', async () => {
       let run = 0
       await fc.assert(
         fc.asyncProperty(

@@ -1,5 +1,5 @@
-// What every telemetry adapter promises; each adapter's test runs it. One instance serves all tests: each has
-// devices and days of its own.
+// The contract that every telemetry adapter's test runs. All tests share one instance, and each has devices and days of
+// its own.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../../../schemas/ids.ts'
@@ -18,9 +18,9 @@ import { DeviceIdOf, type Message, pointsBlock, textsBlock } from './telemetry.t
 
 export interface TelemetryContract {
   readonly name: string
-  /** A new, empty one. */
+  /** Opens an empty instance. */
   open(): Promise<Telemetry>
-  /** The same one after the process ended without closing it. */
+  /** Opens the same instance after its process ended without closing it. */
   restart(telemetry: Telemetry): Promise<Telemetry>
   readonly runs: number
 }
@@ -48,7 +48,7 @@ const METRIC_NAMES = [
 interface Ask {
   readonly device: string
   readonly metric: string
-  /** Microseconds here as everywhere in this file. */
+  /** Microseconds, like all times in this file. */
   readonly from: number
   readonly to: number
   readonly interval: Interval
@@ -67,7 +67,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       await telemetry.close()
     })
 
-    /** The start of a day that nobody else uses; later than those before. */
+    /** The start of a day that no other test uses, later than all earlier ones. */
     const newDay = () => {
       days += 3 * DAY
       return days
@@ -120,7 +120,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       ])
     })
 
-    test('buckets begin at multiples of their interval in UTC, and hold what lies in [from, to) alone', async () => {
+    test('buckets begin at multiples of their interval in UTC and contain only points in [from, to)', async () => {
       const day = newDay()
       const at = [-1, 0, 59 * SECOND, HOUR - 1, HOUR, DAY - 1, DAY]
       await telemetry.insert(
@@ -150,7 +150,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(await ask({ device: 'C', metric: 'v', ...span })).toEqual([])
     })
 
-    test('a point sent again, in blocks of any cut, is one point', async () => {
+    test('a point that is sent again, however cut into blocks, is one point', async () => {
       const day = newDay()
       const messages = Array.from({ length: 20 }, (_, i) => ({
         device: 'd',
@@ -169,7 +169,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(await telemetry.countPoints(DeviceIdOf('d'))).toBe(40)
     })
 
-    test('of two values for the same time the one with the greater version stands, in whatever order', async () => {
+    test('the value with the greater version wins at the same time, in whatever order they arrive', async () => {
       const day = newDay()
       const point = (at: number, version: number, v: number) => ({
         device: 'e',
@@ -184,7 +184,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(await telemetry.countPoints(DeviceIdOf('e'))).toBe(2)
     })
 
-    test('texts are kept and are no points', async () => {
+    test('texts are stored and are not counted as points', async () => {
       const day = newDay()
       const texts = textsBlock([{ device: 'f', at: day, version: 1, values: { mode: "it's\n", empty: '' } }])
       await telemetry.insert(texts)
@@ -192,7 +192,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(await telemetry.countPoints(DeviceIdOf('f'))).toBe(0)
     })
 
-    test('a block that is none is refused for good', async () => {
+    test('a malformed block is refused for good', async () => {
       const good = pointsBlock([{ device: 'h', at: newDay(), version: 1, values: { v: 1 } }])
       for (const bytes of [
         new Uint8Array(),
@@ -209,7 +209,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(await telemetry.countPoints(DeviceIdOf('h'))).toBe(0)
     })
 
-    test('names of metrics may hold anything', async () => {
+    test('names of metrics may contain any characters', async () => {
       const day = newDay()
       const values = Object.fromEntries(METRIC_NAMES.map((metric, i) => [metric, i]))
       await telemetry.insert(pointsBlock([{ device: 'i', at: day, version: 1, values }]))
@@ -224,7 +224,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       }
     })
 
-    test('values as large as they get have an average', async () => {
+    test('the largest possible values have an average', async () => {
       const day = newDay()
       const values = [Number.MAX_VALUE, Number.MAX_VALUE, -Number.MAX_VALUE, Number.MIN_VALUE]
       const series = { large: values.slice(0, 2), mixed: values, tenth: [0.1, 0.1, 0.1] }
@@ -239,7 +239,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       }
     })
 
-    test('settling moves the horizon by whole hours, never back, and a restart knows it', async () => {
+    test('settling moves the horizon by whole hours and never back, and the horizon survives a restart', async () => {
       const day = newDay()
       await settle(day + HOUR + 5)
       expect(telemetry.horizon() * 1000).toBe(day + HOUR)
@@ -267,7 +267,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect((await ask({ ...span, interval: '1h' })).map(({ last }) => last)).toEqual([39])
     })
 
-    test('a late point counts at once where its hour is named, and everywhere once that is settled', async () => {
+    test('a late point counts at once in queries that name its hour, and in all once the hour is settled', async () => {
       const day = newDay()
       const point = (at: number, v: number) => ({ device: 'l', at: day + at, version: at, values: { v } })
       await telemetry.insert(pointsBlock([point(0, 1), point(HOUR, 2)]))
@@ -286,7 +286,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(counts(await ask({ ...span, interval: '1d' }))).toEqual([3])
     })
 
-    test('points that come back after their hour was settled count once it is settled again', async () => {
+    test('points that return after their hour was settled count once it is settled again', async () => {
       const day = newDay()
       const point = (at: number, v: number) => ({ device: 'n', at: day + at, version: at, values: { v } })
       await telemetry.insert(pointsBlock([point(0, 1), point(HOUR, 2), point(2 * HOUR, 3)]))
@@ -303,7 +303,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
         ])
     })
 
-    test('replays, late and unordered points, settled at any time, give the buckets of the points', async () => {
+    test('replayed, late and unordered points give exact buckets, whenever they are settled', async () => {
       let run = 0
       await fc.assert(
         fc.asyncProperty(HISTORY, ASKS, async (history, asks) => {
@@ -346,7 +346,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
           }
           expect(await telemetry.countPoints(DeviceIdOf(device))).toBe(stored.size)
         }),
-        // A busy machine stretches it; what is left is time to say which history it was.
+        // A busy machine takes longer. The rest of the time is for reporting the history that failed.
         { numRuns: runs, interruptAfterTimeLimit: 80_000, markInterruptAsFailure: true },
       )
     }, 90_000)

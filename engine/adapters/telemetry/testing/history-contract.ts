@@ -1,4 +1,4 @@
-// What every telemetry adapter promises of the history; each adapter's test runs it, on one instance for all tests.
+// The history part of the contract that every telemetry adapter's test runs. All tests share one instance.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Micros, Millis } from '../../../../schemas/ids.ts'
@@ -6,7 +6,7 @@ import { byAge, HISTORY_KINDS, type HistoryKind, type HistoryRow } from '../../.
 import type { Telemetry } from '../../../ports/telemetry.ts'
 import { DeviceIdOf, historyBlock } from './telemetry.ts'
 
-/** Of this hour: ClickHouse goes by its own clock and forgets old logs. */
+/** A time within this hour, because ClickHouse drops old logs by its own clock. */
 const AT = Math.floor(Date.now() / 3_600_000) * 3_600_000_000
 const ODD = ["'", "it's \\' \\\\ \t\n\r", '{device:String}', '\0', 'é漢字🙂', '\ud800', '/* -- ; */', '']
 
@@ -35,7 +35,7 @@ export function historyContract({
     const all = (device: string, kinds: readonly HistoryKind[] = HISTORY_KINDS) =>
       telemetry.history({ deviceId: DeviceIdOf(device), kinds, limit: 1_000 })
 
-    test('rows come back as they were, newest first, of the device and the kinds asked for', async () => {
+    test('rows of the requested device and kinds are returned unchanged, newest first', async () => {
       const body = {
         deep: { list: [1, 2.5, null, true, { a: ODD }] },
         ...Object.fromEntries(ODD.map((k) => [k, k])),
@@ -50,7 +50,7 @@ export function historyContract({
       expect(await telemetry.countHistory({ deviceId: DeviceIdOf('a'), kinds: [] })).toBe(0)
     })
 
-    test('rows inserted again, in blocks of any cut, are there once', async () => {
+    test('rows that are inserted again, however cut into blocks, are stored once', async () => {
       const rows = Array.from({ length: 60 }, (_, i) => row('b', i))
       const block = historyBlock(rows)
       for (const again of [
@@ -71,13 +71,13 @@ export function historyContract({
       expect(page.map(({ version }) => version)).toEqual([34, 33, 32, 31, 30, 29, 28, 27, 26, 25])
     })
 
-    test('rows of one time differ by version, and go by it', async () => {
+    test('rows of the same time differ by version and are ordered by it', async () => {
       const rows = [2 ** 53 - 1, 2 ** 32, 7, 0].map((version) => row('c', 0, { version }))
       await telemetry.insert(historyBlock(rows))
       expect(await all('c')).toEqual(rows)
     })
 
-    test('times are a range in milliseconds, and labels are the level of logs and the section of shadows', async () => {
+    test('rows can be filtered by time in milliseconds, level of logs and section of shadows', async () => {
       const logs = [0, 500, 1_000, 1_999, 2_000].map((us, i) =>
         row('d', us, { body: { level: i % 2 ? 'error' : 'info' } }),
       )
@@ -99,7 +99,7 @@ export function historyContract({
       expect(await telemetry.history({ ...labelled, limit: 1, offset: 1 })).toEqual([logs[3]])
     })
 
-    test('a place without a kind leaves out every row of its time and version', async () => {
+    test('a place without a kind skips every row of its time and version', async () => {
       const rows = (['status', 'shadow', 'command'] as const).map((kind) => row('e', 1, { kind }))
       await telemetry.insert(historyBlock([...rows, row('e', 0)]))
       const page = (before: { at: Micros; version: number; kind?: HistoryKind }) =>
@@ -109,7 +109,7 @@ export function historyContract({
       expect(await page({ ...place, kind: 'shadow' })).toEqual([rows[2], row('e', 0)])
     })
 
-    test('pages of any size, by place or by number, are the whole in order', async () => {
+    test('pages of any size, by place or by number, together are all rows in order', async () => {
       let run = 0
       const KIND = fc.constantFrom(...HISTORY_KINDS)
       const ROWS = fc.array(fc.record({ kind: KIND, at: fc.nat(6), version: fc.nat(4) }), { maxLength: 40 })
@@ -147,7 +147,7 @@ export function historyContract({
       )
     })
 
-    test('a block that is none is refused for good', async () => {
+    test('a malformed block is refused for good', async () => {
       const block = historyBlock([row('f', 1)])
       const broken = {
         ...block,

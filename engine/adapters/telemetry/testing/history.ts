@@ -1,5 +1,5 @@
-// For tests of telemetry adapters: histories of inserts and settlements, questions, and the right answers. Times are
-// microseconds since the history's first day began.
+// For tests of telemetry adapters: random histories of inserts and settlements, queries, and their right results. Times
+// are microseconds since the history's first day began.
 import fc from 'fast-check'
 import { Millis } from '../../../../schemas/ids.ts'
 import { INTERVAL_SECONDS, INTERVALS, type Interval } from '../../../../schemas/vocabulary.ts'
@@ -8,7 +8,7 @@ import type { Bucket } from '../../../domain/telemetry/summary.ts'
 const SECOND = 1_000_000
 const HOUR = 3_600 * SECOND
 const SPAN_MS = 6 * 3_600_000
-/** Often at borders, often the same. */
+/** Times that are often at borders and often equal. */
 const AT = fc.oneof(
   fc.integer({ min: 0, max: SPAN_MS * 1000 - 1 }),
   fc.integer({ min: 0, max: (SPAN_MS / 60_000) * 2 }).map((n) => Math.max(0, n * 30 * SECOND - (n % 2))),
@@ -16,7 +16,7 @@ const AT = fc.oneof(
 )
 const METRIC = fc.constantFrom('v', 'w')
 const POINTS = fc.array(
-  // Quarters add up without rounding, in whatever order.
+  // Quarters are added without rounding, in whatever order.
   fc.record({ at: AT, metric: METRIC, v: fc.integer({ min: -4000, max: 4000 }).map((n) => n / 4) }),
   { minLength: 1, maxLength: 30 },
 )
@@ -37,7 +37,7 @@ export const HISTORY = fc.array(
   ),
   { minLength: 1, maxLength: 8 },
 )
-/** From before the points on, so that most of what is asked for may be settled. */
+/** Begins before the points, so that most of the range may be settled. */
 const BEFORE_H = 4
 export const ASKS = fc.array(
   fc.record({
@@ -52,7 +52,7 @@ export const ASKS = fc.array(
   { minLength: 4, maxLength: 4 },
 )
 
-/** What a query must answer, worked out point by point. */
+/** The right result of a query, computed point by point. */
 export function bucketsOf(
   points: readonly { readonly at: number; readonly v: number }[],
   { from, to, interval }: { readonly from: number; readonly to: number; readonly interval: Interval },

@@ -1,4 +1,4 @@
-// The audit in memory, and the reference for what the real one must answer.
+// The audit in memory. The real one must return the same.
 import { byAge } from '../../../domain/history/row.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import type { WrittenRow } from '../../../ports/history.ts'
@@ -6,7 +6,7 @@ import type { WrittenRow } from '../../../ports/history.ts'
 type Row = Omit<WrittenRow, 'body'> & AuditRow
 
 export class MemoryAudit {
-  /** By key. */
+  /** Keyed by time and version. */
   readonly #rows = new Map<string, Row>()
 
   insert(rows: readonly Row[]): void {
@@ -32,7 +32,7 @@ export class MemoryAudit {
 
 function isMatch({ at, deviceId, body }: Row, filter: AuditFilter): boolean {
   const { action, target, outcome, ip, actor, from, to } = filter
-  // As `domain/audit/entry.ts` writes it.
+  // `domain/audit/entry.ts` writes it like this.
   const { id, name } = body['actor'] as { readonly id: string | null; readonly name: string | null }
   return (
     Object.entries({ action, target, outcome, ip }).every(

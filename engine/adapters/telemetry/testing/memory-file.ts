@@ -1,4 +1,4 @@
-// Files of telemetry as text; Parquet takes the real thing.
+// Exports of telemetry as text. Parquet needs the real engine.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { Export, Series } from '../../../ports/telemetry.ts'

@@ -1,4 +1,4 @@
-// Buckets straight from points: what every adapter must answer.
+// Buckets computed straight from points. Every adapter must return the same.
 import type { DeviceId, Micros } from '../../../../schemas/ids.ts'
 import { Millis } from '../../../../schemas/ids.ts'
 import { startOf } from '../../../domain/telemetry/grid.ts'
@@ -11,7 +11,7 @@ export interface TimedPoint<Value> {
   readonly value: Value
 }
 
-/** `pointsOf` gives the points of a series in [from, to) by time. */
+/** `pointsOf` returns the points of a series in [from, to), ordered by time. */
 export function toSeries(
   { deviceIds, by, metrics, grid, aggregates }: SeriesQuery,
   pointsOf: (deviceId: DeviceId, metric: string) => readonly TimedPoint<number>[],
@@ -37,7 +37,7 @@ export function toSeries(
           names.map((metric) => ({ deviceId, metric, buckets: toBuckets(pointsOf(deviceId, metric)) })),
         )
       : names.map((metric) => {
-          // A stable sort: of two devices at one time, the greater id is later.
+          // The sort is stable, so at the same time the device with the greater id is last.
           const points = ids.flatMap((deviceId) => pointsOf(deviceId, metric)).sort((a, b) => a.at - b.at)
           return { deviceId: undefined, metric, buckets: toBuckets(points) }
         })

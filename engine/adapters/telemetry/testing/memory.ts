@@ -1,5 +1,5 @@
-// Telemetry in memory, and the reference for what the real one must answer: everything from raw, nothing settled
-// ahead. Outlives the engine that uses it, as a database does.
+// Telemetry in memory. Real adapters must return the same. Everything is computed from raw points. An instance outlives
+// the engine that uses it, as a database does.
 import { Readable } from 'node:stream'
 import { type DeviceId, type Micros, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
@@ -37,10 +37,10 @@ const LABEL_FIELDS: Readonly<Partial<Record<HistoryKind, string>>> = {
 }
 
 export class MemoryTelemetry implements Telemetry {
-  /** By device, then metric. */
+  /** Keyed by device, then by metric. */
   readonly #points = new Map<string, Map<string, HeldSeries>>()
   readonly #texts = new Map<string, Map<string, HeldSeries>>()
-  /** By device, then by key. */
+  /** Keyed by device, then by the row's key. */
   readonly #history = new Map<string, Map<string, HistoryRow>>()
   readonly #audit = new MemoryAudit()
   #horizon = Millis(0)
@@ -51,7 +51,7 @@ export class MemoryTelemetry implements Telemetry {
       return
     }
     if (block.kind === 'history') {
-      // A block of the history holds rows of the history.
+      // Blocks of the history contain history rows only.
       for (const row of parseRows(block)) this.#remember(row as HistoryRow)
       return
     }
@@ -97,7 +97,7 @@ export class MemoryTelemetry implements Telemetry {
     this.#horizon = Millis(Math.max(this.#horizon, Math.floor(upTo / HOUR_MS) * HOUR_MS))
   }
 
-  /** There are no rollups here that could be wrong. */
+  /** Does nothing, because there are no rollups. */
   async resettle(): Promise<void> {}
 
   async countPoints(deviceId?: DeviceId): Promise<number> {
@@ -167,7 +167,7 @@ function store(
   }
 }
 
-/** By time. */
+/** Ordered by time. */
 function heldIn(
   held: ReadonlyMap<string, ReadonlyMap<string, HeldSeries>>,
   deviceId: DeviceId,
@@ -182,7 +182,7 @@ function heldIn(
 
 function parseRows(block: Block) {
   try {
-    // A body was written as JSON of an object.
+    // Bodies are written as JSON objects.
     return readHistoryBlock(block.bytes).map((row) => ({ ...row, body: JSON.parse(row.body) as JsonObject }))
   } catch (cause) {
     throw new Fault('TELEMETRY_REFUSED', { retryable: false, cause })

@@ -1,5 +1,5 @@
-// What every telemetry adapter promises of series, pages of points and files: all aggregates, in any grid, of several
-// devices and metrics, settled or not.
+// The part of the contract about series, pages of points and exports: all aggregates in any grid, for several devices
+// and metrics, settled or not.
 import type { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ export function seriesContract({
       await telemetry.close()
     })
 
-    /** Up to a time, these points included even if earlier tests have settled their hours. */
+    /** Settles up to a time, including these points if earlier tests have settled their hours. */
     const settle = (upTo: number, points: readonly Stored[], prefix = '') =>
       telemetry.settle(
         Millis(upTo / 1000),
@@ -65,7 +65,7 @@ export function seriesContract({
       )
     const textOf = async (file: Promise<Readable>) => Buffer.concat(await (await file).toArray()).toString()
 
-    test('all aggregates of all kinds of buckets are those of their points', async () => {
+    test('all aggregates of all kinds of buckets match their points', async () => {
       await fc.assert(
         fc.asyncProperty(
           POINTS,
@@ -106,7 +106,7 @@ export function seriesContract({
       )
     }, 90_000)
 
-    test('days of a zone begin at its midnights, also where clocks change, settled or not', async () => {
+    test('days of a time zone begin at its midnights, also when clocks change, settled or not', async () => {
       const points = [0, 22, 46, 47].map((hour) => ({ device: 'z', metric: 'v', at: hour * HOUR, v: hour }))
       await insert(points)
       const ask = {
@@ -144,13 +144,13 @@ export function seriesContract({
         { device, at: START + 2, version: 2, values: { m: '=1+1', n: 'a"b,c\nd' } },
       ]
       await telemetry.insert(textsBlock(texts))
-      // Again, and again as another value.
+      // The same points again, and then with other values.
       await telemetry.insert(textsBlock(texts))
       await telemetry.insert(pointsBlock([{ device, at: START + 3, version: 9, values: { m: 3 } }]))
       return DeviceIdOf(device)
     }
 
-    test('points are given by time, numbers and texts, each once, page by page', async () => {
+    test('pages of points have numbers and texts in order of time, each once', async () => {
       const deviceId = await mixed('pages')
       const whole = [
         { at: START + 1, value: 1.5 },
@@ -164,7 +164,7 @@ export function seriesContract({
       expect(await telemetry.points({ deviceId, metric: 'm', ...later, limit: 9 })).toEqual([])
     })
 
-    test('a file of points has a row each, quoted as CSV has it and without formulas', async () => {
+    test('a file of points has a row per point, with CSV quotes and without formulas', async () => {
       const query = { deviceIds: [await mixed('files')], metrics: ['m', 'n'], ...span }
       const file = await textOf(telemetry.export({ kind: 'points', query, format: 'csv' }))
       const rows = file.replace('a"", "b', '').split(/\n(?="files")/)
@@ -192,7 +192,7 @@ export function seriesContract({
       ).toContainEqual(first)
     })
 
-    test('a file of buckets has what the answer has', async () => {
+    test('a file of buckets has the same values as the query', async () => {
       await insert(
         [0, 1, 61].map((second) => ({ device: 'bf', metric: 'v', at: second * SECOND, v: second })),
       )
@@ -210,7 +210,7 @@ export function seriesContract({
       expect(JSON.parse(line)).toEqual({ metric: 'v', time, avg: 0.5, count: 2, p50: 0.5 })
     })
 
-    test('a file without rows has its head alone', async () => {
+    test('a file without rows has only its head', async () => {
       const query = { deviceIds: [DeviceIdOf('nobody')], metrics: ['m'], ...span }
       const text = (format: ExportFormat) => textOf(telemetry.export({ kind: 'points', query, format }))
       expect(await text('csv')).toBe('"device_id","metric","time","value","text"\n')
@@ -232,7 +232,7 @@ async function pages(telemetry: Telemetry, deviceId: DeviceId, limit: number): P
   }
 }
 
-/** Deviations and quantiles are rounded on their way, and ClickHouse takes another one. */
+/** ClickHouse computes deviations and quantiles in another order, so the last digits differ. */
 const rounded = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (_, item) =>
     typeof item === 'number' ? Math.round(item * 1e6) / 1e6 + 0 : item,

@@ -1,5 +1,5 @@
-// For tests of telemetry adapters: points, questions about series of them, and the answers worked out point by point,
-// by what clocks and calendars of a place show. Times are microseconds since `START`.
+// For tests of telemetry adapters: random points, queries for series of them, and the right results, computed point by
+// point with the calendar of the time zone. Times are microseconds since `START`.
 import fc from 'fast-check'
 import { Millis } from '../../../../schemas/ids.ts'
 import { AGGREGATES, type Aggregate, INTERVALS, type Interval } from '../../../../schemas/vocabulary.ts'
@@ -9,7 +9,7 @@ import { DeviceIdOf } from './telemetry.ts'
 export const SECOND = 1_000_000
 export const HOUR = 3_600 * SECOND
 export const DAY = 24 * HOUR
-/** Clocks go back by an hour here: 25 October 2026 has 25 hours in Berlin. */
+/** Clocks go back by an hour in these days: 25 October 2026 has 25 hours in Berlin. */
 export const START = Date.UTC(2026, 9, 24) * 1000
 const ZONES = [undefined, 'Europe/Berlin', 'Asia/Kolkata', 'Australia/Lord_Howe', 'America/Havana'] as const
 
@@ -41,7 +41,7 @@ export const POINTS = fc.array(
       fc.integer({ min: 0, max: 2 * DAY }),
       fc.nat(96).map((half) => (half * HOUR) / 2),
     ),
-    // Quarters add up without rounding, in whatever order.
+    // Quarters are added without rounding, in whatever order.
     v: fc.integer({ min: -400, max: 400 }).map((n) => n / 4),
   }),
   { minLength: 1, maxLength: 60 },
@@ -60,7 +60,7 @@ export const ASK: fc.Arbitrary<Ask> = fc.record({
   ),
 })
 
-/** Point by point, by what calendars and clocks of the place show. */
+/** Computed point by point with the calendar of the time zone. */
 export function seriesOf(stored: readonly Stored[], ask: Ask): readonly Series[] {
   const found = new Map<string, Stored[]>()
   for (const point of stored) {
@@ -96,14 +96,14 @@ export function seriesOf(stored: readonly Stored[], ask: Ask): readonly Series[]
   })
 }
 
-/** What is in one bucket has one label: the date, or the hour and how far the zone is from UTC just then. */
+/** Points of one bucket share a label: the date, or the hour with the zone's distance from UTC at that time. */
 function labelOf(clock: Intl.DateTimeFormat, { interval, zone }: Ask, at: number): string {
   if (interval === '1d') return clock.format(at / 1000)
   const width = { '10s': 10, '1m': 60, '5m': 300, '1h': 3_600 }[interval] * SECOND
   if (zone === undefined || interval !== '1h') return String(Math.floor(at / width))
   const [shown = ''] = clock.format(at / 1000).split(':')
   const [, minutes = '0'] = /:(\d+)/.exec(clock.format(at / 1000)) ?? []
-  // An hour that is shown twice is two, unless it was cut by less than itself.
+  // An hour that clocks show twice is two buckets, unless the interval is shorter than the change.
   return zone === 'Australia/Lord_Howe'
     ? shown
     : `${shown} ${Math.floor((at - Number(minutes) * 60 * SECOND) / HOUR)}`
