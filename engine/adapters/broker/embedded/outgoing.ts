@@ -4,10 +4,8 @@
 //     so do all that follow it.
 // O2. The socket holds little more than one packet. What waits for it is bounded (R9): a device that takes nothing is cut.
 // O3. A publish resolves true at PUBACK or PUBCOMP (QoS 0: once written), and false when the connection ends before.
-import { Buffer } from 'node:buffer'
-import { isOwnFilter, suffixOf, topicOf } from '../../../../schemas/topics.ts'
+import { suffixOf, topicOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
-import { isFilter } from '../filters.ts'
 import { answer, publish, SUBACK_REFUSED, suback } from './encode.ts'
 import { type FilterRequest, PACKET } from './packets.ts'
 import type { Peer } from './peer.ts'
@@ -55,7 +53,7 @@ export class Outgoing {
     const { deviceId, state } = this.#session
     const granted: string[] = []
     const codes = requests.map((request) => {
-      const suffix = this.#grant(request)
+      const suffix = state.subscribe(this.#session, request)
       if (suffix === undefined) {
         this.#hub.host.refused(this.#session, 'subscribe')
         return SUBACK_REFUSED
@@ -98,23 +96,6 @@ export class Outgoing {
     for (const delivery of this.#session.state.unacknowledged.values()) delivery.settle?.(false)
     for (const delivery of this.#waiting) delivery.settle?.(false)
     this.#waiting = []
-  }
-
-  /** Returns the suffix of the filter. Undefined if it is refused. */
-  #grant({ filter, qos }: FilterRequest): string | undefined {
-    const { deviceId, maySubscribe, state } = this.#session
-    const { filters } = state
-    const suffix = suffixOf(deviceId, filter)
-    const isGranted =
-      maySubscribe &&
-      suffix !== undefined &&
-      isOwnFilter(deviceId, filter) &&
-      Buffer.byteLength(filter) <= LIMITS.topicBytesMax &&
-      isFilter(filter, LIMITS.topicLevelsMax) &&
-      (filters.has(suffix) || filters.size < LIMITS.subscriptionsPerSessionMax)
-    if (!isGranted) return undefined
-    filters.set(suffix, qos)
-    return suffix
   }
 
   #sendAtOnce(deliveries: readonly Delivery[]): void {

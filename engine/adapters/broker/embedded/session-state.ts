@@ -2,11 +2,13 @@
 // connection only for a device that asked for it (clean session off), and is bounded per device (R9).
 //
 // Q1. A packet id belongs to one delivery from its first PUBLISH until the last acknowledgement, also across connections.
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../../../schemas/ids.ts'
+import { isOwnFilter, suffixOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
 import { isLive } from '../../../ports/broker.ts'
-import { Filters, type Qos } from '../filters.ts'
+import { Filters, isFilter, type Qos } from '../filters.ts'
+import type { FilterRequest } from './packets.ts'
 import { Unreleased } from './unreleased.ts'
 
 /** A message as it is published. */
@@ -29,6 +31,11 @@ export interface Delivery extends Message {
   readonly settle: ((isAcknowledged: boolean) => void) | undefined
 }
 
+export interface Subscriber {
+  readonly deviceId: DeviceId
+  readonly maySubscribe: boolean
+}
+
 /** Rough size of a delivery without its payload, in bytes. */
 const DELIVERY_BYTES = 64
 
@@ -49,6 +56,21 @@ export class SessionState {
 
   constructor(isPersistent: boolean) {
     this.isPersistent = isPersistent
+  }
+
+  /** Subscribes the device to a filter of its own. Returns the filter's suffix, or undefined if it is refused. */
+  subscribe({ deviceId, maySubscribe }: Subscriber, { filter, qos }: FilterRequest): string | undefined {
+    const suffix = suffixOf(deviceId, filter)
+    const isGranted =
+      maySubscribe &&
+      suffix !== undefined &&
+      isOwnFilter(deviceId, filter) &&
+      Buffer.byteLength(filter) <= LIMITS.topicBytesMax &&
+      isFilter(filter, LIMITS.topicLevelsMax) &&
+      (this.filters.has(suffix) || this.filters.size < LIMITS.subscriptionsPerSessionMax)
+    if (!isGranted) return undefined
+    this.filters.set(suffix, qos)
+    return suffix
   }
 
   /** Undefined if no subscription matches. A delivery that must survive the connection is kept from here on. */

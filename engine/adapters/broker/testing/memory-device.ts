@@ -1,14 +1,14 @@
 // A device on the memory broker: both its own end of a session and the session itself.
 import { Buffer } from 'node:buffer'
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
-import { isOwnFilter, isRetainable, suffixOf } from '../../../../schemas/topics.ts'
+import { isRetainable, suffixOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { DeviceSession, Downlink, EndCause, SessionGrant, UplinkHost } from '../../../ports/broker.ts'
 import { isWillPublished, type Will } from '../embedded/connect.ts'
 import { isTopicName } from '../embedded/packets.ts'
 import type { Allowance } from '../embedded/publish-limit.ts'
 import type { SessionState } from '../embedded/session-state.ts'
-import { isFilter, type Qos } from '../filters.ts'
+import type { Qos } from '../filters.ts'
 
 export interface MemoryPublish {
   readonly qos?: Qos
@@ -123,20 +123,12 @@ export class MemoryDevice implements DeviceSession {
   }
 
   subscribe(filter: string, qos: Qos = 1): boolean {
-    const suffix = suffixOf(this.deviceId, filter)
-    const { filters } = this.state
     if (this.isEnded) return false
-    const isGranted =
-      this.facts.maySubscribe &&
-      suffix !== undefined &&
-      isOwnFilter(this.deviceId, filter) &&
-      isFilter(filter, LIMITS.topicLevelsMax) &&
-      (filters.has(suffix) || filters.size < LIMITS.subscriptionsPerSessionMax)
-    if (!isGranted) {
+    const suffix = this.state.subscribe(this.facts, { filter, qos })
+    if (suffix === undefined) {
       this.#broker.host.refused(this, 'subscribe')
       return false
     }
-    filters.set(suffix, qos)
     this.#broker.host.subscribed(this)
     this.#broker.sendRetained(this, suffix)
     return true
