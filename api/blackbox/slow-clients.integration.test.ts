@@ -100,7 +100,7 @@ test('devices that flood themselves and do not read are disconnected and delay n
   expect(p99(echoes)).toBeLessThan(HELD_UP_MS)
   await until(
     'all three are cut',
-    async () => (await metric('fleet_mqtt_sessions{result="cut_frozen"}')) === 3,
+    async () => (await metric('fleet_mqtt_sessions_total{result="cut_frozen"}')) === 3,
   )
   expect(calm.connected).toBe(true)
   expect((await metric('process_resident_memory_bytes')) - memoryBefore).toBeLessThan(300e6)

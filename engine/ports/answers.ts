@@ -6,7 +6,7 @@ import type { Millis } from '../../schemas/ids.ts'
 export interface KeptAnswer {
   /** Stands for one user's key; neither can be told from it. */
   readonly id: string
-  /** Of the request that was answered. */
+  /** Fingerprint of the request that was answered. */
   readonly fingerprint: string
   readonly keptUntil: Millis
   readonly sealed: Uint8Array
@@ -29,8 +29,8 @@ export interface KeptAnswers {
   /** One whose time is over is not found. */
   find(id: string, now: Millis): Promise<FoundAnswer>
   begin(id: string, now: Millis): Promise<BegunAnswer>
-  /** Durable when resolved. Those whose time is over go. */
+  /** Durable when resolved. Also removes answers whose time is over. */
   put(answer: KeptAnswer, now: Millis): Promise<void>
-  /** Of what was begun until then. Never rejects: what cannot be given up ends with its time. */
+  /** Releases what was begun with this `until`. Never rejects: what cannot be released now ends at that time. */
   giveUp(id: string, until: Millis): Promise<void>
 }

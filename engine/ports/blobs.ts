@@ -11,26 +11,26 @@ export interface BlobFacts {
 }
 
 export type PutBlob =
-  | { readonly kind: 'put'; readonly bytes: number /** In hex. */; readonly sha256: string }
+  | { readonly kind: 'put'; readonly bytes: number; readonly sha256: string }
   | { readonly kind: 'too_large' }
 
 export interface BlobPage {
   readonly prefix: string
   /** Keys that come after this one, in the order of their characters. */
   readonly after?: string | undefined
-  /** At most `LIMITS.blobsListedMax`. */
+  /** Lists at most `LIMITS.blobsListedMax` blobs. */
   readonly limit: number
 }
 
 export interface Blobs {
   /** Durable when resolved. If the content fails or is larger, what was there stays; the content's error is passed on. */
   put(key: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<PutBlob>
-  /** Undefined if there is none. */
+  /** Resolves with undefined if there is no such blob. */
   head(key: string): Promise<BlobFacts | undefined>
-  /** Of a range the bytes from `from` up to and without `to`: at least one, and a caller knows that they are there.
-   *  Undefined if there is no such blob. Whoever does not read to the end destroys it. */
+  /** A range is [from, to), not empty, and within the blob. Resolves with undefined if there is no such blob. A caller that
+   *  does not read to the end destroys the stream. */
   get(key: string, range?: { readonly from: number; readonly to: number }): Promise<Readable | undefined>
-  /** Nothing is done if there is none. */
+  /** Does nothing if there is no such blob. */
   delete(key: string): Promise<void>
   list(page: BlobPage): Promise<readonly BlobFacts[]>
 }

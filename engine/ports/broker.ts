@@ -13,10 +13,10 @@ export const CONNACK = {
 } as const
 export type ConnackCode = (typeof CONNACK)[keyof typeof CONNACK]
 
-/** What a peer showed in the TLS handshake, and proved to have the key of. */
+/** A certificate that the peer showed in the TLS handshake, proving that it has the key. */
 export interface PeerCertificate {
   readonly commonName: string
-  /** What makes it count for nothing, such as `has expired`. */
+  /** Why the certificate is not accepted, such as `has expired`. */
   readonly fault: string | undefined
   readonly expiresAt: Millis
 }
@@ -29,7 +29,7 @@ export interface ConnectAttempt {
   readonly ip: string
 }
 
-/** What an admitted device may do. */
+/** An admitted device and its rights. */
 export interface SessionGrant {
   readonly kind: 'admitted'
   readonly deviceId: DeviceId
@@ -81,20 +81,21 @@ export interface UplinkMessage {
   readonly retain: boolean
   /** True for a last will: the broker speaks for a device that is gone. */
   readonly will: boolean
-  /** What a broker outside calls the message, 16 bytes; undefined if its sender sends it once. */
+  /** The id that a broker outside gave the message, 16 bytes; undefined if it cannot arrive twice. */
   readonly origin?: Uint8Array | undefined
   /** The broker has sent it before, and does not know whether it came. */
   readonly isDup?: boolean
 }
 
-/** What the broker needs of the engine. */
+/** The engine as the broker sees it. */
 export interface UplinkHost {
   admit(attempt: ConnectAttempt): Promise<Admission>
   /** A unique time for a new session, increasing. */
   sessionNumber(): Micros
   /** Before CONNACK. The session's messages follow. */
   opened(session: DeviceSession): void
-  /** What the session takes may have grown: at once if it has subscriptions from before, after `opened` in any case. */
+  /** The session may take more topics than before. Always called after `opened`, and at once if the session brings its
+   *  subscriptions along. */
   subscribed(session: DeviceSession): void
   /** One message of an open session, in the order sent; every call is answered by `session.durable` one day,
    *  in order and counted over calls of any QoS. The bytes are copied before it returns. */
@@ -146,7 +147,7 @@ export interface BrokerCounts {
   readonly cutFrozen: number
   /** Dropped because their device was over its publish rate. */
   readonly shedQos0: number
-  /** Of a broker outside. */
+  /** Undefined for a broker in this process. */
   readonly outside?: OutsideCounts
 }
 
@@ -179,8 +180,8 @@ export interface Broker {
    *  `false` when no live session takes it. A retained message is kept in either case, and one for a persistent
    *  session that is away, unless it `isLive`. */
   publish(downlink: Downlink): Promise<boolean>
-  /** On `fleet/$group/<group>/<suffix>`, for observers on the cloud's side: no device may subscribe there, and nobody
-   *  has to. A broker without such observers does nothing. */
+  /** Publishes on `fleet/$group/<group>/<suffix>` for observers in the cloud; devices may not subscribe there. A broker
+   *  without such observers does nothing. */
   publishToGroup(group: string, message: Pick<Downlink, 'suffix' | 'payload' | 'qos'>): void
   /** Ends the device's live sessions, forgets its persistent session and clears its retained topics. */
   cut(deviceId: DeviceId, cause: EndCause): void
@@ -189,11 +190,11 @@ export interface Broker {
   close(): Promise<void>
 }
 
-/** Of a broker outside, which keeps what devices say in lanes until a process reads it. A lane is read by one process at
- *  a time, and named by its first partition. */
+/** Reads the lanes in which a broker outside keeps messages of devices until a process takes them. One process reads a
+ *  lane at a time; a lane is named by its first partition. */
 export interface LaneReader {
   gained(lanes: readonly { readonly partition: Partition }[]): void
-  /** Without notice: another process may read them already. */
+  /** Stops reading at once: another process may read them already. */
   lost(lanes: readonly Partition[]): void
   /** Resolves once all that was read is acknowledged, and nothing more is read. */
   handOver(lanes: readonly Partition[]): Promise<void>

@@ -5,7 +5,7 @@ import type { DeviceRecord } from '../domain/device/record.ts'
 export interface DeviceView {
   readonly device: DeviceRecord
   readonly connected: boolean
-  /** When it last connected or disconnected. */
+  /** Time of the last connect or disconnect. */
   readonly connectedSince: Millis | undefined
   readonly connectionReason: string | undefined
   readonly sessionId: string | undefined

@@ -1,4 +1,4 @@
-// What the API layer asks of the engine, and what the engine stands on. Nothing here knows HTTP, sockets or settings
+// The engine as the API layer sees it, and the ports that the engine needs. Nothing here knows HTTP, sockets or settings
 // files.
 import type { Readable } from 'node:stream'
 import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
@@ -46,9 +46,9 @@ export type Submitted =
   | {
       readonly kind: 'done'
       readonly view: DeviceView
-      /** Of `command` and `cancel`. */
+      /** Set for `command` and `cancel`. */
       readonly command?: Command | undefined
-      /** Of `desire`: as it is after the write, also if that changed nothing. */
+      /** Set for `desire`: the shadow after the write, even if nothing changed. */
       readonly shadow?: Shadow | undefined
     }
   | Refused
@@ -68,16 +68,16 @@ export interface BroadcastRequest {
   readonly priority?: CommandPriority | undefined
   readonly timeoutSec?: number | undefined
   readonly by: string
-  /** The sender's scope: devices outside of these subtrees are no members. Undefined is everything. */
+  /** The sender's scope: devices outside these subtrees are not members. Undefined means all devices. */
   readonly within?: readonly string[] | undefined
-  /** By type, why its devices do not take the command; those of other types do. */
+  /** Why devices of a type do not take the command. Types that are not listed take it. */
   readonly unfit?: Readonly<Record<string, BroadcastMember['unfit']>> | undefined
 }
 
 export interface BroadcastState {
   readonly broadcast: Broadcast
   readonly counts: StatusCounts
-  /** Of the page asked for, by device id; a command that is not kept any more is left out. */
+  /** The page asked for, ordered by device id, without commands that are not kept any more. */
   readonly commands: readonly { readonly deviceId: DeviceId; readonly command: Command }[]
 }
 
@@ -94,7 +94,7 @@ export interface Signed {
 }
 
 export interface Engine extends History, AuditTrail, DeadLetters {
-  /** What is saved of the devices. Answers at once, and may be a moment behind `view`. */
+  /** The devices as they are saved. Answers at once, and may be a moment behind `view`. */
   readonly devices: Directory
   readonly feed: Feed
   /** Changes a device. Resolves after the change is durable and applied. After a `Fault` the change may have happened or
@@ -105,8 +105,8 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>
   /** Sees every message acknowledged before the call; undefined if there is no such device. */
   snapshot(deviceId: DeviceId): Promise<Snapshot | undefined>
-  /** What is known of a device's metrics, by name; undefined if there is no such device. Sees every message
-   *  acknowledged before the call. */
+  /** The device's metrics, ordered by name; undefined if there is no such device. Sees every message acknowledged before
+   *  the call. */
   metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined>
   series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]>
   points(query: PointsQuery): Promise<readonly Point[]>
@@ -134,18 +134,18 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   /** Prometheus text, all threads together. */
   metrics(): Promise<string>
   health(): readonly DependencyHealth[]
-  /** Where devices connect, once open. */
+  /** Address at which devices connect; empty until the engine is open. */
   mqttUrl(): string
   /** Stops taking messages, finishes what was taken, and closes everything. */
   close(): Promise<void>
 }
 
-/** What the nodes of a cluster have in common. */
+/** Services that the nodes of a cluster share. */
 export interface Cluster {
   readonly mesh: Mesh
-  /** Of partitions. */
+  /** Owners of the partitions. */
   readonly owners: OwnershipTable
-  /** What devices say comes by these, if the broker is outside. */
+  /** Set if the broker is outside: messages of devices arrive in these lanes. */
   readonly lanes?: { readonly owners: OwnershipTable; readonly reader: LaneReader }
 }
 
@@ -156,6 +156,6 @@ export interface Ports {
   readonly users: Users
   readonly telemetry: Telemetry
   readonly broker: Broker
-  /** Undefined where one process is everything. */
+  /** Undefined if this process is the only one. */
   readonly cluster?: Cluster | undefined
 }

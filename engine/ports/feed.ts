@@ -1,4 +1,4 @@
-// The feed: what the engine tells `/ws` and whoever else listens, after a batch is settled.
+// The feed tells `/ws` and other listeners what changed, after a batch is settled.
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../domain/command/record.ts'
@@ -33,7 +33,7 @@ export type FeedEvent =
       readonly event: 'command.status'
       readonly deviceId: DeviceId
       readonly at: Millis
-      /** As it is from now on. */
+      /** The command after the change. */
       readonly command: Command
     }
   | {
@@ -49,26 +49,26 @@ export type FeedEvent =
       readonly kind: 'log'
       readonly event: 'device.log'
       readonly deviceId: DeviceId
-      /** As the device says. */
+      /** The device's own time. */
       readonly at: Millis
       readonly row: WrittenHistory
     }
 
 export type TimelineEvent = 'device.registered' | 'device.status' | 'command.status' | 'shadow.updated'
 
-/** Of which devices. */
+/** The devices that somebody wants to hear about. */
 export interface Want {
   readonly all: boolean
   readonly devices: ReadonlySet<DeviceId>
 }
 
-/** What is made only while somebody listens: there is much of it, or it is told already in another form. */
+/** Kinds of events that are made only while somebody wants them: there are many, or another kind says the same. */
 export type WantedKind = 'telemetry' | 'timeline' | 'log'
 export type Wants = Readonly<Record<WantedKind, Want>>
 
 export interface Feed {
-  /** Called after a batch is settled (R4), in order per device. Returns the way to stop. */
+  /** Calls the listener after a batch is settled (R4), in order per device. Returns what stops it. */
   listen(listener: (events: readonly FeedEvent[]) => void): () => void
-  /** Replaces the earlier wish; nothing is wanted at start. */
+  /** Replaces what was wanted before; nothing is wanted at the start. */
   want(wants: Wants): void
 }

@@ -13,7 +13,7 @@ export interface Entry extends Bundle {
   readonly seq: number
 }
 
-/** What an append that was promised survives: a power cut, or the death of any one process. */
+/** The failure that a promised append survives: a power cut, or the death of any one process. */
 export type Durability = 'power' | 'process'
 
 /** One number per partition: the seq up to which something is done; 0 is nothing. */
@@ -42,8 +42,8 @@ export interface Log {
 }
 
 export interface LogReader {
-  /** At least one entry, at most about `bytesMax` of them; waits for one. `undefined` once closed. A pull that began
-   *  before the reader had caught up may also end with none: now it has. */
+  /** Waits for at least one entry and returns at most about `bytesMax` of them; undefined once closed. A pull that began
+   *  before the reader had caught up may return none, which says that it has caught up now. */
   pull(bytesMax: number): Promise<readonly Entry[] | undefined>
   /** False while there is something to read, and while that is not known. */
   isCaughtUp(): boolean

@@ -10,9 +10,9 @@ export interface Mesh {
   /** Rejects with a retryable `NODE_UNREACHABLE` fault when no answer comes in time, or when its node closes
    *  over it: whether it was done is then not known. With a retryable `NODE_ABSENT` or `OVERLOADED` fault it was not. */
   ask(address: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
-  /** To every node that listens to this topic, this one included; at most once, and in order for each sender, whose
-   *  questions keep their place among its news. What is over `LIMITS.meshMessageBytesMax` throws. A topic is words of
-   *  letters, digits, `-` and `_` with dots between them. */
+  /** Tells every node that listens to this topic, this one included, at most once. News and questions of one sender
+   *  arrive in the order in which they were sent. Throws if the news is larger than `LIMITS.meshMessageBytesMax`. A topic
+   *  is words of letters, digits, `-` and `_` with dots between them. */
   tell(topic: string, news: Uint8Array): void
   /** Returns what stops it. A listener must not throw. */
   hear(topic: string, listener: (news: Uint8Array) => void): () => void

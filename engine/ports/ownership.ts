@@ -8,7 +8,7 @@ import type { Partition } from '../../schemas/ids.ts'
 /** One life of a process. */
 export interface OwnershipNode {
   readonly id: string
-  /** Where other nodes find it. */
+  /** Address under which other nodes find it. */
   readonly address: string
 }
 
@@ -19,7 +19,7 @@ export interface NodeEntry extends OwnershipNode {
 
 export interface OwnerEntry {
   readonly partition: Partition
-  /** Undefined: it was released. */
+  /** Undefined if the last owner released it. */
   readonly nodeId: string | undefined
   /** Grows with every change of owner. */
   readonly epoch: number

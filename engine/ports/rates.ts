@@ -3,11 +3,11 @@
 
 export interface Taken {
   readonly key: string
-  /** By the limit, one is paid off in so long. */
+  /** Time in which the limit allows one more. */
   readonly stepMs: number
-  /** Below 0: given back. */
+  /** Negative when they are given back. */
   readonly count: number
-  /** Since the first of them was taken. */
+  /** Time since the first of them was taken. */
   readonly ageMs: number
 }
 

@@ -4,18 +4,18 @@ import type { Millis } from '../../schemas/ids.ts'
 export interface Repair {
   readonly id: string
   readonly status: 'running' | 'done' | 'failed'
-  /** Of messages received in this span, or up to a minute beside it. */
+  /** Messages received from `from` to `to` are repaired, and some within a minute before or after. */
   readonly from: Millis
   readonly to: Millis
   readonly startedAt: Millis
-  /** While it runs it moves; long ago, its process is gone. */
+  /** Moves while the repair runs. If it stands still, the repair's process is gone. */
   readonly updatedAt: Millis
-  /** The oldest message that the log has; undefined until it is known. What was received before stays lost. */
+  /** Receive time of the oldest message in the log; undefined until it is known. Earlier messages cannot be repaired. */
   readonly logFrom: Millis | undefined
   readonly messages: number
-  /** Inserted, whether they were missing or not. */
+  /** Rows inserted, missing or not. */
   readonly rows: number
-  /** From 0 to 1. */
+  /** 0 to 1. */
   readonly progress: number
   /** Hours whose rollups were computed again. */
   readonly rollups: { readonly from: Millis; readonly to: Millis } | undefined

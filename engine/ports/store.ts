@@ -35,7 +35,7 @@ export interface SavedShadow {
 export interface SavedCommand {
   readonly deviceId: DeviceId
   readonly commandId: CommandId
-  /** In the engine's own format; undefined removes the command. */
+  /** The command in the engine's own format; undefined removes it. */
   readonly bytes: Uint8Array | undefined
 }
 

@@ -24,7 +24,7 @@ export interface SeriesQuery {
   readonly metrics: readonly string[]
   readonly from: Millis
   readonly to: Millis
-  /** Where buckets begin, from `from` on. */
+  /** Buckets begin on this grid, the first at or after `from`. */
   readonly grid: Grid
   readonly aggregates: readonly Aggregate[]
   /** Hours (seconds since 1970) whose rollups are known to be stale: they are read from raw. */
@@ -32,10 +32,10 @@ export interface SeriesQuery {
 }
 
 export interface Series {
-  /** Undefined: of all devices together. */
+  /** Undefined for the series of all devices together. */
   readonly deviceId: DeviceId | undefined
   readonly metric: string
-  /** In [from, to), ascending, empty ones left out. */
+  /** Ascending, within [from, to), without empty ones. */
   readonly buckets: readonly Bucket[]
 }
 
@@ -73,10 +73,10 @@ export interface Telemetry extends History, AuditTrail {
   /** Resolves once the rows are stored and visible. May be called again with the same block: no answer changes.
    *  A retryable `Fault` says "later", `TELEMETRY_REFUSED` says "never". */
   insert(block: Block): Promise<void>
-  /** By device, then metric; series without points are left out. A `Fault` that is not retryable and called
-   *  `TELEMETRY_TOO_MUCH` says that too many points would have to be read. */
+  /** Ordered by device, then metric, without empty series. Rejects with `TELEMETRY_TOO_MUCH`, not to be retried, if too
+   *  many points would have to be read. */
   series(query: SeriesQuery): Promise<readonly Series[]>
-  /** By time, numbers and texts. */
+  /** Numbers and texts, ordered by time. */
   points(query: PointsQuery): Promise<readonly Point[]>
   /** A file as it comes: nothing of it is held for a slow reader, and destroying the stream ends the query. Resolves
    *  with the first bytes; a stream that fails is a file that is not whole. */

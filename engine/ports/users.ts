@@ -29,7 +29,7 @@ export interface RefreshGrant {
   readonly tokenHash: string
   readonly userId: UserId
   readonly family: string
-  /** Of the login, also for the tokens that follow. */
+  /** Time of the login. Tokens that follow from it keep it. */
   readonly createdAt: Millis
   readonly usedAt: Millis
   readonly expiresAt: Millis
@@ -37,7 +37,7 @@ export interface RefreshGrant {
   readonly replaced?: { readonly at: Millis; readonly seed: string } | undefined
 }
 
-/** What a service presents instead of a login. */
+/** A service presents its API key instead of a login. */
 export interface ApiKey {
   readonly id: UserId
   readonly name: string
@@ -47,21 +47,21 @@ export interface ApiKey {
   readonly secretHash: string
   readonly createdAt: Millis
   readonly createdBy: UserId
-  /** Undefined: never. */
+  /** Undefined if the key does not expire. */
   readonly expiresAt: Millis | undefined
   readonly lastUsedAt: Millis | undefined
 }
 
 export type UserListener = (changed: ReadonlySet<UserId>) => void
 
-/** `full`: there are as many as there may be. */
+/** `full`: the maximum number is reached. */
 export type Added = 'added' | 'email_taken' | 'not_the_first' | 'full'
 export type Edited =
   | { readonly kind: 'edited'; readonly user: User }
   /** `last_admin`: afterwards no enabled admin would be left. */
   | { readonly kind: 'kept'; readonly why: 'unknown' | 'email_taken' | 'last_admin' }
 
-/** All there is, but for logins. */
+/** Everything but logins. */
 export interface AllUsers {
   readonly users: readonly User[]
   readonly keys: readonly ApiKey[]
@@ -69,10 +69,10 @@ export interface AllUsers {
 
 /** Durable when resolved. */
 export interface Users {
-  /** Whose account, key or logins are different from now on, whoever changed them: told as soon as this process answers
-   *  by what is new. Returns what stops it. The listener must not throw. */
+  /** Tells the listener which users' account, key or logins changed, by this process or another one, as soon as `get` and
+   *  the like answer with the change. Returns what stops it. The listener must not throw. */
   onChange(listener: UserListener): () => void
-  /** False while what other processes write may be missing. */
+  /** False while writes of other processes may be missing here. */
   isUp(): boolean
   /** Resolves once all is here that any process wrote before the call: others see it a moment later. Changes of records
    *  begin with it by themselves. */
@@ -83,7 +83,7 @@ export interface Users {
   list(): readonly User[]
   add(user: User, options?: { readonly onlyIfNone?: boolean }): Promise<Added>
   edit(id: UserId, change: (user: User) => User): Promise<Edited>
-  /** With all logins of the user. */
+  /** Removes the user's logins, too. */
   remove(id: UserId): Promise<Edited>
 
   getGrant(tokenHash: string): RefreshGrant | undefined
@@ -105,7 +105,7 @@ export interface Users {
   /** Whether there was one. */
   removeKey(id: UserId): Promise<boolean>
 
-  /** These and no others, and nobody is logged in: all or nothing. */
+  /** Replaces all users and keys and ends all logins, all or nothing. */
   replaceAll(
     all: AllUsers,
     options?: { readonly onlyIfNone?: boolean },

@@ -43,13 +43,13 @@ export class AuditBook {
     this.#nextNumber = options.nextNumber
   }
 
-  /** By B1. Rejects with a `Fault` when they could not be written. */
+  /** Rejects with a `Fault` when the entries could not be written (B1). */
   record(entries: readonly AuditEntry[]): Promise<void> {
     const at = this.#clock.now()
     return this.#write(entries.map((entry) => this.#row({ entry, at, count: 1 })))
   }
 
-  /** By B2. */
+  /** Counts the refusal and writes what is due (B2). */
   refuse(entry: AuditEntry): void {
     const at = this.#clock.now()
     const written = [...this.#tally.take(at)]

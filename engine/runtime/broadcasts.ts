@@ -1,5 +1,5 @@
-// Commands to groups: a command of its own for each member, handed out through the log like any other, and a record
-// of them all that a crash does not lose.
+// Commands to groups. Each member gets a command of its own, through the log like any other, and a record of the whole
+// broadcast survives a crash.
 //
 // G1. The record is saved before the first member gets its command. Who was promised a broadcast gets all of it: what
 //     was not handed out before a crash is handed out after it, each member's command once.
@@ -42,12 +42,12 @@ export interface BroadcastPorts {
   readonly signal: (signal: BroadcastSignal) => void
 }
 
-/** What is saved of a broadcast. */
+/** A broadcast as it is saved. */
 interface Kept {
-  /** Counts broadcasts: the newest ones are kept. */
+  /** Number of the broadcast; the newest ones are kept. */
   readonly n: number
   readonly broadcast: Broadcast
-  /** The members still to be handed out, or handed out shortly before a crash, and the place of the first one. */
+  /** The members whose command may not be handed out yet, and the place of the first of them. */
   readonly members: readonly DeviceId[]
   readonly from: number
   readonly counts: StatusCounts | undefined
@@ -58,7 +58,7 @@ export type BroadcastAnswer = { readonly kind: 'done'; readonly broadcast: Broad
 const AT_ONCE = 100
 const SAVE_EVERY = 1_000
 const LIST_AT_ONCE = 500
-/** For so long a caller is kept waiting for what the devices say. */
+/** A caller waits at most this long for the commands to be handed out. */
 const ANSWER_MS = 2_000
 
 export class Broadcasts {
@@ -66,7 +66,7 @@ export class Broadcasts {
   readonly #slots = new Map<BroadcastId, number>()
   readonly #handingOut = new Map<BroadcastId, Promise<void>>()
   readonly #cancelled = new Set<BroadcastId>()
-  /** Those whose end is not written down, with the time by which all of it is over. */
+  /** Broadcasts whose result is not saved yet, with the time by which all their commands have ended. */
   readonly #unsettled = new Map<BroadcastId, number>()
   #count = 0
   #isClosed = false
@@ -156,7 +156,7 @@ export class Broadcasts {
     return this.state(id, { offset: 0, limit: LIST_AT_ONCE })
   }
 
-  /** Called every so often: writes down what came of those that are over (G3). */
+  /** Called once a minute: saves the results of broadcasts that are over (G3). */
   async settle(): Promise<void> {
     const now = this.#ports.clock.now()
     for (const [id, endsAt] of this.#unsettled) {
@@ -177,7 +177,7 @@ export class Broadcasts {
     return this.#handingOut.has(broadcast.id) ? { ...counted, pending: counted.pending + missing } : counted
   }
 
-  /** In steps: the host has other things to do. */
+  /** Finds the members in steps, so that the process stays responsive. */
   async #membersOf({ group, within, unfit = {} }: BroadcastRequest): Promise<readonly BroadcastMember[]> {
     const { store, schedule } = this.#ports
     const members: BroadcastMember[] = []
@@ -278,7 +278,6 @@ function factOf(slot: number): string {
   return `broadcast/${slot}`
 }
 
-/** By G2. */
 function toWish({ id, name, data, priority, timeoutSec, perSec, createdAt }: Broadcast, place: number) {
   const notBefore = Millis(createdAt + (perSec === undefined ? 0 : Math.floor((place * 1_000) / perSec)))
   return { name, data, priority, timeoutSec, notBefore, broadcastId: id }

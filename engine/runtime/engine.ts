@@ -213,7 +213,7 @@ export class LocalEngine implements Engine {
     return this.#parts.metrics.registry.metrics()
   }
 
-  /** Where other layers put their own metrics. */
+  /** Other layers register their own metrics here. */
   get registry(): Metrics['registry'] {
     return this.#parts.metrics.registry
   }
@@ -227,7 +227,7 @@ export class LocalEngine implements Engine {
     })
   }
 
-  /** Resolves once every device has an owner that answers: after a start there may be none yet. */
+  /** Resolves once every partition has an owner that answers. Right after a start some have none. */
   async whole(): Promise<void> {
     while (!this.#isClosing && !(await this.#parts.nodes.isWhole()))
       await this.#host.schedule.sleep(WHOLE_LOOK_MS)
@@ -259,7 +259,7 @@ export class LocalEngine implements Engine {
     for (const step of Object.values(this.#closeSteps())) await step()
   }
 
-  /** In their order: each step closes what nothing before it needs any more. */
+  /** The steps run in this order: each closes something that the steps before it do not need any more. */
   #closeSteps(): Readonly<Record<string, () => unknown>> {
     const { clock, cluster, broker, telemetry, store, log } = this.#ports
     const parts = this.#parts

@@ -1,4 +1,4 @@
-// The in-process feed: what settled batches tell `/ws` and whoever else listens.
+// The feed of one process: hands the events of settled batches to `/ws` and other listeners.
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Feed, FeedEvent, Want, Wants } from '../ports/feed.ts'
 
@@ -14,7 +14,7 @@ export class LocalFeed implements Feed {
   readonly #onWant: (wants: Wants) => void
   readonly #onError: (error: unknown) => void
 
-  /** `onError`: a listener threw. */
+  /** `onError` is called when a listener throws. */
   constructor(onWant: (wants: Wants) => void, onError: (error: unknown) => void) {
     this.#onWant = onWant
     this.#onError = onError
@@ -41,7 +41,7 @@ export class LocalFeed implements Feed {
   }
 }
 
-/** The caller may go on with its own. */
+/** A copy, so that the caller may go on changing its sets. */
 function copied({ all, devices }: Want): Want {
   return { all, devices: new Set(devices) }
 }

@@ -1,4 +1,4 @@
-// What this node stands on, and whether it is well: what `/readyz` tells.
+// The state of this node's dependencies, for `/readyz`.
 import type { DependencyHealth, Ports } from '../ports/engine.ts'
 import type { EngineParts, EngineSettings } from './compose-engine.ts'
 
@@ -6,7 +6,7 @@ export interface Examined {
   readonly ports: Ports
   readonly parts: EngineParts
   readonly settings: EngineSettings
-  /** Where devices are listened to. */
+  /** Addresses at which this node listens to devices. */
   readonly mqttUrls: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export function examine(node: Examined): readonly DependencyHealth[] {
   ]
 }
 
-/** None where there is one alone. */
+/** Empty if this node is the only one. */
 function nodesHealth({ ports, parts, settings }: Examined): readonly DependencyHealth[] {
   const { cluster } = ports
   if (cluster === undefined) return []

@@ -1,5 +1,5 @@
-// What an operator sees on a dashboard. Threads send their figures with every result, so a thread that dies takes
-// none with it. No device or user ids in labels.
+// Metrics for dashboards and alerts. Threads send their figures with every result, so that a thread that dies takes none
+// with it. Labels hold no ids of devices or users.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { BrokerCounts } from '../ports/broker.ts'
@@ -8,7 +8,9 @@ import type { Block } from '../ports/telemetry.ts'
 import type { IngestCounts } from './ingress/ingest.ts'
 import type { WorkResult } from './shard/protocol.ts'
 
-/** Looked at on every scrape. */
+type Totals = Readonly<Record<string, number>>
+
+/** Read on every scrape. */
 export interface Gauges {
   readonly ingest: () => IngestCounts
   readonly broker: () => BrokerCounts
@@ -114,79 +116,102 @@ export class Metrics {
 
   /** Reads these when scraped. */
   watch(gauges: Gauges): void {
-    const read = (name: string, help: string, labels: string[], set: (gauge: Gauge) => void) => {
-      const gauge: Gauge = new Gauge({
+    const registers = [this.registry]
+    const read = (name: string, help: string, labelNames: string[], set: (gauge: Gauge) => void) => {
+      const gauge: Gauge = new Gauge({ name, help, labelNames, registers, collect: () => set(gauge) })
+    }
+    /** `totals` counts since the start of the process, by the label's value. */
+    const readTotals = (name: string, help: string, totals: () => Totals, label?: string) => {
+      const counter: Counter = new Counter({
         name,
         help,
-        labelNames: labels,
-        registers: [this.registry],
-        collect: () => set(gauge),
+        labelNames: label === undefined ? [] : [label],
+        registers,
+        collect() {
+          counter.reset()
+          for (const [value, total] of Object.entries(totals()))
+            counter.inc(label === undefined ? {} : { [label]: value }, total)
+        },
       })
     }
     read('fleet_mqtt_connected', 'Connected devices', [], (g) => g.set(gauges.broker().connected))
     read('fleet_ingest_pending_bytes', 'Accepted and not yet durable', [], (g) =>
       g.set(gauges.ingest().pendingBytes),
     )
-    read('fleet_log_appends', 'Appends to the log so far', [], (g) => g.set(gauges.ingest().appends))
-    read('fleet_log_append_failures', 'Appends that failed so far', [], (g) =>
-      g.set(gauges.ingest().appendFailures),
-    )
+    readTotals('fleet_log_appends_total', 'Appends to the log', () => ({ all: gauges.ingest().appends }))
+    readTotals('fleet_log_append_failures_total', 'Appends to the log that failed', () => ({
+      all: gauges.ingest().appendFailures,
+    }))
     read('fleet_clickhouse_blocks_waiting', 'Blocks not yet stored', [], (g) => g.set(gauges.blocksWaiting()))
-    read('fleet_history_rows_waiting', 'History not known to be in ClickHouse', [], (g) =>
+    read('fleet_history_rows_waiting', 'History rows not yet in ClickHouse', [], (g) =>
       g.set(gauges.outbox().rows),
     )
-    read('fleet_history_rows_dropped', 'History given up so far because too much waited', [], (g) =>
-      g.set(gauges.outbox().dropped),
-    )
+    readTotals('fleet_history_rows_dropped_total', 'History rows given up because too many waited', () => ({
+      all: gauges.outbox().dropped,
+    }))
     read('fleet_devices', 'Devices by status', ['status'], (g) => {
       const counts = gauges.devices()
       for (const status of DEVICE_STATUSES) g.set({ status }, counts[status] ?? 0)
     })
-    read('fleet_actor_mailbox_depth', 'Log entries not yet applied', ['shard'], (g) => {
-      gauges.backlog().forEach((depth, shard) => {
-        g.set({ shard }, depth)
+    read('fleet_shard_backlog_entries', 'Log entries not yet applied', ['shard'], (g) => {
+      gauges.backlog().forEach((entries, shard) => {
+        g.set({ shard }, entries)
       })
     })
-    read('fleet_mqtt_sessions', 'MQTT sessions so far by result', ['result'], (g) => {
-      const counts = gauges.broker()
-      g.set({ result: 'admitted' }, counts.admitted)
-      g.set({ result: 'denied' }, counts.denied)
-      g.set({ result: 'cut_frozen' }, counts.cutFrozen)
-    })
-    read('fleet_mqtt_publishes', 'Messages read from devices so far by QoS', ['qos'], (g) => {
-      gauges.broker().publishes.forEach((count, qos) => {
-        g.set({ qos }, count)
-      })
-    })
-    read('fleet_broker_lanes', 'Lanes of a broker outside, by whether they are read', ['state'], (g) => {
-      const { outside } = gauges.broker()
-      if (outside === undefined) return
-      g.set({ state: 'open' }, outside.lanesOpen)
-      g.set({ state: 'down' }, outside.lanesOwned - outside.lanesOpen)
-    })
-    read('fleet_broker_waiting', 'On its way from or to a broker outside', ['what'], (g) => {
-      const { outside } = gauges.broker()
-      if (outside === undefined) return
-      g.set({ what: 'uplinks' }, outside.unacknowledged)
-      g.set({ what: 'downlinks' }, outside.downlinksWaiting)
-      g.set({ what: 'calls' }, outside.callsWaiting)
-    })
-    read('fleet_broker_lost', 'Given up so far between here and a broker outside', ['what'], (g) => {
-      const { outside } = gauges.broker()
-      if (outside === undefined) return
-      g.set({ what: 'lane_sessions' }, outside.lostSessions)
-      g.set({ what: 'downlinks' }, outside.downlinksDropped)
-      g.set({ what: 'calls' }, outside.callsDropped)
-    })
-    const shed: Counter = new Counter({
-      name: 'fleet_messages_shed_total',
-      help: 'Messages of QoS 0 dropped because their device was over its publish rate',
-      registers: [this.registry],
-      collect() {
-        shed.reset()
-        shed.inc(gauges.broker().shedQos0)
+    readTotals(
+      'fleet_mqtt_sessions_total',
+      'MQTT sessions by result',
+      () => {
+        const { admitted, denied, cutFrozen } = gauges.broker()
+        return { admitted, denied, cut_frozen: cutFrozen }
       },
-    })
+      'result',
+    )
+    readTotals(
+      'fleet_mqtt_publishes_total',
+      'Messages read from devices by QoS',
+      () => Object.fromEntries(gauges.broker().publishes.entries()),
+      'qos',
+    )
+    read(
+      'fleet_broker_lanes',
+      'Lanes of a broker outside by state: `down` lanes are not read',
+      ['state'],
+      (g) => {
+        const { outside } = gauges.broker()
+        if (outside === undefined) return
+        g.set({ state: 'open' }, outside.lanesOpen)
+        g.set({ state: 'down' }, outside.lanesOwned - outside.lanesOpen)
+      },
+    )
+    read(
+      'fleet_broker_waiting',
+      'Messages and calls on their way from or to a broker outside',
+      ['what'],
+      (g) => {
+        const { outside } = gauges.broker()
+        if (outside === undefined) return
+        g.set({ what: 'uplinks' }, outside.unacknowledged)
+        g.set({ what: 'downlinks' }, outside.downlinksWaiting)
+        g.set({ what: 'calls' }, outside.callsWaiting)
+      },
+    )
+    readTotals(
+      'fleet_broker_lost_total',
+      'Sessions, messages and calls given up between here and a broker outside',
+      () => {
+        const { outside } = gauges.broker()
+        if (outside === undefined) return {}
+        const { lostSessions, downlinksDropped, callsDropped } = outside
+        return { lane_sessions: lostSessions, downlinks: downlinksDropped, calls: callsDropped }
+      },
+      'what',
+    )
+    readTotals(
+      'fleet_messages_shed_total',
+      'Messages of QoS 0 dropped because their device was over its publish rate',
+      () => ({ all: gauges.broker().shedQos0 }),
+    )
   }
 
   #counter(name: string, help: string, labelNames: string[] = []): Counter {

@@ -1,4 +1,4 @@
-// What follows from a batch once it is saved: send, tell, and only then acknowledge (R4).
+// Performs the effects of a batch once it is saved: send, tell, and only then acknowledge (R4).
 
 import type { DeviceId } from '../../schemas/ids.ts'
 import { messageRefused } from '../domain/audit/device-refusals.ts'
@@ -28,7 +28,7 @@ export interface PerformerPorts {
 
 const CUTS = 'cuts'
 const packr = newPackr()
-/** Stands in no id of a node. */
+/** Ends the node's address in a request id; no address contains it. */
 const OF_NODE = '~'
 
 export class Performer {
@@ -61,7 +61,7 @@ export class Performer {
     for (const reply of proposal.replies) this.#reply(reply)
   }
 
-  /** Of a request whose reply finds its way back to this node, whoever applies it. */
+  /** Makes a request id that brings the reply back to this node, whichever node applies the request. */
   requestId(id: string): string {
     const { mesh } = this.#ports
     return mesh === undefined ? id : `${mesh.address}${OF_NODE}${id}`
@@ -80,7 +80,7 @@ export class Performer {
     if (deviceIds.length > 0) mesh?.tell(CUTS, packr.pack(deviceIds))
   }
 
-  /** Its partition may have moved since it was asked for. */
+  /** The request may have come from another node: its partition may have moved since. */
   #reply(reply: Reply): void {
     const { replies, mesh } = this.#ports
     if (replies.settle(reply) || mesh === undefined) return

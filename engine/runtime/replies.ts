@@ -1,4 +1,4 @@
-// Requests that wait for their device's answer. What is not answered in time is a fault: nothing is known of it.
+// Requests that wait for the reply of their device. Without a reply in time, the outcome is unknown: that is a fault.
 import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Reply } from './shard/protocol.ts'
@@ -30,7 +30,7 @@ export class Replies {
     })
   }
 
-  /** False if nobody here waits for it, as for those of an earlier run: the log is replayed, the caller is gone. */
+  /** False if nobody here waits for it, as after a restart: the log is replayed, but the caller is gone. */
   settle(reply: Reply): boolean {
     this.#waiting.get(reply.requestId)?.resolve(reply)
     return this.#forget(reply.requestId)
@@ -46,7 +46,7 @@ export class Replies {
     this.#forget(requestId)
   }
 
-  /** The map is in order of asking, so the first one that may wait on ends the search. */
+  /** The map is in the order of the requests, so the search ends at the first one that still has time. */
   expire(): void {
     const now = this.#ticks()
     for (const [requestId, { until, reject }] of this.#waiting) {

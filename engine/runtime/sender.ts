@@ -1,5 +1,5 @@
-// Messages to devices, once the records they follow from are saved (R4). At most once: what is lost here is still
-// visible in the record, which sends it again (R5).
+// Sends messages to devices once the records that they follow from are saved (R4), at most once: a message that is lost
+// here is still due in the record, which leads to sending it again (R5).
 import { toSubSuffix } from '../../schemas/topics.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { Broker } from '../ports/broker.ts'
@@ -19,7 +19,7 @@ export class Sender {
   }
 
   send({ outbound, cuts }: Pick<Proposal, 'outbound' | 'cuts'>): void {
-    // To a device that is decommissioned by the same batch nothing is said any more.
+    // A device that the same batch decommissions gets no more messages.
     const gone = new Set(cuts)
     for (const each of outbound)
       if (!gone.has(each.via ?? each.deviceId) && !gone.has(each.deviceId))
@@ -27,7 +27,7 @@ export class Sender {
   }
 
   async #publish({ deviceId, via, message, confirms }: Outbound): Promise<void> {
-    // Saving may have taken its time: what is over is not sent, whatever was decided before.
+    // Saving may have taken a while: a command that has expired meanwhile is not sent.
     if (confirms !== undefined && this.#ingest.now() >= confirms.expiresAt) return
     const expiry = confirms && { expiresAt: confirms.expiresAt }
     const isTaken = await this.#broker.publish(
@@ -37,7 +37,7 @@ export class Sender {
     )
     if (!isTaken || confirms === undefined) return
     const { commandId, message: kind } = confirms
-    // Through the log, like everything a device does: a replay sees it, too.
+    // The delivery goes through the log like everything a device does, so that a replay sees it, too.
     this.#ingest.delivered(deviceId, partitionOf(deviceId), packDelivered({ commandId, message: kind }))
   }
 }

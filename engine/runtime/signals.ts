@@ -68,7 +68,7 @@ export function signalSink(
   metrics: Metrics,
   { clock, warn }: { readonly clock: Clock; readonly warn: Warn },
 ): (signal: Signal) => void {
-  /** When the oldest message of a block came in. */
+  /** Receive time of each block's oldest message. */
   const receivedAt = new WeakMap<Block, Millis>()
   return (signal) => {
     switch (signal.kind) {

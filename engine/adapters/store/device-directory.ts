@@ -9,7 +9,7 @@ export class DeviceDirectory implements Directory {
   readonly get: Directory['get']
   readonly known: Directory['known']
 
-  /** Without `known`, this process is the only one that saves devices. */
+  /** `known` may be left out if this process is the only one that saves devices. */
   constructor(index: DeviceIndex, read: Directory['get'], known: Directory['known'] = async () => {}) {
     this.#index = index
     this.get = read

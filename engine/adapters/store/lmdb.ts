@@ -42,7 +42,7 @@ const LATE = 'late'
 const FACTS = 'facts'
 const OUTBOX = 'outbox'
 const SHADOWS = 'shadows'
-/** By device, then command. */
+/** Keyed by device, then command. */
 const COMMANDS = 'commands'
 export const STORE_TABLES: readonly string[] = [
   ...[DEVICES, VITALS, POSITIONS, LETTERS, LATE, FACTS, OUTBOX],
@@ -294,7 +294,7 @@ function toChange({ deviceId, commandId, bytes }: SavedCommand): Change {
   return bytes === undefined ? { table: COMMANDS, key } : { table: COMMANDS, key, value: bytes }
 }
 
-/** What a table holds was put there by this file, in this type. */
+/** This file wrote the value, with this type. */
 function unpack<T>(bytes: Uint8Array): T {
   return packr.unpack(bytes) as T
 }

@@ -1,4 +1,4 @@
-// The outbox: one batch for the history of each save, oldest first by its key, and how many rows of them wait.
+// The outbox holds one batch for the history of each save. Keys sort by age, and the number of rows is part of the key.
 import { LIMITS } from '../../limits.ts'
 import type { WrittenRow } from '../../ports/history.ts'
 import type { OutboxCounts, Save } from '../../ports/store.ts'
@@ -12,7 +12,7 @@ export const OUTBOX_BOUNDS: OutboxBounds = {
   bytesMax: LIMITS.outboxBytesMax,
 }
 
-/** In lumps, so that a full outbox is not searched for every row. */
+/** Rows are dropped in lumps, so that a full outbox is not searched for every row. */
 const DROPPED_AT_ONCE = 1_000
 /** Digits of a time in base 36: enough for every number of microseconds that is exact. */
 const TIME_DIGITS = 11

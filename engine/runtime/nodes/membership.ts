@@ -23,13 +23,13 @@ export interface MembershipPorts {
 export interface Membership {
   start(): void
   addressOf(partition: Partition): string | undefined
-  /** False while what is owned may be another's by now. */
+  /** False while another node may have taken over partitions of this one. */
   isCertain(): boolean
   /** Hands everything over. */
   close(): Promise<void>
 }
 
-/** Of a node that takes its share of the partitions. */
+/** Membership of a node that takes its share of the partitions. */
 export function joinOwners(ports: MembershipPorts): Membership {
   const { cluster, clock, schedule, shards, newId, led, failed } = ports
   const { mesh, owners: table } = cluster
@@ -63,7 +63,7 @@ export function joinOwners(ports: MembershipPorts): Membership {
   }
 }
 
-/** Of a node that owns nothing. */
+/** Membership of a node that owns nothing. */
 export function watchOwners({ cluster, schedule, failed }: MembershipPorts): Membership {
   const onlooker = new Onlooker(cluster.owners, failed)
   return {

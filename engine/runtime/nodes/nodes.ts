@@ -1,8 +1,8 @@
-// The way of work to where it can be done: here, on another node, or nowhere just now.
+// Finds the node that can do a piece of work: this one, another one, or none just now.
 //
-// N1. What was refused because the node does not own the partition, or is not there, was not done, and is tried again for
-//     a while: an owner that just takes over, from a dead node too, is found that way. After any other failure it is not
-//     known.
+// N1. Work that a node refuses because it does not own the partition, or because the node is gone, was not done. It is
+//     tried again for a while, so that an owner that is just taking over is found. After any other failure nobody knows
+//     whether it was done.
 // N2. A question that concerns several owners goes to all of them at once; without one of them there is no answer.
 import { BroadcastId, type DeviceId, type Millis, type Partition } from '../../../schemas/ids.ts'
 import { ALL_PARTITIONS, partitionOf } from '../../domain/partition.ts'
@@ -23,7 +23,7 @@ import type { NodeWork, OutcomeOf } from './work.ts'
 /** The other nodes, where there may be any. */
 export interface Others {
   readonly mesh: Mesh
-  /** Undefined while it has no owner. */
+  /** Undefined while the partition has no owner. */
   readonly addressOf: (partition: Partition) => string | undefined
 }
 
@@ -35,28 +35,28 @@ export interface NodesPorts {
   readonly schedule: Pick<Schedule, 'sleep'>
 }
 
-/** Whose owner hands out broadcasts and settles rollups for all. */
+/** The owner of this partition leads: it hands out broadcasts and settles rollups for all. */
 export const LEADING = partitionAt(0)
 
-/** Asked for where only an answer counts. */
+/** A question about it only tells whether somebody answers. */
 const NO_BROADCAST = BroadcastId('')
 
 export class Nodes {
   readonly #ports: NodesPorts
-  /** That wait for an owner to be found. */
+  /** Number of calls that wait for an owner. */
   #searching = 0
 
   constructor(ports: NodesPorts) {
     this.#ports = ports
   }
 
-  /** Does what the others ask for. */
+  /** Serves the other nodes. */
   serve(): void {
     const { here, others } = this.#ports
     if (others !== undefined) serveNode(others.mesh, (work) => here.do(work))
   }
 
-  /** On the node that owns this partition. */
+  /** Does the work on the node that owns this partition. */
   async at<Work extends NodeWork>(partition: Partition, work: Work): Promise<OutcomeOf<Work>> {
     const { here, others } = this.#ports
     if (others === undefined) return here.do(work)
@@ -86,7 +86,7 @@ export class Nodes {
     })
   }
 
-  /** By N1. Waits for an owner no longer than most callers would, and not for too many of them. */
+  /** Waits for an owner (N1), but no longer than most callers would, and only for a bounded number of calls. */
   async #found<Outcome>(send: () => Promise<Outcome>): Promise<Outcome> {
     const { clock, schedule } = this.#ports
     const until = clock.ticks() + LIMITS.ownerSearchMs
@@ -105,7 +105,7 @@ export class Nodes {
     }
   }
 
-  /** On every node that owns anything; rejects if a partition has no owner. */
+  /** Flushes every node that owns anything; rejects if a partition has no owner. */
   async flush(horizon: Millis): Promise<void> {
     const { here, others } = this.#ports
     if (others === undefined) {
@@ -149,7 +149,7 @@ function devicesOf(ask: Ask): readonly DeviceId[] {
   return ask.kind === 'views' ? ask.deviceIds : [ask.deviceId]
 }
 
-/** Nobody has begun with it. */
+/** True if nobody has begun with the work. */
 function isNotDone(error: unknown): boolean {
   return error instanceof Fault && (error.code === 'NOT_OWNED' || error.code === 'NODE_ABSENT')
 }

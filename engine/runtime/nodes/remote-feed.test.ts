@@ -47,7 +47,7 @@ class Node {
   readonly feed: RemoteFeed
   readonly heard: FeedEvent[] = []
   readonly warnings: string[] = []
-  /** What its shards are to make. */
+  /** Events that its shards are asked to make. */
   wants = NO_WANTS
   stop = () => {}
 

@@ -21,22 +21,22 @@ import { pack, unpack } from './versioned.ts'
 import { bounded, changed, changeOf, isFor, isSame, unionOf, type WantsChange } from './wants.ts'
 
 export interface RemoteFeedPorts {
-  /** Undefined: there are no other nodes. */
+  /** Undefined if this node is the only one. */
   readonly mesh: Mesh | undefined
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
-  /** What this node's shards are to make events of, for all nodes. */
+  /** Tells this node's shards which events all nodes together want. */
   readonly onWant: (wants: Wants) => void
   readonly signal: (signal: FeedSignal) => void
 }
 
-/** What a node tells of its wish. */
+/** A node's wish for events, as it tells the others. */
 interface Wish {
   readonly node: string
   /** Counts the changes. */
   readonly n: number
   readonly isListening: boolean
-  /** On top of nothing, or of the wish with the number before. */
+  /** True: `change` starts from nothing. False: from the wish with the number before. */
   readonly isWhole: boolean
   readonly change: WantsChange
 }
@@ -59,7 +59,7 @@ export class RemoteFeed implements Feed {
   readonly #hearers = new Map<string, Hearer>()
   #listeners = 0
   #wants = NO_WANTS
-  /** What the others know of it, and its number. */
+  /** The wish that the others know, and its number. */
   #told = NO_WANTS
   #n = 0
   #isUnionDue = false
@@ -91,7 +91,7 @@ export class RemoteFeed implements Feed {
     this.#tellWhole()
   }
 
-  /** Nothing is sent here any more. */
+  /** The others send nothing here any more. */
   close(): void {
     for (const stop of this.#stops) stop()
     if (this.#listeners > 0) this.#tellGone()
@@ -112,7 +112,7 @@ export class RemoteFeed implements Feed {
     this.#local.want(wants)
   }
 
-  /** What a batch of this node's tells, once it is settled. */
+  /** Tells the events of a batch of this node, once it is settled. */
   tell(events: readonly FeedEvent[]): void {
     const { mesh } = this.#ports
     // Then shards make what is wanted here and nothing else.
@@ -158,7 +158,6 @@ export class RemoteFeed implements Feed {
     mesh?.tell(WISHES, pack({ ...wish, node: mesh.address, n: this.#n } satisfies Wish))
   }
 
-  /** By F2. */
   #hear({ node, n, isListening, isWhole, change }: Wish): void {
     const { mesh, clock } = this.#ports
     if (node === mesh?.address) return

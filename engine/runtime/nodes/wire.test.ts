@@ -15,14 +15,14 @@ type Outcome = NodeOutcomes[keyof NodeOutcomes]
 const FLUSH: NodeWork = { kind: 'flush', horizon: Millis(5), partitions: [] }
 const to = { address: 'b', timeoutMs: 10_000 }
 
-/** What `perform` is given and what comes of it, over a mesh. */
+/** Has another node do the work over a mesh and returns the outcome. */
 async function over(work: NodeWork, perform: (work: NodeWork) => Promise<Outcome>): Promise<Outcome> {
   const net = new MemoryNet()
   serveNode(new MemoryMesh(net, 'b'), perform)
   return askNode(new MemoryMesh(net, 'a'), work, to)
 }
 
-/** With what is undefined, and whatever its fields are called. */
+/** Compares undefined fields, too, and fields of any name. */
 function expectSame(arrived: unknown, sent: unknown): void {
   deepStrictEqual(arrived, structuredClone(sent))
 }

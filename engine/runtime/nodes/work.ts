@@ -1,4 +1,4 @@
-// What one node asks of another: of the owner of a device's partition, or of the leader. Plain data both ways.
+// Work that one node has another one do: the owner of a device's partition, or the leader. Plain data both ways.
 import type { BroadcastId, CommandId, DeviceId, Millis, Partition } from '../../../schemas/ids.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
@@ -32,7 +32,7 @@ export type NodeWork =
   /** Telemetry before the horizon is marked late from now on, and what was received before is stored. */
   | { readonly kind: 'flush'; readonly horizon: Millis; readonly partitions: readonly Partition[] }
 
-/** What comes back, by the kind of work. */
+/** The outcome of each kind of work. */
 export interface NodeOutcomes {
   readonly submit: Submitted
   readonly ask: Answer

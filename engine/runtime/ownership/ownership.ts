@@ -18,7 +18,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
 import { shareOf } from './share.ts'
 
-/** What owns and gives up. */
+/** The part of a node that works for its partitions. */
 interface OwnershipHost {
   /** Ours from now on. */
   gained(claims: readonly Claim[]): void
@@ -78,12 +78,12 @@ export class Ownership {
     look()
   }
 
-  /** By W1: while it is false nothing may be done for any partition. */
+  /** While false, nothing may be done for any partition (W1). */
   isCertain(): boolean {
     return this.#ports.clock.ticks() < this.#certainUntil
   }
 
-  /** Where a partition's owner is, as far as known; undefined while it has none. */
+  /** Address of the partition's owner as last seen in the table; undefined while it has none. */
   addressOf(partition: Partition): string | undefined {
     return this.#addresses.get(partition)
   }
@@ -160,7 +160,7 @@ export class Ownership {
     table.call()
   }
 
-  /** What the table says is so, unless it is no news (W4). */
+  /** Takes over what the table says, unless it is older than what is known (W4). */
   #compare({ nodes, owners }: OwnershipState): void {
     const addressOf = new Map(nodes.map(({ id, address }) => [id, address]))
     const addresses = new Map<Partition, string>()
@@ -184,7 +184,6 @@ export class Ownership {
     return !this.#handedOver.has(partition) && epoch > (this.#released.get(partition) ?? 0)
   }
 
-  /** By W2 and W3. */
   async #withoutSilent(nodes: readonly NodeEntry[]): Promise<readonly NodeEntry[]> {
     const { table, clock } = this.#ports
     const now = clock.ticks()

@@ -5,12 +5,12 @@ import { LIMITS } from '../../limits.ts'
 import type { OwnershipState } from '../../ports/ownership.ts'
 
 export interface Share {
-  /** Without an owner that lives; `epoch` is that of the last one, 0 if there never was one. */
+  /** Partitions without a live owner. `epoch` is the last owner's, 0 if there never was one. */
   readonly take: readonly { readonly partition: Partition; readonly epoch: number }[]
   readonly give: readonly Partition[]
 }
 
-/** Of so many partitions, numbered from 0. */
+/** The node's share of `count` partitions, numbered from 0. */
 export function shareOf(
   nodeId: string,
   { nodes, owners }: OwnershipState,

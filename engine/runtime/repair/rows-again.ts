@@ -24,7 +24,7 @@ export interface RowsAgainOptions {
   /** Receive times. */
   readonly from: Millis
   readonly to: Millis
-  /** What it died of in earlier readings is left out. */
+  /** Messages that killed earlier readings are left out. */
   readonly poison: Poison
   /** Distinct per reading: block tokens never meet those of another one. */
   readonly incarnation: string
@@ -43,7 +43,7 @@ export class RowsAgain {
   readonly #progress = newProgress()
   readonly #thread: ShardThread
   readonly #reader: LogReader
-  /** Where each partition ended when the reading began. */
+  /** The end of each partition when the reading began. */
   readonly #left: Map<Partition, number>
   #isBehindProposal = false
 
@@ -101,7 +101,7 @@ export class RowsAgain {
     }
   }
 
-  /** By its first message. A partition that is past the span or its end is done with. */
+  /** Judged by the entry's first message. A partition that is past the span or its end is done. */
   #timeOf({ partition, seq, body }: Entry): Time {
     const { from, to, read } = this.#options
     const end = this.#left.get(partition)

@@ -18,7 +18,7 @@ import { RowsAgain } from './rows-again.ts'
 const FACT = 'telemetry_repair'
 const HOUR_MS = 3_600_000
 const TELL_EVERY_MS = 1_000
-/** Of the same partitions: a message that kills its shard is left out after some of them. */
+/** Readings of the same partitions. A message that kills its shard is left out after some of them. */
 const READINGS_MAX = 10
 
 export interface TelemetryRepairsOptions {
@@ -205,7 +205,7 @@ class Work {
     })
   }
 
-  /** By P1. What a device claims to be from the future was received at most so much before. */
+  /** Recomputes hours that the log has in full (P1), with a margin for device times that run ahead. */
   async #rollups(): Promise<void> {
     const { logFrom, from, to } = this.#repair
     if (logFrom === undefined) return

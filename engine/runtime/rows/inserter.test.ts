@@ -12,7 +12,7 @@ const never = new Fault('TELEMETRY_REFUSED', { retryable: false })
 
 function setUp() {
   const time = new SimTime(START)
-  /** What happens to the next inserts; then they succeed. */
+  /** Outcomes of the next inserts; later ones succeed. */
   const fates: (Fault | Error)[] = []
   const tried: string[] = []
   const told: string[] = []

@@ -33,7 +33,7 @@ export class Settler {
   readonly #ports: SettlerPorts
   #announced = toMillis(0)
   #isRunning = false
-  /** As read last, and what it says. */
+  /** The fact's text as last read, and what it contains. */
   #takenText: string | undefined
   #taken: readonly LateHour[] = []
 
@@ -42,12 +42,12 @@ export class Settler {
     this.look()
   }
 
-  /** Telemetry before this is marked late from now on. */
+  /** Telemetry before this instant is marked late from now on. */
   horizon(): Millis {
     return toMillis(Math.max(this.#ports.telemetry.horizon(), this.#announced))
   }
 
-  /** By whoever leads. */
+  /** Called when the leading node announces a new horizon. */
   announced(horizon: Millis): void {
     if (horizon > this.#announced) this.#announced = horizon
   }
@@ -92,7 +92,7 @@ export class Settler {
     if (late.length > 0) await store.putFact(TAKEN, NOTHING)
   }
 
-  /** By T2. */
+  /** Takes late hours and keeps them aside (T2). */
   async #take(): Promise<readonly LateHour[]> {
     const { store } = this.#ports
     const before = this.#readTaken()

@@ -17,7 +17,7 @@ import type { Proposal } from '../shard/protocol.ts'
 import { bundle, idOf, START, type TestItem } from '../shard/testing/items.ts'
 import { Shards } from '../shards.ts'
 
-/** What the nodes have in common. */
+/** The store, log and clock that the nodes share. */
 export class SharedPlace {
   readonly time = new SimTime(START)
   readonly log = new MemoryLog()
@@ -38,7 +38,7 @@ export class ShardsNode {
   isCertain = true
   /** Saves wait while it is true. */
   isStuck = false
-  /** What the log has comes later while it is true. */
+  /** While true, the log's entries are read late. */
   isBehind = false
   readonly #place: SharedPlace
   #incarnations = 0
@@ -130,7 +130,7 @@ export class ShardsNode {
     return view?.device.name
   }
 
-  /** What requests were answered here, in order. */
+  /** Ids of the requests that were answered here, in order. */
   replied(): readonly string[] {
     return this.performed.flatMap(({ replies }) => replies.map(({ requestId }) => requestId))
   }

@@ -10,7 +10,7 @@ const text = (value: string): string => value
 export class DeviceColumns {
   readonly slots = new Map<DeviceId, number>()
   readonly ids: DeviceId[] = []
-  /** In lower case, for the search by prefix; the same string where nothing differs. */
+  /** Lower case, for the search by prefix; the same string object if nothing differs. */
   readonly foldedIds: string[] = []
   readonly names: string[] = []
   readonly foldedNames: string[] = []

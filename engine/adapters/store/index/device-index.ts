@@ -195,7 +195,7 @@ function byCode(codes: Uint8Array | Uint32Array, ranks: Float64Array): (slot: nu
   return (slot) => ranks[codes[slot] ?? 0] ?? 0
 }
 
-/** By code unit: the same everywhere, whatever the language settings. */
+/** Compares code units, so that the order does not depend on language settings. */
 function compareText(a: string | undefined, b: string | undefined): number {
   if (a === b || a === undefined || b === undefined) return 0
   return a < b ? -1 : 1

@@ -34,7 +34,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     return store
   }
 
-  /** As the engine does it. */
+  /** Saves again until it succeeds, as the engine does. */
   async function saveSurely(store: Store, what: Save): Promise<void> {
     for (;;) {
       try {

@@ -136,7 +136,7 @@ function toLate(text: string): LateHour {
   return { deviceId: text.slice(0, slash) as DeviceId, hour: Number(text.slice(slash + 1)) }
 }
 
-/** What Redis holds here was put there by the store, in this type. */
+/** The store itself wrote this value, with this type. */
 function unpack<T>(bytes: Uint8Array): T {
   return packr.unpack(bytes) as T
 }

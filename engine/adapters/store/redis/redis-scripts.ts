@@ -5,7 +5,7 @@
 // `outbox-counts` · `store` the stream, `store:seq` its last number · `outbox-reader` who empties the outbox.
 import { redisScript } from '../../redis/redis-link.ts'
 
-/** Of a Lua call's arguments. */
+/** Largest number of arguments of one Lua call. */
 const AT_ONCE = 4_000
 
 /** Writes all of it or nothing, and hands back its number.

@@ -224,7 +224,7 @@ class RedisStore implements Store {
   }
 }
 
-/** What Redis holds here was put there by this file, in this type. */
+/** This file wrote the value, with this type. */
 function unpack<T>(bytes: Uint8Array): T {
   return packr.unpack(bytes) as T
 }

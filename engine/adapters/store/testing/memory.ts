@@ -19,7 +19,7 @@ import { type PartitionOf, SavedState } from '../saved-state.ts'
 
 const BATCH = 1_000
 
-/** What would be on disk. */
+/** The contents of the disk, if there were one. */
 class Durable {
   readonly devices = new Map<DeviceId, DeviceRecord>()
   readonly vitals = new Map<DeviceId, Uint8Array>()

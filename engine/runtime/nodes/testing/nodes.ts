@@ -38,7 +38,7 @@ export class TestNodes {
   readonly #users = new MemoryUsers()
   readonly #net = new MemoryNet()
   readonly #owners = new MemoryOwners()
-  /** What the log has is read later while it is true. */
+  /** While true, the log's entries are read late. */
   isBehind = false
   #ids = 0
 
@@ -121,7 +121,7 @@ export class TestNodes {
     return new Proxy(log, { get: (target, key) => (key === 'reader' ? reader : Reflect.get(target, key)) })
   }
 
-  /** What comes of it within this time. */
+  /** The outcome of the work within this time, as text if there is none. */
   async within<T>(ms: number, work: Promise<T>): Promise<T | string> {
     let outcome: T | string = 'nothing yet'
     work.then(
@@ -159,7 +159,7 @@ export class TestNodes {
     return typeof view === 'object' ? view.device.name : view
   }
 
-  /** What the broadcast's commands have become. */
+  /** Counts the broadcast's commands by status. */
   counts(node: TestNode, broadcastId: BroadcastId): Promise<unknown> {
     const state = node.engine.broadcastState(broadcastId, { offset: 0, limit: 10 })
     return this.within(

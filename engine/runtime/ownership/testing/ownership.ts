@@ -17,7 +17,7 @@ export class TestNode {
   readonly lost: Partition[] = []
   readonly handedOver: Partition[] = []
   readonly ownership: Ownership
-  /** Until its partitions are handed over, once asked. */
+  /** Milliseconds that handing partitions over takes. */
   handOverMs = 0
   isPaused = false
   /** The table does not answer; `after` it has done what was asked. */
@@ -66,7 +66,7 @@ export class TestNode {
     this.ownership.start()
   }
 
-  /** What it would act for now. */
+  /** Partitions that it would act for now. */
   get active(): readonly Partition[] {
     return !this.isPaused && this.ownership.isCertain() ? [...this.owned.keys()] : []
   }
@@ -85,7 +85,7 @@ export class TestNode {
     return result
   }
 
-  /** What it waited for may have come long ago. */
+  /** Waits while the node is paused: the answer it gets then may be old. */
   async #awake(): Promise<void> {
     while (this.isPaused) await this.#schedule.sleep(LOOK_EVERY_MS)
   }
