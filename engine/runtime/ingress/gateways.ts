@@ -102,7 +102,7 @@ export class Gateways {
   #open(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
     const told: Told = { ...toSubDevice(deviceId), listens: false }
     family.set(deviceId, told)
-    this.#ingest.relay(ITEM.opened, session, sessionPayload(session), told)
+    this.#ingest.relay(session, told, { kind: ITEM.opened, payload: sessionPayload(session) })
     this.#listen(session, deviceId, told)
     return told
   }
@@ -110,11 +110,11 @@ export class Gateways {
   #listen(session: DeviceSession, deviceId: DeviceId, told: Told): void {
     if (told.listens || !session.takes(toSubSuffix(deviceId, COMMAND_SUFFIX))) return
     told.listens = true
-    this.#ingest.relay(ITEM.listening, session, sessionPayload(session), told)
+    this.#ingest.relay(session, told, { kind: ITEM.listening, payload: sessionPayload(session) })
   }
 
   #close(session: DeviceSession, told: Told, cause: EndCause): void {
-    this.#ingest.relay(ITEM.closed, session, sessionPayload(session, cause), told)
+    this.#ingest.relay(session, told, { kind: ITEM.closed, payload: sessionPayload(session, cause) })
   }
 }
 

@@ -1,26 +1,27 @@
-// The ingress: device messages and requests go into bundles by partition, bundles into the log together, and
-// only what is durable is acknowledged (R1, R12).
+// The ingress: device messages and requests go into bundles by partition, and bundles into the log together. Only what
+// is durable is acknowledged (R1, R12). From the log, a message goes on in `runner/source.ts`.
 //
-// I1. One append is under way at a time; what arrives meanwhile makes the next one, so a slow disk makes larger
-//     appends, not a longer queue of them.
-// I2. A failed append is tried again with the same device messages until it succeeds: nothing was acknowledged, so
+// I1. One append is under way at a time. What arrives meanwhile makes the next one, so a slow disk makes larger appends,
+//     not a longer queue of them.
+// I2. A failed append is tried again with the same device messages until it succeeds. Nothing was acknowledged, so
 //     nothing is lost, and nothing behind it overtakes.
-// I3. Receive times are unique and increasing over all devices of this process, and across restarts. When the clock
-//     is set back they go on from where they were, at half the pace of time, until the clock has caught up; after
-//     a restart meanwhile, from the last message.
-// I4. Requests are not tried again: who asked is told at once, and what was asked for does not happen later.
-// I5. Of an append that the log says nothing about, nothing is said either. After a while nothing new is promised
-//     behind it.
+// I3. Receive times are unique and increasing (`receive-clock.ts`).
+// I4. Requests are not tried again: the caller is told at once, and the request does not happen later.
+// I5. While the log does not answer an append, neither do we. After a while new requests are refused.
 import { Buffer } from 'node:buffer'
-import { type DeviceId, Micros, Millis, Partition, toMillis } from '../../../schemas/ids.ts'
-import { BundleWriter, ITEM, type ItemKind } from '../../domain/bundle.ts'
+import { type DeviceId, Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
+import { ITEM, type Item } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
-import type { Bundle, Log } from '../../ports/log.ts'
+import type { Log } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Append, flagsOf, withoutRequests } from './append.ts'
+import { Collector } from './collector.ts'
+import { ReceiveClock } from './receive-clock.ts'
+
+type SessionKind = typeof ITEM.opened | typeof ITEM.listening | typeof ITEM.closed
 
 export interface IngestCounts {
   readonly messages: number
@@ -30,36 +31,25 @@ export interface IngestCounts {
   readonly pendingBytes: number
 }
 
-/** Where messages of a sub-device go. */
+/** The device that a message is about: its partition and its id as bytes. */
 export interface SubDevice {
   readonly partition: Partition
   readonly idBytes: Uint8Array
 }
 
 const NO_BYTES = new Uint8Array(0)
+const EMPTY = { flags: 0, via: NO_BYTES, origin: NO_BYTES, suffix: NO_BYTES } as const
 const LINGER_MS = 3
-/** Receive times that are further ahead of the clock are so because the clock was set back. */
-const AHEAD_MICROS = 1_000_000
 
 export class Ingest {
   readonly #log: Log
   readonly #clock: Clock
   readonly #schedule: Schedule
-  readonly #writers: BundleWriter[] = []
-  /** Partitions with items that are not yet under way. */
-  #filled: number[] = []
+  readonly #times: ReceiveClock
+  readonly #collector = new Collector()
   /** Appends as large as they may be, waiting for their turn. */
   #sealed: Append[] = []
   #sealedBytes = 0
-  /** The receive time of the first item collected; 0 while there is none. */
-  #firstAt = 0
-  #sessions: DeviceSession[] = []
-  #counts: number[] = []
-  /** Gateways that spoke for a sub-device in what is collected. */
-  readonly #heard = new Set<DeviceSession>()
-  #settled: ((fault: Fault | undefined) => void)[] = []
-  #collectedBytes = 0
-  #latestAt: number
   #underWay: Promise<void> | undefined
   #underWayAppend: Append | undefined
   #underWayBytes = 0
@@ -69,7 +59,6 @@ export class Ingest {
   #isClosed = false
   /** The log will take nothing more in this incarnation of the process. */
   #isDead = false
-  #lastTicks: number
   readonly #fatal: (fault: Fault) => void
   #fault: Fault | undefined
   #totals = { messages: 0, appends: 0, appendFailures: 0, bytes: 0 }
@@ -80,47 +69,40 @@ export class Ingest {
     this.#clock = options.clock
     this.#schedule = options.schedule
     this.#fatal = options.fatal
-    this.#lastTicks = options.clock.ticks()
-    this.#latestAt = options.log.latestAt()
-    for (let partition = 0; partition < LIMITS.partitions; partition++) this.#writers.push(new BundleWriter())
+    this.#times = new ReceiveClock(options.clock, options.log.latestAt())
   }
 
-  /** A time that no other message has or will get (I3). */
+  /** Returns a time that no other message has or will get (I3). */
   nextAt(): Micros {
-    const now = this.#clock.now() * 1000
-    this.#latestAt = now > this.#latestAt ? now : this.#latestAt + 1
-    return Micros(this.#latestAt)
+    return this.#times.nextAt()
   }
 
-  /** The time messages get now. */
+  /** Returns the time that messages get now. */
   now(): Millis {
-    return Millis(Math.max(this.#clock.now(), Math.floor(this.#latestAt / 1000)))
+    return this.#times.now()
   }
 
-  /** Every message received before is durable. */
+  /** Every message received before the returned time is durable. */
   durableUpTo(): Millis {
-    const since = this.#underWaySince || this.#sealed[0]?.firstAt || this.#firstAt
+    const since = this.#underWaySince || this.#sealed[0]?.firstAt || this.#collector.firstAt
     return since === 0 ? this.now() : toMillis(Micros(since))
   }
 
-  /** Called every quarter second or so: time goes on although the clock was set back (I3). */
+  /** Called every quarter second or so: keeps time going, and notices a log that does not answer. */
   advance(): void {
-    const ticks = this.#clock.ticks()
-    const passed = ticks - this.#lastTicks
-    this.#lastTicks = ticks
-    if (this.#latestAt - this.#clock.now() * 1000 > AHEAD_MICROS)
-      this.#latestAt += Math.floor((passed * 1000) / 2)
-    if (this.#underWay !== undefined && ticks - this.#lastAppendTicks > LIMITS.appendStalledMs) this.#stall()
+    this.#times.advance()
+    const appendMs = this.#clock.ticks() - this.#lastAppendTicks
+    if (this.#underWay !== undefined && appendMs > LIMITS.appendStalledMs) this.#stall()
   }
 
   message(session: DeviceSession, message: UplinkMessage): void {
-    this.#say(session, session, NO_BYTES, message)
+    this.#say(session, session, message)
   }
 
-  /** Answered like a message, once all that came before is durable. */
+  /** Acknowledged like a message, once everything that came before is durable. */
   sync(session: DeviceSession): void {
     const last = this.#sealed.at(-1) ?? this.#underWayAppend
-    if (this.#collectedBytes > 0) this.#count(session)
+    if (this.#collector.bytes > 0) this.#collector.count(session)
     else if (last === undefined) session.durable(1)
     else {
       last.sessions.push(session)
@@ -128,71 +110,34 @@ export class Ingest {
     }
   }
 
-  /** A gateway's message for a sub-device, with that device's own suffix. */
+  /** Takes a gateway's message for a sub-device, with that device's own suffix. */
   relayed(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
-    this.#say(session, device, session.idBytes, message)
-    if (message.will || this.#heard.has(session)) return
-    // Once per append: the sign of life is in another partition than the message.
-    this.#heard.add(session)
-    this.#add(ITEM.heard, 0, session.partition, session.idBytes, NO_BYTES, NO_BYTES, NO_BYTES)
+    this.#say(session, device, message)
+    // Once per append: the gateway's sign of life is in another partition than the message.
+    if (!message.will && this.#collector.speaks(session))
+      this.#add(session.partition, this.#item({ kind: ITEM.heard, id: session.idBytes, payload: NO_BYTES }))
   }
 
-  #say(
-    session: DeviceSession,
-    { partition, idBytes }: SubDevice,
-    via: Uint8Array,
-    message: UplinkMessage,
-  ): void {
-    const suffix = this.#suffix(message.suffix)
-    this.#add(
-      ITEM.message,
-      flagsOf(message),
-      partition,
-      idBytes,
-      via,
-      suffix,
-      message.payload,
-      message.origin,
-    )
-    this.#count(session)
-    this.#totals.messages++
+  session(kind: SessionKind, { partition, idBytes }: DeviceSession, payload: Uint8Array): void {
+    this.#add(partition, this.#item({ kind, id: idBytes, payload }))
   }
 
-  #count(session: DeviceSession): void {
-    // A socket's read holds many messages of one session: they are counted as one run.
-    const last = this.#sessions.length - 1
-    if (last >= 0 && this.#sessions[last] === session) this.#counts[last] = (this.#counts[last] ?? 0) + 1
-    else {
-      this.#sessions.push(session)
-      this.#counts.push(1)
-    }
-  }
-
-  session(
-    kind: typeof ITEM.opened | typeof ITEM.listening | typeof ITEM.closed,
-    session: DeviceSession,
-    payload: Uint8Array,
-  ): void {
-    this.#add(kind, 0, session.partition, session.idBytes, NO_BYTES, NO_BYTES, payload)
-  }
-
-  /** The same for a sub-device of the gateway whose session it is. */
+  /** Tells a sub-device of its gateway's session. */
   relay(
-    kind: typeof ITEM.opened | typeof ITEM.listening | typeof ITEM.closed,
     session: DeviceSession,
-    payload: Uint8Array,
     { partition, idBytes }: SubDevice,
+    { kind, payload }: { readonly kind: SessionKind; readonly payload: Uint8Array },
   ): void {
-    this.#add(kind, 0, partition, idBytes, session.idBytes, NO_BYTES, payload)
+    this.#add(partition, { ...this.#item({ kind, id: idBytes, payload }), via: session.idBytes })
   }
 
-  /** The device has what it was sent. Nobody waits for it: unless it gets into the log, it is sent again. */
+  /** Notes that the device acknowledged a command. Nobody waits for it: without it the command is sent again. */
   delivered(deviceId: DeviceId, partition: Partition, payload: Uint8Array): void {
     if (this.#isClosed || this.isCongested()) return
-    this.#add(ITEM.delivered, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
+    this.#add(partition, this.#item({ kind: ITEM.delivered, id: Buffer.from(deviceId, 'latin1'), payload }))
   }
 
-  /** Resolves once the request is durable, with its receive time. Rejects when it did not get into the log. */
+  /** Resolves once the request is durable. Rejects if it did not get into the log, and will not (I4). */
   request(deviceId: DeviceId, partition: Partition, payload: Uint8Array): Promise<void> {
     if (this.#isClosed)
       return Promise.reject(new Fault('LOG_UNAVAILABLE', { retryable: true, message: 'shutting down' }))
@@ -200,9 +145,9 @@ export class Ingest {
     if (this.#fault !== undefined) return Promise.reject(this.#fault)
     if (this.isCongested()) return Promise.reject(new Fault('OVERLOADED', { retryable: true }))
     return new Promise((resolve, reject) => {
-      this.#add(ITEM.request, 0, partition, Buffer.from(deviceId, 'latin1'), NO_BYTES, NO_BYTES, payload)
-      // Only now: it may have been the first item of another append.
-      this.#settled.push((fault) => (fault === undefined ? resolve() : reject(fault)))
+      this.#add(partition, this.#item({ kind: ITEM.request, id: Buffer.from(deviceId, 'latin1'), payload }))
+      // Registered after it is added, as it may be the first item of another append.
+      this.#collector.onSettled((fault) => (fault === undefined ? resolve() : reject(fault)))
     })
   }
 
@@ -244,11 +189,11 @@ export class Ingest {
   }
 
   #pendingBytes(): number {
-    return this.#collectedBytes + this.#sealedBytes + this.#underWayBytes
+    return this.#collector.bytes + this.#sealedBytes + this.#underWayBytes
   }
 
   #isWaiting(): boolean {
-    return this.#collectedBytes > 0 || this.#sealed.length > 0
+    return this.#collector.bytes > 0 || this.#sealed.length > 0
   }
 
   #suffix(text: string): Uint8Array {
@@ -259,26 +204,28 @@ export class Ingest {
     return bytes
   }
 
-  #add(
-    kind: ItemKind,
-    flags: number,
-    partition: Partition,
-    id: Uint8Array,
-    via: Uint8Array,
-    suffix: Uint8Array,
-    payload: Uint8Array,
-    origin: Uint8Array = NO_BYTES,
-  ): void {
-    const writer = this.#writers[partition]
-    if (writer === undefined) throw new RangeError(`no partition ${partition}`)
-    const isFull = writer.length >= LIMITS.bundleBytesMax - LIMITS.packetBytesMax
-    if (isFull || this.#collectedBytes >= LIMITS.commitBytesMax) this.#seal()
-    if (writer.length === 0) this.#filled.push(partition)
-    const before = writer.length
-    const receivedAt = this.nextAt()
-    if (this.#firstAt === 0) this.#firstAt = receivedAt
-    writer.add({ kind, flags, receivedAt, id, via, origin, suffix, payload })
-    this.#collectedBytes += writer.length - before
+  #say(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
+    this.#add(device.partition, {
+      kind: ITEM.message,
+      flags: flagsOf(message),
+      receivedAt: this.nextAt(),
+      id: device.idBytes,
+      via: device === session ? NO_BYTES : session.idBytes,
+      origin: message.origin ?? NO_BYTES,
+      suffix: this.#suffix(message.suffix),
+      payload: message.payload,
+    })
+    this.#collector.count(session)
+    this.#totals.messages++
+  }
+
+  #item(fields: Pick<Item, 'kind' | 'id' | 'payload'>): Item {
+    return { ...EMPTY, ...fields, receivedAt: this.nextAt() }
+  }
+
+  #add(partition: Partition, item: Item): void {
+    if (this.#collector.isFull(partition)) this.#seal()
+    this.#collector.add(partition, item)
     if (!this.#isScheduled && this.#underWay === undefined) this.#plan()
   }
 
@@ -317,29 +264,7 @@ export class Ingest {
   }
 
   #collect(): Append {
-    const bundles: Bundle[] = []
-    for (const partition of this.#filled) {
-      const writer = this.#writers[partition]
-      if (writer !== undefined && writer.length > 0)
-        bundles.push({ partition: Partition(partition), body: writer.take() })
-    }
-    const append: Append = {
-      bundles,
-      bytes: this.#collectedBytes,
-      sessions: this.#sessions,
-      counts: this.#counts,
-      settled: this.#settled,
-      firstAt: this.#firstAt,
-      latestAt: Micros(this.#latestAt),
-    }
-    this.#firstAt = 0
-    this.#filled = []
-    this.#sessions = []
-    this.#counts = []
-    this.#settled = []
-    this.#heard.clear()
-    this.#collectedBytes = 0
-    return append
+    return this.#collector.take(this.#times.latestAt)
   }
 
   async #append(collected: Append): Promise<void> {
@@ -388,7 +313,7 @@ export class Ingest {
   #refuseWaiting(fault: Fault): void {
     this.#sealed = this.#sealed.map((one) => withoutRequests(one, fault))
     this.#sealedBytes = this.#sealed.reduce((sum, { bytes }) => sum + bytes, 0)
-    if (this.#settled.length > 0) {
+    if (this.#collector.hasRequests) {
       const waiting = withoutRequests(this.#collect(), fault)
       // What was collected is collected still, with what comes going behind it.
       this.#sealed.push(waiting)
