@@ -51,7 +51,7 @@ export interface Operation {
   readonly access: Access
   readonly scope: Scope
   readonly params?: TSchema
-  /** Without it, query parameters are refused. */
+  /** Query parameters are refused if it is left out. */
   readonly query?: TSchema
   readonly body?: TSchema
   /** Schema of the body sent as JSON, where its other media types are text. */
