@@ -21,7 +21,15 @@ export const API_LIMITS = {
   /** Interval between two attempts to reach a server at the start. */
   serverRetryMs: 1_000,
 
+  connectionsMax: 10_000,
+  /** Connections of one address, or of one IPv6 /64. */
+  connectionsPerAddressMax: 2_000,
+  /** How long one rendering of the metrics is given to everyone who asks. */
+  metricsAgeMsMax: 1_000,
+
   // --- rates
+  /** Probes of one address. */
+  probesPerSecMax: 1_000,
   /** Callers whose rate is remembered. */
   rateKeysMax: 100_000,
   /** Interval at which nodes tell each other how much of a shared rate was used. */
@@ -81,8 +89,16 @@ export const API_LIMITS = {
   socketInFlightBytesMax: 1 * MIB,
   /** A slow client that takes nothing for this long is cut. */
   socketFrozenMs: 15_000,
-  /** Two pings in a row without an answer end a socket. */
   socketPingEverySec: 30,
+  /** A socket that has said nothing for this long after a ping is ended. */
+  socketPongSecMax: 16,
+  /** Sockets of one user. */
+  socketsPerUserMax: 250,
+  /** Sockets that have yet to log in. Beyond them the oldest one goes. */
+  loginsWaitingMax: 250,
+  loginsWaitingPerAddressMax: 100,
+  /** Frames of one socket, on average; as many as may wait can come at once. */
+  framesPerSecMax: 100,
   /** Time that a closing socket gets to take its last frame. */
   socketLingerMs: 2_000,
   /** Frames of one socket that are read and not yet acted upon. */

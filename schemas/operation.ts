@@ -51,7 +51,7 @@ export interface Operation {
   readonly access: Access
   readonly scope: Scope
   readonly params?: TSchema
-  /** Query parameters are refused if it is left out. */
+  /** Without it, query parameters are refused. */
   readonly query?: TSchema
   readonly body?: TSchema
   /** Schema of the body sent as JSON, where its other media types are text. */
@@ -73,7 +73,7 @@ export interface Operation {
   readonly takesIfMatch?: boolean
   /** Although it is public, it may need a token. */
   readonly mayNeedToken?: boolean
-  /** No rate limit: a probe must not fail because others at its address send too many requests. */
+  /** It has a high rate limit of its own: a probe must not fail because others at its address send too many requests. */
   readonly isUnlimited?: boolean
   /** Answers by status. */
   readonly replies: Readonly<Record<number, Reply>>

@@ -24,10 +24,12 @@ import { createRates, type Rates, type RequestRates } from '../rates/rates.ts'
 import { refused } from '../refusal.ts'
 import type { Answer, FileAnswer } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
+import { boundConnections } from './connection-bounds.ts'
 import { type Cors, createCors } from './cors.ts'
 import { admit } from './gate.ts'
 import { handle } from './handle.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
+import { createQueues } from './one-at-a-time.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import type { Route } from './route.ts'
 import { allowedMethods, plainUrl } from './route-match.ts'
@@ -109,6 +111,9 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('noted', undefined)
   app.decorateRequest('isSigned', false)
+  const queue = createQueues()
+  app.addHook('onRequest', (request, reply, done) => queue(request.raw, reply.raw, done))
+  boundConnections(app.server, options.trustedProxies)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)

@@ -20,7 +20,8 @@ export async function admit(
   { request, reply }: Exchange,
   { services, rates }: { readonly services: Services; readonly rates: Rates },
 ): Promise<Refusal | undefined> {
-  if (access === 'public') return isUnlimited === true ? undefined : rates.address(request.ip, reply)
+  if (access === 'public')
+    return isUnlimited === true ? rates.probe(request.ip, reply) : rates.address(request.ip, reply)
   const authenticated = await authenticate(request, services)
   if (authenticated === undefined || authenticated.kind === 'refused')
     return rates.address(request.ip, reply) ?? authenticated ?? noToken()

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault, type FaultCode } from '../../engine/ports/fault.ts'
 import { toProblem } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
+import { endSocket } from '../end-socket.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -113,7 +114,10 @@ function statusOf(error: unknown): number {
 
 /** Answers bytes that are not an HTTP request: there is only a socket, no request object. */
 export function refuseBytes(error: Error & { code?: string }, socket: Socket, requestId: string): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
   const code =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? 'HEADERS_TOO_LARGE'
@@ -130,5 +134,5 @@ export function refuseBytes(error: Error & { code?: string }, socket: Socket, re
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const { status } = REFUSALS[code]
-  socket.end(`HTTP/1.1 ${status} ${code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  endSocket(socket, `HTTP/1.1 ${status} ${code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
 }

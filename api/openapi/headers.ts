@@ -59,12 +59,14 @@ const always = (...names: readonly ResponseHeader[]): readonly Sent[] =>
 const sometimes = (...names: readonly ResponseHeader[]): readonly Sent[] =>
   names.map((name) => ({ name, isAlways: false }))
 
+const HEADERS_OF_ANY = [...always('X-Request-Id'), ...sometimes('RateLimit-Policy', 'RateLimit')]
+
 /** Returns the headers of a success with this status. */
 export function headersOfSuccess(operation: Operation, status: number): readonly Sent[] {
   const { replies, repeats, files } = operation
   const isEtagged = operation.hasEtag === true || status === 304
   return [
-    ...headersOfAny(operation),
+    ...HEADERS_OF_ANY,
     ...(isEtagged ? always('ETag') : []),
     ...(status === 201 || status === 202 || isLate(operation, status) ? always('Location') : []),
     ...listHeaders(replies[status]),
@@ -77,7 +79,7 @@ export function headersOfSuccess(operation: Operation, status: number): readonly
 /** Returns the headers of refusals with these codes, which share a status. */
 export function headersOfRefusal(codes: readonly RefusalCode[]): readonly Sent[] {
   return [
-    ...headersOfAny({}),
+    ...HEADERS_OF_ANY,
     ...(codes.some((code) => AGAIN.has(code)) ? sometimes('Retry-After') : []),
     ...(codes.some((code) => CHALLENGES.has(code)) ? always('WWW-Authenticate') : []),
   ]
@@ -99,11 +101,6 @@ const AGAIN = new Set<RefusalCode>([
   'IDEMPOTENCY_KEY_IN_USE',
 ])
 const CHALLENGES = new Set<RefusalCode>(['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'INVALID_CREDENTIALS'])
-
-function headersOfAny({ isUnlimited }: Pick<Operation, 'isUnlimited'>): readonly Sent[] {
-  const limits = isUnlimited === true ? [] : sometimes('RateLimit-Policy', 'RateLimit')
-  return [...always('X-Request-Id'), ...limits]
-}
 
 /** True for an accepted operation that is already done. */
 const isLate = ({ method, replies }: Operation, status: number) =>

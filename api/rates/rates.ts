@@ -1,10 +1,11 @@
 // The rate limits of REST: per user, per device in the path, and per address for unknown callers. They are charged in
 // this order, and only once the caller may see what is charged: nobody can use up the limit of a device outside their
 // groups.
-import { isIPv6 } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../engine/ports/clock.ts'
+import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { networkOf } from './network-of.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { RateShares } from './rate-shares.ts'
 
@@ -20,6 +21,8 @@ export interface Rates {
   user(id: string, reply: FastifyReply): Refusal | undefined
   device(id: string, reply: FastifyReply): Refusal | undefined
   address(ip: string, reply: FastifyReply): Refusal | undefined
+  /** For what must answer although others at the address ask too much. It has a high limit of its own. */
+  probe(ip: string, reply: FastifyReply): Refusal | undefined
 }
 
 /** `shares` is undefined if this is the only node. */
@@ -33,10 +36,12 @@ export function createRates(
       limit && charge({ limit, key, reply, now: clock.ticks(), shares })
   }
   const address = limitOf('address', perAddress)
+  const probe = limitOf('address', API_LIMITS.probesPerSecMax)
   return {
     user: limitOf('user', perUser),
     device: limitOf('device', perDevice),
     address: (ip, reply) => address(networkOf(ip), reply),
+    probe: (ip, reply) => probe(`probe ${networkOf(ip)}`, reply),
   }
 }
 
@@ -67,16 +72,4 @@ function charge({ limit, key, reply, now, shares }: Charge): Refusal | undefined
 function add(reply: FastifyReply, header: string, member: string): void {
   const before = reply.getHeader(header)
   reply.header(header, before === undefined ? member : `${String(before)}, ${member}`)
-}
-
-/** An IPv6 subscriber has a whole /64 to send from. */
-function networkOf(ip: string): string {
-  if (!isIPv6(ip)) return ip
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
-  if (mapped !== undefined) return mapped
-  const [head = '', tail] = ip.split('::', 2)
-  const levels = head === '' ? [] : head.split(':')
-  const behind = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - levels.length - behind.length)
-  return [...levels, ...Array<string>(zeros).fill('0'), ...behind].slice(0, 4).join(':')
 }

@@ -79,7 +79,7 @@ async function broadcast(
 function reservedName(name: string): Refusal | undefined {
   if (!name.startsWith('$')) return undefined
   return refused('VALIDATION_FAILED', {
-    message: 'names that begin with $ are reserved for the service',
+    message: 'names that begin with $ are the service’s own',
     errors: [{ path: '/command', in: 'body', code: 'NOT_ALLOWED', message: 'begins with $' }],
   })
 }

@@ -4,6 +4,7 @@ import * as operations from '../../schemas/operations/service.ts'
 import { answer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { API_LIMITS } from '../limits.ts'
 import { DOCS_SCRIPT } from '../openapi/docs-script.ts'
 import { pageHeaders } from '../openapi/html-page.ts'
 
@@ -20,9 +21,10 @@ export interface OperationOptions {
 }
 
 export function operationRoutes(
-  { engine }: Services,
+  { engine, clock }: Services,
   { phase, openApi, docs }: OperationOptions,
 ): readonly Route[] {
+  const metrics = sharedFor(API_LIMITS.metricsAgeMsMax, clock, () => engine.metrics())
   const live = () => answer(200, { status: 'live' }, UNCACHED)
   return [
     route(operations.livez, live),
@@ -33,13 +35,34 @@ export function operationRoutes(
     }),
     route(operations.metrics, async () => {
       const type = 'text/plain; version=0.0.4; charset=utf-8'
-      return answer(200, await engine.metrics(), { 'content-type': type })
+      return answer(200, await metrics(), { 'content-type': type })
     }),
     route(operations.openapi, () =>
       answer(200, openApi(), { 'content-type': 'application/json; charset=utf-8' }),
     ),
     route(operations.docs, () => answer(200, docs(), pageHeaders(DOCS_SCRIPT))),
   ]
+}
+
+/** Rendering costs milliseconds, so all who ask within a while get the same text. */
+function sharedFor(
+  ageMsMax: number,
+  clock: Services['clock'],
+  render: () => Promise<string>,
+): () => Promise<string> {
+  let renderedAt = Number.NEGATIVE_INFINITY
+  let rendered: Promise<string> = Promise.resolve('')
+  return () => {
+    const now = clock.ticks()
+    if (now - renderedAt < ageMsMax) return rendered
+    renderedAt = now
+    rendered = render()
+    // What failed is not shared.
+    rendered.catch(() => {
+      renderedAt = Number.NEGATIVE_INFINITY
+    })
+    return rendered
+  }
 }
 
 const UNCACHED = { 'cache-control': 'no-store' }

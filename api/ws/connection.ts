@@ -59,6 +59,8 @@ export interface ConnectionPorts {
   readonly heartbeatTimeoutMs: number
   readonly logger: SocketLogger | undefined
   readonly onClosed: (connection: Connection) => void
+  /** Sockets that this user has, with this one. */
+  readonly socketsOf: (userId: string) => number
 }
 
 type Task =
@@ -78,19 +80,21 @@ export class Connection implements WireEvents, Subscriber {
   readonly #ports: ConnectionPorts
   readonly #budget: Budget
   readonly #login: Login
-  readonly #ip: string
+  readonly ip: string
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #tasks: Task[] = []
   #isWorking = false
   #isClosed = false
   #badFrames = 0
+  /** When the frames so far would have been due at the highest steady rate. */
+  #framesDueAt = 0
   #seen: { readonly round: number; readonly scope: Scope | undefined } = { round: -1, scope: undefined }
 
   constructor(wire: Wire, hello: Hello, ports: ConnectionPorts) {
     const { limits } = ports
     this.#wire = wire
     this.#ports = ports
-    this.#ip = hello.ip
+    this.ip = hello.ip
     this.#budget = new Budget(limits.heldBytesPerSocketMax, ports.heldBudget)
     const onFrozen = () => this.end('tryLater', 'too slow')
     this.outbox = new Outbox({ ...ports, wire, budget: this.#budget, onFrozen })
@@ -103,11 +107,20 @@ export class Connection implements WireEvents, Subscriber {
     else if (hello.ticket !== undefined) this.#add({ kind: 'ticket', ticket: hello.ticket })
   }
 
+  /** The user that has logged in. */
+  get userId(): string | undefined {
+    return this.#login.userId
+  }
+
   get subscriptionCount(): number {
     return this.#subscriptions.size
   }
 
   received(text: string | undefined): void {
+    if (this.#isTooFast()) {
+      this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many frames'))
+      return
+    }
     this.#add(text === undefined ? BINARY : parseClientFrame(text))
   }
 
@@ -154,6 +167,13 @@ export class Connection implements WireEvents, Subscriber {
     if (!this.#isWorking) void this.#work()
   }
 
+  #isTooFast(): boolean {
+    const { framesPerSecMax, framesWaitingMax } = this.#ports.limits
+    const now = this.#ports.clock.ticks()
+    this.#framesDueAt = Math.max(this.#framesDueAt, now) + 1000 / framesPerSecMax
+    return this.#framesDueAt - now > (framesWaitingMax * 1000) / framesPerSecMax
+  }
+
   /** Never rejects. */
   async #work(): Promise<void> {
     this.#isWorking = true
@@ -168,6 +188,11 @@ export class Connection implements WireEvents, Subscriber {
   }
 
   async #act(task: Task): Promise<void> {
+    const isLogin = task.kind === 'ticket' || (task.kind === 'frame' && task.frame.type === 'auth')
+    if (!isLogin && !this.#login.isOpen) {
+      const id = task.kind === 'refused' ? task.id : 'id' in task.frame ? task.frame.id : undefined
+      return this.#refuseAndEnd('unauthenticated', refusal('UNAUTHENTICATED', 'send an auth frame first', id))
+    }
     if (task.kind === 'refused') return this.#refuseFrame(task)
     if (task.kind === 'ticket') return this.#admit(await this.#ports.redeemTicket(task.ticket))
     const { frame } = task
@@ -187,7 +212,11 @@ export class Connection implements WireEvents, Subscriber {
 
   #admit(answer: Authenticated): void {
     if (this.#isClosed) return
+    const isFirst = !this.#login.isOpen
     this.#login.admit(answer)
+    const { socketsOf, limits } = this.#ports
+    if (isFirst && this.userId !== undefined && socketsOf(this.userId) > limits.socketsPerUserMax)
+      this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many sockets of one user'))
     this.#seen = { round: -1, scope: undefined }
   }
 
@@ -198,8 +227,6 @@ export class Connection implements WireEvents, Subscriber {
 
   async #subscribe(frame: Subscribe): Promise<void> {
     const { limits, selections } = this.#ports
-    if (!this.#login.isOpen)
-      return this.#refuse(refusal('UNAUTHENTICATED', 'send an auth frame first', frame.id))
     const user = this.#login.user()
     if (user === undefined) return
     if (this.#subscriptions.size >= limits.subscriptionsPerSocketMax)
@@ -270,13 +297,13 @@ export class Connection implements WireEvents, Subscriber {
     const about = task.kind === 'frame' && task.frame.type === 'subscribe' ? task.frame.id : undefined
     if (error instanceof Fault) {
       logger?.warn(
-        { socket: id, ip: this.#ip, fault: error.code },
+        { socket: id, ip: this.ip, fault: error.code },
         'a /ws frame was refused: a dependency is unavailable',
       )
       this.#refuse(refusal('DEPENDENCY_UNAVAILABLE', 'try again', about))
     } else {
       logger?.error(
-        { socket: id, ip: this.#ip, err: error },
+        { socket: id, ip: this.ip, err: error },
         'a /ws frame failed because of a bug in Fleet: please report it with this line',
       )
       this.#refuse(refusal('INTERNAL', 'tell the operator the request_id', about))

@@ -38,6 +38,10 @@ export class Login {
     )
   }
 
+  get userId(): string | undefined {
+    return this.#holder?.user.id
+  }
+
   get isOpen(): boolean {
     return this.#holder !== undefined
   }

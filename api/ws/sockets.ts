@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
+import { networkOf } from '../rates/network-of.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionPorts, type SocketEngine, type SocketLogger } from './connection.ts'
 import { Hub } from './hub.ts'
@@ -54,6 +55,7 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   let opened = 0
 
   function accept(wire: Wire, hello: Hello): WireEvents {
+    makeRoom(hello.ip)
     if (connections.size >= limits.socketsMax) return refuseSocket(wire)
     opened += 1
     const connection = new Connection(wire, hello, {
@@ -65,9 +67,24 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
       heldBudget,
       tally,
       onClosed: (closed) => connections.delete(closed),
+      socketsOf: (userId) => [...connections].filter((other) => other.userId === userId).length,
     })
     connections.add(connection)
     return connection
+  }
+
+  /** Sockets without a login cost nobody anything, so the oldest of too many gives way. */
+  function makeRoom(ip: string): void {
+    const waiting = [...connections].filter(({ userId }) => userId === undefined)
+    const ofAddress = waiting.filter((other) => networkOf(other.ip) === networkOf(ip))
+    const isCrowded = waiting.length >= limits.loginsWaitingMax || connections.size >= limits.socketsMax
+    const oldest =
+      ofAddress.length >= limits.loginsWaitingPerAddressMax
+        ? ofAddress[0]
+        : isCrowded
+          ? waiting[0]
+          : undefined
+    oldest?.end('tryLater', 'a newer socket took its place before the login')
   }
 
   const server = await openWireServer({

@@ -55,7 +55,7 @@ describe('an upgrade request', () => {
       'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==',
       'sec-websocket-version: 13',
     ]
-    // A ping frame with an empty mask.
+    // Anything but a login is refused before one. The frame has an empty mask.
     const body = Buffer.from('{"type":"ping"}')
     const frame = Buffer.concat([Buffer.from([0x81, 0x80 | body.length, 0, 0, 0, 0]), body])
     client.write(Buffer.concat([Buffer.from(`${handshake.join('\r\n')}\r\n\r\n`), frame]))
@@ -63,7 +63,7 @@ describe('an upgrade request', () => {
       let text = ''
       client.on('data', (chunk) => {
         text += chunk.toString('latin1')
-        if (text.includes('pong')) resolve(text)
+        if (text.includes('send an auth frame first')) resolve(text)
       })
     })
     expect(answer).toContain('101 Switching Protocols')

@@ -10,6 +10,7 @@ import type { Schedule } from '../../engine/ports/schedule.ts'
 import { toProblem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
 import { SOCKET_PATHS } from '../../schemas/ws.ts'
+import { endSocket } from '../end-socket.ts'
 
 export const SECRET_HEADER = 'x-fleet-tunnel-secret'
 export const TUNNEL_HEADER = 'x-fleet-tunnel'
@@ -24,6 +25,10 @@ export interface TunnelsOptions {
   readonly schedule: Pick<Schedule, 'after'>
   readonly onRefused: () => void
 }
+
+/** [RFC 6455 4.1] 16 bytes in base64. */
+const HANDSHAKE_KEY = /^[+/0-9A-Za-z]{22}==$/
+const SWITCHED = 'HTTP/1.1 101'
 
 const PASSED = new Set([
   'authorization',
@@ -103,7 +108,7 @@ export class Tunnels {
   #refusalOf({ headers }: IncomingMessage): RefusalCode | undefined {
     if (this.#isClosing || this.#open.size >= this.#options.tunnelsMax) return 'DEPENDENCY_UNAVAILABLE'
     const isHandshake =
-      headers['sec-websocket-key']?.length === 24 && headers['sec-websocket-version'] === '13'
+      HANDSHAKE_KEY.test(headers['sec-websocket-key'] ?? '') && headers['sec-websocket-version'] === '13'
     return isHandshake ? undefined : 'BAD_REQUEST'
   }
 
@@ -168,6 +173,11 @@ export class Tunnel {
     const [outer, inner] = [this.#outer, this.#inner]
     const onFlushed = () => this.onProgress?.()
     inner.on('data', (chunk: Buffer) => {
+      // Joined to anything but a WebSocket, the client would talk to the inner server itself.
+      if (!this.#hasAnswered && chunk.toString('latin1', 0, SWITCHED.length) !== SWITCHED) {
+        inner.destroy()
+        return
+      }
       this.#hasAnswered = true
       if (!outer.write(chunk, onFlushed)) inner.pause()
     })
@@ -250,7 +260,7 @@ function refuse(socket: Socket, code: RefusalCode): void {
     ...(status === 503 ? ['retry-after: 2'] : []),
     'connection: close',
   ]
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+  endSocket(socket, `${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
 function ignoreError(): void {}

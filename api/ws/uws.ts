@@ -31,7 +31,11 @@ export interface WireServer {
 
 type WireLimit = keyof Pick<
   typeof API_LIMITS,
-  'frameInBytesMax' | 'socketOutBytesMax' | 'socketInFlightBytesMax' | 'socketPingEverySec'
+  | 'frameInBytesMax'
+  | 'socketOutBytesMax'
+  | 'socketInFlightBytesMax'
+  | 'socketPingEverySec'
+  | 'socketPongSecMax'
 >
 
 export interface WireServerOptions {
@@ -50,35 +54,42 @@ interface Peer {
   events: WireEvents | undefined
 }
 
-/** uWebSockets.js pings at `idleTimeout` less this, and waits this for the answer. */
-const PONG_WAIT_SEC = 16
 const ABNORMAL = 1006
 const TOO_BIG = 'Received too big message'
 
 export async function openWireServer(options: WireServerOptions): Promise<WireServer> {
   const app = App()
-  for (const path of SOCKET_PATHS) app.ws<Peer>(path, behaviourOf(options))
+  const open = new Set<WebSocket<Peer>>()
+  for (const path of SOCKET_PATHS) app.ws<Peer>(path, behaviourOf(options, open))
   const listening = await new Promise<Parameters<typeof us_listen_socket_close>[0] | false>((resolve) => {
     app.listen('127.0.0.1', 0, resolve)
   })
   if (listening === false)
     throw new Fault('PORT_IN_USE', { retryable: false, message: 'no free loopback port for /ws' })
+  // By itself uWebSockets.js waits a fixed time for the answer to a ping.
+  const pings = setInterval(() => {
+    for (const ws of open) ws.ping()
+  }, options.limits.socketPingEverySec * 1000)
+  pings.unref()
   return {
     // The typings name the two kinds of socket apart; the function takes both.
     port: us_socket_local_port(listening as Parameters<typeof us_socket_local_port>[0]),
-    close: () => void app.close(),
+    close: () => {
+      clearInterval(pings)
+      app.close()
+    },
   }
 }
 
-function behaviourOf(options: WireServerOptions): WebSocketBehavior<Peer> {
+function behaviourOf(options: WireServerOptions, sockets: Set<WebSocket<Peer>>): WebSocketBehavior<Peer> {
   const { limits, tally } = options
   return {
     // Twice the limit: what is only a little too large gets its answer, what is more is cut.
     maxPayloadLength: 2 * limits.frameInBytesMax,
     maxBackpressure: 2 * limits.socketOutBytesMax,
     closeOnBackpressureLimit: false,
-    idleTimeout: limits.socketPingEverySec + PONG_WAIT_SEC,
-    sendPingsAutomatically: true,
+    idleTimeout: limits.socketPingEverySec + limits.socketPongSecMax,
+    sendPingsAutomatically: false,
     upgrade(res, req, context) {
       const isTunnelled = isSecret(req.getHeader(SECRET_HEADER), options.secret)
       const tunnel = isTunnelled ? options.tunnel(req.getHeader(TUNNEL_HEADER)) : undefined
@@ -91,6 +102,7 @@ function behaviourOf(options: WireServerOptions): WebSocketBehavior<Peer> {
       res.upgrade(peer, req.getHeader('sec-websocket-key'), protocol, '', context)
     },
     open(ws) {
+      sockets.add(ws)
       const peer = ws.getUserData()
       const wire = new UwsWire(ws, peer.tunnel, { limits, tally })
       peer.wire = wire
@@ -108,6 +120,7 @@ function behaviourOf(options: WireServerOptions): WebSocketBehavior<Peer> {
       ws.getUserData().events?.drained()
     },
     close(ws, code, reason) {
+      sockets.delete(ws)
       const { wire, events, tunnel } = ws.getUserData()
       wire?.markClosed()
       if (code === ABNORMAL) farewell(tunnel, Buffer.from(reason).toString('utf8'))

@@ -39,16 +39,16 @@ export const NODE_LIMITS = {
   feedNewsBytesMax: 1 * MIB,
   /** A node that wants to hear of more devices than this is told of all. */
   feedDevicesWantedMax: 10_000,
-  /** Interval at which a node repeats of which devices it wants to hear. */
+  /** Interval at which a node repeats what it wants to hear. */
   feedWantsEveryMs: 2_000,
-  /** A wish to hear of devices is forgotten if it is not repeated within this time. */
+  /** What a node wants to hear is forgotten if it is not repeated within this time. */
   feedWantsForgottenMs: 7_000,
 
   // --- Redis
   storeTimeoutMs: 5_000,
   /** Longest time between two looks at what other processes wrote. */
   storePollMs: 1_000,
-  /** Writes of other processes may be missing here when there was no answer for this long. */
+  /** Without an answer for this long, writes of other processes may be missing here. */
   storeStaleMsMax: 3_000,
   /** Newest writes that are kept for other processes. A process that missed more loads everything again. */
   storeMessagesKept: 2_000,

@@ -44,7 +44,7 @@ const NEVER = Millis(Date.UTC(2100, 0, 1))
 /** The engine promises to be closed by then, whatever its ports do. */
 const CLOSE_MS = 9_000
 
-/** The promises that callers of the REST API got about a device. */
+/** What a caller of the REST API was promised about a device. */
 export interface Promises {
   edits: number
   isRegistered: boolean

@@ -9,7 +9,7 @@ export interface Credentials {
 
 export type Session = Pick<Login, 'access_token' | 'refresh_token'>
 
-/** A client has at most one of these. Public operations need none. */
+/** At most one of these. Public operations need none. */
 export interface Identity {
   /** An access token, used until it expires. */
   readonly token?: string | undefined

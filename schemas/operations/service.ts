@@ -38,7 +38,6 @@ export const metrics = {
   ...SHARED,
   path: '/metrics',
   operationId: 'metrics',
-  isUnlimited: true,
   summary: 'Metrics for Prometheus',
   replies: { 200: 'text' },
 } as const satisfies Operation

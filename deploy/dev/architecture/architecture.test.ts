@@ -51,7 +51,7 @@ type Layer = (typeof LAYERS)[number][1]
 /** What the API may know of the engine: its surface, its ports, and what is pure. */
 const ENGINE = ['schemas', 'limits', 'domain', 'ports', 'engine'] as const
 
-/** Besides its own. Only profiles choose adapters (R13); the simulation is a profile of its own. */
+/** A layer may always import itself. Only profiles choose adapters (R13), and the simulation is one of them. */
 const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = {
   schemas: [],
   limits: ['schemas'],
@@ -71,7 +71,7 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   http: [...ENGINE, 'api', 'rates', 'auth'],
   bulk: [...ENGINE, 'api', 'http'],
   routes: [...ENGINE, 'api', 'bodies', 'openapi', 'auth', 'http', 'bulk'],
-  ws: [...ENGINE, 'api', 'bodies', 'auth'],
+  ws: [...ENGINE, 'api', 'bodies', 'rates', 'auth'],
   service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'routes', 'ws', 'profiles'],
   profiles: [...ENGINE, 'adapters', 'api', 'auth', 'service'],
   main: [...ENGINE, 'edge', 'api', 'auth', 'service', 'profiles'],
@@ -156,7 +156,7 @@ describe('imports', () => {
     expect(values).toEqual([])
   })
 
-  test('of what is made for tests stay in tests, benches and the simulation', () => {
+  test('code made for tests is imported by tests, benches and the simulation alone', () => {
     const program = PROGRAM.filter(({ path }) => !/^(bench|engine\/sim)\//.test(path)).flatMap(
       ({ path, imports }) =>
         imports
@@ -166,14 +166,14 @@ describe('imports', () => {
     expect(program).toEqual([])
   })
 
-  test('of the composition root are nobody’s', () => {
+  test('nobody imports the composition root', () => {
     const importers = SOURCES.filter(({ imports }) =>
       imports.some(({ target }) => target === 'api/service/main.ts'),
     )
     expect(importers.map(({ path }) => path)).toEqual([])
   })
 
-  test('of a package stay where the table allows them', () => {
+  test('a package is imported where the table allows it', () => {
     const strays = PROGRAM.filter(({ path }) => layerOf(path) !== 'tools').flatMap(({ path, imports }) =>
       imports
         .filter(({ target, isFile }) => !isFile && !target.startsWith('node:'))
@@ -183,7 +183,7 @@ describe('imports', () => {
     expect(strays).toEqual([])
   })
 
-  test('of an adapter reach one technology', () => {
+  test('an adapter reaches one technology', () => {
     const adapters = PROGRAM.filter(({ path }) => layerOf(path) === 'adapters')
     const mixed = adapters.flatMap((source) => {
       const reached = [...technologiesOf(source)]

@@ -8,9 +8,9 @@ export interface Import {
   readonly target: string
   readonly isFile: boolean
   readonly isTypeOnly: boolean
-  /** By `import(…)`: when it comes to it. */
+  /** An `import(…)`, which loads the module only when it runs. */
   readonly isLazy: boolean
-  /** As named by the exporting file; `*` is everything. */
+  /** Names as the exporting file gives them; `*` stands for all of them. */
   readonly names: readonly string[]
 }
 
@@ -23,9 +23,9 @@ export interface Source {
   readonly path: string
   readonly lines: number
   readonly text: string
-  /** Without comments. */
+  /** The text, comments removed. */
   readonly code: string
-  /** Without comments and without the text of strings, templates and patterns. */
+  /** The code, with the contents of strings, templates and patterns removed as well. */
   readonly bare: string
   readonly imports: readonly Import[]
   readonly exports: readonly Export[]

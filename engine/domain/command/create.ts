@@ -53,7 +53,7 @@ export function createCommand(commands: Commands, wish: CommandWish, creation: C
     return isSame(earlier, wish) ? { kind: 'repeated', command: earlier } : reused(wish)
   if (wish.name.startsWith('$'))
     return refuse('VALIDATION_FAILED', {
-      message: 'names that begin with $ are reserved for the service',
+      message: 'names that begin with $ are the service’s own',
       errors: [{ path: '/command', code: 'NOT_ALLOWED', message: 'begins with $' }],
     })
   const command = toCommand(wish, creation)

@@ -86,7 +86,7 @@ test.each<[unknown, string]>([
   ],
   [
     { commands: [{ name: '$cancel' }] },
-    'device_types.greenhouse.commands[0].name: names that begin with $ are reserved for the service',
+    'device_types.greenhouse.commands[0].name: names that begin with $ are the service’s own',
   ],
   [
     { status_fields: [{ field: '' }] },

@@ -131,7 +131,7 @@ function readCommand(value: unknown, path: Path, reader: Reader): CommandDefinit
   const name = fields && reader.name(fields, 'name', path)
   if (fields === undefined || name === undefined) return undefined
   if (name.startsWith('$'))
-    return reader.problem([...path, 'name'], 'names that begin with $ are reserved for the service')
+    return reader.problem([...path, 'name'], 'names that begin with $ are the service’s own')
   const where = [...path, 'parameters']
   const parameters = reader.list(fields.get('parameters'), where, (item, at) =>
     readParameter(item, at, reader),

@@ -10,5 +10,5 @@ export function metadataTooLarge(
   const limit = LIMITS.metadataBytesMax
   const actual = Buffer.byteLength(JSON.stringify(metadata))
   if (actual <= limit) return undefined
-  return { message: `metadata would be ${actual} bytes, at most ${limit} are allowed`, limit, actual }
+  return { message: `metadata: at most ${limit} bytes, these would be ${actual}`, limit, actual }
 }

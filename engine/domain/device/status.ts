@@ -2,7 +2,7 @@
 // cause without a cell in `MOVES` moves nothing.
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 
-/** The causes of a move. A last will and a farewell count as `silence`. */
+/** Why a status moves. A last will and a farewell count as `silence`. */
 export const CAUSES = [
   'heartbeat',
   'silence',
@@ -43,7 +43,7 @@ export type MoveByHand =
   | { readonly kind: 'move'; readonly cause: Cause }
   | { readonly kind: 'refused'; readonly allowed: readonly DeviceStatus[] }
 
-/** The move of a device whose status is `from` when a person sets the status `to`. */
+/** What it means for a device in the status `from` that a person sets the status `to`. */
 export function moveByHand(from: DeviceStatus, to: string): MoveByHand {
   const causes = Object.entries(CAUSES_BY_HAND).find(([status]) => status === to)?.[1] ?? []
   if (from === to && causes.length > 0) return { kind: 'none' }

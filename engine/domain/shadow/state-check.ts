@@ -43,11 +43,11 @@ function openUp({ value, path, depth }: Place, open: Place[], errors: FieldError
 }
 
 function keyMistake(key: string): { readonly code: string; readonly message: string } | undefined {
-  if (key === '') return { code: 'TOO_SHORT', message: 'a key must not be empty' }
+  if (key === '') return { code: 'TOO_SHORT', message: 'a key is not empty' }
   if (key.length > LIMITS.shadowKeyCharsMax)
     return { code: 'TOO_LONG', message: `a key has at most ${LIMITS.shadowKeyCharsMax} characters` }
   // Such a key could not be read back as it was stored.
   if (key === '__proto__' || HALF_PAIR.test(key))
-    return { code: 'WRONG_FORMAT', message: 'this key cannot be stored' }
+    return { code: 'WRONG_FORMAT', message: 'this key cannot be kept' }
   return undefined
 }

@@ -25,11 +25,7 @@ export function obey(body: Body, command: string, data: JsonObject): CommandOutc
     case 'move_to':
       return moveTo(body, data)
     default:
-      return {
-        kind: 'refused',
-        code: 'UNKNOWN_COMMAND',
-        message: `known commands are ${COMMANDS.join(', ')}`,
-      }
+      return { kind: 'refused', code: 'UNKNOWN_COMMAND', message: `known are ${COMMANDS.join(', ')}` }
   }
 }
 

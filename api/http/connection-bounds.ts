@@ -1,0 +1,53 @@
+// Bounds of open connections: in all, so that files are left for the log and the store, and per address.
+import { readFileSync } from 'node:fs'
+import { BlockList, isIPv6, type Server } from 'node:net'
+import { API_LIMITS } from '../limits.ts'
+import { networkOf } from '../rates/network-of.ts'
+
+/** A trusted proxy is not bounded, as it holds the connections of many. */
+export function boundConnections(server: Server, trustedProxies: readonly string[]): void {
+  const trusted = toBlockList(trustedProxies)
+  server.maxConnections = Math.min(API_LIMITS.connectionsMax, Math.floor(openFilesMax() / 4))
+  const held = new Map<string, number>()
+  // Under TLS this is the event of the plain socket, before any handshake costs anything.
+  server.on('connection', (socket) => {
+    const { remoteAddress = '' } = socket
+    const network = networkOf(remoteAddress)
+    const count = (held.get(network) ?? 0) + 1
+    if (count > API_LIMITS.connectionsPerAddressMax && !isIn(trusted, remoteAddress)) {
+      socket.destroy()
+      return
+    }
+    held.set(network, count)
+    socket.once('close', () => {
+      const left = (held.get(network) ?? 0) - 1
+      if (left > 0) held.set(network, left)
+      else held.delete(network)
+    })
+  })
+}
+
+/** Addresses and networks such as `10.0.0.0/8`, checked when the settings were read. */
+function toBlockList(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}
+
+const isIn = (list: BlockList, address: string) =>
+  address !== '' && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+
+function openFilesMax(): number {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
+  } catch {
+    // Not Linux: the bound of all connections holds by itself.
+    return Number.POSITIVE_INFINITY
+  }
+}
