@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type CliHarness, openCliHarness, type Ran } from '../cli/testing/cli.ts'
+import { type CliHarness, type CommandResult, openCliHarness } from '../cli/testing/cli.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 
@@ -294,7 +294,7 @@ describe('a login', () => {
     const kept = readFileSync(join(cli.configDir, 'contexts.json'), 'utf8')
     const { session } = JSON.parse(kept).contexts.default
     const said = (await Promise.all([fleet('contexts list'), fleet('contexts list --json'), fleet('doctor')]))
-      .map(({ stdout, stderr }: Ran) => stdout + stderr)
+      .map(({ stdout, stderr }: CommandResult) => stdout + stderr)
       .join('')
     expect(said).toContain(ACCOUNT.email)
     for (const token of Object.values(session)) expect(said).not.toContain(token)

@@ -11,7 +11,7 @@ export interface Finding {
   readonly name: string
   readonly verdict: 'ok' | 'warn' | 'bad'
   readonly detail: string
-  /** What to do about it. Null if there is nothing to do. */
+  /** The action to take. Null if there is nothing to do. */
   readonly advice: string | null
 }
 

@@ -1,3 +1,2 @@
-// Where this program's files are.
-/** Beside dist/ when built, beside api/ when not. */
+/** The root of the repository or installation. A built file lies one folder deeper, in dist/. */
 export const ROOT = new URL(import.meta.url.includes('/dist/') ? '../../../' : '../../', import.meta.url)

@@ -1,4 +1,4 @@
-// The service's own program, in this process: signals and the exit code are its own, with nobody in between.
+// Runs the service's program in this process, so that it receives signals and sets the exit code itself.
 import { fileURLToPath } from 'node:url'
 import { ROOT } from './root.ts'
 

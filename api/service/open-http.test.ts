@@ -1,4 +1,4 @@
-// The server on a real socket.
+// Tests of the HTTP server on a real socket.
 
 import { createSecretKey } from 'node:crypto'
 import { connect } from 'node:net'
@@ -67,7 +67,7 @@ async function raw(port: number, text: string): Promise<string> {
 }
 
 describe('the life of the server', () => {
-  test('is not ready while starting and draining, alive throughout', async () => {
+  test('a server is not ready while starting and draining, but always alive', async () => {
     const { http, engine } = await start()
     const ready = async (query = '') => {
       const response = await fetch(`${http.url}/readyz${query}`)
@@ -90,7 +90,7 @@ describe('the life of the server', () => {
     }
   })
 
-  test('of a node without the API answers probes and metrics, and knows no other path', async () => {
+  test('a node without the API answers only probes and metrics', async () => {
     const { http } = await start(0, true)
     const statusOf = async (path: string) => (await fetch(`${http.url}${path}`)).status
     http.setReady()
@@ -117,7 +117,7 @@ describe('the life of the server', () => {
     await start(port)
   })
 
-  test('hands a websocket upgrade to whoever listens', async () => {
+  test('a websocket upgrade reaches the listener', async () => {
     const { http, port } = await start()
     http.server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\nhello'))
     const answer = await raw(

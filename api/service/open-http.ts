@@ -46,9 +46,9 @@ export interface HttpOptions {
     | 'corsOrigins'
     | 'trustedProxies'
   >
-  /** Without it, plain HTTP. */
+  /** Plain HTTP if undefined. */
   readonly tls?: TlsFiles | undefined
-  /** Nothing but probes and metrics. */
+  /** Serves only probes and metrics if true. */
   readonly onlyProbes?: boolean
   readonly apiStores: ApiStores
   readonly tokens: Tokens
@@ -57,7 +57,7 @@ export interface HttpOptions {
   readonly clock: Clock
   readonly schedule: Pick<Schedule, 'after'>
   readonly version: string
-  /** Of the device-type file, beside the built-in types. */
+  /** Types of the device-type file, in addition to the built-in ones. */
   readonly customTypes?: DeviceTypes | undefined
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
 }
@@ -66,15 +66,15 @@ export interface HttpServer {
   readonly fastify: FastifyInstance
   /** Emits `upgrade` for `/ws`. */
   readonly server: Server
-  /** With the real port. */
+  /** The address with the actual port. */
   readonly url: string
   /** For `/ws`: the same tokens count there. */
   readonly authenticate: Authenticate
   /** For `/ws?ticket=`. */
   readonly redeemTicket: Tickets['redeem']
-  /** Until then `/readyz` says 503. */
+  /** Ends the start, during which `/readyz` answers 503. */
   setReady(): void
-  /** From now on `/readyz` says 503 and connections are closed after their answer. */
+  /** Makes `/readyz` answer 503, and closes each connection after its next answer. */
   drain(): void
   /** Waits for requests under way, up to a limit. */
   close(): Promise<void>

@@ -34,7 +34,7 @@ export interface Issuer {
   readonly crlUrl: string | undefined
 }
 
-export interface Wanted {
+export interface CertificateOptions {
   readonly kind: 'authority' | 'server' | 'device'
   readonly name: string
   /** Host names and addresses of the server. */
@@ -81,7 +81,7 @@ export function keyToPem(key: KeyObject): string {
 
 export function makeCertificate(
   issuer: Issuer,
-  wanted: Wanted,
+  wanted: CertificateOptions,
 ): { readonly serial: string; readonly pem: string } {
   const serial = randomBytes(SERIAL_BYTES)
   // A positive number without leading zeros, so that all programs print it alike.
@@ -129,7 +129,7 @@ export function makeCrl(
   return pem('X509 CRL', signed(content, issuer.key))
 }
 
-function extensions(issuer: Issuer, { kind, hosts = [], key }: Wanted): readonly Buffer[] {
+function extensions(issuer: Issuer, { kind, hosts = [], key }: CertificateOptions): readonly Buffer[] {
   const isAuthority = kind === 'authority'
   // digitalSignature for a device or server, keyCertSign and cRLSign for an authority.
   const usage = isAuthority ? bits(Buffer.from([0x06]), 1) : bits(Buffer.from([0x80]), 7)

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 /** The tests rely on a build made before they run. */
 const MAIN = fileURLToPath(new URL('../../../dist/api/cli/main.js', import.meta.url))
 
-export interface Ran {
+export interface CommandResult {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
@@ -16,13 +16,13 @@ export interface Ran {
 
 export interface Running {
   readonly child: ChildProcess
-  readonly said: () => Omit<Ran, 'code'>
-  readonly ended: Promise<Ran>
+  readonly said: () => Omit<CommandResult, 'code'>
+  readonly ended: Promise<CommandResult>
 }
 
 export interface CliHarness {
   readonly configDir: string
-  run(args: readonly string[], options?: RunOptions): Promise<Ran>
+  run(args: readonly string[], options?: RunOptions): Promise<CommandResult>
   /** Starts a command that runs until it is stopped. */
   begin(args: readonly string[], options?: RunOptions): Running
   close(): Promise<void>
@@ -54,7 +54,7 @@ export function openCliHarness(): CliHarness {
     // The process may exit without reading its input.
     child.stdin.on('error', () => undefined).end(stdin)
     const said = () => ({ stdout, stderr })
-    const ended = new Promise<Ran>((resolve) => {
+    const ended = new Promise<CommandResult>((resolve) => {
       child.once('close', (code) => {
         running.delete(begun)
         resolve({ code, ...said() })

@@ -67,7 +67,7 @@ test('the lock of a killed process is taken over', async () => {
   await take(root)
 })
 
-test('of many that start at once on a stale lock exactly one gets in', async () => {
+test('exactly one of many processes that start on a stale lock gets the directory', async () => {
   writeFileSync(join(root, 'lock'), '')
   const attempts = await Promise.allSettled(Array.from({ length: 20 }, () => openDataDir(root)))
   const winners = attempts.flatMap((a) => (a.status === 'fulfilled' ? [a.value] : []))

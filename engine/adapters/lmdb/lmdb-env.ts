@@ -53,7 +53,7 @@ const GROUP_CHANGES_MAX = 20_000
 /** Estimate of the pages that one change rewrites on the path to its leaf. */
 const CHANGE_BYTES = 8_192
 
-interface Waiting {
+interface QueuedWrite {
   readonly changes: readonly Change[]
   readonly resolve: () => void
   readonly reject: (error: CommitError) => void
@@ -63,7 +63,7 @@ export class LmdbEnv {
   readonly #options: LmdbEnvOptions
   readonly #tables = new Map<string, Table>()
   #root: RootDatabase<Uint8Array, Key> | undefined
-  #waiting: Waiting[] = []
+  #waiting: QueuedWrite[] = []
   #pumping: Promise<void> | undefined
   #isSuspect = false
   #final: CommitError | undefined
@@ -186,7 +186,7 @@ export class LmdbEnv {
     this.#pumping = undefined
   }
 
-  #takeGroup(): readonly Waiting[] {
+  #takeGroup(): readonly QueuedWrite[] {
     let taken = 0
     let size = 0
     for (const { changes } of this.#waiting) {

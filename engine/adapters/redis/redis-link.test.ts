@@ -26,14 +26,14 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
 
   describe('a Redis is refused at the start', () => {
     test.each([
-      ['without persistence', ['--appendonly', 'no'], 'set "appendonly yes"'],
+      ['that does not persist data', ['--appendonly', 'no'], 'set "appendonly yes"'],
       [
-        'with early acknowledgement',
+        'that acknowledges too early',
         ['--appendfsync', 'everysec'],
         'set "appendfsync always" instead of everysec',
       ],
       [
-        'with eviction',
+        'that evicts keys',
         ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
         'set "maxmemory-policy noeviction" instead of allkeys-lru',
       ],

@@ -11,9 +11,9 @@ export class CutProxy {
   readonly #ways = new Set<Way>()
   /** Address as `host:port`, called for each connection. */
   target: () => string
-  /** While set, answers are discarded. */
+  /** Discards answers while set. */
   isDeaf = false
-  /** While set, new connections are refused. */
+  /** Refuses new connections while set. */
   isClosed = false
   /** Delay of each direction in milliseconds. */
   delayMs = 0
@@ -43,7 +43,7 @@ export class CutProxy {
     return `127.0.0.1:${address.port}`
   }
 
-  /** While set, no bytes move, and none are lost. */
+  /** Holds all bytes back while set. None are lost. */
   set isFrozen(isFrozen: boolean) {
     this.#isFrozen = isFrozen
     for (const way of this.#ways) way.move()

@@ -15,7 +15,7 @@ import type { LogEnds } from './jetstream-ends.ts'
 import type { LogStream } from './jetstream-stream.ts'
 import { splitBundles } from './joined-bundles.ts'
 
-export interface ReaderMeans {
+export interface ReaderPorts {
   readonly stream: LogStream
   readonly ends: LogEnds
   readonly partitions: readonly Partition[]
@@ -26,7 +26,7 @@ export interface ReaderMeans {
 type Messages = AsyncIterable<{ readonly seq: number; readonly data: Uint8Array }> & { stop(): void }
 
 export class JetStreamReader implements LogReader {
-  readonly #means: ReaderMeans
+  readonly #ports: ReaderPorts
   readonly #wanted: readonly boolean[]
   /** Seq of the last entry of each partition that was buffered or handed out. */
   readonly #taken: number[]
@@ -41,9 +41,9 @@ export class JetStreamReader implements LogReader {
   #drained: (() => void) | undefined
   #isClosed = false
 
-  constructor(means: ReaderMeans) {
-    this.#means = means
-    const { partitions, from } = means
+  constructor(ports: ReaderPorts) {
+    this.#ports = ports
+    const { partitions, from } = ports
     const wanted: boolean[] = []
     for (const p of partitions) wanted[p] = true
     this.#wanted = wanted
@@ -70,7 +70,7 @@ export class JetStreamReader implements LogReader {
   }
 
   isCaughtUp(): boolean {
-    const { ends, partitions } = this.#means
+    const { ends, partitions } = this.#ports
     if (this.#buffer.length > 0 || !ends.isTrusted() || this.#position < ends.lastSeq) return false
     return partitions.every((p) => (this.#taken[p] ?? 0) >= ends.of(p))
   }
@@ -79,7 +79,7 @@ export class JetStreamReader implements LogReader {
   looked(firstSeq: number): void {
     this.#position = Math.max(this.#position, firstSeq - 1)
     this.#wake()
-    const isIdle = this.#drained !== undefined || this.#position >= this.#means.ends.lastSeq
+    const isIdle = this.#drained !== undefined || this.#position >= this.#ports.ends.lastSeq
     if (isIdle) this.#fedAt = performance.now()
     // The client would retry too, but only after half a minute.
     else if (performance.now() - this.#fedAt > 2 * LIMITS.natsHeartbeatMs) this.#messages?.stop()
@@ -92,7 +92,7 @@ export class JetStreamReader implements LogReader {
     this.#messages?.stop()
     this.#roomy()
     this.#wake()
-    this.#means.onClose(this)
+    this.#ports.onClose(this)
   }
 
   #wake(): void {
@@ -117,7 +117,7 @@ export class JetStreamReader implements LogReader {
 
   /** Hands out empty entries (C3) if there is nothing else. */
   #marks(): readonly Entry[] {
-    const { ends, partitions } = this.#means
+    const { ends, partitions } = this.#ports
     const marks: Entry[] = []
     for (const partition of partitions) {
       const taken = this.#taken[partition] ?? 0
@@ -143,7 +143,7 @@ export class JetStreamReader implements LogReader {
 
   /** Returns when a new consumer is needed (C1). */
   async #consume(): Promise<void> {
-    const { stream } = this.#means
+    const { stream } = this.#ports
     const consumer = await stream.link.client.consumers.get(stream.name, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: this.#position + 1,
@@ -167,7 +167,7 @@ export class JetStreamReader implements LogReader {
 
   /** False if there is a hole before the message. */
   async #take(seq: number, data: Uint8Array): Promise<boolean> {
-    const { stream, ends } = this.#means
+    const { stream, ends } = this.#ports
     if (seq <= this.#position) return true
     if (seq > this.#position + 1 && seq > (await stream.state()).firstSeq) return false
     const bundles = splitBundles(data)

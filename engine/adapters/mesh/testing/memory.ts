@@ -18,7 +18,7 @@ export class MemoryNet {
 
 export class MemoryMesh implements Mesh {
   readonly address: string
-  /** While set, this node neither sends nor receives. */
+  /** Makes this node neither send nor receive while set. */
   isCut = false
   readonly #net: MemoryNet
   readonly #responder = new Responder()

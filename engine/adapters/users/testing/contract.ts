@@ -121,7 +121,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(told).toEqual([])
     })
 
-    test('of concurrent registrations with one e-mail, or as the first user, one succeeds', async () => {
+    test('one of several concurrent registrations with one e-mail, or as the first user, succeeds', async () => {
       const same = ['u1', 'u2', 'u3'].map((id) => users.add(user(id, { email: 'same@example.org' })))
       expect((await Promise.all(same)).sort()).toEqual(['added', 'email_taken', 'email_taken'])
       await close(users)
