@@ -75,7 +75,7 @@ function isInstalledByHand(root) {
   )
 }
 
-/** In a project that has the release as a dependency, npm puts its packages beside it. */
+/** True if the packages are beside this one, where npm puts them in a project that has the release as a dependency. */
 function arePackagesThere(root) {
   try {
     createRequire(join(root, 'package.json')).resolve('fastify')

@@ -1,4 +1,4 @@
-// The architecture, as a test. A rule that fails lists what breaks it, one line each.
+// Checks the architecture. A rule that fails lists its violations, one per line.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { circles } from './circles.ts'
@@ -16,7 +16,7 @@ const NAMES_RUN = new Set(
   SOURCES.flatMap(({ code }) => [...code.matchAll(/[/']([\w-]+)\.js'/g)].map(([, name = '']) => name)),
 )
 
-/** The first match counts. */
+/** Layers by path; the first match counts. */
 const LAYERS = [
   ['schemas/', 'schemas'],
   ['engine/limits.ts', 'limits'],
@@ -48,10 +48,10 @@ const LAYERS = [
 ] as const
 type Layer = (typeof LAYERS)[number][1]
 
-/** What the API may know of the engine: its surface, its ports, and what is pure. */
+/** The parts of the engine that the API may know: its surface, its ports, and what is pure. */
 const ENGINE = ['schemas', 'limits', 'domain', 'ports', 'engine'] as const
 
-/** A layer may always import itself. Only profiles choose adapters (R13), and the simulation is one of them. */
+/** Layers that a layer may import besides itself. Only profiles choose adapters (R13); the simulation is a profile, too. */
 const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = {
   schemas: [],
   limits: ['schemas'],
@@ -62,7 +62,7 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   engine: ['schemas', 'limits', 'domain', 'ports', 'runtime'],
   sim: ['schemas', 'limits', 'domain', 'ports', 'runtime', 'engine', 'adapters', 'tools'],
   edge: ['schemas'],
-  /** Refusals, ids, timers: what several rooms of the API need. */
+  /** Refusals, ids and limits that several rooms of the API need. */
   api: ENGINE,
   bodies: ENGINE,
   openapi: ENGINE,
@@ -75,11 +75,11 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'routes', 'ws', 'profiles'],
   profiles: [...ENGINE, 'adapters', 'api', 'auth', 'service'],
   main: [...ENGINE, 'edge', 'api', 'auth', 'service', 'profiles'],
-  /** A client like any other, with the simulated devices beside it. */
+  /** A client of the API, with the simulated devices. */
   cli: ['schemas', 'edge'],
 }
 
-/** Where a package may be imported; a new dependency needs a line here. Benches and tests may import any. */
+/** Folders in which a package may be imported. A new dependency needs a line here. Benches and tests may import any. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@clickhouse/client': ['engine/adapters/telemetry/'],
   '@nats-io/jetstream': ['engine/adapters/'],
@@ -120,7 +120,7 @@ const TECHNOLOGIES: Readonly<Record<string, string>> = {
   ioredis: 'Redis',
 }
 
-/** Run or imported by people and tools rather than by other sources. */
+/** Files that people and tools run or import, and no other source. */
 const ENTRY_POINTS =
   /^(api\/service\/main|engine\/index|engine\/sim\/run|bench\/run|bench\/micro\/[\w-]+|bench\/load\/k6\/[\w-]+|api\/cli\/main)\.ts$|\.mjs$/
 
@@ -136,14 +136,12 @@ const LEFTOVER_CODE = /\b(?:test|it|describe)\.only\b|\bdebugger\b/g
 const NAMELESS = /\/(utils?|helpers?|common|types|misc)\.ts$/
 
 describe('imports', () => {
-  test('point one way: schemas, domain, ports, adapters and runtime, engine, api', () => {
+  test('imports point one way: schemas, domain, ports, adapters and runtime, engine, api', () => {
     expect(PROGRAM.flatMap(wrongDirections)).toEqual([])
   })
 
-  test('form no circle, neither of files nor of folders', () => {
-    // The parts of the simulation share its world.
-    const excepted = /^engine\/sim\//
-    expect(circles(PROGRAM.filter(({ path }) => !excepted.test(path)))).toEqual([])
+  test('imports form no circle of files or folders', () => {
+    expect(circles(PROGRAM)).toEqual([])
   })
 
   test('ports take only types from the domain', () => {
@@ -156,7 +154,7 @@ describe('imports', () => {
     expect(values).toEqual([])
   })
 
-  test('code made for tests is imported by tests, benches and the simulation alone', () => {
+  test('only tests, benches and the simulation import what is made for tests', () => {
     const program = PROGRAM.filter(({ path }) => !/^(bench|engine\/sim)\//.test(path)).flatMap(
       ({ path, imports }) =>
         imports
@@ -173,7 +171,7 @@ describe('imports', () => {
     expect(importers.map(({ path }) => path)).toEqual([])
   })
 
-  test('a package is imported where the table allows it', () => {
+  test('a package is imported only where the table allows it', () => {
     const strays = PROGRAM.filter(({ path }) => layerOf(path) !== 'tools').flatMap(({ path, imports }) =>
       imports
         .filter(({ target, isFile }) => !isFile && !target.startsWith('node:'))
@@ -196,7 +194,7 @@ describe('imports', () => {
 describe('the domain', () => {
   const domain = PROGRAM.filter(({ path }) => layerOf(path) === 'domain')
 
-  test('uses no module of the platform but bytes (R3)', () => {
+  test('the domain uses no module of the platform but bytes (R3)', () => {
     const used = domain.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target.startsWith('node:') && target !== 'node:buffer')
@@ -207,59 +205,59 @@ describe('the domain', () => {
     expect(used).toEqual([])
   })
 
-  test('has no clock, randomness, I/O or waiting (R3)', () => {
+  test('the domain has no clock, randomness, I/O or waiting (R3)', () => {
     expect(domain.flatMap((source) => matches(source.path, source.bare, IMPURE))).toEqual([])
   })
 })
 
 describe('files', () => {
-  test(`stop at ${LINES_MAX} lines`, ({ annotate }) => {
+  test(`files stop at ${LINES_MAX} lines`, ({ annotate }) => {
     const long = SOURCES.filter(({ lines }) => lines > LINES_LONG).map(({ path, lines }) => ({ path, lines }))
     const pending = long.map(({ path, lines }) => annotate(`${path} has ${lines} lines`, 'warning'))
     expect(long.filter(({ lines }) => lines > LINES_MAX)).toEqual([])
     return Promise.all(pending)
   })
 
-  test('are named after what they hold, in kebab case', () => {
+  test('files are named after what they hold, in kebab case', () => {
     const odd = SOURCES.filter(({ path }) => NAMELESS.test(path) || !/^[a-z0-9./-]+$/.test(path))
     expect(odd.map(({ path }) => path)).toEqual([])
   })
 
-  test('carry no leftover markers, focused tests or breakpoints', () => {
+  test('files hold no leftover markers, focused tests or breakpoints', () => {
     const left = SOURCES.flatMap(({ path, text, bare }) => {
       return [...matches(path, text, LEFTOVERS), ...matches(path, bare, LEFTOVER_CODE)]
     })
     expect(left).toEqual([])
   })
 
-  test('read the environment in one place of the service, and one of the command line', () => {
+  test('the environment is read in one place of the service and one of the command line', () => {
     const places = ['api/service/settings/settings.ts', 'api/cli/environment.ts']
     const readers = PROGRAM.filter(({ path }) => layerOf(path) !== 'tools' && !places.includes(path))
     expect(readers.flatMap(({ path, bare }) => matches(path, bare, /\bprocess\.env\b/g))).toEqual([])
   })
 
-  test('export nothing that only tests use, or nobody', () => {
+  test('files export nothing that only tests use, or nobody', () => {
     const judged = PROGRAM.filter(({ path }) => !ENTRY_POINTS.test(path) && !USED_BY_TESTS_ALONE.test(path))
     expect(judged.flatMap(deadExports)).toEqual([])
   })
 })
 
 describe('dependencies', () => {
-  // The file is ours; a wrong shape fails the test.
+  // The file is our own; a wrong shape fails the test.
   const { dependencies, devDependencies } = JSON.parse(
     readFileSync(new URL('package.json', ROOT), 'utf8'),
   ) as {
     readonly dependencies: Readonly<Record<string, string>>
     readonly devDependencies: Readonly<Record<string, string>>
   }
-  // npm's own format.
+  // This is npm's own format.
   const { packages: locked } = JSON.parse(readFileSync(new URL('package-lock.json', ROOT), 'utf8')) as {
     readonly packages: Readonly<
       Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>> }>
     >
   }
 
-  test('are pinned to exact versions', () => {
+  test('dependencies are pinned to exact versions', () => {
     const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, version]) => {
       return !/^(npm:[\w.@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)
     })
@@ -268,7 +266,7 @@ describe('dependencies', () => {
 
   // npm leaves the other platforms out when it writes the file beside an existing node_modules, and `npm ci` then
   // refuses the whole of it.
-  test('are locked for every platform', () => {
+  test('dependencies are locked for every platform', () => {
     const missing = Object.values(locked).flatMap(({ optionalDependencies = {} }) => {
       return Object.keys(optionalDependencies).filter((name) => {
         return !Object.keys(locked).some((path) => path.endsWith(`node_modules/${name}`))
@@ -277,7 +275,7 @@ describe('dependencies', () => {
     expect(missing).toEqual([])
   })
 
-  test('have a line in the table of packages', () => {
+  test('dependencies have a line in the table of packages', () => {
     expect(Object.keys(PACKAGES).sort()).toEqual(Object.keys(dependencies).sort())
   })
 })
@@ -310,7 +308,7 @@ function technologiesOf(source: Source, seen = new Set<string>()): ReadonlySet<s
   return found
 }
 
-/** What its own file uses may be exported for tests; a type that its own file uses may be exported in any case. */
+/** A file may export what it uses itself for tests, and a type that it uses itself in any case. */
 function deadExports({ path, bare, exports }: Source): readonly string[] {
   if (isRunByName(path)) return []
   const used = IMPORTED.get(path) ?? new Set()

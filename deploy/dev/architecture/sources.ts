@@ -1,5 +1,5 @@
-// Reads the sources for the architecture test. Text and patterns, not a compiler: the formatter fixes the layout
-// that the patterns rely on.
+// Reads the sources for the architecture test, with patterns and no compiler: the formatter guarantees the layout that the
+// patterns rely on.
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 
@@ -8,9 +8,9 @@ export interface Import {
   readonly target: string
   readonly isFile: boolean
   readonly isTypeOnly: boolean
-  /** An `import(…)`, which loads the module only when it runs. */
+  /** True for `import(…)`, which loads the file when it is needed. */
   readonly isLazy: boolean
-  /** Names as the exporting file gives them; `*` stands for all of them. */
+  /** Names in the exporting file; `*` is everything. */
   readonly names: readonly string[]
 }
 
@@ -23,9 +23,9 @@ export interface Source {
   readonly path: string
   readonly lines: number
   readonly text: string
-  /** The text, comments removed. */
+  /** The text without comments. */
   readonly code: string
-  /** The code, with the contents of strings, templates and patterns removed as well. */
+  /** The text without comments and without the content of strings, templates and patterns. */
   readonly bare: string
   readonly imports: readonly Import[]
   readonly exports: readonly Export[]
@@ -83,7 +83,7 @@ function isComment(token: string): boolean {
   return token.startsWith('//') || token.startsWith('/*')
 }
 
-/** What a template computes stays; what it says goes. */
+/** Keeps the computed parts of a template and removes its text. */
 function empty(token: string): string {
   if (!token.startsWith('`')) return "''"
   return [...token.matchAll(/\$\{([^}]*)\}/g)].map(([, computed]) => `(${computed})`).join(' ') || "''"
