@@ -140,6 +140,8 @@ function collect(result: Readable, signal: AbortSignal): Promise<Buffer> {
     })
     result.once('end', () => resolve(Buffer.concat(chunks)))
     result.once('error', reject)
+    // After `end` this changes nothing. A connection that breaks without an error must not leave the caller waiting.
+    result.once('close', () => reject(new Error('the connection was closed')))
     signal.addEventListener('abort', () => result.destroy(new Error('aborted')), { once: true })
   })
 }
