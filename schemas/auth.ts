@@ -54,8 +54,9 @@ export const LoginBody = Type.Object(
   { title: 'LoginBody' },
 )
 
+// Any text is taken, since a token that is not valid is 401 whatever it looks like: an access token is longer than a
+// refresh token.
 const RefreshToken = Type.String({
-  minLength: 1,
   maxLength: BODY_LIMITS.refreshTokenCharsMax,
   examples: ['rt_…'],
 })

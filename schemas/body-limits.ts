@@ -48,7 +48,7 @@ export const BODY_LIMITS = {
   passwordCharsMin: 8,
   passwordCharsMax: 256,
   groupsPerUserMax: 100,
-  refreshTokenCharsMax: 256,
+  refreshTokenCharsMax: 16_384,
   deviceTokenHoursMax: 8_760,
   deviceTokenHoursDefault: 24,
 
