@@ -8,7 +8,7 @@ import type { Bundle } from '../../ports/log.ts'
 export interface Append {
   readonly bundles: readonly Bundle[]
   readonly bytes: number
-  /** Whom to tell, and of how many messages, in order. */
+  /** Sessions to tell, in order. `counts` holds how many messages of each. */
   readonly sessions: DeviceSession[]
   readonly counts: number[]
   readonly settled: readonly ((fault: Fault | undefined) => void)[]

@@ -55,7 +55,7 @@ async function setUp(...devices: readonly Device[]) {
     recordRefusal: () => {},
     heard: () => {},
   })
-  /** What came into the log since. */
+  /** Items that came into the log since the last call. */
   const lines = async () => {
     await time.advance(10)
     return log.lines.splice(0)

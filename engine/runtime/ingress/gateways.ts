@@ -15,7 +15,7 @@ import { sessionPayload } from '../shard/sessions.ts'
 import type { Ingest, SubDevice } from './ingest.ts'
 
 interface Told extends SubDevice {
-  /** Of the gateway's subscription to its commands. */
+  /** Whether the gateway's session has subscribed to the device's commands. */
   listens: boolean
 }
 
@@ -79,7 +79,7 @@ export class Gateways {
     }
   }
 
-  /** Of an assumed session the sub-devices were told before, by whoever heard of it then. */
+  /** Sub-devices of an assumed session count as told: the node that saw its connect told them. */
   #familyOf(session: DeviceSession): Family | undefined {
     const known = this.#families.get(session)
     const isGateway =

@@ -229,7 +229,7 @@ export class Ingest {
     if (!this.#isScheduled && this.#underWay === undefined) this.#plan()
   }
 
-  /** At once after a pause; a little later under load, when waiting fills the bundles. */
+  /** Appends at once after a pause, and a little later under load, when waiting fills the bundles. */
   #plan(): void {
     this.#isScheduled = true
     const rest = this.#lastAppendTicks + LINGER_MS - this.#clock.ticks()
@@ -297,14 +297,14 @@ export class Ingest {
     for (const settled of append.settled) settled(undefined)
   }
 
-  /** By I5. The append's own requests wait on; what would wait behind it need not. */
+  /** Refuses the requests that would wait behind the append (I5). The append's own requests wait on. */
   #stall(): void {
     if (this.#fault !== undefined) return
     this.#fault = new Fault('LOG_UNAVAILABLE', { retryable: true, message: 'the log does not answer' })
     this.#refuseWaiting(this.#fault)
   }
 
-  /** By I4: those of the append, which comes back without them, and those that wait behind it. */
+  /** Refuses the requests of the append and those behind it (I4), and returns the append without them. */
   #refuseRequests(append: Append, fault: Fault): Append {
     this.#refuseWaiting(fault)
     return withoutRequests(append, fault)

@@ -10,7 +10,7 @@ import { Ownership } from '../ownership/ownership.ts'
 export interface LanesMeans {
   readonly owners: OwnershipTable
   readonly reader: LaneReader
-  /** Of this node. */
+  /** This node's address. */
   readonly address: string
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>

@@ -25,7 +25,7 @@ const packr = newPackr()
 
 export class Watermark {
   readonly #parts: WatermarkPorts
-  /** By the broker of this process, not told yet. */
+  /** Watermarks of this process's broker that are not told to other nodes yet. */
   readonly #own = new Map<Partition, Millis>()
   /** Told, and waiting for the log to be known so far. */
   readonly #told = new Map<Partition, { readonly at: Millis; readonly end: number }>()

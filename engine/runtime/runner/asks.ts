@@ -19,7 +19,7 @@ const WAIT_MS = 5_000
 const LOSSES_MAX = 3
 
 export class Asks {
-  /** Of this turn; more may come. */
+  /** Questions that came in this turn of the event loop. More may come. */
   #fresh: Waiting[] = []
   #waiting: Waiting[] = []
   readonly #ticks: () => number
@@ -28,7 +28,7 @@ export class Asks {
 
   constructor(options: {
     readonly ticks: () => number
-    /** At the end of the turn. */
+    /** Runs the function at the end of the turn. */
     readonly later: (run: () => void) => void
     readonly ready: () => void
   }) {

@@ -33,7 +33,7 @@ export interface AssignmentPorts {
   readonly signal: (signal: ShardSignal) => void
 }
 
-/** Behind a checkpoint the next owner has little to read; without it, no more than after a crash. */
+/** Time for a last checkpoint, after which the next owner has little to read. It has more without one. */
 const FLUSH_MS = 2_000
 const WAIT_MS = 5_000
 
@@ -41,7 +41,7 @@ export class Assignment {
   readonly #ports: AssignmentPorts
   readonly #owned = new Map<Partition, number>()
   #runner: ShardRunner | undefined
-  /** What the runner began with. */
+  /** Partitions and epochs that the runner began with. */
   #assigned: ReadonlyMap<Partition, number> = new Map()
   #isFenced = false
   #isFlushing = false
@@ -57,7 +57,7 @@ export class Assignment {
     void this.#change()
   }
 
-  /** Nothing more is done for them from now on. */
+  /** Gives the partitions up at once. */
   lose(partitions: readonly Partition[]): void {
     const isNews = partitions.filter((partition) => this.#owned.delete(partition)).length > 0
     if (isNews) void this.#end()
@@ -103,7 +103,7 @@ export class Assignment {
     return this.#runner?.backlog() ?? 0
   }
 
-  /** As that of the runner; a change that is under way is waited for. */
+  /** Resolves like the runner's `flush`, once a change that is under way is over. */
   async flush(): Promise<void> {
     await this.settled()
     await this.#runner?.flush()

@@ -34,7 +34,7 @@ export interface CheckpointerEvents {
 }
 
 interface Request {
-  /** What it waits for, fixed when nothing is being decided. */
+  /** Positions that the request waits for, fixed once no proposal is open. */
   target: Positions | undefined
   readonly resolve: () => void
   readonly reject: (fault: Fault) => void

@@ -64,7 +64,7 @@ export class Poison {
     this.#parked.set(keyOf(entry), parked.add(index))
   }
 
-  /** By an earlier incarnation of the process. */
+  /** Whether an earlier incarnation of the process parked the message. */
   async #isParked({ id, deviceId }: DeadLetter): Promise<boolean> {
     const { letters } = await this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
     return letters.some((letter) => letter.id === id)

@@ -24,7 +24,7 @@ export class ReadBarrier {
     this.#ports = ports
   }
 
-  /** Of a new incarnation: after its claim, so that nothing more is read by the one before it. */
+  /** Starts a new incarnation. Called after its claim, so that the one before it reads nothing more. */
   async begin(): Promise<void> {
     const { log, schedule, found } = this.#ports
     const incarnation = ++this.#incarnations

@@ -39,9 +39,9 @@ import { type Portion, Source } from './source.ts'
 import type { ShardThread } from './thread.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** What all incarnations of the shard have in common. `incarnation` is a prefix that no other runner has. */
+/** Settings that all incarnations of the shard share. `incarnation` is a prefix that no other runner has. */
 export type RunnerSettings = Omit<ShardSettings, 'progress'> & {
-  /** Of its partitions; none where one process has them all (R2). */
+  /** Claims on its partitions. Empty in the embedded profile, where nobody else can write (R2). */
   readonly claims: readonly Claim[]
 }
 

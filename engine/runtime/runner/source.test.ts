@@ -36,7 +36,7 @@ class Bench {
     )
   }
 
-  /** What is there now, as the shard would take it. */
+  /** Takes the next portion, as the shard would. */
   async next(room = ROOM): Promise<string> {
     const portion = this.source.next(this.covered, room) ?? (await this.#pulled(room))
     if (portion === undefined) return 'nothing'

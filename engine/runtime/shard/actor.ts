@@ -22,14 +22,14 @@ export interface Actor {
   session: Session | undefined
   /** Its gateway's connection, which may speak for it. */
   relay: Session | undefined
-  /** Of all its own connections. */
+  /** Recent connects of the device itself, for flapping. */
   connects: Connects | undefined
   connectionSince: Millis | undefined
   connectionReason: string | undefined
   /** The session id that the device itself last announced in its `status`. */
   statusSessionId: string | undefined
   latest: Latest | undefined
-  /** Of messages that a broker outside names. */
+  /** Connections of an outside broker that brought messages, for recognising repeats. */
   origins: Origin[] | undefined
   /** Vitals changed since they were last handed out. */
   isDirty: boolean
@@ -125,7 +125,7 @@ function liveSession(packed: PackedSession | null, bootAt: Micros): Session | un
   return { number: Micros(number), ip, since: Millis(since), listens }
 }
 
-/** What a device is connected by: itself if it is, else its gateway. */
+/** Returns the device's own connection, or else its gateway's. */
 function connectionOf({ session, relay }: Actor): Session | undefined {
   return session ?? relay
 }

@@ -8,7 +8,7 @@ import type { Decisions } from './decisions.ts'
 import type { MutableCounts, Open } from './proposal.ts'
 import type { ShardSettings } from './protocol.ts'
 
-/** What the steps of a batch work on. */
+/** Everything that the steps of a batch work on. */
 export interface Batch {
   readonly shard: ShardSettings
   readonly actors: Actors

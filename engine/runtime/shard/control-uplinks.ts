@@ -61,7 +61,7 @@ export function applyShadowGet(actor: Actor, incoming: Incoming, batch: Batch): 
     batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document' }, timeOf(incoming))
 }
 
-/** On a topic of ours: it is not believed, and what is desired is said again. */
+/** A device published on a topic of ours: it is not believed, and the desired state is sent again. */
 export function applyForged(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.counts.ignored++
   const isDesired = Buffer.from(incoming.item.suffix).toString('utf8') === DESIRED

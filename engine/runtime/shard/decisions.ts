@@ -18,7 +18,7 @@ export class Decisions {
     this.#now = now
   }
 
-  /** As of the batch so far. */
+  /** Returns the device as changed by the batch so far. */
   deviceOf({ device }: Actor): Device {
     return this.#open.devices.get(device.id) ?? device
   }

@@ -93,7 +93,7 @@ export interface Kept {
   readonly commands: readonly SavedCommand[]
 }
 
-/** What of a device must be written: what is the same reference is there already (R7). */
+/** Returns the parts of a device that must be written. An unchanged reference is stored already (R7). */
 export function changesOf(before: Device | undefined, { id: deviceId, shadow, commands }: Device): Kept {
   const isShadowMoved = shadow !== (before?.shadow ?? NEW_SHADOW)
   return {

@@ -9,7 +9,7 @@ export type Progress = Float64Array<SharedArrayBuffer>
 export interface Suspect {
   readonly partition: Partition
   readonly seq: number
-  /** Of the message within its entry. */
+  /** Number of the message within its entry. */
   readonly index: number
 }
 
@@ -32,7 +32,7 @@ export function begin(progress: Progress, index: number): void {
   progress[INDEX] = index
 }
 
-/** What follows is no message's doing. */
+/** Notes that no message is being worked on. */
 export function leave(progress: Progress): void {
   progress[PARTITION] = NOWHERE
 }

@@ -47,7 +47,7 @@ export interface Changed {
   readonly relay: DeviceId | undefined
 }
 
-/** What the caller of a request is told. */
+/** Result of a request, for its caller. */
 export interface Told {
   refusal: Extract<Effect, { kind: 'refuse' }> | undefined
   command: Command | undefined
@@ -78,7 +78,7 @@ export interface Open {
   park(incoming: Incoming, reason: string, detail: string): void
   /** A gateway's message for a device it may not speak for: the dead letter is the gateway's. */
   parkSender(incoming: Incoming, sender: DeviceId, refusal: SenderRefusal): void
-  /** From this message on the entry cannot be read. */
+  /** Parks the rest of an entry that cannot be read from this message on. */
   parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
   /** A row of the timeline that follows from a changed record: it is saved with it. */

@@ -36,7 +36,7 @@ export type Ask =
   | { readonly kind: 'metrics'; readonly deviceId: DeviceId }
   | { readonly kind: 'shadow'; readonly deviceId: DeviceId }
   | { readonly kind: 'commands'; readonly deviceId: DeviceId }
-  /** What became of a broadcast on this shard's devices. */
+  /** Asks for the commands of a broadcast on this shard's devices. */
   | { readonly kind: 'children'; readonly broadcastId: BroadcastId }
 
 /** One command of a broadcast. */
@@ -116,7 +116,7 @@ export interface Outbound {
   readonly confirms: Confirmation | undefined
 }
 
-/** What a batch wants done. The host first saves the fields of `Save` in one atomic write. If that write fails for good,
+/** Everything that a batch wants done. The host first saves the fields of `Save` in one atomic write. If that write fails for good,
  *  nothing else here may happen (R4). */
 export interface Proposal extends Omit<Save, 'claims'> {
   /** Answers to requests. Given only after the save. */
@@ -143,7 +143,7 @@ export interface ShardCounts {
 
 export interface WorkResult {
   readonly proposal: Proposal
-  /** In the order of the task's `asks`. */
+  /** One answer for each of the task's `asks`, in their order. */
   readonly answers: readonly Answer[]
   readonly blocks: readonly Block[]
   /** Position by partition up to which rows are collected or handed out, 0 for none. It comes with every batch: one

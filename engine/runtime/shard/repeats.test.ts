@@ -4,7 +4,7 @@ import { FLAG_DUP } from '../../domain/bundle.ts'
 import { telemetry } from './testing/items.ts'
 import { online, ShardBench, valuesOf } from './testing/shard.ts'
 
-/** As EMQX names a message: time, connection, count. */
+/** Builds a name like EMQX's: time, connection, count. */
 function originOf(at: number, connection = 7, count = 0): Uint8Array {
   const bytes = Buffer.alloc(16)
   bytes.writeBigUInt64BE(1_790_000_000_000_000n + BigInt(at))

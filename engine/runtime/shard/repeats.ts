@@ -16,7 +16,7 @@ import { type Incoming, placeOf } from './incoming.ts'
 type Name = readonly [at: number, count: number]
 
 interface Run {
-  /** Of its first message. */
+  /** Place of the run's first message. */
   readonly place: number
   /** The greatest name before it. */
   readonly before: Name
@@ -83,7 +83,7 @@ function advance(
   if (isAfter(name, origin.name)) origin.name = name
 }
 
-/** By D3, while it brings ever greater names and nothing new has come since. */
+/** A run goes on while it brings ever greater names and nothing new has come since (D3). */
 function isGoingOn({ before, last }: Run, greatest: Name, name: Name): boolean {
   return isAfter(name, last) && !isAfter(greatest, isAfter(last, before) ? last : before)
 }

@@ -16,7 +16,7 @@ import { newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import type { Reply } from './protocol.ts'
 
-/** What a request item's payload holds. */
+/** Payload of a `request` item. */
 export interface RequestPayload {
   readonly requestId: string
   readonly deviceId: DeviceId
@@ -32,7 +32,7 @@ export function packRequest(payload: RequestPayload): Uint8Array {
   return packr.pack(payload)
 }
 
-/** What the log would not bring back as it was: msgpackr gives `__proto__` another name. */
+/** Refuses a request that the log would not return unchanged: msgpackr renames the key `__proto__`. */
 export function unkeepable(request: DeviceRequest): Refused | undefined {
   if (request.kind === 'desire') {
     const errors = checkState(request.patch)

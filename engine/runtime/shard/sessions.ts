@@ -9,7 +9,7 @@ import { type Actor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, timeOf } from './incoming.ts'
 
-/** What the payload of an `opened`, `listening` or `closed` item holds. */
+/** Payload of an `opened`, `listening` or `closed` item. */
 export interface SessionPayload {
   readonly number: number
   readonly ip: string
@@ -99,7 +99,7 @@ export function calmsAt({ connects }: Actor, since: number): number {
   return at > since ? at : Number.POSITIVE_INFINITY
 }
 
-/** What the device is connected by, or whether it flaps, is another: no other event would tell of it. */
+/** Tells that the device's connection or its flapping changed, which no other event would tell. */
 export function tellConnection(actor: Actor, now: Millis, batch: Batch): void {
   const view = toView(actor, now, batch.decisions.deviceOf(actor))
   batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at: now, view })

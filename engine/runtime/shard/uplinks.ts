@@ -76,7 +76,7 @@ export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): vo
   }
 }
 
-/** What was meant for a sub-device and cannot be handed to any: see `Gateways`. */
+/** Parks a message for a sub-device that the ingress could not hand to any (see `Gateways`). */
 function applyStray({ type }: Device, incoming: Incoming, batch: Batch): void {
   batch.counts.refused++
   if (type !== 'gateway') batch.open.park(incoming, 'NOT_A_GATEWAY', `the device is of type ${type}`)

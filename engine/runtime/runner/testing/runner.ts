@@ -20,7 +20,7 @@ export const HEARTBEAT_MS = 60_000
 
 class FailingStore extends MemoryStore {
   fails = false
-  /** As after a fault that only a restart mends. */
+  /** Set to fail as after a fault that only a restart mends. */
   isDead = false
   saves: Save[] = []
 
@@ -58,7 +58,7 @@ export class RunnerBench {
   readonly performed: Proposal[] = []
   readonly fatal: unknown[] = []
   readonly tasks: WorkTask[] = []
-  /** What happens to the next work tasks instead of their work. */
+  /** Faults for the next work tasks, in place of their work. */
   readonly fates: ('dies before' | 'dies after' | 'hangs')[] = []
   /** Payloads that kill their thread. */
   readonly deadly = new Set<string>()
@@ -133,7 +133,7 @@ export class RunnerBench {
     return snapshot?.data
   }
 
-  /** What was announced, in order. */
+  /** Returns what was announced, in order. */
   announced(): readonly string[] {
     return this.performed
       .flatMap(({ feed }) => feed)

@@ -27,7 +27,7 @@ export interface TestItem {
   /** The gateway it came through. */
   readonly via?: string
   readonly flags?: number
-  /** What the broker calls it. */
+  /** The broker's name for the message. */
   readonly origin?: Uint8Array
 }
 
@@ -57,7 +57,7 @@ export const opened = (id: string, at: number): TestItem => ({
   payload: packSession({ ...session, number: micros(at), cause: undefined }),
 })
 
-/** Of the session that was opened at `openedAt`. */
+/** Closes the session that was opened at `openedAt`. */
 export const closed = (id: string, at: number, openedAt: number): TestItem => ({
   kind: ITEM.closed,
   id,
