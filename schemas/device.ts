@@ -94,7 +94,8 @@ const DEVICE_FIELDS = {
   firmware_version: orNull(Type.String(), { examples: ['1.4.2'] }),
   issues: Type.Array(Type.String(), {
     examples: [[]],
-    description: 'Faults that the device reported in its diagnostics.',
+    description:
+      'The faults that the device reported in its diagnostics, each with its name and message. A device leaves the status `error` when every one of them has been reported well (level 0 or 1) for ten seconds.',
   }),
   heartbeat_timeout_sec: Type.Number({ examples: [60] }),
   connectivity: Type.Object(

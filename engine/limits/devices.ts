@@ -13,6 +13,8 @@ export const DEVICE_LIMITS = {
   connectCountedMs: 60_000,
   /** More connects are not counted, so flapping ends soon after the last one. */
   connectsCountedMax: 10,
+  /** Named faults that a record holds. A further one makes no entry, but the device is in `error` all the same. */
+  deviceFaultsMax: 64,
   deadLettersMax: 10_000,
   deadLetterPayloadBytesMax: 4 * KIB,
 

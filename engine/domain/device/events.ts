@@ -8,6 +8,7 @@ import type { SendKind } from '../command/messages.ts'
 import type { Command } from '../command/record.ts'
 import type { DownlinkMessage } from '../downlink.ts'
 import type { Author, ShadowChange } from '../shadow/record.ts'
+import type { NamedFault } from '../telemetry/diagnostics.ts'
 import type { Device } from './record.ts'
 import type { Cause } from './status.ts'
 
@@ -54,7 +55,8 @@ export type DeviceEvent =
   | { readonly kind: 'silent'; readonly seenAt: Millis }
   /** The device or its last will announced that it is gone. */
   | { readonly kind: 'left'; readonly reason: string; readonly seenAt: Millis }
-  | { readonly kind: 'diagnosed'; readonly fault: string }
+  /** The device reported faults, at least one, the worst first. */
+  | { readonly kind: 'diagnosed'; readonly faults: readonly NamedFault[] }
   | { readonly kind: 'recovered' }
   | { readonly kind: 'described'; readonly firmwareVersion: string }
   | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: Author }

@@ -98,7 +98,7 @@ class World {
       this.comeTo('silence')
     } else if (word === 'fault' || word === 'other fault') {
       this.recoverAt = NEVER
-      this.decide({ kind: 'diagnosed', fault: word })
+      this.decide({ kind: 'diagnosed', faults: [{ name: word, text: word }] })
       this.comeTo('fault')
       this.hear()
     } else if (word === 'well') this.recoverAt = this.now + RECOVERY_MS

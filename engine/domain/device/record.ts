@@ -22,7 +22,10 @@ export interface DeviceRecord {
   /** Device tokens issued before this instant are void. */
   readonly tokensValidFrom: Millis
   readonly firmwareVersion: string | undefined
+  /** The texts of the faults that the device is in `error` for. */
   readonly issues: readonly string[]
+  /** Their names, by position: see `faultNamesOf`. */
+  readonly faultNames?: readonly string[] | undefined
   /** Time at which the device was last heard when its status moved. The live value is a vital. */
   readonly seenAt: Millis | undefined
   readonly createdAt: Millis

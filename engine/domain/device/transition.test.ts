@@ -17,7 +17,12 @@ const fresh = register(
   at(0),
 ).device
 // It has the issue that the diagnosis below reports, so that repeating it changes nothing.
-const inStatus = (status: DeviceStatus): Device => ({ ...fresh, status, issues: ['motor: hot'] })
+const inStatus = (status: DeviceStatus): Device => ({
+  ...fresh,
+  status,
+  issues: ['motor: hot'],
+  faultNames: ['motor'],
+})
 const edit = (fields: object): DeviceEvent => ({
   kind: 'requested',
   request: { kind: 'edit', replace: false, ...fields },
@@ -28,7 +33,7 @@ const refusal = (outcome: Outcome) => outcome.effects.find((effect) => effect.ki
 const EVENT_OF: Readonly<Record<Cause, DeviceEvent>> = {
   heartbeat: { kind: 'heard', seenAt: at(5) },
   silence: { kind: 'silent', seenAt: at(5) },
-  fault: { kind: 'diagnosed', fault: 'motor: hot' },
+  fault: { kind: 'diagnosed', faults: [{ name: 'motor', text: 'motor: hot' }] },
   recovery: { kind: 'recovered' },
   maintain: edit({ status: 'maintenance' }),
   release: edit({ status: 'online' }),

@@ -9,9 +9,11 @@ import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import { NO_COMMANDS } from '../command/record.ts'
 import { type Author, NEW_SHADOW } from '../shadow/record.ts'
+import type { NamedFault } from '../telemetry/diagnostics.ts'
 import { unreachable } from '../unreachable.ts'
 import { abandon, acked, cancel, command, confirmed, expire } from './command-events.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
+import { withFaults, withoutFaults } from './faults.ts'
 import { mergePatch } from './merge-patch.ts'
 import { metadataTooLarge } from './metadata-bound.ts'
 import type { Device } from './record.ts'
@@ -29,9 +31,9 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
     case 'left':
       return move(device, { cause: 'silence', now, seenAt: event.seenAt, reason: event.reason })
     case 'diagnosed':
-      return diagnose(device, event.fault, now)
+      return diagnose(device, event.faults, now)
     case 'recovered':
-      return move({ ...device, issues: [] }, { cause: 'recovery', now }, device)
+      return move(device, { cause: 'recovery', now })
     case 'described':
       return describe(device, event.firmwareVersion, now)
     case 'reported':
@@ -183,14 +185,11 @@ function decommission(
   return { device: gone, effects: [...abandoned.effects, ...effects] }
 }
 
-function diagnose(device: Device, fault: string, now: Millis): Outcome {
-  const issues = device.issues[0] === fault && device.issues.length === 1 ? device.issues : [fault]
-  if (device.status === 'error' && issues !== device.issues)
-    return {
-      device: changed({ ...device, issues }, now),
-      effects: [{ kind: 'announce', event: 'device.updated' }],
-    }
-  return move({ ...device, issues }, { cause: 'fault', now, reason: fault }, device)
+function diagnose(device: Device, faults: readonly NamedFault[], now: Millis): Outcome {
+  const diagnosed = withFaults(device, faults)
+  if (device.status === 'error' && diagnosed !== device)
+    return { device: changed(diagnosed, now), effects: [{ kind: 'announce', event: 'device.updated' }] }
+  return move(diagnosed, { cause: 'fault', now, reason: faults[0]?.text }, device)
 }
 
 function describe(device: Device, firmwareVersion: string, now: Millis): Outcome {
@@ -215,7 +214,13 @@ function move(device: Device, { cause, now, seenAt, reason, by }: Move, before: 
   const status: DeviceStatus | undefined = MOVES[before.status][cause]
   if (status === undefined) return unchanged(before)
   const moved = changed(
-    { ...device, status, statusReason: reason, statusSince: now, seenAt: seenAt ?? device.seenAt },
+    {
+      ...(status === 'error' ? device : withoutFaults(device)),
+      status,
+      statusReason: reason,
+      statusSince: now,
+      seenAt: seenAt ?? device.seenAt,
+    },
     now,
   )
   const effects: Effect[] = [{ kind: 'announce', event: 'device.status', cause, by }]

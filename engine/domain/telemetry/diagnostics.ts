@@ -1,32 +1,56 @@
-// Diagnostics in telemetry: one entry or a list, each with a level. The worst one counts.
+// Diagnostics in telemetry: one entry or a list, each with a level and the name of what it is about.
 import type { Json } from '../../../schemas/json.ts'
 
-export interface Diagnostic {
-  /** 0 is ok, 1 warn, 2 error, 3 stale or fatal. */
-  readonly level: number
+export interface NamedFault {
+  /** Empty if the device gave none. */
+  readonly name: string
+  /** The name and the message, for people. */
   readonly text: string
 }
 
-const LEVELS: Readonly<Record<string, number>> = { ok: 0, warn: 1, error: 2, stale: 3, fatal: 3 }
-const TEXT_MAX = 256
-
-export function worstDiagnostic(value: Json | undefined): Diagnostic | undefined {
-  const entries = Array.isArray(value) ? value : [value]
-  let worst: Diagnostic | undefined
-  for (const entry of entries) {
-    const diagnostic = toDiagnostic(entry)
-    if (diagnostic !== undefined && (worst === undefined || diagnostic.level > worst.level))
-      worst = diagnostic
-  }
-  return worst
+export interface Diagnostics {
+  /** What is at fault, the worst first. A name stands here once. */
+  readonly faults: readonly NamedFault[]
+  /** The names of what is well. An entry without a name has the empty one. */
+  readonly well: readonly string[]
 }
 
-function toDiagnostic(entry: Json | undefined): Diagnostic | undefined {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return undefined
-  const fields: Readonly<Record<string, unknown>> = { ...entry }
+interface Entry extends NamedFault {
+  /** 0 is ok, 1 warn, 2 error, 3 stale or fatal. */
+  readonly level: number
+}
+
+const LEVELS: Readonly<Record<string, number>> = { ok: 0, warn: 1, error: 2, stale: 3, fatal: 3 }
+const FAULT_LEVEL = 2
+const NAME_MAX = 128
+const TEXT_MAX = 256
+
+/** Returns undefined if no entry can be read. */
+export function readDiagnostics(value: Json | undefined): Diagnostics | undefined {
+  const byName = new Map<string, Entry>()
+  for (const each of Array.isArray(value) ? value : [value]) {
+    const entry = toEntry(each)
+    if (entry !== undefined && entry.level > (byName.get(entry.name)?.level ?? Number.NEGATIVE_INFINITY))
+      byName.set(entry.name, entry)
+  }
+  if (byName.size === 0) return undefined
+  const entries = [...byName.values()]
+  return {
+    faults: entries.filter(({ level }) => level >= FAULT_LEVEL).sort((a, b) => b.level - a.level),
+    well: entries.filter(({ level }) => level < FAULT_LEVEL).map(({ name }) => name),
+  }
+}
+
+function toEntry(value: Json | undefined): Entry | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const fields: Readonly<Record<string, unknown>> = { ...value }
   const { level, name, message } = fields
   const number = typeof level === 'string' ? LEVELS[level.toLowerCase()] : level
   if (typeof number !== 'number' || !Number.isFinite(number)) return undefined
   const text = [name, message].filter((part) => typeof part === 'string' && part !== '').join(': ')
-  return { level: number, text: (text || 'diagnostics').slice(0, TEXT_MAX) }
+  return {
+    level: number,
+    name: typeof name === 'string' ? name.slice(0, NAME_MAX) : '',
+    text: (text || 'diagnostics').slice(0, TEXT_MAX),
+  }
 }

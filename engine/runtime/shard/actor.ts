@@ -16,8 +16,10 @@ export interface Actor {
   /** Milliseconds; 0 is never. */
   heardAt: number
   telemetryAt: number
-  /** When an `error` ends: some time after the diagnostics turned good; infinity while they are bad or unknown. */
+  /** When an `error` ends: some time after all its faults turned well; infinity while one is not or nothing is known. */
   recoverAt: number
+  /** The names of those faults of the record that were last reported well. */
+  wellNames: readonly string[]
   /** Its own connection. */
   session: Session | undefined
   /** Its gateway's connection, which may speak for it. */
@@ -42,6 +44,7 @@ export function newActor(device: Device, slot: number): Actor {
     heardAt: device.seenAt ?? 0,
     telemetryAt: 0,
     recoverAt: Number.POSITIVE_INFINITY,
+    wellNames: [],
     session: undefined,
     relay: undefined,
     connects: undefined,
@@ -72,6 +75,7 @@ type PackedVitals = readonly [
   relay?: PackedSession | null,
   connects?: readonly [lastAt: number, countedUntil: number] | null,
   origins?: Origin[] | null,
+  wellNames?: readonly string[],
 ]
 
 export function encodeVitals(actor: Actor): Uint8Array {
@@ -88,6 +92,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     packSession(actor.relay),
     connects === undefined ? null : [connects.lastAt, connects.countedUntil],
     actor.origins ?? null,
+    actor.wellNames,
   ]
   return packr.pack(packed)
 }
@@ -97,7 +102,7 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   // Written by encodeVitals, in this format or the data directory is refused.
   const packed = packr.unpack(bytes) as PackedVitals
   const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt] = packed
-  const { 8: relay = null, 9: connects = null, 10: origins = null } = packed
+  const { 8: relay = null, 9: connects = null, 10: origins = null, 11: wellNames = [] } = packed
   actor.heardAt = Math.max(actor.heardAt, heardAt)
   actor.telemetryAt = telemetryAt
   actor.connectionSince = since === null ? undefined : Millis(since)
@@ -105,6 +110,7 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   actor.statusSessionId = statusSessionId ?? undefined
   actor.latest = latest === null ? undefined : Latest.decode(latest)
   actor.recoverAt = recoverAt
+  actor.wellNames = wellNames
   actor.origins = origins ?? undefined
   actor.session = liveSession(session, bootAt)
   actor.relay = liveSession(relay, bootAt)

@@ -33,6 +33,7 @@ export class Compactor {
         device.tokensValidFrom === device.createdAt ? device.createdAt : device.tokensValidFrom,
       firmwareVersion: device.firmwareVersion === undefined ? undefined : this.#word(device.firmwareVersion),
       issues: issues.length === 0 ? NONE : issues,
+      faultNames: device.faultNames,
       shadow: device.shadow.version === 0 ? NEW_SHADOW : device.shadow,
       commands: device.commands.length === 0 ? NO_COMMANDS : device.commands,
       seenAt: device.seenAt,

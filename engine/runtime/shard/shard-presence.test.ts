@@ -200,6 +200,57 @@ describe('diagnostics', () => {
     expect([sweep(bench, 40_999), sweep(bench, 41_000)]).toEqual([[], ['a online']])
   })
 
+  const said = (ms: number, levels: Readonly<Record<string, number>>) =>
+    telemetry('a', ms, { diagnostics: Object.entries(levels).map(([name, level]) => ({ level, name })) })
+
+  test('every named fault has to turn well, and a message about others says nothing about it', () => {
+    const bench = new ShardBench([online])
+    bench.apply([said(0, { motor: 2, lidar: 3, battery: 0 })])
+    expect(bench.view('a')?.device.issues).toEqual(['lidar', 'motor'])
+    bench.apply([said(1_000, { battery: 0 }), said(1_001, { motor: 0 })])
+    expect(sweep(bench, 20_000)).toEqual([])
+    bench.apply([said(21_000, { lidar: 1 })])
+    expect([sweep(bench, 30_999), sweep(bench, 31_000)]).toEqual([[], ['a online']])
+    expect(bench.view('a')?.device.issues).toEqual([])
+  })
+
+  test('an entry without a name is a fault of its own', () => {
+    const bench = new ShardBench([online])
+    const unnamed = (ms: number, level: number) =>
+      telemetry('a', ms, { diagnostics: { level, message: 'x' } })
+    bench.apply([unnamed(0, 2), said(1, { motor: 2 }), said(2, { motor: 0 })])
+    expect(sweep(bench, 20_000)).toEqual([])
+    bench.apply([unnamed(21_000, 0)])
+    expect(sweep(bench, 31_000)).toEqual(['a online'])
+  })
+
+  test('a restart knows which faults turned well, out of vitals or out of the log (R6)', () => {
+    const before = new ShardBench([online])
+    before.apply([said(0, { motor: 2, lidar: 2 }), said(1, { motor: 0 })])
+    const [vitals] = before.work({ vitals: true }).vitals
+    const faulty = deviceOf('a', {
+      status: 'error',
+      issues: ['motor', 'lidar'],
+      faultNames: ['motor', 'lidar'],
+    })
+    const restored = new ShardBench([faulty], vitals === undefined ? {} : { vitals: vitals.bytes })
+    const replayed = new ShardBench([faulty], { applied: 1 })
+    replayed.apply([said(0, { motor: 2, lidar: 2 }), said(1, { motor: 0 })])
+    for (const bench of [restored, replayed]) {
+      expect(sweep(bench, 20_000)).toEqual([])
+      bench.apply([said(21_000, { lidar: 0 })])
+      expect([sweep(bench, 30_999), sweep(bench, 31_000)]).toEqual([[], ['a online']])
+    }
+  })
+
+  test('a record that was saved without names has its fault named by its text', () => {
+    const bench = new ShardBench([deviceOf('a', { status: 'error', issues: ['motor: hot'] })])
+    bench.apply([said(0, { lidar: 0 })])
+    expect(sweep(bench, 10_000)).toEqual([])
+    bench.apply([said(11_000, { motor: 0 })])
+    expect(sweep(bench, 21_000)).toEqual(['a online'])
+  })
+
   test('a restart keeps the end of a fault, out of vitals or out of the log (R6)', () => {
     const before = new ShardBench([online])
     before.apply([diagnosed(0, 'error')])

@@ -4,10 +4,11 @@ import { toMillis } from '../../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../../schemas/topics.ts'
 import { FLAG_WILL } from '../../domain/bundle.ts'
 import { toAck } from '../../domain/command/ack-message.ts'
+import { faultNamesOf } from '../../domain/device/faults.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { readStatus } from '../../domain/device/status-message.ts'
 import { readLogLines } from '../../domain/history/log-lines.ts'
-import { worstDiagnostic } from '../../domain/telemetry/diagnostics.ts'
+import { type Diagnostics, readDiagnostics } from '../../domain/telemetry/diagnostics.ts'
 import { toFeedData } from '../../domain/telemetry/feed-data.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
 import { type ReportOutcome, report } from '../../domain/telemetry/report.ts'
@@ -145,23 +146,41 @@ function noteLateHours(actor: Actor, { oldest, hours }: StoredReport, batch: Bat
     if (hour < horizonSec) batch.open.late(actor.device.id, hour)
 }
 
-/** Faults are entered at once and left only after all has been well for a while. Since when all is well is a vital,
- *  whatever the status: a replay brings it back. */
+/** Faults are entered at once and left only after each of them has been well for a while. What is well, and since when
+ *  all is, are vitals, whatever the status: a replay brings them back. */
 function applyDiagnostics(
   actor: Actor,
   { reported, incoming }: { readonly reported: StoredReport; readonly incoming: Incoming },
   batch: Batch,
 ): void {
   const now = timeOf(incoming)
-  const worst = worstDiagnostic(reported.diagnostics)
-  if (worst === undefined) return
-  if (worst.level >= 2) {
-    actor.recoverAt = Number.POSITIVE_INFINITY
-    if (incoming.isNew) batch.decisions.decide(actor, { kind: 'diagnosed', fault: worst.text }, now)
-  } else if (actor.recoverAt === Number.POSITIVE_INFINITY) {
+  const diagnostics = readDiagnostics(reported.diagnostics)
+  if (diagnostics === undefined) return
+  const { faults } = diagnostics
+  const isFaulty = faults.length > 0
+  if (isFaulty) actor.recoverAt = Number.POSITIVE_INFINITY
+  if (isFaulty && incoming.isNew) batch.decisions.decide(actor, { kind: 'diagnosed', faults }, now)
+  const open = faultNamesOf(batch.decisions.deviceOf(actor))
+  actor.wellNames = wellAmong(open, actor.wellNames, diagnostics)
+  const isAllWell = !isFaulty && actor.wellNames.length === open.length
+  if (isAllWell && actor.recoverAt === Number.POSITIVE_INFINITY) {
     actor.recoverAt = now + RECOVERY_MS
     batch.reschedule(actor)
   }
+}
+
+const NO_NAMES: readonly string[] = []
+
+/** The names among the record's faults that were last reported well. */
+function wellAmong(
+  open: readonly string[],
+  before: readonly string[],
+  { faults, well }: Diagnostics,
+): readonly string[] {
+  if (open.length === 0) return NO_NAMES
+  const names = new Set([...before, ...well])
+  for (const { name } of faults) names.delete(name)
+  return open.filter((name) => names.has(name))
 }
 
 function applyLog(actor: Actor, incoming: Incoming, batch: Batch): void {

@@ -2,6 +2,7 @@
 import { BroadcastId, CommandId, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { toAck } from '../../command/ack-message.ts'
+import type { NamedFault } from '../../telemetry/diagnostics.ts'
 import type { DeviceEvent, DeviceRequest } from '../events.ts'
 
 export type Step =
@@ -54,7 +55,10 @@ const PHRASES: readonly Phrase[] = [
     /^device leaves: (?<reason>.+)$/,
     ({ reason = '' }, at) => ({ ...said({ kind: 'left', reason, seenAt: at }), isHeard: false }),
   ],
-  [/^device diagnoses (?<fault>.+)$/, ({ fault = '' }) => said({ kind: 'diagnosed', fault })],
+  [
+    /^device diagnoses (?<fault>.+)$/,
+    ({ fault = '' }) => said({ kind: 'diagnosed', faults: toFaults(fault) }),
+  ],
   [/^device turns well$/, () => ({ kind: 'turns_well' })],
   [
     /^device runs (?<version>\S+)$/,
@@ -83,6 +87,10 @@ const PHRASES: readonly Phrase[] = [
   [new RegExp(`^(?<by>\\w+) sends (?<id>\\w+) (?<name>\\S+)(?: ${JSON_})?${OF_A_COMMAND}$`), toCommand],
   [/^(?<by>\w+) cancels (?<id>\w+)$/, ({ by, id = '' }) => asked(by, { kind: 'cancel', id: CommandId(id) })],
 ]
+
+function toFaults(said: string): readonly NamedFault[] {
+  return said.split(' and ').map((text) => ({ name: text.split(': ', 1)[0] ?? '', text }))
+}
 
 function toReport({ json, version }: Groups): Step {
   const expectedVersion = version === undefined ? undefined : Number(version)
