@@ -75,6 +75,9 @@ export interface Operation {
   readonly mayNeedToken?: boolean
   /** It has a high rate limit of its own: a probe must not fail because others at its address send too many requests. */
   readonly isUnlimited?: boolean
+  /** The calls that the rate of the device in the path does not count: all of them, or critical commands. Whatever else
+   *  a user asks of a device must not keep them from stopping it. */
+  readonly deviceRateExempts?: 'all' | 'critical'
   /** Answers by status. */
   readonly replies: Readonly<Record<number, Reply>>
   /** Media types of files that it sends instead of JSON if the caller asks for them. */

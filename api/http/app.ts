@@ -26,7 +26,7 @@ import type { Answer, FileAnswer } from './answer.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { boundConnections } from './connection-bounds.ts'
 import { type Cors, createCors } from './cors.ts'
-import { admit } from './gate.ts'
+import { admit, admitBody } from './gate.ts'
 import { handle } from './handle.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
 import { createQueues } from './one-at-a-time.ts'
@@ -229,7 +229,8 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
       const refusal =
         params(request.params, 0) ??
         query(request.query, 0) ??
-        (mayLackBody && request.body === undefined ? undefined : body(request.body, bytes))
+        (mayLackBody && request.body === undefined ? undefined : body(request.body, bytes)) ??
+        admitBody(route, { request, reply }, tools)
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       const result = await handle(route, request, services)
       if (result.kind === 'file') return sendFile(request, reply, result)

@@ -16,7 +16,7 @@ export interface Exchange {
 
 /** Returns undefined if the caller may go on. */
 export async function admit(
-  { access, scope, isUnlimited }: Route,
+  { access, scope, isUnlimited, deviceRateExempts }: Route,
   { request, reply }: Exchange,
   { services, rates }: { readonly services: Services; readonly rates: Rates },
 ): Promise<Refusal | undefined> {
@@ -32,7 +32,23 @@ export async function admit(
     return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${user.role}` })
   if (scope !== 'device') return undefined
   const deviceId = deviceInSight(request, user, services)
-  return deviceId === undefined ? noSuchDevice() : rates.device(deviceId, reply)
+  if (deviceId === undefined) return noSuchDevice()
+  return deviceRateExempts === undefined ? rates.device({ userId: user.id, deviceId }, reply) : undefined
+}
+
+/** Decides the rest for calls whose body says whether the rate of the device counts them. */
+export function admitBody(
+  { deviceRateExempts }: Route,
+  { request, reply }: Exchange,
+  { services, rates }: { readonly services: Services; readonly rates: Rates },
+): Refusal | undefined {
+  const { caller, body } = request
+  if (deviceRateExempts !== 'critical' || caller === undefined) return undefined
+  // The body has been validated as a command.
+  const { priority } = body as { readonly priority?: unknown }
+  if (priority === 'critical') return undefined
+  const deviceId = deviceInSight(request, caller, services)
+  return deviceId === undefined ? noSuchDevice() : rates.device({ userId: caller.id, deviceId }, reply)
 }
 
 const noToken = () => refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })

@@ -22,25 +22,39 @@ describe('requests over a limit', () => {
     expect((await request('GET /api/v1/auth/me', { token })).status).toBe(429)
   })
 
-  test('of a device are counted over all its paths and users, and not by those who may not see it', async () => {
+  test('of a device are counted over all its paths, for each user apart', async () => {
     const { request, login, device } = openHarness({ requestRates: { perUser: 100, perDevice: 2 } })
     await device('r', { group: 'a' })
     await device('s', { group: 'a' })
     const admin = await login('admin')
-    const outside = await login('operator', { groups: ['b'] })
-    for (let i = 0; i < 5; i++)
-      expect((await request('GET /api/v1/devices/r', { token: outside.token })).status).toBe(404)
     const { headers } = await request('GET /api/v1/devices/r', admin)
     expect(headers).toMatchObject({
       'ratelimit-policy': '"user";q=100;w=1, "device";q=2;w=1',
       ratelimit: '"user";r=99;t=1, "device";r=1;t=1',
     })
     const inside = await login('operator', { groups: ['a'] })
-    expect((await request('GET /api/v1/shadows/r', inside)).status).toBe(200)
+    for (let i = 0; i < 2; i++) expect((await request('GET /api/v1/shadows/r', inside)).status).toBe(200)
+    expect((await request('GET /api/v1/shadows/r', inside)).status).toBe(429)
+    expect((await request('GET /api/v1/shadows/r', admin)).status).toBe(200)
     const { status, body } = await request('GET /api/v1/telemetry/r', admin)
     expect([status, body.limited]).toEqual([429, 'device'])
     expect((await request('GET /api/v1/telemetry/s', admin)).status).toBe(200)
     expect((await request('GET /api/v1/devices', admin)).status).toBe(200)
+  })
+
+  test('of a device do not count critical commands and cancellations', async () => {
+    const { request, login, device } = openHarness({ requestRates: { perDevice: 1 } })
+    await device('r')
+    const { token } = await login('operator')
+    const send = (priority: string) =>
+      request('POST /api/v1/commands/r', { token, body: { command: 'go', priority } })
+    const { status, body } = await send('normal')
+    expect(status).toBe(202)
+    expect([(await send('high')).status, (await send('normal')).status]).toEqual([429, 429])
+    for (let i = 0; i < 5; i++) expect((await send('critical')).status).toBe(202)
+    const cancelled = await request(`DELETE /api/v1/commands/r/${body.command_id}`, { token })
+    expect(cancelled.status).toBe(200)
+    expect((await request('GET /api/v1/commands/r', { token })).status).toBe(429)
   })
 
   test('of an unknown caller are counted by address; a good token and a probe go through', async () => {

@@ -1,8 +1,8 @@
-// The rate limits of REST: per user, per device in the path, and per address for unknown callers. They are charged in
-// this order, and only once the caller may see what is charged: nobody can use up the limit of a device outside their
-// groups.
+// The rate limits of REST: per user, per user and device in the path, and per address for unknown callers. Each
+// caller has limits of their own: nobody can use up those of another.
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../engine/ports/clock.ts'
+import type { DeviceId } from '../../schemas/ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { networkOf } from './network-of.ts'
@@ -19,7 +19,10 @@ export interface RequestRates {
 export interface Rates {
   /** Refuses a user who has asked too often. Sets the headers that say how much is left. */
   user(id: string, reply: FastifyReply): Refusal | undefined
-  device(id: string, reply: FastifyReply): Refusal | undefined
+  device(
+    about: { readonly userId: string; readonly deviceId: DeviceId },
+    reply: FastifyReply,
+  ): Refusal | undefined
   address(ip: string, reply: FastifyReply): Refusal | undefined
   /** For what must answer although others at the address ask too much. It has a high limit of its own. */
   probe(ip: string, reply: FastifyReply): Refusal | undefined
@@ -35,11 +38,12 @@ export function createRates(
     return (key: string, reply: FastifyReply) =>
       limit && charge({ limit, key, reply, now: clock.ticks(), shares })
   }
+  const device = limitOf('device', perDevice)
   const address = limitOf('address', perAddress)
   const probe = limitOf('address', API_LIMITS.probesPerSecMax)
   return {
     user: limitOf('user', perUser),
-    device: limitOf('device', perDevice),
+    device: ({ userId, deviceId }, reply) => device(`${userId} ${deviceId}`, reply),
     address: (ip, reply) => address(networkOf(ip), reply),
     probe: (ip, reply) => probe(`probe ${networkOf(ip)}`, reply),
   }

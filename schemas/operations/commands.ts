@@ -26,6 +26,7 @@ export const sendCommand = {
   operationId: 'sendCommand',
   summary: 'Send a command to a device',
   repeats: 'live',
+  deviceRateExempts: 'critical',
   params: DeviceParams,
   query: WaitQuery,
   body: CommandWishBody,
@@ -59,5 +60,6 @@ export const cancelCommand = {
   method: 'DELETE',
   operationId: 'cancelCommand',
   summary: 'Cancel a command that is not finished (one that was not sent yet never will be)',
+  deviceRateExempts: 'all',
   refusals: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'DEVICE_DECOMMISSIONED'],
 } as const satisfies Operation
