@@ -54,3 +54,17 @@ test('any text gives a value and never throws', () => {
   const deep = `{"type":"subscribe","id":"s","channel":"devices","filter":${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}}`
   expect(parseClientFrame(deep).kind).toBe('refused')
 })
+
+test.each(['weather', 'ota', 'alerts'])('the channel %s is refused with those that exist', (channel) => {
+  expect(parse({ type: 'subscribe', id: 's', channel })).toMatchObject({
+    id: 's',
+    about: {
+      code: 'VALIDATION_FAILED',
+      detail: {
+        message:
+          '/channel must be equal to one of the allowed values: devices, telemetry, commands, shadows, logs, events',
+        errors: [{ path: '/channel', code: 'ENUM' }],
+      },
+    },
+  })
+})

@@ -10,7 +10,7 @@ export const SOCKET_PROTOCOL = 'fleet.v1'
 export const TOKEN_PROTOCOL_PREFIX = 'bearer.'
 export const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 
-const CHANNELS = ['devices', 'telemetry', 'commands', 'shadows', 'ota', 'alerts', 'logs', 'events'] as const
+const CHANNELS = ['devices', 'telemetry', 'commands', 'shadows', 'logs', 'events'] as const
 export type ChannelName = (typeof CHANNELS)[number]
 
 export const CLOSE_CODES = {
@@ -110,8 +110,12 @@ export function parseClientFrame(text: string): ParsedFrame {
     ])
   // `hasOwn` proved that it is a key.
   const check = CHECKS[type as ClientFrame['type']]
-  if (!check(value))
-    return refused('VALIDATION_FAILED', id, 'the frame is not valid', toFieldErrors(check.errors))
+  if (!check(value)) {
+    const errors = toFieldErrors(check.errors)
+    const [first] = errors
+    const message = first === undefined ? 'the frame is not valid' : `${first.path} ${first.message}`
+    return refused('VALIDATION_FAILED', id, message, errors)
+  }
   // The schema of this type accepted the value.
   return { kind: 'frame', frame: value as unknown as ClientFrame }
 }
@@ -150,6 +154,11 @@ function toFieldErrors(errors: readonly ErrorObject[] | null | undefined): Field
   return (errors ?? []).map((error) => ({
     path: error.instancePath === '' ? '/' : error.instancePath,
     code: error.keyword.replace(/[A-Z]/g, '_$&').toUpperCase(),
-    message: error.message ?? 'is not valid',
+    message: `${error.message ?? 'is not valid'}${allowedWords(error)}`,
   }))
+}
+
+function allowedWords({ params }: ErrorObject): string {
+  const words: unknown = params['allowedValues']
+  return Array.isArray(words) ? `: ${words.join(', ')}` : ''
 }

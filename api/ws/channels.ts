@@ -11,8 +11,6 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
   telemetry: ROLES,
   commands: OPERATING,
   shadows: ROLES,
-  ota: OPERATING,
-  alerts: ROLES,
   logs: ROLES,
   events: ROLES,
 }

@@ -164,14 +164,6 @@ describe('a scope', () => {
     const client = await service.login('vera')
     client.send({ type: 'subscribe', id: 'c', channel: 'commands' })
     expect(await client.next('error')).toMatchObject({ id: 'c', problem: { code: 'FORBIDDEN' } })
-    await subscribe(client, { id: 'x', channel: 'alerts', snapshot: true })
-    expect(await client.next('snapshot')).toEqual({
-      type: 'snapshot',
-      id: 'x',
-      data: [],
-      total: 0,
-      truncated: false,
-    })
   })
 })
 

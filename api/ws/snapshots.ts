@@ -66,12 +66,6 @@ export async function openSnapshot(
       return openHistory(call, ['log'])
     case 'events':
       return openHistory(call, timelineKinds(scope.role))
-    case 'ota':
-    case 'alerts':
-      return {
-        frame: new Page(subscription.id, { total: 0, isMore: false }, ports.limits).close(),
-        isShown: () => false,
-      }
     default:
       return unreachable(subscription.channel)
   }
