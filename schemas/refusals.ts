@@ -35,6 +35,12 @@ export const REFUSALS = {
     title: 'Registration needs an admin',
     advice: 'Let an admin register the user, with their access token.',
   },
+  MISDIRECTED_REQUEST: {
+    status: 421,
+    title: 'This service does not go by that name',
+    advice:
+      'Use a name or address of the machine, or have the operator set `FLEET_PUBLIC_URL` to the address that you use. This keeps web pages of others from reaching the service through your browser.',
+  },
   NOT_FOUND: {
     status: 404,
     title: 'There is no such resource',

@@ -24,10 +24,9 @@ export interface AccountsOptions extends LoginsOptions {
 }
 
 export interface Accounts extends AccountEdits {
-  /** `caller` finds the user of the bearer token. It is called only if the mode needs one. */
   register(
     body: RegisterBody,
-    caller: () => Promise<Authenticated | undefined>,
+    registrant: Registrant,
   ): Promise<{ readonly kind: 'registered'; readonly user: User } | Refusal>
   login(about: {
     readonly email: string
@@ -47,8 +46,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
   return {
     ...edits,
 
-    async register(body, caller) {
-      const role = await roleOfNewUser(options, body, caller)
+    async register(body, registrant) {
+      const role = await roleOfNewUser(options, body, registrant)
       if (role.kind === 'refused') return role
       const email = normalEmail(body.email)
       if (users.getByEmail(email) !== undefined) return notAdded('email_taken')
@@ -96,21 +95,37 @@ async function noteLogin({ users, clock }: AccountsOptions, { id, passwordHash }
   return edited.kind === 'kept' || at === undefined ? undefined : { user: edited.user, at }
 }
 
+/** The sender of a request for a new user. */
+export interface Registrant {
+  /** Finds the user of the bearer token. It is called only if the mode needs one. */
+  authenticate(): Promise<Authenticated | undefined>
+  /** Sent from this very machine. */
+  readonly isLocal: boolean
+}
+
 type NewRole = { readonly kind: 'role'; readonly role: Role; readonly onlyIfNone: boolean } | Refusal
 
 /** [contract 2.3] The three modes of registration. */
 async function roleOfNewUser(
   { users, registration }: AccountsOptions,
   { role = 'viewer' }: RegisterBody,
-  caller: () => Promise<Authenticated | undefined>,
+  { authenticate, isLocal }: Registrant,
 ): Promise<NewRole> {
-  if (registration === 'open') return { kind: 'role', role, onlyIfNone: false }
+  if (registration === 'open' && isLocal) return { kind: 'role', role, onlyIfNone: false }
   if (registration === 'bootstrap' && users.count() === 0)
     return { kind: 'role', role: 'admin', onlyIfNone: true }
-  const known = await caller()
+  const known = await authenticate()
   if (known?.kind === 'refused') return known
-  return known?.user.role === 'admin' ? { kind: 'role', role, onlyIfNone: false } : notAdded('not_the_first')
+  if (known?.user.role === 'admin') return { kind: 'role', role, onlyIfNone: false }
+  return registration === 'open' ? fromElsewhere() : notAdded('not_the_first')
 }
+
+/** Anyone in a network could make themselves admin, and so could a web page in the browser of somebody at this machine. */
+const fromElsewhere = () =>
+  refused('REGISTRATION_LOCKED', {
+    message:
+      'open registration is for requests from the machine itself; from elsewhere set FLEET_REGISTRATION=bootstrap, or have an admin register new users',
+  })
 
 export function newUser(
   { ids, clock }: Pick<AccountsOptions, 'ids' | 'clock'>,

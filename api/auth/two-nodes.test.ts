@@ -62,7 +62,10 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     const [one, other] = [await node(server.url), await node(`redis://${slow.url}`)]
     const register = async (email: string) => {
       const body = { email, name: 'Ada', password: PASSWORD, role: 'admin' } as const
-      const registered = await one.accounts.register(body, async () => undefined)
+      const registered = await one.accounts.register(body, {
+        authenticate: async () => undefined,
+        isLocal: true,
+      })
       return registered.kind === 'registered' ? registered.user : expect.fail(`not taken: ${registered.code}`)
     }
     const close = () => Promise.all([one.close(), other.close()])

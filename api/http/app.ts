@@ -29,6 +29,7 @@ import { type Cors, createCors } from './cors.ts'
 import { admit, admitBody } from './gate.ts'
 import { handle } from './handle.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
+import type { KnownHosts } from './known-hosts.ts'
 import { createQueues } from './one-at-a-time.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import type { Route } from './route.ts'
@@ -52,6 +53,8 @@ export interface AppOptions {
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
   /** While it returns true, answers carry `connection: close`, so that clients connect to another node. */
   readonly isDraining: () => boolean
+  /** Names under which the service may be asked. Without them any name is taken. */
+  readonly hosts: KnownHosts | undefined
   readonly requestRates: RequestRates
   readonly rateShares: RateShares | undefined
   readonly corsOrigins: readonly string[]
@@ -111,6 +114,14 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('noted', undefined)
   app.decorateRequest('isSigned', false)
+  const hosts = options.hosts
+  app.addHook('onRequest', (request, reply, done) => {
+    const isProbe = QUIET.has(pathOf(request.url))
+    if (isProbe || hosts === undefined || hosts.has(request.raw.headers.host)) return done()
+    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+    const message = `${request.raw.headers.host} is no name of this service`
+    sendProblem(request, reply, refused('MISDIRECTED_REQUEST', { message }))
+  })
   const queue = createQueues()
   app.addHook('onRequest', (request, reply, done) => queue(request.raw, reply.raw, done))
   boundConnections(app.server, options.trustedProxies)

@@ -5,6 +5,7 @@ import type { Refusal } from '../refusal.ts'
 import type { Answer, FileAnswer } from './answer.ts'
 import { signed } from './audit.ts'
 import { authenticate } from './gate.ts'
+import { hostOf, isLoopbackAddress, isLoopbackName } from './known-hosts.ts'
 import type { Call, Route } from './route.ts'
 import type { Services } from './services.ts'
 
@@ -43,11 +44,28 @@ function toCall(
     requestId: request.id,
     repeatKey: undefined,
     ip: request.ip,
+    isLocal: isLocal(request),
     sign: (about) => signed(route, request, about),
     url: request.url,
     header: (name) => headerOf(request.headers[name]),
     authenticate: () => authenticate(request, services),
   }
+}
+
+const FORWARDED = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+]
+
+function isLocal({ raw: { headers, socket } }: FastifyRequest): boolean {
+  const isDirect = FORWARDED.every((name) => headers[name] === undefined)
+  return (
+    isDirect && isLoopbackAddress(socket.remoteAddress ?? '') && isLoopbackName(hostOf(headers.host ?? ''))
+  )
 }
 
 const headerOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : value)

@@ -19,6 +19,8 @@ export interface Call<Params, Query, Body, User> {
   /** Defined if the operation may be repeated and its caller sent an Idempotency-Key. */
   readonly repeatKey: RepeatKey | undefined
   readonly ip: string
+  /** Sent from this very machine, by nobody's order elsewhere: no proxy stands in between, and no foreign name was used. */
+  readonly isLocal: boolean
   /** Signs a request to the engine with the caller's name. The engine then writes the audit entry, and this call
    *  writes none of its own. */
   sign(about?: Partial<Pick<AuditDraft, 'target' | 'detail'>>): Signed

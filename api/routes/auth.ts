@@ -33,8 +33,8 @@ const PUBLIC = { 'cache-control': 'public, max-age=300' }
 
 export function authRoutes({ accounts, engine, tokens, tickets }: Services): readonly Route[] {
   return [
-    route(register, async ({ body, authenticate }) => {
-      const result = await accounts.register(body, authenticate)
+    route(register, async ({ body, authenticate, isLocal }) => {
+      const result = await accounts.register(body, { authenticate, isLocal })
       if (result.kind === 'refused') return result
       const { id } = result.user
       return answer(201, registeredBody(result.user), { ...NO_STORE, location: `${API}/users/${id}` })

@@ -19,6 +19,7 @@ import type { Passwords } from '../auth/passwords.ts'
 import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { buildApp, type RequestDone } from '../http/app.ts'
+import type { KnownHosts } from '../http/known-hosts.ts'
 import { createRepeats } from '../http/repeats.ts'
 import type { Services } from '../http/services.ts'
 import { createIds } from '../ids.ts'
@@ -50,6 +51,7 @@ export interface HttpOptions {
   readonly tls?: TlsFiles | undefined
   /** Serves only probes and metrics if true. */
   readonly onlyProbes?: boolean
+  readonly hosts?: KnownHosts | undefined
   readonly apiStores: ApiStores
   readonly tokens: Tokens
   readonly passwords: Passwords
@@ -116,6 +118,7 @@ export function createHttp(options: HttpOptions) {
     routes,
     logger: options.logger,
     onRequestDone: options.onRequestDone,
+    hosts: options.hosts,
     requestRates: settings.requestRates,
     rateShares,
     corsOrigins: settings.corsOrigins,

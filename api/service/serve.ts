@@ -4,6 +4,7 @@ import { type createEngine, createRepairs, type Ports, realSchedule } from '../.
 import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import type { Tokens } from '../auth/tokens.ts'
+import { createKnownHosts, type KnownHosts } from '../http/known-hosts.ts'
 import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
@@ -42,7 +43,9 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
     : undefined
   const metrics = watchService(engine)
   const repairs = createRepairs(ports, { warn: (message, fields) => logger.warn(fields, message) })
+  const hosts = knownHosts(settings, logger)
   const http = await openHttp({
+    hosts,
     engine,
     users: ports.users,
     repairs,
@@ -59,7 +62,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
     onRequestDone: metrics.requestDone,
     tls: settings.tls?.isHttp === true ? tls : undefined,
   })
-  const closeSockets = isApi ? await openWs(options, { http, metrics }) : async () => {}
+  const closeSockets = isApi ? await openWs(options, { http, metrics, hosts }) : async () => {}
   return {
     url: http.url,
     admin,
@@ -72,10 +75,26 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   }
 }
 
+/** Undefined in a cluster that was not told its address: others forward requests to it there, under names of theirs. */
+function knownHosts({ profile, host, publicUrl }: Settings, logger: Logger): KnownHosts | undefined {
+  if (profile.kind === 'embedded' || publicUrl !== undefined) return createKnownHosts({ host, publicUrl })
+  logger.warn(
+    {},
+    'the Host of requests is not checked, so web pages of others may reach this service by DNS rebinding: set FLEET_PUBLIC_URL',
+  )
+  return undefined
+}
+
+interface Inner {
+  readonly http: HttpServer
+  readonly metrics: ReturnType<typeof watchService>
+  readonly hosts: KnownHosts | undefined
+}
+
 /** Opens `/ws`, and returns a function that closes it. */
 async function openWs(
   { engine, ports, settings, logger }: ServeOptions,
-  { http, metrics }: { readonly http: HttpServer; readonly metrics: ReturnType<typeof watchService> },
+  { http, metrics, hosts }: Inner,
 ): Promise<() => Promise<void>> {
   const sockets = await openSockets({
     engine,
@@ -83,7 +102,13 @@ async function openWs(
     authenticate: http.authenticate,
     redeemTicket: http.redeemTicket,
     clock: systemClock,
-    limits: API_LIMITS,
+    limits: {
+      ...API_LIMITS,
+      socketsMax: settings.sockets.connectionsMax,
+      socketPingEverySec: settings.sockets.pingIntervalSec,
+      socketPongSecMax: settings.sockets.pingTimeoutSec,
+    },
+    isKnownHost: (header) => hosts?.has(header) ?? true,
     heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
     schedule: realSchedule,
     logger,

@@ -20,6 +20,7 @@ export interface SocketsOptions
   readonly users: Pick<Users, 'onChange'>
   readonly schedule: Pick<Schedule, 'after'>
   readonly logger?: SocketLogger | undefined
+  readonly isKnownHost?: (header: string | undefined) => boolean
 }
 
 export interface SocketCounts extends Readonly<Tally> {
@@ -99,6 +100,7 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
     secret,
     tunnelsMax: limits.socketsMax + TUNNELS_BEYOND_SOCKETS,
     lingerMs: limits.socketLingerMs,
+    isKnownHost: options.isKnownHost ?? (() => true),
     schedule,
     onRefused: () => {
       tally.refused += 1

@@ -22,6 +22,7 @@ export interface TunnelsOptions {
   readonly secret: string
   readonly tunnelsMax: number
   readonly lingerMs: number
+  readonly isKnownHost: (header: string | undefined) => boolean
   readonly schedule: Pick<Schedule, 'after'>
   readonly onRefused: () => void
 }
@@ -107,6 +108,7 @@ export class Tunnels {
 
   #refusalOf({ headers }: IncomingMessage): RefusalCode | undefined {
     if (this.#isClosing || this.#open.size >= this.#options.tunnelsMax) return 'DEPENDENCY_UNAVAILABLE'
+    if (!this.#options.isKnownHost(headers.host)) return 'MISDIRECTED_REQUEST'
     const isHandshake =
       HANDSHAKE_KEY.test(headers['sec-websocket-key'] ?? '') && headers['sec-websocket-version'] === '13'
     return isHandshake ? undefined : 'BAD_REQUEST'

@@ -118,3 +118,33 @@ describe('the live stream', () => {
     expect(await code).toBe(4429)
   })
 })
+
+describe('a page that makes its own name point at this machine', () => {
+  const ask = (line: string, host: string, more = '') =>
+    new Promise<string>((resolve) => {
+      const socket = dial()
+      let text = ''
+      socket.on('data', (chunk) => {
+        text += chunk.toString()
+      })
+      socket.once('end', () => resolve(text))
+      socket.write(`${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${more}\r\n`)
+    })
+
+  test('is told that the service does not go by that name, on REST and on /ws', async () => {
+    expect(await ask('GET /api/v1/openapi.json', 'evil.example')).toContain('421 Misdirected Request')
+    const offer = upgrade('AAAAAAAAAAAAAAAAAAAAAA==').split('\r\n').slice(3, -2).join('\r\n')
+    expect(await ask('GET /ws', 'evil.example', `Connection: Upgrade\r\n${offer}\r\n`)).toContain('421')
+    expect(await ask('GET /livez', 'evil.example')).toContain('200 OK')
+  })
+
+  test('cannot register, and neither can a proxy for somebody else', async () => {
+    const register = (more: string) => {
+      const body = '{"email":"new@example.com","password":"correct horse battery","name":"N","role":"admin"}'
+      const headers = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${more}`
+      return ask('POST /api/v1/auth/register', 'localhost', `${headers}\r\n${body}`)
+    }
+    expect(await register('X-Forwarded-For: 203.0.113.7\r\n')).toContain('REGISTRATION_LOCKED')
+    expect(await register('')).toContain('201 Created')
+  })
+})

@@ -27,6 +27,8 @@ describe('settings', () => {
       },
       host: '127.0.0.1',
       httpPort: 8000,
+      publicUrl: undefined,
+      sockets: { connectionsMax: 1_000, pingIntervalSec: 30, pingTimeoutSec: 16 },
       tls: undefined,
       durability: 'power',
       registration: 'open',

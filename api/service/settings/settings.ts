@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { LIMITS } from '../../../engine/limits.ts'
 import type { Registration } from '../../auth/accounts.ts'
 import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
+import { API_LIMITS } from '../../limits.ts'
 import { type ClusterSettings, ROLES, type Role, readCluster, refuseForeign } from './cluster.ts'
 import { type Environment, PORT, Reader } from './reader.ts'
 import { readPreviousKeys, readSigning } from './signing.ts'
@@ -28,6 +29,13 @@ export interface Settings {
   readonly profile: EmbeddedSettings | ClusterSettings
   readonly host: string
   readonly httpPort: number
+  /** The address under which others reach the service. */
+  readonly publicUrl: string | undefined
+  readonly sockets: {
+    readonly connectionsMax: number
+    readonly pingIntervalSec: number
+    readonly pingTimeoutSec: number
+  }
   readonly tls: TlsSettings | undefined
   readonly durability: 'power' | 'process'
   readonly registration: Registration
@@ -61,6 +69,8 @@ export type ReadSettings =
   | { readonly kind: 'wrong'; readonly line: string }
 
 const HEARTBEAT_SEC_MAX = 86_400
+/** uWebSockets.js waits at most 960 s in all. */
+const PING_SEC = { min: 4, max: 480 }
 const RATE = { min: 0, max: 1_000_000 }
 
 export function readSettings(
@@ -76,6 +86,22 @@ export function readSettings(
     profile: profile === 'embedded' ? readEmbedded(read, tls) : readCluster(read),
     host,
     httpPort: read.number('FLEET_HTTP_PORT', { ...PORT, default: 8000 }),
+    publicUrl: read.url('FLEET_PUBLIC_URL', ['http', 'https'], 'https://fleet.example.com'),
+    sockets: {
+      connectionsMax: read.number('FLEET_WS_CONNECTIONS_MAX', {
+        min: 1,
+        max: 100_000,
+        default: API_LIMITS.socketsMax,
+      }),
+      pingIntervalSec: read.number('FLEET_WS_PING_INTERVAL_SEC', {
+        ...PING_SEC,
+        default: API_LIMITS.socketPingEverySec,
+      }),
+      pingTimeoutSec: read.number('FLEET_WS_PING_TIMEOUT_SEC', {
+        ...PING_SEC,
+        default: API_LIMITS.socketPongSecMax,
+      }),
+    },
     tls,
     durability: read.word('FLEET_DURABILITY', ['power', 'process'], 'power'),
     registration: readRegistration(read, { profile, host }),

@@ -1,0 +1,51 @@
+// The names under which this service may be asked. A page in a browser can make its own name point at this machine (DNS
+// rebinding) and would then count as the same origin, but it cannot hide that name in the `Host` header.
+import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+
+export interface KnownHosts {
+  /** False for a foreign name. A request without the header comes from no browser. */
+  has(header: string | undefined): boolean
+}
+
+export interface KnownHostsOptions {
+  /** FLEET_HOST. */
+  readonly host: string
+  /** FLEET_PUBLIC_URL. */
+  readonly publicUrl: string | undefined
+  readonly addresses?: () => readonly string[]
+}
+
+export function createKnownHosts({
+  host,
+  publicUrl,
+  addresses = ownAddresses,
+}: KnownHostsOptions): KnownHosts {
+  const names = new Set([host.toLowerCase(), publicUrl === undefined ? '' : new URL(publicUrl).hostname])
+  return {
+    has(header) {
+      if (header === undefined) return true
+      const name = hostOf(header)
+      // Addresses may come and go while the service runs; asking for them is rare and cheap.
+      return isLoopbackName(name) || names.has(name) || (isIP(name) !== 0 && addresses().includes(name))
+    },
+  }
+}
+
+/** The name in a `Host` header in lower case, its port and the brackets of an IPv6 address removed. */
+export function hostOf(header: string): string {
+  const name = header.startsWith('[') ? header.slice(1, header.indexOf(']')) : header.split(':', 1)[0]
+  return (name ?? '').toLowerCase()
+}
+
+export function isLoopbackName(name: string): boolean {
+  return name === 'localhost' || isLoopbackAddress(name)
+}
+
+export function isLoopbackAddress(ip: string): boolean {
+  return ip === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(ip)
+}
+
+function ownAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((found = []) => found.map(({ address }) => address))
+}
