@@ -10,10 +10,11 @@ export type SendKind = 'command' | 'cancel'
 const CANCEL = '$cancel'
 const CANCEL_ID_SUFFIX = '_cancel'
 
-/** `timeout_ms` is the time that is left, for devices without a clock. */
-export function commandMessage(command: Command, now: Millis): DownlinkMessage {
-  const { id, name, data, expiresAt } = command
-  return toMessage(command, { request_id: id, command: name, data, ...leftOf(expiresAt, now) })
+/** `timeout_ms` is the timeout that the caller gave, however late the message is sent; `expires_at` says when it ends. */
+export function commandMessage(command: Command): DownlinkMessage {
+  const { id, name, data, expiresAt, timeoutSec } = command
+  const lasts = { timeout_ms: timeoutSec * 1_000, expires_at: toIso(expiresAt) }
+  return toMessage(command, { request_id: id, command: name, data, ...lasts })
 }
 
 /** The notice has a `request_id` of its own, because devices drop ids that they have seen. */
@@ -22,7 +23,8 @@ export function cancelMessage(command: Command, notice: Notice, now: Millis): Do
   return toMessage(command, {
     ...request,
     data: { request_id: command.id },
-    ...leftOf(notice.expiresAt, now),
+    timeout_ms: Math.max(1, notice.expiresAt - now),
+    expires_at: toIso(notice.expiresAt),
   })
 }
 
@@ -38,10 +40,6 @@ export function toDelivered(requestId: string): {
 } {
   if (!isCancelId(requestId)) return { commandId: CommandId(requestId), message: 'command' }
   return { commandId: CommandId(requestId.slice(0, -CANCEL_ID_SUFFIX.length)), message: 'cancel' }
-}
-
-function leftOf(expiresAt: Millis, now: Millis): JsonObject {
-  return { timeout_ms: Math.max(1, expiresAt - now), expires_at: toIso(expiresAt) }
 }
 
 function toMessage({ priority, createdAt }: Command, body: JsonObject): DownlinkMessage {

@@ -46,7 +46,7 @@ test('other commands wait while a critical one is being tried and has not arrive
   expect(ids(sendDue(tried, live(50_001)).sends)).toEqual(['command c2'])
 })
 
-test('a message has the time that is left', () => {
+test('a message has the timeout as it was given, and the time at which it ends', () => {
   const commands = create([], { name: 'move', data: { x: 1 }, timeoutSec: 20 }, 1_000)
   const [send] = sendDue(commands, live(6_000)).sends
   expect(send?.message).toMatchObject({ suffix: 'command', qos: 1, retain: false })
@@ -54,7 +54,7 @@ test('a message has the time that is left', () => {
     request_id: 'c0',
     command: 'move',
     data: { x: 1 },
-    timeout_ms: 15_000,
+    timeout_ms: 20_000,
     priority: 'normal',
     expires_at: toIso(at(21_000)),
     issued_at: toIso(at(1_000)),

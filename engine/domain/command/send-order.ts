@@ -133,7 +133,7 @@ function toSend({ kind, command }: DueSend, { session, now }: SendContext): Send
   const { notice, delivery } = command
   if (kind === 'command' || notice === undefined) {
     const sent = { ...command, delivery: counted(delivery, session, now) }
-    return { kind, command: sent, message: commandMessage(sent, now) }
+    return { kind, command: sent, message: commandMessage(sent) }
   }
   const counts = { ...notice, ...counted(notice, session, now) }
   return { kind, command: { ...command, notice: counts }, message: cancelMessage(command, counts, now) }
