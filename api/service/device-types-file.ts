@@ -8,14 +8,14 @@ import type { Problem } from '../../engine/domain/device-type/reader.ts'
 import { LIMITS } from '../../engine/limits.ts'
 
 export type ReadTypes =
-  | { readonly kind: 'read'; readonly types: DeviceTypes; readonly warnings: readonly string[] }
+  | { readonly kind: 'read'; readonly types: DeviceTypes }
   /** The message, in one line. */
   | { readonly kind: 'wrong'; readonly line: string }
 
 const PROBLEMS_SHOWN_MAX = 5
 
 export function readDeviceTypes(path: string | undefined): ReadTypes {
-  if (path === undefined) return { kind: 'read', types: new Map(), warnings: [] }
+  if (path === undefined) return { kind: 'read', types: new Map() }
   const wrong = (what: string): ReadTypes => ({ kind: 'wrong', line: `FLEET_DEVICE_TYPES ${path}: ${what}` })
   let text: string
   try {
@@ -30,7 +30,7 @@ export function readDeviceTypes(path: string | undefined): ReadTypes {
   }
   const loaded = loadDeviceTypes(text, parseYaml)
   if (loaded.kind === 'refused') return wrong(summaryOf(loaded.problems))
-  return { kind: 'read', types: loaded.types, warnings: loaded.warnings.map(problemText) }
+  return { kind: 'read', types: loaded.types }
 }
 
 function summaryOf(problems: readonly Problem[]): string {

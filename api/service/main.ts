@@ -8,7 +8,6 @@ import { Fault } from '../../engine/ports/fault.ts'
 import { createDeviceAdmission } from '../auth/device-admission.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
 import { openTokens, type Tokens } from '../auth/tokens.ts'
-import type { Logger } from '../logger.ts'
 import { type Arguments, HELP, readArguments } from './arguments.ts'
 import { type BannerFacts, bannerText, readyLine } from './banner.ts'
 import { readDeviceTypes } from './device-types-file.ts'
@@ -87,7 +86,7 @@ function openBase(settings: Settings): Base {
   })
   return {
     logger,
-    customTypes: customTypesOf(settings, logger),
+    customTypes: customTypesOf(settings),
     tls: settings.tls && new TlsFiles(settings.tls, logger),
     build: readBuild(),
     fatal(error) {
@@ -107,11 +106,9 @@ function readBuild(): Base['build'] {
   return { version, commit: existsSync(commit) ? read(commit).trim() : 'unknown' }
 }
 
-function customTypesOf({ deviceTypesPath: path }: Settings, logger: Logger): DeviceTypes {
+function customTypesOf({ deviceTypesPath: path }: Settings): DeviceTypes {
   const result = readDeviceTypes(path)
   if (result.kind === 'wrong') refuseToStart(result.line)
-  for (const warning of result.warnings)
-    logger.warn({ path, warning }, 'unknown keys in the device-type file are ignored')
   return result.types
 }
 

@@ -119,9 +119,9 @@ test('every mistake is listed with its line, up to a bound', () => {
   expect(many.kind === 'refused' && many.problems).toHaveLength(LIMITS.deviceTypeProblemsMax)
 })
 
-test('a file with an unknown key is read with a warning', () => {
+test('a file with an unknown key is refused', () => {
   const loaded = load({ device_types: { a: { colour: 'green' } } })
-  expect(loaded.kind === 'loaded' && loaded.warnings).toMatchObject([
+  expect(loaded.kind === 'refused' && loaded.problems).toMatchObject([
     { path: 'device_types.a.colour', line: 3 },
   ])
 })

@@ -19,7 +19,7 @@ import {
 import { type ParsedFile, type Path, type Problem, Reader } from './reader.ts'
 
 export type LoadOutcome =
-  | { readonly kind: 'loaded'; readonly types: DeviceTypes; readonly warnings: readonly Problem[] }
+  | { readonly kind: 'loaded'; readonly types: DeviceTypes }
   | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
 
 /** Syntax errors and aliases are refused. */
@@ -42,9 +42,8 @@ export function loadDeviceTypes(text: string, parse: ParseFile): LoadOutcome {
   if (parsed.kind === 'refused') return parsed
   const reader = new Reader(parsed)
   const types = readTypes(parsed.value, reader)
-  const { warnings } = reader
   const problems = reader.problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
-  return problems.length > 0 ? { kind: 'refused', problems } : { kind: 'loaded', types, warnings }
+  return problems.length > 0 ? { kind: 'refused', problems } : { kind: 'loaded', types }
 }
 
 /** Example: `line 12: device_types.greenhouse.icon: must be text, is 5` */

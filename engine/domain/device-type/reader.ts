@@ -22,8 +22,6 @@ export type Fields = ReadonlyMap<string, unknown>
 
 export class Reader {
   readonly problems: Problem[] = []
-  /** Probably a mistake, but not an error. */
-  readonly warnings: Problem[] = []
   readonly #file: ParsedFile
 
   constructor(file: ParsedFile) {
@@ -31,10 +29,11 @@ export class Reader {
   }
 
   problem(path: Path, message: string): undefined {
-    this.#note(this.problems, path, message)
+    if (this.problems.length >= LIMITS.deviceTypeProblemsMax) return
+    this.problems.push({ line: this.#file.lineOf(path), path: pathText(path), message })
   }
 
-  /** Returns the fields of a mapping, and warns of keys that are not `known`. */
+  /** Returns the fields of a mapping, and notes a problem for each key that is not `known`. */
   fields(value: unknown, path: Path, known?: readonly string[]): Fields | undefined {
     const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value)
     if (!isMapping) return this.problem(path, 'must be a mapping')
@@ -42,7 +41,7 @@ export class Reader {
     const fields = new Map<string, unknown>(Object.entries(value))
     for (const key of known === undefined ? [] : fields.keys())
       if (!known?.includes(key))
-        this.#note(this.warnings, [...path, key], `is not known here; known are ${known?.join(', ')}`)
+        this.problem([...path, key], `is not known here; known are ${known?.join(', ')}`)
     return fields
   }
 
@@ -93,11 +92,6 @@ export class Reader {
       if (seen.has(name)) this.problem(path, `${name} is defined twice`)
       seen.add(name)
     }
-  }
-
-  #note(notes: Problem[], path: Path, message: string): undefined {
-    if (notes.length >= LIMITS.deviceTypeProblemsMax) return
-    notes.push({ line: this.#file.lineOf(path), path: pathText(path), message })
   }
 }
 
