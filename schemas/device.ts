@@ -27,7 +27,7 @@ const Metadata = Type.Unsafe<JsonObject>({ type: 'object', examples: [{ serial: 
 const Id = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['robot-7'] })
 
 /** Fields that are set at registration or by the service, and never changed by a caller. */
-export const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token'] as const
+export const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token', 'parent_id'] as const
 
 export const DeviceParams = Type.Object({ device_id: Type.String({ examples: ['robot-7'] }) })
 

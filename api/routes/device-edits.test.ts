@@ -75,12 +75,14 @@ describe('changing a device', () => {
       type: 'gateway',
       device_id: 'r',
       access_token: 'x',
+      parent_id: 'gw',
     })
     expect([status, body.code]).toEqual([422, 'IMMUTABLE_FIELD'])
     expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
       '/device_id',
       '/type',
       '/access_token',
+      '/parent_id',
     ])
     expect((await send(`GET ${DEVICES}/r`)).body.name).toBe('r')
   })
