@@ -30,6 +30,16 @@ export function createIds(clock: Clock): Ids {
   return { next: (prefix, at = clock.now()) => `${prefix}${timeChars(at)}${random()}` }
 }
 
+/** An id of the same form as a new one, made of 26 bytes instead of time and chance. The time that it carries means
+ *  nothing. */
+export function idOfBytes(prefix: string, bytes: Uint8Array): string {
+  const digits = Array.from(bytes.subarray(0, TIME_CHARS + RANDOM_CHARS), (byte, i) =>
+    // A ULID has 128 bits, so its first digit is 7 at most.
+    DIGITS.charAt(byte & (i === 0 ? 7 : 31)),
+  )
+  return prefix + digits.join('')
+}
+
 /** The time an id carries; undefined for text that is no such id. */
 export function timeOfId(id: string, prefix: string): Millis | undefined {
   if (id.length !== prefix.length + TIME_CHARS + RANDOM_CHARS || !id.startsWith(prefix)) return undefined

@@ -11,7 +11,7 @@ import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'
-import type { Ids } from '../ids.ts'
+import { type Ids, idOfBytes } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { sealed, sealingKey, unsealed } from '../sealing.ts'
@@ -116,12 +116,10 @@ function again(recalled: Found): Answer | Refusal {
   return { ...recalled.answer, headers: { ...headers, ...REPLAYED }, noted: { replayed: true } }
 }
 
-const ID_CHARS = 26
-
 /** An id derived from the key (P3); without a key a new one each time. */
 export function idFor(key: Pick<RepeatKey, 'id'> | undefined, prefix: string, ids: Ids): string {
   if (key === undefined) return ids.next(prefix)
-  return `${prefix}${createHash('sha256').update(`${prefix} ${key.id}`).digest('hex').slice(0, ID_CHARS)}`
+  return idOfBytes(prefix, createHash('sha256').update(`${prefix} ${key.id}`).digest())
 }
 
 /** Key of one of the many things that one request asks for. The same part of the same request has the same key. */

@@ -58,8 +58,20 @@ describe('registering a device', () => {
   test('a registration without an id gets one', async () => {
     const { send } = await asAdmin()
     const { body } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })
-    expect(body.device_id).toMatch(/^dev_[0-9a-z]{26}$/)
+    expect(body.device_id).toMatch(/^dev_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
     expect((await send(`GET ${DEVICES}/${body.device_id}`)).status).toBe(200)
+  })
+
+  test('an id that comes of an idempotency key looks like any other', async () => {
+    const { send } = await asAdmin()
+    const { body } = await send(
+      `POST ${DEVICES}`,
+      { name: 'x', type: 'simulator' },
+      { 'idempotency-key': 'k' },
+    )
+    expect(body.device_id).toMatch(/^dev_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
+    // Hexadecimal digits alone are no ULID but by chance.
+    expect(body.device_id).toMatch(/^dev_.*[g-z]/)
   })
 
   test('a registration with an existing id is refused and leaves the device alone', async () => {
