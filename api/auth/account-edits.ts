@@ -129,9 +129,9 @@ async function refuseUnproven(
   const limited = limiter.refuse(`own ${user.id}`)
   if (limited !== undefined) return limited
   const isRight = await passwords.verify(shown, user.passwordHash)
+  if (isRight === true || isRight === 'busy') limiter.giveBack(`own ${user.id}`)
   if (isRight === 'busy') return hashingBusy()
   if (!isRight) return wrongPassword()
-  limiter.giveBack(`own ${user.id}`)
   return undefined
 }
 

@@ -4,6 +4,7 @@ import type { Added, User } from '../../engine/ports/users.ts'
 import type { RegisterBody } from '../../schemas/auth.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
+import { networkOf } from '../rates/network-of.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'
@@ -59,14 +60,17 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
 
     async login({ email, password, ip }) {
-      const key = `${ip} ${normalEmail(email)}`
+      const key = `${networkOf(ip)} ${normalEmail(email)}`
       const limited = limiter.refuse(key)
       if (limited !== undefined) return limited
       // The account may have been created or changed at another node a moment ago.
       await users.catchUp()
       const user = users.getByEmail(normalEmail(email))
       const isRight = await passwords.verify(password, user?.passwordHash)
-      if (isRight === 'busy') return hashingBusy()
+      if (isRight === 'busy') {
+        limiter.giveBack(key)
+        return hashingBusy()
+      }
       const proven = isRight && user !== undefined ? await noteLogin(options, user) : undefined
       if (proven === undefined) return refused('INVALID_CREDENTIALS')
       limiter.giveBack(key)

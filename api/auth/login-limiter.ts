@@ -1,4 +1,5 @@
-// Limits how often an address may try an e-mail, over all nodes. A correct password costs no attempt.
+// Limits how often a network may try an e-mail, over all nodes. A correct password costs no attempt, nor does one that
+// nobody had the time to check.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import { API_LIMITS } from '../limits.ts'

@@ -175,6 +175,27 @@ describe('logging in', () => {
     expect((await attempt()).status).toBe(401)
     expect((await attempt()).status).toBe(429)
   })
+
+  test('wrong passwords from any address of an IPv6 /64 count together', async () => {
+    const { request } = openHarness({ trustedProxies: ['127.0.0.1'] })
+    const attempt = async (address: string) => {
+      const headers = { 'x-forwarded-for': address }
+      return (await request(`POST ${AUTH}/login`, { body: ADA, headers })).status
+    }
+    for (let i = 0; i < 10; i++) expect(await attempt(`2001:db8::${i}`)).toBe(401)
+    expect(await attempt('2001:db8::f:1')).toBe(429)
+    expect(await attempt('2001:db8:0:1::1')).toBe(401)
+  })
+
+  test('a password that could not be checked for lack of time costs no attempt', async () => {
+    const state = { isBusy: true }
+    const check = async () => (state.isBusy ? 'busy' : false)
+    const { request } = openHarness({ passwords: { hash: async () => 'hash', verify: check } })
+    const attempt = () => request(`POST ${AUTH}/login`, { body: ADA })
+    for (let i = 0; i < 15; i++) expect((await attempt()).status).toBe(429)
+    state.isBusy = false
+    expect((await attempt()).status).toBe(401)
+  })
 })
 
 describe('renewing a login', () => {
