@@ -77,7 +77,7 @@ test('a call takes path, query and body, and returns the typed answer', async ()
   })
   expect(device.name).toBe('Uno')
   const figures: string = await fleet.metrics()
-  expect(figures).toContain('fleet_up')
+  expect(figures).toContain('# TYPE fleet_')
   const nothing: undefined = await fleet.logout()
   expect(nothing).toBeUndefined()
 })
@@ -150,7 +150,7 @@ test('pages by cursor follow each other', async () => {
   const { fleet, device, engine } = await serve()
   const deviceId = await device('r1')
   for (let n = 0; n < 5; n++)
-    engine.rows.push({
+    await engine.remember({
       deviceId,
       kind: 'log',
       at: Micros((NOW - n) * 1000),

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { Directory } from '../../engine/adapters/users/directory.ts'
 import { HeldUsers } from '../../engine/adapters/users/held-users.ts'
 import type { User } from '../../engine/ports/users.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import { createIds } from '../ids.ts'
-import { FakeClock } from '../testing/fake-engine.ts'
 import { createApiKeys } from './api-keys.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { openTokens } from './tokens.ts'
@@ -26,7 +26,7 @@ const ADA: User = {
 
 /** Two nodes. Writes of one reach the other when it catches up. */
 function openTwo() {
-  const clock = new FakeClock(NOW)
+  const clock = new StandingTime(NOW)
   const [here, there] = [new Directory(), new Directory()]
   const late: Parameters<Directory['apply']>[0][] = []
   let catchUps = 0

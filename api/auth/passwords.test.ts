@@ -1,9 +1,10 @@
 import { verify } from '@node-rs/argon2'
 import { expect, test } from 'vitest'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { UserId } from '../../schemas/ids.ts'
 import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
-import { FakeClock, FakeEngine } from '../testing/fake-engine.ts'
+import { EditableUsers } from '../testing/memory-engine.ts'
 import { NOW } from '../testing/rest.ts'
 import { createFirstAdmin } from './first-admin.ts'
 import { openPasswords } from './passwords.ts'
@@ -63,8 +64,8 @@ test('a scope covers its group and the groups below it', () => {
 
 test('the first admin is created once, as configured or with a password that is shown once', async () => {
   const passwords = openPasswords()
-  const make = async (settings: object, users = new FakeEngine(new FakeClock(NOW)).users) => {
-    const clock = new FakeClock(NOW)
+  const make = async (settings: object, users = new EditableUsers()) => {
+    const clock = new StandingTime(NOW)
     const all = {
       adminEmail: undefined,
       adminPassword: undefined,

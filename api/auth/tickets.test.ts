@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { OpenTicket } from '../../engine/ports/tickets.ts'
-import { FakeClock } from '../testing/fake-engine.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import type { Authenticated } from './authenticate.ts'
 import { Tickets } from './tickets.ts'
 
 const VOID: Authenticated = { kind: 'refused', code: 'UNAUTHENTICATED', detail: {} }
 
 function setUp() {
-  const clock = new FakeClock(0)
+  const clock = new StandingTime(0)
   const open = new MemoryTickets(clock)
   const shown: string[] = []
   const node = () =>

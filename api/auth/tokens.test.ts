@@ -1,9 +1,9 @@
 import { createPublicKey, createSecretKey, generateKeyPairSync } from 'node:crypto'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import { createIds, timeOfId } from '../ids.ts'
-import { FakeClock } from '../testing/fake-engine.ts'
 import { NOW, SECRET } from '../testing/rest.ts'
 import { openKeyRing, type PreviousKey, type Signing } from './key-ring.ts'
 import { deviceId, forge, openWithAdmin } from './testing/forge.ts'
@@ -120,7 +120,7 @@ describe('a device token', () => {
 })
 
 describe('signing keys', () => {
-  const clock = new FakeClock(NOW)
+  const clock = new StandingTime(NOW)
   const pem = (key: { export(options: { type: 'pkcs8'; format: 'pem' }): string | Buffer }) =>
     String(key.export({ type: 'pkcs8', format: 'pem' }))
   const tokensOf = async (signing: Signing, previousKeys: readonly PreviousKey[] = []) =>
@@ -240,7 +240,7 @@ describe('signing keys', () => {
 
 describe('ids', () => {
   test('ids carry their time, sort by it, and are all different', () => {
-    const clock = new FakeClock(NOW)
+    const clock = new StandingTime(NOW)
     const ids = createIds(clock)
     const made = Array.from({ length: 2000 }, () => ids.next('x_'))
     expect(new Set(made).size).toBe(2000)

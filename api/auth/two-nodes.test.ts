@@ -6,9 +6,9 @@ import { REDIS_SERVER, RedisServer, until } from '../../engine/adapters/redis/te
 import { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import { openRedisTickets } from '../../engine/adapters/tickets/redis.ts'
 import { openRedisUsers } from '../../engine/adapters/users/redis.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
-import { FakeClock } from '../testing/fake-engine.ts'
 import { silentLogger } from '../testing/silent-logger.ts'
 import { createAccounts } from './accounts.ts'
 import { createApiKeys } from './api-keys.ts'
@@ -38,7 +38,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   let count = 0
 
   async function openTwo() {
-    const clock = new FakeClock(Date.UTC(2026, 2, 1))
+    const clock = new StandingTime(Date.UTC(2026, 2, 1))
     const prefix = `p${count++}`
     const key = createSecretKey(Buffer.from('0123456789abcdef0123456789abcdef'))
     const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const

@@ -38,14 +38,14 @@ describe.each(operations)('%s', (_, operation) => {
   test('invalid requests are refused with a problem that says why, and change nothing', async () => {
     const { known, send, restore, state } = await openWorld()
     await restore()
-    const before = state()
+    const before = await state()
     await fc.assert(
       fc.asyncProperty(wrongRequests(operation, known), async (request) => {
         const { status, body, text } = await send(request)
         const told = `${request.what}: ${request.method} ${request.url.slice(0, 200)}: ${text.slice(0, 500)}`
         expect(status, told).toBeGreaterThanOrEqual(400)
         expect(request.codes, told).toContain(body.code)
-        expect(state(), told).toBe(before)
+        expect(await state(), told).toBe(before)
       }),
       RUNS,
     )

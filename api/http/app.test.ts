@@ -170,7 +170,7 @@ describe('every answer', () => {
     const { request, login, engine, device } = openHarness({ logger })
     await device('r')
     const { token } = await login('admin')
-    engine.bug = new Error('SELECT secret FROM /etc/passwd')
+    engine.view = () => Promise.reject(new Error('SELECT secret FROM /etc/passwd'))
     const { status, body, text } = await request('GET /api/v1/devices/r', { token })
     expect([status, body.code]).toEqual([500, 'INTERNAL'])
     expect(text).not.toMatch(/SELECT|passwd|at .*\.ts/)

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { API_LIMITS } from '../limits.ts'
 import { refused } from '../refusal.ts'
-import { FakeClock } from '../testing/fake-engine.ts'
 import { openHarness } from '../testing/rest.ts'
 import { answer } from './answer.ts'
 import { createRepeats, type RepeatableRequest } from './repeats.ts'
@@ -71,7 +71,7 @@ describe('the same request under the same key', () => {
     const first = await send(DEVICES, wish, key('k'))
     const theirs = await request(DEVICES, { token: other.token, body: wish, headers: key('k') })
     expect(theirs.body.device_id).not.toBe(first.body.device_id)
-    expect(engine.devices.size).toBe(2)
+    expect(engine.all().length).toBe(2)
   })
 
   test('is a new one after a day', async () => {
@@ -85,7 +85,7 @@ describe('the same request under the same key', () => {
     clock.at += LIMITS.idempotencyKeyMs
     const later = [await send(DEVICES, wish), await send(BROADCAST, call)]
     expect(later.map(({ status }) => status)).toEqual([201, 202])
-    expect(engine.devices.size).toBe(2)
+    expect(engine.all().length).toBe(2)
     expect(later[1]?.body.broadcast_id).not.toBe(first[1]?.body.broadcast_id)
   })
 
@@ -108,13 +108,12 @@ describe('the same request under the same key', () => {
       expect([first.status, again.status]).toEqual([201, 201])
       expect(again.body.device_id).toBe(first.body.device_id)
     }
-    expect(engine.devices.size).toBe(2)
+    expect(engine.all().length).toBe(2)
     expect((await send(DEVICES, { ...wish, device_id: 'mine' }, key('other'))).status).toBe(409)
     const call = { group: 'a', command: 'go' }
     const [first, again] = [await send(BROADCAST, call, key('b')), await send(BROADCAST, call, key('b'))]
     expect(again.body.broadcast_id).toBe(first.body.broadcast_id)
-    const commands = [...engine.devices.values()].flatMap((device) => device.commands)
-    expect(commands).toHaveLength(2)
+    for (const { id } of engine.all()) expect(await engine.commands(id)).toHaveLength(1)
   })
 })
 
@@ -130,7 +129,7 @@ describe('a command under a key', () => {
       await engine.submit(id, { kind: 'cancel', id: body.command_id }, { by: { kind: 'user', id: 'usr_1' } })
       clock.at += 1
     }
-    expect(engine.devices.get(id)?.commands.map((command) => command.id)).not.toContain(first.body.command_id)
+    expect((await engine.commands(id))?.map((command) => command.id)).not.toContain(first.body.command_id)
     expect((await post('k0')).body.command_id).toBe(first.body.command_id)
   })
 
@@ -150,11 +149,10 @@ describe('a command under a key', () => {
 
   test('that is in no list any more is answered as the first time', async () => {
     const { send, device, engine } = await asAdmin()
-    const id = await device('r')
+    await device('r')
     const post = () => send('POST /api/v1/commands/r', { command: 'go' }, key('k'))
     const first = await post()
-    const gone = engine.devices.get(id)
-    if (gone !== undefined) engine.devices.set(id, { ...gone, commands: [] })
+    engine.awaitCommand = async () => undefined
     const again = await post()
     expect([again.status, again.text, again.headers['idempotency-replayed']]).toEqual([
       202,
@@ -186,13 +184,13 @@ test('without room for another answer a key is not taken, and nothing is done', 
   const { send, engine } = await asAdmin({ ...forgetful, begin: async () => ({ kind: 'full' }) })
   const { status, headers } = await send(DEVICES, wish, key('k'))
   expect([status, headers['retry-after']]).toEqual([429, String(API_LIMITS.keptAnswersRetrySec)])
-  expect(engine.devices.size).toBe(0)
+  expect(engine.all().length).toBe(0)
   expect((await send(DEVICES, wish)).status).toBe(201)
 })
 
 describe('at two nodes, a request under a key', () => {
   function openTwo() {
-    const [answers, clock] = [new MemoryAnswers(), new FakeClock(0)]
+    const [answers, clock] = [new MemoryAnswers(), new StandingTime(0)]
     const [one, other] = [createRepeats({ answers, clock }), createRepeats({ answers, clock })]
     const request: RepeatableRequest = {
       user: { id: 'usr_1' },

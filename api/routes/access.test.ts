@@ -1,7 +1,7 @@
 // Who may call which route. A route without a row here fails.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { BroadcastId, CommandId, type DeviceId, Millis, UserId } from '../../schemas/ids.ts'
-import type { FakeEngine } from '../testing/fake-engine.ts'
+import type { MemoryEngine } from '../testing/memory-engine.ts'
 import { openHarness } from '../testing/rest.ts'
 
 type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
@@ -98,7 +98,7 @@ function lineOf({ method, path, operationId }: (typeof routes)[number]): string 
 }
 
 /** A command, a broadcast, an account and an API key of another user. */
-async function fill(engine: FakeEngine, deviceId: DeviceId): Promise<void> {
+async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<void> {
   const wish = { name: 'go' }
   await engine.submit(
     deviceId,
@@ -252,9 +252,9 @@ describe.each(CALLERS)('%s', (caller) => {
 
   test.each(routes.map((route) => [route.operationId, route] as const))('%s', async (name, route) => {
     const row = TABLE[name] ?? expect.fail('no row')
-    const { request, token, people, engine, device } = open
-    // An earlier route may have changed it.
-    engine.devices.clear()
+    const { request, token, people, engine, device, replaceEngine } = open
+    // An earlier route may have changed the device.
+    replaceEngine()
     for (const user of people) await engine.users.put(user)
     await fill(engine, await device('r', { group: 'a/b' }))
     const headers = route.streamsBody === true ? { 'content-type': String(route.bodyTypes?.[0]) } : {}

@@ -113,9 +113,9 @@ test('the last use is written once a minute, and a failing store refuses no serv
   clock.at = NOW + 59_999
   expect(await used()).toBe(NOW)
   clock.at = NOW + 60_000
-  engine.writeFault = new Fault('STORE_UNAVAILABLE', { retryable: true })
+  engine.users.fault = new Fault('STORE_UNAVAILABLE', { retryable: true })
   expect(await used()).toBe(NOW)
-  engine.writeFault = undefined
+  engine.users.fault = undefined
   expect(await used()).toBe(NOW + 60_000)
 })
 

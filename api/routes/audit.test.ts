@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { auditBlock } from '../../engine/adapters/telemetry/testing/telemetry.ts'
 import { auditRow } from '../../engine/domain/audit/entry.ts'
 import { Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { NOW, openHarness } from '../testing/rest.ts'
@@ -9,7 +10,7 @@ async function setUp() {
   const harness = openHarness()
   const { token } = await harness.login('admin')
   const add = (n: number) => {
-    const { at, version, body } = auditRow(
+    const row = auditRow(
       {
         actor: { type: 'user', id: 'usr_a', name: 'a@example.com' },
         action: 'editDevice',
@@ -23,14 +24,14 @@ async function setUp() {
       },
       { at: Millis(NOW - n), number: 2 ** 50 - n, count: 1 },
     )
-    harness.engine.auditRows.push({ at, version, body: JSON.parse(body) })
+    return harness.engine.telemetry.insert(auditBlock([row]))
   }
   return { ...harness, add, send: (query = '') => harness.request(`GET ${AUDIT}${query}`, { token }) }
 }
 
 test('an entry holds author, action, object and outcome', async () => {
   const { add, send } = await setUp()
-  add(0)
+  await add(0)
   expect((await send()).body).toEqual({
     data: [
       {
@@ -78,7 +79,7 @@ test('all filters apply together', async () => {
 
 test('pages have a number, a total and a cursor', async () => {
   const { add, send } = await setUp()
-  for (let n = 0; n < 5; n++) add(n)
+  for (let n = 0; n < 5; n++) await add(n)
   const first = await send('?per_page=2')
   expect(first.body).toMatchObject({ page: 1, per_page: 2, total: 5, total_pages: 3 })
   expect(first.headers['x-total-count']).toBe('5')
@@ -91,7 +92,7 @@ test('pages have a number, a total and a cursor', async () => {
 
 test('pages together hold every entry, by cursor and by link', async () => {
   const { add, send } = await setUp()
-  for (let n = 0; n < 5; n++) add(n)
+  for (let n = 0; n < 5; n++) await add(n)
   const first = await send('?limit=2&outcome=refused')
   const rest = await send(`?limit=200&cursor=${first.body.next_cursor}`)
   expect(first.headers['link']).toBe(

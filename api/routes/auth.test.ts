@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
-import { Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { Millis } from '../../schemas/ids.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
 import { type HarnessOptions, NOW, openHarness } from '../testing/rest.ts'
 
@@ -235,7 +235,7 @@ describe('renewing a login', () => {
 
   test('a login is 503 while the store cannot be written', async () => {
     const { request, engine } = await registered()
-    engine.writeFault = new Fault('STORE_UNAVAILABLE', { retryable: true })
+    engine.users.fault = new Fault('STORE_UNAVAILABLE', { retryable: true })
     expect((await request(`POST ${AUTH}/login`, { body: ADA })).status).toBe(503)
   })
 })
@@ -331,12 +331,11 @@ describe('device tokens', () => {
   })
 
   test('device tokens are valid from the registration on, even if the clock was set back', async () => {
-    const { request, login, device, tokens, engine } = openHarness()
-    const id = await device('r')
-    const record = engine.devices.get(id)
-    if (record === undefined || parseDeviceId('r') === undefined) return expect.fail('not registered')
+    const { request, login, device, tokens, clock } = openHarness()
     const validFrom = Millis(NOW + 5_000)
-    engine.devices.set(id, { ...record, tokensValidFrom: validFrom })
+    clock.at = validFrom
+    await device('r')
+    clock.at = NOW
     const { token } = await login('admin')
     const { body } = await request(`POST ${AUTH}/devices/token`, { token, body: { device_id: 'r' } })
     const verified = await tokens.verifyDevice(body.mqtt_token)

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { toAck } from '../../engine/domain/command/ack-message.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { CommandId, Micros } from '../../schemas/ids.ts'
@@ -50,19 +49,9 @@ async function asOperator(type = 'mqtt_device') {
   const post = (body: unknown, headers: Record<string, string> = {}) =>
     send(`POST ${COMMANDS}`, body, headers)
   const { engine } = harness
-  /** Pretends that it was sent and that the device answered. */
-  const answer = (commandId: string, fields: object) => {
-    const device = engine.devices.get(id)
-    if (device === undefined) return
-    const commands = device.commands.map((command) =>
-      command.id === commandId
-        ? { ...command, delivery: { ...command.delivery, attempts: 1, sentIn: Micros(1) } }
-        : command,
-    )
-    engine.devices.set(id, { ...device, commands })
-    const ack = toAck({ request_id: commandId, ...fields })
-    if (ack.kind === 'ack') engine.tell(id, { kind: 'acked', ack })
-  }
+  /** Sends the device's commands to it, and its answer to one of them back. */
+  const answer = (commandId: string, fields: object) =>
+    engine.converse(id, 'command/ack', { request_id: commandId, ...fields })
   return { ...harness, send, post, user, id, answer }
 }
 
@@ -98,8 +87,12 @@ describe('sending a command', () => {
 
   test('a command is held while the device is in maintenance, and says so', async () => {
     const { post, engine, id } = await asOperator()
-    const device = engine.devices.get(id)
-    if (device !== undefined) engine.devices.set(id, { ...device, status: 'maintenance' })
+    await engine.say(id, 'status', {})
+    await engine.submit(
+      id,
+      { kind: 'edit', replace: false, status: 'maintenance' },
+      { by: { kind: 'user', id: 'usr_x' } },
+    )
     expect((await post({ command: 'go' })).body).toMatchObject({
       status: 'pending',
       held_reason: 'maintenance',
@@ -125,7 +118,7 @@ describe('sending a command', () => {
     const answered = await post(JSON.stringify(body), json)
     expect(answered.status).toBe(422)
     expect(answered.body.errors).toContainEqual(expect.objectContaining({ path, code }))
-    expect(engine.devices.get(id)?.commands).toEqual([])
+    expect(await engine.commands(id)).toEqual([])
   })
 
   test('command data beyond 64 KiB is 413', async () => {
@@ -154,7 +147,7 @@ describe('sending a command', () => {
 
   test('a command is 503 while the log cannot be written', async () => {
     const { post, engine } = await asOperator()
-    engine.writeFault = new Fault('LOG_UNAVAILABLE', { retryable: true })
+    engine.submit = () => Promise.reject(new Fault('LOG_UNAVAILABLE', { retryable: true }))
     expect((await post({ command: 'go' })).status).toBe(503)
   })
 })
@@ -200,7 +193,7 @@ describe('an Idempotency-Key', () => {
     expect(first.headers['idempotency-replayed']).toBeUndefined()
     expect([again.status, again.headers['idempotency-replayed']]).toEqual([202, 'true'])
     expect(again.body).toEqual(first.body)
-    expect(engine.devices.get(id)?.commands).toHaveLength(1)
+    expect(await engine.commands(id)).toHaveLength(1)
   })
 
   test('an Idempotency-Key with another request is 409, without the user’s id', async () => {
@@ -241,8 +234,8 @@ describe('waiting for the end', () => {
   test('a wait ends with 200 and the result if it comes in time', async () => {
     const { send, engine, id, answer } = await asOperator()
     engine.whileWaiting = async () => {
-      const [command] = engine.devices.get(id)?.commands ?? []
-      answer(command?.id ?? '', { status: 'completed', result: { at: 5 } })
+      const [command] = (await engine.commands(id)) ?? []
+      await answer(command?.id ?? '', { status: 'completed', result: { at: 5 } })
     }
     const { status, body } = await send(`POST ${COMMANDS}?wait=10`, { command: 'go' })
     expect([status, body.status, body.result, body.progress]).toEqual([200, 'completed', { at: 5 }, 100])
@@ -283,10 +276,11 @@ describe('the commands of a device', () => {
   test('commands are filtered by status, where acked means acknowledged', async () => {
     const { post, send, answer } = await asOperator()
     const ids: string[] = []
-    for (const command of ['a', 'b', 'c', 'd']) ids.push((await post({ command })).body.command_id)
-    answer(ids[0] ?? '', { status: 'in_progress', progress: 40 })
-    answer(ids[1] ?? '', { status: 'completed' })
-    answer(ids[2] ?? '', { status: 'failed', error: { code: 'E', message: 'no' } })
+    for (const command of ['a', 'b', 'c']) ids.push((await post({ command })).body.command_id)
+    await answer(ids[0] ?? '', { status: 'in_progress', progress: 40 })
+    await answer(ids[1] ?? '', { status: 'completed' })
+    await answer(ids[2] ?? '', { status: 'failed', error: { code: 'E', message: 'no' } })
+    await post({ command: 'd' })
     const named = async (query: string) => {
       const { body } = await send(`GET ${COMMANDS}?${query}`)
       return body.data.map((each: { command: string }) => each.command).join('')
@@ -303,7 +297,7 @@ describe('the commands of a device', () => {
   test('commands show the device’s answer', async () => {
     const { post, send, answer } = await asOperator()
     const { command_id: id } = (await post({ command: 'go' })).body
-    answer(id, {
+    await answer(id, {
       status: 'failed',
       error: { code: 'BLOCKED', message: 'a box' },
       executed_at: '2026-03-01T12:00:00Z',
@@ -327,19 +321,13 @@ test('a command that its device no longer holds is rebuilt from the history', as
     { status: 'acked', progress: 40 },
     { status: 'failed', progress: 40, executed_at: null, result: null, error: { code: 'E', message: 'no' } },
   ]
-  steps.forEach((step, i) => {
+  for (const [i, step] of steps.entries()) {
     const timestamp = `2026-03-01T12:00:0${i}.000Z`
     const at = Micros(Date.parse(timestamp) * 1000)
     const body = { late: false, progress: null, broadcast_id: null, timestamp, ...about, ...step }
-    engine.rows.unshift({ deviceId: id, kind: 'command', at, version: i, body })
-    engine.rows.unshift({
-      deviceId: id,
-      kind: 'command',
-      at,
-      version: i,
-      body: { ...body, command_id: 'cmd_x' },
-    })
-  })
+    const row = { deviceId: id, kind: 'command', at, version: 2 * i, body } as const
+    await engine.remember(row, { ...row, version: 2 * i + 1, body: { ...body, command_id: 'cmd_x' } })
+  }
   const { status, body } = await send(`GET ${COMMANDS}/${commandId}`)
   expect(status).toBe(200)
   expect(body).toMatchObject({

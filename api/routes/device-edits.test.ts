@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { Millis } from '../../schemas/ids.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const DEVICES = '/api/v1/devices'
@@ -90,18 +89,19 @@ describe('changing a device', () => {
   test('a stale If-Match is refused with 412 and changes nothing', async () => {
     const { send, device, engine } = await asAdmin()
     const id = await device('r')
+    const live = await engine.connect(id)
     const { etag } = (await send(`GET ${DEVICES}/r`)).body
     const patch = (name: string, ifMatch: string) =>
       send(`PATCH ${DEVICES}/r`, { name }, { 'if-match': ifMatch })
-    // The device only sent a message, which is no reason to refuse.
-    engine.lives.set(id, { lastSeenAt: Millis(9) })
+    // The device merely spoke: that is no reason to refuse.
+    await live.publish('fleet/r/telemetry', '{"m":1}')
     expect((await patch('one', `"${etag}"`)).status).toBe(200)
     const refused = await patch('two', `"${etag}"`)
     expect([refused.status, refused.body.code]).toEqual([412, 'PRECONDITION_FAILED'])
     expect((await patch('three', '"nonsense"')).status).toBe(412)
     expect((await send(`DELETE ${DEVICES}/r`, undefined, { 'if-match': '"1-x"' })).status).toBe(412)
     expect((await patch('four', '*')).body.name).toBe('four')
-    expect((await send(`GET ${DEVICES}/r`)).body).toMatchObject({ name: 'four', status: 'provisioning' })
+    expect((await send(`GET ${DEVICES}/r`)).body).toMatchObject({ name: 'four', status: 'online' })
   })
 
   test('PATCH moves the status if the table allows it', async () => {
@@ -113,8 +113,7 @@ describe('changing a device', () => {
     // The same status is refused too, if only the device can bring it about.
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'provisioning' })).status).toBe(409)
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'asleep' })).status).toBe(422)
-    const record = engine.devices.get(id)
-    if (record !== undefined) engine.devices.set(id, { ...record, status: 'online' })
+    await engine.connect(id)
     const moved = await send(`PATCH ${DEVICES}/r`, { status: 'maintenance', status_reason: 'new wheels' })
     expect(moved.body).toMatchObject({ status: 'maintenance', status_reason: 'new wheels' })
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'maintenance' })).body).toEqual(moved.body)

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
-import { Millis } from '../../schemas/ids.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const DEVICES = '/api/v1/devices'
@@ -112,7 +111,7 @@ describe('registering a device', () => {
     const { status, body } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator', ...change })
     expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED'])
     expect(body.errors).toContainEqual(expect.objectContaining({ path, code }))
-    expect(engine.devices.size).toBe(0)
+    expect(engine.all().length).toBe(0)
   })
 
   test('a parent must be a gateway, and the refusal says what is wrong with another', async () => {
@@ -199,7 +198,8 @@ describe('registering a device', () => {
 
   test('a registration is 503 and may have happened if another node does not answer', async () => {
     const { send, engine } = await asAdmin()
-    engine.writeFault = new Fault('NODE_UNREACHABLE', { retryable: true, message: 'node 10.1.2.3 is gone' })
+    const gone = new Fault('NODE_UNREACHABLE', { retryable: true, message: 'node 10.1.2.3 is gone' })
+    engine.submit = () => Promise.reject(gone)
     const { status, headers, body, text } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })
     expect([status, headers['retry-after'], body.dependency]).toEqual([503, '2', 'nodes'])
     expect(body.detail).toContain('may have done it or not')
@@ -209,7 +209,8 @@ describe('registering a device', () => {
   test('a registration is 503 with Retry-After while the log cannot be written, and reads go on', async () => {
     const { send, engine, device } = await asAdmin()
     await device('robot-7')
-    engine.writeFault = new Fault('LOG_FULL', { retryable: true, message: 'the disk /secret/path is full' })
+    const full = new Fault('LOG_FULL', { retryable: true, message: 'the disk /secret/path is full' })
+    engine.submit = () => Promise.reject(full)
     const refused = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })
     expect(refused.status).toBe(503)
     expect(refused.headers['retry-after']).toBe('2')
@@ -229,22 +230,22 @@ describe('reading a device', () => {
   test('a device shows its record and its live state', async () => {
     const { send, device, engine } = await asAdmin()
     const id = await device('robot-7', { group: 'a' })
-    engine.lives.set(id, {
-      connected: true,
-      ip: '10.0.0.9',
-      connectionReason: 'connect',
-      flapping: true,
-      lastSeenAt: Millis(5000),
-    })
+    for (let n = 0; n < 12; n++) await engine.connect(id)
     const { body } = await send(`GET ${DEVICES}/robot-7`)
     expect(body).toMatchObject({
       device_id: 'robot-7',
       group: 'a',
       description: null,
       heartbeat_timeout_sec: 60,
-      last_seen_at: '1970-01-01T00:00:05.000Z',
+      last_seen_at: '2026-03-01T12:00:00.500Z',
       last_telemetry_at: null,
-      connectivity: { connected: true, since: null, reason: 'connect', ip: '10.0.0.9', flapping: true },
+      connectivity: {
+        connected: true,
+        since: '2026-03-01T12:00:00.500Z',
+        reason: 'connect',
+        ip: '127.0.0.1',
+        flapping: true,
+      },
       issues: [],
     })
     expect(body).not.toHaveProperty('access_token')
@@ -258,7 +259,7 @@ describe('reading a device', () => {
     expect((await again(etag)).status).toBe(304)
     expect((await again(`"x", W/${etag}`)).status).toBe(304)
     expect((await again('*')).status).toBe(304)
-    engine.lives.set(id, { lastSeenAt: Millis(7) })
+    await engine.say(id, 'status', {})
     expect((await again(etag)).status).toBe(200)
   })
 

@@ -27,7 +27,7 @@ async function setUp(role: Role = 'operator') {
 
 test('a log entry has all fields, also those that the device left out', async () => {
   const { send, engine, row } = await setUp()
-  engine.rows.push(
+  await engine.remember(
     row(0, { body: { level: 'error', message: 'hot', logger: 'nav', fields: { t: [1] } } }),
     row(1, {}),
   )
@@ -52,7 +52,7 @@ test('a log entry has all fields, also those that the device left out', async ()
 test('the timeline has status, commands and shadow, or a selection of them', async () => {
   const { send, engine, row } = await setUp()
   const moved = { from: 'online', to: 'offline', reason: 'no heartbeat' }
-  engine.rows.push(row(0, { kind: 'status', body: moved }), row(2, {}), row(3, { kind: 'shadow' }))
+  await engine.remember(row(0, { kind: 'status', body: moved }), row(2, {}), row(3, { kind: 'shadow' }))
   const { body } = await send(`GET ${EVENTS}`)
   expect(body.data).toEqual([
     { timestamp: '2026-03-01T12:00:00.500Z', kind: 'status', data: moved },
@@ -68,7 +68,7 @@ test('the timeline has status, commands and shadow, or a selection of them', asy
 
 test('pages are read by cursor to the last one, and links keep the filters', async () => {
   const { send, engine, row } = await setUp()
-  for (let n = 0; n < 7; n++) engine.rows.push(row(n, {}))
+  for (let n = 0; n < 7; n++) await engine.remember(row(n, {}))
   const seen: string[] = []
   let line = `${LOGS}?limit=3&level=info`
   for (let page = 0; page < 3; page++) {
@@ -156,7 +156,7 @@ test('a cursor marks its place among entries of any kind', () => {
 
 test('a viewer’s timeline has no commands, even on request', async () => {
   const { send, engine, row } = await setUp('viewer')
-  engine.rows.push(row(0, { kind: 'command' }), row(1, { kind: 'shadow' }))
+  await engine.remember(row(0, { kind: 'command' }), row(1, { kind: 'shadow' }))
   const kindsOf = async (query: string) => {
     const { body } = await send(`GET ${EVENTS}${query}`)
     return body.data.map((event: { kind: string }) => event.kind)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { FeedEvent } from '../../engine/index.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { Micros, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -13,14 +14,7 @@ async function asOperator() {
   const id = await harness.device('r')
   const send = (line: string, body?: unknown, headers: Record<string, string> = {}) =>
     harness.request(line, { token, body, headers })
-  const reported = (patch: JsonObject) =>
-    harness.engine.tell(id, {
-      kind: 'reported',
-      patch,
-      expectedVersion: undefined,
-      clientToken: undefined,
-      messageId: 'm1',
-    })
+  const reported = (patch: JsonObject) => harness.engine.say(id, 'shadow/reported', patch)
   return { ...harness, send, user, id, reported }
 }
 
@@ -45,7 +39,7 @@ describe('reading a shadow', () => {
     const { send, reported, clock } = await asOperator()
     await send(DESIRED, { light: { on: true, level: 5 }, mode: 'eco' })
     clock.at += 1_000
-    reported({ light: { on: true, level: 3 }, battery: 80 })
+    await reported({ light: { on: true, level: 3 }, battery: 80 })
     const { body } = await send(`GET ${SHADOW}`)
     expect(body).toMatchObject({
       version: 2,
@@ -137,15 +131,28 @@ describe('writing the desired state', () => {
   )
 
   test('a write reaches the engine with its author and the request’s id', async () => {
-    const { send, engine, user } = await asOperator()
+    const { send, engine, user, id } = await asOperator()
+    const device = await engine.connect(id)
+    device.subscribe('fleet/r/shadow/desired')
+    const told: FeedEvent[] = []
+    engine.feed.listen((events) => void told.push(...events))
     await send(DESIRED, { a: 1 }, { 'x-request-id': 'mine' })
-    expect(engine.effects.slice(-2)).toMatchObject([
-      {
-        kind: 'shadow_changed',
-        change: { version: 1, by: { kind: 'user', id: user.id }, requestId: 'mine', patch: { a: 1 } },
-      },
-      { kind: 'publish', message: { suffix: 'shadow/desired', retain: true, qos: 1 } },
-    ])
+    await expect
+      .poll(() => told)
+      .toContainEqual(
+        expect.objectContaining({
+          kind: 'shadow',
+          change: expect.objectContaining({
+            version: 1,
+            by: { kind: 'user', id: user.id },
+            requestId: 'mine',
+            patch: { a: 1 },
+          }),
+        }),
+      )
+    await expect
+      .poll(() => device.received)
+      .toContainEqual(expect.objectContaining({ suffix: 'shadow/desired', qos: 1 }))
   })
 
   test.each([
@@ -160,7 +167,7 @@ describe('writing the desired state', () => {
     const { status, body } = await send(DESIRED, text, { 'content-type': 'application/json' })
     expect(status).toBe(422)
     expect(body.errors).toContainEqual(expect.objectContaining({ path, code }))
-    expect(engine.devices.get(id)?.shadow.version).toBe(0)
+    expect((await engine.shadow(id))?.version).toBe(0)
   })
 
   test.each(['{"__proto__":{"a":1}}', '{"a":{"__proto__":1}}', '{"\\u005f_proto__":1}'])(
@@ -195,7 +202,7 @@ describe('writing the desired state', () => {
 
   test('a write is 503 while the log cannot be written', async () => {
     const { send, engine } = await asOperator()
-    engine.writeFault = new Fault('LOG_UNAVAILABLE', { retryable: true })
+    engine.submit = () => Promise.reject(new Fault('LOG_UNAVAILABLE', { retryable: true }))
     expect((await send(DESIRED, { a: 1 })).status).toBe(503)
   })
 })
@@ -214,7 +221,7 @@ describe('the history of a shadow', () => {
   test('the history comes in pages, newest first', async () => {
     const { send, engine, id } = await asOperator()
     for (let version = 3; version > 0; version--)
-      engine.rows.push({
+      await engine.remember({
         deviceId: id,
         kind: 'shadow',
         at: Micros(NOW * 1000 + version),

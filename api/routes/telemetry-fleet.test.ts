@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
-import { Millis } from '../../schemas/ids.ts'
-import { NOW, openHarness } from '../testing/rest.ts'
+import { openHarness } from '../testing/rest.ts'
 import { openTelemetry } from './testing/telemetry.ts'
 
 describe('the metrics of a device', () => {
@@ -18,15 +17,9 @@ describe('the metrics of a device', () => {
       statusFields: [],
     }
     const { engine, device, login, request } = openHarness({ customTypes: new Map([['oven', type]]) })
-    await device('o', { type: 'oven' })
+    const id = await device('o', { type: 'oven' })
     const { token } = await login('viewer')
-    engine.reported.push(
-      ...[1.5, true, 'on', [1], null].map((value, i) => ({
-        metric: 'abcde'[i] ?? '',
-        value,
-        at: Millis(NOW),
-      })),
-    )
+    await engine.say(id, 'telemetry', { a: 1.5, b: true, c: 'on', d: [1], e: null })
     const { body } = await request('GET /api/v1/telemetry/o/metrics', { token })
     const timestamp = '2026-03-01T12:00:00.500Z'
     expect(body.data).toEqual([

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { textsBlock } from '../../engine/adapters/telemetry/testing/telemetry.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { NOW } from '../testing/rest.ts'
-import { openTelemetry, reported } from './testing/telemetry.ts'
+import { openTelemetry } from './testing/telemetry.ts'
 
 const HISTORY = '/api/v1/telemetry/r/history'
 
 describe('several metrics', () => {
   test('several metrics give a series each, as a list, repeated or by prefix', async () => {
-    const { send, engine, points } = await openTelemetry()
+    const { send, reported, points } = await openTelemetry()
     await points({ 'battery.percent': [5], 'battery.volt': [3], speed: [1] })
-    engine.reported.push(...reported('battery.percent', 'battery.volt', 'speed'))
+    await reported('battery.percent', 'battery.volt', 'speed')
     const seriesOf = async (query: string) => {
       const { body } = await send(`GET ${HISTORY}?${query}`)
       return body.series.map(({ metric, data }: { metric: string; data: { last: number }[] }) => [
@@ -34,8 +34,8 @@ describe('several metrics', () => {
   })
 
   test('too many metrics are refused with their number', async () => {
-    const { send, engine } = await openTelemetry()
-    engine.reported.push(...reported(...Array.from({ length: 23 }, (_, i) => `m.${i}`)))
+    const { send, reported } = await openTelemetry()
+    await reported(...Array.from({ length: 23 }, (_, i) => `m.${i}`))
     const { status, body } = await send(`GET ${HISTORY}?metric=m.*`)
     expect([status, body.errors[0].path]).toEqual([422, '/metric'])
     expect(body.detail).toContain('23 metrics')
@@ -43,9 +43,9 @@ describe('several metrics', () => {
   })
 
   test('a metric whose name looks like a list is found', async () => {
-    const { send, engine, points } = await openTelemetry()
+    const { send, reported, points } = await openTelemetry()
     await points({ 'a,b': [7] })
-    engine.reported.push(...reported('a,b'))
+    await reported('a,b')
     expect((await send(`GET ${HISTORY}?metric=a,b`)).body).toMatchObject({
       metric: 'a,b',
       data: [{ last: 7 }],
@@ -103,7 +103,7 @@ describe('buckets', () => {
 
   test('buckets of too many points are refused with advice', async () => {
     const { send, engine } = await openTelemetry()
-    engine.telemetryFault = new Fault('TELEMETRY_TOO_MUCH', { retryable: false })
+    engine.telemetry.series = () => Promise.reject(new Fault('TELEMETRY_TOO_MUCH', { retryable: false }))
     const { status, body } = await send(`GET ${HISTORY}?metric=m`)
     expect([status, body.errors[0].path]).toEqual([422, '/from'])
     expect(body.detail).toContain('ask for less time')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Micros, Millis } from '../../schemas/ids.ts'
+import { NO_SAVE } from '../../engine/ports/store.ts'
+import { Micros } from '../../schemas/ids.ts'
 import { NOW } from '../testing/rest.ts'
 import { openTelemetry } from './testing/telemetry.ts'
 
@@ -11,7 +12,7 @@ describe('the snapshot', () => {
   test('a snapshot is nested as the device reported it', async () => {
     const { send, engine, id } = await openTelemetry()
     const data = { odom: { position: { x: 1.5 } }, mode: 'auto', 'a.b': [1] }
-    engine.snapshots.set(id, { data, timestamp: Millis(NOW) })
+    await engine.say(id, 'telemetry', data)
     const { body } = await send('GET /api/v1/telemetry/r')
     expect(body).toEqual({ device_id: 'r', timestamp: '2026-03-01T12:00:00.500Z', data })
   })
@@ -129,7 +130,8 @@ describe('dead letters', () => {
       payloadBytes: 5,
       receivedAt: Micros(NOW * 1000),
     }
-    engine.letters.push(letter, { ...letter, id: 'dl_3_8_0', payload: Uint8Array.of(0xff, 0xfe) })
+    const binary = { ...letter, id: 'dl_3_8_0', payload: Uint8Array.of(0xff, 0xfe) }
+    await engine.store.save({ ...NO_SAVE, deadLetters: [binary, letter] })
     const { body } = await request('GET /api/v1/dead-letters?device_id=r', { token })
     expect(body.data).toEqual([
       {

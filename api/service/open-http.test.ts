@@ -6,10 +6,11 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { realSchedule } from '../../engine/index.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
-import { FakeClock, FakeEngine } from '../testing/fake-engine.ts'
 import { FakeRepairs } from '../testing/fake-repairs.ts'
+import { MemoryEngine } from '../testing/memory-engine.ts'
 import { NOW, SECRET } from '../testing/rest.ts'
 import { silentLogger } from '../testing/silent-logger.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
@@ -20,8 +21,8 @@ afterEach(async () => {
 })
 
 async function start(httpPort = 0, onlyProbes = false) {
-  const clock = new FakeClock(NOW)
-  const engine = new FakeEngine(clock)
+  const clock = new StandingTime(NOW)
+  const engine = new MemoryEngine(clock)
   const key = createSecretKey(Buffer.from(SECRET))
   const http = await openHttp({
     engine,
@@ -69,6 +70,8 @@ async function raw(port: number, text: string): Promise<string> {
 describe('the life of the server', () => {
   test('a server is not ready while starting and draining, but always alive', async () => {
     const { http, engine } = await start()
+    const dependencies = [{ name: 'log', ok: true, detail: '' }]
+    engine.health = () => dependencies
     const ready = async (query = '') => {
       const response = await fetch(`${http.url}/readyz${query}`)
       return [response.status, await response.json()]
@@ -76,12 +79,11 @@ describe('the life of the server', () => {
     expect(await ready()).toEqual([503, { status: 'starting' }])
     http.setReady()
     expect(await ready()).toEqual([200, { status: 'ready' }])
-    const dependencies = [{ name: 'log', ok: true, detail: '' }]
-    const urls = { http_url: http.url, mqtt_url: 'mqtt://localhost:1883' }
+    const urls = { http_url: http.url, mqtt_url: engine.mqttUrl() }
     expect(await ready('?verbose')).toEqual([200, { status: 'ready', ...urls, dependencies }])
-    engine.dependencies = [{ name: 'telemetry', ok: false, detail: 'restarting' }]
+    engine.health = () => [{ name: 'telemetry', ok: false, detail: 'restarting' }]
     expect(await ready()).toEqual([503, { status: 'degraded' }])
-    engine.dependencies = []
+    engine.health = () => []
     http.drain()
     expect(await ready()).toEqual([503, { status: 'draining' }])
     for (const path of ['livez', 'healthz']) {
@@ -184,6 +186,6 @@ describe('operational endpoints', () => {
     const { http } = await start()
     const response = await fetch(`${http.url}/metrics`)
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
-    expect(await response.text()).toBe('fleet_up 1\n')
+    expect(await response.text()).toMatch(/^# TYPE fleet_\w+ \w+$/m)
   })
 })

@@ -1,12 +1,12 @@
-// The REST layer on a fake engine, for tests. Every answer is checked against what its route declares.
+// The REST layer on an engine in memory, for tests. Every answer is checked against what its route declares.
 
 import { createSecretKey } from 'node:crypto'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
-import { realSchedule } from '../../engine/index.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { User } from '../../engine/ports/users.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 import type { Registration } from '../auth/accounts.ts'
@@ -18,8 +18,8 @@ import type { Logger } from '../logger.ts'
 import type { RequestRates } from '../rates/rates.ts'
 import { createHttp } from '../service/open-http.ts'
 import { createConformance } from './conformance.ts'
-import { FakeClock, FakeEngine } from './fake-engine.ts'
 import { FakeRepairs } from './fake-repairs.ts'
+import { replaceableEngine } from './memory-engine.ts'
 import { silentLogger } from './silent-logger.ts'
 
 export const NOW = Date.UTC(2026, 2, 1, 12, 0, 0, 500)
@@ -61,8 +61,8 @@ export interface Answered {
 }
 
 export function openHarness(options: HarnessOptions = {}) {
-  const clock = new FakeClock(NOW)
-  const engine = new FakeEngine(clock)
+  const clock = new StandingTime(NOW)
+  const { engine, replace } = replaceableEngine(clock)
   const repairs = new FakeRepairs()
   const key = createSecretKey(Buffer.from(SECRET))
   const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
@@ -75,7 +75,7 @@ export function openHarness(options: HarnessOptions = {}) {
     repairs,
     apiStores: { answers, tickets: new MemoryTickets(clock), rates: undefined },
     clock,
-    schedule: realSchedule,
+    schedule: clock,
     tokens,
     passwords: options.passwords ?? plainPasswords,
     settings: {
@@ -96,6 +96,7 @@ export function openHarness(options: HarnessOptions = {}) {
   const conforms = createConformance(routes)
 
   async function request(line: string, { token, body, headers = {} }: Sent = {}): Promise<Answered> {
+    await engine.opened
     const [method = 'GET', url = '/'] = line.split(' ')
     const response = await app.inject({
       // The line is written in a test.
@@ -140,6 +141,7 @@ export function openHarness(options: HarnessOptions = {}) {
     id: string,
     about: { group?: string; tags?: string[]; name?: string; type?: string; parentId?: string } = {},
   ) {
+    await engine.opened
     const deviceId = parsed(id)
     const { name = id, type = 'mqtt_device' } = about
     await engine.submit(
@@ -150,7 +152,21 @@ export function openHarness(options: HarnessOptions = {}) {
     return deviceId
   }
 
-  return { app, clock, device, done, engine, login, move, repairs, request, routes, tickets, tokens }
+  return {
+    app,
+    clock,
+    device,
+    done,
+    engine,
+    login,
+    move,
+    repairs,
+    replaceEngine: replace,
+    request,
+    routes,
+    tickets,
+    tokens,
+  }
 }
 
 function parsed(id: string): DeviceId {

@@ -1,5 +1,6 @@
 // The world to which the contract test sends its requests: the REST layer on an engine in memory, with one of everything.
 // It is reset before each request.
+import { ALL_PARTITIONS } from '../../../engine/domain/partition.ts'
 import type { User } from '../../../engine/ports/users.ts'
 import { BroadcastId, CommandId, Micros, Millis, UserId } from '../../../schemas/ids.ts'
 import { toCursor } from '../../http/cursor.ts'
@@ -16,39 +17,52 @@ export interface World {
   /** Resets the world before a request. */
   restore(): Promise<void>
   /** A text that is the same as long as nothing has changed. */
-  state(): string
+  state(): Promise<string>
 }
+
+/** Longer than any run: nothing expires in between. */
+const TIMEOUT_SEC = 604_800
 
 export async function openWorld(): Promise<World> {
   const harness = openHarness()
-  const { engine, clock, request, login, device, move, repairs } = harness
+  const { engine, clock, request, login, device, move, repairs, replaceEngine } = harness
   move({ state: 'serving' })
   const { user, token } = await login('admin')
-  const robot = await device('r', { group: 'a/b', tags: ['x'] })
-  await device('gw', { group: 'a', type: 'gateway' })
-  const old = await device('old', { group: 'a/b' })
-  await engine.submit(old, { kind: 'decommission' }, { by: { kind: 'user', id: user.id } })
-  const wish = { name: 'go' }
-  await engine.submit(
-    robot,
-    { kind: 'command', id: CommandId('cmd_1'), wish },
-    { by: { kind: 'user', id: user.id } },
-  )
-  await engine.submit(
-    robot,
-    { kind: 'desire', patch: { a: 1 }, mode: 'merge' },
-    { by: { kind: 'user', id: user.id } },
-  )
-  await engine.broadcast({ broadcastId: BroadcastId('bc_1'), group: 'a', command: 'go', by: user.id })
+  const by = { kind: 'user', id: user.id } as const
+
+  async function furnish(): Promise<void> {
+    const robot = await device('r', { group: 'a/b', tags: ['x'] })
+    await device('gw', { group: 'a', type: 'gateway' })
+    const old = await device('old', { group: 'a/b' })
+    await engine.say(robot, 'telemetry', { m: 1 })
+    await engine.submit(old, { kind: 'decommission' }, { by })
+    const wish = { name: 'go', timeoutSec: TIMEOUT_SEC }
+    await engine.submit(robot, { kind: 'command', id: CommandId('cmd_1'), wish }, { by })
+    await engine.submit(robot, { kind: 'desire', patch: { a: 1 }, mode: 'merge' }, { by })
+    const broadcastId = BroadcastId('bc_1')
+    await engine.broadcast({
+      broadcastId,
+      group: 'a',
+      command: 'go',
+      by: user.id,
+      timeoutSec: TIMEOUT_SEC,
+    })
+    await engine.remember({
+      deviceId: robot,
+      kind: 'status',
+      at: Micros(NOW * 1_000),
+      version: 1,
+      body: { from: 'provisioning', to: 'online', cause: 'heartbeat' },
+    })
+  }
+  async function devices(): Promise<string> {
+    const kept: unknown[] = []
+    for await (const batch of engine.store.load(ALL_PARTITIONS))
+      kept.push(...batch.map(({ device: record, shadow, commands }) => [record, shadow, commands]))
+    return JSON.stringify(kept)
+  }
+  await furnish()
   await repairs.start({})
-  engine.snapshots.set(robot, { data: { m: 1 }, timestamp: Millis(NOW) })
-  engine.rows.push({
-    deviceId: robot,
-    kind: 'status',
-    at: Micros(NOW * 1_000),
-    version: 1,
-    body: { from: 'provisioning', to: 'online', cause: 'heartbeat' },
-  })
   const other: User = { ...user, id: UserId('usr_else'), email: 'else@example.com', role: 'viewer' }
   await engine.users.put(other)
   const key = {
@@ -65,8 +79,8 @@ export async function openWorld(): Promise<World> {
   const signedIn = await request('POST /api/v1/auth/login', {
     body: { email: other.email, password: PASSWORD },
   })
-  const devices = [...engine.devices]
   const people = engine.users.list()
+  let furnished = await devices()
 
   return {
     known: {
@@ -103,8 +117,11 @@ export async function openWorld(): Promise<World> {
     },
 
     async restore() {
-      engine.devices.clear()
-      for (const [id, record] of devices) engine.devices.set(id, record)
+      if ((await devices()) !== furnished) {
+        replaceEngine()
+        await furnish()
+        furnished = await devices()
+      }
       for (const { id } of engine.users.list())
         if (!people.some((one) => one.id === id)) engine.users.forget(id)
       for (const person of people) await engine.users.put(person)
@@ -113,6 +130,6 @@ export async function openWorld(): Promise<World> {
       engine.recorded.length = 0
     },
 
-    state: () => JSON.stringify([[...engine.devices], engine.users.list(), engine.users.listKeys()]),
+    state: async () => JSON.stringify([await devices(), engine.users.list(), engine.users.listKeys()]),
   }
 }

@@ -1,6 +1,5 @@
 // A device with points in memory and a viewer, for tests of /telemetry.
 import { pointsBlock } from '../../../engine/adapters/telemetry/testing/telemetry.ts'
-import { Millis } from '../../../schemas/ids.ts'
 import { NOW, openHarness } from '../../testing/rest.ts'
 
 export async function openTelemetry() {
@@ -23,8 +22,8 @@ export async function openTelemetry() {
     )
   const send = (line: string, headers?: Readonly<Record<string, string>>) =>
     harness.request(line, { token, ...(headers === undefined ? {} : { headers }) })
-  return { ...harness, id, points, send }
+  /** Lets the device report these metrics. */
+  const reported = (...metrics: readonly string[]) =>
+    harness.engine.say(id, 'telemetry', Object.fromEntries(metrics.map((metric) => [metric, 1])))
+  return { ...harness, id, points, reported, send }
 }
-
-export const reported = (...metrics: readonly string[]) =>
-  metrics.map((metric) => ({ metric, value: 1, at: Millis(NOW) }))

@@ -1,0 +1,212 @@
+// The engine in memory, for tests of the API: the real one, with one shard in this thread, on adapters without disks and
+// sockets, in the test's own time. A test brings about faults by replacing a method of a port.
+import { MemoryBroker } from '../../engine/adapters/broker/testing/memory.ts'
+import type { MemoryDevice } from '../../engine/adapters/broker/testing/memory-device.ts'
+import { MemoryLog } from '../../engine/adapters/log/testing/memory.ts'
+import { MemoryStore } from '../../engine/adapters/store/testing/memory.ts'
+import { MemoryTelemetry } from '../../engine/adapters/telemetry/testing/memory.ts'
+import { historyBlock } from '../../engine/adapters/telemetry/testing/telemetry.ts'
+import { Directory as People } from '../../engine/adapters/users/directory.ts'
+import { MemoryUsers } from '../../engine/adapters/users/testing/memory.ts'
+import type { DeviceRequest } from '../../engine/domain/device/events.ts'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { partitionOf } from '../../engine/domain/partition.ts'
+import type { ExportRequest, Signed, Submitted } from '../../engine/index.ts'
+import type { AuditEntry, AuditQuery } from '../../engine/ports/audit.ts'
+import type { Fault } from '../../engine/ports/fault.ts'
+import type { HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
+import type { PointsQuery, SeriesQuery } from '../../engine/ports/telemetry.ts'
+import type { User } from '../../engine/ports/users.ts'
+import { LocalEngine } from '../../engine/runtime/engine.ts'
+import { inlineThread } from '../../engine/runtime/runner/thread.ts'
+import type { StandingTime } from '../../engine/testing/standing-time.ts'
+import { type CommandId, type DeviceId, Millis, type UserId } from '../../schemas/ids.ts'
+
+type Question = Omit<SeriesQuery, 'lateHours'> | PointsQuery | ExportRequest
+
+/** Long, so that devices stay online while tests move the time. */
+const HEARTBEAT_TIMEOUT_MS = 86_400_000
+const NEVER = Millis(Number.MAX_SAFE_INTEGER)
+
+export class MemoryEngine extends LocalEngine {
+  readonly log: MemoryLog
+  readonly store: MemoryStore
+  readonly broker: MemoryBroker
+  readonly telemetry: MemoryTelemetry
+  readonly users: EditableUsers
+  /** Audit entries in the order in which the API gave them to the engine, with what became of them. */
+  readonly recorded: AuditEntry[] = []
+  readonly asked: Question[] = []
+  readonly askedHistory: HistoryQuery[] = []
+  readonly askedAudit: AuditQuery[] = []
+  /** For how long callers wanted to wait for a command. */
+  readonly waits: number[] = []
+  readonly opened: Promise<void>
+  /** Runs while a caller waits for a command. The wait itself takes no time. */
+  whileWaiting: (() => Promise<void>) | undefined
+
+  constructor(time: StandingTime, users = new EditableUsers()) {
+    const log = new MemoryLog()
+    const store = new MemoryStore({ partitionOf })
+    const broker = new MemoryBroker()
+    const telemetry = new MemoryTelemetry()
+    let ids = 0
+    super(
+      { clock: time, log, store, users, telemetry, broker },
+      {
+        shards: 1,
+        listens: true,
+        heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
+        mqttUrl: 'mqtt://localhost:1883',
+        build: { version: 'test', commit: 'test' },
+      },
+      {
+        schedule: time,
+        openThread: (settings) => inlineThread(settings, () => 0),
+        newId: () => `r${ids++}`,
+        warn: () => {},
+        fatal: (error) => {
+          throw error
+        },
+        admit: async ({ clientId }) => {
+          const deviceId = clientId as DeviceId
+          const rights = { mayPublish: true, maySubscribe: true, expiresAt: NEVER }
+          return { kind: 'admitted', deviceId, partition: partitionOf(deviceId), ...rights }
+        },
+      },
+    )
+    this.log = log
+    this.store = store
+    this.broker = broker
+    this.telemetry = telemetry
+    this.users = users
+    this.opened = this.open()
+  }
+
+  /** All devices, in the order of their registration. */
+  all(): readonly DeviceRecord[] {
+    return this.devices.list({}, { offset: 0, limit: 10_000, sort: 'created_at', descending: false }).devices
+  }
+
+  async connect(clientId: DeviceId): Promise<MemoryDevice> {
+    await this.opened
+    const device = await this.broker.connect({ clientId })
+    if (typeof device === 'number') throw new Error(`${clientId} was refused with ${device}`)
+    return device
+  }
+
+  /** Sends a message as the device, from a session of its own. Resolves once the device's actor has taken it. */
+  async say(deviceId: DeviceId, suffix: string, message: object): Promise<void> {
+    const device = await this.connect(deviceId)
+    await device.publish(`fleet/${deviceId}/${suffix}`, JSON.stringify(message))
+    device.end('disconnect')
+    await this.view(deviceId)
+  }
+
+  /** Connects the device, lets it take what it is sent, and sends a message as the device. */
+  async converse(deviceId: DeviceId, suffix: string, message: object): Promise<void> {
+    const device = await this.connect(deviceId)
+    device.subscribe(`fleet/${deviceId}/#`)
+    await this.view(deviceId)
+    await device.publish(`fleet/${deviceId}/${suffix}`, JSON.stringify(message))
+    device.end('disconnect')
+    await this.view(deviceId)
+  }
+
+  /** Stores rows of a device's history. */
+  remember(...rows: readonly HistoryRow[]): Promise<void> {
+    return this.telemetry.insert(historyBlock(rows))
+  }
+
+  override async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<Submitted> {
+    const submitted = await super.submit(deviceId, request, signed)
+    const { entry } = signed
+    if (entry !== undefined && submitted.kind === 'done')
+      this.recorded.push({ ...entry, deviceId, outcome: 'success', code: undefined })
+    if (entry !== undefined && submitted.kind === 'refused')
+      this.recorded.push({ ...entry, deviceId, outcome: 'refused', code: submitted.code })
+    return submitted
+  }
+
+  override async record(entries: readonly AuditEntry[]): Promise<void> {
+    await super.record(entries)
+    this.recorded.push(...entries)
+  }
+
+  override recordRefusal(entry: AuditEntry): void {
+    super.recordRefusal(entry)
+    this.recorded.push(entry)
+  }
+
+  override async awaitCommand(deviceId: DeviceId, commandId: CommandId, timeoutMs: number) {
+    this.waits.push(timeoutMs)
+    await this.whileWaiting?.()
+    return await super.awaitCommand(deviceId, commandId, 0)
+  }
+
+  override series(query: Omit<SeriesQuery, 'lateHours'>) {
+    this.asked.push(query)
+    return super.series(query)
+  }
+
+  override points(query: PointsQuery) {
+    this.asked.push(query)
+    return super.points(query)
+  }
+
+  override exportTelemetry(what: ExportRequest) {
+    this.asked.push(what)
+    return super.exportTelemetry(what)
+  }
+
+  override history(query: HistoryQuery) {
+    this.askedHistory.push(query)
+    return super.history(query)
+  }
+
+  override audit(query: AuditQuery) {
+    this.askedAudit.push(query)
+    return super.audit(query)
+  }
+}
+
+/** An engine that a fresh one takes the place of, with the same users, while the API goes on to use it. */
+export function replaceableEngine(time: StandingTime): { readonly engine: MemoryEngine; replace(): void } {
+  let current = new MemoryEngine(time)
+  const engine = new Proxy(current, {
+    get(_, name) {
+      const value: unknown = Reflect.get(current, name, current)
+      return typeof value === 'function' ? value.bind(current) : value
+    },
+  })
+  return {
+    engine,
+    replace() {
+      time.forget()
+      current = new MemoryEngine(time, current.users)
+    },
+  }
+}
+
+export class EditableUsers extends MemoryUsers {
+  /** While it is set, every write fails with it. */
+  fault: Fault | undefined
+  readonly #people: People
+
+  constructor(people = new People()) {
+    super(people, async () => {
+      if (this.fault !== undefined) throw this.fault
+    })
+    this.#people = people
+  }
+
+  /** Stores a user as it is, without any checks. */
+  async put(user: User): Promise<void> {
+    this.#people.apply([{ kind: 'user', key: user.id, value: user }])
+  }
+
+  /** Removes a user without any checks, the last admin too. */
+  forget(id: UserId): void {
+    this.#people.apply([{ kind: 'user', key: id }])
+  }
+}
