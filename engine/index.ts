@@ -17,9 +17,9 @@ export type {
   ExportRequest,
   Metric,
   Ports,
+  RequestOutcome,
   Signed,
   Snapshot,
-  Submitted,
 } from './ports/engine.ts'
 export type { Feed, FeedEvent } from './ports/feed.ts'
 export { exposedGc, REST_AFTER_LOAD_MS } from './runtime/garbage.ts'

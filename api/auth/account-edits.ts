@@ -2,7 +2,7 @@
 //
 // A1. A new password, role or lock voids every earlier token and login, in the same write.
 // A2. A body may have more fields than its schema. Only fields that are named here get into a record.
-import type { Edited, User } from '../../engine/ports/users.ts'
+import type { EditUserResult, User } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
 import type { EditOwnBody, EditUserBody } from '../../schemas/users.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
@@ -135,7 +135,7 @@ async function refuseUnproven(
   return undefined
 }
 
-function answerOf(edited: Edited): EditedUser {
+function answerOf(edited: EditUserResult): EditedUser {
   if (edited.kind === 'edited') return edited
   if (edited.why === 'unknown') return noSuchUser()
   if (edited.why === 'email_taken')

@@ -1,6 +1,6 @@
 // Accounts: registration, login, renewal and logout. Knows no HTTP.
 import { LIMITS } from '../../engine/limits.ts'
-import type { Added, User } from '../../engine/ports/users.ts'
+import type { AddUserResult, User } from '../../engine/ports/users.ts'
 import type { RegisterBody } from '../../schemas/auth.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
@@ -150,7 +150,7 @@ export function newUser(
   }
 }
 
-function notAdded(why: Exclude<Added, 'added'>): Refusal {
+function notAdded(why: Exclude<AddUserResult, 'added'>): Refusal {
   if (why === 'not_the_first')
     return refused('REGISTRATION_LOCKED', { message: 'an admin has to register new users' })
   if (why === 'full')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MemoryRates } from '../../engine/adapters/rates/testing/memory.ts'
 import { Fault } from '../../engine/ports/fault.ts'
-import type { SharedRates, Taken } from '../../engine/ports/rates.ts'
+import type { RateUse, SharedRates } from '../../engine/ports/rates.ts'
 import { API_LIMITS } from '../limits.ts'
 import { FakeTime } from '../ws/testing/fake-fleet.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -111,7 +111,7 @@ describe('a limit that nodes share', () => {
   })
 
   test('is told in one call at a time, of so many callers at most', async () => {
-    const calls: (readonly Taken[])[] = []
+    const calls: (readonly RateUse[])[] = []
     const answer: (() => void)[] = []
     const { nodes, pass } = open(1, () => ({
       take: async (taken) => {

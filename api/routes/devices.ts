@@ -1,6 +1,6 @@
 // /devices: the records of the fleet. Everyone may read, and an admin may change them.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
-import type { DeviceView, Engine, Submitted } from '../../engine/index.ts'
+import type { DeviceView, Engine, RequestOutcome } from '../../engine/index.ts'
 import type { DeviceSort } from '../../engine/ports/store.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import { getDevice, listDevices, registerDevice } from '../../schemas/operations/devices.ts'
@@ -62,7 +62,7 @@ async function registerAs(
   services: Services,
   body: RegisterDeviceBody,
   { sign, idempotencyKey }: Pick<SignedCall, 'sign'> & { readonly idempotencyKey: string | undefined },
-): Promise<Submitted | Refusal> {
+): Promise<RequestOutcome | Refusal> {
   const { engine } = services
   const registration = toRegistration(services, body)
   if (registration.kind === 'refused') return registration

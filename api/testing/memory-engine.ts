@@ -11,7 +11,7 @@ import { MemoryUsers } from '../../engine/adapters/users/testing/memory.ts'
 import type { DeviceRequest } from '../../engine/domain/device/events.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { partitionOf } from '../../engine/domain/partition.ts'
-import type { ExportRequest, Signed, Submitted } from '../../engine/index.ts'
+import type { ExportRequest, RequestOutcome, Signed } from '../../engine/index.ts'
 import type { AuditEntry, AuditQuery } from '../../engine/ports/audit.ts'
 import type { Fault } from '../../engine/ports/fault.ts'
 import type { HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
@@ -118,7 +118,7 @@ export class MemoryEngine extends LocalEngine {
     return this.telemetry.insert(historyBlock(rows))
   }
 
-  override async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<Submitted> {
+  override async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
     const submitted = await super.submit(deviceId, request, signed)
     const { entry } = signed
     if (entry !== undefined && submitted.kind === 'done')

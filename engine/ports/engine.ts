@@ -42,7 +42,7 @@ export type ExportRequest =
       readonly query: Omit<SeriesQuery, 'lateHours'>
     })
 
-export type Submitted =
+export type RequestOutcome =
   | {
       readonly kind: 'done'
       readonly view: DeviceView
@@ -51,9 +51,9 @@ export type Submitted =
       /** Set for `desire`: the shadow after the write, even if nothing changed. */
       readonly shadow?: Shadow | undefined
     }
-  | Refused
+  | EngineRefusal
 
-export interface Refused {
+export interface EngineRefusal {
   readonly kind: 'refused'
   readonly code: RefusalCode
   readonly detail: Readonly<Record<string, unknown>>
@@ -99,7 +99,7 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   readonly feed: Feed
   /** Changes a device. Resolves after the change is durable and applied. After a `Fault` the change may have happened or
    *  not: try again. */
-  submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<Submitted>
+  submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome>
   /** Sees every message acknowledged before the call. */
   view(deviceId: DeviceId): Promise<DeviceView | undefined>
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>
@@ -120,7 +120,7 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   /** Sent again with the same id, it answers with the broadcast as it is. */
   broadcast(
     request: BroadcastRequest,
-  ): Promise<{ readonly kind: 'done'; readonly broadcast: Broadcast } | Refused>
+  ): Promise<{ readonly kind: 'done'; readonly broadcast: Broadcast } | EngineRefusal>
   broadcastState(
     broadcastId: BroadcastId,
     page: { readonly offset: number; readonly limit: number },

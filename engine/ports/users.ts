@@ -55,8 +55,8 @@ export interface ApiKey {
 export type UserListener = (changed: ReadonlySet<UserId>) => void
 
 /** `full`: the maximum number is reached. */
-export type Added = 'added' | 'email_taken' | 'not_the_first' | 'full'
-export type Edited =
+export type AddUserResult = 'added' | 'email_taken' | 'not_the_first' | 'full'
+export type EditUserResult =
   | { readonly kind: 'edited'; readonly user: User }
   /** `last_admin`: afterwards no enabled admin would be left. */
   | { readonly kind: 'kept'; readonly why: 'unknown' | 'email_taken' | 'last_admin' }
@@ -81,10 +81,10 @@ export interface Users {
   getByEmail(email: string): User | undefined
   count(): number
   list(): readonly User[]
-  add(user: User, options?: { readonly onlyIfNone?: boolean }): Promise<Added>
-  edit(id: UserId, change: (user: User) => User): Promise<Edited>
+  add(user: User, options?: { readonly onlyIfNone?: boolean }): Promise<AddUserResult>
+  edit(id: UserId, change: (user: User) => User): Promise<EditUserResult>
   /** Removes the user's logins, too. */
-  remove(id: UserId): Promise<Edited>
+  remove(id: UserId): Promise<EditUserResult>
 
   getGrant(tokenHash: string): RefreshGrant | undefined
   /** Whether anything is left of a login. */

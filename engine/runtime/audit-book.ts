@@ -11,7 +11,7 @@ import type { WrittenRow } from '../ports/history.ts'
 import { NO_SAVE, type Records } from '../ports/store.ts'
 import type { AuditSignal } from './signals.ts'
 
-interface Waiting {
+interface PendingSave {
   readonly rows: readonly WrittenRow[]
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -23,7 +23,7 @@ export class AuditBook {
   readonly #stored: () => void
   readonly #signal: (signal: AuditSignal) => void
   readonly #tally = new RefusalTally()
-  #waiting: Waiting[] = []
+  #waiting: PendingSave[] = []
   #isSaving = false
   readonly #nextNumber: () => Micros
 

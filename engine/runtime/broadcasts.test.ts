@@ -7,7 +7,7 @@ import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { LIMITS } from '../limits.ts'
-import type { BroadcastRequest, Submitted } from '../ports/engine.ts'
+import type { BroadcastRequest, RequestOutcome } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
 import { NO_SAVE } from '../ports/store.ts'
 import { SimTime } from '../testing/time.ts'
@@ -59,12 +59,12 @@ class Bench {
     return promise
   }
 
-  #submit(id: DeviceId, request: DeviceRequest): Submitted {
+  #submit(id: DeviceId, request: DeviceRequest): RequestOutcome {
     if (this.faults > 0 && this.faults--) throw new Fault('LOG_UNAVAILABLE', { retryable: true })
     this.submitted++
     if (this.full.has(id)) return { kind: 'refused', code: 'COMMAND_QUEUE_FULL', detail: {} }
     const known = this.commands.get(id) ?? []
-    const view = { connected: false } as Extract<Submitted, { kind: 'done' }>['view']
+    const view = { connected: false } as Extract<RequestOutcome, { kind: 'done' }>['view']
     if (request.kind === 'cancel') {
       this.commands.set(
         id,

@@ -25,7 +25,13 @@ import { userAuthor } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { BroadcastRequest, BroadcastState, Refused, Signed, Submitted } from '../ports/engine.ts'
+import type {
+  BroadcastRequest,
+  BroadcastState,
+  EngineRefusal,
+  RequestOutcome,
+  Signed,
+} from '../ports/engine.ts'
 import type { Schedule } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'
 import type { Child } from './shard/protocol.ts'
@@ -36,14 +42,14 @@ export interface BroadcastPorts {
   readonly broker: Broker
   readonly clock: Clock
   readonly schedule: Schedule
-  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<Submitted>
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
   readonly children: (id: BroadcastId) => Promise<readonly Child[]>
   readonly commands: (deviceId: DeviceId) => Promise<readonly Command[] | undefined>
   readonly signal: (signal: BroadcastSignal) => void
 }
 
 /** A broadcast as it is saved. */
-interface Kept {
+interface SavedBroadcast {
   /** Number of the broadcast; the newest ones are kept. */
   readonly n: number
   readonly broadcast: Broadcast
@@ -53,7 +59,7 @@ interface Kept {
   readonly counts: StatusCounts | undefined
 }
 
-export type BroadcastAnswer = { readonly kind: 'done'; readonly broadcast: Broadcast } | Refused
+export type BroadcastAnswer = { readonly kind: 'done'; readonly broadcast: Broadcast } | EngineRefusal
 
 const AT_ONCE = 100
 const SAVE_EVERY = 1_000
@@ -104,7 +110,7 @@ export class Broadcasts {
     const outcome = createBroadcast({ group, ...wish }, members, { id, by, now })
     if (outcome.kind === 'refused') return outcome
     const { broadcast, wishes } = outcome
-    const kept: Kept = {
+    const kept: SavedBroadcast = {
       n: this.#count++,
       broadcast,
       members: wishes.map(({ deviceId }) => deviceId),
@@ -169,7 +175,7 @@ export class Broadcasts {
     }
   }
 
-  #countsOf({ broadcast, counts }: Kept, children: readonly Child[]): StatusCounts {
+  #countsOf({ broadcast, counts }: SavedBroadcast, children: readonly Child[]): StatusCounts {
     const counted = tally(children.map(({ status }) => status))
     const missing = broadcast.accepted - children.length
     if (missing <= 0) return counted
@@ -191,7 +197,7 @@ export class Broadcasts {
     }
   }
 
-  #begin(kept: Kept): Promise<void> {
+  #begin(kept: SavedBroadcast): Promise<void> {
     const { id } = kept.broadcast
     const handingOut = this.#handOut(kept)
       .catch((error: unknown) => this.#ports.signal({ kind: 'broadcast_stopped', broadcastId: id, error }))
@@ -203,7 +209,7 @@ export class Broadcasts {
     return handingOut
   }
 
-  async #handOut(begun: Kept): Promise<void> {
+  async #handOut(begun: SavedBroadcast): Promise<void> {
     let kept = begun
     let unsaved = 0
     while (kept.members.length > 0 && !this.#isClosed) {
@@ -229,7 +235,10 @@ export class Broadcasts {
   }
 
   /** The broadcast with those skipped that would not take it; undefined if the log fails, then all are asked again. */
-  async #handTo(members: readonly DeviceId[], { broadcast, from }: Kept): Promise<Broadcast | undefined> {
+  async #handTo(
+    members: readonly DeviceId[],
+    { broadcast, from }: SavedBroadcast,
+  ): Promise<Broadcast | undefined> {
     const { id, createdBy } = broadcast
     try {
       const answers = await Promise.all(
@@ -253,19 +262,19 @@ export class Broadcasts {
     }
   }
 
-  #find(id: BroadcastId): Kept | undefined {
+  #find(id: BroadcastId): SavedBroadcast | undefined {
     const slot = this.#slots.get(id)
     const kept = slot === undefined ? undefined : this.#read(slot)
     return kept?.broadcast.id === id ? kept : undefined
   }
 
-  #read(slot: number): Kept | undefined {
+  #read(slot: number): SavedBroadcast | undefined {
     const text = this.#ports.store.getFact(factOf(slot))
     // Written by #save.
-    return text === undefined ? undefined : (JSON.parse(text) as Kept)
+    return text === undefined ? undefined : (JSON.parse(text) as SavedBroadcast)
   }
 
-  async #save(kept: Kept): Promise<void> {
+  async #save(kept: SavedBroadcast): Promise<void> {
     const slot = kept.n % LIMITS.broadcastsKeptMax
     const earlier = this.#read(slot)
     if (earlier !== undefined && earlier.n !== kept.n) this.#slots.delete(earlier.broadcast.id)
@@ -290,7 +299,7 @@ function endOf({ createdAt, accepted, perSec, priority, timeoutSec }: Broadcast)
   return createdAt + (pacingSec + (timeoutSec ?? defaultSec)) * 1_000
 }
 
-function reasonOf({ code }: Refused): SkipReason {
+function reasonOf({ code }: EngineRefusal): SkipReason {
   return code === 'COMMAND_QUEUE_FULL' ? 'queue_full' : 'decommissioned'
 }
 

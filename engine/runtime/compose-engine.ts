@@ -5,7 +5,7 @@ import { Micros } from '../../schemas/ids.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import { partitionOf } from '../domain/partition.ts'
-import type { Ports, Signed, Submitted } from '../ports/engine.ts'
+import type { Ports, RequestOutcome, Signed } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Claim } from '../ports/store.ts'
 import { AuditBook } from './audit-book.ts'
@@ -202,7 +202,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     members && { mesh: cluster.mesh, addressOf: (partition: Partition) => members.addressOf(partition) }
   const nodes = new Nodes({ here, log, others, clock, schedule })
 
-  async function submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<Submitted> {
+  async function submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
     const refused = unkeepable(request)
     if (refused !== undefined) {
       if (signed.entry !== undefined)

@@ -17,9 +17,9 @@ import type {
   ExportRequest,
   Metric,
   Ports,
+  RequestOutcome,
   Signed,
   Snapshot,
-  Submitted,
 } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
@@ -112,7 +112,7 @@ export class LocalEngine implements Engine {
     if (isEmpty && log.latestAt() > 0) this.#parts.signal({ kind: 'store_empty' })
   }
 
-  async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<Submitted> {
+  async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
     if (this.#isClosing) throw closing()
     return this.#parts.submit(deviceId, request, signed)
   }

@@ -2,7 +2,7 @@
 import type { DependencyHealth, Ports } from '../ports/engine.ts'
 import type { EngineParts, EngineSettings } from './compose-engine.ts'
 
-export interface Examined {
+export interface HealthPorts {
   readonly ports: Ports
   readonly parts: EngineParts
   readonly settings: EngineSettings
@@ -10,7 +10,7 @@ export interface Examined {
   readonly mqttUrls: readonly string[]
 }
 
-export function examine(node: Examined): readonly DependencyHealth[] {
+export function examine(node: HealthPorts): readonly DependencyHealth[] {
   const { ports, parts, settings } = node
   const fault = parts.ingest.fault()
   const isUp = ports.telemetry.isUp()
@@ -25,7 +25,7 @@ export function examine(node: Examined): readonly DependencyHealth[] {
 }
 
 /** Empty if this node is the only one. */
-function nodesHealth({ ports, parts, settings }: Examined): readonly DependencyHealth[] {
+function nodesHealth({ ports, parts, settings }: HealthPorts): readonly DependencyHealth[] {
   const { cluster } = ports
   if (cluster === undefined) return []
   const isMember = settings.shards === 0 || parts.members?.isCertain() === true
@@ -34,7 +34,7 @@ function nodesHealth({ ports, parts, settings }: Examined): readonly DependencyH
   return [{ name: 'nodes', ok, detail: ok ? 'connected' : detail }]
 }
 
-function brokerHealth({ ports, parts, mqttUrls }: Examined): DependencyHealth {
+function brokerHealth({ ports, parts, mqttUrls }: HealthPorts): DependencyHealth {
   const { outside } = ports.broker.counts()
   const detail = mqttUrls.join(' ')
   if (outside === undefined) return { name: 'broker', ok: mqttUrls.length > 0, detail }

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Reply } from './shard/protocol.ts'
 
-interface Waiting {
+interface PendingReply {
   readonly resolve: (reply: Reply) => void
   readonly reject: (fault: Fault) => void
   readonly until: number
@@ -13,7 +13,7 @@ const WAIT_MS = 10_000
 const NO_REPLY = 'the request was not applied in time'
 
 export class Replies {
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, PendingReply>()
   readonly #whenSettled: (() => void)[] = []
   readonly #ticks: () => number
 

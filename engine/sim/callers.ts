@@ -1,7 +1,7 @@
 // Callers of the REST API who control devices: they write shadows and send commands and broadcasts. The answers they
 // get are what must be true.
 import { BroadcastId, CommandId, Millis } from '../../schemas/ids.ts'
-import type { Submitted } from '../ports/engine.ts'
+import type { RequestOutcome } from '../ports/engine.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
 import { GROUP, type World } from './world.ts'
 
@@ -114,6 +114,6 @@ export class Callers {
   }
 }
 
-function commandOf(answer: Submitted) {
+function commandOf(answer: RequestOutcome) {
   return answer.kind === 'done' ? answer.command : undefined
 }

@@ -10,7 +10,7 @@ import { MemoryUsers } from '../adapters/users/testing/memory.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { CONNACK } from '../ports/broker.ts'
-import type { Submitted } from '../ports/engine.ts'
+import type { RequestOutcome } from '../ports/engine.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import { LocalEngine } from '../runtime/engine.ts'
 import { inlineThread } from '../runtime/runner/thread.ts'
@@ -288,7 +288,11 @@ export class World {
   }
 
   /** A caller who gets no answer, or a refusal, was promised nothing. */
-  request(id: DeviceId, wish: DeviceRequest, done: (promised: Promises, answer: Submitted) => void): void {
+  request(
+    id: DeviceId,
+    wish: DeviceRequest,
+    done: (promised: Promises, answer: RequestOutcome) => void,
+  ): void {
     const promised = this.promised.get(id)
     const process = this.#process
     if (promised === undefined || process === undefined) return

@@ -2,7 +2,7 @@
 import type { DeviceId } from '../../../schemas/ids.ts'
 import type { DeadLetter, DeadLetterQuery } from '../../ports/store.ts'
 
-interface Listed {
+interface LetterPlace {
   readonly key: number
   readonly id: string
   readonly deviceId: DeviceId
@@ -11,7 +11,7 @@ interface Listed {
 export class LetterList {
   readonly #lettersMax: number
   readonly #ids = new Set<string>()
-  #listed: Listed[] = []
+  #listed: LetterPlace[] = []
   #dropped: number[] = []
   #nextKey = 1
 

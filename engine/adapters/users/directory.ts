@@ -3,7 +3,14 @@
 import { UserId } from '../../../schemas/ids.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Added, ApiKey, Edited, RefreshGrant, User, UserListener } from '../../ports/users.ts'
+import type {
+  AddUserResult,
+  ApiKey,
+  EditUserResult,
+  RefreshGrant,
+  User,
+  UserListener,
+} from '../../ports/users.ts'
 import { Grants } from './grants.ts'
 
 /** A change without a value is a removal. */
@@ -36,14 +43,14 @@ export class Directory {
     return [...this.#users.values()]
   }
 
-  mayAdd(user: User, onlyIfNone: boolean): Added {
+  mayAdd(user: User, onlyIfNone: boolean): AddUserResult {
     if (onlyIfNone && this.#users.size > 0) return 'not_the_first'
     if (this.getByEmail(user.email) !== undefined) return 'email_taken'
     return this.#users.size >= LIMITS.usersMax ? 'full' : 'added'
   }
 
   /** Undefined for a removal. */
-  mayEdit(before: User, after: User | undefined): Edited {
+  mayEdit(before: User, after: User | undefined): EditUserResult {
     const owner = after && this.getByEmail(after.email)
     if (owner !== undefined && owner.id !== before.id) return { kind: 'kept', why: 'email_taken' }
     if (isEnabledAdmin(before) && !(after && isEnabledAdmin(after)) && !this.#hasAdminBeside(before))

@@ -5,10 +5,10 @@
 import type { UserId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
-  Added,
+  AddUserResult,
   AllUsers,
   ApiKey,
-  Edited,
+  EditUserResult,
   RefreshGrant,
   User,
   UserListener,
@@ -66,7 +66,7 @@ export class HeldUsers implements Users {
     return this.#directory.list()
   }
 
-  add(user: User, { onlyIfNone = false } = {}): Promise<Added> {
+  add(user: User, { onlyIfNone = false } = {}): Promise<AddUserResult> {
     return this.#inTurn(async () => {
       const added = this.#directory.mayAdd(user, onlyIfNone)
       if (added !== 'added') return added
@@ -75,7 +75,7 @@ export class HeldUsers implements Users {
     })
   }
 
-  edit(id: UserId, change: (user: User) => User): Promise<Edited> {
+  edit(id: UserId, change: (user: User) => User): Promise<EditUserResult> {
     return this.#inTurn(async () => {
       const before = this.get(id)
       if (before === undefined) return UNKNOWN
@@ -86,7 +86,7 @@ export class HeldUsers implements Users {
     })
   }
 
-  remove(id: UserId): Promise<Edited> {
+  remove(id: UserId): Promise<EditUserResult> {
     return this.#inTurn(async () => {
       const before = this.get(id)
       if (before === undefined) return UNKNOWN

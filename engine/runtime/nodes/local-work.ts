@@ -2,7 +2,7 @@
 import { isOpen } from '../../domain/command/moves.ts'
 import type { Command } from '../../domain/command/record.ts'
 import { partitionOf } from '../../domain/partition.ts'
-import type { Submitted } from '../../ports/engine.ts'
+import type { RequestOutcome } from '../../ports/engine.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Broadcasts } from '../broadcasts.ts'
 import type { CommandWaits } from '../command-waits.ts'
@@ -52,7 +52,7 @@ export class LocalWork {
     return run(work)
   }
 
-  async #submit({ deviceId, request, signed }: WorkOf<'submit'>): Promise<Submitted> {
+  async #submit({ deviceId, request, signed }: WorkOf<'submit'>): Promise<RequestOutcome> {
     const { shards, ingest, replies, newRequestId } = this.#ports
     const partition = partitionOf(deviceId)
     if (!shards.owns(partition)) throw notOwned()

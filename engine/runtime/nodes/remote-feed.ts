@@ -42,7 +42,7 @@ interface Wish {
 }
 
 /** A node that listens. */
-interface Hearer {
+interface Listener {
   readonly n: number
   readonly wants: Wants
   readonly heardAt: number
@@ -56,7 +56,7 @@ const NOTHING = new Uint8Array(0)
 export class RemoteFeed implements Feed {
   readonly #ports: RemoteFeedPorts
   readonly #local: LocalFeed
-  readonly #hearers = new Map<string, Hearer>()
+  readonly #hearers = new Map<string, Listener>()
   #listeners = 0
   #wants = NO_WANTS
   /** The wish that the others know, and its number. */

@@ -5,7 +5,7 @@ import { pack, unpack } from './versioned.ts'
 import type { NodeOutcomes, NodeWork, OutcomeOf } from './work.ts'
 
 type Outcome = NodeOutcomes[keyof NodeOutcomes]
-type Answered =
+type WorkReply =
   | { readonly kind: 'done'; readonly outcome: Outcome }
   | {
       readonly kind: 'failed'
@@ -21,7 +21,7 @@ export async function askNode<Work extends NodeWork>(
   { address, timeoutMs }: { readonly address: string; readonly timeoutMs: number },
 ): Promise<OutcomeOf<Work>> {
   // Written by serveNode.
-  const answered = unpack(await mesh.ask(address, pack(work), timeoutMs)) as Answered
+  const answered = unpack(await mesh.ask(address, pack(work), timeoutMs)) as WorkReply
   // What this kind of work comes back with.
   if (answered.kind === 'done') return answered.outcome as OutcomeOf<Work>
   const { code, retryable, message } = answered
@@ -34,16 +34,16 @@ export function serveNode(mesh: Pick<Mesh, 'serve'>, perform: (work: NodeWork) =
     try {
       // Written by askNode.
       const work = unpack(question) as NodeWork
-      return packAnswered({ kind: 'done', outcome: await perform(work) })
+      return packReply({ kind: 'done', outcome: await perform(work) })
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       const { code, retryable, message } = error
-      return packAnswered({ kind: 'failed', code, retryable, message })
+      return packReply({ kind: 'failed', code, retryable, message })
     }
   })
 }
 
-const packAnswered = (answered: Answered): Uint8Array => pack(answered)
+const packReply = (answered: WorkReply): Uint8Array => pack(answered)
 
 function isFaultCode(code: string): code is FaultCode {
   // Any text may be looked up.

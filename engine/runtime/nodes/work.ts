@@ -2,7 +2,7 @@
 import type { BroadcastId, CommandId, DeviceId, Millis, Partition } from '../../../schemas/ids.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
-import type { BroadcastRequest, BroadcastState, Signed, Submitted } from '../../ports/engine.ts'
+import type { BroadcastRequest, BroadcastState, RequestOutcome, Signed } from '../../ports/engine.ts'
 import type { BroadcastAnswer } from '../broadcasts.ts'
 import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
 
@@ -34,7 +34,7 @@ export type NodeWork =
 
 /** The outcome of each kind of work. */
 export interface NodeOutcomes {
-  readonly submit: Submitted
+  readonly submit: RequestOutcome
   readonly ask: Answer
   readonly await: Command | undefined
   readonly broadcast: BroadcastAnswer

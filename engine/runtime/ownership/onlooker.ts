@@ -4,7 +4,7 @@ import { LIMITS } from '../../limits.ts'
 import type { OwnershipTable } from '../../ports/ownership.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 
-interface Seen {
+interface OwnerSighting {
   readonly epoch: number
   readonly address: string | undefined
 }
@@ -12,7 +12,7 @@ interface Seen {
 export class Onlooker {
   readonly #table: OwnershipTable
   readonly #failed: (error: unknown) => void
-  readonly #seen = new Map<Partition, Seen>()
+  readonly #seen = new Map<Partition, OwnerSighting>()
   #isLooking = false
   #stops: readonly (() => void)[] = []
 

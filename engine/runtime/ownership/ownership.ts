@@ -42,7 +42,7 @@ export interface OwnershipPorts {
   readonly count?: number
 }
 
-interface Seen {
+interface NodeSighting {
   readonly revision: number
   readonly at: number
 }
@@ -59,7 +59,7 @@ export class Ownership {
   readonly #handedOver = new Map<Partition, number>()
   readonly #released = new Map<Partition, number>()
   readonly #handOvers = new Set<Promise<void>>()
-  #seen: ReadonlyMap<string, Seen> = new Map()
+  #seen: ReadonlyMap<string, NodeSighting> = new Map()
   #addresses: ReadonlyMap<Partition, string> = new Map()
   #round: Promise<void> | undefined
   #isAgain = false
@@ -188,7 +188,7 @@ export class Ownership {
     const { table, clock } = this.#ports
     const now = clock.ticks()
     const before = this.#seen
-    const seenOf = ({ id, revision }: NodeEntry): Seen => {
+    const seenOf = ({ id, revision }: NodeEntry): NodeSighting => {
       const seen = before.get(id)
       return seen !== undefined && seen.revision >= revision ? seen : { revision, at: now }
     }

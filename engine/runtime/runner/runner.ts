@@ -54,7 +54,7 @@ export interface RunnerPorts {
   readonly openThread: (settings: ShardSettings) => ShardThread
 }
 
-export interface RunnerEvents {
+export interface RunnerHost {
   /** H3: after the save. */
   perform(proposal: Proposal): void
   /** It cannot go on in this incarnation of the process. */
@@ -74,7 +74,7 @@ const LAST_TASK_MS = 1_000
 export class Runner {
   readonly #settings: RunnerSettings
   readonly #ports: RunnerPorts
-  readonly #events: RunnerEvents
+  readonly #host: RunnerHost
   readonly #asks: Asks
   readonly #readBarrier: ReadBarrier
   readonly #latch = new Latch()
@@ -100,23 +100,23 @@ export class Runner {
   #isClosed = false
   #running: Promise<void> | undefined
 
-  constructor(settings: RunnerSettings, ports: RunnerPorts, events: RunnerEvents) {
+  constructor(settings: RunnerSettings, ports: RunnerPorts, host: RunnerHost) {
     const { clock, schedule, log, store } = ports
     const { partitions, claims } = settings
-    const fatal = (fault: Fault) => events.fatal(fault)
-    const signal = (about: SaveSignal) => events.signal(about)
+    const fatal = (fault: Fault) => host.fatal(fault)
+    const signal = (about: SaveSignal) => host.signal(about)
     this.#settings = settings
     this.#ports = ports
-    this.#events = events
+    this.#host = host
     this.#asks = new Asks({
       ticks: () => clock.ticks(),
       later: (run) => schedule.after(0, run),
       ready: () => this.#latch.set(),
     })
     this.#silenceSweep = new SilenceSweep({
-      now: () => events.now(),
+      now: () => host.now(),
       ticks: () => clock.ticks(),
-      watermark: () => events.watermark(),
+      watermark: () => host.watermark(),
     })
     this.#saver = new Saver({ store, schedule, claims }, { signal, fatal })
     this.#poison = new Poison(store, async (letter) => {
@@ -135,7 +135,7 @@ export class Runner {
   start(): void {
     void this.#readBarrier.begin()
     // by H5
-    this.#running = this.#run().catch((error: unknown) => this.#events.fatal(error))
+    this.#running = this.#run().catch((error: unknown) => this.#host.fatal(error))
   }
 
   ask<A extends Ask>(ask: A, after: readonly Position[]): Promise<AnswerOf<A>> {
@@ -273,11 +273,11 @@ export class Runner {
       asks: parts.asks,
       sweep: parts.sweep,
       forgiveAt: this.#silenceSweep.takeForgiveness(),
-      horizon: this.#events.horizon(),
+      horizon: this.#host.horizon(),
       wants: parts.wants,
       cut: parts.isCheckpoint ? 'all' : 'due',
       vitals: parts.isCheckpoint,
-      now: this.#events.now(),
+      now: this.#host.now(),
     }
   }
 
@@ -287,7 +287,7 @@ export class Runner {
     // There is room again.
     if (result.blocks.length > 0) void inserted.then(() => this.#latch.set())
     if (isCheckpoint) this.#checkpoints.take(result, inserted, [...this.#positions.covered])
-    this.#events.signal({ kind: 'worked', result })
+    this.#host.signal({ kind: 'worked', result })
     if (task.entries.length === 0 && task.sweep === undefined) return
     if (task.entries.length > 0) this.#poison.passed()
     const { proposal } = result
@@ -308,13 +308,13 @@ export class Runner {
       else this.#isGivenUp = true
       this.#latch.set()
     }
-    this.#saving = save().catch((error: unknown) => this.#events.fatal(error))
+    this.#saving = save().catch((error: unknown) => this.#host.fatal(error))
   }
 
   #saved(proposal: Proposal, entries: readonly Entry[]): void {
     this.#isSaved = true
     this.#positions.settled(proposal.applied, entries)
-    this.#events.perform(proposal)
+    this.#host.perform(proposal)
   }
 
   #nextPortion(): Portion | undefined {
@@ -332,7 +332,7 @@ export class Runner {
     leave(this.#progress)
     await this.#poison.died(task?.entries ?? [], suspect)
     for (let cause = error, isLoaded = false; !isLoaded && !this.#isClosed; ) {
-      this.#events.signal({ kind: 'shard_lost', error: cause })
+      this.#host.signal({ kind: 'shard_lost', error: cause })
       await this.#ports.schedule.sleep(
         Math.min(LIMITS.shardRetryMs * Math.max(1, this.#poison.deaths), LIMITS.shardRetryMsMax),
       )
@@ -367,7 +367,7 @@ export class Runner {
       partition,
       seq: reached[partition] ?? 0,
     }))
-    const load = { kind: 'load', applied, now: this.#events.now() } as const
+    const load = { kind: 'load', applied, now: this.#host.now() } as const
     await this.#thread.run({ ...load, devices: [] })
     for await (const devices of store.load(this.#settings.partitions))
       await this.#thread.run({ ...load, devices })
@@ -384,7 +384,7 @@ export class Runner {
       partitions: this.#settings.partitions,
       from: this.#positions.covered,
       poke: () => this.#latch.set(),
-      failed: (error) => this.#events.signal({ kind: 'read_failed', error }),
+      failed: (error) => this.#host.signal({ kind: 'read_failed', error }),
     })
   }
 }

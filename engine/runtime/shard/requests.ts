@@ -11,7 +11,7 @@ import type { Author } from '../../domain/shadow/record.ts'
 import { checkState } from '../../domain/shadow/state-check.ts'
 import { refuseState } from '../../domain/shadow/write.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Refused } from '../../ports/engine.ts'
+import type { EngineRefusal } from '../../ports/engine.ts'
 import { newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import type { Reply } from './protocol.ts'
@@ -33,7 +33,7 @@ export function packRequest(payload: RequestPayload): Uint8Array {
 }
 
 /** Refuses a request that the log would not return unchanged: msgpackr renames the key `__proto__`. */
-export function unkeepable(request: DeviceRequest): Refused | undefined {
+export function unkeepable(request: DeviceRequest): EngineRefusal | undefined {
   if (request.kind === 'desire') {
     const errors = checkState(request.patch)
     return errors.length === 0 ? undefined : refuseState(errors)

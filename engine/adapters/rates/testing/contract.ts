@@ -1,6 +1,6 @@
 // The contract of all shared rates. Each adapter's test runs it.
 import { describe, expect, test } from 'vitest'
-import type { SharedRates, Taken } from '../../../ports/rates.ts'
+import type { RateUse, SharedRates } from '../../../ports/rates.ts'
 
 export interface RatesContract {
   readonly name: string
@@ -11,12 +11,12 @@ export interface RatesContract {
 /** Long enough that the duration of the test makes no difference. */
 const STEP_MS = 3_600_000
 
-function taken(key: string, count: number, over: Partial<Taken> = {}): Taken {
+function taken(key: string, count: number, over: Partial<RateUse> = {}): RateUse {
   return { key, stepMs: STEP_MS, count, ageMs: 0, ...over }
 }
 
 export function ratesContract({ name, open }: RatesContract): void {
-  const steps = async (rates: SharedRates, ...all: readonly Taken[]) =>
+  const steps = async (rates: SharedRates, ...all: readonly RateUse[]) =>
     (await rates.take(all)).map((ms) => Math.round((ms / STEP_MS) * 10) / 10)
 
   describe(`shared rates: ${name}`, () => {

@@ -1,6 +1,6 @@
 // For tests: rates that several nodes of one process share.
 import type { Clock } from '../../../ports/clock.ts'
-import type { SharedRates, Taken } from '../../../ports/rates.ts'
+import type { RateUse, SharedRates } from '../../../ports/rates.ts'
 
 export class MemoryRates implements SharedRates {
   readonly #clock: Pick<Clock, 'ticks'>
@@ -10,7 +10,7 @@ export class MemoryRates implements SharedRates {
     this.#clock = clock
   }
 
-  async take(taken: readonly Taken[]): Promise<readonly number[]> {
+  async take(taken: readonly RateUse[]): Promise<readonly number[]> {
     const now = this.#clock.ticks()
     return taken.map(({ key, stepMs, count, ageMs }) => {
       const paidAt = Math.max(this.#paidAt.get(key) ?? Number.NEGATIVE_INFINITY, now - ageMs) + stepMs * count

@@ -9,7 +9,7 @@ import { MemoryTelemetry } from '../../../adapters/telemetry/testing/memory.ts'
 import { MemoryUsers } from '../../../adapters/users/testing/memory.ts'
 import { ALL_PARTITIONS, partitionOf } from '../../../domain/partition.ts'
 import { CONNACK } from '../../../ports/broker.ts'
-import type { Submitted } from '../../../ports/engine.ts'
+import type { RequestOutcome } from '../../../ports/engine.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { OwnershipTable } from '../../../ports/ownership.ts'
@@ -141,12 +141,12 @@ export class TestNodes {
     this.time.newIncarnation().schedule.every(500, () => broker.host.heard(ALL_PARTITIONS, this.time.now()))
   }
 
-  register(node: TestNode, id: string): Promise<Submitted | string> {
+  register(node: TestNode, id: string): Promise<RequestOutcome | string> {
     const request = { kind: 'register', name: id, type: 'mqtt_device', group: 'g' } as const
     return this.within(1_000, node.engine.submit(idOf(id), request, { by: { kind: 'user', id: 'usr_1' } }))
   }
 
-  rename(node: TestNode, id: string, name: string): Promise<Submitted> {
+  rename(node: TestNode, id: string, name: string): Promise<RequestOutcome> {
     return node.engine.submit(
       idOf(id),
       { kind: 'edit', replace: false, name },

@@ -9,7 +9,13 @@ import type { Command, Delivery } from '../../../domain/command/record.ts'
 import type { DeviceRequest } from '../../../domain/device/events.ts'
 import type { Author, Shadow } from '../../../domain/shadow/record.ts'
 import type { DeviceView } from '../../../ports/device-view.ts'
-import type { BroadcastRequest, BroadcastState, Refused, Signed, Submitted } from '../../../ports/engine.ts'
+import type {
+  BroadcastRequest,
+  BroadcastState,
+  EngineRefusal,
+  RequestOutcome,
+  Signed,
+} from '../../../ports/engine.ts'
 import type { Answer, Ask, Position } from '../../shard/protocol.ts'
 import { idOf } from '../../shard/testing/items.ts'
 import type { NodeOutcomes, NodeWork } from '../work.ts'
@@ -200,12 +206,12 @@ const shadow: fc.Arbitrary<Shadow> = fc.record({
   reportedTimes: fc.constant({}),
   updatedAt: optional(millis),
 })
-const refused: fc.Arbitrary<Refused> = fc.record({
+const refused: fc.Arbitrary<EngineRefusal> = fc.record({
   kind: fc.constant('refused' as const),
   code: fc.constantFrom('NOT_FOUND', 'DEVICE_SHADOW_CONFLICT'),
   detail: data,
 })
-const submitted: fc.Arbitrary<Submitted> = fc.oneof(
+const submitted: fc.Arbitrary<RequestOutcome> = fc.oneof(
   fc.record({
     kind: fc.constant('done' as const),
     view,
