@@ -149,6 +149,17 @@ describe('MQTT over TLS', () => {
     })
   })
 
+  test('the certificate of a server is no certificate of a device', async () => {
+    tokens.set('gateway1', await registerDevice(admin, 'gateway1'))
+    const server = shown(authority.issueServer(['gateway1', 'localhost', '127.0.0.1'], { days: 1, now }))
+    expect(await enter('gateway1', server)).toBe(5)
+    // A valid token does not make up for it.
+    expect(await enter('gateway1', { ...server, ...byToken('gateway1') })).toBe(5)
+    await until('the audit has the reason', async () =>
+      (await admin.get('/audit?action=mqtt.connect')).text.includes('belongs to a server, not to a device'),
+    )
+  })
+
   test('revoking a certificate ends its session, and a TLS session ticket does not bring it back', async () => {
     const certificate = certificateOf('doomed')
     const session = await ticketOf('doomed', certificate)

@@ -9,6 +9,10 @@ export const BROKER_LIMITS = {
   /** Applies until CONNACK: a client may send nothing larger than a CONNECT before it is let in. */
   connectBytesMax: 8 * KIB,
   handshakeTimeoutMs: 5_000,
+  /** A peer whose connection is over must take the last bytes within this time. */
+  refusedSocketMsMax: 2_000,
+  /** Pings, pongs and closes of one WebSocket. A client needs one every few seconds. */
+  webSocketControlFramesPerSecMax: 100,
   keepAliveSecDefault: 60,
   keepAliveSecMax: 1_200,
   topicBytesMax: 512,

@@ -74,6 +74,7 @@ export class EmbeddedBroker implements Broker {
     this.#publishLimit = new PublishLimit(options.publishRateMax ?? 0, options.clock.ticks())
     this.#listeners = new Listeners({
       connectionsMax: (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax,
+      ticks: () => options.clock.ticks(),
       peer: (peer, certificate) => this.#accept(peer, certificate),
     })
     this.#connectPorts = {

@@ -29,6 +29,8 @@ export type ReadCertificate = (now: Millis) => ShownCertificate | undefined
 
 export interface Accept {
   readonly connectionsMax: number
+  /** Monotonic milliseconds. */
+  ticks(): number
   peer(peer: Peer, certificate: ReadCertificate): void
 }
 
@@ -104,10 +106,11 @@ export class Listeners {
       socket.on('error', ignore)
       const refusal = refuseUpgrade(request)
       if (refusal !== undefined)
-        return void socket.end(`${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+        return endSocket(socket, `${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
       socket.setNoDelay(true)
       socket.write(acceptUpgrade(request))
-      this.#accept.peer(new WebSocketPeer(socket, head), certificateOf(socket, tls))
+      const { peer, ticks } = this.#accept
+      peer(new WebSocketPeer(socket, head, ticks), certificateOf(socket, tls))
     })
     return server
   }
@@ -151,6 +154,15 @@ function tlsOptions(tls: BrokerTls) {
 
 function certificateOf(socket: TLSSocket, tls: BrokerTls): ReadCertificate {
   return (now) => shownCertificate(socket, { tls, now })
+}
+
+/** Sends the last bytes and lets go of the socket, even if the peer never closes its half. */
+function endSocket(socket: Socket, lastBytes: string): void {
+  const timer = setTimeout(() => socket.destroy(), LIMITS.refusedSocketMsMax)
+  socket.once('close', () => clearTimeout(timer))
+  // What the peer still sends is read and dropped, because unread bytes would reset the connection before these arrive.
+  socket.resume()
+  socket.end(lastBytes)
 }
 
 function ignore(): void {}

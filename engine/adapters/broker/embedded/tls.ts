@@ -2,7 +2,7 @@
 //
 // A certificate is judged when its bearer asks to be admitted, not at the handshake: a resumed TLS session repeats the
 // judgement of an earlier day, and a list of revoked certificates may have come since.
-import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import type { PeerCertificate as NodePeerCertificate, SecureContextOptions, TLSSocket } from 'node:tls'
 import { Millis } from '../../../../schemas/ids.ts'
 import type { PeerCertificate } from '../../../ports/broker.ts'
 
@@ -19,6 +19,7 @@ export interface ShownCertificate extends PeerCertificate {
   readonly serial: string
 }
 
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 const FAULTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired',
   CERT_NOT_YET_VALID: 'is not valid yet',
@@ -40,7 +41,8 @@ export function shownCertificate(
   const about = { serial, expiresAt, commonName: typeof commonName === 'string' ? commonName : '' }
   return {
     ...about,
-    fault: faultOf(socket) ?? (tls.isRevoked(serial) ? 'was revoked' : expiry(expiresAt, now)),
+    fault:
+      faultOf(socket) ?? purpose(shown) ?? (tls.isRevoked(serial) ? 'was revoked' : expiry(expiresAt, now)),
   }
 }
 
@@ -49,6 +51,11 @@ function faultOf({ authorized, authorizationError }: TLSSocket): string | undefi
   // Node gives a code where its type has an error.
   const code = String(authorizationError)
   return FAULTS[code] ?? `is not trusted (${code})`
+}
+
+/** A certificate for a server has its host's name, which must not be taken for the id of a device. */
+function purpose({ ext_key_usage }: NodePeerCertificate): string | undefined {
+  return ext_key_usage?.includes(SERVER_AUTH) === true ? 'belongs to a server, not to a device' : undefined
 }
 
 function expiry(expiresAt: Millis, now: Millis): string | undefined {

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import { duplexPair } from 'node:stream'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { LIMITS } from '../../../limits.ts'
 import { until } from '../testing/fake-host.ts'
 import { WebSocketPeer } from './websocket.ts'
 
@@ -29,9 +30,9 @@ function frame(
   ])
 }
 
-function open(head: Buffer = Buffer.alloc(0)) {
+function open(head: Buffer = Buffer.alloc(0), ticks = () => 0) {
   const [client, server] = duplexPair()
-  const peer = new WebSocketPeer(server, head)
+  const peer = new WebSocketPeer(server, head, ticks)
   const read: Buffer[] = []
   const said: Buffer[] = []
   peer.on('data', (chunk: Buffer) => read.push(chunk))
@@ -96,6 +97,32 @@ test('a ping is answered, in the middle of a message too', async () => {
   client.write(frame(OPCODE.ping, Buffer.from('still there?')))
   await until(() => said().length > 0, 'the pong')
   expect(said()).toEqual(Buffer.concat([Buffer.from([0x8a, 12]), Buffer.from('still there?')]))
+})
+
+test('of pings that a peer sends and takes no answer to, only the newest is answered', async () => {
+  const [client, server] = duplexPair()
+  let now = 0
+  // A second passes between two pings, so there are never too many of them.
+  const peer = new WebSocketPeer(server, Buffer.alloc(0), () => (now += 1_000))
+  peer.resume()
+  const count = 1_000
+  for (let index = 0; index <= count; index++)
+    client.write(frame(OPCODE.ping, Buffer.from(`${index}`.padEnd(125, '.'))))
+  await until(() => client.writableLength === 0, 'the pings to be read')
+  expect(server.writableLength).toBeLessThanOrEqual(server.writableHighWaterMark + 127)
+  const said: Buffer[] = []
+  client.on('data', (chunk: Buffer) => said.push(chunk))
+  await until(() => Buffer.concat(said).includes(`${count}.`), 'the answer to the newest')
+  expect(Buffer.concat(said).length).toBeLessThan((count * 127) / 2)
+})
+
+test('a peer that sends more control frames in a second than anyone needs is ended', async () => {
+  const { client, peer, said } = open()
+  const closed = new Promise((resolve) => peer.once('close', resolve))
+  for (let index = 0; index <= LIMITS.webSocketControlFramesPerSecMax; index++)
+    client.write(frame(OPCODE.pong, Buffer.alloc(0)))
+  await closed
+  expect(said().subarray(-4)).toEqual(closing(1008))
 })
 
 test('a close frame is answered, and nothing is read after it', async () => {

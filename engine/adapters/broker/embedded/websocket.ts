@@ -2,18 +2,20 @@
 //
 // Payload is handed on as it comes: only the few bytes of a header or of a control frame are kept, so that a peer without
 // a CONNACK cannot make the broker hold a whole message (R9). Frames may cut MQTT packets anywhere. A frame that is wrong
-// ends the connection with the close code for it.
+// ends the connection with the close code for it. While the peer takes nothing, only its newest ping is kept to be
+// answered [RFC 6455, 5.5.3], so pings that come faster than pongs leave need no memory.
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
+import { LIMITS } from '../../../limits.ts'
 import type { Peer } from './peer.ts'
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const PATH = '/mqtt'
 const PROTOCOL = 'mqtt'
 const OPCODE = { continuation: 0, binary: 2, close: 8, ping: 9, pong: 10 } as const
-const CLOSE = { normal: 1000, protocol: 1002, unsupported: 1003 } as const
+const CLOSE = { normal: 1000, protocol: 1002, unsupported: 1003, policy: 1008 } as const
 const CONTROL_BYTES_MAX = 125
 const HEADER_BYTES_MAX = 14
 
@@ -54,18 +56,27 @@ interface Frame {
 export class WebSocketPeer extends Duplex implements Peer {
   readonly remoteAddress: string | undefined
   readonly #socket: Peer
+  readonly #ticks: () => number
   #header = Buffer.alloc(0)
   #frame: Frame | undefined
   #isInMessage = false
   #hasClosed = false
+  /** The newest ping, while the socket is too full for its answer. */
+  #ping: readonly Buffer[] | undefined
+  #controlFrames = 0
+  /** Monotonic time at which the count of control frames began. */
+  #countedFrom = 0
   /** True once nothing more is read. */
   #isOver = false
 
-  constructor(socket: Peer, head: Buffer) {
+  /** `ticks`: monotonic milliseconds. */
+  constructor(socket: Peer, head: Buffer, ticks: () => number) {
     super()
     this.#socket = socket
+    this.#ticks = ticks
     this.remoteAddress = socket.remoteAddress
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('drain', () => this.#answerPing())
     socket.on('end', () => this.#over())
     socket.on('close', () => this.destroy())
     socket.on('error', () => {})
@@ -141,6 +152,10 @@ export class WebSocketPeer extends Duplex implements Peer {
       this.#fail(isWrong ? CLOSE.protocol : CLOSE.unsupported)
       return
     }
+    if (isControl && this.#isFlood()) {
+      this.#fail(CLOSE.policy)
+      return
+    }
     if (!isControl) this.#isInMessage = !isFinal
     this.#frame = { opcode, mask: header.subarray(-4), left, at: 0, body: [] }
   }
@@ -159,10 +174,28 @@ export class WebSocketPeer extends Duplex implements Peer {
 
   #end({ opcode, body }: Frame): void {
     this.#frame = undefined
-    if (opcode === OPCODE.ping) this.#send(OPCODE.pong, body, () => {})
+    if (opcode === OPCODE.ping) {
+      this.#ping = body
+      this.#answerPing()
+    }
     if (opcode !== OPCODE.close) return
     this.#sendClose(CLOSE.normal)
     this.#over()
+  }
+
+  #answerPing(): void {
+    if (this.#ping === undefined || this.#socket.writableNeedDrain) return
+    this.#send(OPCODE.pong, this.#ping, () => {})
+    this.#ping = undefined
+  }
+
+  #isFlood(): boolean {
+    const now = this.#ticks()
+    if (now - this.#countedFrom >= 1_000) {
+      this.#countedFrom = now
+      this.#controlFrames = 0
+    }
+    return ++this.#controlFrames > LIMITS.webSocketControlFramesPerSecMax
   }
 
   #fail(code: number): void {

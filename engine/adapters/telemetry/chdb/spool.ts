@@ -1,37 +1,83 @@
 // The engine reads rows from files only, so the rows of an insert are spooled to a file, in memory where the system
 // offers that. Files of a killed process are removed when the next one starts.
+//
+// Everybody may write to the place in memory and can compute the folder's name. A folder that another user made, or may
+// write to, is therefore never used: the rows are spooled to the data directory instead.
 import { createHash, randomUUID } from 'node:crypto'
-import { closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  type Stats,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const IN_MEMORY = '/dev/shm'
 
 export class Spool {
-  readonly #folder: string
+  readonly #dataDir: string
 
   /** May be called only by the process that holds this data directory. */
   constructor(dataDir: string) {
     clearSpool(dataDir)
-    this.#folder = folderOf(dataDir)
+    this.#dataDir = dataDir
+    // Made before the first insert, so that nobody else makes it first.
+    this.#openFolder()
   }
 
-  /** Creates the folder again, because systems may clear temporary folders under running programs. */
   file(): SpoolFile {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    return new SpoolFile(join(this.#folder, randomUUID()))
+    return new SpoolFile(join(this.#openFolder(), randomUUID()))
+  }
+
+  /** Looks at the folder each time, because systems may clear temporary folders under running programs. */
+  #openFolder(): string {
+    const [inMemory, inDataDir] = foldersOf(this.#dataDir)
+    if (isUsable(inMemory)) return inMemory
+    if (isUsable(inDataDir)) return inDataDir
+    throw new Error(
+      `${inDataDir} must be a folder that only the service's user may use. Remove it, and it is made again.`,
+    )
   }
 }
 
 /** Removes files that a killed process left behind. May be called only while no process holds the data directory. */
 export function clearSpool(dataDir: string): void {
-  rmSync(folderOf(dataDir), { recursive: true, force: true })
+  for (const folder of foldersOf(dataDir)) {
+    const found = lstatSync(folder, { throwIfNoEntry: false })
+    if (found !== undefined && isOwn(found)) rmSync(folder, { recursive: true, force: true })
+  }
 }
 
-function folderOf(dataDir: string): string {
+/** In memory, and in the data directory. */
+function foldersOf(dataDir: string): readonly [string, string] {
   const name = `fleet-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
-  const folder = join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), name)
-  return isOurs(folder) ? folder : join(dataDir, 'spool')
+  return [join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), name), join(dataDir, 'spool')]
+}
+
+/** Makes the folder if it is missing. */
+function isUsable(folder: string): boolean {
+  if (!existsSync(folder)) makeFolder(folder)
+  const found = lstatSync(folder)
+  return isOwn(found) && (found.mode & 0o077) === 0
+}
+
+/** What another user makes at the same moment is looked at like anything else that is there. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+}
+
+function isOwn(found: Stats): boolean {
+  return found.isDirectory() && found.uid === process.getuid?.()
 }
 
 class SpoolFile {
@@ -58,10 +104,4 @@ class SpoolFile {
     this.end()
     unlinkSync(this.path)
   }
-}
-
-/** Other users may write to these places, too. A folder of that name that another user owns stays untouched. */
-function isOurs(folder: string): boolean {
-  const found = lstatSync(folder, { throwIfNoEntry: false })
-  return found === undefined || (found.isDirectory() && found.uid === process.getuid?.())
 }
