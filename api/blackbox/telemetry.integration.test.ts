@@ -226,7 +226,7 @@ describe('no parameter is SQL', () => {
   const last = `from=${at(0)}&to=${at(60)}`
 
   test.each(PARAMETERS)(
-    'of %s?%s=',
+    '%s?%s= takes no SQL',
     async (path, name) => {
       for (const evil of EVIL)
         for (const more of ['', '&interval=raw', '&format=csv', '&interval=raw&format=ndjson']) {

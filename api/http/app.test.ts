@@ -62,7 +62,7 @@ describe('a request that cannot be read', () => {
 })
 
 describe('a slash at the end of a path', () => {
-  test('says nothing', async () => {
+  test('a trailing slash changes nothing', async () => {
     const { request, login, device } = openHarness()
     await device('r')
     const { token } = await login('admin')
@@ -71,7 +71,7 @@ describe('a slash at the end of a path', () => {
     expect((await request('DELETE /api/v1/devices/', { token })).status).toBe(405)
   })
 
-  test('of a query is part of it', async () => {
+  test('a slash at the end of a query is part of the query', async () => {
     const { request, login } = openHarness()
     const { token } = await login('admin')
     expect((await request('GET /api/v1/devices?group=hall/', { token })).status).toBe(422)
@@ -164,7 +164,7 @@ describe('every answer', () => {
       })
   })
 
-  test('of a mistake of ours says nothing about it, and logs it with the request’s id', async () => {
+  test('the answer to a bug of ours tells nothing about it, and the log has it with the request’s id', async () => {
     const lines: string[] = []
     const logger = openLogger({ level: 'debug', to: { write: (line) => void lines.push(line) } })
     const { request, login, engine, device } = openHarness({ logger })

@@ -40,7 +40,7 @@ describe('keys that reach for a prototype', () => {
     expect(shadow.body.desired).toEqual({ constructor: 'Acme' })
   })
 
-  test('of a query are unknown parameters', async () => {
+  test('such keys in a query are unknown parameters', async () => {
     const { send } = await asAdmin()
     for (const query of ['__proto__=1', 'constructor=1', '__proto__[admin]=true', 'q[$ne]=1', 'toString=1'])
       expect((await send(`GET /api/v1/devices?${query}`)).status).toBe(422)

@@ -65,7 +65,7 @@ describe('the same request under the same key', () => {
     }
   })
 
-  test('of another user is a request of its own', async () => {
+  test('the same key of another user is a request of its own', async () => {
     const { send, login, request, engine } = await asAdmin()
     const other = await login('admin')
     const first = await send(DEVICES, wish, key('k'))

@@ -16,7 +16,7 @@ test('as many at once as in a second, then one each step', () => {
   }
 })
 
-test('says what is left, and when all of it is', () => {
+test('the state tells how much is left, and when all of it is there again', () => {
   const limit = new RateLimit('user', 10)
   expect(limit.policy).toBe('"user";q=10;w=1')
   const states = Array.from({ length: 12 }, () => limit.stateOf(limit.take('a', 0)))

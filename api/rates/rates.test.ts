@@ -5,7 +5,7 @@ const LOGIN = 'POST /api/v1/auth/login'
 const wrong = { email: 'a@example.com', password: 'x' }
 
 describe('requests over a limit', () => {
-  test('of a user are 429 with what is left and when to come back, whatever they ask for', async () => {
+  test('requests of one user are 429 with what is left and when to come back, whatever they ask for', async () => {
     const { request, login, clock } = openHarness({ requestRates: { perUser: 3 } })
     const [{ token }, other] = [await login('viewer'), await login('viewer')]
     const first = await request('GET /api/v1/devices', { token })
@@ -22,7 +22,7 @@ describe('requests over a limit', () => {
     expect((await request('GET /api/v1/auth/me', { token })).status).toBe(429)
   })
 
-  test('of a device are counted over all its paths, for each user apart', async () => {
+  test('requests about one device are counted over all its paths, for each user apart', async () => {
     const { request, login, device } = openHarness({ requestRates: { perUser: 100, perDevice: 2 } })
     await device('r', { group: 'a' })
     await device('s', { group: 'a' })
@@ -42,7 +42,7 @@ describe('requests over a limit', () => {
     expect((await request('GET /api/v1/devices', admin)).status).toBe(200)
   })
 
-  test('of a device do not count critical commands and cancellations', async () => {
+  test('critical commands and cancellations do not count against a device', async () => {
     const { request, login, device } = openHarness({ requestRates: { perDevice: 1 } })
     await device('r')
     const { token } = await login('operator')
@@ -57,7 +57,7 @@ describe('requests over a limit', () => {
     expect((await request('GET /api/v1/commands/r', { token })).status).toBe(429)
   })
 
-  test('of an unknown caller are counted by address; a good token and a probe go through', async () => {
+  test('requests of unknown callers are counted by address; a good token and a probe go through', async () => {
     const { request, login } = openHarness({ requestRates: { perAddress: 2 } })
     const { token } = await login('admin')
     expect((await request('GET /api/v1/devices')).status).toBe(401)
@@ -100,7 +100,7 @@ describe('the address of a caller', () => {
     expect(await status('9.9.9.8')).toBe(200)
   })
 
-  test('of IPv6 counts by its /64', async () => {
+  test('an IPv6 address counts by its /64', async () => {
     const { request } = openHarness({ requestRates: { perAddress: 2 }, trustedProxies: ['127.0.0.1'] })
     const status = async (forwarded: string) => (await request('GET /docs', from(forwarded))).status
     expect([await status('2001:db8::1'), await status('2001:db8:0:0:f::2')]).toEqual([200, 200])

@@ -33,7 +33,7 @@ async function eventsOf(client: RawClient): Promise<Received[]> {
 const devicesOf = (events: readonly Received[]) => events.map((event) => event['device_id'])
 
 describe('an event', () => {
-  test('of telemetry says what the device reported', async () => {
+  test('a telemetry event holds what the device reported', async () => {
     const client = await service.login('ada')
     await subscribe(client, {})
     fleet.tell(fleet.report('north', { odom: { x: 1.5 }, ok: true }))
@@ -51,7 +51,7 @@ describe('an event', () => {
     ])
   })
 
-  test('of a device shows the device', async () => {
+  test('a device event shows the device', async () => {
     const client = await service.login('vera')
     await subscribe(client, { channel: 'devices' })
     fleet.tell(fleet.edit('north', { status: 'online' }))
@@ -102,7 +102,7 @@ describe('a filter', () => {
     expect(devicesOf(events.filter(({ channel }) => channel === 'devices'))).toEqual(expected)
   })
 
-  test('by metrics takes names and what is below them', async () => {
+  test('a filter of metrics takes names and what is below them', async () => {
     const client = await service.login('ada')
     await subscribe(client, { filter: { metrics: ['odom', 'battery.percent'] } })
     fleet.tell(
@@ -160,7 +160,7 @@ describe('a scope', () => {
     expect(devicesOf(await eventsOf(client)).slice(4)).toEqual(['north'])
   })
 
-  test('of a viewer leaves out what is done to devices', async () => {
+  test('a viewer’s feed leaves out what is done to devices', async () => {
     const client = await service.login('vera')
     client.send({ type: 'subscribe', id: 'c', channel: 'commands' })
     expect(await client.next('error')).toMatchObject({ id: 'c', problem: { code: 'FORBIDDEN' } })
@@ -168,7 +168,7 @@ describe('a scope', () => {
 })
 
 describe('a snapshot', () => {
-  test('of devices shows those that fit and are in scope, up to the limit', async () => {
+  test('a snapshot of devices shows those that fit and are in scope, up to the limit', async () => {
     const client = await service.login('olaf')
     client.send({ type: 'subscribe', id: 's1', channel: 'devices', snapshot: true })
     const { data } = await client.next('snapshot')
@@ -180,7 +180,7 @@ describe('a snapshot', () => {
     expect(large['data']).toHaveLength(5)
   })
 
-  test('of telemetry shows the latest of each device, chosen like the events', async () => {
+  test('a snapshot of telemetry shows the latest of each device, chosen like the events', async () => {
     fleet.report('north', { odom: { x: 1 }, battery: 50 })
     const client = await service.login('ada')
     const filter = { metrics: ['battery'] }

@@ -141,7 +141,7 @@ describe('a snapshot', () => {
     expect((await eventsOf(client)).map((event) => event['data'])).toMatchObject([{ message: 'e' }])
   })
 
-  test('of many devices is empty, and says that there are more', async () => {
+  test('a snapshot of many devices is empty, and says that there are more', async () => {
     const client = await service.login('ada')
     line('north', 'a')
     for (const channel of ['logs', 'events']) {

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 describe('authentication', () => {
-  test('by the first frame', async () => {
+  test('a token in the first frame logs in', async () => {
     const client = await service.dial()
     client.send({ type: 'auth', token: 'ada:600' })
     expect(await client.next('auth_ok')).toEqual({
@@ -22,19 +22,19 @@ describe('authentication', () => {
     })
   })
 
-  test('by the subprotocol, of which only the first part is answered', async () => {
+  test('a token in the subprotocol logs in, and only the first part is answered', async () => {
     const client = await service.dial({ protocols: 'fleet.v1, bearer.ada' })
     await client.next('auth_ok')
     expect(client.handshake.toLowerCase()).toContain('sec-websocket-protocol: fleet.v1\r\n')
     expect(client.handshake).not.toContain('bearer')
   })
 
-  test('by the query, on both paths', async () => {
+  test('a token in the query logs in, on both paths', async () => {
     await (await service.dial({ path: '/ws?token=ada' })).next('auth_ok')
     await (await service.dial({ path: '/api/v1/ws?token=ada%3A60' })).next('auth_ok')
   })
 
-  test('by the header that REST takes; another scheme is none of ours', async () => {
+  test('the header that REST takes logs in; another scheme is ignored', async () => {
     await (await service.dial({ headers: { authorization: 'Bearer ada' } })).next('auth_ok')
     const other = await service.dial({ headers: { authorization: 'Basic YWRhOmFkYQ==' } })
     other.send({ type: 'auth', token: 'ada' })
@@ -42,7 +42,7 @@ describe('authentication', () => {
     expect(other.frames).toHaveLength(1)
   })
 
-  test('by a ticket, once', async () => {
+  test('a ticket logs in once', async () => {
     service.fleet.tickets.set('t1', 'ada')
     await (await service.dial({ path: '/ws?ticket=t1' })).next('auth_ok')
     const again = await service.dial({ path: '/ws?ticket=t1' })
@@ -214,7 +214,7 @@ describe('frames', () => {
     expect(client.closed?.code).toBe(1008)
   })
 
-  test.each([4_097, 60_000, 300_000])('of %i bytes are too large: 4413', async (length) => {
+  test.each([4_097, 60_000, 300_000])('a frame of %i bytes is too large: 4413', async (length) => {
     const client = await service.login('ada')
     client.sendText('x'.repeat(length))
     await client.until(() => client.closed !== undefined)

@@ -293,7 +293,7 @@ test('__proto__ and constructor are names like any other', () => {
   })
 })
 
-test('of two fields with the same dotted name the later is the point, and the snapshot keeps both', () => {
+test('the later of two fields with the same dotted name is the point, and the snapshot keeps both', () => {
   const device = new Bench()
   for (let i = 0; i < 2; i++) device.send('{"a.b":1,"a":{"b":2}}')
   const rows = device.points().map(({ metrics, values }) => ({ metrics, values }))

@@ -177,7 +177,7 @@ test('who is no gateway, and what names no sub-device, stays with its sender', a
   expect([plain.acknowledged, live.acknowledged]).toEqual([1, 1])
 })
 
-test('of a gateway that connected elsewhere its sub-devices know already: they are told of what comes and of its end', async () => {
+test('sub-devices know a gateway that connected elsewhere, and are told of what comes and of its end', async () => {
   const { host, lines } = await setUp(subDevice('c1'), subDevice('c2'))
   const live = session()
   live.isAssumed = true

@@ -34,7 +34,7 @@ test('nothing is known of devices of which no ingress has spoken', async () => {
   expect([owner.upTo([ONE]), owner.upTo([ONE, TWO])]).toEqual([at(10), undefined])
 })
 
-test('of several partitions the one that is furthest behind counts', async () => {
+test('the partition that is furthest behind decides the watermark', async () => {
   const { time, ingress, owner } = setUp()
   ingress.handedOver([ONE, TWO], at(10))
   ingress.handedOver([TWO], at(500))

@@ -57,7 +57,7 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
     return new Node(link, address)
   }
 
-  test('of each device that is subscribed to, no event after the answer to the next question is missed', async () => {
+  test('a subscriber misses no event of a device after the answer to the next question', async () => {
     const [engine, api] = [await open('engine'), await open('api')]
     const counts = new Map<DeviceId, number>()
     // An event of each device with every answer.

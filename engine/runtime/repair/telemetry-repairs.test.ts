@@ -96,7 +96,7 @@ test('all rows that the log has come back as they were, and nothing else', async
   expect(bench.store.saves.length).toBe(saves)
 })
 
-test('of a span, what was received in it comes back', async () => {
+test('the repair of a span brings back what was received in it', async () => {
   const bench = await world()
   const { repairs, target, ended } = repairsOf(bench)
   await repairs.start({ from: Millis(START + 30 * MINUTE), to: Millis(START + 50 * MINUTE) })

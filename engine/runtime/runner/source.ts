@@ -39,7 +39,7 @@ class Intake {
     return entries
   }
 
-  /** Nothing at hand, nothing to be had at once, and nothing on its way: what a pull has found is ours only some
+  /** True if no entry is at hand, to be had at once, or on its way: what a pull has found is ours only some
    *  steps later, when the reader already looks caught up. */
   isCaughtUp(): boolean {
     if (this.#pulled !== undefined || !this.reader.isCaughtUp()) return false

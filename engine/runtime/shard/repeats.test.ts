@@ -66,7 +66,7 @@ describe('a message that the broker sends again', () => {
     expect(valuesOf(bench.rows())).toEqual([1, 2, 3, 4])
   })
 
-  test('of a broker whose clock went back is taken if it is not sent again', () => {
+  test('a message of a broker whose clock went back is taken if it is not sent again', () => {
     const bench = new ShardBench([online])
     bench.apply([said(5), said(3), said(4)])
     expect(valuesOf(bench.rows())).toEqual([5, 3, 4])

@@ -94,7 +94,7 @@ describe('a command', () => {
     expect([topics(over), edges(over)]).toEqual([[], ['expired']])
   })
 
-  test('of a backlog is not sent when its time is over, whatever its message says', () => {
+  test('a command of a backlog is not sent once its time is over, whatever its message says', () => {
     const bench = listeningBench()
     const late = bench.apply([request('a', 10, wish('c1', { timeoutSec: 5 }))], { now: at(5_010) })
     expect([topics(late), edges(late)]).toEqual([[], ['pending']])

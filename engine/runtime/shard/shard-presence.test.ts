@@ -53,7 +53,7 @@ describe('presence', () => {
     expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })
   })
 
-  test('of a session whose number nobody knows, an end ends the one that had begun by then, and no later one', () => {
+  test('the end of a session with an unknown number ends the one that had begun by then, and no later one', () => {
     const bench = new ShardBench([online])
     bench.apply([opened('a', 10), closed('a', 30, 20)])
     expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })

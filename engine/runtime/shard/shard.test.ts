@@ -137,7 +137,7 @@ describe('telemetry', () => {
     expect(valuesOf(replay.rows())).toEqual([1])
   })
 
-  test('of a topic that only looks alike is not stored', () => {
+  test('a message on a topic that only looks alike is not stored', () => {
     const bench = new ShardBench([online])
     bench.apply([{ ...telemetry('a', 1, { x: 1 }), suffix: 'thermally' }])
     expect(bench.rows()).toEqual([])

@@ -99,7 +99,7 @@ test('a ping is answered, in the middle of a message too', async () => {
   expect(said()).toEqual(Buffer.concat([Buffer.from([0x8a, 12]), Buffer.from('still there?')]))
 })
 
-test('of pings that a peer sends and takes no answer to, only the newest is answered', async () => {
+test('a peer that takes no answers to its pings gets only the answer to the newest', async () => {
   const [client, server] = duplexPair()
   let now = 0
   // A second passes between two pings, so there are never too many of them.

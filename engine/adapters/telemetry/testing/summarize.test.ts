@@ -3,7 +3,7 @@ import { AGGREGATES } from '../../../../schemas/vocabulary.ts'
 import { summarize } from './summarize.ts'
 
 describe('a summary', () => {
-  test('of one point is that point, without deviation', () => {
+  test('the summary of one point is that point, without deviation', () => {
     const { count, stddev, ...rest } = summarize([7], AGGREGATES)
     expect([count, stddev]).toEqual([1, 0])
     expect(new Set(Object.values(rest))).toEqual(new Set([7]))

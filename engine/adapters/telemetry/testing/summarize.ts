@@ -4,7 +4,7 @@ import { average, pick, type Summary } from '../../../domain/telemetry/summary.t
 
 const QUANTILES: Readonly<Partial<Record<Aggregate, number>>> = { p50: 0.5, p95: 0.95, p99: 0.99 }
 
-/** Of values in order of time, at least one. */
+/** The summary of at least one value, in the order of time. */
 export function summarize(values: readonly number[], aggregates: readonly Aggregate[]): Summary {
   const totals = {
     sum: 0,
@@ -31,7 +31,7 @@ export function summarize(values: readonly number[], aggregates: readonly Aggreg
   return pick(all, aggregates)
 }
 
-/** Of the points themselves, not an estimate of what they were drawn from: 0 for one point. */
+/** The deviation of the points themselves, not an estimate of what they were drawn from: 0 for one point. */
 function deviation(values: readonly number[]): number {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)

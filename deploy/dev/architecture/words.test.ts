@@ -1,0 +1,29 @@
+// The worst patterns of prose that leans on the name beside it. What a rule cannot see is left to whoever reads the change.
+import { expect, test } from 'vitest'
+import { readSources } from './sources.ts'
+
+const SOURCES = readSources(new URL('../../../', import.meta.url), [
+  'schemas',
+  'engine',
+  'api',
+  'bench',
+  'deploy',
+])
+
+/** A doc comment is a sentence, or names what the value is: it does not begin in the middle of one. */
+const LEANING_COMMENT =
+  /\/\*\*\s+(Of|By|With|From|At(?! most| least)|To|As|Among|Behind|Besides?|Beyond|Than|Until|Whose|Whoever|Whatever|Whichever|Who|Whom|Nothing|Neither)\b[^\n]*/g
+/** A test's name is a statement about its subject, and can be read without the names around it. */
+const LEANING_NAME = /\b(?:test|it)(?:\.\w+(?:\([^)]*\))?)*\(\s*(?:'|`|")(of|by|says|than)\b[^\n]*/g
+
+test('no doc comment begins with a preposition that leans on the name beside it', () => {
+  expect(SOURCES.flatMap(({ path, text }) => found(path, text, LEANING_COMMENT))).toEqual([])
+})
+
+test('no name of a test begins in the middle of a sentence', () => {
+  expect(SOURCES.flatMap(({ path, text }) => found(path, text, LEANING_NAME))).toEqual([])
+})
+
+function found(path: string, text: string, pattern: RegExp): readonly string[] {
+  return [...text.matchAll(pattern)].map(([line]) => `${path}: ${line.trim()}`)
+}
