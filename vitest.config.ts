@@ -27,7 +27,7 @@ const CLUSTER = [
 const SERVERS = ['TEST_SERVER_NATS_SERVER', 'TEST_SERVER_REDIS_SERVER', 'TEST_SERVER_MOSQUITTO']
 const HAS_SERVERS = SERVERS.every((name) => process.env[name] !== undefined)
 /** lmdb, uWebSockets.js, argon2 and process signals do not work in worker threads. */
-const PROCESSES = { pool: 'forks', testTimeout: 30_000, hookTimeout: 60_000 } as const
+const PROCESSES = { pool: 'forks', testTimeout: 120_000, hookTimeout: 240_000 } as const
 
 // A config file is read by the tool as its default export.
 export default defineConfig({
@@ -35,7 +35,7 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       // Milliseconds, but for the models with their thousand runs, which a busy machine stretches.
-      { test: { name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER, testTimeout: 30_000 } },
+      { test: { name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER, testTimeout: 120_000 } },
       {
         test: {
           ...PROCESSES,

@@ -60,7 +60,7 @@ describe('devices', () => {
         'd1\tOne\tmqtt_device\tprovisioning\tw/a\tx,y\t\nd2\tTwo\tmqtt_device\tprovisioning\tw/b\tx\t\n',
     })
     expect(await fleet('devices list --group w --limit 1')).toMatchObject({
-      stderr: 'the first 1; --limit shows more\n',
+      stderr: 'only the first 1 are shown; use --limit to see more\n',
     })
     const edited = await json('devices edit d1 --name Uno --metadata {"a":1} --if-match 1-any')
     expect(edited).toMatchObject({ name: 'Uno', metadata: { a: 1 }, tags: ['x', 'y'] })

@@ -87,7 +87,7 @@ describe('the live stream', () => {
   const closeCode = (socket: WebSocket) => new Promise<number>((resolve) => socket.once('close', resolve))
 
   test('stays open to users while an address opens all sockets it can', async () => {
-    const crowd = Array.from({ length: 1_200 }, open)
+    const crowd = Array.from({ length: 400 }, open)
     await until('the first to give way', () =>
       crowd.some(({ readyState }) => readyState === WebSocket.CLOSED),
     )

@@ -135,7 +135,8 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
     expect(host.texts('a').at(-1)).toBe('last')
   })
 
-  test('the watermark rises, unless the broker may hold messages back', async () => {
+  // mosquitto takes seconds for two thousand acknowledgements, and many on a busy machine.
+  test('the watermark rises, unless the broker may hold messages back', { timeout: 300_000 }, async () => {
     await stage.broker(host)
     const from = Date.now()
     const heardSince = (at: number) => [...host.heardUpTo.values()].filter((heard) => heard >= at).length
@@ -147,16 +148,16 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
     await until(
       () => host.texts('a').length === LIMITS.laneReceiveMax - 1,
       'as much as may be unacknowledged',
-      20_000,
+      90_000,
     )
     const full = Date.now()
     const own = partitionOf(deviceId('a'))
     const { lanes, partitions } = LIMITS
-    await until(() => heardSince(full) === partitions - partitions / lanes, 'the other lanes', 20_000)
+    await until(() => heardSince(full) === partitions - partitions / lanes, 'the other lanes', 90_000)
     expect(host.heardUpTo.get(own)).toBeLessThan(full)
     host.isHolding = false
     host.release()
-    await until(() => heardSince(full) === partitions, 'the lane again', 20_000)
+    await until(() => heardSince(full) === partitions, 'the lane again', 90_000)
     expect(host.texts('a')).toHaveLength(count)
   })
 
