@@ -116,7 +116,8 @@ test('clients of /ws that do not read are disconnected or told what they missed,
     await watcher.subscribe('all', 'telemetry')
     stops.push(() => watcher.socket.terminate())
   }
-  const before = await metric('fleet_ws_connections')
+  const before = 3
+  await until('all three are counted', async () => (await metric('fleet_ws_connections')) === before)
   const loaders = await startNoise()
   frozen.socket.pause()
   slow.socket.pause()

@@ -74,6 +74,7 @@ export function register(
     tokensValidFrom: now,
     firmwareVersion: undefined,
     issues: [],
+    faultNames: undefined,
     shadow: NEW_SHADOW,
     commands: NO_COMMANDS,
     seenAt: undefined,
