@@ -59,3 +59,11 @@ test('written fields are read back in pieces of any size, and none is a formula'
     ),
   )
 })
+
+test.each(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])(
+  'a field that begins with %j is no formula, and comes back as it was',
+  (sign) => {
+    const [[field = ''] = []] = records(csvLine([`${sign}1+1`]))
+    expect([field, unguarded(field)]).toEqual([`'${sign}1+1`, `${sign}1+1`])
+  },
+)

@@ -75,8 +75,8 @@ export class CsvReader {
   }
 }
 
-/** A spreadsheet runs a field that begins with one of these as a formula. */
-const FORMULA = /^[=+\-@\t\r']/
+/** A spreadsheet runs a field that begins with one of these as a formula. Some take the full-width signs, too. */
+const FORMULA = /^[=+\-@\t\r\n'\uff1d\uff0b\uff0d\uff20]/
 
 export function csvLine(fields: readonly string[]): string {
   return `${fields.map(csvField).join(',')}\r\n`
