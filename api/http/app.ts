@@ -114,14 +114,6 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('noted', undefined)
   app.decorateRequest('isSigned', false)
-  const hosts = options.hosts
-  app.addHook('onRequest', (request, reply, done) => {
-    const isProbe = QUIET.has(pathOf(request.url))
-    if (isProbe || hosts === undefined || hosts.has(request.raw.headers.host)) return done()
-    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
-    const message = `${request.raw.headers.host} is no name of this service`
-    sendProblem(request, reply, refused('MISDIRECTED_REQUEST', { message }))
-  })
   const queue = createQueues()
   app.addHook('onRequest', (request, reply, done) => queue(request.raw, reply.raw, done))
   boundConnections(app.server, options.trustedProxies)
@@ -131,6 +123,15 @@ export function buildApp(options: AppOptions): FastifyInstance {
     cors.mark(request, reply)
     if (options.isDraining()) reply.header('connection', 'close')
     done()
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    const { host } = request.raw.headers
+    if (QUIET.has(pathOf(request.url)) || (options.hosts?.has(host) ?? true)) return done()
+    sendProblem(
+      request,
+      reply,
+      refused('MISDIRECTED_REQUEST', { message: `${host} is no name of this service` }),
+    )
   })
   app.setErrorHandler((error, request, reply) =>
     sendProblem(request, reply, toRefusal(error, request, logger)),

@@ -1,6 +1,6 @@
 // Bounds of open connections: in all, so that files are left for the log and the store, and per address.
 import { readFileSync } from 'node:fs'
-import { BlockList, isIPv6, type Server } from 'node:net'
+import { BlockList, isIPv6, type Server, type Socket } from 'node:net'
 import { API_LIMITS } from '../limits.ts'
 import { networkOf } from '../rates/network-of.ts'
 
@@ -9,8 +9,12 @@ export function boundConnections(server: Server, trustedProxies: readonly string
   const trusted = toBlockList(trustedProxies)
   server.maxConnections = Math.min(API_LIMITS.connectionsMax, Math.floor(openFilesMax() / 4))
   const held = new Map<string, number>()
+  const counted = new WeakSet<Socket>()
   // Under TLS this is the event of the plain socket, before any handshake costs anything.
   server.on('connection', (socket) => {
+    // A request that offers `h2c` is given back to the server with its socket, which has this event again then.
+    if (counted.has(socket)) return
+    counted.add(socket)
     const { remoteAddress = '' } = socket
     const network = networkOf(remoteAddress)
     const count = (held.get(network) ?? 0) + 1

@@ -1,11 +1,12 @@
 // Calls the handler of a request, once even if the request is sent again with the same Idempotency-Key.
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/caller.ts'
+import { isLoopbackAddress } from '../loopback.ts'
 import type { Refusal } from '../refusal.ts'
 import type { Answer, FileAnswer } from './answer.ts'
 import { signed } from './audit.ts'
 import { authenticate } from './gate.ts'
-import { hostOf, isLoopbackAddress, isLoopbackName } from './known-hosts.ts'
+import { hostOf } from './known-hosts.ts'
 import type { Call, Route } from './route.ts'
 import type { Services } from './services.ts'
 
@@ -64,7 +65,7 @@ const FORWARDED = [
 function isLocal({ raw: { headers, socket } }: FastifyRequest): boolean {
   const isDirect = FORWARDED.every((name) => headers[name] === undefined)
   return (
-    isDirect && isLoopbackAddress(socket.remoteAddress ?? '') && isLoopbackName(hostOf(headers.host ?? ''))
+    isDirect && isLoopbackAddress(socket.remoteAddress ?? '') && isLoopbackAddress(hostOf(headers.host ?? ''))
   )
 }
 

@@ -2,6 +2,7 @@
 // rebinding) and would then count as the same origin, but it cannot hide that name in the `Host` header.
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { isLoopbackAddress } from '../loopback.ts'
 
 export interface KnownHosts {
   /** False for a foreign name. A request without the header comes from no browser. */
@@ -27,7 +28,7 @@ export function createKnownHosts({
       if (header === undefined) return true
       const name = hostOf(header)
       // Addresses may come and go while the service runs; asking for them is rare and cheap.
-      return isLoopbackName(name) || names.has(name) || (isIP(name) !== 0 && addresses().includes(name))
+      return isLoopbackAddress(name) || names.has(name) || (isIP(name) !== 0 && addresses().includes(name))
     },
   }
 }
@@ -36,14 +37,6 @@ export function createKnownHosts({
 export function hostOf(header: string): string {
   const name = header.startsWith('[') ? header.slice(1, header.indexOf(']')) : header.split(':', 1)[0]
   return (name ?? '').toLowerCase()
-}
-
-export function isLoopbackName(name: string): boolean {
-  return name === 'localhost' || isLoopbackAddress(name)
-}
-
-export function isLoopbackAddress(ip: string): boolean {
-  return ip === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(ip)
 }
 
 function ownAddresses(): readonly string[] {

@@ -77,7 +77,8 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   /** Sockets without a login cost nobody anything, so the oldest of too many gives way. */
   function makeRoom(ip: string): void {
     const waiting = [...connections].filter(({ userId }) => userId === undefined)
-    const ofAddress = waiting.filter((other) => networkOf(other.ip) === networkOf(ip))
+    const network = networkOf(ip)
+    const ofAddress = waiting.filter((other) => networkOf(other.ip) === network)
     const isCrowded = waiting.length >= limits.loginsWaitingMax || connections.size >= limits.socketsMax
     const oldest =
       ofAddress.length >= limits.loginsWaitingPerAddressMax

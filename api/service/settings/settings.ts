@@ -7,6 +7,7 @@ import { LIMITS } from '../../../engine/limits.ts'
 import type { Registration } from '../../auth/accounts.ts'
 import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
 import { API_LIMITS } from '../../limits.ts'
+import { isLoopback } from '../../loopback.ts'
 import { type ClusterSettings, ROLES, type Role, readCluster, refuseForeign } from './cluster.ts'
 import { type Environment, PORT, Reader } from './reader.ts'
 import { readPreviousKeys, readSigning } from './signing.ts'
@@ -155,16 +156,12 @@ function readRegistration(
     ['open', 'bootstrap', 'locked'],
     profile === 'embedded' ? 'open' : 'bootstrap',
   )
-  if (registration === 'open' && !set && !isLoopback(host))
+  if (registration === 'open' && !set && !isLoopback(host) && host !== '[::1]')
     read.refuse(
       'FLEET_REGISTRATION',
       `must be set explicitly when FLEET_HOST is ${host}: to locked, to bootstrap, or to open if anyone who can reach the service may become admin`,
     )
   return registration
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
 /** Whether the text is an origin as browsers send it, without path and default port. */

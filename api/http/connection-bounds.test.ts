@@ -1,0 +1,53 @@
+import { EventEmitter } from 'node:events'
+import type { Server } from 'node:net'
+import { expect, test } from 'vitest'
+import { API_LIMITS } from '../limits.ts'
+import { boundConnections } from './connection-bounds.ts'
+
+class FakeSocket extends EventEmitter {
+  isDestroyed = false
+  readonly remoteAddress: string
+  constructor(remoteAddress: string) {
+    super()
+    this.remoteAddress = remoteAddress
+  }
+  destroy(): void {
+    this.isDestroyed = true
+    this.emit('close')
+  }
+}
+
+function serverWith(trustedProxies: readonly string[] = []) {
+  const server = new EventEmitter()
+  // The bound needs the events of a server and one of its fields.
+  boundConnections(server as Server, trustedProxies)
+  return (address: string, socket = new FakeSocket(address)) => {
+    server.emit('connection', socket)
+    return socket
+  }
+}
+
+const fill = (connect: ReturnType<typeof serverWith>, address: string) =>
+  Array.from({ length: API_LIMITS.connectionsPerAddressMax }, () => connect(address))
+
+test('an address gets as many connections as it may hold, and another one as soon as one has closed', () => {
+  const connect = serverWith()
+  const [first] = fill(connect, '192.0.2.1')
+  expect(connect('192.0.2.1').isDestroyed).toBe(true)
+  expect(connect('192.0.2.2').isDestroyed).toBe(false)
+  first?.emit('close')
+  expect(connect('192.0.2.1').isDestroyed).toBe(false)
+})
+
+test('a trusted proxy is not bounded', () => {
+  const connect = serverWith(['192.0.2.0/24'])
+  fill(connect, '192.0.2.1')
+  expect(connect('192.0.2.1').isDestroyed).toBe(false)
+})
+
+test('a connection that is given back to the server counts once, however often', () => {
+  const connect = serverWith()
+  const socket = connect('192.0.2.1')
+  for (let i = 0; i < API_LIMITS.connectionsPerAddressMax; i++) connect('192.0.2.1', socket)
+  expect([socket.isDestroyed, socket.listenerCount('close')]).toEqual([false, 1])
+})
