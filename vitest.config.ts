@@ -16,7 +16,7 @@ const UNIT = [
 const NEVER = ['**/node_modules/**', 'dist/**', 'data/**']
 /** Of its own broker, ports, data directory and database: with TEST_PROFILE=cluster there is nothing of the kind. */
 const EMBEDDED_ONLY = [
-  'api/blackbox/{mqtt-refusals,slow-clients,tls,start-and-stop,full-disk,frozen-database,secrets}.integration.test.ts',
+  'api/blackbox/{mqtt-refusals,slow-clients,tls,start-and-stop,full-disk,power-cut,frozen-database,secrets}.integration.test.ts',
 ]
 const ELSEWHERE = process.env['TEST_PROFILE'] === 'cluster' ? EMBEDDED_ONLY : []
 /** The quick ones, with something of every part. Of others: TEST_PROFILE=cluster, and `--project integration`. */

@@ -21,6 +21,19 @@ export const API_LIMITS = {
   /** Interval between two attempts to reach a server at the start. */
   serverRetryMs: 1_000,
 
+  // --- downloads of images
+  /** Streams of one reader at the same time. */
+  streamsPerReaderMax: 2,
+  /** A reader that takes nothing for this long is cut. */
+  downloadSilenceMs: 60_000,
+  /** Interval at which streams are told about and looked at whether they were called off. */
+  downloadLookMs: 1_000,
+  downloadPieceBytesMin: 16 * KIB,
+  downloadPieceBytesMax: 256 * KIB,
+  /** Bounds of the time after which a device that was sent away is to come back. */
+  downloadRetrySecMin: 5,
+  downloadRetrySecMax: 60,
+
   connectionsMax: 10_000,
   /** Connections of one address, or of one IPv6 /64. */
   connectionsPerAddressMax: 2_000,
@@ -38,6 +51,23 @@ export const API_LIMITS = {
   rateSharesAtOnceMax: 500,
   /** Wrong logins of one address for one e-mail. */
   loginsPerMinuteMax: 10,
+  /** Wrong logins of all addresses for one e-mail. */
+  wrongPasswordsPerHourMax: 100,
+  /** Pairs of account and network that are remembered because of a right password. */
+  loginsKnownMax: 50_000,
+  /** Passwords that one address may have hashed, on average and at once. */
+  passwordsPerSecMax: 10,
+  passwordsAtOnceMax: 40,
+
+  // --- work of one user, in units of a plain GET
+  /** Work saved up by a user who asks for nothing. */
+  workBurstSec: 5,
+  /** Values in a filled series, or read from it, that cost as much as a plain GET. */
+  valuesPerWork: 10_000,
+  /** Time for which the clocks of a zone are looked up at the cost of a plain GET. */
+  zoneMsPerWork: 365 * 86_400_000,
+  /** Devices in a question, a file or a snapshot that cost as much as a plain GET. */
+  devicesPerWork: 20,
 
   // --- devices
   bulkBytesMax: 16 * MIB,
@@ -50,6 +80,9 @@ export const API_LIMITS = {
   subDevicesMax: 1_000,
 
   // --- telemetry
+  /** Times that a query may name: ClickHouse's columns of seconds hold no earlier and few later ones. */
+  spanMin: 0,
+  spanMax: Date.UTC(2100, 0, 1),
   /** Buckets in one series. */
   bucketsMax: 11_000,
   seriesMax: 10,
@@ -57,6 +90,9 @@ export const API_LIMITS = {
   bucketsPerAnswerMax: 110_000,
   /** Metrics in one file of points. */
   fileMetricsMax: 100,
+
+  /** Files on their way to one caller. */
+  filesPerCallerMax: 2,
 
   // --- logins and tokens
   hashesAtOnceMax: 2,
@@ -94,6 +130,8 @@ export const API_LIMITS = {
   socketPongSecMax: 16,
   /** Sockets of one user. */
   socketsPerUserMax: 250,
+  /** Names of metrics in all subscriptions of one user. */
+  metricNamesPerUserMax: 1_000,
   /** Sockets that have yet to log in. Beyond them the oldest one goes. */
   loginsWaitingMax: 250,
   loginsWaitingPerAddressMax: 100,

@@ -18,6 +18,7 @@ import { history } from './scenarios/history.ts'
 import { ingest } from './scenarios/ingest.ts'
 import { latency } from './scenarios/latency.ts'
 import { nodes } from './scenarios/nodes.ts'
+import { prices } from './scenarios/prices.ts'
 import { rest } from './scenarios/rest.ts'
 import { restart } from './scenarios/restart.ts'
 import { shadows } from './scenarios/shadows.ts'
@@ -38,6 +39,7 @@ const SCENARIOS: readonly Scenario[] = [
   broadcast,
   sweep,
   rest,
+  prices,
   storm,
   restart,
   disk,

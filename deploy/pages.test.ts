@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { NAMES, SECRET_NAMES } from '../api/service/settings/names.ts'
+import { CLOUD_ONLY_SUFFIXES } from '../schemas/topics.ts'
 
 const ROOT = new URL('../', import.meta.url)
 const PAGES = [
@@ -11,6 +12,8 @@ const PAGES = [
   'SECURITY.md',
   'CONTRIBUTING.md',
   'api/README.md',
+  'api/DEVICES.md',
+  'api/CHANNELS.md',
   'bench/BENCHMARKS.md',
   'deploy/README.md',
   'engine/DESIGN.md',
@@ -20,6 +23,9 @@ const FOLDERS =
   /(?<![\w/.<>@-])((?:api|bench|deploy|engine|schemas|compose|systemd|clickhouse|prometheus|adapters|domain|ports|runtime|sim|edge)\/[\w@./*-]*\w)/g
 /** Made at run time, so not there in a clone. */
 const MADE = /^deploy\/secrets(\/|$)/
+
+/** What a device publishes on, but telemetry. */
+const DEVICE_SUFFIXES = ['status', 'log', 'shadow/reported', 'shadow/get', 'command/ack', 'ota/status']
 
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 const isThere = (path: string, page: string) =>
@@ -84,4 +90,18 @@ test('alerts that deploy/README.md names exist', () => {
   const named = find(read('deploy/README.md'), /`((?:Fleet|Emqx)[A-Z]\w+)`/g)
   expect(named.length).toBeGreaterThan(5)
   expect(named.filter((name) => !known.has(name))).toEqual([])
+})
+
+test('the guide for devices names every topic and every reason of a dead letter', () => {
+  const guide = read('api/DEVICES.md')
+  const topics = ['telemetry', 'telemetry/{name}', ...DEVICE_SUFFIXES, ...CLOUD_ONLY_SUFFIXES]
+  expect(topics.filter((topic) => !guide.includes(`| \`${topic}\``))).toEqual([])
+  const shard = readdirSync(new URL('engine/runtime/shard/', ROOT))
+    .filter((name) => name.endsWith('.ts') && !name.includes('.test.'))
+    .map((name) => read(`engine/runtime/shard/${name}`))
+  const reasons = shard.flatMap((text) => find(text, /\.park\(incoming, '([A-Z_]+)'/g))
+  // A fault of ours, which no device can do anything about.
+  const ours = new Set(['INTERNAL'])
+  expect(reasons.length).toBeGreaterThan(4)
+  expect(reasons.filter((reason) => !ours.has(reason) && !guide.includes(`\`${reason}\``))).toEqual([])
 })

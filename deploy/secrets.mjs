@@ -1,7 +1,8 @@
 // `node deploy/secrets.mjs [folder]`: makes every secret that the servers of deploy/compose need, in a folder that git
 // ignores (deploy/secrets). Needs no package. Existing secrets stay: run again, it adds missing ones and writes the same
-// files. To change a secret, remove it from secrets.json, run this, and restart the servers that use it.
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+// files. To change a secret, remove it from secrets.json, run this, and restart the servers that use it. `emqx_dashboard` is an
+// exception: EMQX takes it at its first start only (`emqx ctl admins passwd admin <password>` changes it later).
+import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
@@ -31,8 +32,8 @@ const MAKERS = {
   admin_password: password,
   emqx_cookie: password,
   emqx_dashboard: password,
-  emqx_ingest: password,
-  emqx_api: password,
+  // Signs the tokens with which Fleet logs in at EMQX.
+  emqx_service_key: rsaKey,
   emqx_api_key: password,
   nats_fleet: password,
   nats_operator: password,
@@ -71,9 +72,9 @@ function filesOf(secrets) {
         EMQX_DASHBOARD__DEFAULT_PASSWORD: secrets.emqx_dashboard,
       }),
     },
-    'emqx-accounts.csv': {
+    'emqx-services.pem': {
       owner: EMQX,
-      text: `user_id,password,is_superuser\nfleet:ingest,${secrets.emqx_ingest},false\nfleet:api,${secrets.emqx_api},false\n`,
+      text: createPublicKey(secrets.emqx_service_key).export({ type: 'spki', format: 'pem' }),
     },
     'emqx-api-keys.txt': { owner: EMQX, text: `fleet:${secrets.emqx_api_key}\n` },
     'nats.env': {
@@ -104,17 +105,46 @@ function serversOf(secrets, { nats, names }) {
     FLEET_NATS_URL: names.map((name) => `${nats}fleet:${secrets.nats_fleet}@${name}:4222`).join(','),
     FLEET_REDIS_URL: `redis://fleet:${secrets.redis_fleet}@redis:6379`,
     FLEET_CLICKHOUSE_URL: `http://fleet:${secrets.clickhouse_fleet}@clickhouse:8123`,
-    FLEET_MQTT_INGEST_PASSWORD: secrets.emqx_ingest,
-    FLEET_MQTT_API_PASSWORD: secrets.emqx_api,
+    FLEET_MQTT_INGEST_PASSWORD: serviceToken('fleet:ingest', secrets.emqx_service_key),
+    FLEET_MQTT_API_PASSWORD: serviceToken('fleet:api', secrets.emqx_service_key),
     FLEET_EMQX_API_KEY: 'fleet',
     FLEET_EMQX_API_SECRET: secrets.emqx_api_key,
   }
 }
 
-/** The service may not empty, stop or reconfigure the server. With `CONFIG GET` it checks that writes reach the disk. */
-function redisUsers(sha256) {
+/** What each of Fleet's accounts at EMQX may do. A filter is allowed only if the list has it or a wider one. */
+const SERVICE_RIGHTS = {
+  'fleet:ingest': { subscribe: ['ingest/#'] },
+  'fleet:api': { publish: ['fleet/+/#', 'fleet/$broadcast/#', 'fleet/$group/#'], subscribe: ['fleet/#'] },
+}
+
+/**
+ * The password of an account at EMQX: a token that never expires. EMQX verifies it and judges by its list. The same key
+ * always makes the same token.
+ */
+export function serviceToken(name, key) {
+  const acl = [
+    ...Object.entries(SERVICE_RIGHTS[name]).map(([action, topics]) => ({
+      permission: 'allow',
+      action,
+      topics,
+    })),
+    { permission: 'deny', action: 'all', topic: '#' },
+  ]
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const text = `${part({ alg: 'RS256', typ: 'JWT' })}.${part({ sub: name, scope: 'service', acl })}`
+  return `${text}.${sign('sha256', Buffer.from(text), key).toString('base64url')}`
+}
+
+/**
+ * The service may not empty, stop or reconfigure the server. With `CONFIG GET` it checks that writes reach the disk.
+ * `sha256` returns the hash of a secret by its name.
+ */
+export function redisUsers(sha256) {
   return [
-    'user default off resetpass',
+    // Nobody can log in as the default user. It needs every permission all the same: at a start Redis replays its file as
+    // this user, and without permissions it refuses every transaction and script in there, and so loses the records.
+    'user default off resetpass ~* &* +@all',
     `user fleet on #${sha256('redis_fleet')} ~* &* +@all -@admin -@dangerous +info +config|get`,
     `user operator on #${sha256('redis_operator')} ~* &* +@all`,
     `user exporter on #${sha256('redis_exporter')} resetkeys resetchannels -@all +ping +info +config|get +dbsize +latency +slowlog +client|setname`,

@@ -57,7 +57,7 @@ test('an environment file has one line per name, also for the private key', () =
 test('without root, the files whose owner must be changed are listed', () => {
   const { foreign } = make()
   expect(foreign.map(({ path, owner }) => [path.slice(folder.length + 1), owner])).toEqual([
-    ['emqx-accounts.csv', 1000],
+    ['emqx-services.pem', 1000],
     ['emqx-api-keys.txt', 1000],
     ['redis-users.acl', 999],
   ])

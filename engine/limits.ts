@@ -3,10 +3,13 @@
 // file of their topic, or here if the topics differ.
 import { strict as assert } from 'node:assert'
 import { BODY_LIMITS } from '../schemas/body-limits.ts'
+import { ALERT_LIMITS } from './limits/alerts.ts'
 import { BROKER_LIMITS } from './limits/broker.ts'
 import { DEVICE_LIMITS } from './limits/devices.ts'
+import { FIRMWARE_LIMITS } from './limits/firmware.ts'
 import { LOG_LIMITS } from './limits/log.ts'
 import { NODE_LIMITS } from './limits/nodes.ts'
+import { OTA_LIMITS } from './limits/ota.ts'
 import { RETRY_LIMITS } from './limits/retries.ts'
 import { SHARD_LIMITS } from './limits/shards.ts'
 import { TELEMETRY_LIMITS } from './limits/telemetry.ts'
@@ -19,8 +22,11 @@ export const LIMITS = {
   ...SHARD_LIMITS,
   ...TELEMETRY_LIMITS,
   ...DEVICE_LIMITS,
+  ...ALERT_LIMITS,
   ...USER_LIMITS,
+  ...FIRMWARE_LIMITS,
   ...NODE_LIMITS,
+  ...OTA_LIMITS,
   ...RETRY_LIMITS,
 } as const
 

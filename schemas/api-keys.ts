@@ -17,7 +17,11 @@ export const NewApiKeyBody = Type.Object(
     groups: Type.Optional(Groups),
     expires_at: Type.Optional(orNull(Instant)),
   },
-  { title: 'NewApiKeyBody', description: 'Without `expires_at` the key is valid until it is deleted.' },
+  {
+    title: 'NewApiKeyBody',
+    additionalProperties: false,
+    description: 'Without `expires_at` the key is valid until it is deleted.',
+  },
 )
 
 const API_KEY_FIELDS = {

@@ -38,7 +38,7 @@ export const RegisterBody = Type.Object(
     name: PersonName,
     role: Type.Optional(choice(ROLES, { default: 'viewer' })),
   },
-  { title: 'RegisterBody' },
+  { title: 'RegisterBody', additionalProperties: false },
 )
 export type RegisterBody = Static<typeof RegisterBody>
 
@@ -51,6 +51,7 @@ export const LoginBody = Type.Object(
       examples: ['correct horse battery'],
     }),
   },
+  // Open, because clients send what they registered with.
   { title: 'LoginBody' },
 )
 
@@ -60,10 +61,15 @@ const RefreshToken = Type.String({
   maxLength: BODY_LIMITS.refreshTokenCharsMax,
   examples: ['rt_…'],
 })
+// Open, because clients send the whole answer to a login.
 export const RefreshBody = Type.Object({ refresh_token: RefreshToken }, { title: 'RefreshBody' })
 export const LogoutBody = Type.Object(
   { refresh_token: Type.Optional(RefreshToken) },
-  { title: 'LogoutBody', description: 'Without a refresh token, every login of the caller ends.' },
+  {
+    title: 'LogoutBody',
+    additionalProperties: false,
+    description: 'Without a refresh token, every login of the caller ends.',
+  },
 )
 
 export const RegisteredUser = Type.Object(
@@ -125,8 +131,22 @@ export const DeviceTokenBody = Type.Object(
         default: BODY_LIMITS.deviceTokenHoursDefault,
       }),
     ),
+    ttl_sec: Type.Optional(
+      Type.Integer({
+        minimum: BODY_LIMITS.deviceTokenSecMin,
+        maximum: BODY_LIMITS.deviceTokenSecMax,
+        description: 'Lifetime in seconds. It counts instead of `ttl_hours`.',
+        examples: [3600],
+      }),
+    ),
+    revoke_previous: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Voids every earlier token of the device and ends its sessions.',
+      }),
+    ),
   },
-  { title: 'DeviceTokenBody' },
+  { title: 'DeviceTokenBody', additionalProperties: false },
 )
 
 export const DeviceToken = Type.Object(
@@ -139,6 +159,14 @@ export const DeviceToken = Type.Object(
     expires_at: Instant,
   },
   { title: 'DeviceToken' },
+)
+
+export const RevokedDevice = Type.Object(
+  {
+    device_id: Type.String({ examples: ['robot-7'] }),
+    tokens_valid_from: Instant,
+  },
+  { title: 'RevokedDevice', description: 'Tokens that were issued before that time are void.' },
 )
 
 export const SocketTicket = Type.Object(

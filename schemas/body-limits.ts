@@ -31,6 +31,10 @@ export const BODY_LIMITS = {
   /** Longest time that a caller may wait for a command to end. */
   waitSecMax: 60,
 
+  // --- firmware
+  firmwareVersionCharsMax: 128,
+  changelogCharsMax: 64 * KIB,
+
   // --- lists and series
   perPageDefault: 50,
   perPageMax: 200,
@@ -51,6 +55,8 @@ export const BODY_LIMITS = {
   refreshTokenCharsMax: 16_384,
   deviceTokenHoursMax: 8_760,
   deviceTokenHoursDefault: 24,
+  deviceTokenSecMin: 60,
+  deviceTokenSecMax: 5 * 365 * 86_400,
 
   // --- /ws
   subscriptionIdCharsMax: 64,

@@ -44,7 +44,7 @@ export const BulkJsonBody = Type.Array(RegisterDeviceBody, {
   title: 'BulkDevices',
   minItems: 1,
   maxItems: BODY_LIMITS.bulkRowsMax,
-  description: `All devices in one array of at most ${BODY_LIMITS.bulkJsonBytesMax} bytes. For more devices send lines of JSON, or CSV.`,
+  description: `All devices in one array of at most ${BODY_LIMITS.bulkJsonBytesMax} bytes. For more devices send lines of JSON, or CSV. What an export has besides (${REPORT_COLUMNS.join(', ')}) is ignored.`,
   examples: [[{ device_id: 'robot-7', name: 'Picker 7', type: 'mqtt_device' }]],
 })
 

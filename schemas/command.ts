@@ -34,12 +34,16 @@ const WISH_FIELDS = {
   ),
   priority: Type.Optional(choice(COMMAND_PRIORITIES, { default: 'normal' })),
 }
-export const CommandWishBody = Type.Object(WISH_FIELDS, { title: 'CommandRequest' })
+export const CommandWishBody = Type.Object(WISH_FIELDS, {
+  title: 'CommandRequest',
+  additionalProperties: false,
+})
 export type CommandWishBody = Static<typeof CommandWishBody>
 export const BroadcastWishBody = Type.Object(
   { group: Group, ...WISH_FIELDS },
   {
     title: 'BroadcastRequest',
+    additionalProperties: false,
     description: 'The command goes to every device of the group and of the groups below it.',
   },
 )
@@ -57,17 +61,15 @@ export const WaitQuery = Type.Object(
   },
   { additionalProperties: false },
 )
+const Statuses = Type.Optional(
+  Type.Array(Type.String({ maxLength: 128 }), {
+    maxItems: COMMAND_STATUSES.length,
+    description: `Statuses to list (${COMMAND_STATUSES.join(', ')}), separated by commas or as repeated parameters. acked includes completed.`,
+    examples: [['pending,delivered']],
+  }),
+)
 export const CommandListQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    status: Type.Optional(
-      Type.Array(Type.String({ maxLength: 128 }), {
-        maxItems: COMMAND_STATUSES.length,
-        description: `Statuses to list (${COMMAND_STATUSES.join(', ')}), separated by commas or as repeated parameters. acked includes completed.`,
-        examples: [['pending,delivered']],
-      }),
-    ),
-  },
+  { ...PAGE_QUERY, status: Statuses },
   { additionalProperties: false },
 )
 
@@ -96,7 +98,7 @@ export const CommandBody = Type.Object(
     command: Type.String({ examples: ['move_to'] }),
     data: CommandData,
     status: choice(COMMAND_STATUSES, { examples: ['delivered'] }),
-    held_reason: orNull(choice(['maintenance'])),
+    held_reason: orNull(choice(['maintenance', 'firmware_update'])),
     priority: choice(COMMAND_PRIORITIES, { examples: ['normal'] }),
     timeout_sec: Type.Integer({ minimum: 1, examples: [60] }),
     created_at: Instant,
@@ -156,14 +158,24 @@ const BROADCAST_FIELDS = {
   created_at: Instant,
   created_by: By,
 }
+const StatusCounts = Type.Object(
+  Object.fromEntries(COMMAND_STATUSES.map((status) => [status, Type.Integer({ minimum: 0 })])),
+  { title: 'StatusCounts' },
+)
 export const BroadcastBody = Type.Object(BROADCAST_FIELDS, { title: 'Broadcast' })
+export const BroadcastListQuery = Type.Object(PAGE_QUERY, { additionalProperties: false })
+export const BroadcastListPage = pageOf(
+  Type.Object({ ...BROADCAST_FIELDS, counts: StatusCounts }, { title: 'CountedBroadcast' }),
+  'BroadcastPage',
+)
+export const BroadcastDevicesQuery = Type.Object(
+  { ...PAGE_QUERY, status: Statuses },
+  { additionalProperties: false },
+)
 export const BroadcastStateBody = Type.Object(
   {
     ...BROADCAST_FIELDS,
-    counts: Type.Object(
-      Object.fromEntries(COMMAND_STATUSES.map((status) => [status, Type.Integer({ minimum: 0 })])),
-      { title: 'StatusCounts' },
-    ),
+    counts: StatusCounts,
     commands: CommandPage,
   },
   { title: 'BroadcastState' },

@@ -15,7 +15,7 @@ const EXAMPLE = {
     {
       name: 'open_vent',
       description: 'Opens the roof vent',
-      parameters: [{ name: 'percent', type: 'integer', required: true, description: null, min: 0, max: 100 }],
+      parameters: [{ name: 'percent', type: 'integer', required: true, min: 0, max: 100 }],
     },
   ],
   status_fields: [{ field: 'battery.percent', warn_below: 30, critical_below: 10 }],
@@ -26,11 +26,11 @@ const ParameterBody = Type.Object(
     name: Type.String(),
     type: choice(['integer', 'number', 'boolean', 'string', 'array', 'object']),
     required: Type.Boolean(),
-    description: text,
-    min: number,
-    max: number,
+    description: Type.Optional(Type.String()),
+    min: Type.Optional(Type.Number()),
+    max: Type.Optional(Type.Number()),
   },
-  { title: 'CommandParameter' },
+  { title: 'CommandParameter', description: 'What the type’s file leaves out is left out.' },
 )
 
 const DeviceTypeBody = Type.Object(

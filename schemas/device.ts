@@ -3,9 +3,9 @@ import { type Static, Type } from 'typebox'
 import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { choice, FreeObject, IMMUTABLE, Instant, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
-import { DEVICE_STATUSES } from './vocabulary.ts'
+import { DEVICE_STATUSES, JOB_STATUSES } from './vocabulary.ts'
 
 const Name = Type.String({
   minLength: 1,
@@ -27,7 +27,9 @@ const Metadata = Type.Unsafe<JsonObject>({ type: 'object', examples: [{ serial: 
 const Id = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['robot-7'] })
 
 /** Fields that are set at registration or by the service, and never changed by a caller. */
-export const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token', 'parent_id'] as const
+const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token', 'parent_id'] as const
+/** [contract 2.5] These are refused with a code of their own: a caller who sends them expects a change. */
+const CHANGEABLE_ONLY = { additionalProperties: false, [IMMUTABLE]: IMMUTABLE_FIELDS } as const
 
 export const DeviceParams = Type.Object({ device_id: Type.String({ examples: ['robot-7'] }) })
 
@@ -45,7 +47,7 @@ export const RegisterDeviceBody = Type.Object(
     metadata: Type.Optional(orNull(Metadata, { examples: [{ serial: 'A-1187', floor: 2 }] })),
     parent_id: Type.Optional(orNull(Id)),
   },
-  { title: 'RegisterDeviceBody' },
+  { title: 'RegisterDeviceBody', additionalProperties: false },
 )
 export type RegisterDeviceBody = Static<typeof RegisterDeviceBody>
 
@@ -59,6 +61,7 @@ export const ReplaceDeviceBody = Type.Object(
   },
   {
     title: 'ReplaceDeviceBody',
+    ...CHANGEABLE_ONLY,
     description: 'Group, tags and metadata are emptied if they are left out. Name and description stay.',
   },
 )
@@ -75,10 +78,26 @@ export const EditDeviceBody = Type.Object(
   },
   {
     title: 'EditDeviceBody',
+    ...CHANGEABLE_ONLY,
     description: 'A JSON merge patch (RFC 7396).',
     examples: [{ status: 'maintenance', status_reason: 'new wheels', metadata: { floor: null } }],
   },
 )
+
+const DeviceFirmware = Type.Object({
+  version: orNull(Type.String(), { examples: ['1.4.2'] }),
+  firmware_id: orNull(Type.String(), { description: 'The image that a deployment proved to run.' }),
+  sha256: orNull(Type.String(), { description: 'As the device says it.' }),
+  since: orNull(Instant),
+  previous_version: orNull(Type.String(), { examples: ['1.4.1'] }),
+  update: orNull(
+    Type.Object({
+      deployment_id: Type.String(),
+      status: choice(JOB_STATUSES),
+      progress: orNull(Type.Number()),
+    }),
+  ),
+})
 
 const DEVICE_FIELDS = {
   device_id: Type.String({ examples: ['robot-7'] }),
@@ -92,6 +111,7 @@ const DEVICE_FIELDS = {
   metadata: Metadata,
   parent_id: orNull(Type.String(), { description: 'The gateway that speaks for the device.' }),
   firmware_version: orNull(Type.String(), { examples: ['1.4.2'] }),
+  firmware: DeviceFirmware,
   issues: Type.Array(Type.String(), {
     examples: [[]],
     description:
@@ -113,6 +133,14 @@ const DEVICE_FIELDS = {
   ),
   last_seen_at: orNull(Instant, { examples: ['2026-03-01T08:31:05.250Z'] }),
   last_telemetry_at: orNull(Instant, { examples: ['2026-03-01T08:31:05.250Z'] }),
+  alerts: Type.Object(
+    {
+      critical: Type.Integer({ minimum: 0 }),
+      warning: Type.Integer({ minimum: 0 }),
+      info: Type.Integer({ minimum: 0 }),
+    },
+    { title: 'OpenAlerts', description: 'How many alerts of the device are open.' },
+  ),
   created_at: Instant,
   updated_at: Instant,
   etag: Type.String({ examples: ['4-1k2j3h'] }),

@@ -5,7 +5,7 @@ import { choice, FreeObject, Instant, instantText, orNull } from './json-schema.
 import { NextCursor } from './page.ts'
 import { LOG_LEVELS } from './vocabulary.ts'
 
-export const EVENT_KINDS = ['status', 'command', 'shadow'] as const
+export const EVENT_KINDS = ['status', 'command', 'shadow', 'ota', 'alert'] as const
 
 /** The query of a list that only grows. */
 const CURSOR_QUERY = {
@@ -64,7 +64,7 @@ const EventBody = Type.Object(
   { timestamp: Instant, kind: choice(EVENT_KINDS), data: FreeObject },
   {
     title: 'TimelineEvent',
-    description: 'A status move, a step of a command, or a change of the shadow.',
+    description: 'A status move, a step of a command, a change of the shadow, or a move of an alert.',
     examples: [
       {
         timestamp: '2026-03-01T08:30:00.000Z',

@@ -8,6 +8,11 @@ export type UserId = Brand<string, 'UserId'>
 /** Called `request_id` on MQTT. */
 export type CommandId = Brand<string, 'CommandId'>
 export type BroadcastId = Brand<string, 'BroadcastId'>
+export type AlertId = Brand<string, 'AlertId'>
+export type RuleId = Brand<string, 'RuleId'>
+export type ChannelId = Brand<string, 'ChannelId'>
+export type FirmwareId = Brand<string, 'FirmwareId'>
+export type DeploymentId = Brand<string, 'DeploymentId'>
 /** One of the fixed slices of the log. A device never changes its partition. */
 export type Partition = Brand<number, 'Partition'>
 /** Milliseconds since 1970, UTC. */
@@ -30,6 +35,11 @@ export const Partition = (value: number): Partition => value as Partition
 export const UserId = (value: string): UserId => value as UserId
 export const CommandId = (value: string): CommandId => value as CommandId
 export const BroadcastId = (value: string): BroadcastId => value as BroadcastId
+export const AlertId = (value: string): AlertId => value as AlertId
+export const RuleId = (value: string): RuleId => value as RuleId
+export const ChannelId = (value: string): ChannelId => value as ChannelId
+export const FirmwareId = (value: string): FirmwareId => value as FirmwareId
+export const DeploymentId = (value: string): DeploymentId => value as DeploymentId
 export const toMillis = (at: Micros): Millis => Math.floor(at / 1000) as Millis
 
 /** ISO 8601 in UTC with milliseconds, as REST, MQTT and /ws print times. */

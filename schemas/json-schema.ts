@@ -1,5 +1,6 @@
 // Schemas that several bodies share. A schema with a `title` becomes a component of the OpenAPI.
 import { type TSchemaOptions, Type } from 'typebox'
+import { RELATIVE_PATTERN } from './instant-text.ts'
 import type { JsonObject } from './json.ts'
 
 /** One of a fixed list of words. A union of literals would give one error per literal for a wrong word. */
@@ -7,19 +8,22 @@ export function choice<const Words extends readonly string[]>(words: Words, opti
   return Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], ...options })
 }
 
+/** Annotation of a closed object: names that are known and cannot be set there. */
+export const IMMUTABLE = 'x-immutable'
+
 /** A free-form object, kept as it is. */
 export const FreeObject = Type.Unsafe<JsonObject>({ type: 'object' })
 
 /** ISO 8601 in UTC with milliseconds. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-03-01T08:30:00.000Z'] })
 
-/** An instant in a query. A date means its midnight, and without a zone it is UTC. */
+/** A time in a query, as `parseInstant` reads it. */
 export const instantText = (description: string) =>
   Type.Unsafe<string>({
     type: 'string',
-    anyOf: [{ format: 'date-time' }, { format: 'date' }],
-    description: `ISO 8601, ${description}.`,
-    examples: ['2026-03-01T08:30:00Z'],
+    anyOf: [{ format: 'date-time' }, { format: 'date' }, { pattern: RELATIVE_PATTERN }],
+    description: `ISO 8601, milliseconds since 1970, \`now\`, or an age such as \`-15m\` (units s, m, h, d, w); ${description}.`,
+    examples: ['2026-03-01T08:30:00Z', '-15m'],
   })
 
 /** The example is null unless the options have another. */

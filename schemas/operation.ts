@@ -6,6 +6,9 @@ import type { Role } from './vocabulary.ts'
 
 export const API = '/api/v1'
 
+/** What a question to the database costs, see `Operation.work`. */
+export const DATABASE_WORK = 2
+
 /** `public` lets anyone call, otherwise only users with one of these roles. */
 export type Access = 'public' | readonly Role[]
 
@@ -28,6 +31,8 @@ export const TAGS = {
   telemetry: 'Telemetry of devices: the latest values and the history.',
   shadows: 'The desired state of a device, its reported state, and the difference.',
   commands: 'Commands to single devices and to groups.',
+  ota: 'Firmware for over-the-air updates.',
+  alerts: 'Alerts of devices, the rules that raise them, silences, and the channels that tell of alerts.',
   audit: 'Who did what, and with what outcome.',
   operations: 'Probes, metrics and the description of the API. Open to anyone.',
 } as const
@@ -62,6 +67,8 @@ export interface Operation {
   readonly isAudited?: boolean
   /** The handler gets the body as a stream, unchecked and without the usual bound. */
   readonly streamsBody?: boolean
+  /** Its body may take longer to arrive than that of other requests. The handler watches over it. */
+  readonly isUpload?: boolean
   /** An `Idempotency-Key` makes it safe to repeat within a day. A repetition gets the first answer (`once`), or the
    *  present state (`live`). Not for public operations, because a key belongs to a user. */
   readonly repeats?: 'once' | 'live'
@@ -78,6 +85,8 @@ export interface Operation {
   /** The calls that the rate of the device in the path does not count: all of them, or critical commands. Whatever else
    *  a user asks of a device must not keep them from stopping it. */
   readonly deviceRateExempts?: 'all' | 'critical'
+  /** What it costs the service beside the request itself, in units of a plain GET. */
+  readonly work?: number
   /** Answers by status. */
   readonly replies: Readonly<Record<number, Reply>>
   /** Media types of files that it sends instead of JSON if the caller asks for them. */

@@ -1,7 +1,7 @@
 // A refusal as RFC 9457 problem details with a stable code. REST, MQTT and /ws send the same object.
 import { type Static, Type } from 'typebox'
-import { choice } from './json-schema.ts'
-import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from './refusals.ts'
+import { choice, orNull } from './json-schema.ts'
+import { CONDITION_CODES, problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from './refusals.ts'
 
 export const FieldError = Type.Object(
   {
@@ -35,8 +35,10 @@ export type Problem = Static<typeof Problem> & Readonly<Record<string, unknown>>
 export const ProblemKind = Type.Object(
   {
     type: Type.String({ examples: ['/problems/not-found'] }),
-    code: choice(REFUSAL_CODES),
-    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    code: choice([...REFUSAL_CODES, ...CONDITION_CODES]),
+    status: orNull(Type.Integer({ minimum: 400, maximum: 599 }), {
+      description: 'HTTP status. Null for what devices meet on MQTT.',
+    }),
     title: Type.String(),
     advice: Type.String({ description: 'What to do about it.' }),
   },

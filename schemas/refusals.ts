@@ -6,7 +6,7 @@ export const REFUSALS = {
     status: 400,
     title: 'The request cannot be read',
     advice:
-      'Send well-formed JSON in UTF-8, at most 32 levels deep and without keys such as `__proto__`. Copy a cursor from `next_cursor` unchanged. `detail` says what could not be read.',
+      'Send well-formed JSON in UTF-8, without keys such as `__proto__`. Copy a cursor from `next_cursor` unchanged. `detail` says what could not be read.',
   },
   UNAUTHENTICATED: {
     status: 401,
@@ -29,6 +29,16 @@ export const REFUSALS = {
     status: 403,
     title: 'Your role does not allow this',
     advice: 'Ask an admin for the role that `detail` names, or let somebody with that role do it.',
+  },
+  URL_INVALID: {
+    status: 403,
+    title: 'The download URL is not one of this service',
+    advice: 'Use the URL of the `ota` message unchanged.',
+  },
+  URL_EXPIRED: {
+    status: 403,
+    title: 'The download URL has expired',
+    advice: 'Publish `{"status":"refresh"}` on `ota/status`; the message comes again with a new URL.',
   },
   REGISTRATION_LOCKED: {
     status: 403,
@@ -62,6 +72,33 @@ export const REFUSALS = {
     title: 'This change of status is not possible',
     advice: 'Read the resource again. `allowed` names the statuses that it can change to now.',
   },
+  FIRMWARE_IN_USE: {
+    status: 409,
+    title: 'The firmware is in use',
+    advice:
+      'Wait until the `deployments` are final or cancel them. Yanking with `?force=true` aborts them; deleting with it takes the way back from devices that would return to this firmware.',
+  },
+  FIRMWARE_YANKED: {
+    status: 409,
+    title: 'The firmware was withdrawn',
+    advice:
+      'A firmware that was yanked is never sent again: choose another version. A device does not install it. A download of it is answered with 410.',
+  },
+  FIRMWARE_DEPRECATED: {
+    status: 409,
+    title: 'The firmware is deprecated',
+    advice: 'Deploy another version, or say `force`.',
+  },
+  AMBIGUOUS_FIRMWARE: {
+    status: 422,
+    title: 'Several device types have this version',
+    advice: 'Name one of `device_types` as `device_type`, or the `firmware_id`.',
+  },
+  NO_PREVIOUS_FIRMWARE: {
+    status: 409,
+    title: 'There is no firmware to go back to',
+    advice: 'No other version of this device is known, or its image is gone. Deploy a version instead.',
+  },
   LAST_ADMIN: {
     status: 409,
     title: 'The last admin must remain an admin',
@@ -72,10 +109,27 @@ export const REFUSALS = {
     title: 'The limit for this resource is reached',
     advice: 'Delete some that are no longer used. `limit` is the largest number allowed.',
   },
+  CHANNEL_IN_USE: {
+    status: 409,
+    title: 'Rules send their alerts to this channel',
+    advice:
+      'Have the rules in `rules` and the policies in `policies` use another channel first, or delete the channel with `?force=true`.',
+  },
+  SMTP_NOT_CONFIGURED: {
+    status: 409,
+    title: 'The service has no mail server',
+    advice: 'Have the operator set `FLEET_SMTP_URL` and `FLEET_SMTP_FROM`, or use a channel of another type.',
+  },
   DEVICE_DECOMMISSIONED: {
     status: 409,
     title: 'The device is decommissioned',
     advice: 'A decommissioned device cannot be used again. Register a new one with another id.',
+  },
+  RULE_OF_TYPE: {
+    status: 409,
+    title: 'The rule belongs to a device type',
+    advice:
+      'The file of device types makes this rule. Only the fields that `allowed` names can be changed; change the file for the others.',
   },
   IDEMPOTENCY_KEY_REUSED: {
     status: 409,
@@ -95,6 +149,11 @@ export const REFUSALS = {
     advice:
       'Somebody changed the shadow first. Read it again, or take `delta` and the version `expected` from the problem, and send your change with that version.',
   },
+  DOWNLOAD_WITHDRAWN: {
+    status: 410,
+    title: 'The update was called off',
+    advice: 'Do not install it. The device is sent another message if there is another update for it.',
+  },
   REQUEST_TIMEOUT: {
     status: 408,
     title: 'The request did not arrive in time',
@@ -111,20 +170,58 @@ export const REFUSALS = {
     title: 'The body is too large',
     advice: 'Send less. `limit` is the number of bytes allowed, `actual` the number that was sent.',
   },
+  RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    title: 'The range lies beyond the end',
+    advice: 'Ask for bytes that exist: `Content-Range` has the size.',
+  },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     title: 'This content type is not accepted',
     advice: 'Send the body with a `Content-Type` that the operation takes; the API documentation lists them.',
+  },
+  WEBHOOK_TARGET_FORBIDDEN: {
+    status: 422,
+    title: 'This address is not public',
+    advice:
+      'Use an address that is reachable from everywhere, or have the operator name it in `FLEET_WEBHOOK_ALLOW`. This keeps channels from reaching what only this machine and its network may reach.',
+  },
+  UNKNOWN_PLACEHOLDER: {
+    status: 422,
+    title: 'A placeholder means nothing',
+    advice: 'Use the placeholders of the documentation. `placeholder` is the one that is not among them.',
   },
   VALIDATION_FAILED: {
     status: 422,
     title: 'The request is not valid',
     advice: 'Correct what `errors` lists. Each entry has the JSON pointer to a field and what it must be.',
   },
+  UNKNOWN_FIELD: {
+    status: 422,
+    title: 'The body has a field that is not known',
+    advice:
+      'Correct or leave out the fields that `errors` lists. Each entry has the JSON pointer to a field, and the name that was probably meant. What is yours to name goes into `metadata`.',
+  },
   IMMUTABLE_FIELD: {
     status: 422,
     title: 'This field cannot be changed',
     advice: 'Leave out the fields that `errors` lists. They are set once and never change.',
+  },
+  CHECKSUM_MISMATCH: {
+    status: 422,
+    title: 'The image has another checksum',
+    advice:
+      'The bytes changed on the way, or `sha256` belongs to another file. Nothing was kept: send it again.',
+  },
+  SIGNATURE_REQUIRED: {
+    status: 422,
+    title: 'The image needs a signature',
+    advice: 'Send `signature` and `signature_alg`, made with a key that the operator of the service trusts.',
+  },
+  SIGNATURE_INVALID: {
+    status: 422,
+    title: 'The signature does not fit the image',
+    advice: 'Sign this very image with a trusted key and the algorithm that `signature_alg` names.',
   },
   UNKNOWN_COMMAND: {
     status: 422,
@@ -157,6 +254,12 @@ export const REFUSALS = {
     title: 'The service failed because of a bug',
     advice: 'Give the `request_id` to the operator of the service, who finds the cause in the service’s log.',
   },
+  STORAGE_FULL: {
+    status: 507,
+    title: 'There is no room for the image',
+    advice:
+      'Delete firmware that is no longer used, or have the operator make room. `limit` and `used` are bytes.',
+  },
   DEPENDENCY_UNAVAILABLE: {
     status: 503,
     title: 'A part of the service is not available',
@@ -167,9 +270,35 @@ export const REFUSALS = {
   Record<string, { readonly status: number; readonly title: string; readonly advice: string }>
 >
 
+/** What a device may meet on MQTT, where there is no HTTP status. The audit has an entry with the code and the reason. */
+export const CONDITIONS = {
+  MQTT_CONNECTION_REFUSED: {
+    title: 'A device was refused at CONNECT',
+    advice:
+      'Look into `GET /api/v1/audit?action=mqtt.connect`, which has the reason of each refusal. The client id must be the id of a registered device, and the password its token; `POST /api/v1/auth/devices/token` issues a new one.',
+  },
+  CERTIFICATE_EXPIRED: {
+    title: 'A device was refused because its certificate has expired',
+    advice:
+      'Issue a new certificate with the device’s id as its common name, and put it on the device. `fleet certs issue` does so with a CA of `fleet certs init`.',
+  },
+  PUBLISH_DENIED: {
+    title: 'A device published where it may not',
+    advice: 'A device publishes below `fleet/<its id>/` only, and only if its token has the scope `publish`.',
+  },
+  SUBSCRIBE_DENIED: {
+    title: 'A device subscribed to what it may not read',
+    advice:
+      'A device subscribes below `fleet/<its id>/` only, and only if its token has the scope `subscribe`.',
+  },
+} as const satisfies Readonly<Record<string, { readonly title: string; readonly advice: string }>>
+
+export type ConditionCode = keyof typeof CONDITIONS
+export const CONDITION_CODES = Object.keys(CONDITIONS) as readonly ConditionCode[]
+
 export type RefusalCode = keyof typeof REFUSALS
 export const REFUSAL_CODES = Object.keys(REFUSALS) as readonly RefusalCode[]
 
 /** The address that a problem's `type` points to. */
-export const problemPath = (code: RefusalCode): string =>
+export const problemPath = (code: RefusalCode | ConditionCode): string =>
   `/problems/${code.toLowerCase().replaceAll('_', '-')}`

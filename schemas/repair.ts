@@ -7,7 +7,11 @@ export const NewRepairBody = Type.Object(
     from: Type.Optional(instantText('receive time of the first message. Default: the beginning of the log')),
     to: Type.Optional(instantText('receive time after the last message. Default: now')),
   },
-  { title: 'NewRepair', examples: [{ from: '2026-03-01T08:00:00Z', to: '2026-03-01T12:00:00Z' }] },
+  {
+    title: 'NewRepair',
+    additionalProperties: false,
+    examples: [{ from: '2026-03-01T08:00:00Z', to: '2026-03-01T12:00:00Z' }],
+  },
 )
 
 export const RepairBody = Type.Object(

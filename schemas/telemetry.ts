@@ -100,11 +100,12 @@ export const HistoryQuery = Type.Object(
 
 export const FleetQuery = Type.Object(
   {
-    metric: Type.String({
-      minLength: 1,
-      maxLength: BODY_LIMITS.metricNameBytesMax,
-      description: 'A field name, dotted if nested.',
-      examples: ['battery.percent'],
+    metric: Type.Array(Type.String({ maxLength: BODY_LIMITS.metricListCharsMax }), {
+      minItems: 1,
+      maxItems: 100,
+      description:
+        'Field names, dotted if nested, separated by commas or as repeated parameters. Prefixes are for single devices.',
+      examples: [['battery.percent']],
     }),
     group: Type.Optional(
       Type.String({
@@ -196,17 +197,40 @@ const FleetPage = Type.Object(
   },
   { title: 'FleetTelemetryPage', description: 'A page of devices, sorted by id, each with its buckets.' },
 )
+const Devices = Type.Integer({
+  minimum: 0,
+  description: 'Number of devices whose points are combined.',
+  examples: [12],
+})
 const FleetGroup = Type.Object(
   {
     ...FLEET,
     group: orNull(Type.String(), { examples: ['warehouse/a'] }),
-    devices: Type.Integer({
-      minimum: 0,
-      description: 'Number of devices whose points are combined.',
-      examples: [12],
-    }),
+    devices: Devices,
     data: Buckets,
   },
   { title: 'GroupTelemetry', description: 'Buckets over the points of all devices in the group.' },
 )
-export const FleetTelemetry = Type.Union([FleetPage, FleetGroup])
+const { metric: _, ...FLEET_OF_SEVERAL } = FLEET
+const MetricSeries = Type.Array(Type.Object({ metric: MetricName, data: Buckets }, { title: 'MetricSeries' }))
+const FleetSeriesPage = Type.Object(
+  {
+    ...FLEET_OF_SEVERAL,
+    data: Type.Array(Type.Object({ device_id: DeviceName, series: MetricSeries })),
+    ...PAGE_FIELDS,
+  },
+  { title: 'FleetSeriesPage', description: 'A page of devices with several metrics each.' },
+)
+const FleetGroupSeries = Type.Object(
+  {
+    ...FLEET_OF_SEVERAL,
+    group: orNull(Type.String(), { examples: ['warehouse/a'] }),
+    devices: Devices,
+    series: MetricSeries,
+  },
+  {
+    title: 'GroupSeries',
+    description: 'Buckets of several metrics over the points of all devices in the group.',
+  },
+)
+export const FleetTelemetry = Type.Union([FleetPage, FleetGroup, FleetSeriesPage, FleetGroupSeries])

@@ -45,6 +45,7 @@ export const EditUserBody = Type.Object(
   },
   {
     title: 'EditUserBody',
+    additionalProperties: false,
     description: 'A new password, a new role or disabling the user ends all their logins.',
     examples: [{ role: 'operator', groups: ['warehouse/a'] }],
   },
@@ -60,6 +61,7 @@ export const EditOwnBody = Type.Object(
   },
   {
     title: 'EditOwnBody',
+    additionalProperties: false,
     description:
       'Changing e-mail or password needs `current_password`. A new password ends all logins, including this one.',
     examples: [{ name: 'Ada L.' }],

@@ -29,8 +29,69 @@ export type CommandStatus = (typeof COMMAND_STATUSES)[number]
 export const COMMAND_PRIORITIES = ['critical', 'high', 'normal', 'low'] as const
 export type CommandPriority = (typeof COMMAND_PRIORITIES)[number]
 
+export const FIRMWARE_STATUSES = ['available', 'deprecated', 'yanked'] as const
+export type FirmwareStatus = (typeof FIRMWARE_STATUSES)[number]
+
+/** `ed25519` signs the 32 bytes of the SHA-256, the others sign the image. */
+export const SIGNATURE_ALGS = ['ed25519', 'ecdsa-p256-sha256', 'rsa-pss-sha256'] as const
+export type SignatureAlg = (typeof SIGNATURE_ALGS)[number]
+
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Least severe first. */
+export const ALERT_SEVERITIES = ['info', 'warning', 'critical'] as const
+export type AlertSeverity = (typeof ALERT_SEVERITIES)[number]
+
+/** What alerts have to share to be told of in one message. */
+export const ALERT_GROUPINGS = ['rule', 'device', 'group', 'none'] as const
+export type AlertGrouping = (typeof ALERT_GROUPINGS)[number]
+
+export const CHANNEL_TYPES = ['chat_webhook', 'webhook', 'email'] as const
+export type ChannelType = (typeof CHANNEL_TYPES)[number]
+
+export const CHANNEL_STATES = ['ok', 'failing', 'disabled'] as const
+export type ChannelState = (typeof CHANNEL_STATES)[number]
+
+export const DELIVERY_EVENTS = ['fired', 'resolved', 'repeat', 'escalated', 'test', 'digest'] as const
+export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number]
+
+export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'failed', 'blocked', 'dropped'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+export const CHAT_FORMATS = [
+  'auto',
+  'slack',
+  'mattermost',
+  'rocketchat',
+  'discord',
+  'teams',
+  'google_chat',
+] as const
+export type ChatFormat = (typeof CHAT_FORMATS)[number]
+
+export const ALERT_STATES = ['pending', 'firing', 'recovering', 'resolved'] as const
+export type AlertState = (typeof ALERT_STATES)[number]
+
+/** Why an alert was resolved. */
+export const ALERT_END_REASONS = [
+  'recovered',
+  'user',
+  'rule_changed',
+  'rule_disabled',
+  'rule_deleted',
+  'target_left',
+  'decommissioned',
+] as const
+export type AlertEndReason = (typeof ALERT_END_REASONS)[number]
+
+export const COMPARISONS = ['>', '>=', '<', '<=', '==', '!='] as const
+export type Comparison = (typeof COMPARISONS)[number]
+
+export const NO_DATA_POLICIES = ['keep', 'ok', 'alert'] as const
+export const MAINTENANCE_POLICIES = ['mute', 'evaluate', 'off'] as const
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+export type Weekday = (typeof WEEKDAYS)[number]
 
 export const ROLES = ['admin', 'operator', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
@@ -76,3 +137,67 @@ export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
 
 export const TOKEN_SCOPES = ['publish', 'subscribe'] as const
 export type TokenScope = (typeof TOKEN_SCOPES)[number]
+
+/** How far one device has come in a deployment, in the order of an update. */
+export const JOB_STATUSES = [
+  'pending',
+  'notified',
+  'downloading',
+  'downloaded',
+  'installing',
+  'rebooting',
+  'confirming',
+  'succeeded',
+  'failed',
+  'timed_out',
+  'rejected',
+  'cancelled',
+  'rolling_back',
+  'rolled_back',
+  'rollback_failed',
+] as const
+export type JobStatus = (typeof JOB_STATUSES)[number]
+
+export const HELD_REASONS = [
+  'offline',
+  'not_subscribed',
+  'window',
+  'maintenance',
+  'paused',
+  'slot',
+  'stage',
+  'deferred',
+  'backoff',
+  'queued',
+  'gateway',
+] as const
+/** Why a pending job does not start. */
+export type HeldReason = (typeof HELD_REASONS)[number]
+
+export const DEPLOYMENT_STATUSES = [
+  'scheduled',
+  'pending',
+  'in_progress',
+  'paused',
+  'rolling_back',
+  'completed',
+  'failed',
+  'aborted',
+  'cancelled',
+  'rolled_back',
+] as const
+export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number]
+
+/** What may be tried again, by `retry.on`. */
+export const RETRY_CAUSES = [
+  'timed_out',
+  'download_failed',
+  'checksum_mismatch',
+  'device_restarted',
+  'install_interrupted',
+  'install_failed',
+  'rolled_back_by_device',
+  'version_mismatch',
+  'unstable',
+] as const
+export type RetryCause = (typeof RETRY_CAUSES)[number]

@@ -31,8 +31,13 @@ test.each([
   ],
   [
     { type: 'subscribe', id: 's', channel: 'devices', filter: { metric: [] } },
-    'VALIDATION_FAILED',
-    'ADDITIONAL_PROPERTIES',
+    'UNKNOWN_FIELD',
+    'UNKNOWN_FIELD',
+  ],
+  [
+    { type: 'subscribe', id: 's', channel: 'devices', filtre: { group: 'a' } },
+    'UNKNOWN_FIELD',
+    'UNKNOWN_FIELD',
   ],
   [{ type: 'subscribe', id: 's', channel: 'devices', throttle_ms: -1 }, 'VALIDATION_FAILED', 'MINIMUM'],
   [{ type: 'toString' }, 'VALIDATION_FAILED', 'ENUM'],
@@ -55,15 +60,27 @@ test('any text gives a value and never throws', () => {
   expect(parseClientFrame(deep).kind).toBe('refused')
 })
 
-test.each(['weather', 'ota', 'alerts'])('the channel %s is refused with those that exist', (channel) => {
+test.each(['weather', 'rules'])('the channel %s is refused with those that exist', (channel) => {
   expect(parse({ type: 'subscribe', id: 's', channel })).toMatchObject({
     id: 's',
     about: {
       code: 'VALIDATION_FAILED',
       detail: {
         message:
-          '/channel must be equal to one of the allowed values: devices, telemetry, commands, shadows, logs, events',
+          '/channel must be equal to one of the allowed values: devices, telemetry, commands, shadows, ota, logs, events, alerts',
         errors: [{ path: '/channel', code: 'ENUM' }],
+      },
+    },
+  })
+})
+
+test('an unknown field of a subscription is refused with the name that was probably meant', () => {
+  const frame = { type: 'subscribe', id: 's', channel: 'devices', filter: { groups: 'a' } }
+  expect(parse(frame)).toMatchObject({
+    about: {
+      detail: {
+        message: expect.stringContaining('/filter/groups is not known; did you mean group?'),
+        errors: [{ path: '/filter/groups' }],
       },
     },
   })

@@ -3,6 +3,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { choice } from './json-schema.ts'
+import { unknownName } from './nearest-name.ts'
 import type { FieldError, Problem, RefusalAbout } from './problem.ts'
 import type { Role } from './vocabulary.ts'
 
@@ -10,7 +11,7 @@ export const SOCKET_PROTOCOL = 'fleet.v1'
 export const TOKEN_PROTOCOL_PREFIX = 'bearer.'
 export const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 
-const CHANNELS = ['devices', 'telemetry', 'commands', 'shadows', 'logs', 'events'] as const
+const CHANNELS = ['devices', 'telemetry', 'commands', 'shadows', 'ota', 'logs', 'events', 'alerts'] as const
 export type ChannelName = (typeof CHANNELS)[number]
 
 export const CLOSE_CODES = {
@@ -48,14 +49,17 @@ export const SocketFilter = Type.Object(
 export type SocketFilter = Static<typeof SocketFilter>
 
 const Auth = Type.Object({ type: Type.Literal('auth'), token: Type.String({ minLength: 1 }) })
-const Subscribe = Type.Object({
-  type: Type.Literal('subscribe'),
-  id: SubscriptionId,
-  channel: choice(CHANNELS),
-  filter: Type.Optional(SocketFilter),
-  throttle_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: BODY_LIMITS.throttleMsMax })),
-  snapshot: Type.Optional(Type.Boolean()),
-})
+const Subscribe = Type.Object(
+  {
+    type: Type.Literal('subscribe'),
+    id: SubscriptionId,
+    channel: choice(CHANNELS),
+    filter: Type.Optional(SocketFilter),
+    throttle_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: BODY_LIMITS.throttleMsMax })),
+    snapshot: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
 const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), id: SubscriptionId })
 const Ping = Type.Object({ type: Type.Literal('ping') })
 
@@ -89,7 +93,7 @@ export type ParsedFrame =
   | { readonly kind: 'frame'; readonly frame: ClientFrame }
   | { readonly kind: 'refused'; readonly id: string | undefined; readonly about: RefusalAbout }
 
-const ajv = new Ajv({ strict: true, strictTypes: false, allErrors: false })
+const ajv = new Ajv({ strict: true, strictTypes: false, allErrors: false, verbose: true })
 const CHECKS: Readonly<Record<ClientFrame['type'], ValidateFunction>> = {
   auth: ajv.compile(Auth),
   subscribe: ajv.compile(Subscribe),
@@ -114,7 +118,12 @@ export function parseClientFrame(text: string): ParsedFrame {
     const errors = toFieldErrors(check.errors)
     const [first] = errors
     const message = first === undefined ? 'the frame is not valid' : `${first.path} ${first.message}`
-    return refused('VALIDATION_FAILED', id, message, errors)
+    return refused(
+      first?.code === 'UNKNOWN_FIELD' ? 'UNKNOWN_FIELD' : 'VALIDATION_FAILED',
+      id,
+      message,
+      errors,
+    )
   }
   // The schema of this type accepted the value.
   return { kind: 'frame', frame: value as unknown as ClientFrame }
@@ -151,11 +160,23 @@ function refused(
 }
 
 function toFieldErrors(errors: readonly ErrorObject[] | null | undefined): FieldError[] {
-  return (errors ?? []).map((error) => ({
-    path: error.instancePath === '' ? '/' : error.instancePath,
-    code: error.keyword.replace(/[A-Z]/g, '_$&').toUpperCase(),
-    message: `${error.message ?? 'is not valid'}${allowedWords(error)}`,
-  }))
+  return (errors ?? []).map(
+    (error) =>
+      unknownField(error) ?? {
+        path: error.instancePath === '' ? '/' : error.instancePath,
+        code: error.keyword.replace(/[A-Z]/g, '_$&').toUpperCase(),
+        message: `${error.message ?? 'is not valid'}${allowedWords(error)}`,
+      },
+  )
+}
+
+/** Undefined if the error is another one. */
+function unknownField({ instancePath, params, parentSchema }: ErrorObject): FieldError | undefined {
+  const name: unknown = params['additionalProperty']
+  if (typeof name !== 'string') return undefined
+  const { properties = {} } = Object(parentSchema) as { readonly properties?: object }
+  const message = unknownName(name, Object.keys(properties))
+  return { path: `${instancePath}/${name}`, code: 'UNKNOWN_FIELD', message }
 }
 
 function allowedWords({ params }: ErrorObject): string {

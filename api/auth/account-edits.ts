@@ -6,6 +6,7 @@ import type { EditUserResult, User } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
 import type { EditOwnBody, EditUserBody } from '../../schemas/users.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
+import { refuseCommon } from './common-passwords.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import type { LoginsOptions } from './logins.ts'
 import { normalEmail } from './normal-email.ts'
@@ -14,7 +15,7 @@ import { hashingBusy, type Passwords } from './passwords.ts'
 export type EditedUser = { readonly kind: 'edited'; readonly user: User } | Refusal
 
 export interface AccountEdits {
-  edit(id: UserId, wish: EditUserBody): Promise<EditedUser>
+  edit(id: UserId, wish: EditUserBody, by: UserId): Promise<EditedUser>
   /** A user must show the password again to change what a thief would change. */
   editOwn(id: UserId, wish: EditOwnBody): Promise<EditedUser>
   remove(id: UserId): Promise<EditedUser>
@@ -38,27 +39,36 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
     return answerOf(edited)
   }
 
-  async function withHash(wanted: Change, password: string | undefined): Promise<Change | 'busy'> {
+  async function withHash(
+    wanted: Change,
+    password: string | undefined,
+    who: string,
+  ): Promise<Change | 'busy'> {
     if (password === undefined) return wanted
-    const passwordHash = await passwords.hash(password)
+    const passwordHash = await passwords.hash(password, who)
     return passwordHash === 'busy' ? 'busy' : { ...wanted, passwordHash }
   }
 
   return {
-    async edit(id, { role, groups, disabled, ...body }) {
+    async edit(id, { role, groups, disabled, ...body }, by) {
       await users.catchUp()
-      if (users.get(id) === undefined) return noSuchUser()
-      const wanted = await withHash({ ...profileOf(body), role, groups, disabled }, body.password)
+      const user = users.get(id)
+      if (user === undefined) return noSuchUser()
+      const unfit = refuseUnfit(body, user)
+      if (unfit !== undefined) return unfit
+      const wanted = await withHash({ ...profileOf(body), role, groups, disabled }, body.password, by)
       return wanted === 'busy' ? hashingBusy() : await change(id, (user) => changed(user, wanted))
     },
 
     async editOwn(id, { current_password: shown, ...body }) {
       const user = users.get(id)
       if (user === undefined) return noSuchUser()
+      const unfit = refuseUnfit(body, user)
+      if (unfit !== undefined) return unfit
       const isSensitive = body.password !== undefined || body.email !== undefined
       const refusal = isSensitive ? await refuseUnproven(options, user, shown) : undefined
       if (refusal !== undefined) return refusal
-      const wanted = await withHash(profileOf(body), body.password)
+      const wanted = await withHash(profileOf(body), body.password, id)
       if (wanted === 'busy') return hashingBusy()
       let isProven = true
       const edited = await change(id, (now) => {
@@ -126,13 +136,23 @@ async function refuseUnproven(
       code: 'REQUIRED',
       message: 'is needed to change password or e-mail',
     })
-  const limited = limiter.refuse(`own ${user.id}`)
+  // Counted apart from logins: whoever guesses there does not keep the user from changing the password.
+  const attempt = { from: 'own', account: `own ${user.id}` }
+  const limited = limiter.refuse(attempt)
   if (limited !== undefined) return limited
-  const isRight = await passwords.verify(shown, user.passwordHash)
-  if (isRight === true || isRight === 'busy') limiter.giveBack(`own ${user.id}`)
+  const isRight = await passwords.verify(shown, user.passwordHash, user.id)
+  if (isRight === true || isRight === 'busy') limiter.giveBack(attempt)
   if (isRight === 'busy') return hashingBusy()
   if (!isRight) return wrongPassword()
   return undefined
+}
+
+/** Judges the password with the e-mail that the user will have. */
+function refuseUnfit(
+  { password, email }: Pick<EditOwnBody, 'password' | 'email'>,
+  user: User,
+): Refusal | undefined {
+  return password === undefined ? undefined : refuseCommon(password, normalEmail(email ?? user.email))
 }
 
 function answerOf(edited: EditUserResult): EditedUser {

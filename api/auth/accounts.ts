@@ -9,6 +9,7 @@ import type { RateShares } from '../rates/rate-shares.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'
 import type { Authenticated } from './authenticate.ts'
+import { refuseCommon } from './common-passwords.ts'
 import { LoginLimiter } from './login-limiter.ts'
 import { createLogins, type LoggedIn, type LoginsOptions } from './logins.ts'
 import { normalEmail } from './normal-email.ts'
@@ -51,8 +52,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const role = await roleOfNewUser(options, body, registrant)
       if (role.kind === 'refused') return role
       const email = normalEmail(body.email)
+      const unfit = refuseCommon(body.password, email)
+      if (unfit !== undefined) return unfit
       if (users.getByEmail(email) !== undefined) return notAdded('email_taken')
-      const passwordHash = await passwords.hash(body.password)
+      // An admin may register many users in a row.
+      const limited = role.by === undefined ? limiter.refuseHash(networkOf(registrant.ip)) : undefined
+      if (limited !== undefined) return limited
+      const passwordHash = await passwords.hash(body.password, role.by ?? networkOf(registrant.ip))
       if (passwordHash === 'busy') return hashingBusy()
       const user = newUser(options, { ...body, email, role: role.role, passwordHash })
       const added = await users.add(user, { onlyIfNone: role.onlyIfNone })
@@ -60,20 +66,20 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
 
     async login({ email, password, ip }) {
-      const key = `${networkOf(ip)} ${normalEmail(email)}`
-      const limited = limiter.refuse(key)
+      const attempt = { from: networkOf(ip), account: normalEmail(email) }
+      const limited = limiter.refuseHash(attempt.from) ?? limiter.refuse(attempt)
       if (limited !== undefined) return limited
       // The account may have been created or changed at another node a moment ago.
       await users.catchUp()
       const user = users.getByEmail(normalEmail(email))
-      const isRight = await passwords.verify(password, user?.passwordHash)
+      const isRight = await passwords.verify(password, user?.passwordHash, attempt.from)
       if (isRight === 'busy') {
-        limiter.giveBack(key)
+        limiter.giveBack(attempt)
         return hashingBusy()
       }
       const proven = isRight && user !== undefined ? await noteLogin(options, user) : undefined
       if (proven === undefined) return refused('INVALID_CREDENTIALS')
-      limiter.giveBack(key)
+      limiter.entered(attempt)
       return await logins.open(proven.user, proven.at)
     },
 
@@ -105,9 +111,18 @@ export interface Registrant {
   authenticate(): Promise<Authenticated | undefined>
   /** Sent from this very machine. */
   readonly isLocal: boolean
+  readonly ip: string
 }
 
-type NewRole = { readonly kind: 'role'; readonly role: Role; readonly onlyIfNone: boolean } | Refusal
+type NewRole =
+  | {
+      readonly kind: 'role'
+      readonly role: Role
+      readonly onlyIfNone: boolean
+      /** The admin who registers somebody else. */
+      readonly by: UserId | undefined
+    }
+  | Refusal
 
 /** [contract 2.3] The three modes of registration. */
 async function roleOfNewUser(
@@ -115,12 +130,12 @@ async function roleOfNewUser(
   { role = 'viewer' }: RegisterBody,
   { authenticate, isLocal }: Registrant,
 ): Promise<NewRole> {
-  if (registration === 'open' && isLocal) return { kind: 'role', role, onlyIfNone: false }
+  if (registration === 'open' && isLocal) return { kind: 'role', role, onlyIfNone: false, by: undefined }
   if (registration === 'bootstrap' && users.count() === 0)
-    return { kind: 'role', role: 'admin', onlyIfNone: true }
+    return { kind: 'role', role: 'admin', onlyIfNone: true, by: undefined }
   const known = await authenticate()
   if (known?.kind === 'refused') return known
-  if (known?.user.role === 'admin') return { kind: 'role', role, onlyIfNone: false }
+  if (known?.user.role === 'admin') return { kind: 'role', role, onlyIfNone: false, by: known.user.id }
   return registration === 'open' ? fromElsewhere() : notAdded('not_the_first')
 }
 

@@ -34,7 +34,7 @@ export async function createFirstAdmin(options: {
   if (users.count() > 0 || (settings.registration === 'bootstrap' && !isNamed)) return undefined
   const generatedPassword =
     adminPassword === undefined ? randomBytes(PASSWORD_BYTES).toString('base64url') : undefined
-  const passwordHash = await passwords.hash(adminPassword ?? generatedPassword ?? '')
+  const passwordHash = await passwords.hash(adminPassword ?? generatedPassword ?? '', 'start')
   if (passwordHash === 'busy') throw new Error('the first admin is made before anyone else can log in')
   const email = normalEmail(adminEmail ?? EMAIL)
   const user = newUser(options, { email, name: 'Admin', role: 'admin', passwordHash })

@@ -115,6 +115,7 @@ const SHAPES: Readonly<Record<string, Forgery>> = {
     forge({ ...claims, sub: undefined, token }, { ...HS256, cty: 'JWT' }),
   'a token as payload': ({ token }) => forge(token, { ...HS256, cty: 'JWT' }),
   'other letters for the same bytes': ({ token }) => token.replace('.', '=.'),
+  'a signature with padding': ({ token }) => `${token}=`,
   'a wrong API key': () => `flk_${'0'.repeat(26)}_${'A'.repeat(43)}`,
   'half an API key': () => 'flk_',
 }
@@ -125,7 +126,7 @@ const account = async ({ request }: SetUp) => {
 }
 const OTHERS: Readonly<Record<string, Forgery>> = {
   'a device token': async ({ tokens }) =>
-    (await tokens.issueDevice({ deviceId: deviceId('r'), validFrom: Millis(0), ttlHours: 1 })).token,
+    (await tokens.issueDevice({ deviceId: deviceId('r'), validFrom: Millis(0), ttlSec: 1 * 3600 })).token,
   'a refresh token': async (setUp) => (await account(setUp)).refresh_token,
   'a token from before its user was deleted': async ({ engine, user, token }) => {
     engine.users.forget(user.id)

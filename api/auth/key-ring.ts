@@ -55,8 +55,14 @@ async function signingKey(signing: Signing, facts: Facts): Promise<KeyRing['sign
     const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
     return { ...(await asymmetricKey({ alg, key: createPublicKey(key) })), sign: await importPKCS8(pem, alg) }
   }
-  const key = await secretKey(signing.kind === 'secret' ? signing.secret : await keptSecret(facts))
+  const key = await secretKey(await signingText(signing, facts))
   return { ...key, sign: key.verify }
+}
+
+/** The secret that only this service has, to derive others from. */
+export async function signingText(signing: Signing, facts: Facts): Promise<string> {
+  if (signing.kind === 'kept') return keptSecret(facts)
+  return signing.kind === 'secret' ? signing.secret : signing.pem
 }
 
 function verifyingKey(previous: PreviousKey): Promise<TokenKey> {

@@ -1,37 +1,88 @@
-// Limits how often a network may try an e-mail, over all nodes. A correct password costs no attempt, nor does one that
-// nobody had the time to check.
-
+// Limits how often passwords may be tried, over all nodes. A correct password costs no attempt, nor does one that nobody
+// had the time to check.
+//
+// L1. A network may have a few passwords a second hashed, right or wrong: each costs the service 16 ms of a core.
+// L2. A network may try an e-mail ten times a minute.
+// L3. All networks together may try an e-mail a hundred times an hour, and then slowly. Those from which the account was
+//     entered before are not held up by what others try, so that nobody can lock out its owner.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from '../rates/rate-limit.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
 import { type Refusal, refused } from '../refusal.ts'
 
-const WINDOW_MS = 60_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+export interface Attempt {
+  /** The network of the caller. */
+  readonly from: string
+  /** The account whose password is tried. */
+  readonly account: string
+}
 
 export class LoginLimiter {
   readonly #clock: Pick<Clock, 'ticks'>
   readonly #shares: RateShares | undefined
-  readonly #limit = new RateLimit('login', API_LIMITS.loginsPerMinuteMax, WINDOW_MS)
+  readonly #hashes = new RateLimit(
+    'password',
+    API_LIMITS.passwordsAtOnceMax,
+    (API_LIMITS.passwordsAtOnceMax / API_LIMITS.passwordsPerSecMax) * 1_000,
+  )
+  readonly #attempts = new RateLimit('login', API_LIMITS.loginsPerMinuteMax, MINUTE_MS)
+  readonly #account = new RateLimit('account', API_LIMITS.wrongPasswordsPerHourMax, HOUR_MS)
+  /** Pairs of network and account with a right password, the least recent first. */
+  readonly #known = new Set<string>()
 
   constructor(clock: Pick<Clock, 'ticks'>, shares?: RateShares) {
     this.#clock = clock
     this.#shares = shares
   }
 
+  /** Returns undefined if this network may have another password hashed. */
+  refuseHash(from: string): Refusal | undefined {
+    return this.#take(this.#hashes, from)
+  }
+
   /** Returns undefined if the attempt is allowed. */
-  refuse(key: string): Refusal | undefined {
-    const aheadMs = this.#limit.take(key, this.#clock.ticks())
+  refuse(attempt: Attempt): Refusal | undefined {
+    const limited = this.#take(this.#attempts, keyOf(attempt))
+    if (limited !== undefined || this.#known.has(keyOf(attempt))) return limited
+    const slowed = this.#take(this.#account, attempt.account)
+    if (slowed !== undefined) this.#return(this.#attempts, keyOf(attempt))
+    return slowed
+  }
+
+  /** The password was right. */
+  entered(attempt: Attempt): void {
+    this.giveBack(attempt)
+    const key = keyOf(attempt)
+    this.#known.delete(key)
+    this.#known.add(key)
+    const [oldest = ''] = this.#known
+    if (this.#known.size > API_LIMITS.loginsKnownMax) this.#known.delete(oldest)
+  }
+
+  /** Undoes `refuse`: no password was tried after all. */
+  giveBack(attempt: Attempt): void {
+    this.#return(this.#attempts, keyOf(attempt))
+    if (!this.#known.has(keyOf(attempt))) this.#return(this.#account, attempt.account)
+  }
+
+  #take(limit: RateLimit, key: string): Refusal | undefined {
+    const aheadMs = limit.take(key, this.#clock.ticks())
     if (aheadMs < 0) return tooMany(Math.max(1, Math.ceil(-aheadMs / 1000)))
-    this.#shares?.tell(this.#limit, key, 1)
+    this.#shares?.tell(limit, key, 1)
     return undefined
   }
 
-  giveBack(key: string): void {
-    this.#limit.giveBack(key)
-    this.#shares?.tell(this.#limit, key, -1)
+  #return(limit: RateLimit, key: string): void {
+    limit.giveBack(key)
+    this.#shares?.tell(limit, key, -1)
   }
 }
+
+const keyOf = ({ from, account }: Attempt) => `${from} ${account}`
 
 function tooMany(waitSec: number): Refusal {
   return refused('RATE_LIMIT_EXCEEDED', {

@@ -12,11 +12,11 @@ import { isInScope, scopeOf } from './scope.ts'
 
 test('a password is hashed with argon2id at the cost that OWASP recommends, and verifies', async () => {
   const passwords = openPasswords()
-  const hashed = await passwords.hash('correct horse')
+  const hashed = await passwords.hash('correct horse', 'w')
   expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-  expect(await passwords.verify('correct horse', hashed)).toBe(true)
-  expect(await passwords.verify('wrong horse', hashed)).toBe(false)
-  expect(await passwords.verify('correct horse', undefined)).toBe(false)
+  expect(await passwords.verify('correct horse', hashed, 'w')).toBe(true)
+  expect(await passwords.verify('wrong horse', hashed, 'w')).toBe(false)
+  expect(await passwords.verify('correct horse', undefined, 'w')).toBe(false)
 })
 
 test('an unknown e-mail costs one verification, like a wrong password', async () => {
@@ -28,10 +28,10 @@ test('an unknown e-mail costs one verification, like a wrong password', async ()
       return await verify(hashed, password)
     },
   })
-  const known = await openPasswords().hash('correct horse')
-  expect(await passwords.verify('wrong horse', known === 'busy' ? '' : known)).toBe(false)
-  expect(await passwords.verify('wrong horse', undefined)).toBe(false)
-  expect(await passwords.verify('', undefined)).toBe(false)
+  const known = await openPasswords().hash('correct horse', 'w')
+  expect(await passwords.verify('wrong horse', known === 'busy' ? '' : known, 'w')).toBe(false)
+  expect(await passwords.verify('wrong horse', undefined, 'w')).toBe(false)
+  expect(await passwords.verify('', undefined, 'w')).toBe(false)
   const costs = verified.map((hashed) => hashed.split('$').slice(1, 4).join('$'))
   expect(costs).toEqual(Array(3).fill('argon2id$v=19$m=19456,t=2,p=1'))
   expect(new Set(verified.map(({ length }) => length)).size).toBe(1)
@@ -39,16 +39,18 @@ test('an unknown e-mail costs one verification, like a wrong password', async ()
 
 test('a password matches however its letters are composed', async () => {
   const passwords = openPasswords()
-  const hashed = await passwords.hash('caf\u00e9 caf\u00e9')
-  expect(await passwords.verify('cafe\u0301 cafe\u0301', hashed)).toBe(true)
+  const hashed = await passwords.hash('caf\u00e9 caf\u00e9', 'w')
+  expect(await passwords.verify('cafe\u0301 cafe\u0301', hashed, 'w')).toBe(true)
 })
 
 test('many hashes wait in a bounded queue, and beyond it they are refused at once', async () => {
   const passwords = openPasswords()
   const room = API_LIMITS.hashesAtOnceMax + API_LIMITS.hashesWaitingMax
-  const results = await Promise.all(Array.from({ length: room + 5 }, () => passwords.hash('correct horse')))
+  const results = await Promise.all(
+    Array.from({ length: room + 5 }, () => passwords.hash('correct horse', 'w')),
+  )
   expect(results.filter((result) => result === 'busy').length).toBe(5)
-  expect(await passwords.hash('correct horse')).not.toBe('busy')
+  expect(await passwords.hash('correct horse', 'w')).not.toBe('busy')
 })
 
 test('a scope covers its group and the groups below it', () => {
@@ -80,7 +82,7 @@ test('the first admin is created once, as configured or with a password that is 
   expect(password.length).toBeGreaterThanOrEqual(16)
   const admin = generated.users.getByEmail('admin@fleet.local')
   expect(admin?.role).toBe('admin')
-  expect(await passwords.verify(password, admin?.passwordHash)).toBe(true)
+  expect(await passwords.verify(password, admin?.passwordHash, 'w')).toBe(true)
   expect((await make({}, generated.users)).made).toBeUndefined()
   const set = await make({ adminEmail: 'Boss@b.c', adminPassword: 'correct horse' })
   expect(set.made).toEqual({ email: 'boss@b.c', generatedPassword: undefined })

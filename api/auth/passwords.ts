@@ -1,13 +1,14 @@
 // Password hashes with argon2id, few at a time. Each takes 16 ms of a core and 19 MiB, so many logins wait in a bounded
 // queue and are refused beyond it.
 import { hash, verify } from '@node-rs/argon2'
-import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { FairQueue } from './fair-queue.ts'
 
+/** `who` asks: an address or a user. They take turns, so that one of them who asks a lot keeps nobody else waiting. */
 export interface Passwords {
-  hash(password: string): Promise<string | 'busy'>
+  hash(password: string, who: string): Promise<string | 'busy'>
   /** Takes as long without a hash, and fails, so that the time of an answer does not reveal an unknown e-mail. */
-  verify(password: string, hashed: string | undefined): Promise<boolean | 'busy'>
+  verify(password: string, hashed: string | undefined, who: string): Promise<boolean | 'busy'>
 }
 
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -20,11 +21,11 @@ export interface Argon2 {
 }
 
 export function openPasswords(argon2: Argon2 = { hash, verify }): Passwords {
-  const queue = new HashQueue()
+  const queue = new FairQueue()
   return {
-    hash: (password) => queue.run(() => argon2.hash(normalised(password), COST)),
-    verify: (password, hashed) =>
-      queue.run(async () => {
+    hash: (password, who) => queue.run(who, () => argon2.hash(normalised(password), COST)),
+    verify: (password, hashed, who) =>
+      queue.run(who, async () => {
         const isRight = await argon2.verify(hashed ?? DUMMY, normalised(password))
         return isRight && hashed !== undefined
       }),
@@ -33,26 +34,6 @@ export function openPasswords(argon2: Argon2 = { hash, verify }): Passwords {
 
 /** Normalises a password, since other systems may compose its letters differently. */
 const normalised = (password: string) => password.normalize('NFKC')
-
-class HashQueue {
-  #running = 0
-  readonly #waiting: (() => void)[] = []
-
-  async run<T>(work: () => Promise<T>): Promise<T | 'busy'> {
-    if (this.#running >= API_LIMITS.hashesAtOnceMax) {
-      if (this.#waiting.length >= API_LIMITS.hashesWaitingMax) return 'busy'
-      // The place is passed on to the next hash, so `#running` stays the same.
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    } else this.#running++
-    try {
-      return await work()
-    } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#running--
-      else next()
-    }
-  }
-}
 
 export const hashingBusy = (): Refusal =>
   refused('RATE_LIMIT_EXCEEDED', { message: 'too many passwords at once', retry_after_sec: 1 })

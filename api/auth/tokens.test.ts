@@ -43,7 +43,7 @@ describe('an access token', () => {
 })
 
 describe('a device token', () => {
-  const issue = { deviceId: deviceId('r'), validFrom: Millis(0), ttlHours: 24 }
+  const issue = { deviceId: deviceId('r'), validFrom: Millis(0), ttlSec: 24 * 3600 }
   const allow = (action: string) => ({ permission: 'allow', action, topic: 'fleet/r/#' })
   const deny = { permission: 'deny', action: 'all', topic: '#' }
   const cloudOnly = ['command', 'shadow/desired', 'ota', 'sub/+/command', 'sub/+/shadow/desired', 'sub/+/ota']
@@ -61,6 +61,7 @@ describe('a device token', () => {
       scope: 'device',
       topics: { publish: ['fleet/r/#'], subscribe: ['fleet/r/#'] },
       acl: [denyForged, allow('publish'), allow('subscribe'), deny],
+      client_attrs: { device: 'r' },
       aud: 'fleet-mqtt',
       iat: SECOND,
       exp: SECOND + 86_400,
@@ -158,7 +159,7 @@ describe('signing keys', () => {
     const { token } = await tokens.issueDevice({
       deviceId: deviceId('r'),
       validFrom: Millis(0),
-      ttlHours: 1,
+      ttlSec: 1 * 3600,
     })
     const published = createLocalJWKSet({ keys: [...tokens.publicKeys] })
     const { payload, protectedHeader } = await jwtVerify(token, published, { currentDate: new Date(NOW) })

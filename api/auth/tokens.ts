@@ -56,7 +56,7 @@ export interface Tokens {
   issueDevice(about: {
     readonly deviceId: DeviceId
     readonly validFrom: Millis
-    readonly ttlHours: number
+    readonly ttlSec: number
     readonly scopes?: readonly TokenScope[] | undefined
   }): Promise<IssuedToken>
   verifyDevice(token: string): Promise<Verified<DeviceClaims>>
@@ -93,7 +93,7 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
   }
 
   async function verify(sort: Sort, token: string): Promise<Verified<Signed>> {
-    if (token.length > API_LIMITS.tokenCharsMax) return INVALID
+    if (token.length > API_LIMITS.tokenCharsMax || !COMPACT.test(token)) return INVALID
     let result: Verified<Signed> = INVALID
     for (const key of candidates(believed, token)) {
       result = await verifyBy(key, token, { sort, now: clock.now() })
@@ -125,12 +125,15 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
       return access
     },
 
-    issueDevice({ deviceId, validFrom, ttlHours, scopes = TOKEN_SCOPES }) {
+    issueDevice({ deviceId, validFrom, ttlSec, scopes = TOKEN_SCOPES }) {
       const filters = (scope: TokenScope) => (scopes.includes(scope) ? [ownFilter(deviceId)] : [])
       const topics = { publish: filters('publish'), subscribe: filters('subscribe') }
-      const claims = { sub: deviceId, scope: 'device', topics, acl: aclOf(deviceId, topics) }
+      const acl = aclOf(deviceId, topics)
+      // By this attribute EMQX's rules know that the client's token was verified (deploy/emqx/emqx.conf).
+      const attributes = { device: deviceId }
+      const claims = { sub: deviceId, scope: 'device', topics, acl, client_attrs: attributes }
       const issuedAt = Millis(Math.max(clock.now(), validFrom))
-      return issue(DEVICE, claims, { issuedAt, seconds: ttlHours * 3600 })
+      return issue(DEVICE, claims, { issuedAt, seconds: ttlSec })
     },
 
     async verifyDevice(token) {
@@ -173,6 +176,8 @@ interface Signed {
   readonly expiresAt: Millis
   readonly payload: JWTPayload
 }
+/** [RFC 7515] Without padding: the same token has one spelling. */
+const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const INVALID = { kind: 'void', why: 'invalid' } as const
 const EXPIRED = { kind: 'void', why: 'expired' } as const
 

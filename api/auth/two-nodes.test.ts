@@ -59,12 +59,13 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       const tickets = new Tickets(authenticate, openRedisTickets(link))
       return { accounts, authenticate, close, login, tickets, users }
     }
-    const [one, other] = [await node(server.url), await node(`redis://${slow.url}`)]
+    const [one, other] = [await node(server.url), await node(server.urlAt(slow.url))]
     const register = async (email: string) => {
       const body = { email, name: 'Ada', password: PASSWORD, role: 'admin' } as const
       const registered = await one.accounts.register(body, {
         authenticate: async () => undefined,
         isLocal: true,
+        ip: '192.0.2.1',
       })
       return registered.kind === 'registered' ? registered.user : expect.fail(`not taken: ${registered.code}`)
     }
@@ -82,7 +83,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       const renewed = await one.accounts.refresh(refreshToken)
       if (renewed.kind === 'refused') return expect.fail(renewed.code)
       expect(await other.authenticate(renewed.accessToken)).toMatchObject({ kind: 'user' })
-      const edited = await other.accounts.edit(user.id, { name: 'Eve' })
+      const edited = await other.accounts.edit(user.id, { name: 'Eve' }, user.id)
       expect(edited).toMatchObject({ kind: 'edited', user: { name: 'Eve' } })
     }
     await close()

@@ -211,6 +211,12 @@ describe('a command', () => {
     const done = await json('broadcast send obey/c4 stop --wait')
     expect(done).toMatchObject({ status: 'completed', counts: expect.objectContaining({ completed: 1 }) })
     expect(await fleet('broadcast send nobody stop')).toMatchObject({ code: 2 })
+    const { broadcast_id } = done as { broadcast_id: string }
+    expect((await fleet('broadcast list')).stdout).toMatch(
+      new RegExp(`^${broadcast_id}\tobey/c4\tstop\tcompleted\t1 completed\t`),
+    )
+    expect((await fleet(`broadcast show ${broadcast_id}`)).stdout).toMatch(/^c4\tcompleted\t\t20/)
+    expect((await fleet(`broadcast show ${broadcast_id} --failed`)).stdout).toBe('')
     await client.endAsync(true)
   })
 })
@@ -308,6 +314,13 @@ describe('a login', () => {
       code: 2,
       stderr: expect.stringContaining('--password-stdin'),
     })
+  })
+
+  test('a password that is piped in is taken without an option', async () => {
+    const line = `login --url ${service.httpUrl} --email ${ACCOUNT.email} --as piped`
+    expect(await cli.run(line.split(' '), { stdin: `${ACCOUNT.password}\n` })).toMatchObject({ code: 0 })
+    expect(await fleet('devices list --context piped')).toMatchObject({ code: 0 })
+    await fleet('contexts use default')
   })
 
   test('a login is sent only to the service that it belongs to', async () => {

@@ -114,7 +114,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
   test('a start ends with a useful line and without a password if waiting would not help', async () => {
     const lax = await NatsServer.start({ syncInterval: '2m' })
     onTestFinished(() => lax.remove())
-    const redisUrl = servers.redis.url.replace('://', '://fleet:hunter2@')
+    const redisUrl = `redis://fleet:hunter2@127.0.0.1:${servers.redis.port}`
     const wrong: readonly (readonly [Settings, RegExp])[] = [
       [{ FLEET_REDIS_URL: redisUrl }, /^fleet: Redis at .*check user and password in the URL\)\n$/],
       [

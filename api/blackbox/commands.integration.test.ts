@@ -286,3 +286,27 @@ test('no command is delivered to a device that has not subscribed to commands', 
   await took(device, id)
   await device.end()
 })
+
+test('a device takes a thousand open commands at the rates as shipped, and the next is refused', {
+  timeout: 90_000,
+}, async () => {
+  const limited = await harness.start({ FLEET_DEVICE_REQUEST_RATE: '100', FLEET_USER_REQUEST_RATE: '1000' })
+  const user = await limited.admin()
+  await registerDevice(user, 'many')
+  const one = async (n: number) => {
+    for (;;) {
+      const answer = await user.post('/commands/many', { command: 'go', data: { n }, timeout_sec: 3_600 })
+      if (answer.body['code'] !== 'RATE_LIMIT_EXCEEDED') return answer
+      await passed(Number(answer.headers.get('retry-after')) * 1000)
+    }
+  }
+  const taken: Promise<Answer>[] = []
+  for (let n = 0; n < 1_000; n++) {
+    taken.push(one(n))
+    if (n % 50 === 49) await Promise.all(taken)
+  }
+  expect((await Promise.all(taken)).every(({ status }) => status === 202)).toBe(true)
+  const refused = await one(1_000)
+  expect([refused.status, refused.body['code']]).toEqual([429, 'COMMAND_QUEUE_FULL'])
+  expect((await user.get('/commands/many?status=pending&per_page=1')).body['total']).toBe(1_000)
+})

@@ -37,6 +37,9 @@ test('devices of types in the file can be registered and listed, and their comma
   const refused = await admin.post('/devices', { name: 'x', type: 'glasshouse' })
   expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('greenhouse')])
   expect((await admin.get('/device-types')).text).toContain('"open_vent"')
+  expect((await admin.get('/device-types')).text).toContain(
+    '"parameters":[{"name":"percent","type":"integer","required":true,"min":0,"max":100}]',
+  )
   const codeOf = async (body: object) => {
     const answer = await admin.post('/commands/g1', body)
     return answer.body['code'] ?? answer.status
@@ -44,4 +47,17 @@ test('devices of types in the file can be registered and listed, and their comma
   expect(await codeOf({ command: 'open_vent', data: { percent: 50 } })).toBe(202)
   expect(await codeOf({ command: 'open_vent', data: { percent: 101 } })).toBe('VALIDATION_FAILED')
   expect(await codeOf({ command: 'fly' })).toBe('UNKNOWN_COMMAND')
+})
+
+test('devices of a type that left the file are still listed by it, and no further ones are registered', async () => {
+  const service = await harness.start({ FLEET_DEVICE_TYPES: fileOf(GREENHOUSE) })
+  await registerDevice(await service.admin(), 'g2', { type: 'greenhouse' })
+  service.kill('SIGTERM')
+  const without = await service.again({ FLEET_DEVICE_TYPES: fileOf('device_types: {}') })
+  const admin = await without.admin()
+  const listed = await admin.get('/devices?type=greenhouse')
+  expect([listed.status, listed.body['total']]).toEqual([200, 1])
+  expect((await admin.get('/devices/g2')).body['type']).toBe('greenhouse')
+  expect((await admin.get('/devices?type=glasshouse')).status).toBe(422)
+  expect((await admin.post('/devices', { name: 'x', type: 'greenhouse' })).status).toBe(422)
 })

@@ -27,6 +27,22 @@ afterAll(async () => {
   await harness.close()
 })
 
+test('while the database is frozen, history is refused within seconds, with a time to try again', async () => {
+  const database = service.databasePid()
+  process.kill(database, 'SIGSTOP')
+  try {
+    for (const path of ['/telemetry/frozen-0/history?metric=n', '/devices/frozen-0/logs', '/audit']) {
+      const askedAt = performance.now()
+      const { status, headers } = await admin.get(path)
+      expect([path, status, headers.get('retry-after')]).toEqual([path, 503, '2'])
+      expect(performance.now() - askedAt, path).toBeLessThan(9_000)
+    }
+  } finally {
+    process.kill(database, 'SIGCONT')
+  }
+  await until('history again', async () => (await admin.get('/devices/frozen-0/logs')).status === 200)
+})
+
 test('a frozen database delays neither PUBACKs nor snapshots nor changes', { timeout: 60_000 }, async () => {
   await until('the load runs', () => ackedOf(loaders) >= PER_SECOND)
   const database = service.databasePid()

@@ -217,6 +217,32 @@ test('a decommissioned device is disconnected within two seconds and cannot come
   })
 })
 
+test('a revocation ends the sessions of a device within two seconds, and its earlier tokens with them', async () => {
+  const token = await registerDevice(admin, 'leaked')
+  const device = await connectDevice(service, 'leaked', token)
+  const closed = closedOf(device)
+  const revokedAt = performance.now()
+  expect(await admin.post('/auth/devices/leaked/revoke', undefined)).toMatchObject({ status: 200 })
+  await closed
+  expect(performance.now() - revokedAt).toBeLessThan(2_000)
+  expect(await knockWith('leaked', token)).toMatchObject({ code: REFUSED.unauthorized })
+  const issue = async (body: object) =>
+    String((await admin.post('/auth/devices/token', { device_id: 'leaked', ...body })).body['mqtt_token'])
+  const next = await connectDevice(service, 'leaked', await issue({ ttl_sec: 600 }))
+  await publish(next, 'leaked', { n: 1 })
+  const nextClosed = closedOf(next)
+  const last = await issue({ revoke_previous: true })
+  await nextClosed
+  const again = await connectDevice(service, 'leaked', last)
+  await publish(again, 'leaked', { n: 2 })
+  await again.endAsync(true)
+  for (const action of ['revokeDeviceTokens', 'issueDeviceToken'])
+    await until(`the entry of ${action}`, async () => {
+      const { body } = await admin.get(`/audit?action=${action}&device_id=leaked`)
+      return Array.isArray(body['data']) && body['data'].length > 0
+    })
+})
+
 test('a token for publishing alone cannot subscribe, and the other way round', async () => {
   const issue = async (scope: string) => {
     const { body } = await admin.post('/auth/devices/token', {

@@ -76,8 +76,17 @@ describe('SQL in the parameter', () => {
   })
 })
 
+/** What was found. The number of series and their names follow from the request itself: commas part names. */
 function found(body: unknown): unknown {
   const { data, series, total } = Object(body)
-  // The number of series and their names follow from the request itself.
-  return [data ?? series?.flatMap((one: { readonly data: readonly unknown[] }) => one.data), total]
+  return [withoutNames(data ?? series), total]
+}
+
+function withoutNames(list: unknown): unknown {
+  if (!Array.isArray(list)) return list
+  return list.flatMap((one) => {
+    const { metric, series, data, ...rest } = Object(one)
+    if (metric !== undefined) return withoutNames(data)
+    return series === undefined ? [one] : [{ ...rest, data: withoutNames(series) }]
+  })
 }

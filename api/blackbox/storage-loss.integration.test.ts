@@ -138,7 +138,8 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     await servers.redis.kill()
     const { directory, port } = servers.redis
     rmSync(join(directory, 'appendonlydir'), { recursive: true })
-    const place = ['--dir', directory, '--port', String(port), '--bind', '127.0.0.1']
+    const conf = join(directory, 'redis.conf')
+    const place = [conf, '--dir', directory, '--port', String(port), '--bind', '127.0.0.1']
     const once = spawn(REDIS_SERVER ?? '', [...place, '--appendonly', 'no'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })

@@ -114,6 +114,34 @@ describe('what a device reported', () => {
     ])
   })
 
+  test('a range that the database cannot hold is refused with the one it can', async () => {
+    for (const [from, to] of [
+      ['0001-01-01', '0002-01-01'],
+      ['1890-01-01', '1891-01-01'],
+      ['1969-01-01', '1971-01-01'],
+      ['2150-01-01', '2151-01-01'],
+      ['9998-01-01', '9999-01-01'],
+    ])
+      for (const path of ['telemetry/robot/history?metric=speed&interval=1d', 'devices/robot/logs?limit=1']) {
+        const { status, body } = await admin.get(`/${path}&from=${from}&to=${to}`)
+        expect([path, from, status, body['code']]).toEqual([path, from, 422, 'VALIDATION_FAILED'])
+        expect(body['detail']).toMatch(/must be from 1970-01-01T00:00:00.000Z to 2100-01-01T00:00:00.000Z/)
+      }
+    const ever = await admin.get('/telemetry/robot/history?metric=speed&interval=1d&from=2010-01-01')
+    expect(ever.status).toBe(200)
+  })
+
+  test('times may be relative to the present', async () => {
+    const count = async (query: string) =>
+      (await admin.get(`/telemetry/robot/history?metric=speed&interval=1d&agg=count&${query}`)).body['data']
+    const days = Math.ceil((Date.now() - START) / 86_400_000) + 1
+    expect(await count(`from=-${days}d&to=now`)).toEqual([{ time: at(0), count: 4 }])
+    expect(await count(`from=${START}&to=now-1m`)).toEqual([{ time: at(0), count: 4 }])
+    expect(await count('from=-15m')).toEqual([])
+    expect((await admin.get('/devices/robot/events?from=-2h')).body['data']).not.toEqual([])
+    expect((await admin.get('/telemetry/robot/history?metric=speed&from=-2x')).text).toContain('-15m')
+  })
+
   test('every aggregate is exact', async () => {
     const { body } = await past('robot', `metric=speed&interval=1h&agg=${AGGREGATES.join(',')}`)
     const { time, stddev, ...bucket } = body.data[0]

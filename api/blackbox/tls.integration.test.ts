@@ -142,6 +142,9 @@ describe('MQTT over TLS', () => {
       expect([id, await enter(id, { ...certificate, ...byToken(id) })]).toEqual([id, 5])
     }
     expect(await enter('unknown', certificateOf('unknown'))).toBe(5)
+    await until('the expired one has a code of its own', async () =>
+      (await admin.get('/audit?device_id=late')).text.includes('CERTIFICATE_EXPIRED'),
+    )
     const reasons = ['has expired', 'was revoked', 'is not trusted', 'is of another device']
     await until('the audit has the reasons', async () => {
       const { text } = await admin.get('/audit?action=mqtt.connect')

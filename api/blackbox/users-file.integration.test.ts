@@ -62,6 +62,32 @@ test('users are restored unchanged after the data directory is lost, but not ove
   expect(renewed.status).toBe(401)
 })
 
+test('a lost password is replaced beside the stopped service, and every login from before ends', async () => {
+  const service = await harness.start()
+  const { settings: env } = service
+  const admin = await service.admin()
+  const reset = (email: string, more: readonly string[] = [], stdin = '') =>
+    cli.run(['users', 'reset-password', email, ...more], { env, stdin })
+  expect((await reset('admin@example.com')).stderr).toContain('is in use by another process')
+  service.kill('SIGTERM')
+  await service.ended
+  expect(await reset('nobody@example.com')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no user'),
+  })
+  expect(await reset('admin@example.com', ['--password-stdin'], 'password123\n')).toMatchObject({ code: 1 })
+  const made = await reset('Admin@Example.com')
+  expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('has a new password') })
+  const again = await service.again({ FLEET_ADMIN_PASSWORD: 'not taken any more', FLEET_LOG_LEVEL: 'info' })
+  const login = async (password: string) =>
+    (await again.nobody.post('/auth/login', { email: 'admin@example.com', password })).status
+  expect([await login(made.stdout.trim()), await login('correct horse battery')]).toEqual([200, 401])
+  expect((await again.nobody.as(String(admin.token)).get('/devices')).status).toBe(401)
+  again.kill('SIGTERM')
+  const { stdout, stderr } = await again.ended
+  expect(stdout + stderr).toMatch(/FLEET_ADMIN_PASSWORD have no effect.*fleet users reset-password/)
+})
+
 test('a file that is no backup or would lock everyone out is refused with one line', async () => {
   const folder = harness.newFolder()
   const env = { FLEET_DATA_DIR: join(folder, 'data') }

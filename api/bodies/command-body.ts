@@ -6,10 +6,17 @@ import type { CommandBody } from '../../schemas/command.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
 
+/** What may keep a command from being sent. */
+export interface HoldingDevice {
+  readonly status: DeviceStatus
+  /** It installs firmware, or restarts with it. */
+  readonly isUpdating?: boolean
+}
+
 export function commandBody(
   deviceId: DeviceId,
   command: Command,
-  deviceStatus: DeviceStatus | undefined,
+  device: HoldingDevice | undefined,
 ): CommandBody {
   const { delivery, progress, resultBytesOmitted } = command
   return {
@@ -18,7 +25,7 @@ export function commandBody(
     command: command.name,
     data: command.data,
     status: command.status,
-    held_reason: (deviceStatus === undefined ? undefined : heldReason(command, deviceStatus)) ?? null,
+    held_reason: (device && heldReason(command, device.status, device.isUpdating === true)) ?? null,
     priority: command.priority,
     timeout_sec: command.timeoutSec,
     created_at: toIso(command.createdAt),

@@ -7,6 +7,8 @@ export interface DeviceBodySettings {
   readonly heartbeatTimeoutMs: number
 }
 
+const NO_ALERTS = { critical: 0, warning: 0, info: 0 }
+
 export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodySettings) {
   const { device } = view
   // Metadata arrived as JSON; the engine's type has the same shape.
@@ -23,6 +25,7 @@ export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodyS
     metadata,
     parent_id: device.parentId ?? null,
     firmware_version: device.firmwareVersion ?? null,
+    firmware: firmwareBody(view),
     issues: [...device.issues],
     heartbeat_timeout_sec: heartbeatTimeoutMs / 1000,
     connectivity: {
@@ -35,9 +38,25 @@ export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodyS
     },
     last_seen_at: isoOrNull(view.lastSeenAt),
     last_telemetry_at: isoOrNull(view.lastTelemetryAt),
+    alerts: view.alerts ?? NO_ALERTS,
     created_at: toIso(device.createdAt),
     updated_at: toIso(device.updatedAt),
     etag: deviceEtag(view),
+  }
+}
+
+function firmwareBody({ device, firmware }: DeviceView) {
+  const update = firmware?.update
+  return {
+    version: device.firmwareVersion ?? null,
+    firmware_id: firmware?.firmwareId ?? null,
+    sha256: firmware?.sha256 ?? null,
+    since: isoOrNull(firmware?.since),
+    previous_version: firmware?.previousVersion ?? null,
+    update:
+      update === undefined
+        ? null
+        : { deployment_id: update.deploymentId, status: update.status, progress: update.progress ?? null },
   }
 }
 
@@ -47,7 +66,9 @@ export function deviceEtag(view: DeviceView): string {
   const { connected, connectedSince, connectionReason, sessionId, ip } = view
   const { flapping, lastSeenAt, lastTelemetryAt } = view
   const session = [connected, connectedSince, connectionReason, sessionId, ip, flapping]
-  const live = [...session, lastSeenAt, lastTelemetryAt]
+  const update = view.firmware?.update
+  const seen = [lastSeenAt, lastTelemetryAt, JSON.stringify(view.alerts)]
+  const live = [...session, ...seen, update?.deploymentId, update?.status]
   return `${view.device.revision}-${hash32(live.join(' ')).toString(36)}`
 }
 

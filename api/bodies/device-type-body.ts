@@ -57,9 +57,9 @@ function commandDefinitionBody({
         name: parameter.name,
         type: parameter.type,
         required: parameter.required,
-        description: parameter.description ?? null,
-        min: parameter.min ?? null,
-        max: parameter.max ?? null,
+        ...(parameter.description === undefined ? {} : { description: parameter.description }),
+        ...(parameter.min === undefined ? {} : { min: parameter.min }),
+        ...(parameter.max === undefined ? {} : { max: parameter.max }),
       })) ?? null,
   }
 }

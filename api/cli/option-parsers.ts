@@ -1,6 +1,8 @@
 // Options and arguments that several commands share, and the parsers that turn text into what the API expects.
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
+import { Millis, toIso } from '../../schemas/ids.ts'
+import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { EXIT, Failure } from './failure.ts'
 
@@ -19,28 +21,22 @@ export function collect(text: string, before: readonly string[] | undefined): re
   return [...(before ?? []), text]
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** Parses an ISO 8601 time, or an age such as 90s, 15m, 2h or 7d. */
+/** Parses a time as the API does. Ages count from this machine's time, once for all pages of a list. */
 export function instant(text: string, now: number = Date.now()): string {
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
-  const unitMs = UNITS_MS[unit]
-  if (count !== undefined && unitMs !== undefined) return new Date(now - Number(count) * unitMs).toISOString()
-  if (/^\d{4}-\d{2}-\d{2}/.test(text)) return text
-  throw new InvalidArgumentError(
-    'expected a time such as 2026-03-01T08:30:00Z, or an age such as 90s, 15m, 2h, 7d',
-  )
+  const at = parseInstant(text, Millis(now))
+  if (at === undefined) throw new InvalidArgumentError(`expected ${INSTANT_EXPECTED}`)
+  return toIso(at)
 }
 
 // Commander also passes a parser the previous value, which `instant` would take for the current time.
 export const FROM_OPTION = [
   '--from <when>',
-  'start: a time, or an age such as 15m, 2h, 7d',
+  'start: a time, `now`, or an age such as -15m, -2h, 7d',
   (text: string) => instant(text),
 ] as const
 export const TO_OPTION = [
   '--to <when>',
-  'end: a time, or an age (default: now)',
+  'end: likewise (default: now)',
   (text: string) => instant(text),
 ] as const
 export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const

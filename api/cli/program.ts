@@ -52,17 +52,41 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'manage API keys for programs',
     load: async () => (await import('./areas/api-keys.ts')).apiKeys,
   },
+  ota: {
+    summary: 'upload firmware and deploy it to devices',
+    load: async () => (await import('./areas/ota.ts')).ota,
+  },
+  alerts: {
+    summary: 'list, acknowledge and resolve alerts',
+    load: async () => (await import('./areas/alerts.ts')).alerts,
+  },
+  rules: {
+    summary: 'manage the rules of alerts',
+    load: async () => (await import('./areas/alerts.ts')).rules,
+  },
+  channels: {
+    summary: 'manage where alerts are told of',
+    load: async () => (await import('./areas/channels.ts')).channels,
+  },
   certs: {
     summary: 'run a small certificate authority for devices and TLS',
     load: async () => (await import('./areas/certs.ts')).certs,
   },
   audit: { summary: 'search the audit log', load: async () => (await import('./areas/audit.ts')).audit },
+  'dead-letters': {
+    summary: 'list messages that could not be processed',
+    load: async () => (await import('./areas/dead-letters.ts')).deadLetters,
+  },
+  whoami: {
+    summary: 'show the service and the account that commands go to',
+    load: async () => (await import('./areas/whoami.ts')).whoami,
+  },
   backup: {
-    summary: 'back up users and API keys to a file',
+    summary: 'back up an embedded service, or users and API keys alone',
     load: async () => (await import('./areas/backup.ts')).backup,
   },
   restore: {
-    summary: 'restore users and API keys from a file',
+    summary: 'restore an embedded service, or users and API keys alone',
     load: async () => (await import('./areas/backup.ts')).restore,
   },
   repair: {

@@ -7,10 +7,9 @@ export async function ask(question: string): Promise<string> {
   return await askOn(process.stderr, question)
 }
 
-/** Prompts without echoing the input. */
+/** Prompts without echoing the input. Without a terminal, the secret is what was piped in. */
 export async function askSecret(question: string): Promise<string> {
-  if (!process.stdin.isTTY)
-    throw new Failure(EXIT.usage, 'cannot prompt for the password without a terminal; use --password-stdin')
+  if (!process.stdin.isTTY) return await readSecret()
   process.stderr.write(question)
   const answer = await askOn(new Writable({ write: (_chunk, _encoding, done) => done() }), '')
   process.stderr.write('\n')
@@ -46,7 +45,11 @@ export async function readSecret(): Promise<string> {
   const secret = Buffer.concat(chunks)
     .toString('utf8')
     .replace(/\r?\n$/, '')
-  if (secret === '') throw new Failure(EXIT.usage, 'standard input is empty')
+  if (secret === '')
+    throw new Failure(
+      EXIT.usage,
+      'standard input is empty; pipe the secret to it, as in `--password-stdin < password.txt`',
+    )
   return secret
 }
 

@@ -11,6 +11,18 @@ import { validRequests, wrongRequests } from './testing/requests.ts'
 import { openWorld } from './testing/world.ts'
 
 const RUNS = { numRuns: 300, seed: 20_260_301 }
+/** These succeed only while a rollout is under way, which would move this world by itself: `api/routes/deployments.test.ts`
+ *  has them succeed. */
+const NEEDS_ROLLOUT: ReadonlySet<string> = new Set([
+  ...['getDeployment', 'listDeploymentDevices', 'pauseDeployment', 'resumeDeployment', 'approveDeployment'],
+  ...[
+    'cancelDeployment',
+    'retryDeploymentDevice',
+    'cancelDeploymentDevice',
+    'unblockFirmware',
+    'rollBackDevice',
+  ],
+])
 const operations = Object.values(OPERATIONS).map((operation) => [operation.operationId, operation] as const)
 
 describe.each(operations)('%s', (_, operation) => {
@@ -29,6 +41,7 @@ describe.each(operations)('%s', (_, operation) => {
       }),
       RUNS,
     )
+    if (NEEDS_ROLLOUT.has(operation.operationId)) return
     expect(
       [...statuses.keys()].some((status) => status < 300),
       `${[...statuses]}`,

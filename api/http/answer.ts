@@ -27,3 +27,8 @@ export interface FileAnswer {
 export function answer(status: number, body: unknown, headers?: Answer['headers']): Answer {
   return { kind: 'answer', status, body, headers }
 }
+
+/** JSON that is text already. */
+export function jsonAnswer(text: string, headers?: Answer['headers']): Answer {
+  return answer(200, text, { ...headers, 'content-type': 'application/json; charset=utf-8' })
+}

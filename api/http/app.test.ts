@@ -9,9 +9,6 @@ describe('a request that cannot be read', () => {
   test.each([
     ['malformed', '{"email":'],
     ['nothing like JSON', 'hello'],
-    ['5 000 levels deep', `${'['.repeat(5000)}${']'.repeat(5000)}`],
-    ['5 000 levels deep inside a field', `{"metadata":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`],
-    ['not closed', '['.repeat(5000)],
     ['a prototype key', '{"__proto__":{"admin":true}}'],
     ['an escaped prototype key', '{"\\u005f_proto__":{"admin":true}}'],
     ['a constructor key', '{"constructor":{"prototype":{"admin":true}}}'],
@@ -21,6 +18,16 @@ describe('a request that cannot be read', () => {
     const { status, body: problem } = await request(REGISTER, { body, headers: json })
     expect([status, problem.code]).toEqual([400, 'BAD_REQUEST'])
     expect(({} as { admin?: boolean }).admin).toBeUndefined()
+  })
+
+  test.each([
+    ['5 000 levels deep', `${'['.repeat(5000)}${']'.repeat(5000)}`],
+    ['5 000 levels deep inside a field', `{"metadata":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`],
+    ['5 000 levels deep and not closed', '['.repeat(5000)],
+  ])('%s: 422, unparsed', async (_, body) => {
+    const { request } = openHarness()
+    const { status, body: problem } = await request(REGISTER, { body, headers: json })
+    expect([status, problem.code, problem.errors[0].code]).toEqual([422, 'VALIDATION_FAILED', 'TOO_DEEP'])
   })
 
   test.each([
@@ -78,9 +85,21 @@ describe('a slash at the end of a path', () => {
   })
 })
 
+test('a browser that opens the service is led to its documentation', async () => {
+  const { app } = openHarness()
+  const open = (accept: string) => app.inject({ method: 'GET', url: '/', headers: { accept } })
+  const page = await open('text/html,application/xhtml+xml,*/*;q=0.8')
+  expect([page.statusCode, page.headers['location']]).toEqual([302, '/docs'])
+  expect((await open('*/*')).statusCode).toBe(404)
+})
+
 describe('a query parameter that is not known', () => {
   test.each([
-    ['/api/v1/devices?staus=online', '/staus', /is not known; known are page, per_page, status, /],
+    [
+      '/api/v1/devices?staus=online',
+      '/staus',
+      /is not known; did you mean status\? Known are page, per_page, status, /,
+    ],
     ['/api/v1/auth/me?verbose=1', '/verbose', /is not known; known are none/],
     ['/api/v1/devices/r?__proto__=1', '/__proto__', /is not known/],
   ])('%s: 422 that names it and the known ones', async (url, path, message) => {

@@ -21,11 +21,14 @@ import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
 import { createRates, type Rates, type RequestRates } from '../rates/rates.ts'
-import { refused } from '../refusal.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import type { Answer, FileAnswer } from './answer.ts'
+import { boundArrival, continueLate, endAfterAnswer } from './arrival.ts'
+import { type ArtifactsTools, serveArtifacts } from './artifacts.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { boundConnections } from './connection-bounds.ts'
 import { type Cors, createCors } from './cors.ts'
+import { FileStreams } from './file-streams.ts'
 import { admit, admitBody } from './gate.ts'
 import { handle } from './handle.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
@@ -55,6 +58,8 @@ export interface AppOptions {
   readonly isDraining: () => boolean
   /** Names under which the service may be asked. Without them any name is taken. */
   readonly hosts: KnownHosts | undefined
+  /** Serves downloads of devices if it is set. */
+  readonly artifacts?: ArtifactsTools | undefined
   readonly requestRates: RequestRates
   readonly rateShares: RateShares | undefined
   readonly corsOrigins: readonly string[]
@@ -67,6 +72,7 @@ export interface AppOptions {
 declare module 'fastify' {
   interface FastifyContextConfig {
     bodyTypes?: readonly string[] | undefined
+    isUpload?: boolean | undefined
   }
   interface FastifyRequest {
     caller: Caller | undefined
@@ -89,7 +95,6 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const server: FastifyServerOptions = {
     logger: false,
     bodyLimit: API_LIMITS.bodyBytesMax,
-    requestTimeout: API_LIMITS.requestTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
@@ -116,6 +121,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('isSigned', false)
   const queue = createQueues()
   app.addHook('onRequest', (request, reply, done) => queue(request.raw, reply.raw, done))
+  continueLate(app)
+  boundArrival(app)
   boundConnections(app.server, options.trustedProxies)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
@@ -126,6 +133,10 @@ export function buildApp(options: AppOptions): FastifyInstance {
   })
   app.addHook('onRequest', (request, reply, done) => {
     const { host } = request.raw.headers
+    if (isHostTwice(request.raw.rawHeaders)) {
+      sendProblem(request, reply, refused('BAD_REQUEST', { message: 'send one Host header' }))
+      return
+    }
     if (QUIET.has(pathOf(request.url)) || (options.hosts?.has(host) ?? true)) return done()
     sendProblem(
       request,
@@ -141,8 +152,10 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const validation = createValidation()
   const audit = createAudit({ engine: services.engine, logger })
   const rates = createRates(options.requestRates, { clock: services.clock, shares: options.rateShares })
+  const files = new FileStreams()
+  if (options.artifacts !== undefined) serveArtifacts(app, options.artifacts)
   for (const route of routes) {
-    const tools = { services, validation, rates, audit: audit(route) }
+    const tools = { services, validation, rates, files, audit: audit(route) }
     if (route.streamsBody !== true) addRoute(app, route, tools)
     // It has a scope of its own, so that other routes go on refusing such bodies.
     else
@@ -155,6 +168,13 @@ export function buildApp(options: AppOptions): FastifyInstance {
   return app
 }
 
+/** Names and values take turns. Node keeps the first of two. */
+function isHostTwice(raw: readonly string[]): boolean {
+  let hosts = 0
+  for (let i = 0; i < raw.length; i += 2) if (raw[i]?.toLowerCase() === 'host') hosts++
+  return hosts > 1
+}
+
 /** The caller's request id, unless it has characters that could break a log line. */
 function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
   return typeof header === 'string' && REQUEST_ID.test(header) ? header : ids.next('req_')
@@ -165,6 +185,13 @@ function notFound(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
+  // Somebody who opens the service in a browser is shown what there is.
+  if (
+    request.method === 'GET' &&
+    pathOf(request.url) === '/' &&
+    /\btext\/html\b/i.test(request.headers.accept ?? '')
+  )
+    return reply.redirect('/docs', 302)
   const methods = allowedMethods(routes, pathOf(request.url))
   if (methods.length === 0)
     return sendProblem(request, reply, refused('NOT_FOUND', { message: 'no such path' }))
@@ -210,6 +237,7 @@ function patternOf({ routeOptions }: FastifyRequest): string {
 interface RouteTools {
   readonly services: Services
   readonly rates: Rates
+  readonly files: FileStreams
   readonly validation: ReturnType<typeof createValidation>
   readonly audit: Audit | undefined
 }
@@ -227,15 +255,18 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
   app.route({
     // The route table uses Fastify's names of methods.
     method: route.method as HTTPMethods,
-    config: { bodyTypes: route.bodyTypes },
+    config: { bodyTypes: route.bodyTypes, isUpload: route.isUpload },
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     async onRequest(request, reply) {
       // H1
-      const refusal = await admit(route, { request, reply }, tools)
+      const refusal = (await admit(route, { request, reply }, tools)) ?? tooLong(route, request)
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       return undefined
     },
-    ...(audit === undefined ? {} : { onSend: (request, reply) => audit(request, reply) }),
+    async onSend(request, reply) {
+      if (route.isUpload === true && endAfterAnswer(request)) reply.header('connection', 'close')
+      await audit?.(request, reply)
+    },
     async handler(request, reply) {
       const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
       const refusal =
@@ -245,13 +276,23 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
         admitBody(route, { request, reply }, tools)
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       const result = await handle(route, request, services)
-      if (result.kind === 'file') return sendFile(request, reply, result)
+      if (result.kind === 'file') {
+        const tooMany = tools.files.refuse(request.caller?.id ?? request.ip, result.bytes)
+        return tooMany === undefined ? sendFile(request, reply, result) : sendProblem(request, reply, tooMany)
+      }
       if (result.kind === 'refused') return sendProblem(request, reply, result)
       request.noted = result.noted
       if (result.by !== undefined) request.caller = services.users.get(result.by)
       return sendAnswer(reply, result)
     },
   })
+}
+
+/** Refused before a byte of it is read. */
+function tooLong({ bodyBytesMax }: Route, { headers }: FastifyRequest): Refusal | undefined {
+  const actual = Number(headers['content-length'] ?? 0)
+  if (bodyBytesMax === undefined || actual <= bodyBytesMax + LIMITS.uploadExtraBytesMax) return undefined
+  return refused('PAYLOAD_TOO_LARGE', { limit: bodyBytesMax, actual })
 }
 
 const isThere: Check = (body) =>

@@ -12,7 +12,7 @@ test('a change leaves who did what, to what, and the names of the fields', async
   const { engine, login, request } = openHarness()
   const { user, token } = await login('admin')
   const headers = { 'x-request-id': 'req-1' }
-  await request(REGISTER, { token, body: { ...robot, unknown: CANARY }, headers })
+  await request(REGISTER, { token, body: robot, headers })
   await request('PATCH /api/v1/devices/r', { token, body: { tags: [CANARY], description: CANARY } })
   await request('DELETE /api/v1/devices/r', { token })
   const actor = { type: 'user', id: user.id, name: user.email }

@@ -16,7 +16,7 @@ export interface Exchange {
 
 /** Returns undefined if the caller may go on. */
 export async function admit(
-  { access, scope, isUnlimited, deviceRateExempts }: Route,
+  { access, scope, isUnlimited, deviceRateExempts, work }: Route,
   { request, reply }: Exchange,
   { services, rates }: { readonly services: Services; readonly rates: Rates },
 ): Promise<Refusal | undefined> {
@@ -30,6 +30,8 @@ export async function admit(
   if (tooMany !== undefined) return tooMany
   if (!access.includes(user.role))
     return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${user.role}` })
+  const tooMuch = work === undefined ? undefined : services.work.charge(user.id, work)
+  if (tooMuch !== undefined) return tooMuch
   if (scope !== 'device') return undefined
   const deviceId = deviceInSight(request, user, services)
   if (deviceId === undefined) return noSuchDevice()

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { openLogger } from '../service/logging.ts'
 import { openHarness } from '../testing/rest.ts'
+import { uploadFirmware } from '../testing/updating-fleet.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const MERGE_PATCH = { 'content-type': 'application/merge-patch+json' }
@@ -148,12 +149,24 @@ describe('lists', () => {
   test.each(paged.map((route) => [route.operationId, route] as const))(
     '%s has its bounds',
     async (_, route) => {
-      const { send } = await asAdmin()
-      const sent = await send(
-        'POST /api/v1/commands/$broadcast',
-        JSON.stringify({ group: 'a', command: 'go' }),
-      )
-      const path = route.path.replace('{device_id}', 'r').replace('{broadcast_id}', sent.body.broadcast_id)
+      const harness = await asAdmin()
+      const { send } = harness
+      const make = async (line: string, body: object) => (await send(line, JSON.stringify(body))).body
+      const broadcast = await make('POST /api/v1/commands/$broadcast', { group: 'a', command: 'go' })
+      const channel = await make('POST /api/v1/alerts/channels', {
+        type: 'webhook',
+        url: 'https://hooks.example.com/',
+      })
+      await uploadFirmware(harness, '2.0')
+      const deployment = await make('POST /api/v1/ota/deployments', {
+        firmware_version: '2.0',
+        target: { type: 'device', value: 'r' },
+      })
+      const path = route.path
+        .replace('{device_id}', 'r')
+        .replace('{broadcast_id}', broadcast.broadcast_id)
+        .replace('{channel_id}', channel.channel_id)
+        .replace('{deployment_id}', deployment.deployment_id)
       for (const query of [
         'per_page=201',
         'per_page=0',

@@ -8,6 +8,11 @@ export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody'
 }
 
+/** Thrown for JSON nested too deeply, which is well-formed and still not taken. */
+export class TooDeep extends Error {
+  override readonly name = 'TooDeep'
+}
+
 /** Thrown for a body in another charset: JSON is UTF-8 (RFC 8259), and reading it as such would change the text. */
 export class OtherCharset extends Error {
   override readonly name = 'OtherCharset'
@@ -27,7 +32,7 @@ export function acceptJson(app: FastifyInstance): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     if (bytes.length === 0) return done(null, undefined)
     if (isDeeperThan(bytes, LIMITS.bodyDepthMax))
-      return done(new UnreadableBody(`the JSON is nested deeper than ${LIMITS.bodyDepthMax} levels`))
+      return done(new TooDeep(`must be nested at most ${LIMITS.bodyDepthMax} levels deep`))
     let text: string
     try {
       text = decoder.decode(bytes)

@@ -3,7 +3,7 @@ import { createKnownHosts } from './known-hosts.ts'
 
 const hosts = createKnownHosts({
   host: '0.0.0.0',
-  publicUrl: 'https://fleet.example.com:8443/x',
+  publicUrls: ['https://fleet.example.com:8443/x', 'http://images.example.com'],
   addresses: () => ['10.0.0.7', 'fe80::1'],
 })
 

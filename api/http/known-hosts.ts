@@ -12,17 +12,17 @@ export interface KnownHosts {
 export interface KnownHostsOptions {
   /** FLEET_HOST. */
   readonly host: string
-  /** FLEET_PUBLIC_URL. */
-  readonly publicUrl: string | undefined
+  /** FLEET_PUBLIC_URL and FLEET_OTA_PUBLIC_URL. */
+  readonly publicUrls: readonly string[]
   readonly addresses?: () => readonly string[]
 }
 
 export function createKnownHosts({
   host,
-  publicUrl,
+  publicUrls,
   addresses = ownAddresses,
 }: KnownHostsOptions): KnownHosts {
-  const names = new Set([host.toLowerCase(), publicUrl === undefined ? '' : new URL(publicUrl).hostname])
+  const names = new Set([host.toLowerCase(), ...publicUrls.map((url) => new URL(url).hostname)])
   return {
     has(header) {
       if (header === undefined) return true

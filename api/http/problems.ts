@@ -8,15 +8,21 @@ import { endSocket } from '../end-socket.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { OtherCharset, UnreadableBody } from './json-body.ts'
+import { OtherCharset, TooDeep, UnreadableBody } from './json-body.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 const TYPE = 'application/problem+json; charset=utf-8'
 
-export function sendProblem(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+/** `status`: where it is another one than the code usually has. */
+export function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusal: Refusal,
+  status: number = REFUSALS[refusal.code].status,
+): FastifyReply {
   request.refusal = refusal.code
   const instance = pathOf(request.url)
-  const problem = toProblem(refusal, { instance, requestId: request.id })
+  const problem = { ...toProblem(refusal, { instance, requestId: request.id }), status }
   const { retry_after_sec: wait } = refusal.detail
   if (typeof wait === 'number') reply.header('retry-after', String(wait))
   // A file that failed before its first byte has set this header: the problem must not be saved under the file's name.
@@ -73,6 +79,11 @@ export function toRefusal(
     })
   }
   if (error instanceof OtherCharset) return refused('UNSUPPORTED_MEDIA_TYPE', { message: error.message })
+  if (error instanceof TooDeep)
+    return refused('VALIDATION_FAILED', {
+      message: `the body ${error.message}`,
+      errors: [{ path: '', in: 'body', code: 'TOO_DEEP', message: error.message }],
+    })
   if (error instanceof UnreadableBody) return refused('BAD_REQUEST', { message: error.message })
   const code = codeOf(error)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(headers['content-length'])

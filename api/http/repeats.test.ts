@@ -188,6 +188,25 @@ test('without room for another answer a key is not taken, and nothing is done', 
   expect((await send(DEVICES, wish)).status).toBe(201)
 })
 
+test('whoever uses up their own room keeps nobody else from it, and can still stop a device', async () => {
+  const room = { bytesMax: 65_536, ownerMax: 3, ownerBytesMax: 65_536 }
+  const { send, login, request, device } = await asAdmin(new MemoryAnswers(room))
+  await device('r')
+  const token = (name: string) => send('POST /api/v1/auth/devices/token', { device_id: 'r' }, key(name))
+  const statuses = [await token('a'), await token('b'), await token('c'), await token('d')]
+  expect(statuses.map(({ status }) => status)).toEqual([200, 200, 200, 429])
+  const other = await login('admin')
+  expect((await request(DEVICES, { token: other.token, body: wish, headers: key('theirs') })).status).toBe(
+    201,
+  )
+  const command = (body: object) => send('POST /api/v1/commands/r', body, key('e'))
+  expect((await command({ command: 'go' })).status).toBe(429)
+  const stop = { command: 'emergency_stop', priority: 'critical' }
+  const [first, again] = [await command(stop), await command(stop)]
+  expect([first.status, again.status]).toEqual([202, 202])
+  expect(again.body.command_id).toBe(first.body.command_id)
+})
+
 describe('at two nodes, a request under a key', () => {
   function openTwo() {
     const [answers, clock] = [new MemoryAnswers(), new StandingTime(0)]

@@ -32,6 +32,7 @@ export interface RepeatableRequest {
 export interface RepeatKey {
   readonly kind: 'key'
   readonly id: string
+  readonly owner: string
   readonly secret: string
   readonly fingerprint: string
 }
@@ -67,10 +68,11 @@ export function createRepeats({
   }
 
   async function keep(key: RepeatKey, answer: Answer): Promise<void> {
-    const { id, fingerprint } = key
+    const { id, owner, fingerprint } = key
     const now = clock.now()
     const keptUntil = Millis(now + LIMITS.idempotencyKeyMs)
-    await answers.put({ id, fingerprint, keptUntil, sealed: sealed(answerText(answer), keyFor(key)) }, now)
+    const kept = { id, owner, fingerprint, keptUntil, sealed: sealed(answerText(answer), keyFor(key)) }
+    await answers.put(kept, now)
   }
 
   return {
@@ -79,11 +81,12 @@ export function createRepeats({
       if (secret === undefined) return undefined
       if (!VISIBLE.test(secret) || secret.length > LIMITS.idempotencyKeyCharsMax) return unreadable()
       const id = hashOf(`${request.user.id} ${secret}`)
-      return { kind: 'key', id, secret, fingerprint: fingerprintOf(request) }
+      const owner = hashOf(`kept answers of ${request.user.id}`)
+      return { kind: 'key', id, owner, secret, fingerprint: fingerprintOf(request) }
     },
 
     async recall(key) {
-      const found = await answers.find(key.id, clock.now())
+      const found = await answers.find(key, clock.now())
       if (found.kind === 'full') return noRoom()
       return found.kind === 'none' ? { kind: 'new' } : recalled(key, found.answer)
     },
@@ -91,7 +94,7 @@ export function createRepeats({
     keep,
 
     async once(key, run) {
-      const begun = await answers.begin(key.id, clock.now())
+      const begun = await answers.begin(key, clock.now())
       if (begun.kind === 'running') return inUse()
       if (begun.kind === 'full') return noRoom()
       if (begun.kind === 'kept') return again(recalled(key, begun.answer))
@@ -168,6 +171,6 @@ const reused = () =>
 const inUse = () => refused('IDEMPOTENCY_KEY_IN_USE', { retry_after_sec: 1 })
 const noRoom = () =>
   refused('RATE_LIMIT_EXCEEDED', {
-    message: 'too many requests with an Idempotency-Key are kept; send it without one',
+    message: 'too many answers to requests with an Idempotency-Key are kept; send it later, or without one',
     retry_after_sec: API_LIMITS.keptAnswersRetrySec,
   })

@@ -38,6 +38,8 @@ type MaybeLater<T> = T | Promise<T>
 type Handled = MaybeLater<Answer | FileAnswer | Refusal>
 
 export interface Route extends Operation {
+  /** The bound of an upload, beside what its form may have around it. */
+  readonly bodyBytesMax?: number | undefined
   handle(call: Call<unknown, unknown, unknown, unknown>): Handled
 }
 

@@ -1,4 +1,5 @@
 // The collaborators of all routes, made by the composition root.
+import type { KeyObject } from 'node:crypto'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -10,6 +11,7 @@ import type { Authenticate } from '../auth/authenticate.ts'
 import type { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Ids } from '../ids.ts'
+import type { WorkBudget } from '../rates/work-budget.ts'
 import type { Repeats } from './repeats.ts'
 
 /** The types a device may have. */
@@ -31,6 +33,18 @@ export interface Services {
   readonly ids: Ids
   readonly repeats: Repeats
   readonly clock: Clock
+  readonly work: WorkBudget
   readonly heartbeatTimeoutMs: number
+  /** Base of every link sent out, without a slash at its end. */
+  readonly publicUrl: () => string
   readonly deviceTypes: KnownTypes
+  readonly ota: OtaOptions
+}
+
+export interface OtaOptions {
+  readonly uploadBytesMax: number
+  /** Every upload needs a signature by one of them. Empty: none does. */
+  readonly trustedKeys: readonly KeyObject[]
+  /** Public keys of manifests, as JWKs. */
+  readonly jwks: readonly object[]
 }

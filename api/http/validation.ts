@@ -2,7 +2,10 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
+import { IMMUTABLE } from '../../schemas/json-schema.ts'
+import { unknownName } from '../../schemas/nearest-name.ts'
 import type { FieldError } from '../../schemas/problem.ts'
+import type { RefusalCode } from '../../schemas/refusals.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 
@@ -16,12 +19,14 @@ export interface Validation {
 }
 
 export function createValidation(): Validation {
-  // Unknown fields are kept and ignored, never stripped in silence; a body's types are what they are.
+  // Unknown fields are refused where the schema says so, never stripped in silence; a body's types are what they are.
   const shared = {
     removeAdditional: false,
     useDefaults: true,
     strict: false,
     validateFormats: false,
+    // An error then has the object's schema, which has the names that are known.
+    verbose: true,
   } as const
   const text = { ...shared, coerceTypes: 'array' } as const
   const compilers = {
@@ -34,8 +39,7 @@ export function createValidation(): Validation {
       const { first, all } = compilers[source]
       // Compiled when first used: a start has better things to do.
       let validate: ValidateFunction | undefined
-      const known = source === 'query' ? knownNames(schema) : ''
-      const toRefusal = (errors: ValidateFunction['errors']) => refusalOf(errors, { source, known })
+      const toRefusal = (errors: ValidateFunction['errors']) => refusalOf(errors, source)
       let explain: ValidateFunction | undefined
       return (value, bytes) => {
         validate ??= first.compile(schema)
@@ -54,28 +58,20 @@ export function createValidation(): Validation {
 
 const TOO_LONG = new Set(['maxLength', 'maxItems', 'maxProperties'])
 
-interface About {
-  readonly source: Source
-  /** Said of a name that is not known. */
-  readonly known: string
-}
-
-function knownNames(schema: TSchema): string {
-  // Parameters are always given as one object schema.
-  const { properties = {} } = schema as { properties?: object }
-  return `; known are ${Object.keys(properties).join(', ') || 'none'}`
-}
-
-function refusalOf(found: ValidateFunction['errors'], about: About): Refusal {
+function refusalOf(found: ValidateFunction['errors'], source: Source): Refusal {
   const errors = (found ?? [])
     // Of a field that may be null, only what its other shape wants is worth telling.
     .filter((error, _, { length }) => length === 1 || !isNoise(error))
     .slice(0, LIMITS.validationErrorsMax)
-    .map((error) => toFieldError(error, about))
-  const first = errors[0]
+    .map((error) => toFieldError(error, source))
+  // A caller who sends a field that has no effect should learn of it first.
+  const code = OF_FIELDS.find((word) => errors.some((error) => error.code === word))
+  const first = code === undefined ? errors[0] : errors.find((error) => error.code === code)
   const message = first === undefined ? 'the value is not valid' : `${first.path || '/'}: ${first.message}`
-  return refused('VALIDATION_FAILED', { message, errors })
+  return refused(code ?? 'VALIDATION_FAILED', { message, errors })
 }
+
+const OF_FIELDS = ['IMMUTABLE_FIELD', 'UNKNOWN_FIELD'] as const satisfies readonly RefusalCode[]
 
 function isNoise({ keyword, params: { type } }: ErrorObject): boolean {
   return keyword === 'anyOf' || (keyword === 'type' && type === 'null')
@@ -95,27 +91,36 @@ const CODES: Readonly<Record<string, string>> = {
   minItems: 'TOO_FEW',
   maxItems: 'TOO_MANY',
   uniqueItems: 'DUPLICATE',
-  additionalProperties: 'UNKNOWN_PARAMETER',
 }
 
-function toFieldError(
-  { keyword, instancePath, params, message }: ErrorObject,
-  { source, known }: About,
-): FieldError {
+function toFieldError(error: ErrorObject, source: Source): FieldError {
+  const { keyword, instancePath, params, message } = error
   const { missingProperty, additionalProperty, allowedValues } = params
-  const name = missingProperty ?? additionalProperty
-  const path = typeof name === 'string' ? `${instancePath}/${escaped(name)}` : instancePath
+  if (typeof additionalProperty === 'string') return unknownField(error, additionalProperty, source)
+  const isMissing = typeof missingProperty === 'string'
+  const path = isMissing ? `${instancePath}/${escaped(missingProperty)}` : instancePath
   const allowed = Array.isArray(allowedValues) ? `: ${allowedValues.join(', ')}` : ''
   return {
     path,
     in: source,
     code: CODES[keyword] ?? 'NOT_VALID',
-    message: `${typeof name === 'string' ? nameMessage(keyword, known) : (message ?? 'is not valid')}${allowed}`,
+    message: `${isMissing ? 'is required' : (message ?? 'is not valid')}${allowed}`,
   }
 }
 
-const nameMessage = (keyword: string, known: string) =>
-  keyword === 'required' ? 'is required' : `is not known${known}`
+function unknownField({ instancePath, parentSchema }: ErrorObject, name: string, source: Source): FieldError {
+  const path = `${instancePath}/${escaped(name)}`
+  const { properties = {}, [IMMUTABLE]: immutable = [] } = Object(parentSchema) as ClosedSchema
+  if (immutable.includes(name))
+    return { path, in: source, code: 'IMMUTABLE_FIELD', message: 'cannot be changed' }
+  const code = source === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER'
+  return { path, in: source, code, message: unknownName(name, Object.keys(properties)) }
+}
+
+interface ClosedSchema {
+  readonly properties?: object
+  readonly [IMMUTABLE]?: readonly string[]
+}
 
 /** [RFC 6901] */
 const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -129,7 +129,7 @@ const PREFER = [
 const IDEMPOTENCY_KEY = [
   'Idempotency-Key',
   text(
-    'Makes sending the request again safe for 24 hours: the same key, body and user get the same answer. Use a random one, such as a UUID.',
+    'Makes sending the request again safe for 24 hours: the same key, body and user get the same answer. A key belongs to one request of a user, whatever the operation: with another operation, path or body it is refused (409 `IDEMPOTENCY_KEY_REUSED`). Use a random one, such as a UUID.',
     '6f0d5f5e-6a0f-4c36-9c3e-0f5f3c1f7f43',
     { minLength: 1, maxLength: BODY_LIMITS.idempotencyKeyCharsMax, pattern: '^[!-~]+$' },
   ),

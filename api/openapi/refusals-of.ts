@@ -17,8 +17,12 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
   // A path parameter that cannot be decoded.
   if (operation.params !== undefined) codes.add('BAD_REQUEST')
   if (operation.body !== undefined) codes.add('VALIDATION_FAILED').add('DEPENDENCY_UNAVAILABLE')
+  if (isClosed(operation.body)) codes.add('UNKNOWN_FIELD')
   // A body is read even if the operation takes none.
   if (operation.method !== 'GET')
     codes.add('BAD_REQUEST').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
   return [...codes]
 }
+
+const isClosed = (schema: unknown) =>
+  (Object(schema) as { readonly additionalProperties?: unknown }).additionalProperties === false

@@ -31,17 +31,17 @@ export class RateLimit {
   }
 
   /** Positive: taken, and paid off in this many milliseconds. Negative: refused, this many milliseconds too early. */
-  take(key: string, now: number): number {
+  take(key: string, now: number, count = 1): number {
     this.#turn(now)
-    const paidAt = Math.max(now, this.#paidAt(key)) + this.stepMs
+    const paidAt = Math.max(now, this.#paidAt(key)) + this.stepMs * count
     const aheadMs = paidAt - now
     if (aheadMs > this.#windowMs + ROUNDING_MS) return this.#windowMs - aheadMs
     this.#recent.set(key, paidAt)
     return aheadMs
   }
 
-  giveBack(key: string): void {
-    this.#recent.set(key, this.#paidAt(key) - this.stepMs)
+  giveBack(key: string, count = 1): void {
+    this.#recent.set(key, this.#paidAt(key) - this.stepMs * count)
   }
 
   /** Other nodes took some: everything is paid off at `paidAt` or later. */

@@ -14,6 +14,8 @@ export interface RequestRates {
   readonly perUser: number
   readonly perDevice: number
   readonly perAddress: number
+  /** Work of one user, in units of a plain GET. */
+  readonly work: number
 }
 
 export interface Rates {

@@ -1,8 +1,20 @@
 // Who may call which route. A route without a row here fails.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { BroadcastId, CommandId, type DeviceId, Millis, UserId } from '../../schemas/ids.ts'
+import { spec } from '../../engine/domain/ota/testing/deployment.ts'
+import {
+  BroadcastId,
+  ChannelId,
+  CommandId,
+  DeploymentId,
+  type DeviceId,
+  Millis,
+  UserId,
+} from '../../schemas/ids.ts'
 import type { MemoryEngine } from '../testing/memory-engine.ts'
-import { openHarness } from '../testing/rest.ts'
+import { NOW, openHarness } from '../testing/rest.ts'
+import { uploadFirmware } from '../testing/updating-fleet.ts'
+import { webhookChannel } from '../testing/webhook-channel.ts'
+import { openObjects } from './testing/open-objects.ts'
 
 type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
 const OPEN: Row = [200, 200, 200, 200]
@@ -24,6 +36,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   getApiKey: [200, 403, 403, 403],
   deleteApiKey: [204, 403, 403, 403],
   issueDeviceToken: [200, 200, 404, 403],
+  revokeDeviceTokens: [200, 200, 404, 403],
   issueSocketTicket: OPEN,
   listDevices: OPEN,
   registerDevice: [201, 403, 403, 403],
@@ -44,14 +57,65 @@ const TABLE: Readonly<Record<string, Row>> = {
   getShadowDelta: [200, 200, 404, 200],
   getShadowHistory: [200, 200, 404, 200],
   setDesiredState: [200, 200, 404, 403],
+  uploadFirmware: [400, 403, 403, 403],
+  listFirmware: [200, 200, 200, 403],
+  getFirmware: [404, 404, 404, 403],
+  editFirmware: [404, 403, 403, 403],
+  deleteFirmware: [404, 403, 403, 403],
+  listOtaKeys: OPEN,
   sendCommand: [202, 202, 404, 403],
   listCommands: [200, 200, 404, 403],
   getCommand: [200, 200, 404, 403],
   cancelCommand: [200, 200, 404, 403],
   broadcastCommand: [202, 202, 422, 403],
   getBroadcast: [200, 200, 404, 403],
+  listBroadcasts: [200, 200, 200, 403],
+  listBroadcastDevices: [200, 200, 404, 403],
   cancelBroadcast: [200, 200, 404, 403],
+  createDeployment: [201, 201, 404, 403],
+  listDeployments: [200, 200, 200, 403],
+  getDeployment: [200, 200, 404, 403],
+  listDeploymentDevices: [200, 200, 404, 403],
+  pauseDeployment: [200, 200, 404, 403],
+  resumeDeployment: [409, 409, 404, 403],
+  approveDeployment: [409, 409, 404, 403],
+  cancelDeployment: [200, 200, 404, 403],
+  retryDeploymentDevice: [409, 409, 404, 403],
+  cancelDeploymentDevice: [200, 200, 404, 403],
+  getDeviceFirmware: [200, 200, 404, 403],
+  unblockFirmware: [204, 403, 403, 403],
+  rollBackDevice: [409, 403, 403, 403],
+  listFirmwareVersions: OPEN,
+  listChannels: OPEN,
+  createChannel: [201, 403, 403, 403],
+  getChannel: OPEN,
+  editChannel: [200, 403, 403, 403],
+  deleteChannel: [204, 403, 403, 403],
+  testChannel: [200, 403, 403, 403],
+  rotateChannelSecret: [200, 403, 403, 403],
+  listDeliveries: [200, 403, 403, 403],
+  redeliver: [202, 403, 403, 403],
   listDeadLetters: [200, 403, 403, 403],
+  listAlerts: OPEN,
+  getAlertSummary: OPEN,
+  // There is no such alert: what its device decides is judged by the device.
+  getAlert: [404, 404, 404, 404],
+  ackAlert: [404, 404, 404, 403],
+  unackAlert: [404, 404, 404, 403],
+  resolveAlert: [404, 404, 404, 403],
+  assignAlert: [404, 404, 404, 403],
+  commentAlert: [404, 404, 404, 403],
+  listAlertRules: OPEN,
+  createAlertRule: [201, 201, 403, 403],
+  getAlertRule: [200, 200, 404, 200],
+  replaceAlertRule: [200, 200, 404, 403],
+  editAlertRule: [200, 200, 404, 403],
+  deleteAlertRule: [204, 204, 404, 403],
+  listSilences: OPEN,
+  createSilence: [201, 201, 403, 403],
+  getSilence: [200, 200, 404, 200],
+  editSilence: [200, 200, 404, 403],
+  deleteSilence: [204, 204, 404, 403],
   listAudit: [200, 403, 403, 403],
   startRepair: [202, 403, 403, 403],
   getRepair: [200, 403, 403, 403],
@@ -64,6 +128,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   listProblems: OPEN,
   getProblem: OPEN,
 }
+const RULE = { name: 'x', target: { type: 'group', value: 'a/b' }, condition: { kind: 'flapping' } } as const
 const BODIES: Readonly<Record<string, object>> = {
   register: { email: 'new@example.com', password: 'correct horse', name: 'x' },
   login: { email: 'nobody@example.com', password: 'x' },
@@ -76,9 +141,21 @@ const BODIES: Readonly<Record<string, object>> = {
   bulkRegisterDevices: { name: 'x', type: 'simulator' },
   replaceDevice: { name: 'x', group: 'a/b' },
   editDevice: { name: 'x' },
+  uploadFirmware: {},
+  editFirmware: { status: 'deprecated' },
   setDesiredState: { a: 1 },
   sendCommand: { command: 'go' },
   broadcastCommand: { group: 'a', command: 'go' },
+  createDeployment: { firmware_version: '2.0', target: { type: 'device', value: 'r' } },
+  createChannel: { type: 'email', to: ['ops@example.com'] },
+  editChannel: { name: 'x' },
+  assignAlert: { user_id: null },
+  commentAlert: { text: 'x' },
+  createAlertRule: RULE,
+  replaceAlertRule: RULE,
+  editAlertRule: { enabled: false },
+  createSilence: { matchers: { group: 'a/b' }, ends_at: '2026-03-02T00:00:00Z', comment: 'x' },
+  editSilence: { comment: 'y' },
 }
 const IDS = {
   device_id: 'r',
@@ -86,7 +163,14 @@ const IDS = {
   broadcast_id: 'bc_1',
   user_id: 'usr_else',
   key_id: 'key_1',
+  channel_id: 'ch_1',
+  delivery_id: 'del_alt_test_1_1_fired_0_ch_1',
   code: 'not-found',
+  deployment_id: 'dep_1',
+  firmware_id: 'fw_1',
+  alert_id: 'alt_0123456789abcdef_r',
+  rule_id: 'rul_1',
+  silence_id: 'sil_1',
 }
 const { routes } = openHarness()
 
@@ -97,7 +181,7 @@ function lineOf({ method, path, operationId }: (typeof routes)[number]): string 
   return `${method} ${one}${NEEDS_METRIC.has(operationId) ? '?metric=m' : ''}`
 }
 
-/** A command, a broadcast, an account and an API key of another user. */
+/** A command, a broadcast, a deployment, an alert rule, a silence, an account and an API key of another user. */
 async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<void> {
   const wish = { name: 'go' }
   await engine.submit(
@@ -107,7 +191,33 @@ async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<void> {
   )
   const broadcastId = BroadcastId('bc_1')
   await engine.broadcast({ broadcastId, group: 'a/b', command: 'go', by: 'usr_else' })
+  await engine.deployments.create({
+    id: DeploymentId('dep_1'),
+    kind: 'install',
+    spec: spec({ target: { type: 'device', value: 'r' } }),
+    firmwareId: await uploadFirmware({ engine }, '2.0'),
+    members: { kind: 'named', deviceIds: [deviceId] },
+    by: 'usr_else',
+    isDryRun: false,
+  })
+  while ((await engine.firmwareOf(deviceId))?.firmware.jobs.length === 0)
+    await new Promise((resolve) => setImmediate(resolve))
+  await engine.channels({ op: 'create', id: ChannelId('ch_1'), settings: webhookChannel, by: 'usr_else' })
+  await engine.channels({ op: 'test', id: ChannelId('ch_1'), name: '1' })
   const about = { name: 'x', role: 'viewer', groups: [], createdAt: Millis(0) } as const
+  await engine.alerts.change({ kind: 'create_rule', id: 'rul_1', wish: RULE, by: 'usr_else' })
+  const silence = {
+    silence_id: 'sil_1',
+    matchers: { group: 'a/b' },
+    starts_at: NOW,
+    ends_at: NOW + 60_000,
+    windows: [],
+    comment: 'x',
+    created_by: 'usr_else',
+    created_at: NOW,
+    revision: 1,
+  }
+  await engine.alerts.change({ kind: 'put_silence', silence, isNew: true })
   const id = UserId('usr_else')
   const rest = { disabled: false, lastLoginAt: undefined, tokensValidFrom: Millis(0), passwordHash: '' }
   await engine.users.put({ ...about, ...rest, id, email: 'else@example.com' })
@@ -164,7 +274,7 @@ async function openFor(caller: (typeof CALLERS)[number]) {
     'an operator of a group whose name goes on': () => operator('a/bb', 'a/b/c'),
     'an admin': async () => (await login('admin')).token,
     'a device token': async () =>
-      (await tokens.issueDevice({ deviceId, validFrom: Millis(0), ttlHours: 9 })).token,
+      (await tokens.issueDevice({ deviceId, validFrom: Millis(0), ttlSec: 9 * 3600 })).token,
     async 'an expired token'() {
       const { token } = await login('admin')
       clock.at += 3_600_000
@@ -234,6 +344,13 @@ test('every operation refuses unknown query parameters', () => {
     ({ query }) => (query as { additionalProperties?: unknown }).additionalProperties !== false,
   )
   expect(found.map(({ operationId }) => operationId)).toEqual([])
+})
+
+test('every operation refuses unknown fields of its body, but where clients send more on purpose', () => {
+  const open = routes.flatMap(({ operationId, body }) =>
+    openObjects(body).map((path) => `${operationId}${path}`),
+  )
+  expect(open).toEqual(['login', 'refresh', 'uploadFirmware'])
 })
 
 test.each(routes.map((route) => [route.operationId, route] as const))(

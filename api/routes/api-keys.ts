@@ -2,10 +2,10 @@
 import type { ApiKey } from '../../engine/ports/users.ts'
 import type { ApiKeyBody } from '../../schemas/api-keys.ts'
 import { type Millis, toIso, UserId } from '../../schemas/ids.ts'
+import { parseInstant } from '../../schemas/instant-text.ts'
 import { API } from '../../schemas/operation.ts'
 import { createApiKey, deleteApiKey, getApiKey, listApiKeys } from '../../schemas/operations/api-keys.ts'
 import { answer } from '../http/answer.ts'
-import { parseInstant } from '../http/instant.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
@@ -14,7 +14,7 @@ import { invalid, refused } from '../refusal.ts'
 export function apiKeyRoutes({ apiKeys, clock, users }: Services): readonly Route[] {
   return [
     route(createApiKey, async ({ body, user }) => {
-      const expiresAt = body.expires_at == null ? undefined : parseInstant(body.expires_at)
+      const expiresAt = body.expires_at == null ? undefined : parseInstant(body.expires_at, clock.now())
       if (body.expires_at != null && (expiresAt === undefined || expiresAt <= clock.now()))
         return invalid('/expires_at', {
           code: 'OUT_OF_RANGE',

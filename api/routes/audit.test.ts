@@ -35,7 +35,7 @@ test('an entry holds author, action, object and outcome', async () => {
   expect((await send()).body).toEqual({
     data: [
       {
-        id: 'aud_b33j9ynrb4',
+        id: 'aud_mm7p6z1wb33j9ynrb4',
         at: '2026-03-01T12:00:00.500Z',
         actor: { type: 'user', id: 'usr_a', name: 'a@example.com' },
         action: 'editDevice',

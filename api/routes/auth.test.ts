@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
-import { Millis } from '../../schemas/ids.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
 import { type HarnessOptions, NOW, openHarness } from '../testing/rest.ts'
 
@@ -280,66 +279,6 @@ test('anyone may read the public keys; there are none while a secret signs', asy
   const { x, kid } = published.keys[0]
   expect(published).toEqual({
     keys: [{ kty: 'OKP', crv: 'Ed25519', x, use: 'sig', alg: 'EdDSA', kid }],
-  })
-})
-
-describe('device tokens', () => {
-  test('device tokens carry the requested rights and expiry', async () => {
-    const { request, login, device, tokens } = openHarness()
-    await device('r')
-    const { token } = await login('operator')
-    const issue = async (body: object) => (await request(`POST ${AUTH}/devices/token`, { token, body })).body
-    const both = await issue({ device_id: 'r' })
-    expect(both).toMatchObject({ device_id: 'r', expires_at: '2026-03-02T12:00:00.000Z' })
-    const narrow = await issue({ device_id: 'r', scopes: ['subscribe'], ttl_hours: 1 })
-    expect(narrow.expires_at).toBe('2026-03-01T13:00:00.000Z')
-    expect(await tokens.verifyDevice(narrow.mqtt_token)).toMatchObject({
-      claims: { deviceId: 'r', mayPublish: false, maySubscribe: true },
-    })
-  })
-
-  test('device tokens are issued within an operator’s groups, and never by a viewer', async () => {
-    const { request, login, device } = openHarness()
-    await device('r', { group: 'a' })
-    const statusFor = async (token: string, device_id = 'r') =>
-      (await request(`POST ${AUTH}/devices/token`, { token, body: { device_id } })).status
-    expect(await statusFor((await login('operator', { groups: ['a'] })).token)).toBe(200)
-    expect(await statusFor((await login('operator', { groups: ['b'] })).token)).toBe(404)
-    expect(await statusFor((await login('admin')).token, 'nobody')).toBe(404)
-    expect(await statusFor((await login('admin')).token, '../r')).toBe(404)
-    expect(await statusFor((await login('viewer')).token)).toBe(403)
-  })
-
-  test.each([
-    { scopes: [] },
-    { scopes: ['fly'] },
-    { scopes: ['publish', 'publish'] },
-    { ttl_hours: 0 },
-    { ttl_hours: 8761 },
-    { ttl_hours: '24' },
-    { ttl_hours: 1.5 },
-    { device_id: 5 },
-  ])('refuse %j', async (change) => {
-    const { request, login, device } = openHarness()
-    await device('r')
-    const { token } = await login('admin')
-    const { status } = await request(`POST ${AUTH}/devices/token`, {
-      token,
-      body: { device_id: 'r', ...change },
-    })
-    expect(status).toBe(422)
-  })
-
-  test('device tokens are valid from the registration on, even if the clock was set back', async () => {
-    const { request, login, device, tokens, clock } = openHarness()
-    const validFrom = Millis(NOW + 5_000)
-    clock.at = validFrom
-    await device('r')
-    clock.at = NOW
-    const { token } = await login('admin')
-    const { body } = await request(`POST ${AUTH}/devices/token`, { token, body: { device_id: 'r' } })
-    const verified = await tokens.verifyDevice(body.mqtt_token)
-    expect(verified.kind === 'valid' && verified.claims.issuedAt).toBe(validFrom)
   })
 })
 

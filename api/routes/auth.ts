@@ -16,10 +16,12 @@ import {
   me,
   refresh,
   register,
+  revokeDeviceTokens,
 } from '../../schemas/operations/auth.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { LoggedIn } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
+import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { bearerOf } from '../http/gate.ts'
 import { type Route, route } from '../http/route.ts'
@@ -33,8 +35,8 @@ const PUBLIC = { 'cache-control': 'public, max-age=300' }
 
 export function authRoutes({ accounts, engine, tokens, tickets }: Services): readonly Route[] {
   return [
-    route(register, async ({ body, authenticate, isLocal }) => {
-      const result = await accounts.register(body, { authenticate, isLocal })
+    route(register, async ({ body, authenticate, isLocal, ip }) => {
+      const result = await accounts.register(body, { authenticate, isLocal, ip })
       if (result.kind === 'refused') return result
       const { id } = result.user
       return answer(201, registeredBody(result.user), { ...NO_STORE, location: `${API}/users/${id}` })
@@ -59,17 +61,32 @@ export function authRoutes({ accounts, engine, tokens, tickets }: Services): rea
       return edited.kind === 'refused' ? edited : answer(200, meBody(edited.user), NO_STORE)
     }),
     route(listPublicKeys, () => answer(200, { keys: tokens.publicKeys }, PUBLIC)),
-    route(issueDeviceToken, async ({ body, user }) => {
-      const { scopes, ttl_hours: ttlHours = BODY_LIMITS.deviceTokenHoursDefault } = body
+    route(issueDeviceToken, async ({ body, user, sign }) => {
+      const { scopes, ttl_hours: hours = BODY_LIMITS.deviceTokenHoursDefault, ttl_sec: ttlSec } = body
       const deviceId = parseDeviceId(body.device_id)
       const device = deviceId === undefined ? undefined : engine.devices.get(deviceId)
       if (deviceId === undefined || device === undefined || !isInScope(device.group, scopeOf(user)))
         return refused('NOT_FOUND', { message: 'no such device' })
       if (device.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: deviceId })
-      const validFrom = device.tokensValidFrom
-      const { token, expiresAt } = await tokens.issueDevice({ deviceId, validFrom, ttlHours, scopes })
+      const revoked =
+        body.revoke_previous === true ? await engine.submit(deviceId, { kind: 'revoke' }, sign()) : undefined
+      if (revoked?.kind === 'refused') return revoked
+      const { token, expiresAt } = await tokens.issueDevice({
+        deviceId,
+        validFrom: (revoked?.view.device ?? device).tokensValidFrom,
+        ttlSec: ttlSec ?? hours * 3600,
+        scopes,
+      })
       const issued = { device_id: deviceId, mqtt_token: token, expires_at: toIso(expiresAt) }
       return answer(200, issued, NO_STORE)
+    }),
+    route(revokeDeviceTokens, async ({ params, user, sign }) => {
+      const deviceId = visibleId(engine, params.device_id, user)
+      if (deviceId === undefined) return noSuchDevice()
+      const revoked = await engine.submit(deviceId, { kind: 'revoke' }, sign())
+      if (revoked.kind === 'refused') return revoked
+      const { tokensValidFrom } = revoked.view.device
+      return answer(200, { device_id: deviceId, tokens_valid_from: toIso(tokensValidFrom) }, NO_STORE)
     }),
     route(issueSocketTicket, async ({ user, header }) => {
       const ticket = await tickets.issue(user.id, bearerOf(header('authorization')) ?? '')

@@ -199,15 +199,13 @@ describe('its path', () => {
     expect((await send(`GET ${one}`)).status).toBe(200)
   })
 
-  test.each([
-    `GET ${PATH}`,
-    `GET ${PATH}/bc_none`,
-    `DELETE ${PATH}/bc_none`,
-    `DELETE ${PATH}/${'x'.repeat(1_000)}`,
-  ])('%s: 404', async (line) => {
-    const { send } = await openFleet()
-    expect((await send(line)).status).toBe(404)
-  })
+  test.each([`GET ${PATH}/bc_none`, `DELETE ${PATH}/bc_none`, `DELETE ${PATH}/${'x'.repeat(1_000)}`])(
+    '%s: 404',
+    async (line) => {
+      const { send } = await openFleet()
+      expect((await send(line)).status).toBe(404)
+    },
+  )
 })
 
 test('the device types are listed, built-in ones first', async () => {
@@ -240,4 +238,62 @@ test('devices that have left the sender’s groups are counted but not shown', a
   const seen = await operator.send(`GET ${PATH}/${body.broadcast_id}`)
   expect(idsOf(seen.body)).toEqual(['r2'])
   expect(seen.body).toMatchObject({ total: 3, accepted: 2, skipped: [], counts: { pending: 2 } })
+})
+
+describe('a list of broadcasts', () => {
+  async function withBroadcasts() {
+    const fleet = await openFleet()
+    const { send, clock } = fleet
+    const sendTo = async (group: string) => {
+      clock.at += 1_000
+      return (await send(`POST ${PATH}`, { group, command: 'stop' })).body.broadcast_id as string
+    }
+    return { ...fleet, all: await sendTo('w'), a: await sendTo('w/a'), b: await sendTo('w/b') }
+  }
+  const listed = (body: { data: readonly { broadcast_id: string }[] }) =>
+    body.data.map(({ broadcast_id }) => broadcast_id)
+
+  test('the newest come first, in pages, each with the number of its commands by status', async () => {
+    const { send, all, a, b } = await withBroadcasts()
+    const { body, headers } = await send(`GET ${PATH}`)
+    expect(listed(body)).toEqual([b, a, all])
+    expect(body.data[2]).toMatchObject({ group: 'w', total: 3, status: 'pending', counts: { pending: 3 } })
+    expect(headers['x-total-count']).toBe('3')
+    expect(listed((await send(`GET ${PATH}?per_page=1&page=2`)).body)).toEqual([a])
+  })
+
+  test('an operator sees those of their groups, and what they sent themselves', async () => {
+    const { as, send, a } = await withBroadcasts()
+    const operator = await as('operator', ['w/a'])
+    const { body } = await operator.send(`GET ${PATH}`)
+    expect([listed(body), body.total]).toEqual([[a], 1])
+    const own = await operator.send(`POST ${PATH}`, { group: 'w', command: 'go' })
+    expect((await operator.send(`GET ${PATH}`)).body.total).toBe(2)
+    // Of a broadcast to a larger group they see their own devices.
+    const devices = await operator.send(`GET ${PATH}/${own.body.broadcast_id}/devices`)
+    expect(devices.body.data.map((each: { device_id: string }) => each.device_id)).toEqual(['r1', 'r2'])
+    expect((await send(`GET ${PATH}/bc_x/devices`)).status).toBe(404)
+  })
+
+  test('the devices of a broadcast are listed by the status of their command', async () => {
+    const { send, engine, all } = await withBroadcasts()
+    const { data } = (await send(`GET ${PATH}/${all}/devices`)).body
+    expect(data.map((each: { device_id: string }) => each.device_id)).toEqual(['r1', 'r2', 'r3'])
+    const failed = {
+      request_id: data[1].command_id,
+      status: 'failed',
+      error: { code: 'JAM', message: 'stuck' },
+    }
+    await engine.say(data[1].device_id, 'command/ack', failed)
+    await engine.say(data[2].device_id, 'command/ack', {
+      ...failed,
+      request_id: data[2].command_id,
+      status: 'completed',
+    })
+    const only = (await send(`GET ${PATH}/${all}/devices?status=failed,expired`)).body
+    expect(only).toMatchObject({ total: 1, data: [{ device_id: 'r2', error: { code: 'JAM' } }] })
+    const acked = (await send(`GET ${PATH}/${all}/devices?status=acked&status=pending&per_page=1`)).body
+    expect(acked).toMatchObject({ total: 2, total_pages: 2, data: [{ device_id: 'r1' }] })
+    expect((await send(`GET ${PATH}/${all}/devices?status=lost`)).status).toBe(422)
+  })
 })

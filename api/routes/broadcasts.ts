@@ -4,24 +4,56 @@ import { isEqual } from '../../engine/domain/shadow/json-object.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { BroadcastState } from '../../engine/ports/engine.ts'
 import type { BroadcastWishBody } from '../../schemas/command.ts'
-import { BroadcastId, type DeviceId } from '../../schemas/ids.ts'
-import { broadcastCommand, cancelBroadcast, getBroadcast } from '../../schemas/operations/broadcasts.ts'
+import { BroadcastId } from '../../schemas/ids.ts'
+import {
+  broadcastCommand,
+  cancelBroadcast,
+  getBroadcast,
+  listBroadcastDevices,
+  listBroadcasts,
+} from '../../schemas/operations/broadcasts.ts'
+import type { CommandStatus } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { broadcastBody } from '../bodies/broadcast-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
-import { pageBody, toWindow, type Window } from '../http/paging.ts'
+import { pageAnswer, pageBody, toWindow, type Window } from '../http/paging.ts'
 import { idFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { unfitTypes, wishRefusal } from './command-checks.ts'
+import { parseStatuses, unfitTypes, wishRefusal } from './command-checks.ts'
 
 export function broadcastRoutes(services: Services): readonly Route[] {
   const { engine } = services
   return [
     route(broadcastCommand, ({ body, user, repeatKey }) => broadcast(services, { body, user, repeatKey })),
+    route(listBroadcasts, async ({ query, user, url }) => {
+      const window = toWindow(query)
+      const { broadcasts, total } = await engine.listBroadcasts({
+        offset: window.offset,
+        limit: window.perPage,
+        by: user.id,
+        within: scopeOf(user),
+      })
+      const bodies = broadcasts.map(({ broadcast: made, counts }) => ({
+        ...broadcastBody(seenBy(services, made, user), counts),
+        counts,
+      }))
+      return pageAnswer(bodies, total, window, url)
+    }),
+    route(listBroadcastDevices, async ({ params, query, user, url }) => {
+      const wanted = parseStatuses(query.status)
+      if (wanted.kind === 'refused') return wanted
+      const id = BroadcastId(params.broadcast_id)
+      const window = toWindow(query)
+      const statuses = wanted.statuses === undefined ? undefined : [...wanted.statuses]
+      const state = await visibleState(services, { id, user, window, statuses })
+      return state === undefined
+        ? noSuchBroadcast()
+        : pageAnswer(commandBodies(services, state), state.matching, window, url)
+    }),
     route(getBroadcast, async ({ params, query, user }) => {
       const call = { id: BroadcastId(params.broadcast_id), user, window: toWindow(query) }
       const state = await visibleState(services, call)
@@ -98,33 +130,44 @@ interface StateCall {
   readonly id: BroadcastId
   readonly user: Caller
   readonly window: Window
+  readonly statuses?: readonly CommandStatus[] | undefined
 }
 
-/** Visible to its sender and to users who may see its whole group. */
+/** Visible to its sender and to users who may see its whole group; of its devices, those that they may see now. */
 async function visibleState(
   { engine }: Services,
-  { id, user, window }: StateCall,
+  { id, user, window, statuses }: StateCall,
 ): Promise<BroadcastState | undefined> {
-  const state = await engine.broadcastState(id, { offset: window.offset, limit: window.perPage })
+  const within = scopeOf(user)
+  const page = { offset: window.offset, limit: window.perPage, statuses, within }
+  const state = await engine.broadcastState(id, page)
   if (state === undefined) return undefined
   const { createdBy, group } = state.broadcast
-  return createdBy === user.id || isInScope(group, scopeOf(user)) ? state : undefined
+  return createdBy === user.id || isInScope(group, within) ? state : undefined
 }
 
-/** Devices that have left the caller's groups are only counted. */
-function stateAnswer({ engine }: Services, state: BroadcastState, { user, window }: StateCall): Answer {
-  const { broadcast: made, commands } = state
-  const scope = scopeOf(user)
-  const isSeen = (deviceId: DeviceId) => isInScope(engine.devices.summary(deviceId)?.group, scope)
-  const bodies = commands
-    .filter(({ deviceId }) => isSeen(deviceId))
-    .map(({ deviceId, command }) => commandBody(deviceId, command, engine.devices.summary(deviceId)?.status))
-  const skipped = made.skipped.filter(({ deviceId }) => isSeen(deviceId))
+function stateAnswer(services: Services, state: BroadcastState, { user, window }: StateCall): Answer {
+  const { broadcast: made, counts } = state
   return answer(200, {
-    ...broadcastBody({ ...made, skipped }, state.counts),
-    counts: state.counts,
-    commands: pageBody(bodies, made.accepted, window),
+    ...broadcastBody(seenBy(services, made, user), counts),
+    counts,
+    commands: pageBody(commandBodies(services, state), made.accepted, window),
   })
+}
+
+function commandBodies({ engine }: Services, { commands }: BroadcastState) {
+  return commands.map(({ deviceId, command }) =>
+    commandBody(deviceId, command, engine.devices.summary(deviceId)),
+  )
+}
+
+/** Without the skipped devices that the user may not see. */
+function seenBy({ engine }: Services, made: Broadcast, user: Caller): Broadcast {
+  const scope = scopeOf(user)
+  const skipped = made.skipped.filter(({ deviceId }) =>
+    isInScope(engine.devices.summary(deviceId)?.group, scope),
+  )
+  return { ...made, skipped }
 }
 
 const noSuchBroadcast = () => refused('NOT_FOUND', { message: 'no such broadcast' })

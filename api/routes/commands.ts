@@ -1,6 +1,7 @@
 // /commands/{device_id}: requests to one device. Users who may not send commands may not see them either.
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
+import { isUpdating } from '../../engine/domain/ota/firmware-jobs.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
 import type { CommandBody, CommandWishBody } from '../../schemas/command.ts'
@@ -9,7 +10,7 @@ import { API } from '../../schemas/operation.ts'
 import { cancelCommand, getCommand, listCommands, sendCommand } from '../../schemas/operations/commands.ts'
 import type { Caller } from '../auth/caller.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
-import { commandBody } from '../bodies/command-body.ts'
+import { commandBody, type HoldingDevice } from '../bodies/command-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { REPLAYED, type RepeatKey } from '../http/repeats.ts'
@@ -42,7 +43,8 @@ function collectionRoutes(services: Services): readonly Route[] {
       const found = commands.filter(({ status }) => isMember(wanted, status))
       const window = toWindow(query)
       const shown = found.slice(window.offset, window.offset + window.perPage)
-      const bodies = shown.map((command) => commandBody(device.id, command, device.status))
+      const holding = await holdingOf(engine, device, shown)
+      const bodies = shown.map((command) => commandBody(device.id, command, holding))
       return pageAnswer(bodies, found.length, window, url)
     }),
   ]
@@ -59,7 +61,11 @@ function oneRoutes(services: Services): readonly Route[] {
       const command =
         id === undefined ? undefined : await engine.awaitCommand(device.id, id, wait.seconds * 1000)
       if (command !== undefined)
-        return answer(200, commandBody(device.id, command, device.status), wait.headers)
+        return answer(
+          200,
+          commandBody(device.id, command, await holdingOf(engine, device, [command])),
+          wait.headers,
+        )
       const past = id === undefined ? undefined : await findPastCommand(engine, device.id, id)
       return past === undefined ? noSuchCommand() : answer(200, past)
     }),
@@ -71,11 +77,20 @@ function oneRoutes(services: Services): readonly Route[] {
       const submitted = await engine.submit(device.id, { kind: 'cancel', id }, sign())
       if (submitted.kind === 'refused') return submitted
       const { command } = submitted
-      return command === undefined
-        ? noSuchCommand()
-        : answer(200, commandBody(device.id, command, device.status))
+      return command === undefined ? noSuchCommand() : answer(200, commandBody(device.id, command, device))
     }),
   ]
+}
+
+/** Asks for the device's firmware only if something waits. */
+async function holdingOf(
+  engine: Pick<Engine, 'firmwareOf'>,
+  device: DeviceSummary,
+  commands: readonly Command[],
+): Promise<HoldingDevice> {
+  if (commands.every(({ status }) => status !== 'pending')) return device
+  const state = await engine.firmwareOf(device.id)
+  return { status: device.status, isUpdating: state !== undefined && isUpdating(state.firmware) }
 }
 
 interface SendCall extends SignedCall {
@@ -94,7 +109,9 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   const refusal = wishRefusal(body, deviceTypes.defined.get(device.type))
   if (refusal !== undefined) return refusal
   const recalled = repeatKey && (await repeats.recall(repeatKey))
-  if (recalled?.kind === 'refused') return recalled
+  // An emergency stop is sent even if its answer cannot be kept. The device's record recognises a repeat for a while.
+  const hasRoom = !(recalled?.kind === 'refused' && recalled.code === 'RATE_LIMIT_EXCEEDED')
+  if (recalled?.kind === 'refused' && (hasRoom || body.priority !== 'critical')) return recalled
   if (recalled?.kind === 'repeat') return await repeatedAnswer(engine, { ...call, device }, recalled.answer)
   const id = CommandId(ids.next('cmd_'))
   const wish = {
@@ -114,7 +131,8 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   if (command === undefined) return noSuchCommand()
   // The device's record holds the latest keys only. The key is kept before the wait, so that a caller who gives up may
   // repeat the request.
-  if (repeatKey !== undefined) await repeats.keep(repeatKey, sentAnswer(device, command, undefined))
+  if (repeatKey !== undefined && hasRoom)
+    await repeats.keep(repeatKey, sentAnswer(device, command, undefined))
   const wait = readWait(call.waitSec, call.header('prefer'))
   const later =
     wait.seconds === 0 ? command : await engine.awaitCommand(device.id, command.id, wait.seconds * 1000)
@@ -141,7 +159,7 @@ async function repeatedAnswer(
 
 function sentAnswer(device: DeviceSummary, command: Command, headers: Answer['headers']): Answer {
   const location = `${API}/commands/${device.id}/${command.id}`
-  const body = commandBody(device.id, command, device.status)
+  const body = commandBody(device.id, command, device)
   return answer(isOpen(command.status) ? 202 : 200, body, { location, ...headers })
 }
 

@@ -3,27 +3,11 @@ import { metadataTooLarge } from '../../engine/domain/device/metadata-bound.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { Directory } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
-import { IMMUTABLE_FIELDS } from '../../schemas/device.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
-
-/** [contract 2.5] These fields are refused and not ignored, since a caller who sends them expects a change. */
-export function immutableFields(body: object): Refusal | undefined {
-  const named = IMMUTABLE_FIELDS.filter((field) => Object.hasOwn(body, field))
-  if (named.length === 0) return undefined
-  return refused('IMMUTABLE_FIELD', {
-    message: `${named.join(', ')} cannot be changed`,
-    errors: named.map((field) => ({
-      path: `/${field}`,
-      in: 'body',
-      code: 'IMMUTABLE_FIELD',
-      message: 'cannot be changed',
-    })),
-  })
-}
 
 export function unfitMetadata(metadata: JsonObject | null | undefined): Refusal | undefined {
   if (metadata === null || metadata === undefined) return undefined

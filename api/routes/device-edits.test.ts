@@ -62,8 +62,16 @@ describe('changing a device', () => {
       tags: ['t'],
       metadata: { a: 1 },
     })
-    const { body } = await send(`PUT ${DEVICES}/r`, { name: 'y', tags: ['u', 'u'], status: 'maintenance' })
+    const { body } = await send(`PUT ${DEVICES}/r`, { name: 'y', tags: ['u', 'u'] })
     expect(body).toMatchObject({ name: 'y', group: null, tags: ['u'], metadata: {}, status: 'provisioning' })
+  })
+
+  test('PUT does not move the status and says so', async () => {
+    const { send, device } = await asAdmin()
+    await device('r')
+    const { status, body } = await send(`PUT ${DEVICES}/r`, { name: 'y', status: 'maintenance' })
+    expect([status, body.code, body.errors[0].path]).toEqual([422, 'UNKNOWN_FIELD', '/status'])
+    expect((await send(`GET ${DEVICES}/r`)).body.name).toBe('r')
   })
 
   test.each(['PUT', 'PATCH'])('%s refuses fields that never change', async (method) => {
@@ -77,11 +85,11 @@ describe('changing a device', () => {
       parent_id: 'gw',
     })
     expect([status, body.code]).toEqual([422, 'IMMUTABLE_FIELD'])
-    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
-      '/device_id',
-      '/type',
+    expect(body.errors.map(({ path }: { path: string }) => path).sort()).toEqual([
       '/access_token',
+      '/device_id',
       '/parent_id',
+      '/type',
     ])
     expect((await send(`GET ${DEVICES}/r`)).body.name).toBe('r')
   })

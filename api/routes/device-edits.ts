@@ -11,7 +11,7 @@ import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { deviceAnswer } from './device-answers.ts'
-import { immutableFields, unfitMetadata, unique } from './device-checks.ts'
+import { unfitMetadata, unique } from './device-checks.ts'
 
 export function deviceEditRoutes(services: Services): readonly Route[] {
   const { engine } = services
@@ -61,7 +61,7 @@ async function edit(
   const { engine } = services
   const view = await visible(engine, text, user)
   if (view === undefined) return noSuchDevice()
-  const refusal = immutableFields(body) ?? unfitMetadata(body.metadata)
+  const refusal = unfitMetadata(body.metadata)
   if (refusal !== undefined) return refusal
   const condition = parseIfMatch(ifMatch, view.device.revision)
   if (condition.kind === 'stale') return stale(view, ifMatch)

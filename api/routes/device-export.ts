@@ -2,27 +2,32 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
-import type { DeviceFilter, Directory } from '../../engine/ports/store.ts'
+import type { Directory } from '../../engine/ports/store.ts'
 import { BULK_TYPES } from '../../schemas/bulk.ts'
-import { toIso } from '../../schemas/ids.ts'
+import { type DeviceId, toIso } from '../../schemas/ids.ts'
 import { exportDevices } from '../../schemas/operations/bulk.ts'
 import { CSV_HEADER, toCsv } from '../bulk/csv-devices.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { wantedFormat } from '../http/wanted-format.ts'
+import { API_LIMITS } from '../limits.ts'
 import { toFilter } from './device-filter.ts'
 
 /** Number of records read and written at a time, which bounds memory and delays. */
 const DEVICES_AT_ONCE = 200
 
 export function deviceExportRoutes(services: Services): readonly Route[] {
-  const { devices } = services.engine
+  const { work, engine } = services
+  const { devices } = engine
   return [
     route(exportDevices, ({ query, user, header }) => {
       const wanted = toFilter(services, query, user)
       if (wanted.kind === 'refused') return wanted
+      const ids = devices.matching(wanted.filter)
+      const tooMuch = work.charge(user.id, ids.length / API_LIMITS.devicesPerWork)
+      if (tooMuch !== undefined) return tooMuch
       const format = query.format ?? wantedFormat(header('accept'), BULK_TYPES) ?? 'ndjson'
-      const lines = linesOf(devices, wanted.filter, format)
+      const lines = linesOf(devices, ids, format)
       return {
         kind: 'file',
         type: `${BULK_TYPES[format]}; charset=utf-8`,
@@ -36,11 +41,10 @@ export function deviceExportRoutes(services: Services): readonly Route[] {
 /** Yields the devices that exist now, each as it is when its turn comes. */
 async function* linesOf(
   directory: Directory,
-  filter: DeviceFilter,
+  ids: readonly DeviceId[],
   format: 'ndjson' | 'csv',
 ): AsyncGenerator<Buffer> {
   const toLine = format === 'csv' ? toCsv : toJson
-  const ids = directory.matching(filter)
   if (format === 'csv') yield Buffer.from(CSV_HEADER)
   for (let at = 0; at < ids.length; at += DEVICES_AT_ONCE) {
     const devices = ids.slice(at, at + DEVICES_AT_ONCE).flatMap((id) => directory.get(id) ?? [])

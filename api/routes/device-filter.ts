@@ -10,12 +10,13 @@ import type { Refusal } from '../refusal.ts'
 import { unknownType } from './device-checks.ts'
 
 export function toFilter(
-  services: Pick<Services, 'deviceTypes'>,
+  services: Pick<Services, 'deviceTypes' | 'engine'>,
   query: Omit<Static<typeof DeviceExportQuery>, 'format'>,
   user: Caller,
 ): { readonly kind: 'filter'; readonly filter: DeviceFilter } | Refusal {
   const { type } = query
-  if (type !== undefined && !services.deviceTypes.names.includes(type)) return unknownType(services, 'query')
+  const within = scopeOf(user)
+  if (type !== undefined && !isKnownType(services, type, within)) return unknownType(services, 'query')
   const filter = {
     status: query.status,
     type,
@@ -24,7 +25,19 @@ export function toFilter(
     tags: query.tag,
     parentId: query.parent_id === undefined ? undefined : parseDeviceId(query.parent_id),
     q: query.q,
-    within: scopeOf(user),
+    within,
   }
   return { kind: 'filter', filter }
+}
+
+/** A type that has left the file is known as long as there are devices of it. */
+function isKnownType(
+  { deviceTypes, engine }: Pick<Services, 'deviceTypes' | 'engine'>,
+  type: string,
+  within: DeviceFilter['within'],
+): boolean {
+  return (
+    deviceTypes.names.includes(type) ||
+    engine.devices.list({ type, within }, { offset: 0, limit: 1 }).total > 0
+  )
 }

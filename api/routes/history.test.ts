@@ -61,7 +61,7 @@ test('the timeline has status, commands and shadow, or a selection of them', asy
   const some = await send(`GET ${EVENTS}?kind=shadow,command`)
   expect(some.body.data).toHaveLength(1)
   expect(engine.askedHistory.map(({ kinds }) => kinds)).toEqual([
-    ['status', 'command', 'shadow'],
+    ['status', 'command', 'shadow', 'ota', 'alert'],
     ['command', 'shadow'],
   ])
 })

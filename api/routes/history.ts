@@ -7,27 +7,28 @@ import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { cursorPage } from '../http/feed-page.ts'
-import { parseSpan } from '../http/instant.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { parseSpan } from '../http/span.ts'
 import type { Refusal } from '../refusal.ts'
 
-export function historyRoutes({ engine }: Services): readonly Route[] {
+export function historyRoutes({ engine, clock }: Services): readonly Route[] {
   return [
     route(listDeviceLogs, ({ params, query, user, url }) => {
       const asked = { ...query, kinds: ['log'], labels: query.level?.split(',') } as const
-      return page({ engine, deviceId: params.device_id, user, url }, asked, logBody)
+      return page({ engine, clock, deviceId: params.device_id, user, url }, asked, logBody)
     }),
     route(listDeviceEvents, ({ params, query, user, url }) => {
       const only = query.kind?.split(',')
       const kinds = timelineKinds(user.role).filter((kind) => only?.includes(kind) ?? true)
-      return page({ engine, deviceId: params.device_id, user, url }, { ...query, kinds }, eventBody)
+      return page({ engine, clock, deviceId: params.device_id, user, url }, { ...query, kinds }, eventBody)
     }),
   ]
 }
 
 interface Call {
   readonly engine: Services['engine']
+  readonly clock: Services['clock']
   readonly deviceId: string
   readonly user: Caller
   readonly url: string
@@ -47,10 +48,10 @@ async function page(
   asked: Asked,
   toBody: (row: HistoryRow) => object,
 ): Promise<Answer | Refusal> {
-  const { engine, user, url } = call
+  const { engine, clock, user, url } = call
   const deviceId = visibleId(engine, call.deviceId, user)
   if (deviceId === undefined) return noSuchDevice()
-  const range = parseSpan(asked)
+  const range = parseSpan(asked, clock.now())
   if (range.kind === 'refused') return range
   const { kinds, labels } = asked
   const filter: HistoryFilter = { deviceId, kinds, labels, from: range.from, to: range.to }

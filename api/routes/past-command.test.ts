@@ -34,6 +34,7 @@ class Past {
     this.#commands = sendDue(outcome.commands, {
       session: Micros(1),
       isRelayed: false,
+      isUpdating: false,
       status: 'online',
       now: at(1),
     }).commands
@@ -102,6 +103,6 @@ describe('a command put together from the history is what its device held', () =
   ])('%s', async (_, make) => {
     const past = make()
     const body = deviceId && (await findPastCommand(past, deviceId, id))
-    expect(body).toEqual(deviceId && commandBody(deviceId, past.command, 'online'))
+    expect(body).toEqual(deviceId && commandBody(deviceId, past.command, { status: 'online' }))
   })
 })

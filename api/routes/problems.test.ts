@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { REFUSAL_CODES } from '../../schemas/refusals.ts'
+import { CONDITION_CODES, REFUSAL_CODES } from '../../schemas/refusals.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
@@ -17,7 +17,7 @@ test('every code has its own page, and all are listed', async () => {
   const { request } = openHarness()
   const { body } = await request('GET /problems')
   const kinds: readonly { code: string; type: string }[] = body.data
-  expect(kinds.map(({ code }) => code)).toEqual(REFUSAL_CODES)
+  expect(kinds.map(({ code }) => code)).toEqual([...REFUSAL_CODES, ...CONDITION_CODES])
   const list = await request('GET /problems', { headers: HTML })
   for (const { code, type } of kinds) {
     const { headers, text } = await request(`GET ${type}`, { headers: HTML })
@@ -38,3 +38,11 @@ test.each(['nothing', 'NOT_FOUND', 'not_found', '__proto__', 'constructor'])(
     expect((await request(`GET /problems/${code}`)).status).toBe(404)
   },
 )
+
+test('what devices meet on MQTT is in the catalogue, without a status', async () => {
+  const { request } = openHarness()
+  for (const name of ['mqtt-connection-refused', 'certificate-expired']) {
+    const { body } = await request(`GET /problems/${name}`)
+    expect([body.status, body.advice]).toEqual([null, expect.stringContaining('device')])
+  }
+})

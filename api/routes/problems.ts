@@ -1,28 +1,40 @@
 // /problems: the catalogue of refusals, for programs and for people.
 import { getProblem, listProblems } from '../../schemas/operations/service.ts'
 import type { ProblemKind } from '../../schemas/problem.ts'
-import { problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
+import {
+  CONDITION_CODES,
+  CONDITIONS,
+  type ConditionCode,
+  problemPath,
+  REFUSAL_CODES,
+  REFUSALS,
+  type RefusalCode,
+} from '../../schemas/refusals.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import { escaped, page, pageHeaders, wantsPage } from '../openapi/html-page.ts'
 import { refused } from '../refusal.ts'
 
+const CATALOGUE: readonly ProblemKind[] = [
+  ...REFUSAL_CODES.map(refusalKind),
+  ...CONDITION_CODES.map(conditionKind),
+]
 const VARY = { vary: 'accept' }
 
 export function problemRoutes(): readonly Route[] {
   return [
     route(listProblems, ({ header }) => {
-      const data = REFUSAL_CODES.map(kindOf)
-      const items = data.map(
+      const items = CATALOGUE.map(
         ({ type, code, title }) => `<li><a href="${type}"><code>${code}</code></a> ${escaped(title)}</li>`,
       )
-      return either(header('accept'), { data }, () => page('Problems', `<ul>${items.join('')}</ul>`))
+      return either(header('accept'), { data: CATALOGUE }, () =>
+        page('Problems', `<ul>${items.join('')}</ul>`),
+      )
     }),
     route(getProblem, ({ params, header }) => {
-      const code = REFUSAL_CODES.find((known) => problemPath(known) === `/problems/${params.code}`)
-      if (code === undefined)
+      const kind = CATALOGUE.find(({ type }) => type === `/problems/${params.code}`)
+      if (kind === undefined)
         return refused('NOT_FOUND', { message: 'no such problem; /problems lists them' })
-      const kind = kindOf(code)
       return either(header('accept'), kind, () => kindPage(kind))
     }),
   ]
@@ -32,8 +44,12 @@ function either(accept: string | undefined, body: object, toPage: () => string):
   return wantsPage(accept) ? answer(200, toPage(), { ...pageHeaders(), ...VARY }) : answer(200, body, VARY)
 }
 
-function kindOf(code: RefusalCode): ProblemKind {
+function refusalKind(code: RefusalCode): ProblemKind {
   return { type: problemPath(code), code, ...REFUSALS[code] }
+}
+
+function conditionKind(code: ConditionCode): ProblemKind {
+  return { type: problemPath(code), code, status: null, ...CONDITIONS[code] }
 }
 
 function kindPage({ code, status, title, advice }: ProblemKind): string {
@@ -41,6 +57,6 @@ function kindPage({ code, status, title, advice }: ProblemKind): string {
   const text = escaped(advice).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
   return page(
     title,
-    `<dl><dt>Code</dt><dd><code>${code}</code></dd><dt>Status</dt><dd>${status}</dd><dt>What to do</dt><dd>${text}</dd></dl><p><a href="/problems">All problems</a> · <a href="/docs">API</a></p>`,
+    `<dl><dt>Code</dt><dd><code>${code}</code></dd><dt>Status</dt><dd>${status ?? 'none: devices meet it on MQTT'}</dd><dt>What to do</dt><dd>${text}</dd></dl><p><a href="/problems">All problems</a> · <a href="/docs">API</a></p>`,
   )
 }

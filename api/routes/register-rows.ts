@@ -6,7 +6,7 @@
 
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
-import type { BulkRow } from '../../schemas/bulk.ts'
+import type { BulkRow, REPORT_COLUMNS } from '../../schemas/bulk.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
@@ -98,14 +98,14 @@ function planOf(
   seen: Map<string, number>,
 ): Planned | Refusal {
   if (row.kind === 'unread') return row.refusal
-  const { body } = row
+  const body = withoutReport(row.body)
   // Only the first mistakes of a row are reported.
   const unfit = check(body, 0)
   if (unfit !== undefined) return unfit
   // Decommissioned devices of an export stay decommissioned.
-  if ('status' in body && body.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED')
+  if ('status' in row.body && row.body.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED')
   // A repeated row is the device that it made (Q2).
-  const key = repeatKey && partOf(repeatKey, [row.row, body])
+  const key = repeatKey && partOf(repeatKey, [row.row, row.body])
   const made = { device_id: idFor(key, 'dev_', services.ids) }
   // It was just checked.
   const plan = toRegistration(services, { ...made, ...(body as RegisterDeviceBody) })
@@ -119,6 +119,14 @@ function planOf(
     return refused('ALREADY_EXISTS')
   return { ...plan, request: { ...plan.request, idempotencyKey: key?.id } }
 }
+
+/** An export says more of a device than a registration takes. */
+function withoutReport(body: object): object {
+  const { status: _, firmware_version: __, created_at: ___, updated_at: ____, ...rest } = body as Report
+  return rest
+}
+
+type Report = Readonly<Partial<Record<(typeof REPORT_COLUMNS)[number], unknown>>>
 
 async function registerOne(
   row: number,

@@ -41,7 +41,7 @@ export async function firstToken(
   { tokens }: Pick<Services, 'tokens'>,
   { id, tokensValidFrom }: Pick<DeviceRecord, 'id' | 'tokensValidFrom'>,
 ): Promise<string> {
-  const ttlHours = BODY_LIMITS.deviceTokenHoursMax
-  const { token } = await tokens.issueDevice({ deviceId: id, validFrom: tokensValidFrom, ttlHours })
+  const ttlSec = BODY_LIMITS.deviceTokenHoursMax * 3600
+  const { token } = await tokens.issueDevice({ deviceId: id, validFrom: tokensValidFrom, ttlSec })
   return token
 }

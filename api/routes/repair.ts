@@ -4,15 +4,15 @@ import { type Millis, toIso } from '../../schemas/ids.ts'
 import { getRepair, startRepair } from '../../schemas/operations/repair.ts'
 import type { RepairBody } from '../../schemas/repair.ts'
 import { answer } from '../http/answer.ts'
-import { parseSpan } from '../http/instant.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { parseSpan } from '../http/span.ts'
 import { refused } from '../refusal.ts'
 
-export function repairRoutes({ repairs }: Services): readonly Route[] {
+export function repairRoutes({ repairs, clock }: Services): readonly Route[] {
   return [
     route(startRepair, async ({ body }) => {
-      const span = parseSpan(body ?? {}, 'body')
+      const span = parseSpan(body ?? {}, clock.now(), 'body')
       if (span.kind === 'refused') return span
       return answer(202, toBody(await repairs.start(span)), { location: startRepair.path })
     }),

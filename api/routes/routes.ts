@@ -4,20 +4,26 @@ import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { docsPage } from '../openapi/docs-page.ts'
 import { toOpenApi } from '../openapi/document.ts'
+import { alertChannelRoutes } from './alert-channels.ts'
+import { alertRuleRoutes } from './alert-rules.ts'
+import { alertRoutes } from './alerts.ts'
 import { apiKeyRoutes } from './api-keys.ts'
 import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
 import { bulkRoutes } from './bulk.ts'
 import { commandRoutes } from './commands.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
+import { deploymentRoutes } from './deployments.ts'
 import { deviceExportRoutes } from './device-export.ts'
 import { deviceTypeRoutes } from './device-types.ts'
 import { deviceRoutes } from './devices.ts'
+import { firmwareRoutes } from './firmware.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
 import { repairRoutes } from './repair.ts'
 import { shadowRoutes } from './shadows.ts'
+import { silenceRoutes } from './silences.ts'
 import { telemetryRoutes } from './telemetry.ts'
 import { userRoutes } from './users.ts'
 
@@ -40,9 +46,15 @@ export function toRoutes(
     ...telemetryRoutes(services),
     ...historyRoutes(services),
     ...shadowRoutes(services),
+    ...firmwareRoutes(services),
     ...commandRoutes(services),
+    ...deploymentRoutes(services),
     ...deadLetterRoutes(services),
+    ...alertChannelRoutes(services),
     ...problemRoutes(),
+    ...alertRoutes(services),
+    ...alertRuleRoutes(services),
+    ...silenceRoutes(services),
     ...auditRoutes(services),
     ...repairRoutes(services),
     ...operationRoutes(services, {

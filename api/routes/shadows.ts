@@ -16,9 +16,9 @@ import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { isFresh, parseVersionMatch, quoted } from '../http/etag.ts'
 import { feedAnswer } from '../http/feed-page.ts'
-import { parseSpan } from '../http/instant.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { parseSpan } from '../http/span.ts'
 import { refused } from '../refusal.ts'
 
 export function shadowRoutes(services: Services): readonly Route[] {
@@ -70,11 +70,11 @@ function desiredRoute({ engine }: Services): Route {
   })
 }
 
-function historyRoute({ engine }: Services): Route {
+function historyRoute({ engine, clock }: Services): Route {
   return route(getShadowHistory, async ({ params, query, user, url }) => {
     const deviceId = visibleId(engine, params.device_id, user)
     if (deviceId === undefined) return noSuchDevice()
-    const span = parseSpan(query)
+    const span = parseSpan(query, clock.now())
     if (span.kind === 'refused') return span
     const { section } = query
     const labels = section === undefined ? undefined : [section]

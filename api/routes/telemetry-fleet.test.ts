@@ -72,6 +72,31 @@ describe('the fleet', () => {
     expect([none.status, none.body.devices, none.body.data]).toEqual([200, 0, []])
   })
 
+  test('several metrics are asked for as of a single device, and each has a series', async () => {
+    const { send, points } = await fleet()
+    await points({ n: [5] }, 'a2')
+    const query = 'group=a&agg=sum'
+    for (const names of ['metric=m,n', 'metric=m&metric=n']) {
+      const { body } = await send(`GET /api/v1/telemetry?${names}&${query}`)
+      expect(body.metric).toBeUndefined()
+      expect(body.data[1]).toEqual({
+        device_id: 'a2',
+        series: [
+          { metric: 'm', data: [{ time: '2026-03-01T12:00:00.000Z', sum: 8 }] },
+          { metric: 'n', data: [{ time: '2026-03-01T12:00:00.000Z', sum: 5 }] },
+        ],
+      })
+    }
+    const whole = (await send(`GET /api/v1/telemetry?metric=m,n&${query}&by=group`)).body
+    expect(whole.series.map(({ data }: { data: readonly { sum: number }[] }) => data[0]?.sum)).toEqual([
+      12, 5,
+    ])
+    const csv = await send(`GET /api/v1/telemetry?metric=m,n&group=a&interval=raw&format=csv`)
+    expect(csv.text).toContain('"n"')
+    for (const wrong of ['m.*', ',', '*'])
+      expect((await send(`GET /api/v1/telemetry?metric=${wrong}`)).body.errors[0].path).toBe('/metric')
+  })
+
   test('the fleet is limited to the caller’s groups', async () => {
     const { login, request } = await fleet()
     const { token } = await login('operator', { groups: ['a'] })

@@ -1,4 +1,6 @@
-// The history of one metric of many devices: each by itself, or a group as a whole.
+// The history of metrics of many devices: each by itself, or a group as a whole.
+import { namesOf, needsNames } from '../../engine/domain/telemetry/selection.ts'
+import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
@@ -6,14 +8,15 @@ import { type DeviceId, toIso } from '../../schemas/ids.ts'
 import { getFleetTelemetry } from '../../schemas/operations/telemetry.ts'
 import type { ExportFormat } from '../../schemas/vocabulary.ts'
 import { scopeOf } from '../auth/scope.ts'
-import { type Answer, answer, type FileAnswer } from '../http/answer.ts'
-import { pageAnswer, pageBody, toWindow, type Window } from '../http/paging.ts'
+import { type Answer, type FileAnswer, jsonAnswer } from '../http/answer.ts'
+import { pageBody, pageHeaders, toWindow, type Window } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import type { Refusal } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
+import { invalid, type Refusal } from '../refusal.ts'
+import { bucketsText, withMember } from './bucket-text.ts'
 import {
   type Asked,
-  bucketBodies,
   fileAnswer,
   fileFormat,
   misplaced,
@@ -26,12 +29,12 @@ import {
 } from './telemetry-query.ts'
 
 interface Query extends PastQuery {
-  readonly metric: string
+  readonly metric: readonly string[]
   readonly group?: string
   readonly by?: 'device' | 'group'
 }
 
-export function fleetTelemetryRoute({ engine, clock }: Services): Route {
+export function fleetTelemetryRoute({ engine, clock, work }: Services): Route {
   return route(getFleetTelemetry, async ({ query, user, header, url }) => {
     const range = parseRange(query, clock.now())
     if (range.kind === 'refused') return range
@@ -42,6 +45,10 @@ export function fleetTelemetryRoute({ engine, clock }: Services): Route {
       ['fill', query.fill !== undefined && format !== undefined, 'JSON'],
     ])
     if (refusal !== undefined) return refusal
+    const metrics = namesOf(query.metric)
+    const most = interval === 'raw' ? API_LIMITS.fileMetricsMax : API_LIMITS.seriesMax
+    const unfit = refuseNames(metrics, most)
+    if (unfit !== undefined) return unfit
     const filter: DeviceFilter = { group, within: scopeOf(user) }
     const isPaged = by === 'device' && format === undefined
     const window = toWindow(query)
@@ -51,16 +58,21 @@ export function fleetTelemetryRoute({ engine, clock }: Services): Route {
         '/group',
         `has ${total} devices; at most ${LIMITS.groupDevicesMax} are taken together: name a smaller one`,
       )
-    if (format !== undefined) return file(engine, { query, range, ids, format })
+    const devicesWork = (ids.length * metrics.length) / API_LIMITS.devicesPerWork
+    if (format !== undefined)
+      return work.charge(user.id, devicesWork) ?? (await file(engine, { query, metrics, range, ids, format }))
     // Raw points without a format were refused before.
     const asked = parseBuckets(query, range, {
       interval: interval === 'raw' ? '1m' : interval,
-      series: isPaged ? ids.length : 1,
+      series: (isPaged ? ids.length : 1) * metrics.length,
     })
     if (asked.kind === 'refused') return asked
-    return by === 'group'
-      ? groupAnswer(engine, { query, asked, ids })
-      : deviceAnswer(engine, { query, asked, ids, total, window, url })
+    const question = { query, metrics, asked, ids, total, window, url }
+    return await work.spend<Answer | Refusal>(user.id, devicesWork + asked.price, async () => {
+      const { result, buckets } =
+        by === 'group' ? await groupAnswer(engine, question) : await deviceAnswer(engine, question)
+      return { result, price: devicesWork + (buckets === undefined ? asked.price : asked.priceOf(buckets)) }
+    })
   })
 }
 
@@ -71,44 +83,90 @@ function devices(engine: Engine, filter: DeviceFilter, { offset, perPage }: type
   return { ids: found.devices.map(({ id }) => id), total: found.total }
 }
 
+/** Undefined if all are names of metrics, and not too many. */
+function refuseNames(metrics: readonly string[], most: number): Refusal | undefined {
+  const wrong = (code: string, message: string) => invalid('/metric', { code, message, in: 'query' })
+  if (metrics.length === 0) return wrong('TOO_SHORT', 'must name a metric')
+  if (metrics.length > most)
+    return wrong('TOO_MANY', `means ${metrics.length} metrics; at most ${most} are allowed`)
+  if (metrics.some((metric) => Buffer.byteLength(metric) > LIMITS.metricNameBytesMax))
+    return wrong('TOO_LONG', `a name has at most ${LIMITS.metricNameBytesMax} bytes`)
+  return needsNames(metrics)
+    ? wrong('NOT_ALLOWED', 'must name each metric: prefixes are for single devices')
+    : undefined
+}
+
 interface Question {
   readonly query: Query
+  readonly metrics: readonly string[]
   readonly asked: Asked
   readonly ids: readonly DeviceId[]
 }
 
 /** Does not query if there are no devices, since an empty list would mean all devices to the engine. */
-const seriesOf = async (engine: Engine, { query, asked, ids }: Question, by: 'device' | 'group') => {
+const seriesOf = async (engine: Engine, { metrics, asked, ids }: Question, by: 'device' | 'group') => {
   const { from, to, grid, aggregates } = asked
   if (ids.length === 0) return { kind: 'found', found: [] } as const
-  return await orTooMuch(
-    engine.series({ deviceIds: ids, by, metrics: [query.metric], from, to, grid, aggregates }),
-  )
+  return await orTooMuch(engine.series({ deviceIds: ids, by, metrics, from, to, grid, aggregates }))
+}
+
+/** An answer, and how many buckets it took; undefined if it is not known. */
+interface Worked {
+  readonly result: Answer | Refusal
+  readonly buckets: number | undefined
 }
 
 async function deviceAnswer(
   engine: Engine,
   question: Question & { readonly total: number; readonly window: Window; readonly url: string },
-): Promise<Answer | Refusal> {
-  const { query, asked, ids, total, window, url } = question
+): Promise<Worked> {
+  const { metrics, asked, ids, total, window, url } = question
   const series = await seriesOf(engine, question, 'device')
-  if (series.kind === 'refused') return series
-  const byDevice = new Map(series.found.map(({ deviceId, buckets }) => [deviceId, buckets]))
-  const data = ids.map((id) => ({ device_id: id, data: bucketBodies(byDevice.get(id) ?? [], asked) }))
-  const body = { ...about(query, asked), ...pageBody(data, total, window) }
-  return { ...pageAnswer(data, total, window, url), body }
+  if (series.kind === 'refused') return { result: series, buckets: undefined }
+  const found = new Map(series.found.map((one) => [`${one.deviceId} ${one.metric}`, one.buckets]))
+  const texts: string[] = []
+  for (const id of ids)
+    texts.push(await withSeries({ device_id: id }, question, (metric) => found.get(`${id} ${metric}`) ?? []))
+  const { data: _, ...page } = pageBody([], total, window)
+  const body = withMember({ ...about(question), ...page }, 'data', `[${texts.join(',')}]`)
+  const result = jsonAnswer(body, pageHeaders(total, window, url))
+  return { result, buckets: bucketsIn(series.found, asked, ids.length * metrics.length) }
 }
 
-async function groupAnswer(engine: Engine, question: Question): Promise<Answer | Refusal> {
-  const { query, asked, ids } = question
+async function groupAnswer(engine: Engine, question: Question): Promise<Worked> {
+  const { query, metrics, asked, ids } = question
   const series = await seriesOf(engine, question, 'group')
-  if (series.kind === 'refused') return series
-  const data = bucketBodies(series.found[0]?.buckets ?? [], asked)
-  return answer(200, { ...about(query, asked), group: query.group ?? null, devices: ids.length, data })
+  if (series.kind === 'refused') return { result: series, buckets: undefined }
+  const found = new Map(series.found.map((one) => [one.metric, one.buckets]))
+  const head = { ...about(question), group: query.group ?? null, devices: ids.length }
+  const body = await withSeries(head, question, (metric) => found.get(metric) ?? [])
+  return { result: jsonAnswer(body), buckets: bucketsIn(series.found, asked, metrics.length) }
 }
 
-const about = ({ metric }: Query, { interval, from, to }: Asked) => ({
-  metric,
+/** A single metric has its buckets in `data`, several have a series each. */
+async function withSeries(
+  head: object,
+  { metrics, asked }: Question,
+  bucketsOf: (metric: string) => readonly Bucket[],
+): Promise<string> {
+  const [only, ...others] = metrics
+  if (only !== undefined && others.length === 0)
+    return withMember(head, 'data', await bucketsText(bucketsOf(only), asked))
+  const texts: string[] = []
+  for (const metric of metrics)
+    texts.push(withMember({ metric }, 'data', await bucketsText(bucketsOf(metric), asked)))
+  return withMember(head, 'series', `[${texts.join(',')}]`)
+}
+
+const bucketsIn = (
+  found: readonly { readonly buckets: readonly unknown[] }[],
+  { fill, starts }: Asked,
+  series: number,
+) =>
+  fill === undefined ? found.reduce((sum, { buckets }) => sum + buckets.length, 0) : starts.length * series
+
+const about = ({ metrics, asked: { interval, from, to } }: Question) => ({
+  ...(metrics.length === 1 ? { metric: metrics[0] } : {}),
   interval,
   from: toIso(from),
   to: toIso(to),
@@ -118,6 +176,7 @@ async function file(
   engine: Engine,
   {
     query,
+    metrics,
     range,
     ids,
     format,
@@ -125,9 +184,9 @@ async function file(
 ): Promise<FileAnswer | Refusal> {
   if (ids.length === 0)
     return outOfRange('/group', 'has no device that you may see, so there is nothing for a file')
-  const { interval = '1m', by = 'device', metric } = query
+  const { interval = '1m', by = 'device' } = query
   const { from, to } = range
-  const points = { deviceIds: ids, metrics: [metric], from, to }
+  const points = { deviceIds: ids, metrics, from, to }
   const named = { name: 'telemetry', format, from, to }
   if (interval === 'raw') {
     const refusal = misplaced([

@@ -177,3 +177,26 @@ describe('files', () => {
     expect([status, text]).toEqual([200, ''])
   })
 })
+
+describe('work of one user', () => {
+  const WIDE = 'from=now-30d&to=now&interval=5m&agg=avg,min,max,count,last,sum,first,stddev'
+
+  test('is bounded: a wide question is refused for a while after others like it', async () => {
+    const { send, login, request, clock } = await openTelemetry({ requestRates: { work: 4 } })
+    const wide = `GET ${HISTORY}?metric=m&fill=null&${WIDE}`
+    const statuses = [await send(wide), await send(wide), await send(wide)].map(({ status }) => status)
+    expect(statuses).toEqual([200, 200, 429])
+    const refused = await send(wide)
+    expect(refused.body).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED', limited: 'work' })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    const { token } = await login('viewer')
+    expect((await request(wide, { token })).status).toBe(200)
+    clock.at += 5_000
+    expect((await send(wide)).status).toBe(200)
+  })
+
+  test('is counted by what an answer holds, not by what it could hold', async () => {
+    const { send } = await openTelemetry({ requestRates: { work: 4 } })
+    for (let i = 0; i < 5; i++) expect((await send(`GET ${HISTORY}?metric=m&${WIDE}`)).status).toBe(200)
+  })
+})

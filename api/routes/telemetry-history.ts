@@ -8,13 +8,13 @@ import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
 import { getTelemetryHistory } from '../../schemas/operations/telemetry.ts'
 import type { ExportFormat, Interval } from '../../schemas/vocabulary.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
-import { type Answer, answer, type FileAnswer } from '../http/answer.ts'
+import { type Answer, answer, type FileAnswer, jsonAnswer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
+import { bucketsText, withMember } from './bucket-text.ts'
 import {
-  bucketBodies,
   fileAnswer,
   fileFormat,
   misplaced,
@@ -42,7 +42,7 @@ interface Wanted {
   readonly url: string
 }
 
-export function telemetryHistoryRoute({ engine, clock }: Services): Route {
+export function telemetryHistoryRoute({ engine, clock, work }: Services): Route {
   return route(getTelemetryHistory, async ({ params, query, user, header, url }) => {
     const deviceId = visibleId(engine, params.device_id, user)
     if (deviceId === undefined) return noSuchDevice()
@@ -60,7 +60,8 @@ export function telemetryHistoryRoute({ engine, clock }: Services): Route {
     if (refusal !== undefined) return refusal
     const isOne = query.metric.length === 1 && metrics[0] === query.metric[0]
     const wanted: Wanted = { deviceId, metrics, isOne, range, format, url }
-    return isRaw ? rawHistory(engine, wanted, query) : bucketHistory(engine, wanted, query, interval)
+    const reader = { engine, work, userId: user.id }
+    return isRaw ? rawHistory(reader, wanted, query) : bucketHistory(reader, wanted, query, interval)
   })
 }
 
@@ -84,8 +85,14 @@ function checkMetrics(metrics: readonly string[], most: number): Refusal | undef
 
 const wrongMetric = (code: string, message: string) => invalid('/metric', { code, message, in: 'query' })
 
+interface Reader {
+  readonly engine: Engine
+  readonly work: Services['work']
+  readonly userId: string
+}
+
 async function bucketHistory(
-  engine: Engine,
+  { engine, work, userId }: Reader,
   { deviceId, metrics, isOne, range, format }: Wanted,
   query: Query,
   interval: Interval,
@@ -102,22 +109,45 @@ async function bucketHistory(
   const about = { deviceIds: [deviceId], by: 'device', metrics, from, to, grid, aggregates } as const
   if (format !== undefined) {
     if (metrics.length === 0) return noMetrics()
+    const tooMuch = work.charge(userId, asked.price)
+    if (tooMuch !== undefined) return tooMuch
     const file = await orTooMuch(engine.exportTelemetry({ kind: 'series', query: about, format }))
     return file.kind === 'refused' ? file : fileAnswer(file.found, { name: deviceId, format, from, to })
   }
-  const answered = await orTooMuch(metrics.length === 0 ? Promise.resolve([]) : engine.series(about))
-  if (answered.kind === 'refused') return answered
-  const { found } = answered
-  const bodyOf = (metric: string) =>
-    bucketBodies(found.find((series) => series.metric === metric)?.buckets ?? [], asked)
-  const [only = ''] = metrics
-  if (isOne) return answer(200, { device_id: deviceId, metric: only, interval, data: bodyOf(only) })
-  const series = metrics.map((metric) => ({ metric, data: bodyOf(metric) }))
-  return answer(200, { device_id: deviceId, interval, from: toIso(from), to: toIso(to), series })
+  return await work.spend<Answer | Refusal>(userId, asked.price, async () => {
+    const answered = await orTooMuch(metrics.length === 0 ? Promise.resolve([]) : engine.series(about))
+    if (answered.kind === 'refused') return { result: answered, price: asked.price }
+    const { found } = answered
+    const texts: string[] = []
+    for (const metric of metrics)
+      texts.push(await bucketsText(found.find((series) => series.metric === metric)?.buckets ?? [], asked))
+    const written = found.reduce((sum, { buckets }) => sum + buckets.length, 0)
+    const price = asked.priceOf(asked.fill === undefined ? written : asked.starts.length * metrics.length)
+    return { result: bucketAnswer({ deviceId, metrics, isOne, interval, from, to }, texts), price }
+  })
+}
+
+function bucketAnswer(
+  {
+    deviceId,
+    metrics,
+    isOne,
+    interval,
+    from,
+    to,
+  }: Pick<Wanted, 'deviceId' | 'metrics' | 'isOne'> & { readonly interval: Interval } & Omit<Range, 'kind'>,
+  texts: readonly string[],
+): Answer {
+  const [metric = ''] = metrics
+  if (isOne)
+    return jsonAnswer(withMember({ device_id: deviceId, metric, interval }, 'data', texts[0] ?? '[]'))
+  const series = metrics.map((name, index) => withMember({ metric: name }, 'data', texts[index] ?? '[]'))
+  const about = { device_id: deviceId, interval, from: toIso(from), to: toIso(to) }
+  return jsonAnswer(withMember(about, 'series', `[${series.join(',')}]`))
 }
 
 async function rawHistory(
-  engine: Engine,
+  { engine, work, userId }: Reader,
   { deviceId, metrics, isOne, range, format, url }: Wanted,
   query: Query,
 ): Promise<Answer | FileAnswer | Refusal> {
@@ -133,6 +163,8 @@ async function rawHistory(
   const { from, to } = range
   if (isFile) {
     if (metrics.length === 0) return noMetrics()
+    const tooMuch = work.charge(userId, metrics.length)
+    if (tooMuch !== undefined) return tooMuch
     const about = { deviceIds: [deviceId], metrics, from, to }
     const file = await engine.exportTelemetry({ kind: 'points', query: about, format })
     return fileAnswer(file, { name: deviceId, format, from, to })
@@ -147,6 +179,8 @@ async function rawHistory(
   if (query.cursor !== undefined && after === undefined)
     return refused('BAD_REQUEST', { message: 'cursor: must be the `next_cursor` of an earlier answer' })
   const { limit = BODY_LIMITS.rawPointsDefault } = query
+  const tooMuch = work.charge(userId, limit / API_LIMITS.valuesPerWork)
+  if (tooMuch !== undefined) return tooMuch
   // One point more than requested shows whether there is another page.
   const points = await engine.points({ deviceId, metric, from, to, after, limit: limit + 1 })
   const data = points.slice(0, limit).map(({ at, value }) => ({ time: toIso(toMillis(at)), value }))

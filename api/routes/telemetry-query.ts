@@ -1,8 +1,6 @@
 // Shared by all queries of history: range, buckets, aggregates and limits.
 
-import { type FilledBucket, fillBuckets } from '../../engine/domain/telemetry/fill.ts'
 import { type Grid, gridOf, startsIn } from '../../engine/domain/telemetry/grid.ts'
-import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
 import { isZone } from '../../engine/domain/telemetry/zone.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -19,7 +17,7 @@ import {
   type Interval,
 } from '../../schemas/vocabulary.ts'
 import type { FileAnswer } from '../http/answer.ts'
-import { parseSpan } from '../http/instant.ts'
+import { parseSpan } from '../http/span.ts'
 import { wantedFormat } from '../http/wanted-format.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal } from '../refusal.ts'
@@ -48,15 +46,20 @@ export interface Asked extends Omit<Range, 'kind'> {
   readonly grid: Grid
   readonly aggregates: readonly Aggregate[]
   readonly fill: Fill | undefined
+  /** Starts of the buckets to fill, in seconds. */
+  readonly starts: readonly number[]
+  /** The price of the answer if every bucket has points, and of one with so many buckets. */
+  readonly price: number
+  priceOf(buckets: number): number
 }
 
 export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
-  const span = parseSpan(query)
+  const span = parseSpan(query, now)
   if (span.kind === 'refused') return span
   const { from, to } = span
   const range: Range = {
     kind: 'range',
-    from: from ?? Millis(Math.min(now, to ?? now) - HOUR_MS),
+    from: from ?? Millis(Math.max(API_LIMITS.spanMin, Math.min(now, to ?? now) - HOUR_MS)),
     // Points have microseconds, so "now" includes the whole present millisecond.
     to: to ?? Millis(now + 1),
   }
@@ -79,10 +82,28 @@ export function parseBuckets(
       message: 'must be the IANA name of a time zone, such as Europe/Berlin',
       in: 'query',
     })
-  const tooMany = tooManyBuckets({ from, to }, interval, series)
+  const count = bucketsOf({ from, to }, interval)
+  const tooMany = tooManyBuckets({ from, to }, { count, series })
   if (tooMany !== undefined) return tooMany
   const grid = gridOf({ interval, zone, from, to })
-  return { kind: 'asked', from, to, interval, grid, aggregates: aggregates.names, fill }
+  // A day may be an hour shorter than the count of buckets assumes.
+  const starts = fill === undefined ? [] : startsIn(grid, { from, to }, API_LIMITS.bucketsMax + 2)
+  const zoneWork = zone === undefined ? 0 : (to - from) / API_LIMITS.zoneMsPerWork
+  const priceOf = (buckets: number) =>
+    zoneWork + (buckets * (1 + aggregates.names.length)) / API_LIMITS.valuesPerWork
+  const price = priceOf(count * series)
+  return {
+    kind: 'asked',
+    from,
+    to,
+    interval,
+    grid,
+    aggregates: aggregates.names,
+    fill,
+    starts,
+    price,
+    priceOf,
+  }
 }
 
 function parseAggregates(
@@ -96,28 +117,25 @@ function parseAggregates(
   return invalid('/agg', { code: 'NOT_ALLOWED', message, in: 'query' })
 }
 
+function bucketsOf({ from, to }: Omit<Range, 'kind'>, interval: Interval): number {
+  const width = INTERVAL_SECONDS[interval] * 1000
+  return Math.ceil(to / width) - Math.floor(from / width)
+}
+
 /** [contract 2.2] Names the shortest interval that fits. */
 function tooManyBuckets(
-  { from, to }: Omit<Range, 'kind'>,
-  interval: Interval,
-  series: number,
+  range: Omit<Range, 'kind'>,
+  { count, series }: { readonly count: number; readonly series: number },
 ): Refusal | undefined {
-  const count = (candidate: Interval) => {
-    const width = INTERVAL_SECONDS[candidate] * 1000
-    return Math.ceil(to / width) - Math.floor(from / width)
-  }
   const most = Math.min(
     API_LIMITS.bucketsMax,
     Math.floor(API_LIMITS.bucketsPerAnswerMax / Math.max(1, series)),
   )
-  if (count(interval) <= most) return undefined
-  const fits = INTERVALS.find((candidate) => count(candidate) <= most)
+  if (count <= most) return undefined
+  const fits = INTERVALS.find((candidate) => bucketsOf(range, candidate) <= most)
   const advice = fits === undefined ? 'ask for less time' : `use interval=${fits} or ask for less time`
   const each = most === API_LIMITS.bucketsMax ? '' : ` for each of ${series} devices`
-  return outOfRange(
-    '/interval',
-    `would give ${count(interval)} buckets; at most ${most} are allowed${each}: ${advice}`,
-  )
+  return outOfRange('/interval', `would give ${count} buckets; at most ${most} are allowed${each}: ${advice}`)
 }
 
 /** Parameters that work only with some others, as `[name, is it given, what it works with]`. */
@@ -128,15 +146,6 @@ export function misplaced(
   if (found === undefined) return undefined
   const [name, , goesWith] = found
   return invalid(`/${name}`, { code: 'NOT_ALLOWED', message: `goes with ${goesWith} only`, in: 'query' })
-}
-
-export function bucketBodies(buckets: readonly Bucket[], asked: Asked): readonly object[] {
-  const { grid, fill, aggregates } = asked
-  // A day may be an hour shorter than the count of buckets assumes.
-  const starts = fill === undefined ? [] : startsIn(grid, asked, API_LIMITS.bucketsMax + 2)
-  const all: readonly FilledBucket[] =
-    fill === undefined ? buckets : fillBuckets(buckets, { starts, fill, aggregates })
-  return all.map((bucket) => ({ ...bucket, time: toIso(bucket.time) }))
 }
 
 /** Returns the requested file format: `format`, or else the first matching type in `Accept`. */

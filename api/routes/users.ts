@@ -31,8 +31,8 @@ export function userRoutes({ accounts, users }: Services): readonly Route[] {
         ? refused('NOT_FOUND', { message: 'no such user' })
         : answer(200, userBody(user))
     }),
-    route(editUser, async ({ params, body }) => {
-      const edited = await accounts.edit(UserId(params.user_id), body)
+    route(editUser, async ({ params, body, user }) => {
+      const edited = await accounts.edit(UserId(params.user_id), body, user.id)
       return edited.kind === 'refused' ? edited : answer(200, userBody(edited.user))
     }),
     route(deleteUser, async ({ params }) => {

@@ -6,6 +6,10 @@ export type Arguments =
   /** Backs up users to the file at `path`. The service need not be running. */
   | { readonly kind: 'backup'; readonly path: string }
   | { readonly kind: 'restore'; readonly path: string; readonly isOverwrite: boolean }
+  | { readonly kind: 'reset'; readonly email: string; readonly isGiven: boolean }
+  /** Backs up or restores the whole data directory. */
+  | { readonly kind: 'backup_data'; readonly path: string }
+  | { readonly kind: 'restore_data'; readonly path: string }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly line: string }
 
@@ -29,6 +33,11 @@ export function readArguments(args: readonly string[]): Arguments {
         'backup-users': { type: 'string' },
         'restore-users': { type: 'string' },
         overwrite: { type: 'boolean' },
+        'backup-data': { type: 'string' },
+        'restore-data': { type: 'string' },
+        // These are used by `fleet users reset-password`.
+        'reset-password': { type: 'string' },
+        'password-stdin': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     })
@@ -36,6 +45,11 @@ export function readArguments(args: readonly string[]): Arguments {
     const { 'backup-users': to, 'restore-users': from, overwrite: isOverwrite = false } = values
     if (to !== undefined) return { kind: 'backup', path: to }
     if (from !== undefined) return { kind: 'restore', path: from, isOverwrite }
+    const { 'backup-data': dataTo, 'restore-data': dataFrom } = values
+    if (dataTo !== undefined) return { kind: 'backup_data', path: dataTo }
+    if (dataFrom !== undefined) return { kind: 'restore_data', path: dataFrom }
+    const { 'reset-password': email, 'password-stdin': isGiven = false } = values
+    if (email !== undefined) return { kind: 'reset', email, isGiven }
     const count = Number(values.simulate ?? 0)
     if (!Number.isInteger(count) || count < 0 || count > SIMULATED_MAX)
       return {

@@ -35,10 +35,7 @@ export function bannerText(facts: BannerFacts): string {
     facts.simulated === 0
       ? undefined
       : ['Simulator', `${facts.simulated} devices, each publishing about once a second`],
-    ['Try', `curl ${httpUrl}/readyz?verbose`],
-    facts.simulated === 0 && profile.kind === 'embedded'
-      ? ['', 'npm start -- --simulate 25     (stop this service first)']
-      : undefined,
+    ...(profile.roles.includes('api') ? nextSteps(facts) : []),
   ]
   const rows = lines.filter((line) => line !== undefined).map(([key, value]) => `  ${key.padEnd(12)}${value}`)
   const title = `  fleet ${facts.version}`.padEnd(40)
@@ -66,6 +63,24 @@ export function readyLine(facts: BannerFacts, now: number): string {
     ...login,
   }
   return `${JSON.stringify(ready)}\n`
+}
+
+/** Commands that work as they stand, with the addresses of this very service. */
+function nextSteps({
+  httpUrl,
+  admin,
+  simulated,
+  profile,
+}: BannerFacts): readonly (readonly [string, string])[] {
+  const email = admin === undefined ? '' : ` --email ${admin.email}`
+  return [
+    ['Try', `npx fleet login --url ${httpUrl}${email}`],
+    ['', 'npx fleet devices create thermo-1 --name Thermometer --type mqtt_device'],
+    ['', `README.md says how thermo-1 connects; ${httpUrl}/docs has every operation to try out`],
+    ...(simulated === 0 && profile.kind === 'embedded'
+      ? ([['', 'npm start -- --simulate 25     (stop this service first)']] as const)
+      : []),
+  ]
 }
 
 function clusterLines(profile: ClusterSettings): readonly (readonly [string, string])[] {

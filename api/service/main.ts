@@ -2,31 +2,41 @@
 // telemetry and REST are ready.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { rulesOfTypes } from '../../engine/domain/alert/type-rules.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { createEngine, exposedGc, type Ports, REST_AFTER_LOAD_MS } from '../../engine/index.ts'
 import { Fault } from '../../engine/ports/fault.ts'
+import type { Users } from '../../engine/ports/users.ts'
+import { serviceUrl } from '../../schemas/service-url.ts'
 import { createDeviceAdmission } from '../auth/device-admission.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
+import { type OtaKeys, openOtaKeys } from '../auth/ota-keys.ts'
 import { openTokens, type Tokens } from '../auth/tokens.ts'
 import { type Arguments, HELP, readArguments } from './arguments.ts'
 import { type BannerFacts, bannerText, readyLine } from './banner.ts'
 import { readDeviceTypes } from './device-types-file.ts'
 import { openLogger } from './logging.ts'
+import { backupData, restoreData } from './profiles/data-files.ts'
 import { openProfile } from './profiles/open-profile.ts'
 import type { ProfilePorts } from './profiles/profile.ts'
 import { openUsers } from './profiles/users.ts'
+import { resetPassword } from './reset-password.ts'
 import { serveApi } from './serve.ts'
 import { readSettings, type Settings } from './settings/settings.ts'
 import { startSimulation } from './simulation.ts'
 import { onStop } from './stop.ts'
 import { systemClock } from './system-clock.ts'
 import { TlsFiles } from './tls/tls-files.ts'
-import { backupUsers, restoreUsers } from './users-file.ts'
+import { backupUsers, type MoveResult, restoreUsers } from './users-file.ts'
 
 /** Ends a failed start with one line for the operator, without a stack trace. */
 function refuseToStart(line: string): never {
   process.stderr.write(`fleet: ${line}\n`)
   process.exit(1)
+}
+
+function say(line: string): void {
+  process.stderr.write(`fleet: ${line}\n`)
 }
 
 async function start(settings: Settings, simulated: number): Promise<void> {
@@ -35,8 +45,11 @@ async function start(settings: Settings, simulated: number): Promise<void> {
   const base = openBase(settings)
   const opened = await openProfile(settings, base)
   const tokens = openTokens({ keys: await openKeyRing(settings, opened.ports.store), clock: systemClock })
-  const engine = await startEngine({ settings, base, ports: opened.ports, tokens })
-  const api = await serveApi({ ...base, ...opened, engine, settings, tokens })
+  const otaKeys = await openOtaKeys(settings, opened.ports.store)
+  const own = base.served
+  const engine = await startEngine({ settings, base, ports: opened.ports, tokens, otaKeys, own })
+  const api = await serveApi({ ...base, ...opened, engine, settings, tokens, otaKeys })
+  own.httpUrl = api.url
   await opened.openRest()
   if (settings.profile.roles.includes('api')) await engine.whole()
   api.setReady()
@@ -89,6 +102,7 @@ function openBase(settings: Settings): Base {
     customTypes: customTypesOf(settings),
     tls: settings.tls && new TlsFiles(settings.tls, logger),
     build: readBuild(),
+    served: { httpUrl: serviceUrl(isTls(settings) ? 'https' : 'http', ownAddress(settings)) },
     fatal(error) {
       logger.error({ err: error }, 'this process cannot continue and exits; it must be started again')
       process.exit(1)
@@ -117,10 +131,23 @@ interface EngineOptions {
   readonly base: Base
   readonly ports: Ports
   readonly tokens: Tokens
+  readonly otaKeys: OtaKeys
+  /** The address of REST: as it will probably be, until it listens. */
+  readonly own: { readonly httpUrl: string }
 }
 
-function startEngine({ settings, base, ports, tokens }: EngineOptions): ReturnType<typeof createEngine> {
-  const { profile, heartbeatTimeoutMs } = settings
+const isTls = ({ tls }: Settings) => tls?.isHttp === true
+const ownAddress = ({ host, httpPort: port }: Settings) => ({ host, port })
+
+function startEngine({
+  settings,
+  base,
+  ports,
+  tokens,
+  otaKeys,
+  own,
+}: EngineOptions): ReturnType<typeof createEngine> {
+  const { profile, heartbeatTimeoutMs, ota, publicUrl } = settings
   return createEngine(
     ports,
     {
@@ -128,6 +155,16 @@ function startEngine({ settings, base, ports, tokens }: EngineOptions): ReturnTy
       listens: profile.roles.includes('ingress'),
       mqttUrl: profile.kind === 'cluster' ? profile.mqtt.publicUrl : undefined,
       heartbeatTimeoutMs,
+      ota: {
+        baseUrl: () => ota.publicUrl ?? publicUrl?.replace(/\/$/, '') ?? own.httpUrl,
+        urlTtlMs: ota.urlTtlMs,
+        storageBytesMax: ota.storageBytesMax,
+        downloadsMax: ota.downloadsMax,
+        retentionMs: ota.retentionMs,
+        urlKey: otaKeys.urlKey,
+        signing: otaKeys.signing,
+      },
+      typeRules: rulesOfTypes(base.customTypes.values()),
       build: base.build,
     },
     {
@@ -138,19 +175,28 @@ function startEngine({ settings, base, ports, tokens }: EngineOptions): ReturnTy
   )
 }
 
-/** Backs up or restores users without starting the service. */
+/** Backs up, restores or changes users without starting the service. */
 async function moveUsers(
   settings: Settings,
-  args: Extract<Arguments, { readonly kind: 'backup' | 'restore' }>,
+  args: Extract<Arguments, { readonly kind: 'backup' | 'restore' | 'reset' }>,
 ): Promise<void> {
   const { users, close } = await openUsers(settings, args.kind === 'backup' ? 'read' : 'write')
-  const result =
-    args.kind === 'backup'
-      ? backupUsers(users, args.path, systemClock)
-      : await restoreUsers(users, args.path, { clock: systemClock, isOverwrite: args.isOverwrite })
+  const result = await movedUsers(users, args)
   await close()
   if (result.kind === 'wrong') refuseToStart(result.line)
-  process.stderr.write(`fleet: ${result.line}\n`)
+  say(result.line)
+}
+
+async function movedUsers(users: Users, args: Parameters<typeof moveUsers>[1]): Promise<MoveResult> {
+  const clock = systemClock
+  switch (args.kind) {
+    case 'backup':
+      return backupUsers(users, args.path, clock)
+    case 'restore':
+      return restoreUsers(users, args.path, { clock, isOverwrite: args.isOverwrite })
+    case 'reset':
+      return resetPassword(users, args.email, { clock, isGiven: args.isGiven })
+  }
 }
 
 const args = readArguments(process.argv.slice(2))
@@ -161,6 +207,8 @@ else {
   if (result.kind === 'wrong') refuseToStart(result.line)
   try {
     if (args.kind === 'run') await start(result.settings, args.simulate)
+    else if (args.kind === 'backup_data') say(await backupData(result.settings, args.path))
+    else if (args.kind === 'restore_data') say(await restoreData(result.settings, args.path))
     else await moveUsers(result.settings, args)
   } catch (error) {
     if (error instanceof Fault) refuseToStart(error.message)

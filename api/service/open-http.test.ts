@@ -11,6 +11,7 @@ import { openPasswords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
 import { FakeRepairs } from '../testing/fake-repairs.ts'
 import { MemoryEngine } from '../testing/memory-engine.ts'
+import { OTA } from '../testing/ota-settings.ts'
 import { NOW, SECRET } from '../testing/rest.ts'
 import { silentLogger } from '../testing/silent-logger.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
@@ -42,10 +43,13 @@ async function start(httpPort = 0, onlyProbes = false) {
       registration: 'open',
       refreshRotation: false,
       heartbeatTimeoutMs: 60_000,
-      requestRates: { perUser: 1_000, perDevice: 100, perAddress: 100 },
+      requestRates: { perUser: 1_000, perDevice: 100, perAddress: 100, work: 200 },
+      publicUrl: undefined,
       corsOrigins: [],
       trustedProxies: [],
+      ota: OTA,
     },
+    otaJwks: [],
     logger: silentLogger,
     version: '1.2.3',
     onlyProbes,

@@ -19,6 +19,7 @@ import type { Passwords } from '../auth/passwords.ts'
 import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { buildApp, type RequestDone } from '../http/app.ts'
+import { Downloads } from '../http/downloads.ts'
 import type { KnownHosts } from '../http/known-hosts.ts'
 import { createRepeats } from '../http/repeats.ts'
 import type { Services } from '../http/services.ts'
@@ -26,6 +27,7 @@ import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
 import { RateShares } from '../rates/rate-shares.ts'
+import { createWorkBudget, type WorkBudget } from '../rates/work-budget.ts'
 import type { Phase } from '../routes/operations.ts'
 import { toRoutes } from '../routes/routes.ts'
 import type { ApiStores } from './api-stores.ts'
@@ -43,10 +45,14 @@ export interface HttpOptions {
     | 'httpPort'
     | 'registration'
     | 'heartbeatTimeoutMs'
+    | 'publicUrl'
     | 'requestRates'
     | 'corsOrigins'
     | 'trustedProxies'
+    | 'ota'
   >
+  /** Public keys of manifests, as JWKs. */
+  readonly otaJwks: readonly object[]
   /** Plain HTTP if undefined. */
   readonly tls?: TlsFiles | undefined
   /** Serves only probes and metrics if true. */
@@ -57,7 +63,7 @@ export interface HttpOptions {
   readonly passwords: Passwords
   readonly logger: Logger
   readonly clock: Clock
-  readonly schedule: Pick<Schedule, 'after'>
+  readonly schedule: Pick<Schedule, 'after' | 'every'>
   readonly version: string
   /** Types of the device-type file, in addition to the built-in ones. */
   readonly customTypes?: DeviceTypes | undefined
@@ -74,6 +80,8 @@ export interface HttpServer {
   readonly authenticate: Authenticate
   /** For `/ws?ticket=`. */
   readonly redeemTicket: Tickets['redeem']
+  /** For `/ws`: the same budget counts there. */
+  readonly work: WorkBudget
   /** Ends the start, during which `/readyz` answers 503. */
   setReady(): void
   /** Makes `/readyz` answer 503, and closes each connection after its next answer. */
@@ -94,6 +102,7 @@ export function createHttp(options: HttpOptions) {
   const defined: DeviceTypes = options.customTypes ?? new Map()
   const { rates } = options.apiStores
   const rateShares = rates && new RateShares({ ...options, rates })
+  const work = createWorkBudget({ perSec: settings.requestRates.work, clock, shares: rateShares })
   const tickets = new Tickets(authenticate, options.apiStores.tickets)
   const services: Services = {
     engine,
@@ -107,13 +116,18 @@ export function createHttp(options: HttpOptions) {
     tickets,
     ids,
     clock,
+    work,
     heartbeatTimeoutMs,
+    publicUrl: () => (settings.publicUrl ?? phase.httpUrl ?? '').replace(/\/$/, ''),
+    ota: { ...settings.ota, jwks: options.otaJwks },
     deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },
   }
   let phase: Phase = { state: 'starting', httpUrl: undefined }
   const all = toRoutes(services, { version, phase: () => phase })
   const routes = options.onlyProbes === true ? all.filter(({ path }) => PROBES.has(path)) : all
+  const downloads = new Downloads({ ...options, ...settings.ota })
   const app = buildApp({
+    artifacts: options.onlyProbes === true ? undefined : { firmware: engine.firmware, downloads, clock },
     services,
     routes,
     logger: options.logger,
@@ -131,6 +145,7 @@ export function createHttp(options: HttpOptions) {
     routes,
     authenticate,
     tickets,
+    work,
     move(next: Partial<Phase>) {
       phase = { ...phase, ...next }
     },
@@ -138,7 +153,7 @@ export function createHttp(options: HttpOptions) {
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { app, authenticate, tickets, move } = createHttp(options)
+  const { app, authenticate, tickets, work, move } = createHttp(options)
   const { host, httpPort } = options.settings
   try {
     await app.listen({ host, port: httpPort })
@@ -158,6 +173,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     url,
     authenticate,
     redeemTicket: (ticket) => tickets.redeem(ticket),
+    work,
     setReady: () => move({ state: 'serving' }),
     drain: () => move({ state: 'draining' }),
     async close() {

@@ -2,6 +2,7 @@
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { type createEngine, createRepairs, type Ports, realSchedule } from '../../engine/index.ts'
 import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
+import type { OtaKeys } from '../auth/ota-keys.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { createKnownHosts, type KnownHosts } from '../http/known-hosts.ts'
@@ -22,6 +23,7 @@ export interface ServeOptions {
   readonly apiStores: ApiStores
   readonly settings: Settings
   readonly tokens: Tokens
+  readonly otaKeys: OtaKeys
   readonly tls: TlsFiles | undefined
   readonly logger: Logger
   readonly build: { readonly version: string }
@@ -34,13 +36,14 @@ export interface ApiServer extends Pick<HttpServer, 'url' | 'setReady' | 'drain'
 }
 
 export async function serveApi(options: ServeOptions): Promise<ApiServer> {
-  const { engine, ports, apiStores, settings, tokens, tls, logger, build, customTypes } = options
+  const { engine, ports, apiStores, settings, tokens, otaKeys, tls, logger, build, customTypes } = options
   const isApi = settings.profile.roles.includes('api')
   const passwords = openPasswords()
   const ids = createIds(systemClock)
   const admin = isApi
     ? await createFirstAdmin({ users: ports.users, passwords, ids, clock: systemClock, settings })
     : undefined
+  if (isApi && admin === undefined) tellUnusedAdmin(settings, logger)
   const metrics = watchService(engine)
   const repairs = createRepairs(ports, { warn: (message, fields) => logger.warn(fields, message) })
   const hosts = knownHosts(settings, logger)
@@ -52,6 +55,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
     apiStores,
     settings,
     tokens,
+    otaJwks: otaKeys.jwks,
     passwords,
     logger,
     clock: systemClock,
@@ -76,8 +80,9 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
 }
 
 /** Undefined in a cluster that was not told its address: others forward requests to it there, under names of theirs. */
-function knownHosts({ profile, host, publicUrl }: Settings, logger: Logger): KnownHosts | undefined {
-  if (profile.kind === 'embedded' || publicUrl !== undefined) return createKnownHosts({ host, publicUrl })
+function knownHosts({ profile, host, publicUrl, ota }: Settings, logger: Logger): KnownHosts | undefined {
+  const publicUrls = [publicUrl, ota.publicUrl].filter((url) => url !== undefined)
+  if (profile.kind === 'embedded' || publicUrl !== undefined) return createKnownHosts({ host, publicUrls })
   logger.warn(
     {},
     'the Host of requests is not checked, so web pages of others may reach this service by DNS rebinding: set FLEET_PUBLIC_URL',
@@ -101,6 +106,7 @@ async function openWs(
     users: ports.users,
     authenticate: http.authenticate,
     redeemTicket: http.redeemTicket,
+    work: http.work,
     clock: systemClock,
     limits: {
       ...API_LIMITS,
@@ -110,10 +116,20 @@ async function openWs(
     },
     isKnownHost: (header) => hosts?.has(header) ?? true,
     heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+    publicUrl: () => (settings.publicUrl ?? http.url).replace(/\/$/, ''),
     schedule: realSchedule,
     logger,
   })
   sockets.attach(http.server)
   metrics.watchSockets(() => sockets.counts())
   return () => sockets.close()
+}
+
+/** Somebody who has lost the password may expect a new one from these settings. */
+function tellUnusedAdmin({ adminEmail, adminPassword }: Settings, logger: Logger): void {
+  if (adminEmail === undefined && adminPassword === undefined) return
+  logger.info(
+    {},
+    'FLEET_ADMIN_EMAIL and FLEET_ADMIN_PASSWORD have no effect, because there are users already; `fleet users reset-password EMAIL` sets a new password',
+  )
 }

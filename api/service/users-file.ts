@@ -1,5 +1,6 @@
 // A backup of users and API keys, which the log could not restore after a loss of the store. The file holds hashes of
 // passwords and keys, so only its owner can read it. It contains no logins.
+import { randomUUID } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
@@ -49,9 +50,11 @@ export function backupUsers(users: Users, path: string, clock: Clock): MoveResul
   try {
     if (path === '-') process.stdout.write(text)
     else {
-      // The file is replaced atomically: readers see either the old or the new one.
-      writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true })
-      renameSync(`${path}.new`, path)
+      // The file is replaced atomically: readers see either the old or the new one. Nobody can have made a file or a
+      // link by its name before.
+      const unfinished = `${path}.${randomUUID()}.new`
+      writeFileSync(unfinished, text, { mode: 0o600, flush: true, flag: 'wx' })
+      renameSync(unfinished, path)
     }
   } catch (error) {
     return { kind: 'wrong', line: `${path} cannot be written: ${messageOf(error)}` }

@@ -1,5 +1,6 @@
 // The engine in memory, for tests of the API: the real one, with one shard in this thread, on adapters without disks and
 // sockets, in the test's own time. A test brings about faults by replacing a method of a port.
+import { MemoryBlobs } from '../../engine/adapters/blobs/testing/memory.ts'
 import { MemoryBroker } from '../../engine/adapters/broker/testing/memory.ts'
 import type { MemoryDevice } from '../../engine/adapters/broker/testing/memory-device.ts'
 import { MemoryLog } from '../../engine/adapters/log/testing/memory.ts'
@@ -18,9 +19,11 @@ import type { HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
 import type { PointsQuery, SeriesQuery } from '../../engine/ports/telemetry.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { LocalEngine } from '../../engine/runtime/engine.ts'
+import { TEST_OTA } from '../../engine/runtime/ota/testing/ota-settings.ts'
 import { inlineThread } from '../../engine/runtime/runner/thread.ts'
 import type { StandingTime } from '../../engine/testing/standing-time.ts'
 import { type CommandId, type DeviceId, Millis, type UserId } from '../../schemas/ids.ts'
+import { KeptOutbound } from './kept-outbound.ts'
 
 type Question = Omit<SeriesQuery, 'lateHours'> | PointsQuery | ExportRequest
 
@@ -33,7 +36,9 @@ export class MemoryEngine extends LocalEngine {
   readonly store: MemoryStore
   readonly broker: MemoryBroker
   readonly telemetry: MemoryTelemetry
+  readonly blobs: MemoryBlobs
   readonly users: EditableUsers
+  readonly outbound: KeptOutbound
   /** Audit entries in the order in which the API gave them to the engine, with what became of them. */
   readonly recorded: AuditEntry[] = []
   readonly asked: Question[] = []
@@ -50,14 +55,17 @@ export class MemoryEngine extends LocalEngine {
     const store = new MemoryStore({ partitionOf })
     const broker = new MemoryBroker()
     const telemetry = new MemoryTelemetry()
+    const blobs = new MemoryBlobs()
+    const outbound = new KeptOutbound()
     let ids = 0
     super(
-      { clock: time, log, store, users, telemetry, broker },
+      { clock: time, log, store, users, telemetry, broker, blobs, outbound },
       {
         shards: 1,
         listens: true,
         heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
         mqttUrl: 'mqtt://localhost:1883',
+        ota: TEST_OTA,
         build: { version: 'test', commit: 'test' },
       },
       {
@@ -79,7 +87,9 @@ export class MemoryEngine extends LocalEngine {
     this.store = store
     this.broker = broker
     this.telemetry = telemetry
+    this.blobs = blobs
     this.users = users
+    this.outbound = outbound
     this.opened = this.open()
   }
 

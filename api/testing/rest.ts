@@ -17,9 +17,11 @@ import type { RequestDone } from '../http/app.ts'
 import type { Logger } from '../logger.ts'
 import type { RequestRates } from '../rates/rates.ts'
 import { createHttp } from '../service/open-http.ts'
+import type { OtaSettings } from '../service/settings/ota.ts'
 import { createConformance } from './conformance.ts'
 import { FakeRepairs } from './fake-repairs.ts'
 import { replaceableEngine } from './memory-engine.ts'
+import { OTA } from './ota-settings.ts'
 import { silentLogger } from './silent-logger.ts'
 
 export const NOW = Date.UTC(2026, 2, 1, 12, 0, 0, 500)
@@ -43,6 +45,7 @@ export interface HarnessOptions {
   readonly corsOrigins?: readonly string[]
   readonly answers?: KeptAnswers
   readonly trustedProxies?: readonly string[]
+  readonly ota?: Partial<OtaSettings>
 }
 
 export interface Sent {
@@ -84,10 +87,13 @@ export function openHarness(options: HarnessOptions = {}) {
       registration: options.registration ?? 'open',
       refreshRotation: options.refreshRotation ?? false,
       heartbeatTimeoutMs: 60_000,
-      requestRates: { perUser: 0, perDevice: 0, perAddress: 0, ...options.requestRates },
+      requestRates: { perUser: 0, perDevice: 0, perAddress: 0, work: 0, ...options.requestRates },
+      publicUrl: 'https://fleet.example.com',
       corsOrigins: options.corsOrigins ?? [],
       trustedProxies: options.trustedProxies ?? [],
+      ota: { ...OTA, ...options.ota },
     },
+    otaJwks: [{ kty: 'OKP', crv: 'Ed25519', x: 'x', kid: 'test', alg: 'EdDSA', use: 'sig' }],
     logger: options.logger ?? silentLogger,
     version: '0.0.0-test',
     customTypes: options.customTypes,

@@ -11,12 +11,14 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
   telemetry: ROLES,
   commands: OPERATING,
   shadows: ROLES,
+  ota: OPERATING,
   logs: ROLES,
   events: ROLES,
+  alerts: ROLES,
 }
 
 /** Their events add up: none stands for another, so they are not merged, and a `throttle_ms` does nothing. */
-export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events'])
+export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events', 'alerts'])
 
 /** Judges single events on top of the roles of their channel. */
 export function mayHear(event: FeedEvent, role: Role): boolean {

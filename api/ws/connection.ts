@@ -7,7 +7,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
-import { parseDeviceId } from '../../schemas/ids.ts'
+import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { RefusalAbout } from '../../schemas/problem.ts'
 import {
   type ClientFrame,
@@ -20,6 +20,8 @@ import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import type { API_LIMITS } from '../limits.ts'
+import type { WorkBudget } from '../rates/work-budget.ts'
+import type { Refusal } from '../refusal.ts'
 import { Budget } from './budget.ts'
 import { CHANNEL_ROLES } from './channels.ts'
 import type { Hub } from './hub.ts'
@@ -35,7 +37,7 @@ import type { Hello, Wire, WireEvents } from './wire.ts'
 /** The part of the engine that /ws needs. */
 export type SocketEngine = Pick<
   Engine,
-  'views' | 'snapshot' | 'shadow' | 'commands' | 'history' | 'feed' | 'devices'
+  'views' | 'snapshot' | 'shadow' | 'commands' | 'firmwareOf' | 'history' | 'feed' | 'devices' | 'alerts'
 >
 
 export interface SocketLogger {
@@ -53,10 +55,12 @@ export interface ConnectionPorts {
   /** A ticket can be redeemed once. */
   readonly redeemTicket: (ticket: string) => Promise<Authenticated>
   readonly clock: Clock
+  readonly work: Pick<WorkBudget, 'spend'>
   readonly schedule: Pick<Schedule, 'after'>
   readonly limits: { readonly [Name in keyof typeof API_LIMITS]: number }
   readonly tally: Tally
   readonly heartbeatTimeoutMs: number
+  readonly publicUrl?: (() => string) | undefined
   readonly logger: SocketLogger | undefined
   readonly onClosed: (connection: Connection) => void
   /** Sockets that this user has, with this one. */
@@ -157,6 +161,12 @@ export class Connection implements WireEvents, Subscriber {
     return this.#isClosed ? undefined : this.#seen.scope
   }
 
+  maySee(deviceId: DeviceId, channel: Subscribe['channel']): boolean {
+    const scope = this.#scope()
+    if (scope === undefined || !CHANNEL_ROLES[channel].includes(scope.role)) return false
+    return isInScope(this.#ports.engine.devices.summary(deviceId)?.group, scope.groups)
+  }
+
   #add(task: Task): void {
     if (this.#isClosed) return
     if (this.#tasks.length >= this.#ports.limits.framesWaitingMax) {
@@ -234,11 +244,20 @@ export class Connection implements WireEvents, Subscriber {
     const refused = this.#refusalOf(frame, user)
     if (refused !== undefined) return this.#refuse(refused)
     const metrics = frame.filter?.metrics
-    const selection = metrics === undefined ? undefined : selections.open(metrics)
-    const subscription = new Subscription(frame, this, selection, { ...this.#ports, budget: this.#budget })
+    const selection = metrics === undefined ? undefined : selections.open(metrics, user.id)
+    if (metrics !== undefined && selection === undefined) return this.#refuse(tooManyNames(limits, frame.id))
+    const subscription = new Subscription(
+      frame,
+      this,
+      { selection, userId: user.id },
+      { ...this.#ports, budget: this.#budget },
+    )
     this.#subscriptions.set(frame.id, subscription)
     try {
-      await this.#open(subscription, frame)
+      const tooMuch = await this.#open(subscription, frame)
+      if (tooMuch === undefined) return
+      this.#drop(subscription)
+      this.#refuse({ ...tooMuch, id: frame.id })
     } catch (error) {
       // Half a subscription would look like a quiet fleet: the client asks again.
       this.#drop(subscription)
@@ -246,15 +265,30 @@ export class Connection implements WireEvents, Subscriber {
     }
   }
 
-  async #open(subscription: Subscription, { id, snapshot }: Subscribe): Promise<void> {
-    await this.#ports.hub.add(subscription)
-    this.outbox.answer(frameText({ type: 'subscribed', id }))
-    const scope = this.#scope()
-    if (snapshot !== true || scope === undefined) return subscription.release()
-    const { frame, isShown } = await openSnapshot(subscription, scope, this.#ports)
-    if (this.#isClosed) return
-    this.outbox.answer(frame)
-    subscription.release(isShown)
+  async #open(subscription: Subscription, { id, snapshot }: Subscribe): Promise<Refusal | undefined> {
+    const { hub, work, limits } = this.#ports
+    await hub.add(subscription)
+    const [scope, userId] = [this.#scope(), this.userId]
+    const answerSubscribed = () => this.outbox.answer(frameText({ type: 'subscribed', id }))
+    if (snapshot !== true || scope === undefined || userId === undefined) {
+      answerSubscribed()
+      subscription.release()
+      return undefined
+    }
+    const devicesMost = subscription.deviceId === undefined ? limits.snapshotDevicesMax : 1
+    return await work.spend<Refusal | undefined>(
+      userId,
+      1 + devicesMost / limits.devicesPerWork,
+      async () => {
+        answerSubscribed()
+        const { frame, isShown, devices } = await openSnapshot(subscription, scope, this.#ports)
+        if (!this.#isClosed) {
+          this.outbox.answer(frame)
+          subscription.release(isShown)
+        }
+        return { result: undefined, price: 1 + devices / limits.devicesPerWork }
+      },
+    )
   }
 
   #refusalOf({ id, channel, filter }: Subscribe, user: Caller): SocketRefusal | undefined {
@@ -282,7 +316,8 @@ export class Connection implements WireEvents, Subscriber {
     if (!this.#subscriptions.delete(subscription.id)) return
     this.#ports.hub.remove(subscription)
     subscription.close()
-    if (subscription.selection !== undefined) this.#ports.selections.close(subscription.selection)
+    const { selection, userId } = subscription
+    if (selection !== undefined) this.#ports.selections.close(selection, userId)
   }
 
   #refuseFrame({ id, about }: Task & { kind: 'refused' }): void {
@@ -320,3 +355,10 @@ export class Connection implements WireEvents, Subscriber {
     this.end(why, about.code)
   }
 }
+
+const tooManyNames = ({ metricNamesPerUserMax }: ConnectionPorts['limits'], id: string): SocketRefusal =>
+  refusal(
+    'RATE_LIMIT_EXCEEDED',
+    `at most ${metricNamesPerUserMax} metrics can be named in all subscriptions of a user`,
+    id,
+  )

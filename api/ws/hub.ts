@@ -17,8 +17,10 @@ const KINDS = [
   'telemetry',
   'shadow',
   'command',
+  'job',
   'timeline',
   'log',
+  'alert',
 ] as const satisfies readonly Kind[]
 const WANTED: ReadonlySet<Kind> = new Set<WantedKind>(['telemetry', 'timeline', 'log'])
 
@@ -38,8 +40,10 @@ export class Hub {
     telemetry: newAudience(),
     shadow: newAudience(),
     command: newAudience(),
+    job: newAudience(),
     timeline: newAudience(),
     log: newAudience(),
+    alert: newAudience(),
   }
   readonly #stopListening: () => void
   #round = 0

@@ -7,9 +7,11 @@ import type { DeviceSummary, Directory } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
+import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
+import { jobEventBody } from '../bodies/job-body.ts'
 import { shadowChangeBody } from '../bodies/shadow-body.ts'
 import { isCovered, merge, type Selection, select } from './selection.ts'
 
@@ -31,11 +33,13 @@ export const CHANNEL_OF = {
   telemetry: 'telemetry',
   shadow: 'shadows',
   command: 'commands',
+  job: 'ota',
   timeline: 'events',
   log: 'logs',
+  alert: 'alerts',
 } as const satisfies Readonly<Record<FeedEvent['kind'], ChannelName>>
 
-export interface NoticeSettings extends DeviceBodySettings {
+export interface NoticeSettings extends DeviceBodySettings, AlertBodySettings {
   readonly devices: Pick<Directory, 'summary'>
 }
 
@@ -70,7 +74,7 @@ export class SharedEvent {
     }
     this.#chosen ??= new Map()
     if (!this.#chosen.has(selection)) {
-      const fields = select(this.event.data, selection.names)
+      const fields = select(this.event.data, selection)
       const notice = fields === undefined ? undefined : toTelemetryNotice(this.event, fields)
       this.#chosen.set(selection, notice)
     }
@@ -86,6 +90,8 @@ function deviceIdOf(event: FeedEvent): DeviceId {
  *  without a subject is never replaced. */
 export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'>): string | undefined {
   if (event.kind === 'timeline' || event.kind === 'log') return undefined
+  if (event.kind === 'job') return `${deviceId} ${event.job.plan.deploymentId}`
+  if (event.kind === 'alert') return undefined
   return event.kind === 'command' ? `${deviceId} ${event.command.id}` : deviceId
 }
 
@@ -115,13 +121,17 @@ function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: No
     case 'shadow':
       return JSON.stringify(shadowChangeBody(event.change))
     case 'command': {
-      const status = settings.devices.summary(event.deviceId)?.status
-      return JSON.stringify(commandBody(event.deviceId, event.command, status))
+      const device = settings.devices.summary(event.deviceId)
+      return JSON.stringify(commandBody(event.deviceId, event.command, device))
     }
+    case 'job':
+      return JSON.stringify(jobEventBody(event))
     case 'timeline':
       return JSON.stringify(eventBody(readRow(event.row)))
     case 'log':
       return JSON.stringify(logBody(readRow(event.row)))
+    case 'alert':
+      return JSON.stringify(alertBodyOf(event.alert, settings))
     default:
       return unreachable(event)
   }

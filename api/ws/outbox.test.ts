@@ -48,7 +48,12 @@ function openOutbox(budgetBytes = 10_000, heldEntriesMax: number = API_LIMITS.he
   return { wire, time, budget, tally, outbox, frozen: () => frozen }
 }
 
-const to: Addressee = { id: 's1', frameOf: ({ deviceId, fields }) => `${deviceId} ${JSON.stringify(fields)}` }
+const hidden = new Set<string>()
+const to: Addressee = {
+  id: 's1',
+  frameOf: ({ deviceId, fields }) => `${deviceId} ${JSON.stringify(fields)}`,
+  maySee: ({ deviceId }) => !hidden.has(deviceId),
+}
 
 function notice(device: string, fields: Record<string, number>): Notice {
   const event = { kind: 'telemetry', deviceId: id(device), at: START, data: fields } as const
@@ -171,6 +176,20 @@ describe('the outbox of a full wire', () => {
     expect(frozen()).toBe(0)
     time.pass(API_LIMITS.socketFrozenMs)
     expect(frozen()).toBe(1)
+  })
+
+  test('leaves out what was held back of a device that is out of sight by now', () => {
+    const { wire, outbox, budget } = openOutbox()
+    outbox.push(to, notice('a', { n: 1 }))
+    outbox.push(to, notice('b', { n: 1 }))
+    outbox.flush()
+    hidden.add('a')
+    wire.room = 9
+    outbox.resume()
+    hidden.clear()
+    expect(wire.frames.filter((frame) => frame.startsWith('a'))).toEqual([])
+    expect(wire.frames).toContain('b {"n":1}')
+    expect(budget.used).toBe(0)
   })
 
   test('forgets a subscription that ends, and everything when it closes', () => {

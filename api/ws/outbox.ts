@@ -16,6 +16,8 @@ export interface Addressee {
   readonly id: string
   /** The frame of its next event. */
   frameOf(notice: Notice): string
+  /** False once the device is out of the user's sight: what was held back before is left out. */
+  maySee(notice: Notice): boolean
 }
 
 interface Behind {
@@ -180,7 +182,7 @@ export class Outbox {
         if (this.#ports.wire.pressure() > FULL) return false
         behind.held.delete(subject)
         this.#release(notice)
-        this.#send(to.frameOf(notice))
+        if (to.maySee(notice)) this.#send(to.frameOf(notice))
       }
       this.#behind.delete(to)
       const { dropped } = behind

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../schemas/json.ts'
-import { isContained, isCovered, merge, Selections, select } from './selection.ts'
+import { isContained, isCovered, merge, Selections, select, toSelection } from './selection.ts'
 
 const leaf = fc.oneof(fc.integer(), fc.boolean(), fc.string(), fc.constant(null), fc.array(fc.integer()))
 const key = fc.oneof(fc.constantFrom('a', 'b', 'c', '__proto__', 'a.b'), fc.string())
@@ -14,20 +14,66 @@ const report = fc.letrec<{ node: unknown; tree: JsonObject }>((tie) => ({
 describe('choosing metrics', () => {
   test('takes names, what is below them, and names with dots', () => {
     const data = { odom: { x: 1, y: { z: 2 } }, odometer: 3, 'odom.x': 4, list: [1] }
-    expect(select(data, ['odom.x'])).toEqual({ odom: { x: 1 }, 'odom.x': 4 })
-    expect(select(data, ['odom.y.z', 'list'])).toEqual({ odom: { y: { z: 2 } }, list: [1] })
-    expect(select(data, ['odo', 'odom.y.z.q', ''])).toBeUndefined()
+    const chosen = (...names: string[]) => select(data, toSelection(names))
+    expect(chosen('odom.x')).toEqual({ odom: { x: 1 }, 'odom.x': 4 })
+    expect(chosen('odom.y.z', 'list')).toEqual({ odom: { y: { z: 2 } }, list: [1] })
+    expect(chosen('odo', 'odom.y.z.q', '')).toBeUndefined()
+  })
+
+  test('takes a field if and only if a name is its path or stands above it', () => {
+    const isTaken = (path: string, names: readonly string[]) =>
+      names.some((name) => path === name || path.startsWith(`${name}.`))
+    const plain = (data: JsonObject, names: readonly string[], prefix = ''): JsonObject | undefined => {
+      const parts = Object.entries(data).flatMap(([key, value]) => {
+        const path = prefix + key
+        if (isTaken(path, names)) return [[key, value] as const]
+        if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
+        // Arrays and null were left out.
+        const part = plain(value as JsonObject, names, `${path}.`)
+        return part === undefined ? [] : [[key, part] as const]
+      })
+      return parts.length === 0 ? undefined : Object.fromEntries(parts)
+    }
+    const name = fc.array(fc.constantFrom('a', 'b', 'c', '__proto__', ''), { maxLength: 3 })
+    const names = fc.array(name.map((levels) => levels.join('.')))
+    fc.assert(
+      fc.property(report, names, (data, chosen) => {
+        expect(select(data, toSelection(chosen))).toEqual(plain(data, chosen))
+      }),
+    )
   })
 
   test('is shared by those who choose the same, in any order', () => {
-    const selections = new Selections()
-    const one = selections.open(['b', 'a', 'a'])
-    expect(selections.open(['a', 'b'])).toBe(one)
-    selections.close(one)
-    expect(selections.open(['a', 'b'])).toBe(one)
-    selections.close(one)
-    selections.close(one)
-    expect(selections.open(['a', 'b'])).not.toBe(one)
+    const selections = new Selections(10)
+    const open = (...names: string[]) => selections.open(names, 'u') ?? expect.fail('no room')
+    const one = open('b', 'a', 'a')
+    expect(open('a', 'b')).toBe(one)
+    selections.close(one, 'u')
+    expect(open('a', 'b')).toBe(one)
+    selections.close(one, 'u')
+    selections.close(one, 'u')
+    expect(open('a', 'b')).not.toBe(one)
+  })
+
+  test('is bounded for each user by the number of names', () => {
+    const selections = new Selections(3)
+    const one = selections.open(['a', 'b'], 'u')
+    expect(selections.open(['a', 'b'], 'u')).toBeUndefined()
+    expect(selections.open(['a', 'b'], 'other')).toBe(one)
+    expect(selections.open(['c'], 'u')).toBeDefined()
+    if (one !== undefined) selections.close(one, 'u')
+    expect(selections.open(['d', 'e'], 'u')).toBeDefined()
+  })
+
+  test('takes no longer with many names', () => {
+    const data = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`some.longer.field.name.${i}`, i]))
+    const all = Array.from({ length: 100 }, (_, i) =>
+      toSelection(Array.from({ length: 100 }, (_, k) => `another.longer.name.${i}.${k}`)),
+    )
+    const startedAt = performance.now()
+    for (const selection of all) expect(select(data, selection)).toBeUndefined()
+    // Each name compared with each field took seconds.
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
   })
 })
 

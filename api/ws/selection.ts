@@ -3,37 +3,75 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 
 /** Chosen metrics; the same choice is the same object, so that an event is encoded once for all who made it. */
 export interface Selection {
-  readonly names: readonly string[]
+  readonly names: ReadonlySet<string>
+  /** What stands before a dot of a name: fields there hold chosen ones. */
+  readonly above: ReadonlySet<string>
+}
+
+interface Known {
+  readonly selection: Selection
+  readonly key: string
+  users: number
 }
 
 export class Selections {
   // Keyed by the names. An entry is removed with its last user.
-  readonly #byKey = new Map<string, { readonly selection: Selection; users: number }>()
+  readonly #byKey = new Map<string, Known>()
+  readonly #bySelection = new Map<Selection, Known>()
+  /** Number of names that a user has chosen. */
+  readonly #counts = new Map<string, number>()
+  readonly #namesMax: number
 
-  open(names: readonly string[]): Selection {
+  constructor(namesMax: number) {
+    this.#namesMax = namesMax
+  }
+
+  /** Returns undefined if the user has chosen too many names already. */
+  open(names: readonly string[], userId: string): Selection | undefined {
     const sorted = [...new Set(names)].sort()
+    const count = (this.#counts.get(userId) ?? 0) + sorted.length
+    if (count > this.#namesMax) return undefined
+    this.#counts.set(userId, count)
     const key = JSON.stringify(sorted)
-    const known = this.#byKey.get(key) ?? { selection: { names: sorted }, users: 0 }
+    const known = this.#byKey.get(key) ?? { selection: toSelection(sorted), key, users: 0 }
     known.users += 1
     this.#byKey.set(key, known)
+    this.#bySelection.set(known.selection, known)
     return known.selection
   }
 
-  close(selection: Selection): void {
-    const key = JSON.stringify(selection.names)
-    const known = this.#byKey.get(key)
+  close(selection: Selection, userId: string): void {
+    const known = this.#bySelection.get(selection)
     if (known === undefined) return
+    const count = (this.#counts.get(userId) ?? 0) - selection.names.size
+    if (count > 0) this.#counts.set(userId, count)
+    else this.#counts.delete(userId)
     known.users -= 1
-    if (known.users === 0) this.#byKey.delete(key)
+    if (known.users > 0) return
+    this.#byKey.delete(known.key)
+    this.#bySelection.delete(selection)
   }
 }
 
-/** The part of `data` under the chosen names; undefined if there is none. The depth is bounded at the ingress. */
-export function select(data: JsonObject, names: readonly string[], prefix = ''): JsonObject | undefined {
+export function toSelection(names: readonly string[]): Selection {
+  return { names: new Set(names), above: new Set(names.flatMap(placesAbove)) }
+}
+
+/** `a` and `a.b` for `a.b.c`. */
+function placesAbove(path: string): readonly string[] {
+  const places: string[] = []
+  for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1))
+    places.push(path.slice(0, dot))
+  return places
+}
+
+/** The part of `data` under the chosen names; undefined if there is none. The depth is bounded at the ingress, and the
+ *  time does not grow with the number of names. */
+export function select(data: JsonObject, selection: Selection, prefix = ''): JsonObject | undefined {
   let chosen: Record<string, Json> | undefined
   for (const [key, value] of Object.entries(data)) {
     const path = prefix + key
-    const part = isChosen(path, names) ? value : selectBelow(value, names, `${path}.`)
+    const part = isChosen(path, selection, prefix.length) ? value : selectBelow(value, selection, path)
     if (part === undefined) continue
     chosen ??= {}
     assign(chosen, key, part)
@@ -77,14 +115,16 @@ export function merge(older: JsonObject, newer: JsonObject): JsonObject {
   return merged
 }
 
-function isChosen(path: string, names: readonly string[]): boolean {
-  return names.some((name) => path === name || path.startsWith(`${name}.`))
+/** A name chooses what is below it, too. What stands before `from` was not chosen. */
+function isChosen(path: string, { names }: Selection, from: number): boolean {
+  if (names.has(path)) return true
+  for (let dot = path.indexOf('.', from); dot !== -1; dot = path.indexOf('.', dot + 1))
+    if (names.has(path.slice(0, dot))) return true
+  return false
 }
 
-function selectBelow(value: Json, names: readonly string[], prefix: string): JsonObject | undefined {
-  return isObject(value) && names.some((name) => name.startsWith(prefix))
-    ? select(value, names, prefix)
-    : undefined
+function selectBelow(value: Json, selection: Selection, path: string): JsonObject | undefined {
+  return isObject(value) && selection.above.has(path) ? select(value, selection, `${path}.`) : undefined
 }
 
 /** A field named `__proto__` stays a field. */

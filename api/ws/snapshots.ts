@@ -2,24 +2,31 @@
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { isUnfinished } from '../../engine/domain/ota/firmware-jobs.ts'
+import type { Job } from '../../engine/domain/ota/job.ts'
 import { toDocument } from '../../engine/domain/shadow/messages.ts'
 import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { DeviceView, Engine, Snapshot } from '../../engine/index.ts'
 import type { HistoryKey, HistoryKind } from '../../engine/ports/history.ts'
-import { type DeviceId, toIso } from '../../schemas/ids.ts'
+import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'
 import { COMMAND_STATUSES } from '../../schemas/vocabulary.ts'
 import { isInScope } from '../auth/scope.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
+import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
+import { jobBody } from '../bodies/job-body.ts'
 import type { Notice } from './notice.ts'
 import { isContained, select } from './selection.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
-export interface SnapshotPorts extends DeviceBodySettings {
-  readonly engine: Pick<Engine, 'views' | 'snapshot' | 'shadow' | 'commands' | 'history' | 'devices'>
+export interface SnapshotPorts extends DeviceBodySettings, AlertBodySettings {
+  readonly engine: Pick<
+    Engine,
+    'views' | 'snapshot' | 'shadow' | 'commands' | 'firmwareOf' | 'history' | 'devices' | 'alerts'
+  >
   readonly limits: {
     readonly snapshotDevicesMax: number
     readonly snapshotEntriesMax: number
@@ -30,6 +37,8 @@ export interface SnapshotPorts extends DeviceBodySettings {
 export interface Opening {
   /** The text of the snapshot frame. */
   readonly frame: string
+  /** Number of devices that were asked about. */
+  readonly devices: number
   /** Whether the snapshot already shows this notice. For each device it is false from the first notice on that it does
    *  not show. */
   readonly isShown: (notice: Notice) => boolean
@@ -62,10 +71,14 @@ export async function openSnapshot(
       return openFrom(call, shadowsSource(call))
     case 'commands':
       return openFrom(call, commandsSource(call))
+    case 'ota':
+      return openFrom(call, jobsSource(call))
     case 'logs':
       return openHistory(call, ['log'])
     case 'events':
       return openHistory(call, timelineKinds(scope.role))
+    case 'alerts':
+      return openAlerts(call)
     default:
       return unreachable(subscription.channel)
   }
@@ -95,7 +108,7 @@ async function openFrom<State>(
     }
     if (page.isFull) break
   }
-  return { frame: page.close(), isShown: untilFirstNew(shown, isShown) }
+  return { frame: page.close(), devices: devices.length, isShown: untilFirstNew(shown, isShown) }
 }
 
 /** The newest entries of one device, newest first; of many devices none, and it says that there are more: the history
@@ -105,7 +118,7 @@ async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<O
   const { limits, engine } = ports
   if (subscription.deviceId === undefined) {
     const page = new Page(subscription.id, { total: undefined, isMore: true }, limits)
-    return { frame: page.close(), isShown: () => false }
+    return { frame: page.close(), devices: 0, isShown: () => false }
   }
   const [device] = listDevices(subscription, scope, ports).devices
   const limit = limits.snapshotEntriesMax
@@ -120,7 +133,38 @@ async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<O
   }
   const isShown = ({ event }: Notice) =>
     (event.kind === 'timeline' || event.kind === 'log') && shown.has(keyOf(event.row))
-  return { frame: page.close(), isShown }
+  return { frame: page.close(), devices: 1, isShown }
+}
+
+/** The open alerts. A move that the snapshot shows already has its revision at most. */
+async function openAlerts({ subscription, scope, ports }: Call): Promise<Opening> {
+  const { limits, engine } = ports
+  const { deviceId, filter } = subscription
+  const found = await engine.alerts.list({
+    states: ['firing', 'recovering'],
+    deviceId,
+    group: filter.group,
+    within: scope.groups,
+    limit: limits.snapshotDevicesMax,
+  })
+  const fitting = found.alerts.filter(({ device_id: id }) => {
+    const about = parseDeviceId(id)
+    return subscription.fits(about && engine.devices.summary(about))
+  })
+  const page = new Page(
+    subscription.id,
+    { total: fitting.length, isMore: found.total > found.alerts.length },
+    limits,
+  )
+  const shown = new Map<unknown, unknown>()
+  for (const alert of fitting) {
+    if (!page.add([JSON.stringify(alertBodyOf(alert, ports))])) break
+    shown.set(alert['alert_id'], alert['revision'])
+  }
+  const isShown = ({ event }: Notice) =>
+    event.kind === 'alert' &&
+    Number(event.alert['revision']) <= Number(shown.get(event.alert['alert_id']) ?? 0)
+  return { frame: page.close(), devices: fitting.length, isShown }
 }
 
 const keyOf = ({ kind, at, version }: Omit<HistoryKey, 'deviceId'>) => `${kind} ${at} ${version}`
@@ -143,7 +187,7 @@ function telemetrySource({ subscription: { selection }, ports }: Call): Source<S
       const snapshots = await Promise.all(devices.map(({ id }) => ports.engine.snapshot(id)))
       return snapshots.map((snapshot) => {
         if (snapshot === undefined || selection === undefined) return snapshot
-        return { ...snapshot, data: select(snapshot.data, selection.names) ?? {} }
+        return { ...snapshot, data: select(snapshot.data, selection) ?? {} }
       })
     },
     items({ id }, { data, timestamp }) {
@@ -169,11 +213,27 @@ function commandsSource({ ports }: Call): Source<readonly Command[]> {
       const all = await Promise.all(devices.map(({ id }) => ports.engine.commands(id)))
       return all.map((commands) => commands?.filter(({ status }) => isOpen(status)))
     },
-    items: ({ id, status }, commands) => commands.map((command) => commandBody(id, command, status)),
+    items: (device, commands) => commands.map((command) => commandBody(device.id, command, device)),
     isShown({ event }, shown) {
       if (event.kind !== 'command') return false
       const now = shown.find(({ id }) => id === event.command.id)
       return now !== undefined && !isFurther(event.command, now)
+    },
+  }
+}
+
+/** Those that have not ended. */
+function jobsSource({ ports }: Call): Source<readonly Job[]> {
+  return {
+    async ask(devices) {
+      const all = await Promise.all(devices.map(({ id }) => ports.engine.firmwareOf(id)))
+      return all.map((found) => found?.firmware.jobs.filter(isUnfinished))
+    },
+    items: ({ id }, jobs) => jobs.map((job) => jobBody(id, job)),
+    isShown({ event, at }, shown) {
+      if (event.kind !== 'job') return false
+      const now = shown.find(({ plan }) => plan.deploymentId === event.job.plan.deploymentId)
+      return now !== undefined && at < now.since
     },
   }
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createWorkBudget } from '../rates/work-budget.ts'
 import { type FakeService, openFakeService, START } from './testing/fake-fleet.ts'
 import { dial } from './testing/raw-client.ts'
 
@@ -197,7 +198,7 @@ describe('frames', () => {
       [undefined, 'BAD_REQUEST'],
       [undefined, 'VALIDATION_FAILED'],
       ['s1', 'VALIDATION_FAILED'],
-      ['s2', 'VALIDATION_FAILED'],
+      ['s2', 'UNKNOWN_FIELD'],
       [undefined, 'BAD_REQUEST'],
     ])
     expect(problems[3]?.['problem']).toMatchObject({
@@ -300,5 +301,52 @@ describe('closing', () => {
     expect(service.sockets.counts().connections).toBe(0)
     const late = await dial({ port: service.port })
     expect(late.handshake).toContain('503')
+  })
+})
+
+describe('what one user costs', () => {
+  test('snapshots are refused for a while when they were too much work, on all sockets of the user', async () => {
+    const clock = { ticks: () => 0 }
+    const work = createWorkBudget({ perSec: 11, clock, shares: undefined })
+    const busy = await openFakeService({}, { work })
+    busy.fleet.addUser('ada')
+    busy.fleet.addUser('bob')
+    for (let i = 0; i < 60; i++) busy.fleet.addDevice(`dev-${i}`)
+    const outcomes = async (token: string) => {
+      const client = await busy.login(token)
+      const seen: unknown[] = []
+      for (const id of ['a', 'b', 'c']) {
+        client.send({ type: 'subscribe', id, channel: 'devices', snapshot: true })
+        await client.until(() => client.frames.some((frame) => frame['id'] === id))
+        const [error] = client.frames.filter((frame) => frame['id'] === id && frame.type === 'error')
+        seen.push(error === undefined ? 'taken' : (error['problem'] as { code: string }).code)
+      }
+      // A subscription without a snapshot costs next to nothing.
+      client.send({ type: 'subscribe', id: 'd', channel: 'devices' })
+      await client.next('subscribed', ({ id }) => id === 'd')
+      return seen
+    }
+    // A snapshot of a whole fleet is paid for in advance, and most of the price given back: 51 of 55, then 4 each.
+    expect(await outcomes('ada')).toEqual(['taken', 'taken', 'RATE_LIMIT_EXCEEDED'])
+    expect(await outcomes('ada')).toEqual(Array(3).fill('RATE_LIMIT_EXCEEDED'))
+    expect(await outcomes('bob')).toContain('taken')
+    await busy.close()
+  })
+
+  test('metrics can be named so often in all their subscriptions, and again when those end', async () => {
+    const busy = await openFakeService({ metricNamesPerUserMax: 3 })
+    busy.fleet.addUser('ada')
+    const client = await busy.login('ada')
+    const subscribe = (id: string, ...metrics: string[]) =>
+      client.send({ type: 'subscribe', id, channel: 'telemetry', filter: { metrics } })
+    subscribe('a', 'x', 'y')
+    await client.next('subscribed')
+    subscribe('b', 'x', 'z')
+    const { id, problem } = (await client.next('error')) as unknown as { id: string; problem: object }
+    expect([id, problem]).toEqual(['b', expect.objectContaining({ code: 'RATE_LIMIT_EXCEEDED' })])
+    client.send({ type: 'unsubscribe', id: 'a' })
+    subscribe('c', 'x', 'z')
+    await client.next('subscribed', (frame) => frame['id'] === 'c')
+    await busy.close()
   })
 })

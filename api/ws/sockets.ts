@@ -15,7 +15,10 @@ import { openWireServer } from './uws.ts'
 import type { Hello, Wire, WireEvents } from './wire.ts'
 
 export interface SocketsOptions
-  extends Pick<ConnectionPorts, 'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs'> {
+  extends Pick<
+    ConnectionPorts,
+    'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs' | 'work' | 'publicUrl'
+  > {
   readonly engine: SocketEngine
   readonly users: Pick<Users, 'onChange'>
   readonly schedule: Pick<Schedule, 'after'>
@@ -46,8 +49,12 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   const { engine, users, limits, schedule, heartbeatTimeoutMs } = options
   const tally = openTally()
   const heldBudget = new Budget(limits.heldBytesMax)
-  const selections = new Selections()
-  const hub = new Hub(engine.feed, { devices: engine.devices, heartbeatTimeoutMs })
+  const selections = new Selections(limits.metricNamesPerUserMax)
+  const hub = new Hub(engine.feed, {
+    devices: engine.devices,
+    heartbeatTimeoutMs,
+    publicUrl: options.publicUrl,
+  })
   const connections = new Set<Connection>()
   const secret = randomBytes(24).toString('base64url')
   const stopListening = users.onChange((changed) => {

@@ -22,9 +22,11 @@ export interface Subscriber {
   readonly outbox: Outbox
   /** The user's scope as of now, worked out once per `round`. Undefined if the user may not see anything any more. */
   scopeAt(round: number): Scope | undefined
+  /** Whether the user may see this device on this channel as of now. */
+  maySee(deviceId: DeviceId, channel: Subscribe['channel']): boolean
 }
 
-export interface SubscriptionPorts extends Omit<ThrottlePorts, 'send' | 'miss' | 'flush'> {
+export interface SubscriptionPorts extends Omit<ThrottlePorts, 'send' | 'maySee' | 'miss' | 'flush'> {
   readonly limits: { readonly snapshotGuardMs: number }
 }
 
@@ -34,6 +36,8 @@ export class Subscription implements Addressee {
   readonly filter: SocketFilter
   readonly deviceId: DeviceId | undefined
   readonly selection: Selection | undefined
+  /** The user who made the choice, and whose share of names it counts against. */
+  readonly userId: string
   readonly owner: Subscriber
   readonly #head: string
   readonly #throttle: Throttle | undefined
@@ -46,7 +50,7 @@ export class Subscription implements Addressee {
   constructor(
     frame: Subscribe,
     owner: Subscriber,
-    selection: Selection | undefined,
+    { selection, userId }: Pick<Subscription, 'selection' | 'userId'>,
     ports: SubscriptionPorts,
   ) {
     this.id = frame.id
@@ -54,6 +58,7 @@ export class Subscription implements Addressee {
     this.filter = frame.filter ?? {}
     this.deviceId = parseDeviceId(this.filter.device_id)
     this.selection = selection
+    this.userId = userId
     this.owner = owner
     this.#head = `{"type":"event","id":${JSON.stringify(frame.id)},"seq":`
     this.#ports = ports
@@ -94,6 +99,10 @@ export class Subscription implements Addressee {
     return `${this.#head}${this.#seq},${notice.tail}`
   }
 
+  maySee({ deviceId }: Notice): boolean {
+    return this.owner.maySee(deviceId, this.channel)
+  }
+
   close(): void {
     this.#stopWaiting()
     this.#stopGuard?.()
@@ -118,6 +127,7 @@ export class Subscription implements Addressee {
     return new Throttle(intervalMs, {
       ...ports,
       send: (notice) => outbox.push(this, notice),
+      maySee: (notice) => this.maySee(notice),
       miss: () => outbox.miss(this),
       flush: () => outbox.flush(),
     })

@@ -5,7 +5,7 @@ import { openTally } from './tally.ts'
 import { FakeTime, id, START } from './testing/fake-fleet.ts'
 import { Throttle } from './throttle.ts'
 
-function openThrottle(budgetBytes = 10_000) {
+function openThrottle(budgetBytes = 10_000, maySee: (notice: Notice) => boolean = () => true) {
   const time = new FakeTime()
   const budget = new Budget(budgetBytes)
   const sent: string[] = []
@@ -20,6 +20,7 @@ function openThrottle(budgetBytes = 10_000) {
       missed += 1
     },
     flush: () => {},
+    maySee,
   })
   return { time, budget, sent, throttle, missed: () => missed }
 }
@@ -30,6 +31,19 @@ function notice(device: string, tail: string): Notice {
 }
 
 describe('a throttle', () => {
+  test('leaves out the last word of a device that is out of sight by then', () => {
+    const hidden = new Set<string>()
+    const { time, budget, sent, throttle } = openThrottle(10_000, ({ deviceId }) => !hidden.has(deviceId))
+    for (const device of ['a', 'b']) for (const n of [1, 2]) throttle.take(notice(device, `${device}${n}`))
+    hidden.add('a')
+    time.pass(1_000)
+    expect(sent).toEqual(['0 a1', '0 b1', '1000 b2'])
+    time.pass(2_000)
+    throttle.take(notice('c', 'c1'))
+    throttle.close()
+    expect(budget.used).toBe(0)
+  })
+
   test('lets each device speak once per interval, its last word at the end', () => {
     const { time, sent, throttle } = openThrottle()
     for (let i = 0; i < 25; i++) {

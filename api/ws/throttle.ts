@@ -18,6 +18,8 @@ export interface ThrottlePorts {
   readonly budget: Budget
   readonly tally: Tally
   readonly send: (notice: Notice) => void
+  /** Asked again for what has waited. */
+  readonly maySee: (notice: Notice) => boolean
   readonly miss: () => void
   /** Called after a timer has sent notices. */
   readonly flush: () => void
@@ -80,7 +82,7 @@ export class Throttle {
     for (const [subject, turn] of this.#turns) {
       if (turn.dueAt > now) break
       this.#drop(subject)
-      if (turn.waiting !== undefined) this.#start(turn.waiting, now)
+      if (turn.waiting !== undefined && this.#ports.maySee(turn.waiting)) this.#start(turn.waiting, now)
     }
     this.#ports.flush()
     if (this.#turns.size > 0) this.#arm(now)

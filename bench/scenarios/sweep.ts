@@ -101,7 +101,7 @@ function loadedShard(): Shard {
     return {
       device: { ...device, status: 'online' as const },
       vitals: undefined,
-      shadow: undefined,
+      parts: {},
       commands: [],
     }
   })

@@ -137,5 +137,6 @@ function settingsOf({ broker, nats, redis, clickhouse }: Servers): Readonly<Reco
     FLEET_USER_REQUEST_RATE: '1000000',
     FLEET_DEVICE_REQUEST_RATE: '1000000',
     FLEET_ANONYMOUS_REQUEST_RATE: '1000000',
+    FLEET_USER_WORK_RATE: '0',
   }
 }

@@ -2,7 +2,16 @@
 // since none may be installed yet, and prints to stderr only, since stdout belongs to the service.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -87,6 +96,11 @@ function arePackagesThere(root) {
 
 // The compiler is a development dependency: NODE_ENV=production must not leave it out.
 async function installPackages(root, say, which = ['--include=dev']) {
+  const folder = join(root, 'node_modules')
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new Error(
+      `${folder} is a link, and npm ci would empty the folder behind it: install the packages there, or remove the link`,
+    )
   say('installing packages (about 700 MB, most of it the ClickHouse engine)')
   const args = ['ci', ...which, '--no-audit', '--no-fund', '--loglevel=error']
   const npm = process.env.npm_execpath

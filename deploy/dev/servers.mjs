@@ -1,12 +1,13 @@
 // Finds the real servers and tools that tests and benches need: on the PATH, else in a cache folder, else by fetching.
 // A test reads the path of a server from TEST_SERVER_<NAME>, or why it is missing from TEST_SERVER_<NAME>_MISSING.
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { run } from './run-child.mjs'
 
 /**
- * `fetch` is `{ apt: package }`, `{ go: module@version }`, `{ pip: package==version }` or `{ npm: package@version }`. A `required` server is fetched before the tests, and where
+ * `fetch` is `{ apt: package }`, `{ go: module@version }`, `{ pip: package==version }` or `{ npm: package@version }`. With
+ * `isModule` the program is a Python that has the package. A `required` server is fetched before the tests, and where
  * CI is set, a run without it fails.
  */
 export const SERVERS = {
@@ -19,6 +20,7 @@ export const SERVERS = {
   },
   'openapi-python-client': { fetch: { pip: 'openapi-python-client==0.29.1' }, required: true },
   'openapi-typescript': { fetch: { npm: 'openapi-typescript@7.13.0 typescript@5.9.3' }, required: true },
+  'python-with-paho': { fetch: { pip: 'paho-mqtt==2.2.0', isModule: true }, required: true },
   k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
 }
 
@@ -69,7 +71,7 @@ export function serverEnvironment(found) {
   )
 }
 
-async function obtain(name, { apt, go, pip, npm }, machine) {
+async function obtain(name, { apt, go, pip, isModule = false, npm }, machine) {
   const { runChild = run, isRoot = process.getuid?.() === 0 } = machine
   const present = locate(name, machine)
   if (present !== undefined) return present
@@ -78,7 +80,10 @@ async function obtain(name, { apt, go, pip, npm }, machine) {
     await runChild('go', ['install', go], { env: { ...process.env, GOBIN: GO } })
   } else if (pip !== undefined) {
     await runChild('python3', ['-m', 'venv', PYTHON])
-    await runChild(join(PYTHON, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', pip])
+    const options = ['install', '--quiet', '--disable-pip-version-check']
+    const code = await runChild(join(PYTHON, 'bin', 'pip'), [...options, pip])
+    // Python finds its packages beside the name that it is called by.
+    if (isModule && code === 0) symlinkSync('python3', join(PYTHON, 'bin', name))
   } else if (npm !== undefined) {
     const quietly = ['--no-audit', '--no-fund', '--loglevel=error']
     await runChild('npm', ['install', '--prefix', NPM, ...quietly, ...npm.split(' ')])

@@ -1,17 +1,20 @@
 // Checks the configuration without EMQX, which cannot run here: the files are parsed as HOCON and as Erlang terms, and an
 // interpreter of their SQL runs the rules.
+import { generateKeyPairSync, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { partitionOf } from '../../engine/domain/partition.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import { CLOUD_ONLY_SUFFIXES, parseSuffix } from '../../schemas/topics.ts'
+import { type Client, judge, parseAcl, toAclRules } from '../testing/acl.ts'
 import { at, type Hocon, parseHocon } from '../testing/hocon.ts'
-import { isMatch, parseRule, render } from '../testing/rule.ts'
+import { type Columns, isMatch, parseRule, render } from '../testing/rule.ts'
+import { serviceToken } from '../testing/service-token.ts'
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8')
 const conf = parseHocon(read('emqx.conf'))
-const acl = readAcl(read('acl.conf'))
+const acl = parseAcl(read('acl.conf'))
 const list = (value: Hocon): readonly Hocon[] => (Array.isArray(value) ? value : expect.fail('no list'))
 const fieldsOf = (value: Hocon): readonly (readonly [string, Hocon])[] =>
   typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : expect.fail('no object')
@@ -21,12 +24,22 @@ const actionOf = (name: string) => {
   expect(more).toEqual([])
   return at(action ?? '', 'args')
 }
+/** The only message that a rule makes of one, if any. */
+const runOf = (name: string) => {
+  const { run } = ruleOf(name)
+  return (columns: Columns) => {
+    const [selected, ...more] = run(columns)
+    expect(more).toEqual([])
+    return selected
+  }
+}
 const deviceIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/)
 
 describe('the rules', () => {
   const uplink = ruleOf('fleet_uplink')
   const message = (topic: string) => ({
     topic,
+    clientid: topic.split('/')[1],
     id: '0005F8C9E8A1F5A9F4470000A3DF0001',
     payload: '{"t":1}',
     publish_received_at: 1_790_000_000_000,
@@ -44,9 +57,10 @@ describe('the rules', () => {
     const rules = EVENTS.map(ruleOf)
     const wrong = ids.filter((id) => {
       const expected = partitionOf(id as DeviceId)
-      const event = { clientid: id, topic: `fleet/${id}/command`, payload: '{}' }
+      const topic = `fleet/${id}/command`
+      const event = { clientid: id, client_attrs: { device: id }, topic, payload: '{}' }
       const computed = [uplink.run(message(`fleet/${id}/telemetry`)), ...rules.map((rule) => rule.run(event))]
-      return computed.some((columns) => columns?.['p'] !== expected)
+      return computed.some(([columns]) => columns?.['p'] !== expected)
     })
     expect(wrong).toEqual([])
     expect(new Set(ids.map((id) => partitionOf(id as DeviceId))).size).toBe(64)
@@ -73,7 +87,7 @@ describe('the rules', () => {
   })
 
   test('a message is republished with its broker id and receive time as text', () => {
-    const selected = uplink.run(message('fleet/dev_abc/telemetry')) ?? {}
+    const selected = runOf('fleet_uplink')(message('fleet/dev_abc/telemetry')) ?? {}
     expect(selected['up']).toEqual({
       id: '0005F8C9E8A1F5A9F4470000A3DF0001',
       ts: '1790000000000',
@@ -82,39 +96,74 @@ describe('the rules', () => {
       will: 'false',
     })
     const { peerhost: _, ...will } = message('fleet/dev_abc/status')
-    expect(uplink.run(will)?.['up']).toMatchObject({ will: 'true' })
+    expect(runOf('fleet_uplink')(will)?.['up']).toMatchObject({ will: 'true' })
     const args = actionOf('fleet_uplink')
     expect(render(String(at(args, 'topic')), selected)).toBe('ingest/19/fleet/dev_abc/telemetry')
     expect(render(String(at(args, 'payload')), selected)).toBe('{"t":1}')
     expect(at(args, 'user_properties')).toBe('$' + '{up}')
   })
 
+  test('a device’s topics are taken from that device alone, or from its gateway', () => {
+    const takenFrom = (clientid: string, topic: string) =>
+      uplink.run({ ...message(topic), clientid }).length === 1
+    for (const topic of ['fleet/dev_a/telemetry', 'fleet/dev_a/sub/child/status'])
+      for (const clientid of ['dev_a', 'dev_b', 'child', 'fleet:api:node-1'])
+        expect([topic, clientid, takenFrom(clientid, topic)]).toEqual([topic, clientid, clientid === 'dev_a'])
+  })
+
   test('events of devices are republished, and those of services are not', () => {
     for (const name of EVENTS.slice(0, 3)) {
-      expect(ruleOf(name).run({ clientid: 'fleet:ingest:0' })).toBeUndefined()
-      expect(ruleOf(name).run({ clientid: 'fleet-ingest-0' })).toBeDefined()
+      const verified = (clientid: string) => ({ clientid, client_attrs: { device: clientid } })
+      expect(runOf(name)({ clientid: 'fleet:ingest:0', client_attrs: {} })).toBeUndefined()
+      expect(runOf(name)(verified('fleet-ingest-0'))).toBeDefined()
     }
     fc.assert(
       fc.property(fc.string(), (id) => {
-        const isDevice = ruleOf('fleet_connected').run({ clientid: id }) !== undefined
+        const isDevice = runOf('fleet_connected')({ clientid: id }) !== undefined
         expect(isDevice).toBe(parseDeviceId(id) !== undefined)
       }),
     )
   })
 
+  test('a client that was not verified is reported as such, and nothing else of it is republished', () => {
+    for (const client_attrs of [{}, { device: 'dev_b' }]) {
+      const event = { clientid: 'dev_a', client_attrs, topic: 'fleet/dev_a/#', qos: 1 }
+      expect(runOf('fleet_connected')(event)).toMatchObject({ verified: 0 })
+      for (const name of ['fleet_disconnected', 'fleet_subscribed'])
+        expect(runOf(name)(event)).toBeUndefined()
+    }
+    expect(runOf('fleet_connected')({ clientid: 'a', client_attrs: { device: 'a' } })).toMatchObject({
+      verified: 1,
+    })
+  })
+
   test('the acknowledgement of a command is republished, and of no other message', () => {
-    const delivered = ruleOf('fleet_delivered')
     const columns = {
       clientid: 'gate',
+      peername: '10.0.0.1:4711',
       payload: '{"request_id":"cmd_1","command":"stop"}',
       timestamp: 5,
       event: 'message.acked',
     }
-    const run = (topic: string) => delivered.run({ ...columns, topic })
+    const run = (topic: string) => runOf('fleet_delivered')({ ...columns, topic })
     expect(run('fleet/gate/command')).toMatchObject({ request_id: 'cmd_1', clientid: 'gate', timestamp: 5 })
-    expect(run('fleet/gate/sub/child/command')).toMatchObject({ request_id: 'cmd_1' })
+    expect(run('fleet/gate/sub/child/command')).toMatchObject({
+      request_id: 'cmd_1',
+      peername: '10.0.0.1:4711',
+    })
+    expect(run('fleet/gate/ota')).toMatchObject({ request_id: 'cmd_1' })
+    expect(run('fleet/gate/sub/child/ota')).toMatchObject({ request_id: 'cmd_1' })
+    expect(run('fleet/gate/ota/status')).toBeUndefined()
     expect(run('ingest/3/fleet/gate/telemetry')).toBeUndefined()
     expect(run('fleet/gate/shadow/desired')).toBeUndefined()
+  })
+
+  test('a payload that is no JSON makes a rule fail only if it is a command’s', () => {
+    const delivered = ruleOf('fleet_delivered')
+    const run = (topic: string) => () =>
+      delivered.run({ clientid: 'fleet:ingest:0', topic, payload: 'no JSON' })
+    expect(run('ingest/3/fleet/gate/telemetry')()).toEqual([])
+    expect(run('fleet/gate/command')).toThrow()
   })
 
   test('no rule matches its own output or retains anything', () => {
@@ -130,11 +179,11 @@ describe('the rules', () => {
 })
 
 describe('who may do what', () => {
-  const device = { username: 'dev_a', clientid: 'dev_a' }
-  const api = { username: 'fleet:api', clientid: 'fleet:api:0' }
-  const ingest = { username: 'fleet:ingest', clientid: 'fleet:ingest:0' }
+  const device = { clientid: 'dev_a', client_attrs: { device: 'dev_a' } }
+  const may = (client: Client, action: 'publish' | 'subscribe', topic: string) =>
+    judge(acl, client, { action, topic }) === 'allow'
 
-  test('a device may use its namespace, except to publish on the cloud’s topics', () => {
+  test('a device with a certificate may use its namespace, except to publish on the cloud’s topics', () => {
     for (const suffix of ['telemetry', 'status', 'shadow/reported', 'command/ack', 'sub/child/telemetry'])
       expect([suffix, may(device, 'publish', `fleet/dev_a/${suffix}`)]).toEqual([suffix, true])
     expect(may(device, 'subscribe', 'fleet/dev_a/#')).toBe(true)
@@ -170,28 +219,61 @@ describe('who may do what', () => {
 
   test('a client id is not treated as a pattern', () => {
     for (const clientid of ['+', '#', 'a/b', 'fleet:api', '$group', 'dev.a', 'dev_a\n'])
-      expect([clientid, may({ username: 'x', clientid }, 'subscribe', 'fleet/dev_a/#')]).toEqual([
+      expect([
         clientid,
-        false,
-      ])
+        may({ clientid, client_attrs: { device: clientid } }, 'subscribe', 'fleet/dev_a/#'),
+      ]).toEqual([clientid, false])
   })
 
-  test('the API may publish to devices, and the ingress may only read what the rules republish', () => {
+  test('whoever shows nothing may do nothing, whatever the name', () => {
+    for (const clientid of ['dev_a', '', 'undefined', 'fleet:ingest:0', 'fleet:api:node'])
+      for (const username of [undefined, 'dev_a', 'fleet:ingest', 'fleet:api']) {
+        const client = { clientid, username, client_attrs: {} }
+        for (const topic of [
+          'fleet/dev_a/telemetry',
+          'fleet/undefined/status',
+          'fleet//log',
+          'fleet/#',
+          'ingest/#',
+        ])
+          for (const action of ['publish', 'subscribe'] as const)
+            expect([client, action, topic, may(client, action, topic)]).toEqual([
+              client,
+              action,
+              topic,
+              false,
+            ])
+      }
+  })
+
+  test('a service may do what its token says', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const rights = async (user: string) => {
+      const [head = '', claims = '', signature = ''] = (await serviceToken(user, key)).split('.')
+      const isSigned = verify(
+        'sha256',
+        Buffer.from(`${head}.${claims}`),
+        privateKey,
+        Buffer.from(signature, 'base64url'),
+      )
+      const { sub, scope, acl: list } = JSON.parse(Buffer.from(claims, 'base64url').toString())
+      expect([isSigned, sub, scope]).toEqual([true, user, 'service'])
+      const client = { clientid: `${user}:0`, username: user, client_attrs: {} }
+      return (action: 'publish' | 'subscribe', topic: string) =>
+        judge([...toAclRules(list), ...acl], client, { action, topic }) === 'allow'
+    }
+    const [api, ingest] = [await rights('fleet:api'), await rights('fleet:ingest')]
     for (const topic of ['fleet/dev_a/command', 'fleet/$group/yard/cmd/request', 'fleet/$broadcast/x'])
-      expect([topic, may(api, 'publish', topic)]).toEqual([topic, true])
-    expect(may(api, 'subscribe', 'fleet/#')).toBe(true)
-    expect(may(api, 'publish', 'ingest/0/fleet/dev_a/telemetry')).toBe(false)
-    expect(may(ingest, 'subscribe', 'ingest/7/#')).toBe(true)
-    expect(may(ingest, 'publish', 'ingest/7/fleet/dev_a/telemetry')).toBe(false)
-    expect(may(ingest, 'subscribe', 'fleet/#')).toBe(false)
-  })
-
-  test('no device can use the name of a service', () => {
-    const accounts = acl.flatMap(({ who }) =>
-      who.key === 'username' && who.pattern === undefined ? [who.value] : [],
-    )
-    expect([...new Set(accounts)]).toEqual(['fleet:ingest', 'fleet:api'])
-    expect(accounts.map(parseDeviceId)).toEqual([undefined, undefined, undefined])
+      expect([topic, api('publish', topic)]).toEqual([topic, true])
+    expect(api('subscribe', 'fleet/#')).toBe(true)
+    expect(api('subscribe', 'ingest/#')).toBe(false)
+    expect(api('publish', 'ingest/0/fleet/dev_a/telemetry')).toBe(false)
+    expect(ingest('subscribe', 'ingest/7/#')).toBe(true)
+    expect(ingest('publish', 'ingest/7/fleet/dev_a/telemetry')).toBe(false)
+    expect(ingest('subscribe', 'fleet/#')).toBe(false)
+    // What a client id may not begin with is what the names of services have.
+    expect(['fleet:ingest', 'fleet:api'].map(parseDeviceId)).toEqual([undefined, undefined])
   })
 })
 
@@ -206,9 +288,8 @@ describe('EMQX', () => {
     expect(open.map(({ name }) => name)).toEqual(['ssl.certificates'])
     const strict = at(conf, 'listeners.ssl.certificates.ssl_options')
     expect([at(strict, 'verify'), at(strict, 'fail_if_no_peer_cert')]).toEqual(['verify_peer', true])
-    const [accounts, tokens, ...more] = list(at(conf, 'authentication'))
+    const [tokens, ...more] = list(at(conf, 'authentication'))
     expect(more).toEqual([])
-    expect(at(accounts ?? '', 'backend')).toBe('built_in_database')
     expect(at(tokens ?? '', 'mechanism')).toBe('jwt')
     expect(at(tokens ?? '', 'verify_claims')).toEqual({ sub: '$' + '{clientid}', scope: 'device' })
     expect(at(tokens ?? '', 'disconnect_after_expire')).toBe(true)
@@ -230,11 +311,49 @@ describe('EMQX', () => {
     expect(list(at(conf, 'listeners.tcp.internal.access_rules')).at(-1)).toBe('deny all')
   })
 
-  test('the common name of a certificate is the client id, so that neither can be borrowed', () => {
-    expect(at(conf, 'zones.device_tls.mqtt')).toEqual({
+  test('services log in at the inner listener alone, with a token of their own key', () => {
+    const own = list(at(conf, 'listeners.tcp.internal.authentication'))
+    expect(own).toMatchObject([
+      {
+        mechanism: 'jwt',
+        use_jwks: false,
+        public_key: '/run/fleet/emqx-services.pem',
+        verify_claims: { sub: '$' + '{username}', scope: 'service' },
+      },
+    ])
+    expect(read('emqx.conf')).not.toContain('built_in_database\n    enable')
+  })
+
+  test('the common name of a certificate is the client id and the verified device', () => {
+    expect(at(conf, 'zones.device_tls.mqtt')).toMatchObject({
       peer_cert_as_clientid: 'cn',
       peer_cert_as_username: 'cn',
+      client_attrs_init: [{ expression: "coalesce(cn, '')", set_as_attr: 'device' }],
     })
+  })
+
+  test('every listener that strangers reach keeps the client ids of services from them', () => {
+    const override = String(at(conf, 'zones.device_tls.mqtt.clientid_override'))
+    const [, pattern = ''] =
+      /^iif\(regex_match\(clientid, '([^']+)'\), clientid, 'refused'\)$/.exec(override) ?? []
+    for (const id of ['dev_a', 'A-1']) expect(new RegExp(pattern).test(id)).toBe(true)
+    for (const id of ['fleet:ingest:0', 'fleet:api:x', 'a/b', '+', ''])
+      expect(new RegExp(pattern).test(id)).toBe(false)
+    for (const name of ['ssl.default', 'ssl.certificates', 'wss.default'])
+      expect(at(conf, `listeners.${name}.zone`)).toBe('device_tls')
+  })
+
+  test('a session of the ingress is not ended because much waits in it', () => {
+    expect(at(conf, 'zones.internal.force_shutdown.enable')).toBe(false)
+    expect(at(conf, 'zones.internal.mqtt.retry_interval')).toBe('infinity')
+    expect(at(conf, 'mqtt.retry_interval')).toBe('30s')
+  })
+
+  test('a new signing key counts within seconds, a revoked certificate within minutes, and nothing is reported', () => {
+    const [tokens] = list(at(conf, 'authentication'))
+    expect(at(tokens ?? '', 'refresh_interval')).toBe(10)
+    expect(at(conf, 'crl_cache.refresh_interval')).toBe('5m')
+    expect(at(conf, 'telemetry.enable')).toBe(false)
   })
 
   test('retained messages survive a restart and are stored as fast as a fleet sends them', () => {
@@ -247,58 +366,3 @@ describe('EMQX', () => {
     expect(read('emqx.conf')).not.toMatch(/^\s*(password|secret|cookie|default_password)\s*=/m)
   })
 })
-
-// --- acl.conf: a sequence of Erlang terms
-
-interface AclRule {
-  readonly permission: 'allow' | 'deny'
-  readonly who: {
-    readonly key: 'all' | 'username' | 'clientid'
-    readonly value: string
-    readonly pattern?: RegExp
-  }
-  readonly action: 'all' | 'publish' | 'subscribe'
-  /** Undefined matches any client. */
-  readonly topics: readonly string[] | undefined
-}
-
-function readAcl(source: string): readonly AclRule[] {
-  const terms = source
-    .replace(/%%.*$/gm, '')
-    .split(/\.\s*\n/)
-    .map((term) => term.trim())
-    .filter((term) => term !== '')
-  const RULE =
-    /^\{(allow|deny), (all|\{(username|clientid), (?:"([^"]+)"|\{re, "([^"]+)"\})\})(?:, (all|publish|subscribe), (all|\[[^\]]+\]))?\}$/
-  return terms.map((term) => {
-    const [, permission, all, key, value, pattern, action = 'all', topics = 'all'] =
-      RULE.exec(term) ?? expect.fail(term)
-    const who =
-      all === 'all'
-        ? { key: 'all', value: '' }
-        : { key, value: value ?? '', ...(pattern && { pattern: new RegExp(pattern) }) }
-    const filters = topics === 'all' ? undefined : JSON.parse(topics)
-    // The pattern above allows nothing else.
-    return { permission, who, action, topics: filters } as AclRule
-  })
-}
-
-/** A subscription is compared as text, like a topic, so only a rule with a filter at least as wide allows it. */
-function may(
-  client: { username: string; clientid: string },
-  action: 'publish' | 'subscribe',
-  topic: string,
-): boolean {
-  const found = acl.find(({ who, action: on, topics }) => {
-    const name = who.key === 'all' ? '' : client[who.key]
-    const isMeant =
-      who.key === 'all' || (who.pattern === undefined ? name === who.value : who.pattern.test(name))
-    const filters = topics?.map((filter) => filter.replace('$' + '{clientid}', client.clientid))
-    return (
-      isMeant &&
-      (on === 'all' || on === action) &&
-      (filters?.some((filter) => isMatch(filter, topic)) ?? true)
-    )
-  })
-  return found?.permission === 'allow'
-}

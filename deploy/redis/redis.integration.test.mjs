@@ -80,17 +80,36 @@ describe.skipIf(program === undefined)('Redis with our configuration', () => {
     await expect(exporter.get('k')).rejects.toThrow('NOPERM')
   })
 
-  test('acknowledged writes survive a kill', async () => {
+  test('nobody is the default user, which has every permission', async () => {
+    for (const password of ['', 'nopass', 'default'])
+      await expect(client('default', password).call('PING')).rejects.toThrow(/WRONGPASS|NOAUTH/)
+    const unnamed = client(undefined, undefined)
+    await expect(unnamed.multi().set('forged', '1').exec()).rejects.toThrow()
+    await expect(unnamed.eval("return redis.call('SET', 'forged', 1)", 0)).rejects.toThrow('NOAUTH')
+    expect(await client('fleet', secrets.redis_fleet).exists('forged')).toBe(0)
+  })
+
+  test.each(['SIGKILL', 'SIGTERM'])('acknowledged writes of every kind survive %s', async (signal) => {
     const before = client('fleet', secrets.redis_fleet)
-    await Promise.all(Array.from({ length: 200 }, (_, index) => before.set(`kept:${index}`, index)))
-    server.kill('SIGKILL')
+    const script = "redis.call('SET', KEYS[1], ARGV[1]) redis.call('HSET', KEYS[2], 'n', ARGV[1])"
+    const numbers = Array.from({ length: 200 }, (_, index) => index)
+    const key = (kind, n) => `${signal}:${kind}:${n}`
+    await Promise.all(
+      numbers.flatMap((n) => [
+        before.set(key('alone', n), n),
+        before.multi().set(key('first', n), n).set(key('second', n), n).exec(),
+        before.eval(script, 2, key('script', n), key('hash', n), n),
+      ]),
+    )
+    server.kill(signal)
     await server.ended
     server = await start(port)
-    expect(
-      await client('fleet', secrets.redis_fleet).exists(
-        ...Array.from({ length: 200 }, (_, index) => `kept:${index}`),
-      ),
-    ).toBe(200)
+    const after = client('fleet', secrets.redis_fleet)
+    const kinds = ['alone', 'first', 'second', 'script', 'hash']
+    const counts = await Promise.all(kinds.map((kind) => after.exists(...numbers.map((n) => key(kind, n)))))
+    expect(Object.fromEntries(kinds.map((kind, i) => [kind, counts[i]]))).toEqual(
+      Object.fromEntries(kinds.map((kind) => [kind, numbers.length])),
+    )
   })
 })
 

@@ -21,6 +21,12 @@ export const BROKER_LIMITS = {
   /** Messages of one session that are read but not yet durable. Its socket is not read while they are more. */
   sessionPendingMax: 1_024,
   sessionPendingBytesMax: 1 * MIB,
+  /** Seconds of its publish rate that a device may use at once, such as what it kept while it was away. */
+  publishBurstSec: 10,
+  /** A message counts against the publish rate once for each of so many bytes. */
+  publishBytesCounted: 16 * KIB,
+  /** Bytes of messages of its own that are retained for one device. A message beyond it is not retained. */
+  retainedBytesPerDeviceMax: 64 * KIB,
   /** Bytes that wait for a device's socket. A device that leaves more unread counts as frozen and is cut. */
   sessionOutBytesMax: 1 * MIB,
   /** QoS 2 messages received and not yet released by the device. */
@@ -50,14 +56,22 @@ export const BROKER_LIMITS = {
   laneSilenceMs: 15_000,
   /** A device that was heard without a known connect is forgotten after this much silence. */
   assumedSessionMs: 600_000,
+  /** When the session of a device may be ended again because EMQX did not verify it. */
+  expelledKeptMs: 600_000,
+  /** EMQX is without authentication for 0.6 s at its start. */
+  unverifiedSearchAfterMs: 1_500,
   /** How long a last will waits to learn why the session ended. */
   willWaitMs: 1_000,
   downlinksInFlightMax: 512,
   downlinksWaitingMax: 20_000,
+  /** Connections that may be refused their first message before the refusal is believed. */
+  downlinksRefusedMax: 5,
   downlinksWaitingBytesMax: 64 * MIB,
   emqxApiTimeoutMs: 5_000,
   emqxApiAtOnceMax: 8,
   emqxApiWaitingMax: 10_000,
+  /** Clients that one call lists. */
+  emqxApiPageMax: 1_000,
 } as const
 
 const LIMITS = BROKER_LIMITS

@@ -16,6 +16,7 @@ export const DEVICE_LIMITS = {
   /** Named faults that a record holds. A further one makes no entry, but the device is in `error` all the same. */
   deviceFaultsMax: 64,
   deadLettersMax: 10_000,
+  deadLettersPerDeviceMax: 1_000,
   deadLetterPayloadBytesMax: 4 * KIB,
 
   // --- commands of one device

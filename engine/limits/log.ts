@@ -21,9 +21,11 @@ export const LOG_LIMITS = {
   logTailBytesMax: 32 * MIB,
   logBytesMax: 16 * 1024 * MIB,
   logRetentionMs: 3_600_000,
-  /** Approximate size of a file of the log. Files are removed whole. */
+  /** Approximate size of a file of the log, on a small disk less. Files are removed whole. */
   logSegmentBytes: 256 * MIB,
-  /** Space that records and log always leave free on the disk. */
+  /** Space that the log leaves free for records and ClickHouse, on a small disk less. */
+  logDiskReserveBytes: 256 * MIB,
+  /** Space that records always leave free on the disk. */
   diskReserveBytes: 4 * MIB,
 
   // --- the log in NATS
@@ -42,6 +44,8 @@ export const LOG_LIMITS = {
   logLookEveryMs: 250,
   /** How long a reader trusts what it learned. */
   logLookTrustedMs: 1_000,
+  /** A stream that stays behind what it had for as long has lost messages. */
+  logBehindMs: 1_000,
   /** Appends without an entry of a partition after which the partition's position moves past them. */
   logMarkEvery: 4_096,
   logTrimEveryMs: 10_000,
@@ -51,5 +55,6 @@ const LIMITS = LOG_LIMITS
 assert(LIMITS.bundleBytesMax <= LIMITS.commitBytesMax, 'any one bundle fits a commit')
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit is collected while one is written')
 assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing a file leaves most of the log')
+assert(LIMITS.diskReserveBytes < LIMITS.logDiskReserveBytes, 'records are written when the log is full')
 assert(LIMITS.logLookEveryMs * 2 < LIMITS.logLookTrustedMs, 'one late look does not make a reader doubt')
 assert(LIMITS.natsTimeoutMs * 10 < LIMITS.natsDuplicateWindowMs, 'a publish can be repeated safely')

@@ -10,9 +10,13 @@ export const NODE_LIMITS = {
   /** A node that nobody saw renew for this long loses its partitions. */
   ownershipSilenceMs: 3_000,
   ownershipTimeoutMs: 1_000,
+  /** A node that cannot save or insert for this long gives its partitions to nodes that can. */
+  ownershipUnfitMs: 10_000,
   /** How long work searches for the owner of its partition. Taking over from a dead node needs less. */
   ownerSearchMs: 6_000,
   ownerSearchesMax: 1_000,
+  /** A question to a node that has owned nothing for this long is given up. One that stops in order has answered by then. */
+  nodeGoneMs: 500,
   /** How long to wait for a record that another process has saved. */
   storeKnownMs: 1_000,
   /** How long to wait for another node. */
@@ -71,6 +75,10 @@ assert(LIMITS.ownershipLeaseMs < LIMITS.ownershipSilenceMs, 'an owner has stoppe
 assert(
   LIMITS.ownershipSilenceMs + 2 * LIMITS.ownershipRenewMs <= 5_000,
   'the partitions of a dead node are taken in time',
+)
+assert(
+  LIMITS.ownershipSilenceMs + 2 * LIMITS.ownershipRenewMs + LIMITS.nodeGoneMs < LIMITS.ownerSearchMs,
+  'a question that a node died over finds the next owner in time',
 )
 assert(
   LIMITS.meshMessageBytesMax * 4 <= LIMITS.meshNewsWaitingBytesMax &&

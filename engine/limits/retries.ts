@@ -18,6 +18,7 @@ export const RETRY_LIMITS = {
   insertRetryMsMax: 5_000,
   historyRetryMs: 500,
   broadcastRetryMs: 1_000,
+  dutyRetryMs: 1_000,
   /** The search for the owner of a partition. */
   ownerSearchRetryMs: 100,
 

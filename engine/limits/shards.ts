@@ -9,6 +9,8 @@ export const SHARD_LIMITS = {
   asksPerBatchMax: 256,
   asksWaitingMax: 10_000,
   sweepEveryMs: 250,
+  /** A new owner says again what was decided within this time and may not have been said. */
+  takeOverMs: 3_600_000,
   /** How long shards get at a stop to finish the log and store their rows. The next start does the rest. */
   shardStopTimeoutMs: 2_500,
   attemptsMax: 5,
@@ -16,4 +18,6 @@ export const SHARD_LIMITS = {
   taskTimeoutMs: 30_000,
   /** Requests that wait for their device's answer. */
   repliesWaitingMax: 10_000,
+  /** Waiting for the leader. It takes thousands a second, so only a cluster without a leader fills the queue. */
+  noticesMax: 50_000,
 } as const

@@ -41,6 +41,8 @@ export const TELEMETRY_LIMITS = {
   outboxBytesMax: 512 * MIB,
   /** Kinds of refusals that anyone can cause, counted separately within a minute. */
   auditRefusalKindsMax: 1_000,
+  /** Kinds of one address; further ones are counted by action, code and address. */
+  auditRefusalKindsPerAddressMax: 50,
   auditTextCharsMax: BODY_LIMITS.auditFilterCharsMax,
   logEntriesMax: 100,
   logMessageBytesMax: 16 * KIB,
@@ -68,6 +70,8 @@ export const TELEMETRY_LIMITS = {
   telemetrySpillBytes: 256 * MIB,
   telemetryInsertTimeoutMs: 30_000,
   telemetryQueryTimeoutMs: 15_000,
+  /** How often a query that runs looks whether its server still answers. */
+  telemetryLookEveryMs: 250,
   telemetrySettleTimeoutMs: 900_000,
   /** A node learns within this time what other nodes have settled. Until then it reads those hours from raw points. */
   telemetryHorizonAgeMsMax: 60_000,

@@ -1,4 +1,6 @@
 // What the store keeps for the API: users, their tokens and keys, and answers that a repeated request gets again.
+import { strict as assert } from 'node:assert'
+import { DEVICE_LIMITS } from './devices.ts'
 import { MIB } from './sizes.ts'
 
 export const USER_LIMITS = {
@@ -16,6 +18,18 @@ export const USER_LIMITS = {
   /** Kept answers to requests with an idempotency key. While they are full, such a key is refused. */
   keptAnswersMax: 100_000,
   keptAnswersBytesMax: 256 * MIB,
+  /** Kept answers of one caller. Their own oldest makes room for the next, if it is older than `keptAnswerMsMin`. */
+  keptAnswersPerOwnerMax: 5_000,
+  keptAnswersPerOwnerBytesMax: 16 * MIB,
+  keptAnswerMsMin: 600_000,
   /** A node that began an answer and is silent for this long has died, and the request may be sent again. */
   answerBegunMs: 120_000,
 } as const
+
+const LIMITS = { ...DEVICE_LIMITS, ...USER_LIMITS }
+assert(
+  LIMITS.keptAnswersPerOwnerMax * 20 <= LIMITS.keptAnswersMax,
+  'a few callers cannot use up the room of all',
+)
+assert(LIMITS.keptAnswersPerOwnerBytesMax * 16 <= LIMITS.keptAnswersBytesMax, 'nor can they by size')
+assert(LIMITS.keptAnswerMsMin < LIMITS.idempotencyKeyMs, 'an answer that makes room is not over yet')

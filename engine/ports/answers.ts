@@ -3,9 +3,14 @@
 // request, too. Every method may reject with a `STORE_UNAVAILABLE` fault.
 import type { Millis } from '../../schemas/ids.ts'
 
-export interface KeptAnswer {
+export interface AnswerKey {
   /** Stands for one user's key; neither can be told from it. */
   readonly id: string
+  /** Stands for the user, who cannot be told from it. Each has a share of the room. */
+  readonly owner: string
+}
+
+export interface KeptAnswer extends AnswerKey {
   /** Fingerprint of the request that was answered. */
   readonly fingerprint: string
   readonly keptUntil: Millis
@@ -15,7 +20,7 @@ export interface KeptAnswer {
 export type FoundAnswer =
   | { readonly kind: 'kept'; readonly answer: KeptAnswer }
   | { readonly kind: 'none' }
-  /** None, and as many are kept as may be: nothing is dropped before its time. */
+  /** None, and there is no room for one: as many are kept as may be, of all users or of this one. */
   | { readonly kind: 'full' }
 
 export type BegunAnswer =
@@ -27,9 +32,9 @@ export type BegunAnswer =
 
 export interface KeptAnswers {
   /** One whose time is over is not found. */
-  find(id: string, now: Millis): Promise<FoundAnswer>
-  begin(id: string, now: Millis): Promise<BegunAnswer>
-  /** Durable when resolved. Also removes answers whose time is over. */
+  find(key: AnswerKey, now: Millis): Promise<FoundAnswer>
+  begin(key: AnswerKey, now: Millis): Promise<BegunAnswer>
+  /** Durable when resolved. Also removes answers whose time is over, and the owner's oldest beyond their share. */
   put(answer: KeptAnswer, now: Millis): Promise<void>
   /** Releases what was begun with this `until`. Never rejects: what cannot be released now ends at that time. */
   giveUp(id: string, until: Millis): Promise<void>

@@ -3,8 +3,6 @@
 //
 // Every method rejects with a `BLOBS_UNAVAILABLE` fault when the place does not do what it was asked: whether it will
 // have done so is then not known.
-import type { Readable } from 'node:stream'
-
 export interface BlobFacts {
   readonly key: string
   readonly bytes: number
@@ -13,6 +11,19 @@ export interface BlobFacts {
 export type PutBlob =
   | { readonly kind: 'put'; readonly bytes: number; readonly sha256: string }
   | { readonly kind: 'too_large' }
+  /** There is no room for it. */
+  | { readonly kind: 'full' }
+
+/** A blob, or a part of it, that is read from its beginning to its end. */
+export interface OpenBlob {
+  /** Size of the whole blob, whatever part is read. */
+  readonly bytes: number
+  /** Fills the buffer from its start as far as it likes, and resolves with the number of bytes; 0 is the end. One read at
+   *  a time. What its reader does not ask for is not read ahead. */
+  read(into: Uint8Array): Promise<number>
+  /** Must be called once, however far it was read, and not while a read is under way. */
+  close(): Promise<void>
+}
 
 export interface BlobPage {
   readonly prefix: string
@@ -27,9 +38,9 @@ export interface Blobs {
   put(key: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<PutBlob>
   /** Resolves with undefined if there is no such blob. */
   head(key: string): Promise<BlobFacts | undefined>
-  /** A range is [from, to), not empty, and within the blob. Resolves with undefined if there is no such blob. A caller that
-   *  does not read to the end destroys the stream. */
-  get(key: string, range?: { readonly from: number; readonly to: number }): Promise<Readable | undefined>
+  /** A range is [from, to) and not empty. Of a blob that is shorter, what there is can be read; its size tells. Resolves
+   *  with undefined if there is no such blob. */
+  open(key: string, range?: { readonly from: number; readonly to: number }): Promise<OpenBlob | undefined>
   /** Does nothing if there is no such blob. */
   delete(key: string): Promise<void>
   list(page: BlobPage): Promise<readonly BlobFacts[]>

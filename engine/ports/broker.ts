@@ -131,10 +131,14 @@ export interface Downlink {
 /** The topic of commands. */
 export const COMMAND_SUFFIX = 'command'
 
-/** Commands expire: what is sent there reaches the session that is live now, or nobody. It is neither kept for a device
- *  that is away nor sent again by the broker. So it is for a gateway's sub-devices. */
+/** The topic of messages about firmware. */
+export const OTA_SUFFIX = 'ota'
+
+/** Commands and messages about firmware expire: what is sent there reaches the session that is live now, or nobody. It
+ *  is neither kept for a device that is away nor sent again by the broker. So it is for a gateway's sub-devices. */
 export function isLive(suffix: string): boolean {
-  return suffix === COMMAND_SUFFIX || parseSubSuffix(suffix)?.suffix === COMMAND_SUFFIX
+  const own = parseSubSuffix(suffix)?.suffix ?? suffix
+  return own === COMMAND_SUFFIX || own === OTA_SUFFIX
 }
 
 export interface BrokerCounts {
@@ -185,6 +189,8 @@ export interface Broker {
   publishToGroup(group: string, message: Pick<Downlink, 'suffix' | 'payload' | 'qos'>): void
   /** Ends the device's live sessions, forgets its persistent session and clears its retained topics. */
   cut(deviceId: DeviceId, cause: EndCause): void
+  /** Ends the device's live sessions because their credentials are void, and keeps what is kept for the device. */
+  end(deviceId: DeviceId): void
   isConnected(deviceId: DeviceId): boolean
   counts(): BrokerCounts
   close(): Promise<void>

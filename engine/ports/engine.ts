@@ -3,20 +3,27 @@
 import type { Readable } from 'node:stream'
 import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import type { RefusalCode } from '../../schemas/refusals.ts'
-import type { CommandPriority } from '../../schemas/vocabulary.ts'
+import type { CommandPriority, CommandStatus } from '../../schemas/vocabulary.ts'
 import type { Broadcast, BroadcastMember, StatusCounts } from '../domain/command/broadcast.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import type { FirmwareState } from '../domain/ota/tally.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
+import type { ChannelAnswer, ChannelCall } from './alert-channels.ts'
+import type { AlertsPort } from './alerts.ts'
 import type { AuditDraft, AuditEntry, AuditTrail } from './audit.ts'
+import type { Blobs } from './blobs.ts'
 import type { Broker, LaneReader } from './broker.ts'
 import type { Clock } from './clock.ts'
+import type { Deployments } from './deployments.ts'
 import type { DeviceView } from './device-view.ts'
+import type { EngineRefusal } from './engine-refusal.ts'
 import type { Feed } from './feed.ts'
 import type { History } from './history.ts'
 import type { Log } from './log.ts'
 import type { Mesh } from './mesh.ts'
+import type { FirmwareLibrary } from './ota.ts'
+import type { Outbound } from './outbound.ts'
 import type { OwnershipTable } from './ownership.ts'
 import type { DeadLetters, Directory, Store } from './store.ts'
 import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry } from './telemetry.ts'
@@ -53,12 +60,6 @@ export type RequestOutcome =
     }
   | EngineRefusal
 
-export interface EngineRefusal {
-  readonly kind: 'refused'
-  readonly code: RefusalCode
-  readonly detail: Readonly<Record<string, unknown>>
-}
-
 export interface BroadcastRequest {
   readonly broadcastId: BroadcastId
   /** The group and its subtree. */
@@ -79,6 +80,32 @@ export interface BroadcastState {
   readonly counts: StatusCounts
   /** The page asked for, ordered by device id, without commands that are not kept any more. */
   readonly commands: readonly { readonly deviceId: DeviceId; readonly command: Command }[]
+  /** How many commands the question matches on all pages. */
+  readonly matching: number
+}
+
+/** A page of a broadcast's commands. */
+export interface BroadcastPage {
+  readonly offset: number
+  readonly limit: number
+  /** Undefined means all. */
+  readonly statuses?: readonly CommandStatus[] | undefined
+  /** Only devices in these subtrees. Undefined means all devices. */
+  readonly within?: readonly string[] | undefined
+}
+
+export interface BroadcastsQuery {
+  readonly offset: number
+  readonly limit: number
+  /** The caller, who sees what they sent, and what went to groups in these subtrees. Undefined subtrees mean all. */
+  readonly by: string
+  readonly within: readonly string[] | undefined
+}
+
+export interface BroadcastList {
+  /** Newest first. */
+  readonly broadcasts: readonly { readonly broadcast: Broadcast; readonly counts: StatusCounts }[]
+  readonly total: number
 }
 
 export interface DependencyHealth {
@@ -94,6 +121,9 @@ export interface Signed {
 }
 
 export interface Engine extends History, AuditTrail, DeadLetters {
+  readonly firmware: FirmwareLibrary
+  readonly deployments: Deployments
+  readonly alerts: AlertsPort
   /** The devices as they are saved. Answers at once, and may be a moment behind `view`. */
   readonly devices: Directory
   readonly feed: Feed
@@ -115,18 +145,22 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   shadow(deviceId: DeviceId): Promise<Shadow | undefined>
   /** The open ones and those still kept of the finished ones, newest first; undefined if there is no such device. */
   commands(deviceId: DeviceId): Promise<readonly Command[] | undefined>
+  /** What the device keeps of its firmware, and its jobs; undefined if there is no such device. Sees every message
+   *  acknowledged before the call. */
+  firmwareOf(deviceId: DeviceId): Promise<FirmwareState | undefined>
   /** Resolves once the command is final, or with what it is after this time; undefined if there is none. */
   awaitCommand(deviceId: DeviceId, commandId: CommandId, timeoutMs: number): Promise<Command | undefined>
   /** Sent again with the same id, it answers with the broadcast as it is. */
   broadcast(
     request: BroadcastRequest,
   ): Promise<{ readonly kind: 'done'; readonly broadcast: Broadcast } | EngineRefusal>
-  broadcastState(
-    broadcastId: BroadcastId,
-    page: { readonly offset: number; readonly limit: number },
-  ): Promise<BroadcastState | undefined>
+  broadcastState(broadcastId: BroadcastId, page: BroadcastPage): Promise<BroadcastState | undefined>
+  /** The newest broadcasts, as many as are kept. */
+  listBroadcasts(query: BroadcastsQuery): Promise<BroadcastList>
   /** Cancels those of its commands that are still open. */
   cancelBroadcast(broadcastId: BroadcastId, by: string): Promise<BroadcastState | undefined>
+  /** Reads and changes the channels of alerts. */
+  channels<Call extends ChannelCall>(call: Call): Promise<ChannelAnswer<Call>>
   /** Resolves once the entries would survive a crash. */
   record(entries: readonly AuditEntry[]): Promise<void>
   /** A refusal that anyone can cause at any rate: those of one kind within a minute become one or two entries. */
@@ -156,6 +190,10 @@ export interface Ports {
   readonly users: Users
   readonly telemetry: Telemetry
   readonly broker: Broker
+  /** Where images lie. Undefined in a cluster that was not told of an S3 service. */
+  readonly blobs?: Blobs | undefined
+  /** Undefined where alerts are told to nobody. */
+  readonly outbound?: Outbound | undefined
   /** Undefined if this process is the only one. */
   readonly cluster?: Cluster | undefined
 }

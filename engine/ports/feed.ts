@@ -3,6 +3,7 @@ import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { WrittenHistory } from '../domain/history/row.ts'
+import type { Job } from '../domain/ota/job.ts'
 import type { ShadowChange } from '../domain/shadow/record.ts'
 import type { DeviceView } from './device-view.ts'
 
@@ -37,6 +38,25 @@ export type FeedEvent =
       readonly command: Command
     }
   | {
+      /** A job of a deployment moved, or its progress did. */
+      readonly kind: 'job'
+      readonly event: 'deployment.device'
+      readonly deviceId: DeviceId
+      readonly at: Millis
+      /** The job after the change. */
+      readonly job: Job
+      /** Its status before; undefined if it is new. */
+      readonly previous: Job['status'] | undefined
+    }
+  | {
+      readonly kind: 'alert'
+      readonly event: AlertEvent
+      readonly deviceId: DeviceId
+      readonly at: Millis
+      /** The alert after the move, as REST shows it but for its link. */
+      readonly alert: JsonObject
+    }
+  | {
       /** A row of the device's timeline, as the history has it. */
       readonly kind: 'timeline'
       readonly event: TimelineEvent
@@ -54,7 +74,20 @@ export type FeedEvent =
       readonly row: WrittenHistory
     }
 
-export type TimelineEvent = 'device.registered' | 'device.status' | 'command.status' | 'shadow.updated'
+export type TimelineEvent =
+  | 'device.registered'
+  | 'device.status'
+  | 'command.status'
+  | 'shadow.updated'
+  | 'deployment.device'
+  | AlertEvent
+
+export type AlertEvent =
+  | 'alert.fired'
+  | 'alert.severity'
+  | 'alert.acknowledged'
+  | 'alert.resolved'
+  | 'alert.updated'
 
 /** The devices that somebody wants to hear about. */
 export interface Want {

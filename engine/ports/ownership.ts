@@ -10,6 +10,8 @@ export interface OwnershipNode {
   readonly id: string
   /** Address under which other nodes find it. */
   readonly address: string
+  /** It cannot do what its partitions need, and gives them to nodes that can. */
+  readonly isUnfit?: boolean
 }
 
 export interface NodeEntry extends OwnershipNode {

@@ -3,8 +3,10 @@
 import type { CommandId, DeviceId, Micros, Partition } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../domain/device/record.ts'
+import type { Documents, SavedDocument } from './documents.ts'
 import type { WrittenRow } from './history.ts'
 import type { Positions } from './log.ts'
+import type { Notice, Notices } from './notices.ts'
 
 /** A message that could not be taken, parked with its reason (R10). */
 export interface DeadLetter {
@@ -27,9 +29,14 @@ export interface LateHour {
   readonly hour: number
 }
 
-/** A shadow in the engine's own format, which the store does not read. */
-export interface SavedShadow {
+/** What a device keeps beside its record and its commands. Most devices lack most of it. */
+export const DEVICE_PARTS = ['shadow', 'firmware', 'alerts'] as const
+export type DevicePart = (typeof DEVICE_PARTS)[number]
+
+/** A part of a device in the engine's own format, which the store does not read. */
+export interface SavedPart {
   readonly deviceId: DeviceId
+  readonly part: DevicePart
   readonly bytes: Uint8Array
 }
 export interface SavedCommand {
@@ -52,24 +59,35 @@ export interface Save {
   /** The position that `changed` follows from, for each partition of the batch. */
   readonly applied: readonly { readonly partition: Partition; readonly seq: number }[]
   readonly changed: readonly DeviceRecord[]
-  readonly shadows: readonly SavedShadow[]
+  readonly parts: readonly SavedPart[]
   readonly commands: readonly SavedCommand[]
   readonly deadLetters: readonly DeadLetter[]
   readonly late: readonly LateHour[]
   /** Rows for ClickHouse, kept in the outbox until they are there. */
   readonly history: readonly WrittenRow[]
+  readonly documents: readonly SavedDocument[]
+  /** Added to the leader's queue. A key that is there already is not added again. */
+  readonly notices: readonly Notice[]
+  /** Keys of notices that the leader has dealt with. */
+  readonly noticesGone: readonly string[]
 }
+
+/** What a shard saves. Documents and the end of notices are the leader's business. */
+export type ShardSave = Omit<Save, 'claims' | 'documents' | 'noticesGone'>
 
 /** An empty save, to be filled in. */
 export const NO_SAVE: Save = {
   claims: [],
   applied: [],
   changed: [],
-  shadows: [],
+  parts: [],
   commands: [],
   deadLetters: [],
   late: [],
   history: [],
+  documents: [],
+  notices: [],
+  noticesGone: [],
 }
 
 /** History rows of one save that are not known to be in ClickHouse. */
@@ -95,7 +113,7 @@ export interface Checkpoint {
 export interface StoredDevice {
   readonly device: DeviceRecord
   readonly vitals: Uint8Array | undefined
-  readonly shadow: Uint8Array | undefined
+  readonly parts: Readonly<Partial<Record<DevicePart, Uint8Array>>>
   /** Unordered. */
   readonly commands: readonly Uint8Array[]
 }
@@ -167,7 +185,9 @@ export interface Records {
   load(partitions: readonly Partition[]): AsyncIterable<readonly StoredDevice[]>
   applied(): Positions
   inserted(): Positions
-  /** Saves records, shadows, commands, dead letters, history and positions, all or nothing (R4). Resolves only once they
+  /** The greatest epoch under which each partition was ever claimed. */
+  epochs(): Positions
+  /** Saves all of it, records, history, documents, notices and positions included, or nothing (R4). Resolves only once they
    *  would survive a crash; from then on they are readable here. May be called again with the same save. Rejects with a
    *  `STORE_FENCED` fault, which must not be retried, if its claims are outdated. */
   save(save: Save): Promise<void>
@@ -200,7 +220,8 @@ export interface DeadLetters {
 export interface LateHours {
   lateHours(): readonly LateHour[]
   lateHoursOf(deviceId: DeviceId): readonly number[]
-  clearLate(hours: readonly LateHour[]): Promise<void>
+  /** Rejects with a `STORE_FENCED` fault if the claims are outdated. */
+  clearLate(hours: readonly LateHour[], claims?: readonly Claim[]): Promise<void>
 }
 
 /** History rows on their way to ClickHouse. */
@@ -216,13 +237,17 @@ export interface Outbox {
 /** Small settings of the service that outlive a restart: the signing secret, the rollup horizon. */
 export interface Facts {
   getFact(name: string): string | undefined
-  putFact(name: string, value: string): Promise<void>
+  /** Rejects with a `STORE_FENCED` fault if the claims are outdated. */
+  putFact(name: string, value: string, claims?: readonly Claim[]): Promise<void>
 }
 
 /** Several processes may share a store. A process reads its own writes at once, and those of others within a second while
  *  `isUp`. */
-export interface Store extends Records, DeadLetters, LateHours, Outbox, Facts {
+export interface Store extends Records, DeadLetters, LateHours, Outbox, Notices, Facts {
   readonly devices: Directory
+  readonly documents: Documents
+  /** Number of this process among all that have opened the store, at once or before. */
+  readonly writer: number
   /** False while writes of other processes may be missing here. */
   isUp(): boolean
   close(): Promise<void>

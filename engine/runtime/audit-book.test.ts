@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { Micros, Millis } from '../../schemas/ids.ts'
+import { Millis } from '../../schemas/ids.ts'
 import { MemoryStore } from '../adapters/store/testing/memory.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
+import { numberOfWriter } from '../domain/audit/number.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Save, Store } from '../ports/store.ts'
 import { AuditBook } from './audit-book.ts'
 
 const AT = Date.UTC(2026, 2, 1, 8, 30)
-const BOOT = Micros(AT * 1000)
 const entry = (action: string): AuditEntry => ({ actor: { type: 'anonymous' }, action, outcome: 'refused' })
 
 class HeldStore {
@@ -35,12 +35,11 @@ function setUp() {
   const store = new HeldStore()
   const clock = { at: AT, now: () => Millis(clock.at) }
   const lost: number[] = []
-  let next: number = BOOT
   let stored = 0
   const book = new AuditBook({
     store,
     clock,
-    nextNumber: () => Micros(next++),
+    writer: 7,
     stored: () => {
       stored++
     },
@@ -55,8 +54,8 @@ test('an entry is in the outbox when it is recorded, with an id and a time of it
   await book.record([entry('a'), entry('b')])
   const time = '2026-03-01T08:30:00.000Z'
   expect((await store.bodies()).map(({ id, at, action, count }) => [id, at, action, count])).toEqual([
-    [`aud_${BOOT.toString(36)}`, time, 'a', 1],
-    [`aud_${(BOOT + 1).toString(36)}`, time, 'b', 1],
+    [`aud_${AT.toString(36)}${numberOfWriter(7, 0).toString(36)}`, time, 'a', 1],
+    [`aud_${AT.toString(36)}${numberOfWriter(7, 1).toString(36)}`, time, 'b', 1],
   ])
   expect(stored()).toBe(1)
 })
@@ -113,4 +112,25 @@ test('what was counted is written at the end, or told as lost', async () => {
   book.refuse(entry('gone'))
   await settled()
   expect(lost).toEqual([1])
+})
+
+test('two nodes that record in the same millisecond lose nothing', async () => {
+  const store = new MemoryStore({ partitionOf })
+  const nodes = [store, store.crash()]
+  const last = nodes[1] ?? store
+  const books = nodes.map(
+    ({ writer }) =>
+      new AuditBook({
+        store: last,
+        clock: { now: () => Millis(AT) },
+        writer,
+        stored: () => {},
+        signal: () => {},
+      }),
+  )
+  for (const book of books) await book.record([entry('login')])
+  const batches = await last.outbox({ rowsMax: 100, bytesMax: 1_000_000 })
+  const rows = batches.flatMap((batch) => batch.rows)
+  expect(new Set(rows.map(({ at, version }) => `${at} ${version}`)).size).toBe(2)
+  expect(new Set(rows.map(({ body }) => JSON.parse(body).id)).size).toBe(2)
 })

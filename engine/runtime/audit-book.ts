@@ -3,8 +3,9 @@
 // B1. `record` resolves once its entries would survive a crash. Entries that wait while a save is under way are one
 //     save together.
 // B2. What anyone can cause is counted, see `domain/audit/tally.ts`: its entries are written when they can be.
-import { type Micros, Millis } from '../../schemas/ids.ts'
+import { Millis } from '../../schemas/ids.ts'
 import { type AuditEntry, auditRow } from '../domain/audit/entry.ts'
+import { numberOfWriter } from '../domain/audit/number.ts'
 import { type RefusalCount, RefusalTally } from '../domain/audit/tally.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { WrittenRow } from '../ports/history.ts'
@@ -25,13 +26,14 @@ export class AuditBook {
   readonly #tally = new RefusalTally()
   #waiting: PendingSave[] = []
   #isSaving = false
-  readonly #nextNumber: () => Micros
+  readonly #writer: number
+  #count = 0
 
   constructor(options: {
     readonly store: Pick<Records, 'save'>
     readonly clock: Pick<Clock, 'now'>
-    /** Unique and increasing, over restarts too. */
-    readonly nextNumber: () => Micros
+    /** No other process that writes to the store, at once or before, has it. */
+    readonly writer: number
     /** Called when there are entries in the outbox. */
     readonly stored: () => void
     readonly signal: (signal: AuditSignal) => void
@@ -40,7 +42,7 @@ export class AuditBook {
     this.#clock = options.clock
     this.#stored = options.stored
     this.#signal = options.signal
-    this.#nextNumber = options.nextNumber
+    this.#writer = options.writer
   }
 
   /** Rejects with a `Fault` when the entries could not be written (B1). */
@@ -76,7 +78,7 @@ export class AuditBook {
   }
 
   #row({ entry, at, count }: RefusalCount): WrittenRow {
-    return auditRow(entry, { at: Millis(at), number: this.#nextNumber(), count })
+    return auditRow(entry, { at: Millis(at), number: numberOfWriter(this.#writer, this.#count++), count })
   }
 
   #write(rows: readonly WrittenRow[]): Promise<void> {

@@ -2,15 +2,26 @@
 // function that finds the later one.
 import type { DeviceId, Partition } from '../../schemas/ids.ts'
 import { Micros } from '../../schemas/ids.ts'
+import type { Rule } from '../domain/alert/rule.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { Ports, RequestOutcome, Signed } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
+import type { OtaSettings } from '../ports/ota.ts'
 import type { Claim } from '../ports/store.ts'
+import { AlertBook } from './alerts/alert-book.ts'
+import { AlertDesk } from './alerts/alert-desk.ts'
+import { CHANNELS } from './alerts/channel-book.ts'
+import { NO_OUTBOUND } from './alerts/no-outbound.ts'
+import { Notifications } from './alerts/notifications.ts'
+import { rulesUsing } from './alerts/rules-using.ts'
 import { AuditBook } from './audit-book.ts'
-import { Broadcasts } from './broadcasts.ts'
+import { Broadcasts } from './broadcasts/broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
+import { DeploymentDesk } from './deployments/deployment-desk.ts'
+import { DeploymentShelf } from './deployments/deployment-shelf.ts'
+import { OTA_AUTHOR } from './deployments/orchestrator.ts'
 import type { EngineHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
 import { Ingest } from './ingress/ingest.ts'
@@ -20,8 +31,10 @@ import { Metrics } from './metrics.ts'
 import { Leader } from './nodes/leader.ts'
 import { LocalWork } from './nodes/local-work.ts'
 import { joinOwners, type Membership, watchOwners } from './nodes/membership.ts'
-import { Nodes } from './nodes/nodes.ts'
+import { LEADING, Nodes } from './nodes/nodes.ts'
 import { RemoteFeed } from './nodes/remote-feed.ts'
+import { composeOta } from './ota/compose-ota.ts'
+import { OtaMail } from './ota/ota-mail.ts'
 import { Performer } from './performer.ts'
 import { Replies } from './replies.ts'
 import { HistoryWriter } from './rows/history-writer.ts'
@@ -42,6 +55,9 @@ export interface EngineSettings {
   /** The address that clients are shown, if it differs from the broker's own. */
   readonly mqttUrl?: string | undefined
   readonly heartbeatTimeoutMs: number
+  readonly ota: OtaSettings
+  /** Alert rules that the device types ask for. */
+  readonly typeRules?: readonly Rule[] | undefined
   readonly build: { readonly version: string; readonly commit: string }
 }
 
@@ -50,6 +66,7 @@ export type EngineParts = ReturnType<typeof composeEngine>
 export function composeEngine(ports: Ports, settings: EngineSettings, host: EngineHost) {
   const { clock, log, store, telemetry, broker, cluster } = ports
   const { schedule, newId, warn, fatal } = host
+  const outbound = ports.outbound ?? NO_OUTBOUND
   const { devices } = store
   const mesh = cluster?.mesh
   const ticks = () => clock.ticks()
@@ -80,7 +97,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
   const audit = new AuditBook({
     store,
     clock,
-    nextNumber: () => ingest.nextAt(),
+    writer: store.writer,
     stored: () => history.poke(),
     signal,
   })
@@ -97,7 +114,11 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
   const waits = new CommandWaits()
   const onWant = (wants: Parameters<Shards['want']>[0]) => shards.want(wants)
   const feed = new RemoteFeed({ mesh, clock, schedule, onWant, signal })
-  const sender = new Sender(broker, ingest, (error) => signal({ kind: 'send_failed', error }))
+  const mail = new OtaMail(
+    { get: (id) => ota.library.get(id) },
+    { sendable: (firmware, about) => ota.artifacts.sendable(firmware, about) },
+  )
+  const sender = new Sender(broker, ingest, mail, (error) => signal({ kind: 'send_failed', error }))
   const performer = new Performer({
     broker,
     gateways,
@@ -116,6 +137,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     telemetry,
     clock,
     flush: (horizon) => nodes.flush(horizon),
+    claims: () => (cluster === undefined ? [] : shards.claimsOf(LEADING)),
     isLeading: () => leader.isLeading(),
   })
   const inserters = Array.from(
@@ -127,6 +149,11 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     let runners = 0
     const open = (claims: readonly Claim[], fenced: () => void) => {
       const partitions = claims.map(({ partition }) => partition)
+      const claimed = new Map(claims.map((claim) => [claim.partition, claim]))
+      const mayAct = (deviceId: DeviceId) => {
+        const claim = claimed.get(partitionOf(deviceId))
+        return members === undefined || (claim !== undefined && members.mayAct(claim))
+      }
       settler.look()
       return new Runner(
         {
@@ -140,7 +167,10 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
         },
         { clock, schedule, log, store, inserter, openThread: host.openThread },
         {
-          perform: (proposal) => performer.perform(proposal),
+          perform: (proposal) => {
+            metrics.jobsMoved(proposal.feed)
+            performer.perform(proposal, mayAct)
+          },
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) return fatal(error)
             report({ kind: 'fenced', error })
@@ -159,12 +189,27 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
   })
   const shards: Shards = new Shards(assignments, () => members?.isCertain() ?? true)
 
+  const alertBook = new AlertBook({
+    documents: store.documents,
+    schedule,
+    typeRules: settings.typeRules ?? [],
+    tell: (rules) => shards.rule(rules),
+    failed: (error) => signal({ kind: 'duty_failed', error }),
+  })
+
   // This node among the others.
-  const leader: Leader = new Leader(
+  const leader: Leader = new Leader({
     shards,
-    () =>
-      new Broadcasts({
+    schedule,
+    failed: (error) => signal({ kind: 'duty_failed', error }),
+    make: (claims) => ({
+      alerts: new AlertDesk({
+        ...{ store, claims, book: alertBook, clock },
+        channels: async () => (await store.documents.list(CHANNELS)).map(({ id }) => id),
+      }),
+      broadcasts: new Broadcasts({
         store,
+        claims,
         broker,
         clock,
         schedule,
@@ -173,7 +218,27 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
         commands: (deviceId) => nodes.ask({ kind: 'commands', deviceId }),
         children: (broadcastId) => nodes.ask({ kind: 'children', broadcastId }),
       }),
-  )
+      firmware: ota.desk(claims),
+      deployments: new DeploymentDesk({
+        ...{ store, claims, clock, schedule, submit, firmwares: ota.library },
+        tallies: (deploymentIds) => nodes.ask({ kind: 'jobs', deploymentIds }),
+        firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),
+        downloadsMax: settings.ota.downloadsMax,
+        retentionMs: settings.ota.retentionMs,
+        failed: (error) => signal({ kind: 'deployments_stalled', error }),
+      }),
+      notifications: new Notifications({
+        store,
+        claims,
+        outbound,
+        clock,
+        schedule,
+        dice: Math.random,
+        rulesUsing: (id) => rulesUsing(store.documents, id),
+        signal,
+      }),
+    }),
+  })
   const members: Membership | undefined =
     cluster &&
     (settings.shards === 0 ? watchOwners : joinOwners)({
@@ -187,6 +252,8 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
         else leader.end()
       },
       failed: (error) => signal({ kind: 'owners_unknown', error }),
+      works: () => store.isUp() && telemetry.isUp(),
+      unfit: (isUnfit) => signal({ kind: isUnfit ? 'unfit' : 'fit' }),
     })
   const here = new LocalWork({
     shards,
@@ -195,12 +262,34 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     waits,
     settler,
     schedule,
-    broadcasts: () => leader.broadcasts(),
+    duties: () => leader.duties(),
     newRequestId: () => performer.requestId(newId()),
   })
   const others = cluster &&
     members && { mesh: cluster.mesh, addressOf: (partition: Partition) => members.addressOf(partition) }
   const nodes = new Nodes({ here, log, others, clock, schedule })
+  const deployments = new DeploymentShelf({
+    ...{ documents: store.documents, schedule, feed },
+    began: ({ deviceId, deploymentId }) =>
+      submit(deviceId, { kind: 'ota_began', deploymentId }, { by: OTA_AUTHOR }),
+    imageMissing: (firmwareId) => nodes.at(LEADING, { kind: 'image_missing', firmwareId }),
+    wayBackOf: async (id) => (await leader.duties()).deployments.wayBackOf(id),
+    abort: async (id) => {
+      const duties = await leader.duties()
+      await duties.deployments.abortAll(({ firmware }) => firmware.id === id, 'firmware_yanked')
+    },
+    failed: (error) => signal({ kind: 'deployments_stalled', error }),
+  })
+  const ota = composeOta({
+    ...{ store, blobs: ports.blobs, clock, schedule, newId, settings: settings.ota },
+    leader: {
+      add: (firmware) => nodes.at(LEADING, { kind: 'firmware_add', firmware }),
+      edit: (editing) => nodes.at(LEADING, { kind: 'firmware_edit', editing }),
+      remove: (removal) => nodes.at(LEADING, { kind: 'firmware_remove', removal }),
+    },
+    ...{ use: deployments, jobs: deployments },
+    failed: (error) => signal({ kind: 'images_failed', error }),
+  })
 
   async function submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
     const refused = unkeepable(request)
@@ -218,6 +307,8 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
   return {
     metrics,
     signal,
+    ota,
+    deployments,
     ingest,
     gateways,
     lanes,
@@ -233,6 +324,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     settler,
     inserters,
     shards,
+    alertBook,
     leader,
     members,
     nodes,

@@ -4,14 +4,21 @@ import type { BroadcastId, CommandId, DeviceId } from '../../schemas/ids.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import type { FirmwareState } from '../domain/ota/tally.ts'
 import { ALL_PARTITIONS, partitionOf } from '../domain/partition.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
+import type { ChannelAnswer, ChannelCall } from '../ports/alert-channels.ts'
+import type { AlertsPort } from '../ports/alerts.ts'
 import type { AuditEntry, AuditFilter, AuditQuery, AuditRow } from '../ports/audit.ts'
+import type { Deployments } from '../ports/deployments.ts'
 import type { DeviceView } from '../ports/device-view.ts'
 import type {
+  BroadcastList,
+  BroadcastPage,
   BroadcastRequest,
   BroadcastState,
+  BroadcastsQuery,
   DependencyHealth,
   Engine,
   ExportRequest,
@@ -24,14 +31,16 @@ import type {
 import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
+import type { FirmwareLibrary } from '../ports/ota.ts'
 import type { DeadLetterPage, DeadLetterQuery, Directory } from '../ports/store.ts'
 import type { Point, PointsQuery, Series, SeriesQuery } from '../ports/telemetry.ts'
-import type { BroadcastAnswer } from './broadcasts.ts'
+import type { BroadcastAnswer } from './broadcasts/broadcasts.ts'
 import { composeEngine, type EngineParts, type EngineSettings } from './compose-engine.ts'
 import { examine } from './health.ts'
 import type { EngineHost } from './host.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
 import type { Metrics } from './metrics.ts'
+import { ledDeployments } from './nodes/led-deployments.ts'
 import { LEADING } from './nodes/nodes.ts'
 
 const SETTLE_EVERY_MS = 60_000
@@ -40,6 +49,9 @@ const WHOLE_LOOK_MS = 100
 export class LocalEngine implements Engine {
   readonly devices: Directory
   readonly feed: Feed
+  readonly firmware: FirmwareLibrary
+  readonly deployments: Deployments
+  readonly alerts: AlertsPort
   readonly #ports: Ports
   readonly #settings: EngineSettings
   readonly #host: EngineHost
@@ -55,6 +67,9 @@ export class LocalEngine implements Engine {
     this.devices = ports.store.devices
     this.#parts = composeEngine(ports, settings, host)
     this.feed = this.#parts.feed
+    this.firmware = this.#parts.ota.library
+    this.deployments = ledDeployments(this.#parts.nodes)
+    this.alerts = this.#alertsPort()
   }
 
   /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
@@ -63,11 +78,14 @@ export class LocalEngine implements Engine {
     this.#warnOfRebuild()
     if (this.#settings.listens) await this.#listen()
     this.#parts.nodes.serve()
+    // Before the shards: a device that is loaded is given its rules.
+    await this.#parts.alertBook.open()
     if (this.#parts.members === undefined) {
       this.#parts.shards.gained(ALL_PARTITIONS.map((partition) => ({ partition, epoch: 0 })))
       void this.#parts.leader.begin()
     } else this.#parts.members.start()
     this.#parts.history.start()
+    this.#stops.push(this.#parts.ota.shelf.open(), this.#parts.deployments.open())
     this.#parts.feed.start()
     this.#stops.push(
       this.#parts.watermark.start(schedule),
@@ -90,6 +108,8 @@ export class LocalEngine implements Engine {
       devices: () => this.devices.countByStatus(),
       backlog: () => this.#parts.shards.backlog(),
       outbox: () => this.#ports.store.outboxCounts(),
+      deployments: () => this.#parts.deployments.countByStatus(),
+      notificationsWaiting: () => this.#parts.leader.current()?.notifications.waiting() ?? 0,
       blocksWaiting: () => this.#parts.inserters.reduce((sum, { waiting }) => sum + waiting, 0),
     })
   }
@@ -110,6 +130,17 @@ export class LocalEngine implements Engine {
     const { log, store } = this.#ports
     const isEmpty = [...store.applied(), ...store.inserted()].every((seq) => seq === 0)
     if (isEmpty && log.latestAt() > 0) this.#parts.signal({ kind: 'store_empty' })
+  }
+
+  #alertsPort(): AlertsPort {
+    const { alertBook, nodes } = this.#parts
+    return {
+      rules: () => alertBook.settings.rules,
+      silences: () => alertBook.settings.silences,
+      change: (change) => nodes.at(LEADING, { kind: 'alert_change', change }),
+      list: (query) => nodes.ask({ kind: 'alerts', query }),
+      counts: (within) => nodes.ask({ kind: 'alert_counts', within }),
+    }
   }
 
   async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
@@ -138,6 +169,11 @@ export class LocalEngine implements Engine {
     return this.#parts.nodes.ask({ kind: 'commands', deviceId })
   }
 
+  async firmwareOf(deviceId: DeviceId): Promise<FirmwareState | undefined> {
+    const [state] = await this.#parts.nodes.ask({ kind: 'firmware', deviceIds: [deviceId] })
+    return state
+  }
+
   async awaitCommand(
     deviceId: DeviceId,
     commandId: CommandId,
@@ -152,15 +188,21 @@ export class LocalEngine implements Engine {
     return this.#parts.nodes.at(LEADING, { kind: 'broadcast', request })
   }
 
-  broadcastState(
-    broadcastId: BroadcastId,
-    { offset, limit }: { readonly offset: number; readonly limit: number },
-  ): Promise<BroadcastState | undefined> {
-    return this.#parts.nodes.at(LEADING, { kind: 'broadcast_state', broadcastId, offset, limit })
+  broadcastState(broadcastId: BroadcastId, page: BroadcastPage): Promise<BroadcastState | undefined> {
+    return this.#parts.nodes.at(LEADING, { kind: 'broadcast_state', broadcastId, ...page })
+  }
+
+  listBroadcasts(query: BroadcastsQuery): Promise<BroadcastList> {
+    return this.#parts.nodes.at(LEADING, { kind: 'broadcast_list', query })
   }
 
   cancelBroadcast(broadcastId: BroadcastId, by: string): Promise<BroadcastState | undefined> {
     return this.#parts.nodes.at(LEADING, { kind: 'broadcast_cancel', broadcastId, by })
+  }
+
+  channels<Call extends ChannelCall>(call: Call): Promise<ChannelAnswer<Call>> {
+    // The leader answers each call by its own kind.
+    return this.#parts.nodes.at(LEADING, { kind: 'channels', call }) as Promise<ChannelAnswer<Call>>
   }
 
   metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined> {
@@ -269,6 +311,7 @@ export class LocalEngine implements Engine {
       Promise.race([work, this.#host.schedule.sleep(ms)])
     return {
       stopLeading: () => parts.leader.end(),
+      closeAlertBook: () => parts.alertBook.close(),
       releaseWaits: () => parts.waits.fail(),
       stopTimers: () => {
         for (const stop of this.#stops) stop()

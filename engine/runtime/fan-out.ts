@@ -1,8 +1,10 @@
 // One way from a question to those who own the devices it is about, and back: it is split by owner, and the answers are
 // joined. An owner is a shard of this node, or another node.
 import type { Partition } from '../../schemas/ids.ts'
+import { joinedAlerts, joinedCounts } from '../domain/alert/found.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { unreachable } from '../domain/unreachable.ts'
+import type { AlertCounts, AlertsFound } from '../ports/alerts.ts'
 import { grouped } from './grouped.ts'
 import type { Answer, AnswerOf, Ask, Position } from './shard/protocol.ts'
 
@@ -33,25 +35,44 @@ export async function fanOut<Owner, A extends Ask>(
 
 async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly Position[]): Promise<Answer> {
   switch (ask.kind) {
+    case 'firmware':
     case 'views': {
-      const { deviceIds } = ask
+      const { deviceIds, kind } = ask
       const shares = grouped(deviceIds, (id) => owners.ownerOf(partitionOf(id)))
       const answers = [...shares].map(async ([owner, ids]) => {
         const partitions = [...new Set(ids.map(partitionOf))]
         const positions = after.filter(({ partition }) => partitions.includes(partition))
-        const share = { ask: { kind: 'views', deviceIds: ids }, after: positions, partitions } as const
-        const views = await owners.ask(owner, share)
+        const share = { ask: { kind, deviceIds: ids }, after: positions, partitions } as const
+        const views: readonly unknown[] = await owners.ask(owner, share)
         return ids.map((id, i) => [id, views[i]] as const)
       })
       const found = new Map((await Promise.all(answers)).flat())
-      return deviceIds.map((id) => found.get(id))
+      // Each is of the kind that was asked for.
+      return deviceIds.map((id) => found.get(id)) as Answer
     }
+    case 'jobs':
     case 'children': {
       const shares = grouped(owners.partitions, owners.ownerOf)
       const answers = [...shares].map(([owner, partitions]) =>
         owners.ask(owner, { ask, after: [], partitions }),
       )
-      return (await Promise.all(answers)).flat()
+      // Each is of the kind that was asked for.
+      return (await Promise.all(answers)).flat() as Answer
+    }
+    case 'alerts':
+    case 'alert_counts': {
+      const { deviceId = undefined } = ask.kind === 'alerts' ? ask.query : {}
+      const partitions = deviceId === undefined ? owners.partitions : [partitionOf(deviceId)]
+      const shares = grouped(partitions, owners.ownerOf)
+      const answers = await Promise.all(
+        [...shares].map(([owner, own]) => {
+          const positions = after.filter(({ partition }) => own.includes(partition))
+          return owners.ask(owner, { ask, after: positions, partitions: own })
+        }),
+      )
+      // Each is the answer to the question of this branch.
+      if (ask.kind === 'alerts') return joinedAlerts(answers as readonly AlertsFound[], ask.query)
+      return joinedCounts(answers as readonly AlertCounts[])
     }
     case 'snapshot':
     case 'metrics':

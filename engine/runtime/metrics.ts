@@ -1,13 +1,16 @@
 // Metrics for dashboards and alerts. Threads send their figures with every result, so that a thread that dies takes none
 // with it. Labels hold no ids of devices or users.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
+import { DEPLOYMENT_STATUSES, DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { BrokerCounts } from '../ports/broker.ts'
+import type { FeedEvent } from '../ports/feed.ts'
 import type { OutboxCounts } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
+import type { NotifierSignal } from './alerts/notifier.ts'
 import type { IngestCounts } from './ingress/ingest.ts'
 import type { WorkResult } from './shard/protocol.ts'
 
+type Notified = Extract<NotifierSignal, { readonly kind: 'notified' }>
 type Totals = Readonly<Record<string, number>>
 
 /** Read on every scrape. */
@@ -18,6 +21,9 @@ export interface Gauges {
   readonly backlog: () => readonly number[]
   readonly blocksWaiting: () => number
   readonly outbox: () => OutboxCounts
+  readonly notificationsWaiting: () => number
+  /** Deployments of firmware by status. */
+  readonly deployments: () => Readonly<Record<string, number>>
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -47,6 +53,11 @@ export class Metrics {
   readonly #stage = this.#counter('fleet_stage_seconds_total', 'Time of the shard threads by stage', [
     'stage',
   ])
+  readonly #jobMoves = this.#counter(
+    'fleet_ota_job_moves_total',
+    'Firmware jobs of devices by the status that they came to',
+    ['to'],
+  )
   readonly #restarts = this.#counter(
     'fleet_worker_restarts_total',
     'Shard threads opened again after a crash',
@@ -65,6 +76,21 @@ export class Metrics {
   readonly #auditLost = this.#counter(
     'fleet_audit_entries_lost_total',
     'Entries of the audit that could not be kept',
+  )
+  readonly #notifications = this.#counter(
+    'fleet_notifications_total',
+    'Attempts to tell a channel of alerts',
+    ['type', 'event', 'result'],
+  )
+  readonly #notificationSeconds = this.#histogram(
+    'fleet_notification_seconds',
+    'From the making of a message to the receiver having it',
+    SECONDS,
+  )
+  readonly #notificationsDropped = this.#counter(
+    'fleet_notifications_dropped_total',
+    'Alerts that somebody was not told of',
+    ['reason'],
   )
   readonly #insertErrors = this.#counter('fleet_clickhouse_errors_total', 'Inserts that failed', ['result'])
 
@@ -89,6 +115,13 @@ export class Metrics {
     this.#actors.set({ shard }, result.devices)
   }
 
+  /** The feed of a batch that this node saved. */
+  jobsMoved(feed: readonly FeedEvent[]): void {
+    for (const event of feed)
+      if (event.kind === 'job' && event.previous !== event.job.status)
+        this.#jobMoves.inc({ to: event.job.status })
+  }
+
   inserted(block: Block, seconds: number, lagSeconds: number | undefined): void {
     this.#rows.inc({ table: block.kind }, block.rows)
     this.#insertSeconds.observe(seconds)
@@ -98,6 +131,15 @@ export class Metrics {
 
   insertFailed(result: 'retried' | 'refused'): void {
     this.#insertErrors.inc({ result })
+  }
+
+  notified({ channelType: type, event, result, seconds }: Notified): void {
+    this.#notifications.inc({ type, event, result })
+    if (seconds !== undefined) this.#notificationSeconds.observe(seconds)
+  }
+
+  notificationsDropped(reason: string, alerts: number): void {
+    this.#notificationsDropped.inc({ reason }, alerts)
   }
 
   auditLost(entries: number): void {
@@ -142,6 +184,9 @@ export class Metrics {
     readTotals('fleet_log_append_failures_total', 'Appends to the log that failed', () => ({
       all: gauges.ingest().appendFailures,
     }))
+    read('fleet_notification_queue', 'Alerts that somebody is still to be told of', [], (g) =>
+      g.set(gauges.notificationsWaiting()),
+    )
     read('fleet_clickhouse_blocks_waiting', 'Blocks not yet stored', [], (g) => g.set(gauges.blocksWaiting()))
     read('fleet_history_rows_waiting', 'History rows not yet in ClickHouse', [], (g) =>
       g.set(gauges.outbox().rows),
@@ -149,6 +194,10 @@ export class Metrics {
     readTotals('fleet_history_rows_dropped_total', 'History rows given up because too many waited', () => ({
       all: gauges.outbox().dropped,
     }))
+    read('fleet_ota_deployments', 'Deployments of firmware by status', ['status'], (g) => {
+      const counts = gauges.deployments()
+      for (const status of DEPLOYMENT_STATUSES) g.set({ status }, counts[status] ?? 0)
+    })
     read('fleet_devices', 'Devices by status', ['status'], (g) => {
       const counts = gauges.devices()
       for (const status of DEVICE_STATUSES) g.set({ status }, counts[status] ?? 0)

@@ -1,4 +1,8 @@
 // Performs the effects of a batch once it is saved: send, tell, and only then acknowledge (R4).
+//
+// P1. The store refuses a save of a stale owner, but nothing refuses what it says to devices and listeners. So each
+//     message, cut and frame is preceded by a look at the lease. What is not said then is said by the next owner, whose
+//     shard looks through its devices for it. Replies are given in any case: they tell what was saved.
 
 import type { DeviceId } from '../../schemas/ids.ts'
 import { messageRefused } from '../domain/audit/device-refusals.ts'
@@ -11,11 +15,11 @@ import type { CommandWaits } from './command-waits.ts'
 import type { Gateways } from './ingress/gateways.ts'
 import type { Replies } from './replies.ts'
 import type { HistoryWriter } from './rows/history-writer.ts'
-import type { Sender } from './sender.ts'
+import type { MayAct, Sender } from './sender.ts'
 import type { Proposal, Reply } from './shard/protocol.ts'
 
 export interface PerformerPorts {
-  readonly broker: Pick<Broker, 'cut'>
+  readonly broker: Pick<Broker, 'cut' | 'end'>
   readonly gateways: Gateways
   readonly history: HistoryWriter
   readonly sender: Sender
@@ -50,13 +54,14 @@ export class Performer {
           ]
   }
 
-  perform(proposal: Proposal): void {
+  perform(proposal: Proposal, mayAct: MayAct): void {
     const { history, recordRefusal, sender, feed, waits } = this.#ports
     if (proposal.history.length > 0) history.poke()
     for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
-    this.#cut(proposal.cuts)
-    sender.send(proposal)
-    feed.tell(proposal.feed)
+    this.#cut(proposal.cuts.filter(mayAct))
+    for (const deviceId of proposal.ended.filter(mayAct)) this.#ports.broker.end(deviceId)
+    sender.send(proposal, mayAct)
+    feed.tell(proposal.feed.filter((event) => mayAct(deviceOf(event))))
     waits.hear(proposal.feed)
     for (const reply of proposal.replies) this.#reply(reply)
   }
@@ -88,6 +93,10 @@ export class Performer {
     if (reply.requestId.includes(OF_NODE) && address !== mesh.address)
       mesh.tell(repliesTo(address), packr.pack(reply))
   }
+}
+
+function deviceOf(event: FeedEvent): DeviceId {
+  return event.kind === 'device' ? event.view.device.id : event.deviceId
 }
 
 function repliesTo(address: string): string {

@@ -1,29 +1,52 @@
 // Sends messages to devices once the records that they follow from are saved (R4), at most once: a message that is lost
 // here is still due in the record, which leads to sending it again (R5).
+import type { DeviceId } from '../../schemas/ids.ts'
 import { toSubSuffix } from '../../schemas/topics.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Ingest } from './ingress/ingest.ts'
+import type { OtaMail } from './ota/ota-mail.ts'
 import { packDelivered } from './shard/control-uplinks.ts'
-import type { Outbound, Proposal } from './shard/protocol.ts'
+import type { OtaOutbound, Outbound, Proposal } from './shard/protocol.ts'
+
+/** Whether this node may speak for the device at this moment. */
+export type MayAct = (deviceId: DeviceId) => boolean
 
 export class Sender {
   readonly #broker: Broker
   readonly #ingest: Ingest
+  readonly #mail: OtaMail
   readonly #failed: (error: unknown) => void
 
-  constructor(broker: Broker, ingest: Ingest, failed: (error: unknown) => void) {
+  constructor(broker: Broker, ingest: Ingest, mail: OtaMail, failed: (error: unknown) => void) {
     this.#broker = broker
     this.#ingest = ingest
+    this.#mail = mail
     this.#failed = failed
   }
 
-  send({ outbound, cuts }: Pick<Proposal, 'outbound' | 'cuts'>): void {
+  send({ outbound, ota, cuts }: Pick<Proposal, 'outbound' | 'ota' | 'cuts'>, mayAct: MayAct): void {
     // A device that the same batch decommissions gets no more messages.
     const gone = new Set(cuts)
+    const isDue = ({ deviceId, via }: Pick<Outbound, 'deviceId' | 'via'>) =>
+      !gone.has(via ?? deviceId) && !gone.has(deviceId) && mayAct(deviceId)
     for (const each of outbound)
-      if (!gone.has(each.via ?? each.deviceId) && !gone.has(each.deviceId))
-        void this.#publish(each).catch((error) => this.#failed(error))
+      if (isDue(each)) void this.#publish(each).catch((error) => this.#failed(error))
+    for (const each of ota) if (isDue(each)) void this.#tell(each).catch((error) => this.#failed(error))
+  }
+
+  /** The message is made here: a link and a signature are as new as the sending. */
+  async #tell({ deviceId, via, send }: OtaOutbound): Promise<void> {
+    const message = this.#mail.messageOf(deviceId, send)
+    if (message === undefined || this.#ingest.now() >= message.expiresAt) return
+    const isTaken = await this.#broker.publish(
+      via === undefined
+        ? { ...message, deviceId }
+        : { ...message, deviceId: via, suffix: toSubSuffix(deviceId, message.suffix) },
+    )
+    if (!isTaken) return
+    const { deploymentId } = send
+    this.#ingest.delivered(deviceId, partitionOf(deviceId), packDelivered({ deploymentId }))
   }
 
   async #publish({ deviceId, via, message, confirms }: Outbound): Promise<void> {

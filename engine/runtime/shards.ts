@@ -1,5 +1,6 @@
 // The shards of this node: which partitions are its own, and what is asked of them.
 import type { Partition } from '../../schemas/ids.ts'
+import type { AlertSettings } from '../domain/alert/rule-book.ts'
 import type { Wants } from '../ports/feed.ts'
 import type { Claim } from '../ports/store.ts'
 import { fanOut, type Owners } from './fan-out.ts'
@@ -38,6 +39,12 @@ export class Shards {
     for (const partition of partitions) this.#owned.delete(partition)
   }
 
+  /** What a save for this partition has to carry; empty if it is not ours. */
+  claimsOf(partition: Partition): readonly Claim[] {
+    const epoch = this.#owned.get(partition)
+    return epoch === undefined ? [] : [{ partition, epoch }]
+  }
+
   owns(partition: Partition): boolean {
     return this.#owned.has(partition)
   }
@@ -67,6 +74,11 @@ export class Shards {
 
   want(wants: Wants): void {
     for (const assignment of this.#assignments) assignment.want(wants)
+  }
+
+  /** Rules and silences that count for everything that is read from now on. */
+  rule(settings: AlertSettings): void {
+    for (const assignment of this.#assignments) assignment.rule(settings)
   }
 
   sweep(): void {

@@ -5,6 +5,7 @@ import { unreachable } from '../domain/unreachable.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Fault } from '../ports/fault.ts'
 import type { Block } from '../ports/telemetry.ts'
+import type { NotifierSignal } from './alerts/notifier.ts'
 import type { Metrics } from './metrics.ts'
 import type { WorkResult } from './shard/protocol.ts'
 
@@ -55,11 +56,20 @@ export type Signal =
   | AuditSignal
   | BroadcastSignal
   | FeedSignal
+  | NotifierSignal
   | {
-      readonly kind: 'send_failed' | 'broadcasts_unsettled' | 'rollups_unsettled' | 'owners_unknown'
+      readonly kind:
+        | 'send_failed'
+        | 'broadcasts_unsettled'
+        | 'rollups_unsettled'
+        | 'owners_unknown'
+        | 'deployments_stalled'
+        | 'duty_failed'
+        | 'images_failed'
       readonly error: unknown
     }
   | { readonly kind: 'store_empty' }
+  | { readonly kind: 'unfit' | 'fit' }
 
 export type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 
@@ -140,8 +150,34 @@ export function signalSink(
         return warn('the results of broadcasts could not be saved: trying again', { err: signal.error })
       case 'rollups_unsettled':
         return warn('rollups could not be computed: trying again', { err: signal.error })
+      case 'deployments_stalled':
+        return warn('deployments of firmware could not go on: trying again', { err: signal.error })
       case 'owners_unknown':
         return warn('the table of owners does not answer: trying again', { err: signal.error })
+      case 'unfit':
+        return warn(
+          'this node has not reached the store or ClickHouse for a while: nodes that reach them take its devices over',
+          {},
+        )
+      case 'fit':
+        return warn('this node reaches the store and ClickHouse again, and takes its share of devices', {})
+      case 'duty_failed':
+        return warn('the leader cannot read what earlier leaders have saved: trying again', {
+          err: signal.error,
+        })
+      case 'images_failed':
+        return warn('images of firmware could not be cleaned up: trying again later', { err: signal.error })
+      case 'notified':
+        return metrics.notified(signal)
+      case 'notifications_dropped':
+        metrics.notificationsDropped(signal.reason, signal.alerts)
+        return
+      case 'notifier_failed':
+        return warn('what is to be told of alerts could not be read or saved: trying again', {
+          err: signal.error,
+        })
+      case 'notice_unreadable':
+        return warn('an alert left a notice that cannot be read: nobody is told of it', { err: signal.error })
       case 'listener_failed':
         return warn('a listener of the feed failed: it misses these events', { err: signal.error })
       case 'news_unreadable':

@@ -10,8 +10,10 @@ import { HEARTBEAT_MS, type SimulatedDevice, type Tally } from './simulated-devi
 import type { World } from './world.ts'
 
 const ANSWER_MS = 8_000
+/** Reasons for refusing what a device says for another one that it is no gateway of; that one may not be registered yet. */
+const FORGED: ReadonlySet<string> = new Set(['NOT_ITS_GATEWAY', 'UNKNOWN_DEVICE'])
 /** Reasons for refusing what a gateway says for a device. */
-const SENDERS: ReadonlySet<string> = new Set(['NOT_ITS_GATEWAY', 'DEVICE_DECOMMISSIONED'])
+const SENDERS: ReadonlySet<string> = new Set([...FORGED, 'DEVICE_DECOMMISSIONED'])
 
 export async function checkAtRest(world: World): Promise<void> {
   for (const device of world.devices) {
@@ -89,7 +91,7 @@ async function checkParked(world: World, device: SimulatedDevice): Promise<void>
   }
   compare('poison', poison, device.poison)
   compare('nonsense', letters.length - poison, device.nonsense)
-  compare('forged', all.filter(({ reason }) => reason === 'NOT_ITS_GATEWAY').length, device.forged)
+  compare('forged', all.filter(({ reason }) => FORGED.has(reason)).length, device.forged)
   if (world.rows.of(device.id, 'forged').length > 0) world.violate(`${device.id} has what others said for it`)
 }
 

@@ -199,6 +199,7 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
     load: (partitions) => store.load(partitions),
     applied: () => store.applied(),
     inserted: () => store.inserted(),
+    epochs: () => store.epochs(),
     save: (save) =>
       unlucky(context, named('save'), async () => {
         ledger.saving(store, save)
@@ -211,15 +212,20 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
         return store.checkpoint(checkpoint)
       }),
     devices: store.devices,
+    documents: store.documents,
+    writer: store.writer,
     deadLetters: (query) => store.deadLetters(query),
     lateHours: () => store.lateHours(),
     lateHoursOf: (deviceId) => store.lateHoursOf(deviceId),
-    clearLate: (hours) => unlucky(context, named('clearLate'), () => store.clearLate(hours)),
+    clearLate: (hours, claims) => unlucky(context, named('clearLate'), () => store.clearLate(hours, claims)),
     outbox: (bounds) => store.outbox(bounds),
     clearHistory: (keys) => unlucky(context, named('clearHistory'), () => store.clearHistory(keys)),
     outboxCounts: () => store.outboxCounts(),
+    notices: (max) => store.notices(max),
+    noticeCounts: () => store.noticeCounts(),
     getFact: (name) => store.getFact(name),
-    putFact: (name, value) => unlucky(context, named('putFact'), () => store.putFact(name, value)),
+    putFact: (name, value, claims) =>
+      unlucky(context, named('putFact'), () => store.putFact(name, value, claims)),
     close: () => store.close(),
   }
 }
@@ -235,6 +241,9 @@ export function faultyBroker(broker: Broker, context: FaultContext): Broker {
     publishToGroup: (group, message) => broker.publishToGroup(group, message),
     cut: (deviceId, cause) => {
       if (!isDead(context, 'before a cut')) broker.cut(deviceId, cause)
+    },
+    end: (deviceId) => {
+      if (!isDead(context, 'before an end')) broker.end(deviceId)
     },
     isConnected: (deviceId) => broker.isConnected(deviceId),
     counts: () => broker.counts(),

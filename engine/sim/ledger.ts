@@ -59,8 +59,9 @@ export class Ledger {
     this.#connects.set(deviceId, countConnect(this.#connects.get(deviceId), Micros(number)))
   }
 
-  saved({ history, shadows, commands }: Save): void {
-    for (const { deviceId, bytes } of shadows) this.#shadows.set(deviceId, decodeShadow(bytes))
+  saved({ history, parts, commands }: Save): void {
+    for (const { deviceId, part, bytes } of parts)
+      if (part === 'shadow') this.#shadows.set(deviceId, decodeShadow(bytes))
     for (const { deviceId, commandId, bytes } of commands) {
       const key = `${deviceId} ${commandId}`
       if (bytes === undefined) this.#commands.delete(key)
@@ -99,7 +100,8 @@ export class Ledger {
       if (seq > (this.#entries[partition]?.length ?? 0))
         this.#violate(`partition ${partition} is applied up to ${seq}, which is not in the log (R1)`)
     }
-    for (const { deviceId, bytes } of save.shadows) {
+    for (const { deviceId, part, bytes } of save.parts) {
+      if (part !== 'shadow') continue
       const [before, after] = [this.#shadows.get(deviceId), decodeShadow(bytes)]
       if (before === undefined || isDeepStrictEqual(before, after)) continue
       if (after.version <= before.version)

@@ -1,5 +1,6 @@
 // The whole engine in one thread, with memory adapters, simulated time and seeded faults: devices, a process that may
 // die at any moment, a ClickHouse that may be away, and checks after every step.
+
 import { strict as assert } from 'node:assert'
 import { createHash } from 'node:crypto'
 import { type DeviceId, Millis, parseDeviceId } from '../../schemas/ids.ts'
@@ -13,6 +14,7 @@ import { CONNACK } from '../ports/broker.ts'
 import type { RequestOutcome } from '../ports/engine.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import { LocalEngine } from '../runtime/engine.ts'
+import { TEST_OTA } from '../runtime/ota/testing/ota-settings.ts'
 import { inlineThread } from '../runtime/runner/thread.ts'
 import { SimTime } from '../testing/time.ts'
 import type { Witness } from './control.ts'
@@ -171,6 +173,7 @@ export class World {
         shards: this.dice.between(1, 3),
         listens: true,
         heartbeatTimeoutMs: HEARTBEAT_MS,
+        ota: TEST_OTA,
         build: { version: 'sim', commit: 'sim' },
       },
       {

@@ -24,10 +24,16 @@ type QueryOf<O extends Operation> = O['query'] extends TSchema
   ? MaybeOptional<'query', Static<O['query']>, object extends Static<O['query']> ? true : false>
   : unknown
 type BodyOf<O extends Operation> = O extends { readonly streamsBody: true; readonly bodyTypes: infer Types }
-  ? TextBody<Types>
+  ? Types extends readonly ['multipart/form-data']
+    ? FormBody
+    : TextBody<Types>
   : O['body'] extends TSchema
     ? MaybeOptional<'body', Static<O['body']>, O extends { readonly bodyOptional: true } ? true : false>
     : unknown
+/** A form with a file. */
+interface FormBody {
+  readonly body: FormData
+}
 /** A body that is sent unchanged. */
 interface TextBody<Types> {
   readonly body: string

@@ -36,8 +36,8 @@ export function toRequest(
   }
 }
 
-function bodyOf({ streamsBody }: Operation, body: unknown): string | undefined {
-  if (body === undefined) return undefined
+function bodyOf({ streamsBody }: Operation, body: unknown): string | FormData | undefined {
+  if (body === undefined || body instanceof FormData) return body
   return streamsBody === true ? String(body) : JSON.stringify(body)
 }
 
@@ -46,7 +46,8 @@ function headersOf({ bodyTypes }: Operation, call: Call, token: string | undefin
   const type = String(call['contentType'] ?? bodyTypes?.[0] ?? 'application/json')
   return {
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...(call['body'] === undefined ? {} : { 'content-type': type }),
+    // A form brings its own type, which names its boundary.
+    ...(call['body'] === undefined || call['body'] instanceof FormData ? {} : { 'content-type': type }),
     ...(ifMatch === undefined ? {} : { 'if-match': ifMatch === '*' ? '*' : `"${ifMatch}"` }),
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
   }

@@ -6,7 +6,7 @@ export interface Outgoing {
   readonly url: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
+  readonly body: string | FormData | undefined
   readonly timeoutMs: number
   /** Sending it twice has the same effect as once. */
   readonly isRepeatable: boolean

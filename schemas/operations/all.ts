@@ -1,5 +1,8 @@
 // Every operation by its operationId. The file of an area exports operations and nothing else.
 import type { Operation } from '../operation.ts'
+import * as alertChannels from './alert-channels.ts'
+import * as alertRules from './alert-rules.ts'
+import * as alerts from './alerts.ts'
 import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
 import * as auth from './auth.ts'
@@ -7,11 +10,14 @@ import * as broadcasts from './broadcasts.ts'
 import * as bulk from './bulk.ts'
 import * as commands from './commands.ts'
 import * as deadLetters from './dead-letters.ts'
+import * as deployments from './deployments.ts'
 import * as devices from './devices.ts'
+import * as firmware from './firmware.ts'
 import * as history from './history.ts'
 import * as repair from './repair.ts'
 import * as service from './service.ts'
 import * as shadows from './shadows.ts'
+import * as silences from './silences.ts'
 import * as telemetry from './telemetry.ts'
 import * as users from './users.ts'
 
@@ -24,9 +30,15 @@ export const OPERATIONS = {
   ...telemetry,
   ...history,
   ...shadows,
+  ...firmware,
   ...broadcasts,
   ...commands,
   ...deadLetters,
+  ...deployments,
+  ...alertChannels,
+  ...alerts,
+  ...alertRules,
+  ...silences,
   ...audit,
   ...repair,
   ...service,

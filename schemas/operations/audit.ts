@@ -1,11 +1,12 @@
 // /audit: who did what.
 import { AuditPage, AuditQuery } from '../audit.ts'
-import { API, type Operation } from '../operation.ts'
+import { API, DATABASE_WORK, type Operation } from '../operation.ts'
 
 export const listAudit = {
   method: 'GET',
   path: `${API}/audit`,
   operationId: 'listAudit',
+  work: DATABASE_WORK,
   summary: 'List changes, logins and refusals, newest first',
   tag: 'audit',
   access: ['admin'],

@@ -10,8 +10,10 @@ import {
   RefreshBody,
   RegisterBody,
   RegisteredUser,
+  RevokedDevice,
   SocketTicket,
 } from '../auth.ts'
+import { DeviceParams } from '../device.ts'
 import { API, JSON_TYPES, type Operation } from '../operation.ts'
 import { EditOwnBody } from '../users.ts'
 import { ROLES } from '../vocabulary.ts'
@@ -127,6 +129,22 @@ export const issueDeviceToken = {
   body: DeviceTokenBody,
   replies: { 200: DeviceToken },
   refusals: ['NOT_FOUND', 'DEVICE_DECOMMISSIONED'],
+} as const satisfies Operation
+
+export const revokeDeviceTokens = {
+  method: 'POST',
+  path: `${API}/auth/devices/{device_id}/revoke`,
+  operationId: 'revokeDeviceTokens',
+  summary: 'Void every token of a device and end its sessions',
+  description:
+    'A certificate of the device still counts, and so do tokens that are issued from now on. Sessions end within two seconds.',
+  tag,
+  access: ['admin', 'operator'],
+  scope: 'device',
+  deviceRateExempts: 'all',
+  params: DeviceParams,
+  replies: { 200: RevokedDevice },
+  refusals: ['DEVICE_DECOMMISSIONED'],
 } as const satisfies Operation
 
 export const issueSocketTicket = {

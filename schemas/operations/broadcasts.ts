@@ -1,10 +1,14 @@
 // /commands/$broadcast: one command to every device of a group.
 import {
   BroadcastBody,
+  BroadcastDevicesQuery,
+  BroadcastListPage,
+  BroadcastListQuery,
   BroadcastParams,
   BroadcastQuery,
   BroadcastStateBody,
   BroadcastWishBody,
+  CommandPage,
 } from '../command.ts'
 import { API, type Operation } from '../operation.ts'
 
@@ -29,6 +33,31 @@ export const broadcastCommand = {
   body: BroadcastWishBody,
   replies: { 202: BroadcastBody },
   refusals: ['EMPTY_TARGET'],
+} as const satisfies Operation
+
+export const listBroadcasts = {
+  ...SHARED,
+  scope: 'list',
+  method: 'GET',
+  path: PATH,
+  operationId: 'listBroadcasts',
+  summary: 'List the broadcasts that are kept, newest first, with the number of their commands by status',
+  query: BroadcastListQuery,
+  replies: { 200: BroadcastListPage },
+} as const satisfies Operation
+
+export const listBroadcastDevices = {
+  ...SHARED,
+  method: 'GET',
+  path: `${PATH}/{broadcast_id}/devices`,
+  operationId: 'listBroadcastDevices',
+  summary: 'List the commands of a broadcast by device, such as those that failed',
+  description:
+    'Ordered by device. A command is listed as long as its device keeps it; those of devices outside of the caller’s groups are left out. Devices that were not sent a command are in `skipped` of the broadcast.',
+  params: BroadcastParams,
+  query: BroadcastDevicesQuery,
+  replies: { 200: CommandPage },
+  refusals: ['NOT_FOUND'],
 } as const satisfies Operation
 
 export const getBroadcast = {

@@ -8,7 +8,7 @@ import {
   WaitQuery,
 } from '../command.ts'
 import { DeviceParams } from '../device.ts'
-import { API, type Operation } from '../operation.ts'
+import { API, DATABASE_WORK, type Operation } from '../operation.ts'
 
 const PATH = `${API}/commands/{device_id}` as const
 const SHARED = { tag: 'commands', access: ['admin', 'operator'], scope: 'device' } as const
@@ -39,6 +39,7 @@ export const listCommands = {
   method: 'GET',
   path: PATH,
   operationId: 'listCommands',
+  work: DATABASE_WORK,
   summary: 'List the open commands of a device and the latest finished ones, newest first',
   params: DeviceParams,
   query: CommandListQuery,

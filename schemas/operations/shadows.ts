@@ -1,6 +1,6 @@
 // /shadows: a device's desired state, its reported state, and the difference.
 import { DeviceParams } from '../device.ts'
-import { API, JSON_TYPES, type Operation } from '../operation.ts'
+import { API, DATABASE_WORK, JSON_TYPES, type Operation } from '../operation.ts'
 import {
   DeltaBody,
   DesiredBody,
@@ -53,6 +53,7 @@ export const getShadowHistory = {
   ...READ,
   path: `${ONE}/history`,
   operationId: 'getShadowHistory',
+  work: DATABASE_WORK,
   summary: 'List every change of a shadow, newest first',
   query: ShadowHistoryQuery,
   replies: { 200: ShadowHistoryPage },

@@ -1,6 +1,6 @@
 // /telemetry: the latest values of a device, its history, and that of groups.
 import { DeviceParams } from '../device.ts'
-import { API, type Operation } from '../operation.ts'
+import { API, DATABASE_WORK, type Operation } from '../operation.ts'
 import {
   AnyHistory,
   FleetQuery,
@@ -27,6 +27,8 @@ export const getTelemetry = {
   path: ONE,
   operationId: 'getTelemetry',
   summary: 'Read the latest telemetry of a device',
+  description:
+    'In the embedded profile, a message is part of the answer once its PUBACK has arrived. In a cluster the broker acknowledges before the service has the message, so it is part of the answer a moment later: compare `timestamp`, or follow the device on `/ws`.',
   replies: { 200: SnapshotBody },
 } as const satisfies Operation
 
@@ -34,6 +36,7 @@ export const listMetrics = {
   ...SHARED,
   path: `${ONE}/metrics`,
   operationId: 'listMetrics',
+  work: DATABASE_WORK,
   summary: 'List the metrics that a device has reported, with their last values',
   replies: { 200: MetricList },
 } as const satisfies Operation
@@ -42,6 +45,7 @@ export const getTelemetryHistory = {
   ...SHARED,
   path: `${ONE}/history`,
   operationId: 'getTelemetryHistory',
+  work: DATABASE_WORK,
   summary: 'Read the history of metrics: buckets, points, or a file of either',
   query: HistoryQuery,
   refusals: ['NOT_FOUND', 'BAD_REQUEST'],
@@ -56,6 +60,7 @@ export const getFleetTelemetry = {
   scope: 'list',
   path: `${API}/telemetry`,
   operationId: 'getFleetTelemetry',
+  work: DATABASE_WORK,
   summary: 'Read the history of one metric for many devices, one by one or as a whole',
   query: FleetQuery,
   replies: { 200: FleetTelemetry },

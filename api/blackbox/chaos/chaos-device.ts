@@ -146,7 +146,11 @@ export class ChaosDevice {
     this.#socket = socket
     const parser = packets.parser()
     parser.on('packet', (packet) => {
-      if (packet.cmd === 'connack' && packet.returnCode === 0) this.#admitted(socket)
+      if (packet.cmd === 'connack' && packet.returnCode === 0) this.#subscribe(socket)
+      // EMQX refuses everything to a client that it let in while its authentication was away. MQTT 3.1.1 shows that here
+      // alone: the PUBACK of a refused message looks like any other.
+      else if (packet.cmd === 'suback' && packet.granted.some((code) => Number(code) > 2)) socket.destroy()
+      else if (packet.cmd === 'suback') this.#admitted()
       // The broker refuses while a server is away; the device connects again.
       else if (packet.cmd === 'connack') socket.destroy()
       else if (packet.cmd === 'puback') this.#acknowledged(packet.messageId ?? 0)
@@ -177,10 +181,13 @@ export class ChaosDevice {
     })
   }
 
-  #admitted(socket: Socket): void {
-    this.#isAdmitted = true
+  #subscribe(socket: Socket): void {
     const subscriptions = TOPICS.map((suffix) => ({ topic: `fleet/${this.id}/${suffix}`, qos: 1 as const }))
     socket.write(packets.generate({ cmd: 'subscribe', messageId: PACKET_IDS, subscriptions }))
+  }
+
+  #admitted(): void {
+    this.#isAdmitted = true
     for (const [packetId, outgoing] of this.#unacked) this.#send(packetId, outgoing)
   }
 

@@ -105,6 +105,7 @@ async function startNode({ name, roles }: (typeof NODES)[number], parts: Parts):
       FLEET_USER_REQUEST_RATE: '0',
       FLEET_DEVICE_REQUEST_RATE: '0',
       FLEET_ANONYMOUS_REQUEST_RATE: '0',
+      FLEET_USER_WORK_RATE: '0',
     },
     kinds: ['kill', 'kill', 'kill', 'pause', 'pause', 'stop'],
     logs,
@@ -148,6 +149,7 @@ function serverTargets({ nats, redis, broker, clickhouse }: ClusterServers): rea
     }),
     serverTarget('redis', {
       kill: () => redis.kill(),
+      stop: () => redis.terminate(),
       revive: () => redis.start(),
       signal: (signal) => redis.signal(signal),
     }),
@@ -167,6 +169,8 @@ function serverTargets({ nats, redis, broker, clickhouse }: ClusterServers): rea
 
 interface ServerHandle {
   kill(): Promise<void>
+  /** Ends it in order, if that differs from a kill. */
+  stop?(): Promise<void>
   revive(): Promise<void>
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
 }
@@ -174,10 +178,10 @@ interface ServerHandle {
 function serverTarget(name: string, server: ServerHandle): Target {
   return {
     name,
-    kinds: ['kill', 'kill', 'kill', 'pause', 'pause'],
+    kinds: ['kill', 'kill', server.stop === undefined ? 'kill' : 'stop', 'pause', 'pause'],
     async inflict(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGSTOP')
-      else await server.kill()
+      else await (kind === 'stop' ? server.stop?.() : server.kill())
     },
     async heal(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGCONT')

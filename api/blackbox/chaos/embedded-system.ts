@@ -22,6 +22,8 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
       FLEET_USER_REQUEST_RATE: '0',
       FLEET_DEVICE_REQUEST_RATE: '0',
       FLEET_ANONYMOUS_REQUEST_RATE: '0',
+      FLEET_USER_WORK_RATE: '0',
+      FLEET_DEVICE_PUBLISH_RATE: '0',
     },
     kinds: ['kill', 'kill', 'kill', 'pause', 'stop'],
     logs,

@@ -138,6 +138,10 @@ describe('a page that makes its own name point at this machine', () => {
     expect(await ask('GET /livez', 'evil.example')).toContain('200 OK')
   })
 
+  test('cannot hide its name behind another one', async () => {
+    expect(await ask('GET /livez', 'localhost', 'Host: evil.example\r\n')).toContain('400 Bad Request')
+  })
+
   test('cannot register, and neither can a proxy for somebody else', async () => {
     const register = (more: string) => {
       const body = '{"email":"new@example.com","password":"correct horse battery","name":"N","role":"admin"}'

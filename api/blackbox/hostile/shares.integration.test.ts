@@ -1,8 +1,10 @@
 // Users who use up what they can, each beside others who must not notice.
-import { afterAll, expect, test } from 'vitest'
-import { ServiceHarness } from '../testing/service.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { type Service, ServiceHarness } from '../testing/service.ts'
 import { registerDevice } from '../testing/service-rest.ts'
-import { repeat } from './testing/honest.ts'
+import { Honest, repeat } from './testing/honest.ts'
 
 const harness = new ServiceHarness()
 afterAll(() => harness.close())
@@ -32,4 +34,110 @@ test('a viewer who reads a device as fast as possible keeps nobody from commandi
   await attack
   expect(refused).toBeGreaterThan(0)
   expect(new Set(statuses)).toEqual(new Set([202]))
+})
+
+test('logins with made-up e-mails from a few addresses keep nobody elsewhere from logging in', async () => {
+  const service = await harness.start({
+    FLEET_TRUSTED_PROXIES: '127.0.0.1',
+    FLEET_REGISTRATION: 'locked',
+    FLEET_ADMIN_EMAIL: 'ada@example.com',
+    FLEET_ADMIN_PASSWORD: 'correct horse battery',
+  })
+  const login = (from: string, email: string, password: string) =>
+    fetch(`${service.httpUrl}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
+      body: JSON.stringify({ email, password }),
+    })
+  const stop = new AbortController()
+  const attacks = Array.from({ length: 80 }, (_, i) =>
+    repeat(stop.signal, async () => {
+      await (await login(`198.51.100.${i % 4}`, `x${i}@example.com`, 'guessed it')).text()
+    }),
+  )
+  const statuses: number[] = []
+  for (let i = 0; i < 15; i++)
+    statuses.push((await login('192.0.2.1', 'ada@example.com', 'correct horse battery')).status)
+  stop.abort()
+  await Promise.all(attacks)
+  expect(new Set(statuses)).toEqual(new Set([200]))
+})
+
+describe('the work of a viewer', () => {
+  let service: Service
+  let honest: Honest
+  let token = ''
+  beforeAll(async () => {
+    service = await harness.start({ FLEET_USER_WORK_RATE: '200' })
+    honest = await Honest.open(service)
+    const admin = await service.admin()
+    const viewer = { email: 'vic@example.com', password: 'correct horse', name: 'Vic', role: 'viewer' }
+    expect((await admin.post('/auth/register', viewer)).status).toBe(201)
+    token = String((await service.nobody.post('/auth/login', viewer)).body['access_token'])
+    const devices = Array.from({ length: 300 }, (_, i) => ({
+      device_id: `d${i}`,
+      name: `d${i}`,
+      type: 'simulator',
+    }))
+    expect((await admin.post('/devices/bulk', devices)).status).toBe(200)
+  })
+  afterAll(() => honest.close())
+
+  const AGGREGATES = 'avg,min,max,count,last,sum,first,stddev,p50,p95,p99'
+  test.each([
+    [
+      'the widest histories there are',
+      `/telemetry/honest/history?metric=a,b,c,d,e,f,g,h,i,j&from=now-30d&to=now&interval=5m&fill=null&agg=${AGGREGATES}`,
+    ],
+    ['the telemetry of a fleet', '/telemetry?metric=n&from=now-9h&interval=1m&fill=null&per_page=200'],
+    [
+      'days of a time zone',
+      '/telemetry/honest/history?metric=n&from=now-10000d&interval=1d&tz=Africa/Casablanca',
+    ],
+    ['files of all devices', '/devices/export'],
+  ])('is bounded: %s slow nobody down', async (_, path) => {
+    const reader = service.nobody.as(token)
+    const seen = new Set<number>()
+    await honest.bears((stop) =>
+      Promise.all(
+        Array.from({ length: 8 }, () =>
+          repeat(stop, async () => {
+            const { status } = await reader.get(path)
+            seen.add(status)
+            // A client that waits a little after a refusal, far less than it is told.
+            if (status === 429) await delay(20)
+          }),
+        ),
+      ),
+    )
+    for (const status of seen) expect([200, 429]).toContain(status)
+  })
+
+  test('is bounded: snapshots on many sockets slow nobody down', async () => {
+    await honest.bears((stop) =>
+      Promise.all(
+        Array.from({ length: 4 }, (_, index) =>
+          repeat(stop, async () => {
+            const socket = new WebSocket(`${service.wsUrl}?token=${token}`)
+            socket.on('error', () => undefined)
+            const closed = new Promise((resolve) => socket.once('close', resolve))
+            socket.once('open', () => {
+              for (let i = 0; i < 90; i++)
+                socket.send(
+                  JSON.stringify({
+                    type: 'subscribe',
+                    id: `${index}-${i}`,
+                    channel: 'devices',
+                    snapshot: true,
+                  }),
+                )
+            })
+            await delay(500)
+            socket.terminate()
+            await closed
+          }),
+        ),
+      ),
+    )
+  })
 })

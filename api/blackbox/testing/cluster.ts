@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { jwtVerify } from 'jose'
+import { toAclRules } from '../../../deploy/testing/acl.ts'
+import type { Verified } from '../../../engine/adapters/broker/testing/emqx/connection.ts'
 import { EmqxStandIn, MOSQUITTO } from '../../../engine/adapters/broker/testing/emqx/stand-in.ts'
 import { NATS_SERVER, NatsServer } from '../../../engine/adapters/nats/testing/nats-server.ts'
 import { REDIS_SERVER, RedisServer } from '../../../engine/adapters/redis/testing/redis-server.ts'
@@ -49,7 +51,7 @@ export class ClusterServers {
     const [nats, redis, broker, clickhouse] = await Promise.all([
       NatsServer.start(),
       RedisServer.start(),
-      EmqxStandIn.start({ authenticate: (attempt) => isDeviceToken(attempt, verify) }),
+      EmqxStandIn.start({ authenticate: (attempt) => verifyDevice(attempt, verify) }),
       ChdbSupervisor.open({ dataDir: folder }),
     ])
     return new ClusterServers({ nats, redis, broker, clickhouse, key, folder })
@@ -83,14 +85,17 @@ export class ClusterServers {
   }
 }
 
-/** Accepts a token as EMQX does: signed by us, for this device, not expired. */
-async function isDeviceToken(
+/** Accepts a token as EMQX does: signed by us, for this device, not expired. Its list of rights and its attributes count. */
+async function verifyDevice(
   { clientId, password }: { readonly clientId: string; readonly password: string | undefined },
   key: KeyObject,
-): Promise<boolean> {
+): Promise<Verified | false> {
   try {
     const { payload } = await jwtVerify(password ?? '', key, { subject: clientId })
-    return payload['scope'] === 'device'
+    if (payload['scope'] !== 'device') return false
+    // The token was signed by us.
+    const attributes = payload['client_attrs'] as Verified['attributes']
+    return { attributes, acl: toAclRules(payload['acl']), expiresAt: (payload.exp ?? 0) * 1_000 }
   } catch {
     // A token that is wrong in any way is refused.
     return false

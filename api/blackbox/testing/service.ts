@@ -191,6 +191,8 @@ export class ServiceHarness {
       FLEET_USER_REQUEST_RATE: '0',
       FLEET_DEVICE_REQUEST_RATE: '0',
       FLEET_ANONYMOUS_REQUEST_RATE: '0',
+      FLEET_USER_WORK_RATE: '0',
+      ...(settings['FLEET_PROFILE'] === 'cluster' ? {} : { FLEET_DEVICE_PUBLISH_RATE: '0' }),
       ...settings,
     }
     // Its own process group, so that a signal can reach all of it.

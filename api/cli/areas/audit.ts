@@ -46,9 +46,10 @@ export const audit: Area = (command, cli) => {
       ['TIME', ({ at }) => at],
       ['WHO', ({ actor }) => actor.name ?? actor.id ?? actor.type],
       ['ACTION', ({ action }) => action],
-      ['TARGET', ({ target }) => target],
+      ['TARGET', ({ target, device_id }) => target ?? (device_id && `devices/${device_id}`)],
       ['OUTCOME', ({ outcome }) => outcome],
       ['CODE', ({ code }) => code],
+      ['REASON', ({ detail }) => Object(detail)['reason']],
       ['IP', ({ ip }) => ip],
       ['COUNT', ({ count }) => count],
     ])

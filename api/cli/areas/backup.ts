@@ -1,6 +1,8 @@
-// `fleet backup` and `fleet restore`: users and API keys, which cannot be rebuilt from the log. Both open the store of
-// the service directly with its settings, so they also work when no service is running.
+// `fleet backup` and `fleet restore`: the whole data directory of an embedded service, or users and API keys alone, which
+// cannot be rebuilt from the log. All of them read the files or the store of the service directly with its settings, so
+// they also work when no service is running.
 import { resolve } from 'node:path'
+import type { Command } from 'commander'
 import type { Area } from '../area.ts'
 import { runService } from '../run-service.ts'
 
@@ -10,18 +12,48 @@ const SETTINGS =
 
 export const backup: Area = (command) => {
   command
+    .description('back up an embedded service as a whole, while it runs or not; or its users alone')
+    .option('--out <folder>', 'folder to write the data directory to; it must be empty or not exist')
+    .addHelpText(
+      'after',
+      `${SETTINGS}The backup has everything that was acknowledged before it began. It holds secrets: keep it like the\n` +
+        'data directory itself. A cluster is backed up by its servers (deploy/README.md).\n' +
+        '\nExample:\n  fleet backup --out /backups/fleet-$(date +%F)\n',
+    )
+    .action(async ({ out }: { out?: string }) => {
+      if (out === undefined) return command.error('error: --out names the folder to write to; see --help')
+      await runService(['--backup-data', resolve(out)])
+    })
+  command
     .command('users')
     .description('write users and API keys to a file; the service may keep running')
-    .requiredOption('--out <file>', 'file to write; - is standard output')
+    .option('--out <file>', 'file to write; - is standard output')
     .addHelpText(
       'after',
       `${SETTINGS}The file contains password and key hashes. Only its owner can read it (mode 0600).\n` +
         '\nExample:\n  fleet backup users --out users-$(date +%F).json\n',
     )
-    .action(({ out }: { out: string }) => runService(['--backup-users', out === '-' ? out : resolve(out)]))
+    .action(async (_: object, users: Command) => {
+      // The option belongs to the command above, too, which takes it first.
+      const { out } = users.optsWithGlobals<{ out?: string }>()
+      if (out === undefined) return users.error('error: --out names the file to write; see --help')
+      await runService(['--backup-users', out === '-' ? out : resolve(out)])
+    })
 }
 
 export const restore: Area = (command) => {
+  command
+    .description('restore the data directory of an embedded service, or its users alone')
+    .option('--from <folder>', 'folder written by `fleet backup --out`')
+    .addHelpText(
+      'after',
+      `${SETTINGS}The data directory must be empty or not exist. Start the service afterwards.\n` +
+        '\nExample:\n  FLEET_DATA_DIR=/var/lib/fleet fleet restore --from /backups/fleet-2026-11-20\n',
+    )
+    .action(async ({ from }: { from?: string }) => {
+      if (from === undefined) return command.error('error: --from names the folder of the backup; see --help')
+      await runService(['--restore-data', resolve(from)])
+    })
   command
     .command('users')
     .description('restore users and API keys from a file; everybody has to log in again')

@@ -3,19 +3,25 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as passes } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { addCommandOptions, type CommandOptions, toCommandBody } from '../command-options.ts'
 import { EXIT, Failure } from '../failure.ts'
+import { given } from '../given.ts'
 import type { Column } from '../output.ts'
+import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 
 export const broadcast: Area = (command, cli) => {
   command.addHelpText(
     'after',
     '\nExamples:\n  fleet broadcast send warehouse/a stop --priority critical --wait\n' +
-      '  fleet broadcast get bc_01jd0c3k9x7m2v5t8r4q6w1z0y\n',
+      '  fleet broadcast list\n' +
+      '  fleet broadcast show bc_01jd0c3k9x7m2v5t8r4q6w1z0y --failed\n',
   )
   send(command, cli)
+  list(command, cli)
+  show(command, cli)
   get(command, cli)
   cancel(command, cli)
 }
@@ -82,6 +88,71 @@ function send(broadcastCommand: Command, cli: Cli): void {
 interface SendOptions extends CommandOptions {
   readonly wait?: boolean
   readonly key?: string
+}
+
+function list(broadcastCommand: Command, cli: Cli): void {
+  broadcastCommand
+    .command('list')
+    .description('list the newest broadcasts and what came of them')
+    .option(...LIMIT_OPTION)
+    .action(async ({ limit }: { limit: number }) => {
+      const { client } = await cli.connect()
+      const { items, hasMore } = await take(
+        client.pages.listBroadcasts({ query: { per_page: pageSize(limit) } }),
+        limit,
+      )
+      cli.output.list(items, [
+        ['ID', ({ broadcast_id }) => broadcast_id],
+        ['GROUP', ({ group }) => group],
+        ['COMMAND', (found) => found.command],
+        ['STATUS', ({ status }) => status],
+        ['COMMANDS', ({ counts }) => countsText(counts)],
+        ['CREATED', ({ created_at }) => created_at],
+      ])
+      if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
+    })
+}
+
+/** What a command ends as when it was not carried out. */
+const FAILED = ['failed', 'rejected', 'expired'] as const satisfies readonly CommandStatus[]
+
+interface ShowOptions {
+  readonly failed?: boolean
+  readonly status?: readonly string[]
+  readonly limit: number
+}
+
+function show(broadcastCommand: Command, cli: Cli): void {
+  const command = broadcastCommand
+    .command('show')
+    .description('list the devices of a broadcast and what became of their command')
+    .argument('<broadcast_id>', 'id of the broadcast')
+    .option('--failed', `only devices whose command is ${FAILED.join(', ')}`)
+    .option(...LIMIT_OPTION)
+  command
+    .addOption(
+      command
+        .createOption('--status <statuses...>', 'only devices whose command has one of these statuses')
+        .choices(COMMAND_STATUSES)
+        .conflicts('failed'),
+    )
+    .action(async (broadcast_id: string, { failed, status, limit }: ShowOptions) => {
+      const { client } = await cli.connect()
+      const wanted = failed === true ? [...FAILED] : status
+      const query = { per_page: pageSize(limit), ...given({ status: wanted && [...wanted] }) }
+      const { items, hasMore } = await take(client.pages.listBroadcastDevices({ broadcast_id, query }), limit)
+      cli.output.list(items, [
+        ['DEVICE', ({ device_id }) => device_id],
+        ['STATUS', (found) => found.status],
+        [
+          'ERROR',
+          ({ error }) => error && [error.code, error.message].filter((text) => text !== '').join(': '),
+        ],
+        ['COMPLETED', ({ completed_at }) => completed_at],
+        ['COMMAND', ({ command_id }) => command_id],
+      ])
+      if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
+    })
 }
 
 function get(command: Command, cli: Cli): void {

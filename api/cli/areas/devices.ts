@@ -39,6 +39,7 @@ export const devices: Area = (command, cli) => {
   edit(command, cli)
   decommission(command, cli)
   token(command, cli)
+  revoke(command, cli)
   types(command, cli)
 }
 
@@ -187,6 +188,7 @@ function decommission(command: Command, cli: Cli): void {
 }
 
 const HOURS_MAX = 8_760
+const SECONDS_MAX = 5 * 365 * 86_400
 
 function token(devicesCommand: Command, cli: Cli): void {
   const command = devicesCommand
@@ -194,19 +196,39 @@ function token(devicesCommand: Command, cli: Cli): void {
     .description('issue a device token, which is the MQTT password of the device')
     .argument(...DEVICE_ARGUMENT)
     .option('--ttl-hours <hours>', 'validity of the token', wholeNumber(1, HOURS_MAX))
+    .option('--ttl-sec <seconds>', 'validity in seconds instead', wholeNumber(60, SECONDS_MAX))
+    .option('--revoke-previous', 'void every earlier token of the device and end its sessions')
   command.addOption(
     command.createOption('--scope <scopes...>', 'permissions of the token').choices(TOKEN_SCOPES),
   )
-  command.action(
-    async (deviceId: string, { ttlHours, scope }: { ttlHours?: number; scope?: TokenScope[] }) => {
+  command.action(async (deviceId: string, { ttlHours, ttlSec, scope, revokePrevious }: TokenOptions) => {
+    const { client } = await cli.connect()
+    const body = {
+      device_id: deviceId,
+      ...given({ ttl_hours: ttlHours, ttl_sec: ttlSec, scopes: scope, revoke_previous: revokePrevious }),
+    }
+    cli.output.item(await client.issueDeviceToken({ body }))
+  })
+}
+
+interface TokenOptions {
+  readonly ttlHours?: number
+  readonly ttlSec?: number
+  readonly scope?: TokenScope[]
+  readonly revokePrevious?: true
+}
+
+function revoke(command: Command, cli: Cli): void {
+  command
+    .command('revoke')
+    .description('void every token of a device and end its sessions')
+    .argument(...DEVICE_ARGUMENT)
+    .option(...YES_OPTION)
+    .action(async (deviceId: string, { yes }: { yes?: boolean }) => {
       const { client } = await cli.connect()
-      const body = {
-        device_id: deviceId,
-        ...given({ ttl_hours: ttlHours, scopes: scope }),
-      }
-      cli.output.item(await client.issueDeviceToken({ body }))
-    },
-  )
+      await confirm(`Void the tokens of ${deviceId}? It needs a new one to connect.`, yes)
+      cli.output.item(await client.revokeDeviceTokens({ device_id: deviceId }))
+    })
 }
 
 function types(command: Command, cli: Cli): void {

@@ -16,7 +16,7 @@ interface LoginOptions {
 export const login: Area = (command, cli) => {
   command
     .option('--email <email>', 'e-mail address (default: prompt)')
-    .option('--password-stdin', 'read the password from standard input')
+    .option('--password-stdin', 'read the password from standard input (the default without a terminal)')
     .option('--api-key-stdin', 'log in with an API key from standard input')
     .option('--as <name>', 'name for this login, if you have several', CONTEXT_DEFAULT)
     .addHelpText(

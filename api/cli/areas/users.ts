@@ -9,6 +9,7 @@ import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { askSecret, confirm, readSecret } from '../prompt.ts'
+import { runService } from '../run-service.ts'
 
 const COLUMNS: readonly Column<UserBody>[] = [
   ['ID', ({ id }) => id],
@@ -25,13 +26,15 @@ export const users: Area = (command, cli) => {
     'after',
     '\nExamples:\n  fleet users create --email eve@example.com --name Eve --role operator\n' +
       '  fleet users edit usr_01jd0c3k9x7m2v5t8r4q6w1z0y --groups warehouse/a yard\n' +
-      '  fleet users edit usr_01jd0c3k9x7m2v5t8r4q6w1z0y --disable\n',
+      '  fleet users edit usr_01jd0c3k9x7m2v5t8r4q6w1z0y --disable\n' +
+      '  fleet users reset-password me@example.com\n',
   )
   list(command, cli)
   get(command, cli)
   create(command, cli)
   edit(command, cli)
   remove(command, cli)
+  resetPassword(command)
 }
 
 const USER = ['<user_id>', 'id of the user, from `fleet users list`'] as const
@@ -150,4 +153,21 @@ function remove(command: Command, cli: Cli): void {
       await client.deleteUser({ user_id })
       cli.output.note(`deleted ${user_id}`)
     })
+}
+
+function resetPassword(command: Command): void {
+  command
+    .command('reset-password')
+    .description('set a new password beside the service, for somebody who cannot log in any more')
+    .argument('<email>', 'e-mail address of the user')
+    .option(...PASSWORD_STDIN)
+    .addHelpText(
+      'after',
+      '\nRun it on the machine of the service and with its settings in the environment (FLEET_DATA_DIR, or\n' +
+        'FLEET_PROFILE and FLEET_REDIS_URL, …). Stop an embedded service first; the nodes of a cluster may keep\n' +
+        'running. Without --password-stdin a password is generated and printed.\n',
+    )
+    .action((email: string, { passwordStdin }: { passwordStdin?: boolean }) =>
+      runService(['--reset-password', email, ...(passwordStdin === true ? ['--password-stdin'] : [])]),
+    )
 }

@@ -1,10 +1,12 @@
 // Makes valid and invalid requests of an operation, as arbitraries of fast-check.
+
 import fc, { type Arbitrary } from 'fast-check'
 import type { Operation } from '../../../schemas/operation.ts'
 import { OPERATIONS } from '../../../schemas/operations/all.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { allowedMethods } from '../../http/route-match.ts'
 import { createValidation } from '../../http/validation.ts'
+import { MULTIPART, multipart } from '../../testing/multipart.ts'
 import { type JsonSchema, type Known, ODD, valuesOf } from './valid-values.ts'
 
 export interface TriedRequest {
@@ -88,6 +90,7 @@ function partsOf(operation: Operation, known: Known, isPlain = false): Arbitrary
     headers: (isPlain ? none : oddHeaders()).map((headers) => ({
       ...headers,
       ...(body === undefined ? {} : { 'content-type': bodyTypes?.[0] ?? 'application/json' }),
+      ...(operation.isUpload === true ? MULTIPART : {}),
     })),
   })
 }
@@ -131,10 +134,15 @@ function toRequest(operation: Operation, { params, query, body, headers }: Parts
     method: operation.method,
     url: `${path}${text}`,
     headers: body === undefined ? without(headers, 'content-type') : headers,
-    body:
-      body === undefined ? undefined : operation.streamsBody === true ? String(body) : JSON.stringify(body),
+    body: body === undefined ? undefined : textOf(operation, body),
     hasToken: true,
   }
+}
+
+function textOf({ isUpload, streamsBody }: Operation, body: unknown): string {
+  if (isUpload !== true) return streamsBody === true ? String(body) : JSON.stringify(body)
+  const parts = Object.entries(Object(body)).map(([name, value]) => ({ name, value: String(value) }))
+  return multipart(parts).toString()
 }
 
 function without(headers: Parts['headers'], name: string): Record<string, string> {
@@ -219,15 +227,21 @@ function wrongBodies(operation: Operation, right: Arbitrary<Parts>): Arbitrary<W
     .filter(
       (parts) => parts.body !== undefined && check(JSON.parse(JSON.stringify(parts.body)), 0) !== undefined,
     )
-    .map((parts) => ({ ...toRequest(operation, parts), what: 'a wrong body', codes: ['VALIDATION_FAILED'] }))
+    .map((parts) => ({
+      ...toRequest(operation, parts),
+      what: 'a wrong body',
+      codes: ['VALIDATION_FAILED', 'UNKNOWN_FIELD', 'IMMUTABLE_FIELD'],
+    }))
 }
 
 function unreadableBodies(operation: Operation, right: Arbitrary<Parts>): Arbitrary<WrongRequest> {
   const depth = fc.integer({ min: 33, max: 3_000 })
-  const body = fc.oneof(
+  const deep = fc.oneof(
     depth.map((levels) => '['.repeat(levels) + ']'.repeat(levels)),
     depth.map((levels) => `{"a":${'{"a":'.repeat(levels)}1${'}'.repeat(levels + 1)}`),
     depth.map((levels) => '{"data":['.repeat(levels)),
+  )
+  const broken = fc.oneof(
     fc.jsonValue().map((value) => `${JSON.stringify({ value })}}`),
     fc.jsonValue().map((value) => JSON.stringify({ value }).slice(0, -1)),
     fc.constantFrom(
@@ -239,20 +253,25 @@ function unreadableBodies(operation: Operation, right: Arbitrary<Parts>): Arbitr
       'undefined',
     ),
   )
-  return fc.tuple(right, body).map(([parts, text]) => ({
-    ...toRequest(operation, parts),
-    headers: { 'content-type': 'application/json' },
-    body: text,
-    what: 'a body that cannot be read',
-    codes: ['BAD_REQUEST'],
-  }))
+  const one = (body: Arbitrary<string>, what: string, code: RefusalCode): Arbitrary<WrongRequest> =>
+    fc.tuple(right, body).map(([parts, text]) => ({
+      ...toRequest(operation, parts),
+      headers: { 'content-type': 'application/json' },
+      body: text,
+      what,
+      codes: [code],
+    }))
+  return fc.oneof(
+    one(deep, 'a body that is nested too deeply', 'VALIDATION_FAILED'),
+    one(broken, 'a body that cannot be read', 'BAD_REQUEST'),
+  )
 }
 
 function otherTypes(operation: Operation, right: Arbitrary<Parts>): Arbitrary<WrongRequest> {
   const type = fc.constantFrom(
     'text/plain',
     'application/xml',
-    'multipart/form-data; boundary=x',
+    ...(operation.isUpload === true ? [] : ['multipart/form-data; boundary=x']),
     'json',
     'a/b',
   )

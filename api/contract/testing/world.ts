@@ -1,15 +1,27 @@
 // The world to which the contract test sends its requests: the REST layer on an engine in memory, with one of everything.
 // It is reset before each request.
+import { Readable } from 'node:stream'
 import { ALL_PARTITIONS } from '../../../engine/domain/partition.ts'
 import type { User } from '../../../engine/ports/users.ts'
-import { BroadcastId, CommandId, Micros, Millis, UserId } from '../../../schemas/ids.ts'
+import {
+  BroadcastId,
+  ChannelId,
+  CommandId,
+  FirmwareId,
+  Micros,
+  Millis,
+  UserId,
+} from '../../../schemas/ids.ts'
 import { toCursor } from '../../http/cursor.ts'
 import { NOW, openHarness } from '../../testing/rest.ts'
+import { webhookChannel } from '../../testing/webhook-channel.ts'
 import type { TriedRequest } from './requests.ts'
 import type { Known } from './valid-values.ts'
 
 const PASSWORD = 'correct horse'
 const STEP_MS = 250
+const FIRMWARE = FirmwareId('fw_1')
+const CONDITION = { kind: 'threshold', metric: 'm', op: '>', value: 0 } as const
 
 export interface World {
   readonly known: Known
@@ -34,6 +46,20 @@ export async function openWorld(): Promise<World> {
     const robot = await device('r', { group: 'a/b', tags: ['x'] })
     await device('gw', { group: 'a', type: 'gateway' })
     const old = await device('old', { group: 'a/b' })
+    await engine.alerts.change({
+      kind: 'create_rule',
+      id: 'rul_1',
+      wish: { name: 'm', target: { type: 'device', value: 'r' }, condition: CONDITION, channels: [] },
+      by: user.id,
+    })
+    await engine.alerts.change({
+      kind: 'put_silence',
+      silence: {
+        ...{ silence_id: 'sil_1', matchers: { device_id: 'gw' }, windows: [], comment: 'x' },
+        ...{ starts_at: NOW, ends_at: NOW + 1e9, created_by: user.id, created_at: NOW, revision: 1 },
+      },
+      isNew: true,
+    })
     await engine.say(robot, 'telemetry', { m: 1 })
     await engine.submit(old, { kind: 'decommission' }, { by })
     const wish = { name: 'go', timeoutSec: TIMEOUT_SEC }
@@ -47,6 +73,8 @@ export async function openWorld(): Promise<World> {
       by: user.id,
       timeoutSec: TIMEOUT_SEC,
     })
+    await engine.channels({ op: 'create', id: ChannelId('ch_1'), settings: webhookChannel, by: user.id })
+    await engine.channels({ op: 'test', id: ChannelId('ch_1'), name: '1' })
     await engine.remember({
       deviceId: robot,
       kind: 'status',
@@ -55,13 +83,40 @@ export async function openWorld(): Promise<World> {
       body: { from: 'provisioning', to: 'online', cause: 'heartbeat' },
     })
   }
+  async function furnishFirmware(): Promise<void> {
+    const { firmware } = engine
+    if (firmware.get(FIRMWARE)?.revision === 1) return
+    await firmware.remove({ id: FIRMWARE, revision: undefined, force: true })
+    const stored = await firmware.storeImage(Readable.from([Buffer.from('image')]), 100)
+    if (stored.kind !== 'stored') throw new Error('the image was not stored')
+    const { key: imageKey, bytes: sizeBytes, sha256 } = stored.image
+    const about = {
+      version: '1.0.0',
+      deviceType: 'mqtt_device',
+      changelog: '',
+      filename: 'x',
+      contentType: 'a/b',
+    }
+    const without = { signature: undefined, signatureVerified: undefined, minFromVersion: undefined }
+    const image = { imageKey, sizeBytes, sha256 }
+    await firmware.add({
+      ...about,
+      ...without,
+      ...image,
+      id: FIRMWARE,
+      fromVersions: [],
+      reportsAs: '1.0.0',
+      uploadedBy: user.id,
+    })
+  }
   async function devices(): Promise<string> {
     const kept: unknown[] = []
     for await (const batch of engine.store.load(ALL_PARTITIONS))
-      kept.push(...batch.map(({ device: record, shadow, commands }) => [record, shadow, commands]))
+      kept.push(...batch.map(({ device: record, parts, commands }) => [record, parts, commands]))
     return JSON.stringify(kept)
   }
   await furnish()
+  await furnishFirmware()
   await repairs.start({})
   const other: User = { ...user, id: UserId('usr_else'), email: 'else@example.com', role: 'viewer' }
   await engine.users.put(other)
@@ -89,7 +144,24 @@ export async function openWorld(): Promise<World> {
       key_id: [key.id],
       cmd_id: ['cmd_1'],
       broadcast_id: ['bc_1'],
+      channel_id: ['ch_1'],
+      delivery_id: ['del_alt_test_1_1_fired_0_ch_1'],
+      fallback_channel_id: [null],
+      url: ['https://hooks.example.com/'],
+      webhook_url: ['https://hooks.slack.com/services/x'],
+      headers: [{ 'x-a': 'b' }],
+      template: ['{"text":"{{alert.message}}"}'],
       code: ['not-found'],
+      firmware_id: [FIRMWARE],
+      device_type: ['mqtt_device'],
+      firmware_version: ['1.0.0'],
+      target: [{ type: 'device', value: 'r' }],
+      condition: [CONDITION],
+      rule_id: ['rul_1'],
+      silence_id: ['sil_1'],
+      alert_id: (await engine.alerts.list({ states: ['firing'], limit: 1 })).alerts.map(
+        ({ alert_id: id }) => id,
+      ),
       group: ['a', 'a/b'],
       type: ['mqtt_device', 'gateway'],
       parent_id: ['gw'],
@@ -122,6 +194,7 @@ export async function openWorld(): Promise<World> {
         await furnish()
         furnished = await devices()
       }
+      await furnishFirmware()
       for (const { id } of engine.users.list())
         if (!people.some((one) => one.id === id)) engine.users.forget(id)
       for (const person of people) await engine.users.put(person)

@@ -1,9 +1,9 @@
 // A device with points in memory and a viewer, for tests of /telemetry.
 import { pointsBlock } from '../../../engine/adapters/telemetry/testing/telemetry.ts'
-import { NOW, openHarness } from '../../testing/rest.ts'
+import { type HarnessOptions, NOW, openHarness } from '../../testing/rest.ts'
 
-export async function openTelemetry() {
-  const harness = openHarness()
+export async function openTelemetry(options: HarnessOptions = {}) {
+  const harness = openHarness(options)
   const id = await harness.device('r')
   const { token } = await harness.login('viewer')
   /** Writes values of this minute, a millisecond apart. */

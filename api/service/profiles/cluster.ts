@@ -1,6 +1,7 @@
 // The cluster profile: one node among others, on shared servers.
 import { randomUUID } from 'node:crypto'
 import { openRedisAnswers } from '../../../engine/adapters/answers/redis.ts'
+import { S3Blobs } from '../../../engine/adapters/blobs/s3.ts'
 import { openMqttBroker } from '../../../engine/adapters/broker/outside/mqtt.ts'
 import { openJetStreamLog } from '../../../engine/adapters/log/jetstream/jetstream.ts'
 import { openNatsMesh } from '../../../engine/adapters/mesh/nats.ts'
@@ -18,6 +19,7 @@ import type { Logger } from '../../logger.ts'
 import type { ClusterSettings } from '../settings/cluster.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemClock } from '../system-clock.ts'
+import { openOutbound } from './outbound.ts'
 import { CLUSTER_NAME as NAME, type OpenProfile, type ProfilePorts } from './profile.ts'
 import { waitForServer, warnOfClickHouse } from './wait-for-server.ts'
 
@@ -25,10 +27,8 @@ type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 type ThisSettings = Settings & { readonly profile: ClusterSettings }
 
 /** Waits for all servers but ClickHouse, for which rows can wait in the log. */
-export async function openCluster(
-  settings: ThisSettings,
-  { logger, fatal }: ProfilePorts,
-): Promise<OpenProfile> {
+export async function openCluster(settings: ThisSettings, ports: ProfilePorts): Promise<OpenProfile> {
+  const { logger, fatal } = ports
   const { profile } = settings
   const node = randomUUID()
   const warn: Warn = (message, fields) => logger.warn(fields, message)
@@ -43,13 +43,14 @@ export async function openCluster(
   const { replicas } = profile.nats
   const applied = store.applied()
   const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
-  const log = await waitForServer(() => openJetStreamLog(nats, { name: NAME, replicas, notBefore }), {
-    logger,
-  })
-  const tableOf = (of: 'owners' | 'lanes') =>
-    waitForServer(() => openKvOwnership(nats, { name: NAME, of, replicas }), { logger })
-  const owners = await tableOf('owners')
-  const lanes = await tableOf('lanes')
+  const log = await waitForServer(
+    () => openJetStreamLog(nats, { name: NAME, replicas, notBefore, lost: fatal, warn }),
+    { logger },
+  )
+  const tableOf = (of: 'owners' | 'lanes', above: number) =>
+    waitForServer(() => openKvOwnership(nats, { name: NAME, of, replicas, above }), { logger })
+  const owners = await tableOf('owners', Math.max(...store.epochs()))
+  const lanes = await tableOf('lanes', 0)
   const mesh = openNatsMesh(nats, { address: node, name: NAME, warn })
   const broker = openBroker(settings, node, warn)
   const { retentionDays, auditRetentionDays } = settings
@@ -62,6 +63,8 @@ export async function openCluster(
       users,
       telemetry,
       broker,
+      blobs: settings.s3 && new S3Blobs(settings.s3),
+      outbound: openOutbound(settings, ports),
       cluster: { mesh, owners, lanes: { owners: lanes, reader: broker } },
     },
     apiStores: {

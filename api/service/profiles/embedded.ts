@@ -1,5 +1,7 @@
 // The embedded profile: everything in this process or a child of it.
 import { ANSWER_TABLES, openLmdbAnswers } from '../../../engine/adapters/answers/lmdb.ts'
+import { openFileBlobs } from '../../../engine/adapters/blobs/files.ts'
+import { S3Blobs } from '../../../engine/adapters/blobs/s3.ts'
 import { EmbeddedBroker } from '../../../engine/adapters/broker/embedded/embedded.ts'
 import { openDataDir } from '../../../engine/adapters/data-dir/data-dir.ts'
 import { LmdbEnv } from '../../../engine/adapters/lmdb/lmdb-env.ts'
@@ -11,14 +13,16 @@ import { openLmdbUsers, USER_TABLES } from '../../../engine/adapters/users/lmdb.
 import { partitionOf } from '../../../engine/index.ts'
 import type { EmbeddedSettings, Settings } from '../settings/settings.ts'
 import { systemClock } from '../system-clock.ts'
+import { openOutbound } from './outbound.ts'
 import type { OpenProfile, ProfilePorts } from './profile.ts'
 import { warnOfClickHouse } from './wait-for-server.ts'
 
 /** Needs only npm packages. All data lies in one directory. */
 export async function openEmbedded(
   settings: Settings & { readonly profile: EmbeddedSettings },
-  { logger, tls }: ProfilePorts,
+  ports: ProfilePorts,
 ): Promise<OpenProfile> {
+  const { logger, tls } = ports
   const { durability, host, profile } = settings
   const { mqttPort: port, devicePublishRate: publishRateMax } = profile
   const dir = await openDataDir(profile.dataDir)
@@ -35,13 +39,16 @@ export async function openEmbedded(
   const store = openLmdbStore(env, { partitionOf })
   const users = openLmdbUsers(env)
   const applied = store.applied()
-  const notBefore = store.inserted().map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
-  const log = openLmdbLog({ path: dir.log, durability, notBefore })
+  const settled = store.inserted()
+  const notBefore = settled.map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
+  const log = openLmdbLog({ path: dir.log, durability, notBefore, settled })
   const { retentionDays, auditRetentionDays } = settings
   const telemetry = embeddedTelemetry({ path: dir.telemetry, retentionDays, auditRetentionDays, logger })
+  const blobs = settings.s3 === undefined ? await openFileBlobs(dir.blobs) : new S3Blobs(settings.s3)
   const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
+  const outbound = openOutbound(settings, ports)
   return {
-    ports: { clock: systemClock, log, store, users, telemetry, broker },
+    ports: { clock: systemClock, log, store, users, telemetry, broker, blobs, outbound },
     apiStores: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock), rates: undefined },
     openRest: () => telemetry.begin(warnOfClickHouse(logger)),
     release: () => dir.release(),

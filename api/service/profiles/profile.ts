@@ -11,6 +11,9 @@ export interface ProfilePorts {
   readonly logger: Logger
   /** Undefined if TLS is not configured. */
   readonly tls: TlsFiles | undefined
+  readonly build: { readonly version: string }
+  /** The address at which this process serves HTTP, once it does. */
+  readonly served: { httpUrl: string }
   /** Ends the process, because only a restart can help. */
   readonly fatal: (error: unknown) => void
 }

@@ -1,5 +1,6 @@
 // Reads and checks single settings, and collects the errors.
 import { readFileSync } from 'node:fs'
+import { nearestName } from '../../../schemas/nearest-name.ts'
 import { parseAddress } from './address.ts'
 import { NAMES, type Name, SECRET_NAMES } from './names.ts'
 
@@ -23,7 +24,7 @@ export class Reader {
       if (!name.startsWith('FLEET_') || name.startsWith('FLEET_CLI_') || isSecretFile(name)) continue
       // An empty value counts as not set, because compose files pass unset variables that way.
       if (known.has(name)) value !== '' && this.#values.set(name, value)
-      else this.#wrong.push(`${name} is not a known setting; known settings are ${NAMES.join(', ')}`)
+      else this.#wrong.push(`${name} is not a known setting; ${advice(name)}`)
     }
   }
 
@@ -90,7 +91,7 @@ export class Reader {
   numberIfSet(name: Name, { min, max }: Range): number | undefined {
     const text = this.text(name)
     if (text === undefined) return undefined
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (!(value >= min && value <= max))
       this.refuse(name, `is "${text}"; expected a whole number from ${min} to ${max}`)
     return value
@@ -114,6 +115,15 @@ export class Reader {
       }
     }
   }
+}
+
+/** All of them fill a screen, so they are named only if none is near. */
+function advice(name: string): string {
+  const bare = (text: string) => text.replace(/^FLEET_/, '')
+  const nearest = nearestName(bare(name), NAMES.map(bare))
+  return nearest === undefined
+    ? `known settings are ${NAMES.join(', ')}`
+    : `did you mean FLEET_${nearest}? deploy/README.md lists all settings`
 }
 
 function isSecretFile(name: string): boolean {

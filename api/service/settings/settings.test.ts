@@ -23,7 +23,7 @@ describe('settings', () => {
         roles: ['ingress', 'engine', 'api'],
         dataDir: resolve('./data'),
         mqttPort: 1883,
-        devicePublishRate: 0,
+        devicePublishRate: 100,
       },
       host: '127.0.0.1',
       httpPort: 8000,
@@ -38,10 +38,24 @@ describe('settings', () => {
       previousKeys: [],
       refreshRotation: false,
       heartbeatTimeoutMs: 60_000,
-      requestRates: { perUser: 1_000, perDevice: 100, perAddress: 100 },
+      requestRates: { perUser: 1_000, perDevice: 100, perAddress: 100, work: 200 },
       corsOrigins: [],
       trustedProxies: [],
       deviceTypesPath: undefined,
+      ota: {
+        publicUrl: undefined,
+        downloadsMax: 256,
+        downloadBytesPerSec: 0,
+        urlTtlMs: 86_400_000,
+        uploadBytesMax: 2 ** 31,
+        storageBytesMax: 20 * 2 ** 30,
+        retentionMs: 365 * 86_400_000,
+        trustedKeys: [],
+        signing: { kind: 'kept' },
+        previousKeys: [],
+      },
+      s3: undefined,
+      outbound: { allow: [], smtp: undefined },
       retentionDays: undefined,
       auditRetentionDays: 400,
       shards: 3,
@@ -49,6 +63,23 @@ describe('settings', () => {
     })
     expect(Object.isFrozen(settings)).toBe(true)
     expect([settingsOf({}, 1).shards, settingsOf({}, 200).shards]).toEqual([1, 64])
+  })
+
+  test('images lie in S3 if the service is named with bucket and keys, in either profile', () => {
+    const all = {
+      FLEET_S3_URL: 'http://127.0.0.1:9000',
+      FLEET_S3_BUCKET: 'images',
+      FLEET_S3_ACCESS_KEY: 'who',
+      FLEET_S3_SECRET_KEY: 'secret',
+    }
+    const s3 = { url: all.FLEET_S3_URL, bucket: 'images', accessKey: 'who', secretKey: 'secret' }
+    expect(settingsOf(all).s3).toEqual({ ...s3, region: 'us-east-1' })
+    expect(settingsOf({ ...all, FLEET_S3_REGION: 'eu-1' }).s3).toEqual({ ...s3, region: 'eu-1' })
+    expect(lineOf({ FLEET_S3_URL: all.FLEET_S3_URL })).toBe(
+      'FLEET_S3_BUCKET is required with FLEET_S3_URL; also required: FLEET_S3_ACCESS_KEY, FLEET_S3_SECRET_KEY',
+    )
+    expect(lineOf({ FLEET_S3_BUCKET: 'images' })).toMatch(/^FLEET_S3_BUCKET has no effect without/)
+    expect(lineOf({ ...all, FLEET_S3_BUCKET: '../x' })).toBe('FLEET_S3_BUCKET expected the name of a bucket')
   })
 
   test('variables of the command line are ignored', () => {
@@ -103,7 +134,7 @@ describe('settings', () => {
       registration: 'locked',
       adminEmail: 'boss@example.com',
       heartbeatTimeoutMs: 5000,
-      requestRates: { perUser: 0, perDevice: 7, perAddress: 100 },
+      requestRates: { perUser: 0, perDevice: 7, perAddress: 100, work: 200 },
       corsOrigins: ['https://a.example', 'http://localhost:3000'],
       trustedProxies: ['10.0.0.0/8', '::1'],
       retentionDays: 30,
@@ -133,7 +164,8 @@ describe('settings', () => {
   })
 
   test.each([
-    ['FLEET_HTPP_PORT', '1', 'is not a known setting; known settings are FLEET_PROFILE'],
+    ['FLEET_HTPP_PORT', '1', 'is not a known setting; did you mean FLEET_HTTP_PORT?'],
+    ['FLEET_COLOUR_OF_ROBOTS', '1', 'is not a known setting; known settings are FLEET_PROFILE'],
     ['FLEET_PROFILE', 'clustre', 'is "clustre"; expected one of embedded, cluster'],
     ['FLEET_HTTP_PORT', '65536', 'is "65536"; expected a whole number from 0 to 65535'],
     ['FLEET_HTTP_PORT', '80 ', 'is "80 "; expected a whole number'],

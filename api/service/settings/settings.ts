@@ -9,7 +9,10 @@ import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
 import { API_LIMITS } from '../../limits.ts'
 import { isLoopback } from '../../loopback.ts'
 import { type ClusterSettings, ROLES, type Role, readCluster, refuseForeign } from './cluster.ts'
+import { type OtaSettings, readOta } from './ota.ts'
+import { type OutboundSettings, readOutbound } from './outbound.ts'
 import { type Environment, PORT, Reader } from './reader.ts'
+import { readS3, type S3Settings } from './s3.ts'
 import { readPreviousKeys, readSigning } from './signing.ts'
 import { readTls, type TlsSettings } from './tls.ts'
 
@@ -52,12 +55,19 @@ export interface Settings {
     readonly perUser: number
     readonly perDevice: number
     readonly perAddress: number
+    /** Work of one user, in units of a plain GET. */
+    readonly work: number
   }
   /** Origins of web pages that may use the API. `*` allows any. */
   readonly corsOrigins: readonly string[]
   /** Addresses or networks in CIDR notation. */
   readonly trustedProxies: readonly string[]
   readonly deviceTypesPath: string | undefined
+  readonly ota: OtaSettings
+  /** The service that keeps images. Undefined if there is none: an embedded service keeps them in files then. */
+  readonly s3: S3Settings | undefined
+  /** Where messages about alerts may go. */
+  readonly outbound: OutboundSettings
   readonly retentionDays: number | undefined
   readonly auditRetentionDays: number
   readonly shards: number
@@ -117,10 +127,14 @@ export function readSettings(
       perUser: read.number('FLEET_USER_REQUEST_RATE', { ...RATE, default: 1_000 }),
       perDevice: read.number('FLEET_DEVICE_REQUEST_RATE', { ...RATE, default: 100 }),
       perAddress: read.number('FLEET_ANONYMOUS_REQUEST_RATE', { ...RATE, default: 100 }),
+      work: read.number('FLEET_USER_WORK_RATE', { ...RATE, default: 200 }),
     },
     corsOrigins: read.list('FLEET_CORS_ORIGINS', isOrigin, 'origins such as https://fleet.example.com, or *'),
     trustedProxies: read.list('FLEET_TRUSTED_PROXIES', isNetwork, 'addresses or networks such as 10.0.0.0/8'),
     deviceTypesPath: read.text('FLEET_DEVICE_TYPES'),
+    ota: readOta(read, profile),
+    s3: readS3(read),
+    outbound: readOutbound(read),
     retentionDays: read.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
     auditRetentionDays: read.number('FLEET_AUDIT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
     shards: read.number('FLEET_SHARDS', {
@@ -141,7 +155,7 @@ function readEmbedded(read: Reader, tls: TlsSettings | undefined): EmbeddedSetti
     roles: ROLES,
     dataDir: resolve(read.text('FLEET_DATA_DIR') ?? './data'),
     mqttPort: read.numberIfSet('FLEET_MQTT_PORT', PORT) ?? (tls === undefined ? 1883 : undefined),
-    devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { ...RATE, default: 0 }),
+    devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { ...RATE, default: 100 }),
   }
 }
 

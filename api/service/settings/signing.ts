@@ -26,7 +26,7 @@ export function readSigning(read: Reader, profile: 'embedded' | 'cluster'): Sign
   return { kind: 'kept' }
 }
 
-const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]*-----END \1-----/g
+export const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]*-----END \1-----/g
 
 /** Reads PEM blocks, and secrets on separate lines. */
 export function readPreviousKeys(read: Reader): readonly PreviousKey[] {

@@ -1,6 +1,6 @@
 // The files of certificate, key, CA and revocation list. They are read at start and whenever one of them changes. If the
 // new files are invalid, a warning is logged and the previous ones stay in use.
-import { readFileSync, unwatchFile, watchFile } from 'node:fs'
+import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { Fault } from '../../../engine/ports/fault.ts'
 import type { Logger } from '../../logger.ts'
@@ -32,6 +32,11 @@ export class TlsFiles {
     this.#paths = paths
     this.#logger = logger
     this.#contents = read(paths)
+    if ((statSync(paths.key).mode & 0o007) !== 0)
+      logger.warn(
+        { path: paths.key },
+        'everybody on this machine may use the TLS key: take the rights of others away',
+      )
     // Polled instead of watched, because certificates are often symbolic links in folders that are replaced as a whole.
     for (const path of this.#all())
       watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, this.#changed)

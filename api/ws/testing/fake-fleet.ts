@@ -18,6 +18,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { Authenticated } from '../../auth/authenticate.ts'
 import { isInScope } from '../../auth/scope.ts'
 import { API_LIMITS } from '../../limits.ts'
+import { createWorkBudget } from '../../rates/work-budget.ts'
 import { openSockets, type Sockets, type SocketsOptions } from '../sockets.ts'
 import { type Dial, dial, type RawClient } from './raw-client.ts'
 
@@ -67,6 +68,7 @@ const unused = () => {
   throw new Error('/ws does not ask this')
 }
 const UNUSED = { known: unused, subDevices: unused, matching: unused, countByStatus: unused }
+const UNUSED_ALERTS = { rules: unused, silences: unused, change: unused, counts: unused }
 
 export class FakeFleet {
   readonly time = new FakeTime()
@@ -253,6 +255,7 @@ export class FakeFleet {
         this.afterAnswer()
         return snapshot
       },
+      firmwareOf: async () => undefined,
       shadow: async (device) => {
         await this.beforeAnswer()
         const shadow = this.views.has(device) ? (this.shadows.get(device) ?? NEW_SHADOW) : undefined
@@ -271,6 +274,7 @@ export class FakeFleet {
         this.afterAnswer()
         return rows.slice(0, limit)
       },
+      alerts: { ...UNUSED_ALERTS, list: async () => ({ total: 0, alerts: [] }) },
       devices: {
         ...UNUSED,
         get: (device) => view(device)?.device,
@@ -307,6 +311,7 @@ export async function openFakeService(
     authenticate: fleet.authenticate,
     redeemTicket: fleet.redeemTicket,
     clock: fleet.time,
+    work: createWorkBudget({ perSec: 0, clock: fleet.time, shares: undefined }),
     schedule: fleet.time,
     limits: { ...API_LIMITS, ...limits },
     heartbeatTimeoutMs: 60_000,

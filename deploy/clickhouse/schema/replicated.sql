@@ -92,3 +92,24 @@ CREATE TABLE IF NOT EXISTS audit ON CLUSTER '{cluster}' (
   PARTITION BY toYYYYMM(at)
   ORDER BY (at, version)
   SETTINGS replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1;
+
+ALTER TABLE points ON CLUSTER '{cluster}' MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE texts ON CLUSTER '{cluster}' MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE history ON CLUSTER '{cluster}' MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE audit ON CLUSTER '{cluster}' MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE rollup_1m ON CLUSTER '{cluster}' MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE rollup_1h ON CLUSTER '{cluster}' MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE settlements ON CLUSTER '{cluster}' MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;

@@ -92,3 +92,24 @@ CREATE TABLE IF NOT EXISTS audit (
   PARTITION BY toYYYYMM(at)
   ORDER BY (at, version)
   SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1;
+
+ALTER TABLE points MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE texts MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE history MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE audit MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE rollup_1m MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE rollup_1h MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE settlements MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1;

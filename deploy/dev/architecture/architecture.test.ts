@@ -81,6 +81,7 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
 
 /** Folders in which a package may be imported. A new dependency needs a line here. Benches and tests may import any. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  '@fastify/busboy': ['api/http/'],
   '@clickhouse/client': ['engine/adapters/telemetry/'],
   '@nats-io/jetstream': ['engine/adapters/'],
   '@nats-io/kv': ['engine/adapters/'],
@@ -91,12 +92,14 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   chdb: ['engine/adapters/telemetry/'],
   commander: ['api/cli/'],
   fastify: ['api/'],
+  'ipaddr.js': ['engine/domain/outbound/'],
   ioredis: ['engine/adapters/'],
   jose: ['api/auth/'],
   lmdb: ['engine/adapters/'],
   mqtt: ['engine/adapters/broker/', 'engine/edge/'],
   'mqtt-packet': ['engine/adapters/broker/'],
   msgpackr: ['engine/domain/packing.ts'],
+  nodemailer: ['engine/adapters/mail/'],
   pino: ['api/'],
   piscina: ['engine/runtime/'],
   'prom-client': ['engine/runtime/', 'api/'],
@@ -122,10 +125,10 @@ const TECHNOLOGIES: Readonly<Record<string, string>> = {
 
 /** Files that people and tools run or import, and no other source. */
 const ENTRY_POINTS =
-  /^(api\/service\/main|engine\/index|engine\/sim\/run|bench\/run|bench\/micro\/[\w-]+|bench\/load\/k6\/[\w-]+|api\/cli\/main)\.ts$|\.mjs$/
+  /^(api\/service\/main|engine\/index|engine\/edge\/device\/index|engine\/sim\/run|bench\/run|bench\/micro\/[\w-]+|bench\/load\/k6\/[\w-]+|api\/cli\/main)\.ts$|\.mjs$/
 
-/** Files that serve firmware images once there are any, and the tables as text for `deploy/clickhouse`. */
-const USED_BY_TESTS_ALONE = /^engine\/adapters\/(blobs\/(files|s3)|telemetry\/clickhouse\/schema)\.ts$/
+/** The tables as text, for `deploy/clickhouse`. */
+const USED_BY_TESTS_ALONE = /^(engine\/adapters\/telemetry\/clickhouse\/schema\.ts$)/
 
 const LINES_MAX = 400
 const LINES_LONG = 250

@@ -1,22 +1,52 @@
-// An index in memory of the stored answers, with their expiry and size, and of the requests in progress. All answers
-// live equally long, so the oldest expires first, and likewise for requests in progress.
+// An index in memory of the stored answers, with their owners, expiry and size, and of the requests in progress. All
+// answers live equally long, so the oldest expires first, and likewise for requests in progress.
+//
+// K1. A caller whose share is full makes room with their own oldest answer, and with nobody else's.
+// K2. An answer is kept for `keptAnswerMsMin` at least. A caller whose share is full of younger ones is refused.
 import { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { BegunAnswer, FoundAnswer, KeptAnswer } from '../../ports/answers.ts'
+import type { AnswerKey, BegunAnswer, FoundAnswer } from '../../ports/answers.ts'
+
+/** What may be kept, in all and of one owner. */
+export interface AnswersRoom {
+  readonly bytesMax: number
+  readonly ownerMax: number
+  readonly ownerBytesMax: number
+}
+
+export const ANSWERS_ROOM: AnswersRoom = {
+  bytesMax: LIMITS.keptAnswersBytesMax,
+  ownerMax: LIMITS.keptAnswersPerOwnerMax,
+  ownerBytesMax: LIMITS.keptAnswersPerOwnerBytesMax,
+}
+
+/** An answer that expires by then is old enough to make room for another of its owner (K2). */
+export const oldEnough = (now: Millis): Millis =>
+  Millis(now + LIMITS.idempotencyKeyMs - LIMITS.keptAnswerMsMin)
 
 interface Entry {
+  readonly owner: string
   readonly keptUntil: Millis
   readonly bytes: number
 }
 
+interface Share {
+  /** The oldest is the first. */
+  readonly ids: Set<string>
+  bytes: number
+}
+
+const NOTHING: Share = { ids: new Set(), bytes: 0 }
+
 export class KeptList {
   readonly #entries = new Map<string, Entry>()
+  readonly #shares = new Map<string, Share>()
   readonly #begun = new Map<string, Millis>()
-  readonly #bytesMax: number
+  readonly #room: AnswersRoom
   #bytes = 0
 
-  constructor(bytesMax: number = LIMITS.keptAnswersBytesMax) {
-    this.#bytesMax = bytesMax
+  constructor(room: AnswersRoom = ANSWERS_ROOM) {
+    this.#room = room
   }
 
   has(id: string, now: Millis): boolean {
@@ -24,15 +54,14 @@ export class KeptList {
     return entry !== undefined && entry.keptUntil > now
   }
 
-  /** Whether there is room for another answer. */
-  room(now: Millis): FoundAnswer {
-    const over = this.over(now)
+  /** Whether there is room for another answer of this owner. */
+  room(owner: string, now: Millis): FoundAnswer {
+    const over = this.#over(now)
     const bytes = over.reduce((sum, id) => sum - (this.#entries.get(id)?.bytes ?? 0), this.#bytes)
-    const hasRoom = this.#entries.size - over.length < LIMITS.keptAnswersMax && bytes < this.#bytesMax
-    return { kind: hasRoom ? 'none' : 'full' }
+    const isFull = this.#entries.size - over.length >= LIMITS.keptAnswersMax || bytes >= this.#room.bytesMax
+    return { kind: isFull || !this.#hasShare(owner, now) ? 'full' : 'none' }
   }
 
-  /** Ends a request in progress without storing an answer. */
   begin(id: string, now: Millis): BegunAnswer {
     for (const [other, until] of this.#begun) {
       if (until > now) break
@@ -44,12 +73,54 @@ export class KeptList {
     return { kind: 'begun', until }
   }
 
+  /** Ends a request in progress without storing an answer. */
   giveUp(id: string, until: Millis): void {
     if (this.#begun.get(id) === until) this.#begun.delete(id)
   }
 
-  /** Removes and returns the expired answers. */
-  over(now: Millis): readonly string[] {
+  /** Answers that go when this one comes: those that expired, and the oldest of its owner beyond their share. */
+  leaving({ id, owner }: AnswerKey, now: Millis): readonly string[] {
+    const leaving = this.#over(now).filter((other) => other !== id)
+    const share = this.#shares.get(owner) ?? NOTHING
+    // An answer with the same id is replaced.
+    let count = share.ids.size - (share.ids.has(id) ? 1 : 0)
+    let bytes = share.bytes - (share.ids.has(id) ? (this.#entries.get(id)?.bytes ?? 0) : 0)
+    for (const other of share.ids) {
+      if (count < this.#room.ownerMax && bytes < this.#room.ownerBytesMax) break
+      if (other === id) continue
+      leaving.push(other)
+      count--
+      bytes -= this.#entries.get(other)?.bytes ?? 0
+    }
+    return leaving
+  }
+
+  add({ id, owner, keptUntil }: AnswerKey & { readonly keptUntil: Millis }, bytes: number): void {
+    this.remove([id])
+    this.#begun.delete(id)
+    this.#entries.set(id, { owner, keptUntil, bytes })
+    this.#bytes += bytes
+    const share = this.#shares.get(owner) ?? { ids: new Set(), bytes: 0 }
+    share.ids.add(id)
+    share.bytes += bytes
+    this.#shares.set(owner, share)
+  }
+
+  remove(ids: readonly string[]): void {
+    for (const id of ids) {
+      const entry = this.#entries.get(id)
+      if (entry === undefined) continue
+      this.#entries.delete(id)
+      this.#bytes -= entry.bytes
+      const share = this.#shares.get(entry.owner)
+      share?.ids.delete(id)
+      if (share === undefined) continue
+      share.bytes -= entry.bytes
+      if (share.ids.size === 0) this.#shares.delete(entry.owner)
+    }
+  }
+
+  #over(now: Millis): string[] {
     const over: string[] = []
     for (const [id, { keptUntil }] of this.#entries) {
       if (keptUntil > now) break
@@ -58,17 +129,10 @@ export class KeptList {
     return over
   }
 
-  add({ id, keptUntil }: Pick<KeptAnswer, 'id' | 'keptUntil'>, bytes: number): void {
-    this.remove([id])
-    this.#begun.delete(id)
-    this.#entries.set(id, { keptUntil, bytes })
-    this.#bytes += bytes
-  }
-
-  remove(ids: readonly string[]): void {
-    for (const id of ids) {
-      this.#bytes -= this.#entries.get(id)?.bytes ?? 0
-      this.#entries.delete(id)
-    }
+  #hasShare(owner: string, now: Millis): boolean {
+    const { ids, bytes } = this.#shares.get(owner) ?? NOTHING
+    if (ids.size < this.#room.ownerMax && bytes < this.#room.ownerBytesMax) return true
+    const [oldest = ''] = ids
+    return (this.#entries.get(oldest)?.keptUntil ?? 0) <= oldEnough(now)
   }
 }

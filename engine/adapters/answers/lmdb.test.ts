@@ -5,7 +5,7 @@ import { afterAll } from 'vitest'
 import type { KeptAnswers } from '../../ports/answers.ts'
 import { LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { ANSWER_TABLES, openLmdbAnswers } from './lmdb.ts'
-import { ANSWERS_BYTES, answersContract } from './testing/contract.ts'
+import { answersContract, SMALL_ROOM } from './testing/contract.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-answers-'))
 const envs = new Map<KeptAnswers, { env: LmdbEnv; path: string }>()
@@ -14,7 +14,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 function open(path = join(root, `${count++}.mdb`)): KeptAnswers {
   const env = new LmdbEnv({ path, durability: 'process', tables: ANSWER_TABLES })
-  const answers = openLmdbAnswers(env, ANSWERS_BYTES)
+  const answers = openLmdbAnswers(env, SMALL_ROOM)
   envs.set(answers, { env, path })
   return answers
 }

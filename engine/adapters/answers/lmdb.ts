@@ -3,10 +3,10 @@
 
 import type { Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../../domain/packing.ts'
-import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
+import type { AnswerKey, BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
 import { Fault } from '../../ports/fault.ts'
 import { CommitError, type LmdbEnv } from '../lmdb/lmdb-env.ts'
-import { KeptList } from './kept-list.ts'
+import { type AnswersRoom, KeptList } from './kept-list.ts'
 
 const ANSWERS = 'answers'
 export const ANSWER_TABLES: readonly string[] = [ANSWERS]
@@ -15,22 +15,22 @@ const BATCH = 1_000
 const packr = newPackr()
 
 /** The environment must have the tables `ANSWER_TABLES`. The caller closes it. */
-export function openLmdbAnswers(env: LmdbEnv, bytesMax?: number): KeptAnswers {
-  return new LmdbAnswers(env, bytesMax)
+export function openLmdbAnswers(env: LmdbEnv, room?: AnswersRoom): KeptAnswers {
+  return new LmdbAnswers(env, room)
 }
 
 class LmdbAnswers implements KeptAnswers {
   readonly #env: LmdbEnv
   readonly #list: KeptList
 
-  constructor(env: LmdbEnv, bytesMax?: number) {
+  constructor(env: LmdbEnv, room?: AnswersRoom) {
     this.#env = env
-    this.#list = new KeptList(bytesMax)
-    const found: { readonly id: string; readonly keptUntil: Millis; readonly bytes: number }[] = []
+    this.#list = new KeptList(room)
+    const found: (AnswerKey & { readonly keptUntil: Millis; readonly bytes: number })[] = []
     for (let batch = env.readRange(ANSWERS, undefined, BATCH); batch.length > 0; ) {
       for (const { value } of batch) {
-        const { id, keptUntil } = unpack(value)
-        found.push({ id, keptUntil, bytes: value.length })
+        const { id, owner, keptUntil } = unpack(value)
+        found.push({ id, owner, keptUntil, bytes: value.length })
       }
       batch = env.readRange(ANSWERS, batch.at(-1)?.key, BATCH)
     }
@@ -38,29 +38,29 @@ class LmdbAnswers implements KeptAnswers {
     for (const answer of found) this.#list.add(answer, answer.bytes)
   }
 
-  async find(id: string, now: Millis): Promise<FoundAnswer> {
-    return this.#find(id, now)
+  async find(key: AnswerKey, now: Millis): Promise<FoundAnswer> {
+    return this.#find(key, now)
   }
 
   // There is no await between check and entry, so of two concurrent requests only one begins.
-  async begin(id: string, now: Millis): Promise<BegunAnswer> {
-    const found = this.#find(id, now)
-    return found.kind === 'none' ? this.#list.begin(id, now) : found
+  async begin(key: AnswerKey, now: Millis): Promise<BegunAnswer> {
+    const found = this.#find(key, now)
+    return found.kind === 'none' ? this.#list.begin(key.id, now) : found
   }
 
   async put(answer: KeptAnswer, now: Millis): Promise<void> {
-    const over = this.#list.over(now).filter((id) => id !== answer.id)
     const value = packr.pack(answer)
+    const leaving = this.#list.leaving(answer, now)
     try {
       await this.#env.write([
-        ...over.map((key) => ({ table: ANSWERS, key })),
+        ...leaving.map((key) => ({ table: ANSWERS, key })),
         { table: ANSWERS, key: answer.id, value },
       ])
     } catch (cause) {
       const isFinal = cause instanceof CommitError && cause.isFinal
       throw new Fault('STORE_UNAVAILABLE', { retryable: !isFinal, cause })
     }
-    this.#list.remove(over)
+    this.#list.remove(leaving)
     this.#list.add(answer, value.length)
   }
 
@@ -68,13 +68,14 @@ class LmdbAnswers implements KeptAnswers {
     this.#list.giveUp(id, until)
   }
 
-  #find(id: string, now: Millis): FoundAnswer {
+  #find({ id, owner }: AnswerKey, now: Millis): FoundAnswer {
     const bytes = this.#list.has(id, now) ? this.#env.read(ANSWERS, id) : undefined
-    return bytes === undefined ? this.#list.room(now) : { kind: 'kept', answer: unpack(bytes) }
+    return bytes === undefined ? this.#list.room(owner, now) : { kind: 'kept', answer: unpack(bytes) }
   }
 }
 
-/** Only this file writes the table, and in this type. */
+/** Only this file writes the table, and in this type. Version 0.1 kept no owners: such answers share one share. */
 function unpack(bytes: Uint8Array): KeptAnswer {
-  return packr.unpack(bytes) as KeptAnswer
+  const answer = packr.unpack(bytes) as Omit<KeptAnswer, 'owner'> & Partial<AnswerKey>
+  return { owner: '', ...answer }
 }

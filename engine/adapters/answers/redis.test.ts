@@ -4,9 +4,13 @@ import type { KeptAnswers } from '../../ports/answers.ts'
 import type { RedisLink } from '../redis/redis-link.ts'
 import { REDIS_SERVER, RedisServer } from '../redis/testing/redis-server.ts'
 import { openRedisAnswers } from './redis.ts'
-import { ANSWERS_BYTES, answersContract } from './testing/contract.ts'
+import { answersContract, SMALL_ROOM } from './testing/contract.ts'
 
 const at = Millis
+const [A, B] = [
+  { id: 'a', owner: 'o' },
+  { id: 'b', owner: 'o' },
+] as const
 
 describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
   let server: RedisServer
@@ -20,7 +24,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
 
   async function open(prefix = `p${count++}`): Promise<KeptAnswers> {
     const link = await server.link({ prefix })
-    const answers = openRedisAnswers(link, ANSWERS_BYTES)
+    const answers = openRedisAnswers(link, SMALL_ROOM)
     opened.set(answers, { link, prefix })
     return answers
   }
@@ -39,12 +43,12 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   test('if many processes begin the same request, one succeeds', async () => {
     const prefix = `p${count++}`
     const nodes = await Promise.all(Array.from({ length: 4 }, () => open(prefix)))
-    const begun = await Promise.all([...nodes, ...nodes].map((answers) => answers.begin('a', at(1))))
+    const begun = await Promise.all([...nodes, ...nodes].map((answers) => answers.begin(A, at(1))))
     expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', ...Array(7).fill('running')])
     const sealed = new Uint8Array([0, 255, 7])
-    await nodes[0]?.put({ id: 'a', fingerprint: 'print', keptUntil: at(100), sealed }, at(2))
+    await nodes[0]?.put({ ...A, fingerprint: 'print', keptUntil: at(100), sealed }, at(2))
     for (const answers of nodes)
-      expect(await answers.begin('a', at(3))).toMatchObject({
+      expect(await answers.begin(A, at(3))).toMatchObject({
         kind: 'kept',
         answer: { fingerprint: 'print' },
       })
@@ -54,10 +58,10 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   test('giving up a request while Redis is unreachable rejects nobody', async () => {
     const away = await RedisServer.start()
     const answers = openRedisAnswers(await away.link())
-    const begun = await answers.begin('a', at(1))
+    const begun = await answers.begin(A, at(1))
     await away.kill()
     await answers.giveUp('a', begun.kind === 'begun' ? begun.until : at(0))
-    await expect(answers.begin('b', at(1))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(answers.begin(B, at(1))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await away.stop()
   })
 })

@@ -4,23 +4,30 @@
 import { Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
-import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
+import type { AnswerKey, BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
 import { Fault } from '../../ports/fault.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
+import { ANSWERS_ROOM, type AnswersRoom, oldEnough } from './kept-list.ts'
 
-/** Keys: `answers` (hash), `answers-order` (ids by expiry), `answers-bytes` (total), `answers-begun` (ids by expiry). */
-const OVER = `
-local id, now = ARGV[4], ARGV[5]
+/** Keys: `answers` (hash), `answers-order` (ids by expiry), `answers-bytes` (total), `answers-begun` (ids by expiry),
+ *  `answers-owners` (hash, owners by id), `answers-of:<owner>` (ids by expiry) and `answers-sizes` (hash, bytes by owner).
+ *  Answers of version 0.1 have no owner. Arguments of both scripts: 4 id, 5 now, 6 owner. */
+const SHARED = `
+local id, now, owner = ARGV[4], ARGV[5], ARGV[6]
 local function findOver()
   local over, bytes = redis.call('ZRANGEBYSCORE', P .. 'answers-order', '-inf', now, 'LIMIT', 0, 1000), 0
   for _, other in ipairs(over) do bytes = bytes + redis.call('HSTRLEN', P .. 'answers', other) end
   return over, bytes
 end
+local function shareOf(who)
+  return redis.call('ZCARD', P .. 'answers-of:' .. who), tonumber(redis.call('HGET', P .. 'answers-sizes', who) or 0)
+end
 `
 
-/** Arguments: 6 the time until which the request is in progress (0 only looks), 7 the bound on answers, 8 on bytes. */
-const LOOK = redisScript(`${OVER}
-local ends, most, bytesMost = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
+/** Arguments: 7 the time until which the request is in progress (0 only looks), 8 the bound on answers, 9 on bytes,
+ *  10 on answers of an owner, 11 on their bytes, 12 the expiry of answers that are old enough to make room. */
+const LOOK = redisScript(`${SHARED}
+local ends, most, bytesMost = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 local kept = redis.call('ZSCORE', P .. 'answers-order', id)
 if kept and tonumber(kept) > tonumber(now) then return {'kept', redis.call('HGET', P .. 'answers', id)} end
 local count = redis.call('ZCARD', P .. 'answers-order')
@@ -29,24 +36,45 @@ if count >= most or sum >= bytesMost then
   local over, bytes = findOver()
   if count - #over >= most or sum - bytes >= bytesMost then return {'full'} end
 end
+local own, ownBytes = shareOf(owner)
+if own >= tonumber(ARGV[10]) or ownBytes >= tonumber(ARGV[11]) then
+  local oldest = redis.call('ZRANGE', P .. 'answers-of:' .. owner, 0, 0, 'WITHSCORES')
+  if tonumber(oldest[2]) > tonumber(ARGV[12]) then return {'full'} end
+end
 if ends == '0' then return {'none'} end
 redis.call('ZREMRANGEBYSCORE', P .. 'answers-begun', '-inf', now)
 if redis.call('ZADD', P .. 'answers-begun', 'NX', ends, id) == 0 then return {'running'} end
 return {'begun'}
 `)
 
-/** Arguments: 6 the answer, 7 its expiry. */
-const PUT = redisScript(`${OVER}
-local over, bytes = findOver()
+/** Arguments: 7 the answer, 8 its expiry, 9 the bound on answers of an owner, 10 on their bytes. */
+const PUT = redisScript(`${SHARED}
 -- First what is refused when memory is short: then nothing has been written.
-redis.call('DECRBY', P .. 'answers-bytes', bytes)
-if #over > 0 then
-  redis.call('ZREM', P .. 'answers-order', unpack(over))
-  redis.call('HDEL', P .. 'answers', unpack(over))
+redis.call('INCRBY', P .. 'answers-bytes', #ARGV[7])
+local function drop(other)
+  local bytes = redis.call('HSTRLEN', P .. 'answers', other)
+  redis.call('DECRBY', P .. 'answers-bytes', bytes)
+  redis.call('ZREM', P .. 'answers-order', other)
+  redis.call('HDEL', P .. 'answers', other)
+  local whose = redis.call('HGET', P .. 'answers-owners', other)
+  if not whose then return end
+  redis.call('HDEL', P .. 'answers-owners', other)
+  redis.call('HINCRBY', P .. 'answers-sizes', whose, -bytes)
+  redis.call('ZREM', P .. 'answers-of:' .. whose, other)
+  if redis.call('EXISTS', P .. 'answers-of:' .. whose) == 0 then redis.call('HDEL', P .. 'answers-sizes', whose) end
 end
-redis.call('INCRBY', P .. 'answers-bytes', #ARGV[6] - redis.call('HSTRLEN', P .. 'answers', id))
-redis.call('HSET', P .. 'answers', id, ARGV[6])
-redis.call('ZADD', P .. 'answers-order', ARGV[7], id)
+drop(id)
+for _, other in ipairs((findOver())) do drop(other) end
+local own, ownBytes = shareOf(owner)
+while own > 0 and (own >= tonumber(ARGV[9]) or ownBytes >= tonumber(ARGV[10])) do
+  drop(redis.call('ZRANGE', P .. 'answers-of:' .. owner, 0, 0)[1])
+  own, ownBytes = shareOf(owner)
+end
+redis.call('HSET', P .. 'answers', id, ARGV[7])
+redis.call('HSET', P .. 'answers-owners', id, owner)
+redis.call('HINCRBY', P .. 'answers-sizes', owner, #ARGV[7])
+redis.call('ZADD', P .. 'answers-of:' .. owner, ARGV[8], id)
+redis.call('ZADD', P .. 'answers-order', ARGV[8], id)
 redis.call('ZREM', P .. 'answers-begun', id)
 `)
 
@@ -60,36 +88,38 @@ const packr = newPackr()
 /** The caller closes the link. */
 export function openRedisAnswers(
   link: RedisLink,
-  bytesMax: number = LIMITS.keptAnswersBytesMax,
+  { bytesMax, ownerMax, ownerBytesMax }: AnswersRoom = ANSWERS_ROOM,
 ): KeptAnswers {
   async function look(
-    id: string,
+    { id, owner }: AnswerKey,
     now: Millis,
     until: Millis,
   ): Promise<readonly [string, Buffer | undefined]> {
-    const args = [id, now, until, LIMITS.keptAnswersMax, bytesMax]
+    const bounds = [LIMITS.keptAnswersMax, bytesMax, ownerMax, ownerBytesMax, oldEnough(now)]
+    const args = [id, now, owner, until, ...bounds]
     // The script returns this type.
     const [kind, bytes] = (await link.run(LOOK, args)) as readonly [Buffer, Buffer?]
     return [kind.toString(), bytes]
   }
 
   return {
-    async find(id, now): Promise<FoundAnswer> {
-      const [kind, bytes] = await look(id, now, Millis(0))
+    async find(key, now): Promise<FoundAnswer> {
+      const [kind, bytes] = await look(key, now, Millis(0))
       if (bytes !== undefined) return { kind: 'kept', answer: unpack(bytes) }
       return { kind: kind === 'full' ? 'full' : 'none' }
     },
 
-    async begin(id, now): Promise<BegunAnswer> {
+    async begin(key, now): Promise<BegunAnswer> {
       const until = Millis(now + LIMITS.answerBegunMs)
-      const [kind, bytes] = await look(id, now, until)
+      const [kind, bytes] = await look(key, now, until)
       if (bytes !== undefined) return { kind: 'kept', answer: unpack(bytes) }
       if (kind === 'begun') return { kind, until }
       return { kind: kind === 'full' ? 'full' : 'running' }
     },
 
     async put(answer, now) {
-      await link.run(PUT, [answer.id, now, packr.pack(answer), answer.keptUntil])
+      const { id, owner, keptUntil } = answer
+      await link.run(PUT, [id, now, owner, packr.pack(answer), keptUntil, ownerMax, ownerBytesMax])
     },
 
     async giveUp(id, until) {
@@ -103,7 +133,8 @@ export function openRedisAnswers(
   }
 }
 
-/** Only this file writes the values, and in this type. */
+/** Only this file writes the values, and in this type. Those of version 0.1 have no owner. */
 function unpack(bytes: Buffer): KeptAnswer {
-  return packr.unpack(bytes) as KeptAnswer
+  const answer = packr.unpack(bytes) as Omit<KeptAnswer, 'owner'> & Partial<AnswerKey>
+  return { owner: '', ...answer }
 }

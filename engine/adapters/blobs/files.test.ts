@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { Blobs } from '../../ports/blobs.ts'
+import { mountSmallDisk } from '../testing/small-disk.ts'
 import { openFileBlobs } from './files.ts'
 import { blobsContract } from './testing/contract.ts'
 
@@ -41,6 +42,23 @@ test('a missing directory is a retryable fault', async () => {
     code: 'BLOBS_UNAVAILABLE',
     retryable: true,
   })
+})
+
+test('a full disk stores nothing, says so, and takes the next one once there is room', async ({ skip }) => {
+  const path = join(root, `${count++}`)
+  const disk = mountSmallDisk(path, 4)
+  if (disk === undefined) return skip('mounting a disk needs root')
+  try {
+    const blobs = await open(path)
+    const large = async function* () {
+      for (let i = 0; i < 8; i++) yield new Uint8Array(1024 * 1024)
+    }
+    expect(await blobs.put('a', large(), 2 ** 30)).toEqual({ kind: 'full' })
+    expect([await blobs.head('a'), readdirSync(join(path, 'unfinished'))]).toEqual([undefined, []])
+    expect(await blobs.put('a', content(), 100)).toMatchObject({ kind: 'put', bytes: 20 })
+  } finally {
+    disk.unmount()
+  }
 })
 
 async function* content(): AsyncGenerator<Uint8Array> {

@@ -1,12 +1,10 @@
 // Blobs as files of one directory, named after their keys. A blob is written to another folder, synced and renamed, so
 // it is never visible in part.
 import { randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { LIMITS } from '../../limits.ts'
-import type { BlobFacts, BlobPage, Blobs, PutBlob } from '../../ports/blobs.ts'
+import type { BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkedKey, Meter, TooLarge } from './content.ts'
 
@@ -43,6 +41,7 @@ class FileBlobs implements Blobs {
     } catch (error) {
       await orFault(() => rm(unfinished, { force: true }))
       if (error instanceof TooLarge) return { kind: 'too_large' }
+      if (isFull(error)) return { kind: 'full' }
       throw error
     }
   }
@@ -53,15 +52,20 @@ class FileBlobs implements Blobs {
     return found && { key, bytes: found.size }
   }
 
-  async get(
+  async open(
     key: string,
     range?: { readonly from: number; readonly to: number },
-  ): Promise<Readable | undefined> {
+  ): Promise<OpenBlob | undefined> {
     const path = this.#fileOf(key)
     const file = await orFault(() => ifThere(open(path, 'r')))
     if (file === undefined) return undefined
-    const part = range === undefined ? {} : { start: range.from, end: range.to - 1 }
-    return createReadStream('', { fd: file, ...part })
+    try {
+      const { size: bytes } = await orFault(() => file.stat())
+      return openFile(file, { bytes, from: range?.from ?? 0, to: Math.min(range?.to ?? bytes, bytes) })
+    } catch (error) {
+      await file.close()
+      throw error
+    }
   }
 
   async delete(key: string): Promise<void> {
@@ -98,6 +102,21 @@ class FileBlobs implements Blobs {
   }
 }
 
+function openFile(file: FileHandle, part: { bytes: number; from: number; to: number }): OpenBlob {
+  let at = part.from
+  return {
+    bytes: part.bytes,
+    async read(into) {
+      const wanted = Math.min(into.length, part.to - at)
+      if (wanted <= 0) return 0
+      const { bytesRead } = await orFault(() => file.read(into, 0, wanted, at))
+      at += bytesRead
+      return bytesRead
+    },
+    close: () => file.close(),
+  }
+}
+
 /** Errors of the content itself are passed on unchanged. */
 async function write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
   const file = await orFault(() => open(path, 'wx'))
@@ -126,6 +145,9 @@ async function orFault<T>(run: () => Promise<T>): Promise<T> {
     throw new Fault('BLOBS_UNAVAILABLE', { retryable: true, message, cause })
   }
 }
+
+const isFull = (error: unknown) =>
+  error instanceof Fault && ['ENOSPC', 'EDQUOT'].includes(codeOf(error.cause))
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error)

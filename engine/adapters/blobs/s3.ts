@@ -1,12 +1,11 @@
 // Blobs in a bucket of an S3 API. A large blob is uploaded in parts, of which at most two are in memory. S3 shows it
 // once the upload is completed.
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
+import type { ReadableStream, ReadableStreamDefaultReader } from 'node:stream/web'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
 import { LIMITS } from '../../limits.ts'
-import type { BlobFacts, BlobPage, Blobs, PutBlob } from '../../ports/blobs.ts'
+import type { BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkedKey, Meter, TooLarge } from './content.ts'
 
@@ -29,6 +28,10 @@ interface S3Request {
 }
 
 const EMPTY = new Uint8Array()
+/** Marks the fault of a service that has no room. */
+const FULL = Symbol('full')
+/** Amazon's own has no bound; services that one runs oneself say it in several ways. */
+const FULL_CODES = new Set(['QuotaExceeded', 'StorageFull', 'XMinioStorageFull', 'InsufficientCapacity'])
 
 export class S3Blobs implements Blobs {
   readonly #client: AwsClient
@@ -58,6 +61,7 @@ export class S3Blobs implements Blobs {
       return meter.result()
     } catch (error) {
       if (error instanceof TooLarge) return { kind: 'too_large' }
+      if (error instanceof Fault && error.cause === FULL) return { kind: 'full' }
       throw error
     } finally {
       await parts.return(undefined)
@@ -69,16 +73,17 @@ export class S3Blobs implements Blobs {
     return found && { key, bytes: Number(found.headers.get('content-length')) }
   }
 
-  async get(
+  async open(
     key: string,
     range?: { readonly from: number; readonly to: number },
-  ): Promise<Readable | undefined> {
+  ): Promise<OpenBlob | undefined> {
     const headers = range === undefined ? {} : { range: `bytes=${range.from}-${range.to - 1}` }
     const found = await this.#find({ method: 'GET', key: checkedKey(key), headers })
     if (found === undefined) return undefined
     if (range !== undefined && found.status !== 206) throw unavailable(false, 'it ignores ranges')
+    const total = found.headers.get('content-range')?.split('/')[1] ?? found.headers.get('content-length')
     // Both types describe the same stream, in two type libraries.
-    return found.body === null ? Readable.from([]) : Readable.fromWeb(found.body as ReadableStream)
+    return openStream(Number(total), found.body as ReadableStream<Uint8Array> | null)
   }
 
   async delete(key: string): Promise<void> {
@@ -171,8 +176,49 @@ export class S3Blobs implements Blobs {
     }
     const text = await response.text()
     if (response.status === 404 && !text.includes('NoSuchBucket')) return undefined
+    if (response.status === 507 || FULL_CODES.has(fieldOf(text, 'Code')))
+      throw unavailable(false, 'it is full', FULL)
     const isRetryable = response.status >= 500 || response.status === 429
     throw unavailable(isRetryable, `it answers ${response.status} ${fieldOf(text, 'Code')}`.trim())
+  }
+}
+
+function openStream(bytes: number, stream: ReadableStream<Uint8Array> | null): OpenBlob {
+  const reader = stream?.getReader()
+  let rest: Uint8Array = EMPTY
+  return {
+    bytes,
+    async read(into) {
+      while (rest.length === 0) {
+        const next = await nextOf(reader)
+        if (next === undefined) return 0
+        rest = next
+      }
+      const part = rest.subarray(0, into.length)
+      into.set(part)
+      rest = rest.subarray(part.length)
+      return part.length
+    },
+    // A stream that broke has said so to its reader.
+    close: async () => await reader?.cancel().catch(() => undefined),
+  }
+}
+
+/** A service that goes silent in the middle is a fault, as at the beginning. */
+async function nextOf(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+): Promise<Uint8Array | undefined> {
+  const impatience = new AbortController()
+  const silence = sleep(LIMITS.blobTimeoutMs, undefined, { signal: impatience.signal }).then(() => {
+    throw unavailable(true, 'it went silent')
+  })
+  silence.catch(() => undefined)
+  try {
+    return (await Promise.race([reader?.read(), silence]))?.value
+  } catch (cause) {
+    throw cause instanceof Fault ? cause : unavailable(true, 'the connection broke', cause)
+  } finally {
+    impatience.abort()
   }
 }
 

@@ -19,6 +19,7 @@ export interface DataDir {
   readonly log: string
   readonly store: string
   readonly telemetry: string
+  readonly blobs: string
   /** Releases the lock. */
   release(): Promise<void>
 }
@@ -50,6 +51,7 @@ async function open(path: string): Promise<DataDir> {
     log: join(real, 'log'),
     store: storePath(real),
     telemetry: join(real, 'telemetry'),
+    blobs: join(real, 'blobs'),
     release: () => release(lock),
   }
 }

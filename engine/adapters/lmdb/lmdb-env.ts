@@ -29,6 +29,8 @@ export interface LmdbEnvOptions {
   readonly tables: readonly string[]
   /** Opens the file next to the process that writes it, without creating or changing anything. */
   readonly isReadOnly?: boolean
+  /** Free space on the disk that a write leaves. */
+  readonly reserveBytes?: number
   /** Called after the file was reopened following a failure. If it throws, writes stay refused. */
   readonly reopened?: () => void
 }
@@ -224,7 +226,7 @@ export class LmdbEnv {
   }
 
   #hasRoom(changes: readonly Change[]): boolean {
-    let needed = LIMITS.diskReserveBytes
+    let needed = this.#options.reserveBytes ?? LIMITS.diskReserveBytes
     for (const { value } of changes) needed += CHANGE_BYTES + (value?.length ?? 0) * 2
     const { bavail, bsize } = statfsSync(dirname(this.#options.path))
     return bavail * bsize >= needed

@@ -20,6 +20,8 @@ export interface KvOwnershipOptions {
   /** The bucket is `<name>-<of>`, and the subject of calls is `<name>.<of>`. */
   readonly of?: 'owners' | 'lanes'
   readonly replicas: number
+  /** The greatest epoch that the store knows. NATS that was wiped or put back to a copy would begin below it. */
+  readonly above?: number
 }
 
 const NODE = 'node.'
@@ -29,11 +31,12 @@ const MARKERS_KEPT_MS = 3_600_000
 
 /** The caller closes the link. */
 export async function openKvOwnership(link: NatsLink, options: KvOwnershipOptions): Promise<OwnershipTable> {
-  const { name = 'fleet', of = 'owners', replicas } = options
+  const { name = 'fleet', of = 'owners', replicas, above = 0 } = options
   return translated(async () => {
     const client = jetstream(link.connection, { timeout: LIMITS.ownershipTimeoutMs })
     const bucket = await new Kvm(client).create(`${name}-${of}`, { history: 1, replicas })
     const table = new KvOwnership(link, bucket, { name, of })
+    await table.raise(above)
     await table.clear()
     return table
   })
@@ -57,6 +60,13 @@ class KvOwnership implements OwnershipTable {
   read(): Promise<OwnershipState> {
     // Without a timeout, an answer lost with its connection would be awaited much longer.
     return translated(() => deadline(this.#readAll(), LIMITS.ownershipTimeoutMs))
+  }
+
+  /** Makes all revisions greater than this one. What is older than the store goes: it was decided before the loss. */
+  async raise(above: number): Promise<void> {
+    const { streams } = this.#link.manager
+    const { state } = await streams.info(this.#stream)
+    if (state.last_seq < above) await streams.purge(this.#stream, { seq: above + 1 })
   }
 
   /** Removes markers of nodes that are long gone, because all keys must fit into one answer. */

@@ -55,6 +55,11 @@ export class Follower {
     return this.#seq
   }
 
+  /** Id of that message, which no other message ever has. */
+  get id(): string {
+    return this.#id
+  }
+
   /** Resolves once everything written before the call is loaded. */
   async start(): Promise<void> {
     await this.#reader.connect()

@@ -3,7 +3,8 @@
 // L1. A write that timed out may still be under way. Every connection of a node has a token, and only the latest one
 //     may write, so a write that an earlier connection left in some buffer is refused when it arrives.
 // L2. Each Redis has an identity, created when it was empty. A write to another Redis, or to one that has lost data
-//     this process has seen, is refused: half a store must not pass for a complete one.
+//     this process has seen, is refused: half a store must not pass for a complete one. A write names the last message
+//     that its process has seen, and not only its number.
 // L3. Errors of the client contain the command with its data and passwords, so they never leave this file.
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
@@ -42,6 +43,15 @@ local function fail(what) return redis.error_reply(what) end
 if redis.call('GET', P .. 'identity') ~= ARGV[1] then return fail('LOST data') end
 local token = redis.call('GET', P .. 'writer:' .. ARGV[2])
 if token and token ~= ARGV[3] then return fail('REPLACED by another process') end
+-- What this process saw last is still in the stream, under the same id. After a failover to a replica that was behind,
+-- others may have used its number again. Returns what is wrong.
+local function missing(stream, id)
+  local seen = tonumber(string.match(id, '^%d+'))
+  if seen == 0 or #redis.call('XRANGE', P .. stream, id, id) == 1 then return nil end
+  local first = redis.call('XRANGE', P .. stream, '-', '+', 'COUNT', 1)[1]
+  if first and tonumber(string.match(first[1], '^%d+')) > seen then return fail('BEHIND by more than is kept') end
+  return fail('LOST data')
+end
 `
 
 export function redisScript(lua: string): RedisScript {

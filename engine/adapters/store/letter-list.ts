@@ -1,5 +1,7 @@
-// The order of the dead letters: bounded, each message once, newest first to the reader.
+// The order of the dead letters: bounded in all and for each device, each message once, newest first to the reader.
+
 import type { DeviceId } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
 import type { DeadLetter, DeadLetterQuery } from '../../ports/store.ts'
 
 interface LetterPlace {
@@ -12,6 +14,9 @@ export class LetterList {
   readonly #lettersMax: number
   readonly #ids = new Set<string>()
   #listed: LetterPlace[] = []
+  /** The same by device: one that sends nothing but rubbish drops its own letters and nobody else's. */
+  readonly #byDevice = new Map<DeviceId, LetterPlace[]>()
+  readonly #crowded = new Set<DeviceId>()
   #dropped: number[] = []
   #nextKey = 1
 
@@ -26,10 +31,17 @@ export class LetterList {
 
   add(key: number, { id, deviceId }: DeadLetter): void {
     this.#nextKey = Math.max(this.#nextKey, key + 1)
-    this.#listed.push({ key, id, deviceId })
+    const place = { key, id, deviceId }
+    const own = this.#byDevice.get(deviceId) ?? []
+    this.#byDevice.set(deviceId, own)
+    own.push(place)
+    this.#listed.push(place)
     this.#ids.add(id)
+    if (own.length > LIMITS.deadLettersPerDeviceMax) this.#crowded.add(deviceId)
     // In lumps, so that a full list does not move at every letter.
-    if (this.#listed.length > this.#lettersMax * 1.1) this.#drop()
+    const isFull =
+      this.#listed.length > this.#lettersMax * 1.1 || own.length > LIMITS.deadLettersPerDeviceMax * 1.1
+    if (isFull) this.#drop()
   }
 
   /** Keys that are no longer listed, handed over for removal. */
@@ -49,17 +61,37 @@ export class LetterList {
   } {
     this.#drop()
     const { deviceId, offset, limit } = query
-    const matching =
-      deviceId === undefined ? this.#listed : this.#listed.filter((l) => l.deviceId === deviceId)
+    const matching = deviceId === undefined ? this.#listed : (this.#byDevice.get(deviceId) ?? [])
     const end = Math.max(0, matching.length - offset)
     const keys = matching.slice(Math.max(0, end - limit), end).map(({ key }) => key)
     return { keys: keys.reverse(), total: matching.length }
   }
 
   #drop(): void {
-    for (const { key, id } of this.#listed.splice(0, this.#listed.length - this.#lettersMax)) {
-      this.#dropped.push(key)
-      this.#ids.delete(id)
+    this.#dropCrowded()
+    for (const place of this.#listed.splice(0, this.#listed.length - this.#lettersMax)) {
+      const own = this.#byDevice.get(place.deviceId)
+      // The oldest of all is the oldest of its device.
+      own?.shift()
+      if (own?.length === 0) this.#byDevice.delete(place.deviceId)
+      this.#forget(place)
     }
+  }
+
+  #dropCrowded(): void {
+    if (this.#crowded.size === 0) return
+    const gone = new Set<LetterPlace>()
+    for (const deviceId of this.#crowded) {
+      const own = this.#byDevice.get(deviceId) ?? []
+      for (const place of own.splice(0, own.length - LIMITS.deadLettersPerDeviceMax)) gone.add(place)
+    }
+    this.#crowded.clear()
+    this.#listed = this.#listed.filter((place) => !gone.has(place))
+    for (const place of gone) this.#forget(place)
+  }
+
+  #forget({ key, id }: LetterPlace): void {
+    this.#dropped.push(key)
+    this.#ids.delete(id)
   }
 }

@@ -8,7 +8,9 @@ import { mountSmallDisk } from '../testing/small-disk.ts'
 import { openLmdbStore, STORE_TABLES } from './lmdb.ts'
 import type { OutboxBounds } from './outbox.ts'
 import { device, letter, partitionOf, type StoreContract, save, storeContract } from './testing/contract.ts'
+import { documentsContract } from './testing/documents-contract.ts'
 import { outboxContract } from './testing/outbox-contract.ts'
+import { writersContract } from './testing/writers-contract.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-store-'))
 const paths = new Map<Store, string>()
@@ -38,6 +40,8 @@ const CONTRACT: StoreContract = {
 }
 storeContract(CONTRACT)
 outboxContract(CONTRACT)
+writersContract(CONTRACT)
+documentsContract(CONTRACT)
 
 test('the file is readable by its owner alone', async () => {
   const store = open()

@@ -1,6 +1,7 @@
 // The embedded store: records, vitals and positions in tables of one LMDB file, and an index of them in memory.
 //
-// T1. A save is one transaction: records, dead letters, late hours, history and positions, all or nothing (R4).
+// T1. A save is one transaction: records, documents, dead letters, late hours, history, notices and positions, all or
+//     nothing (R4).
 // T2. Memory changes after the commit only, in the order of the saves; a failed save leaves no trace.
 // T3. Records are read and decoded when asked for; memory holds just what lists and filters need.
 
@@ -8,20 +9,23 @@ import { type DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { Fault } from '../../ports/fault.ts'
-import type {
-  Checkpoint,
-  Claim,
-  DeadLetter,
-  DeadLetterQuery,
-  LateHour,
-  OutboxBatch,
-  Save,
-  SavedCommand,
-  Store,
-  StoredDevice,
+import {
+  type Checkpoint,
+  type Claim,
+  DEVICE_PARTS,
+  type DeadLetter,
+  type DeadLetterQuery,
+  type DevicePart,
+  type LateHour,
+  type OutboxBatch,
+  type Save,
+  type SavedCommand,
+  type Store,
+  type StoredDevice,
 } from '../../ports/store.ts'
 import { type Change, CommitError, type Key, type LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { DeviceDirectory } from './device-directory.ts'
+import { DOCUMENT_TABLES, LmdbDocuments, LmdbNotices } from './lmdb-documents.ts'
 import {
   OUTBOX_BOUNDS,
   type OutboxBounds,
@@ -41,14 +45,22 @@ const LETTERS = 'letters'
 const LATE = 'late'
 const FACTS = 'facts'
 const OUTBOX = 'outbox'
-const SHADOWS = 'shadows'
 /** Keyed by device, then command. */
 const COMMANDS = 'commands'
+/** The table of each part of a device. */
+const PARTS: Readonly<Record<DevicePart, string>> = {
+  shadow: 'shadows',
+  firmware: 'firmware',
+  alerts: 'alerts',
+}
 export const STORE_TABLES: readonly string[] = [
-  ...[DEVICES, VITALS, POSITIONS, LETTERS, LATE, FACTS, OUTBOX],
-  ...[SHADOWS, COMMANDS],
+  ...[DEVICES, VITALS, POSITIONS, LETTERS, LATE, FACTS, OUTBOX, COMMANDS],
+  ...Object.values(PARTS),
+  ...DOCUMENT_TABLES,
 ]
 
+/** The fact that says how often the store was opened. */
+const WRITER = 'writer'
 const BATCH = 1_000
 const COMMANDS_AT_ONCE = 64
 
@@ -65,12 +77,17 @@ const packr = newPackr()
 
 class LmdbStore implements Store {
   readonly devices: DeviceDirectory
+  readonly documents: LmdbDocuments
+  readonly writer: number
   readonly #env: LmdbEnv
   readonly #state: SavedState
   readonly #outbox: OutboxCount
+  readonly #notices: LmdbNotices
 
   constructor(env: LmdbEnv, partitionOf: PartitionOf, outbox: OutboxBounds) {
     this.#env = env
+    this.documents = new LmdbDocuments(env)
+    this.#notices = new LmdbNotices(env)
     this.#outbox = new OutboxCount(outbox)
     for (const key of this.#outboxKeys()) this.#outbox.added(rowsOfBatch(key))
     this.#state = new SavedState(partitionOf)
@@ -80,6 +97,9 @@ class LmdbStore implements Store {
     for (const { value } of this.#scan(LATE)) this.#state.addLate([unpack(value)])
     for (const { key, value } of this.#scan(FACTS)) this.#state.facts.set(String(key), unpack(value))
     for (const { key, value } of this.#scan(POSITIONS)) this.#loadPosition(String(key), unpack(value))
+    this.writer = Number(this.#state.facts.get(WRITER) ?? 0) + 1
+    // If it is not stored, because the disk is full, a later process has the same number at another time.
+    void this.putFact(WRITER, String(this.writer)).catch(() => undefined)
   }
 
   isUp(): boolean {
@@ -100,8 +120,8 @@ class LmdbStore implements Store {
       for (const id of ids.slice(at, at + BATCH)) {
         const device = this.#read(id)
         if (device === undefined) continue
-        const [vitals, shadow] = [this.#env.read(VITALS, id), this.#env.read(SHADOWS, id)]
-        batch.push({ device, vitals, shadow, commands: this.#commandsOf(id) })
+        const vitals = this.#env.read(VITALS, id)
+        batch.push({ device, vitals, parts: this.#partsOf(id), commands: this.#commandsOf(id) })
       }
       yield batch
     }
@@ -115,22 +135,33 @@ class LmdbStore implements Store {
     return this.#state.inserted()
   }
 
+  epochs() {
+    return this.#state.epochs()
+  }
+
   async save(save: Save): Promise<void> {
     this.#state.checkClaims(save.claims)
     const { letters } = this.#state
     const added = letters.number(save.deadLetters)
     const dropped = added.length === 0 ? [] : letters.takeDropped()
     const history = this.#historyChanges(save.history)
+    const notices = this.#notices.changesOf(save.notices, save.noticesGone)
     try {
       await this.#write([
         ...save.changed.map((device) => put(DEVICES, device.id, device)),
-        ...save.shadows.map(({ deviceId, bytes }) => ({ table: SHADOWS, key: deviceId, value: bytes })),
+        ...save.parts.map(({ deviceId, part, bytes }) => ({
+          table: PARTS[part],
+          key: deviceId,
+          value: bytes,
+        })),
         ...save.commands.map(toChange),
         ...save.applied.map(({ partition, seq }) => put(POSITIONS, `applied/${partition}`, seq)),
         ...added.map(({ key, letter }) => put(LETTERS, key, letter)),
         ...dropped.map((key) => ({ table: LETTERS, key })),
         ...save.late.map((late) => put(LATE, keyOfLate(late), late)),
         ...history.changes,
+        ...this.documents.changesOf(save.documents),
+        ...notices.changes,
       ])
     } catch (error) {
       letters.returnDropped(dropped)
@@ -139,6 +170,8 @@ class LmdbStore implements Store {
     this.#state.saved(save, added)
     this.#outbox.added(history.added)
     this.#outbox.dropped(history.dropped)
+    this.#notices.saved(notices)
+    this.documents.written(save.documents)
   }
 
   async checkpoint({ claims, inserted, vitals }: Checkpoint): Promise<void> {
@@ -167,7 +200,8 @@ class LmdbStore implements Store {
     return this.#state.lateHoursOf(deviceId)
   }
 
-  async clearLate(hours: readonly LateHour[]): Promise<void> {
+  async clearLate(hours: readonly LateHour[], claims: readonly Claim[] = []): Promise<void> {
+    this.#state.checkClaims(claims)
     await this.#write(hours.map((late) => ({ table: LATE, key: keyOfLate(late) })))
     this.#state.removeLate(hours)
   }
@@ -197,11 +231,20 @@ class LmdbStore implements Store {
     return this.#outbox.counts()
   }
 
+  async notices(max: number) {
+    return this.#notices.first(max)
+  }
+
+  noticeCounts() {
+    return this.#notices.counts()
+  }
+
   getFact(name: string): string | undefined {
     return this.#state.facts.get(name)
   }
 
-  async putFact(name: string, value: string): Promise<void> {
+  async putFact(name: string, value: string, claims: readonly Claim[] = []): Promise<void> {
+    this.#state.checkClaims(claims)
     await this.#write([put(FACTS, name, value)])
     this.#state.facts.set(name, value)
   }
@@ -249,6 +292,15 @@ class LmdbStore implements Store {
       after = keys.at(-1)
       if (keys.length < BATCH) return
     }
+  }
+
+  #partsOf(id: DeviceId): StoredDevice['parts'] {
+    const parts: { [Part in DevicePart]?: Uint8Array } = {}
+    for (const part of DEVICE_PARTS) {
+      const bytes = this.#env.read(PARTS[part], id)
+      if (bytes !== undefined) parts[part] = bytes
+    }
+    return parts
   }
 
   #commandsOf(id: DeviceId): readonly Uint8Array[] {

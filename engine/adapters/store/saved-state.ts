@@ -38,6 +38,10 @@ export class SavedState {
     return this.#inserted.slice()
   }
 
+  epochs(): Positions {
+    return this.#epochs.slice()
+  }
+
   lateHours(): readonly LateHour[] {
     return [...this.#late].flatMap(([deviceId, hours]) => [...hours].map((hour) => ({ deviceId, hour })))
   }

@@ -117,7 +117,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     const slow = await CutProxy.open(`127.0.0.1:${server.port}`)
     slow.delayMs = 25
     const prefix = `p${count++}`
-    const [one, other] = [await open(prefix), await open(prefix, 'other', `redis://${slow.url}`)]
+    const [one, other] = [await open(prefix), await open(prefix, 'other', server.urlAt(slow.url))]
     for (let i = 0; i < 4; i++) {
       await one.add(user(`u${i}`))
       expect(other.get(UserId(`u${i}`))).toBeUndefined()

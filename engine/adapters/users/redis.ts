@@ -15,10 +15,12 @@ const SCAN_COUNT = 1_000
 
 /** Returns the number of the write, or the negative number of the write that came first. Lists: 1 puts, 2 removals. */
 const WRITE = redisScript(`
-local seen, kept, changes = tonumber(ARGV[4]), ARGV[5], cmsgpack.unpack(ARGV[6])
+local seen, kept, changes = tonumber(string.match(ARGV[4], '^%d+')), ARGV[5], cmsgpack.unpack(ARGV[6])
 local last = tonumber(redis.call('GET', P .. '${STREAM}:seq') or 0)
 if last < seen then return fail('LOST data') end
 if last > seen then return -last end
+local wrong = missing('${STREAM}', ARGV[4])
+if wrong then return wrong end
 -- First what is refused when memory is short or the disk fails: then nothing has been written.
 local seq = redis.call('INCR', P .. '${STREAM}:seq')
 for i = 1, #changes[1], 2 do redis.call('HSET', P .. 'users', changes[1][i], changes[1][i + 1]) end
@@ -44,7 +46,7 @@ export async function openRedisUsers(link: RedisLink): Promise<RedisUsers> {
       change.value === undefined ? [] : [nameOf(change), packr.pack(change.value)],
     )
     const gone = changes.filter(({ value }) => value === undefined).map(nameOf)
-    const reply = await link.run(WRITE, [follower.seq, LIMITS.storeMessagesKept, packLists([put, gone])])
+    const reply = await link.run(WRITE, [follower.id, LIMITS.storeMessagesKept, packLists([put, gone])])
     await follower.reached(Math.abs(Number(reply)))
     return Number(reply) > 0 ? 'written' : 'overtaken'
   }

@@ -2,11 +2,22 @@
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
 import type { AuditEntry } from './entry.ts'
 
+/** How a certificate is said to be at fault when its time is over. */
+export const HAS_EXPIRED = 'has expired'
+
 const REFUSED = { outcome: 'refused' } as const
 
 /** The actor is anonymous, because wrong credentials prove no identity. */
 export function connectRefused(
-  { clientId, ip }: { readonly clientId: string; readonly ip: string },
+  {
+    clientId,
+    ip,
+    certificate,
+  }: {
+    readonly clientId: string
+    readonly ip: string
+    readonly certificate?: { readonly fault: string | undefined } | undefined
+  },
   reason: string,
 ): AuditEntry {
   return {
@@ -14,7 +25,8 @@ export function connectRefused(
     actor: { type: 'anonymous' },
     action: 'mqtt.connect',
     deviceId: parseDeviceId(clientId),
-    code: 'MQTT_CONNECTION_REFUSED',
+    // [spec: Named error conditions]
+    code: certificate?.fault === HAS_EXPIRED ? 'CERTIFICATE_EXPIRED' : 'MQTT_CONNECTION_REFUSED',
     ip,
     detail: { reason },
   }

@@ -28,14 +28,14 @@ export interface AuditEntry {
 /** An entry whose outcome is not known yet. The device is that of the request. */
 export type AuditDraft = Omit<AuditEntry, 'outcome' | 'code' | 'deviceId'>
 
-/** `number` is unique, and greater for later entries. */
+/** No other entry of the same millisecond has this `number`: see `number.ts`. */
 export function auditRow(
   entry: AuditEntry,
   { at, number, count }: { readonly at: Millis; readonly number: number; readonly count: number },
 ): WrittenRow {
   const { actor, action, target, deviceId, outcome, code, requestId, ip, detail } = entry
   const body: AuditBody = {
-    id: `aud_${number.toString(36)}`,
+    id: `aud_${at.toString(36)}${number.toString(36)}`,
     at: toIso(at),
     actor: { type: actor.type, id: textOf(actor.id), name: textOf(actor.name) },
     action,

@@ -72,3 +72,17 @@ test('a flood of kinds is counted by action and code, and none is missing', () =
   })
   expect(tally.add(refusal(), at(60_000))).toBe(true)
 })
+
+test('one address leaves room for the refusals of others, and is named beyond its share', () => {
+  const tally = new RefusalTally()
+  const login = (ip: string, name: string) =>
+    tally.add(refusal({ action: 'login', ip, actor: { type: 'anonymous', name } }), at(1))
+  for (let i = 0; i < 2_000; i++) login('10.0.0.1', `made-up-${i}@example.com`)
+  expect(login('10.0.0.2', 'ada@example.com')).toBe(true)
+  expect(login('10.0.0.2', 'ada@example.com')).toBe(false)
+  const counts = tally.takeAll().map(({ entry, count }) => [entry.ip, entry.actor.name, count])
+  expect(counts).toEqual([
+    ['10.0.0.1', undefined, 1_950],
+    ['10.0.0.2', 'ada@example.com', 1],
+  ])
+})

@@ -1,6 +1,7 @@
 // Refusals that anyone can cause at any rate. The first of a kind within a minute becomes an entry at once, the others
 // are counted and become one entry at the minute's end, so that a flood fills neither memory nor disk. Kinds are
-// bounded: more of them in one minute are counted by action and code alone.
+// bounded for each address: more of them in one minute are counted by action, code and address. They are bounded in all,
+// too: beyond that bound they are counted by action and code alone.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { AuditEntry } from './entry.ts'
@@ -18,6 +19,8 @@ export class RefusalTally {
   readonly #kindsMax: number
   #minute = 0
   #counted = new Map<string, RefusalCount>()
+  /** Number of kinds by address. */
+  #addresses = new Map<string, number>()
 
   constructor(kindsMax: number = LIMITS.auditRefusalKindsMax) {
     this.#kindsMax = kindsMax
@@ -28,15 +31,21 @@ export class RefusalTally {
   add(entry: AuditEntry, at: Millis): boolean {
     const key = keyOf(entry)
     const known = this.#counted.get(key)
-    if (known === undefined && this.#counted.size < this.#kindsMax) {
-      this.#counted.set(key, { entry, at, count: 0 })
-      return true
-    }
     if (known !== undefined) {
       this.#counted.set(key, { ...known, at, count: known.count + 1 })
       return false
     }
-    this.#addOther(entry, at)
+    const address = entry.ip ?? ''
+    const kinds = this.#addresses.get(address) ?? 0
+    const isRoomy = this.#counted.size < this.#kindsMax
+    if (isRoomy && kinds < LIMITS.auditRefusalKindsPerAddressMax) {
+      this.#counted.set(key, { entry, at, count: 0 })
+      this.#addresses.set(address, kinds + 1)
+      return true
+    }
+    // The entry of an address counts as one of its kinds, so that there is room for it.
+    const { ip: _, ...fromAnywhere } = entry
+    this.#addOther(isRoomy || this.#counted.has(keyOfOthers(entry)) ? entry : fromAnywhere, at)
     return false
   }
 
@@ -49,23 +58,29 @@ export class RefusalTally {
   takeAll(minute = this.#minute): readonly RefusalCount[] {
     const counted = [...this.#counted.values()].filter(({ count }) => count > 0)
     this.#counted = new Map()
+    this.#addresses = new Map()
     this.#minute = minute
     return counted
   }
 
-  /** Needs no bound, because there are few actions and codes. */
-  #addOther({ action, outcome, code }: AuditEntry, at: Millis): void {
-    const key = `${action} ${code}`
+  /** Without an address it needs no bound, because there are few actions and codes. */
+  #addOther({ action, outcome, code, ip }: AuditEntry, at: Millis): void {
+    const key = keyOfOthers({ action, code, ip })
     const count = this.#counted.get(key)?.count ?? 0
     const entry: AuditEntry = {
       actor: { type: 'anonymous' },
       action,
       outcome,
       code,
+      ...(ip === undefined ? {} : { ip }),
       detail: { various: true },
     }
     this.#counted.set(key, { entry, at, count: count + 1 })
   }
+}
+
+function keyOfOthers({ action, code, ip }: Pick<AuditEntry, 'action' | 'code' | 'ip'>): string {
+  return `${action} ${code} ${ip ?? ''}`
 }
 
 function keyOf({ actor, action, target, deviceId, code, ip }: AuditEntry): string {

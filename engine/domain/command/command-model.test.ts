@@ -81,6 +81,7 @@ class World {
     return {
       session: this.isConnected ? Micros(this.session) : undefined,
       isRelayed: false,
+      isUpdating: false,
       status: this.isHeld ? 'maintenance' : 'online',
       now: at(this.now),
     }

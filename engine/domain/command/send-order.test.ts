@@ -171,7 +171,9 @@ test('the next deadline is now while something must be sent, then the time to re
 
 test('a pending command of a device in maintenance has the reason why it waits', () => {
   const command = find(create([]), 0)
-  expect(heldReason(command, 'maintenance')).toBe('maintenance')
-  expect(heldReason(command, 'online')).toBeUndefined()
-  expect(heldReason({ ...command, status: 'acked' }, 'maintenance')).toBeUndefined()
+  expect(heldReason(command, 'maintenance', false)).toBe('maintenance')
+  expect(heldReason(command, 'online', false)).toBeUndefined()
+  expect(heldReason(command, 'online', true)).toBe('firmware_update')
+  expect(heldReason({ ...command, priority: 'critical' }, 'online', true)).toBeUndefined()
+  expect(heldReason({ ...command, status: 'acked' }, 'maintenance', true)).toBeUndefined()
 })

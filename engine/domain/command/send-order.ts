@@ -23,6 +23,8 @@ export interface SendContext {
   readonly session: Micros | undefined
   /** The session is the gateway's, which may be there while the device is not. */
   readonly isRelayed: boolean
+  /** It installs firmware or restarts with it: only what is urgent may disturb it. */
+  readonly isUpdating: boolean
   readonly status: DeviceStatus
   readonly now: Millis
 }
@@ -73,8 +75,14 @@ export function commandsDeadline(commands: Commands, state: SendContext): number
 }
 
 /** The reason why a pending command waits although the device could be sent it. */
-export function heldReason({ status }: Command, deviceStatus: DeviceStatus): 'maintenance' | undefined {
-  return status === 'pending' && deviceStatus === 'maintenance' ? 'maintenance' : undefined
+export function heldReason(
+  { status, priority }: Command,
+  deviceStatus: DeviceStatus,
+  isUpdating: boolean,
+): 'maintenance' | 'firmware_update' | undefined {
+  if (status !== 'pending') return undefined
+  if (deviceStatus === 'maintenance') return 'maintenance'
+  return isUpdating && priority !== 'critical' ? 'firmware_update' : undefined
 }
 
 function dueSends(commands: Commands, state: SendContext): readonly DueSend[] {
@@ -82,7 +90,7 @@ function dueSends(commands: Commands, state: SendContext): readonly DueSend[] {
   const ranks: DueSend[][] = Array.from({ length: RANK_COUNT }, () => [])
   const room = {
     urgent: LIMITS.commandsInFlightMax,
-    paced: isSilent(state) ? 0 : LIMITS.commandsInFlightMax,
+    paced: isSilent(state) || state.isUpdating ? 0 : LIMITS.commandsInFlightMax,
   }
   let isHeld = false
   for (const command of commands) {

@@ -43,6 +43,8 @@ export interface DeviceType {
   /** Undefined if the file does not restrict the commands. */
   readonly commands: readonly CommandDefinition[] | undefined
   readonly statusFields: readonly StatusField[]
+  /** The bound of an image for this type, if it differs from the service's. */
+  readonly firmwareBytesMax?: number | undefined
 }
 
 export type DeviceTypes = ReadonlyMap<string, DeviceType>

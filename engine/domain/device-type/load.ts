@@ -68,7 +68,15 @@ function readTypes(value: unknown, reader: Reader): DeviceTypes {
   return types
 }
 
-const TYPE_KEYS = ['display_name', 'description', 'icon', 'telemetry', 'commands', 'status_fields']
+const TYPE_KEYS = [
+  'display_name',
+  'description',
+  'icon',
+  'telemetry',
+  'commands',
+  'status_fields',
+  'firmware_bytes_max',
+]
 
 function readType(name: string, value: unknown, reader: Reader): DeviceType | undefined {
   const path = [ROOT, name]
@@ -98,7 +106,14 @@ function readType(name: string, value: unknown, reader: Reader): DeviceType | un
     telemetry: telemetry ?? [],
     commands,
     statusFields: statusFields ?? [],
+    firmwareBytesMax: readBytes(fields, path, reader),
   }
+}
+
+function readBytes(fields: Parameters<Reader['number']>[0], path: Path, reader: Reader): number | undefined {
+  const bytes = reader.number(fields, 'firmware_bytes_max', path)
+  if (bytes === undefined || (Number.isSafeInteger(bytes) && bytes > 0)) return bytes
+  return reader.problem([...path, 'firmware_bytes_max'], 'must be a whole number of bytes')
 }
 
 const TELEMETRY_KEYS = ['field', 'description', 'unit', 'range', 'alert_above', 'alert_below']

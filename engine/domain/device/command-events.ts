@@ -11,6 +11,7 @@ import {
 } from '../command/lifecycle.ts'
 import type { CommandsChange } from '../command/record.ts'
 import { commandsDeadline, type SendContext, sendDue } from '../command/send-order.ts'
+import { isUpdating as isUpdatingFirmware } from '../ota/firmware-jobs.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import type { Device, Way } from './record.ts'
 
@@ -87,8 +88,9 @@ export function commandDeadline(device: Device, way: Way | undefined, now: Milli
   return commandsDeadline(device.commands, sendContext(device, way, now))
 }
 
-function sendContext({ status }: Device, way: Way | undefined, now: Millis): SendContext {
-  return { session: way?.session, isRelayed: way?.via !== undefined, status, now }
+function sendContext({ status, firmware }: Device, way: Way | undefined, now: Millis): SendContext {
+  const isUpdating = firmware.jobs.length > 0 && isUpdatingFirmware(firmware)
+  return { session: way?.session, isRelayed: way?.via !== undefined, isUpdating, status, now }
 }
 
 function apply(

@@ -1,14 +1,20 @@
 // The events that a device actor receives, and the effects that it asks for.
-import type { CommandId, Millis } from '../../../schemas/ids.ts'
+import type { AlertId, CommandId, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { AlertAct } from '../alert/acts.ts'
+import type { Move } from '../alert/decide.ts'
 import type { Ack } from '../command/ack-message.ts'
 import type { CommandWish } from '../command/create.ts'
 import type { SendKind } from '../command/messages.ts'
 import type { Command } from '../command/record.ts'
 import type { DownlinkMessage } from '../downlink.ts'
+import type { Job } from '../ota/job.ts'
+import type { Described } from '../ota/job-sessions.ts'
+import type { OtaSend } from '../ota/job-telling.ts'
 import type { Author, ShadowChange } from '../shadow/record.ts'
 import type { NamedFault } from '../telemetry/diagnostics.ts'
+import type { OtaEvent, OtaRequest } from './ota-requests.ts'
 import type { Device } from './record.ts'
 import type { Cause } from './status.ts'
 
@@ -39,6 +45,8 @@ export type DeviceRequest =
       readonly ifRevision?: number | undefined
     }
   | { readonly kind: 'decommission'; readonly reason?: string | undefined }
+  /** Voids every token that the device has. */
+  | { readonly kind: 'revoke' }
   | {
       readonly kind: 'desire'
       readonly patch: JsonObject
@@ -48,6 +56,8 @@ export type DeviceRequest =
     }
   | { readonly kind: 'command'; readonly id: CommandId; readonly wish: CommandWish }
   | { readonly kind: 'cancel'; readonly id: CommandId }
+  | OtaRequest
+  | { readonly kind: 'alert'; readonly id: AlertId; readonly act: AlertAct }
 
 export type DeviceEvent =
   | { readonly kind: 'heard'; readonly seenAt: Millis }
@@ -58,7 +68,8 @@ export type DeviceEvent =
   /** The device reported faults, at least one, the worst first. */
   | { readonly kind: 'diagnosed'; readonly faults: readonly NamedFault[] }
   | { readonly kind: 'recovered' }
-  | { readonly kind: 'described'; readonly firmwareVersion: string }
+  /** What the device says that it runs. */
+  | { readonly kind: 'described'; readonly said: DescribedDevice }
   | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: Author }
   | {
       readonly kind: 'reported'
@@ -74,6 +85,11 @@ export type DeviceEvent =
   | { readonly kind: 'delivered'; readonly commandId: CommandId; readonly message: SendKind }
   /** The deadline of the device's commands has come. */
   | { readonly kind: 'overdue' }
+  | OtaEvent
+
+export interface DescribedDevice extends Described {
+  readonly bootId: string | undefined
+}
 
 export interface Confirmation {
   readonly commandId: CommandId
@@ -90,6 +106,8 @@ export type Effect =
     }
   /** Credentials are void from now on. Live sessions end and retained topics are cleared. */
   | { readonly kind: 'cut' }
+  /** Live sessions end. The device may connect again with what still counts. */
+  | { readonly kind: 'end_sessions' }
   | {
       readonly kind: 'publish'
       readonly message: DownlinkMessage
@@ -100,6 +118,12 @@ export type Effect =
   | { readonly kind: 'shadow_changed'; readonly change: ShadowChange }
   /** Announced as `command.status`, and written to the command's history. */
   | { readonly kind: 'command_moved'; readonly command: Command }
+  /** Announced as `deployment.device`, and written to the timeline. */
+  | { readonly kind: 'job_moved'; readonly job: Job; readonly previous: Job['status'] | undefined }
+  /** A message about firmware, whose PUBACK becomes an event of the device. */
+  | { readonly kind: 'ota'; readonly send: OtaSend }
+  /** Announced, written to the timeline, and told of if the move is to be notified. */
+  | { readonly kind: 'alert_moved'; readonly move: Move; readonly by?: Author | undefined }
   /** The answer to the caller of the request. */
   | { readonly kind: 'answer'; readonly command: Command }
   | { readonly kind: 'announce'; readonly event: 'device.updated' }

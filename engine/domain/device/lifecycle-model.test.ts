@@ -65,6 +65,8 @@ const born = register(
 ).device
 const none = { expectedVersion: undefined, clientToken: undefined, messageId: 'm' }
 
+const unsaid = { sha256: undefined, bootId: undefined, boot: 'unsaid', session: undefined } as const
+
 class World {
   device: Device = frozen(born)
   now = 1
@@ -107,7 +109,8 @@ class World {
     else if (word === 'desire') this.request({ kind: 'desire', patch: { a: this.now % 3 }, mode: 'merge' })
     else if (word === 'report') this.decide({ kind: 'reported', patch: { a: this.now % 3 }, ...none })
     else if (word === 'ask') this.decide({ kind: 'shadow_wanted', what: 'document' })
-    else if (word === 'firmware') this.decide({ kind: 'described', firmwareVersion: `${this.now % 3}` })
+    else if (word === 'firmware')
+      this.decide({ kind: 'described', said: { version: `${this.now % 3}`, ...unsaid } })
     else if (word === 'command')
       this.request({ kind: 'command', id: CommandId(`c${++this.#commands}`), wish: { name: 'go' } })
     else if (word === 'cancel') this.request({ kind: 'cancel', id: commandId })

@@ -2,7 +2,9 @@
 import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+import type { Alerts } from '../alert/alerts-part.ts'
 import type { Commands } from '../command/record.ts'
+import type { Firmware } from '../ota/firmware-part.ts'
 import type { Shadow } from '../shadow/record.ts'
 
 /** The part that the store lists and the API shows. Replaced as a whole on change; the same reference means unchanged
@@ -37,15 +39,22 @@ export interface DeviceRecord {
   readonly revision: number
 }
 
-/** Everything durable of a device. `revision` counts changes of neither the shadow, which has its own version, nor the
- *  commands. */
+/** Everything durable of a device. `revision` counts changes of the record alone: the shadow has its own version. */
 export interface Device extends DeviceRecord {
   readonly shadow: Shadow
   readonly commands: Commands
+  readonly firmware: Firmware
+  readonly alerts: Alerts
 }
 
 /** Leaves out the large parts, which are shown separately. */
-export function toRecord({ shadow: _, commands: __, ...record }: Device): DeviceRecord {
+export function toRecord({
+  shadow: _,
+  commands: __,
+  firmware: ___,
+  alerts: ____,
+  ...record
+}: Device): DeviceRecord {
   return record
 }
 
@@ -57,6 +66,8 @@ export interface Session {
   readonly since: Millis
   /** The device has subscribed to commands. Before that it is sent none. */
   readonly listens: boolean
+  /** The device has subscribed to messages about firmware. */
+  readonly takesOta: boolean
 }
 
 /** The way to reach a device now: its own session, or its gateway's. */

@@ -8,6 +8,10 @@ export type StatusMessage =
       readonly sessionId: string | undefined
       readonly reason: string | undefined
       readonly firmwareVersion: string | undefined
+      /** SHA-256 of the image that runs. */
+      readonly firmwareSha256: string | undefined
+      /** Another one after each restart. */
+      readonly bootId: string | undefined
     }
   /** An empty payload only clears the retained message. */
   | { readonly kind: 'cleared' }
@@ -31,6 +35,8 @@ export function readStatus(payload: Uint8Array): StatusMessage {
     sessionId: shortText(fields['session_id']),
     reason: shortText(fields['reason']),
     firmwareVersion: shortText(fields['firmware_version']),
+    firmwareSha256: shortText(fields['firmware_sha256']),
+    bootId: shortText(fields['boot_id']),
   }
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Millis, parseDeviceId } from '../../../schemas/ids.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
+import { userAuthor } from '../shadow/record.ts'
 import type { DeviceEvent, Outcome } from './events.ts'
 import type { Device } from './record.ts'
 import { CAUSES, type Cause, MOVES } from './status.ts'
@@ -71,6 +72,17 @@ test('decommissioning cuts the device, voids its tokens and happens once', () =>
   const again = transition(gone.device, EVENT_OF.decommission, at(8))
   expect(again).toEqual({ device: gone.device, effects: [] })
   expect(refusal(transition(gone.device, edit({ name: 'B' }), at(9)))?.kind).toBe('refuse')
+})
+
+test('a revocation voids every token that was issued before, ends sessions and may be repeated', () => {
+  const revoke = { kind: 'requested', request: { kind: 'revoke' }, by: userAuthor('ann') } as const
+  const once = transition(inStatus('online'), revoke, at(7))
+  expect(once.effects).toContainEqual({ kind: 'end_sessions' })
+  expect(once.device).toMatchObject({ status: 'online', tokensValidFrom: at(8), updatedAt: at(7) })
+  // A token that was issued since, at the earliest time that counts, is void, too.
+  expect(transition(once.device, revoke, at(7)).device.tokensValidFrom).toBe(at(9))
+  const gone = transition(once.device, EVENT_OF.decommission, at(10)).device
+  expect(refusal(transition(gone, revoke, at(11)))?.code).toBe('DEVICE_DECOMMISSIONED')
 })
 
 test('an edit that changes nothing is not saved', () => {

@@ -3,19 +3,23 @@
 // D1. The same reference back means that there is nothing to save (R7).
 //
 // A refusal is an effect and leaves the device as it was. A decommissioned device never changes again.
-import type { Millis } from '../../../schemas/ids.ts'
+import { Millis } from '../../../schemas/ids.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
+import { NO_ALERTS } from '../alert/alerts-part.ts'
 import { NO_COMMANDS } from '../command/record.ts'
+import { NO_FIRMWARE } from '../ota/firmware-part.ts'
 import { type Author, NEW_SHADOW } from '../shadow/record.ts'
 import type { NamedFault } from '../telemetry/diagnostics.ts'
 import { unreachable } from '../unreachable.ts'
+import { actOnAlert } from './alert-events.ts'
 import { abandon, acked, cancel, command, confirmed, expire } from './command-events.ts'
-import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
+import type { DescribedDevice, DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import { withFaults, withoutFaults } from './faults.ts'
 import { mergePatch } from './merge-patch.ts'
 import { metadataTooLarge } from './metadata-bound.ts'
+import { abandonJobs, described, faulted, otaHappened, otaRequested, proved } from './ota-events.ts'
 import type { Device } from './record.ts'
 import { applyDesired, applyReported, tellShadow } from './shadow-events.ts'
 import { type Cause, isFinal, MOVES, moveByHand } from './status.ts'
@@ -35,7 +39,7 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
     case 'recovered':
       return move(device, { cause: 'recovery', now })
     case 'described':
-      return describe(device, event.firmwareVersion, now)
+      return describe(device, event.said, now)
     case 'reported':
       return applyReported(device, event, now)
     case 'shadow_wanted':
@@ -46,6 +50,11 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
       return confirmed(device, event, now)
     case 'overdue':
       return expire(device, now)
+    case 'ota_reported':
+    case 'ota_delivered':
+    case 'ota_session':
+    case 'ota_overdue':
+      return otaHappened(device, event, now)
     default:
       return unreachable(event)
   }
@@ -77,6 +86,8 @@ export function register(
     faultNames: undefined,
     shadow: NEW_SHADOW,
     commands: NO_COMMANDS,
+    firmware: NO_FIRMWARE,
+    alerts: NO_ALERTS,
     seenAt: undefined,
     createdAt: now,
     createdBy: author.id,
@@ -124,7 +135,7 @@ function request(
   const { id: by } = author
   const { now } = call
   const isGone = isFinal(device.status)
-  if (isGone && (wish.kind === 'desire' || wish.kind === 'command' || wish.kind === 'cancel'))
+  if (isGone && REFUSED_WHEN_GONE.has(wish.kind))
     return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
   switch (wish.kind) {
     case 'register':
@@ -134,16 +145,42 @@ function request(
       return edit(device, wish, { by: author, now })
     case 'decommission':
       return decommission(device, { reason: wish.reason, by: author, now })
+    case 'revoke':
+      return revoke(device, now)
     case 'desire':
       return applyDesired(device, wish, { by: author, now })
     case 'command':
       return command(device, wish, { by, now })
     case 'cancel':
       return cancel(device, wish, { by, now })
+    case 'ota_enlist':
+    case 'ota_grant':
+    case 'ota_cancel':
+    case 'ota_retry':
+    case 'ota_roll_back':
+    case 'ota_unblock':
+    case 'ota_began':
+      return otaRequested(device, wish, now)
+    case 'alert':
+      return actOnAlert(device, wish, { by: author, now })
     default:
       return unreachable(wish)
   }
 }
+
+const REFUSED_WHEN_GONE: ReadonlySet<DeviceRequest['kind']> = new Set([
+  'revoke',
+  'desire',
+  'command',
+  'cancel',
+  'ota_enlist',
+  'ota_grant',
+  'ota_cancel',
+  'ota_retry',
+  'ota_roll_back',
+  'ota_unblock',
+  'ota_began',
+])
 
 function edit(
   device: Device,
@@ -182,23 +219,34 @@ function decommission(
   // A repeated DELETE is answered with the device as it is.
   if (isFinal(device.status)) return unchanged(device)
   const abandoned = abandon(device, { by: by.id, now })
-  const { device: gone, effects } = move(abandoned.device, { cause: 'decommission', now, reason, by }, before)
-  return { device: gone, effects: [...abandoned.effects, ...effects] }
+  const jobless = abandonJobs(abandoned.device, now)
+  const { device: gone, effects } = move(jobless.device, { cause: 'decommission', now, reason, by }, before)
+  return { device: gone, effects: [...abandoned.effects, ...jobless.effects, ...effects] }
+}
+
+/** The time lies after every token that was issued before, also within this millisecond. */
+function revoke(device: Device, now: Millis): Outcome {
+  const tokensValidFrom = Millis(Math.max(now, device.tokensValidFrom) + 1)
+  const effects = [{ kind: 'announce', event: 'device.updated' }, { kind: 'end_sessions' }] as const
+  return { device: changed({ ...device, tokensValidFrom }, now), effects }
 }
 
 function diagnose(device: Device, faults: readonly NamedFault[], now: Millis): Outcome {
   const diagnosed = withFaults(device, faults)
   if (device.status === 'error' && diagnosed !== device)
     return { device: changed(diagnosed, now), effects: [{ kind: 'announce', event: 'device.updated' }] }
-  return move(diagnosed, { cause: 'fault', now, reason: faults[0]?.text }, device)
+  const moved = move(diagnosed, { cause: 'fault', now, reason: faults[0]?.text }, device)
+  if (moved.device === device) return moved
+  const after = faulted(moved.device, now)
+  return { device: after.device, effects: [...moved.effects, ...after.effects] }
 }
 
-function describe(device: Device, firmwareVersion: string, now: Millis): Outcome {
-  if (device.firmwareVersion === firmwareVersion) return unchanged(device)
-  return {
-    device: changed({ ...device, firmwareVersion }, now),
-    effects: [{ kind: 'announce', event: 'device.updated' }],
-  }
+function describe(device: Device, said: DescribedDevice, now: Millis): Outcome {
+  const known = described(device, said, now)
+  const isUpdated = known.firmwareVersion !== device.firmwareVersion
+  const after = proved(isUpdated ? changed(known, now) : known, said, now)
+  if (!isUpdated) return after
+  return { device: after.device, effects: [{ kind: 'announce', event: 'device.updated' }, ...after.effects] }
 }
 
 interface Move {

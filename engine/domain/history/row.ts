@@ -2,7 +2,7 @@
 import type { DeviceId, Micros } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 
-export const HISTORY_KINDS = ['shadow', 'command', 'status', 'log'] as const
+export const HISTORY_KINDS = ['shadow', 'command', 'status', 'ota', 'log', 'alert'] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]
 
 /** The identity of a row. The same key again is the same row. */

@@ -3,8 +3,11 @@ import { Millis } from '../../../schemas/ids.ts'
 import type { Aggregate, Fill } from '../../../schemas/vocabulary.ts'
 import type { Bucket, Summary } from './summary.ts'
 
-/** A bucket whose values may be missing. */
-export type FilledBucket = { readonly time: Millis } & { readonly [A in Aggregate]?: number | null }
+/** A bucket whose values may be missing. Buckets that are alike share their values. */
+export interface FilledBucket {
+  readonly time: Millis
+  readonly values: { readonly [A in Aggregate]?: number | null }
+}
 
 /** Returns a bucket for each of these starts (seconds, ascending), given the `buckets` that have points. An added
  *  bucket has a count of 0. Its other values are null, those of the bucket before it, or interpolated between its
@@ -14,15 +17,22 @@ export function fillBuckets(
   { starts, fill, aggregates }: FillOptions,
 ): readonly FilledBucket[] {
   let next = 0
+  let shared: FilledBucket['values'] | undefined
   return starts.map((start) => {
     const time = Millis(start * 1000)
     const after = buckets[next]
     if (after?.time === time) {
       next++
-      return after
+      shared = undefined
+      return { time, values: after }
     }
     const before = buckets[next - 1]
-    return { time, ...emptyBucket({ time, before, after, fill, aggregates }) }
+    const gap = { time, before, after, fill, aggregates }
+    if (fill === 'linear' && before !== undefined && after !== undefined)
+      return { time, values: emptyBucket(gap) }
+    // Every bucket of the gap has the same values.
+    shared ??= emptyBucket(gap)
+    return { time, values: shared }
   })
 }
 

@@ -7,9 +7,9 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Columns } from './columns.ts'
 import { isFarOff } from './event-time.ts'
 import { type Latest, update } from './latest.ts'
-import { type About, type ParsedPayload, parsePayload } from './payload.ts'
+import { type About, type ParsedPayload, parsePayload, type Report } from './payload.ts'
 import type { TelemetryRefusal } from './refusal.ts'
-import { matches } from './shape.ts'
+import { matches, type Shape } from './shape.ts'
 
 const HOUR_SEC = 3_600
 const HOUR_MICROS = HOUR_SEC * 1_000_000
@@ -29,6 +29,10 @@ export interface StoredReport {
   /** Number of fields left out because the device has the most metrics allowed. */
   readonly dropped: number
   readonly diagnostics: Json | undefined
+  /** The shape that the message matched: its values are in the columns' `slotValues` until the next message. */
+  readonly shape: Shape | undefined
+  /** The reports of a message that matched no shape. */
+  readonly reports: readonly Report[]
 }
 
 export type ReportOutcome =
@@ -72,7 +76,19 @@ function store(
   const at = Micros(Math.max(...times))
   const oldest = Micros(Math.min(...times))
   const hours = times.length > 1 ? [...new Set(times.map(hourOf))] : undefined
-  return { kind: 'stored', points, texts, at, oldest, hours, adjusted, dropped, diagnostics }
+  return {
+    kind: 'stored',
+    points,
+    texts,
+    at,
+    oldest,
+    hours,
+    adjusted,
+    dropped,
+    diagnostics,
+    shape: undefined,
+    reports: parsed.reports,
+  }
 }
 
 function hourOf(at: Micros): number {
@@ -112,5 +128,9 @@ function reportShaped(
     adjusted,
     dropped: 0,
     diagnostics: undefined,
+    shape,
+    reports: NO_REPORTS,
   }
 }
+
+const NO_REPORTS: readonly Report[] = []

@@ -11,6 +11,11 @@ export function selectMetrics(texts: readonly string[], known: Iterable<string>)
   return [...new Set(texts.flatMap(ofText).flatMap(ofName))]
 }
 
+/** The names alone, each once, in the order written. */
+export function namesOf(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts.flatMap((text) => text.split(',')).filter((name) => name !== ''))]
+}
+
 /** True if the meaning depends on the metrics that the device has. */
 export function needsNames(texts: readonly string[]): boolean {
   return texts.some((text) => text.includes(',') || isPattern(text))

@@ -15,16 +15,22 @@ const NOW = Date.UTC(2026, 0, 1) * 1000
 const deviceId = 'dev_1' as DeviceId
 
 interface Reading {
-  readonly reported: readonly ReportOutcome[]
+  readonly reported: readonly object[]
   readonly blocks: readonly unknown[]
   readonly data: unknown
   readonly timestamp: number | undefined
 }
 
+/** Leaves out by which of the two ways the message was read. */
+function withoutWay(outcome: ReportOutcome): object {
+  const { shape: _, reports: __, ...rest } = { shape: undefined, reports: [], ...outcome }
+  return rest
+}
+
 /** `forgetful` sends every payload the general way, because no shape is ever known. */
 function run(payloads: readonly Uint8Array[], forgetful: boolean, name?: string): Reading {
   const latest = new Latest()
-  const reported: ReportOutcome[] = []
+  const reported: object[] = []
   const blocks: unknown[] = []
   const columns = new Columns()
   if (forgetful) {
@@ -32,9 +38,8 @@ function run(payloads: readonly Uint8Array[], forgetful: boolean, name?: string)
     columns.shapes.learn = () => false
   }
   payloads.forEach((payload, i) => {
-    reported.push(
-      report(payload, { deviceId, name, receivedAt: Micros(NOW + i), version: i }, latest, columns),
-    )
+    const about = { deviceId, name, receivedAt: Micros(NOW + i), version: i }
+    reported.push(withoutWay(report(payload, about, latest, columns)))
     const { points, texts } = columns.take()
     blocks.push([points && readBlock(points.bytes), texts && readBlock(texts.bytes)])
   })

@@ -7,8 +7,8 @@ export interface ZonePeriod {
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/
-/** Clocks of a place never change twice within so short a time. */
-const LOOK_EVERY_SEC = 3 * 86_400
+/** Clocks of a place never change twice within so short a time: since 1970, changes were seven days apart or more. */
+const LOOK_EVERY_SEC = 6 * 86_400
 
 export function isZone(name: string): boolean {
   if (!NAME.test(name)) return false

@@ -1,8 +1,8 @@
 // The commands that a simulated device was sent, and the acks that it owes for them.
 import type { JsonObject } from '../../../schemas/json.ts'
+import { isObject } from '../payload.ts'
 import { type Body, hasArrived, type Point } from './motion.ts'
 import { obey } from './obey.ts'
-import { isObject } from './payload.ts'
 
 export interface OrderOutcome {
   readonly body: Body

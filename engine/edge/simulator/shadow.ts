@@ -1,6 +1,6 @@
 // The reported state of a simulated device, which takes on whatever is desired.
 import type { JsonObject } from '../../../schemas/json.ts'
-import { isObject } from './payload.ts'
+import { isObject } from '../payload.ts'
 
 const KEYS_MAX = 64
 const INTERVAL_SEC_DEFAULT = 1

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { Aedes, type AedesPublishPacket } from 'aedes'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { parsePayload } from './payload.ts'
+import { parsePayload } from '../payload.ts'
 import { type Simulation, simulate } from './simulate.ts'
 
 const WITHIN = { timeout: 10_000, interval: 10 }

@@ -9,14 +9,20 @@ import type { DeviceId } from '../../../schemas/ids.ts'
 import { parseSubSuffix, toSubSuffix } from '../../../schemas/topics.ts'
 import { ITEM } from '../../domain/bundle.ts'
 import { partitionOf } from '../../domain/partition.ts'
-import { COMMAND_SUFFIX, type DeviceSession, type EndCause, type UplinkMessage } from '../../ports/broker.ts'
+import {
+  COMMAND_SUFFIX,
+  type DeviceSession,
+  type EndCause,
+  OTA_SUFFIX,
+  type UplinkMessage,
+} from '../../ports/broker.ts'
 import type { Directory } from '../../ports/store.ts'
-import { sessionPayload } from '../shard/sessions.ts'
+import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../shard/sessions.ts'
 import type { Ingest, SubDevice } from './ingest.ts'
 
 interface Told extends SubDevice {
   /** Whether the gateway's session has subscribed to the device's commands. */
-  listens: boolean
+  takes: TakenTopics | undefined
 }
 
 type Family = Map<DeviceId, Told>
@@ -87,7 +93,7 @@ export class Gateways {
     if (known !== undefined || !isGateway) return known
     const family: Family = new Map()
     for (const id of this.#devices.subDevices(session.deviceId))
-      family.set(id, { ...toSubDevice(id), listens: false })
+      family.set(id, { ...toSubDevice(id), takes: undefined })
     this.#families.set(session, family)
     return family
   }
@@ -100,7 +106,7 @@ export class Gateways {
   }
 
   #open(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
-    const told: Told = { ...toSubDevice(deviceId), listens: false }
+    const told: Told = { ...toSubDevice(deviceId), takes: undefined }
     family.set(deviceId, told)
     this.#ingest.relay(session, told, { kind: ITEM.opened, payload: sessionPayload(session) })
     this.#listen(session, deviceId, told)
@@ -108,9 +114,13 @@ export class Gateways {
   }
 
   #listen(session: DeviceSession, deviceId: DeviceId, told: Told): void {
-    if (told.listens || !session.takes(toSubSuffix(deviceId, COMMAND_SUFFIX))) return
-    told.listens = true
-    this.#ingest.relay(session, told, { kind: ITEM.listening, payload: sessionPayload(session) })
+    const takes = {
+      commands: session.takes(toSubSuffix(deviceId, COMMAND_SUFFIX)),
+      ota: session.takes(toSubSuffix(deviceId, OTA_SUFFIX)),
+    }
+    if (!isMore(takes, told.takes)) return
+    told.takes = takes
+    this.#ingest.relay(session, told, { kind: ITEM.listening, payload: listeningPayload(session, takes) })
   }
 
   #close(session: DeviceSession, told: Told, cause: EndCause): void {

@@ -10,10 +10,11 @@ import {
   COMMAND_SUFFIX,
   type ConnectAttempt,
   type DeviceSession,
+  OTA_SUFFIX,
   type UplinkHost,
 } from '../../ports/broker.ts'
 import { packDelivered } from '../shard/control-uplinks.ts'
-import { sessionPayload } from '../shard/sessions.ts'
+import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../shard/sessions.ts'
 import type { Gateways } from './gateways.ts'
 import type { Ingest } from './ingest.ts'
 
@@ -28,7 +29,7 @@ export function uplinkHost(
   gateways: Gateways,
   { admit, recordRefusal, heard }: UplinkMeans,
 ): UplinkHost {
-  const listening = new WeakSet<DeviceSession>()
+  const listening = new WeakMap<DeviceSession, TakenTopics>()
   return {
     async admit(attempt) {
       const admission = await admit(attempt)
@@ -41,9 +42,10 @@ export function uplinkHost(
       gateways.opened(session)
     },
     subscribed(session) {
-      if (!listening.has(session) && session.takes(COMMAND_SUFFIX)) {
-        listening.add(session)
-        ingest.session(ITEM.listening, session, sessionPayload(session))
+      const takes = { commands: session.takes(COMMAND_SUFFIX), ota: session.takes(OTA_SUFFIX) }
+      if (isMore(takes, listening.get(session))) {
+        listening.set(session, takes)
+        ingest.session(ITEM.listening, session, listeningPayload(session, takes))
       }
       gateways.subscribed(session)
     },
@@ -53,9 +55,11 @@ export function uplinkHost(
     },
     delivered(session, suffix, requestId) {
       const sub = parseSubSuffix(suffix)
-      if ((sub?.suffix ?? suffix) !== COMMAND_SUFFIX) return
+      const own = sub?.suffix ?? suffix
+      if (own !== COMMAND_SUFFIX && own !== OTA_SUFFIX) return
       const deviceId = sub?.deviceId ?? session.deviceId
-      ingest.delivered(deviceId, partitionOf(deviceId), packDelivered(toDelivered(requestId)))
+      const what = own === OTA_SUFFIX ? { deploymentId: requestId } : toDelivered(requestId)
+      ingest.delivered(deviceId, partitionOf(deviceId), packDelivered(what))
     },
     sync: (session) => ingest.sync(session),
     left: (session) => gateways.left(session),

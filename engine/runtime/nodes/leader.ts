@@ -1,47 +1,88 @@
-// What one node does for all: handing out broadcasts. It is the one that owns the first partition, from when its claim
+// What one node does for all: the duties of the leader. It is the node that owns the first partition, from when its claim
 // went through.
-import type { Broadcasts } from '../broadcasts.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import type { Claim } from '../../ports/store.ts'
 import { notOwned } from '../runner/assignment.ts'
 import type { Shards } from '../shards.ts'
+import type { Duties, Duty } from './duties.ts'
 import { LEADING } from './nodes.ts'
 
 export class Leader {
   readonly #shards: Shards
-  readonly #open: () => Broadcasts
-  #broadcasts: Broadcasts | undefined
+  readonly #make: (claims: readonly Claim[]) => Duties
+  readonly #schedule: Pick<Schedule, 'sleep'>
+  readonly #failed: (error: unknown) => void
+  #current: { readonly duties: Duties; readonly opened: Promise<void> } | undefined
   #terms = 0
 
-  /** `open`: with what earlier leaders have saved. */
-  constructor(shards: Shards, open: () => Broadcasts) {
+  /** `make`: the duties of one term. Whatever they save carries its claims, so that a leader who does not know yet that
+   *  another one leads saves nothing any more (R2). */
+  constructor({
+    shards,
+    make,
+    schedule,
+    failed,
+  }: {
+    readonly shards: Shards
+    readonly make: (claims: readonly Claim[]) => Duties
+    readonly schedule: Pick<Schedule, 'sleep'>
+    readonly failed: (error: unknown) => void
+  }) {
     this.#shards = shards
-    this.#open = open
+    this.#make = make
+    this.#schedule = schedule
+    this.#failed = failed
   }
 
   isLeading(): boolean {
-    return this.#broadcasts !== undefined && this.#shards.acts(LEADING)
+    return this.#current !== undefined && this.#shards.acts(LEADING)
   }
 
   async begin(): Promise<void> {
     const term = ++this.#terms
     await this.#shards.assigned(LEADING)
     if (term !== this.#terms || !this.#shards.owns(LEADING)) return
-    this.#broadcasts = this.#open()
-    this.#broadcasts.open()
+    const duties = this.#make(this.#shards.claimsOf(LEADING))
+    const opening = dutiesOf(duties).map((duty) => this.#open(duty, term))
+    this.#current = { duties, opened: Promise.all(opening).then(() => undefined) }
   }
 
   end(): void {
     this.#terms++
-    this.#broadcasts?.close()
-    this.#broadcasts = undefined
+    if (this.#current !== undefined) for (const duty of dutiesOf(this.#current.duties)) duty.close()
+    this.#current = undefined
   }
 
-  /** Throws where another leads. */
-  broadcasts(): Broadcasts {
-    if (this.#broadcasts === undefined) throw notOwned()
-    return this.#broadcasts
+  /** Resolves once they know what earlier leaders have saved. Rejects where another leads. */
+  async duties(): Promise<Duties> {
+    const current = this.#current
+    await current?.opened
+    if (current === undefined || this.#current !== current) throw notOwned()
+    return current.duties
+  }
+
+  /** The duties as they are now, opened or not. Undefined where another leads. */
+  current(): Duties | undefined {
+    return this.#current?.duties
   }
 
   async settleBroadcasts(): Promise<void> {
-    if (this.isLeading()) await this.#broadcasts?.settle()
+    if (this.isLeading()) await (await this.duties()).broadcasts.settle()
   }
+
+  async #open(duty: Duty, term: number): Promise<void> {
+    while (term === this.#terms) {
+      try {
+        return await duty.open()
+      } catch (error) {
+        this.#failed(error)
+        await this.#schedule.sleep(LIMITS.dutyRetryMs)
+      }
+    }
+  }
+}
+
+function dutiesOf(duties: Duties): readonly Duty[] {
+  return Object.values(duties)
 }

@@ -4,7 +4,6 @@ import type { Command } from '../../domain/command/record.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import type { RequestOutcome } from '../../ports/engine.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import type { Broadcasts } from '../broadcasts.ts'
 import type { CommandWaits } from '../command-waits.ts'
 import type { Ingest } from '../ingress/ingest.ts'
 import type { Replies } from '../replies.ts'
@@ -12,6 +11,7 @@ import type { Settler } from '../rows/settler.ts'
 import { notOwned } from '../runner/assignment.ts'
 import { packRequest } from '../shard/requests.ts'
 import type { Shards } from '../shards.ts'
+import type { Duties } from './duties.ts'
 import type { NodeOutcomes, NodeWork, OutcomeOf } from './work.ts'
 
 export interface LocalWorkPorts {
@@ -21,7 +21,7 @@ export interface LocalWorkPorts {
   readonly waits: CommandWaits
   readonly settler: Settler
   readonly schedule: Pick<Schedule, 'sleep'>
-  readonly broadcasts: () => Broadcasts
+  readonly duties: () => Promise<Duties>
   readonly newRequestId: () => string
 }
 
@@ -38,10 +38,26 @@ export class LocalWork {
       submit: (work) => this.#submit(work),
       ask: ({ ask, after }) => ports.shards.ask(ask, after),
       await: (work) => this.#await(work),
-      broadcast: ({ request }) => ports.broadcasts().create(request),
-      broadcast_state: ({ broadcastId, offset, limit }) =>
-        ports.broadcasts().state(broadcastId, { offset, limit }),
-      broadcast_cancel: ({ broadcastId, by }) => ports.broadcasts().cancel(broadcastId, by),
+      broadcast: async ({ request }) => (await ports.duties()).broadcasts.create(request),
+      broadcast_state: async ({ kind: _, broadcastId, ...page }) =>
+        (await ports.duties()).broadcasts.state(broadcastId, page),
+      broadcast_list: async ({ query }) => (await ports.duties()).broadcasts.list(query),
+      broadcast_cancel: async ({ broadcastId, by }) =>
+        (await ports.duties()).broadcasts.cancel(broadcastId, by),
+      firmware_add: async ({ firmware }) => (await ports.duties()).firmware.add(firmware),
+      firmware_edit: async ({ editing }) => (await ports.duties()).firmware.edit(editing),
+      deployment_create: async ({ request }) => (await ports.duties()).deployments.create(request),
+      deployment_list: async () => (await ports.duties()).deployments.list(),
+      deployment_get: async ({ id }) => (await ports.duties()).deployments.get(id),
+      deployment_act: async ({ id, action }) => (await ports.duties()).deployments.act(id, action),
+      deployment_members: async ({ id, query }) => (await ports.duties()).deployments.members(id, query),
+      image_missing: async ({ firmwareId }) => {
+        await (await ports.duties()).deployments.imageMissing(({ firmware }) => firmware.id === firmwareId)
+        return undefined
+      },
+      firmware_remove: async ({ removal }) => (await ports.duties()).firmware.remove(removal),
+      channels: async ({ call }) => (await ports.duties()).notifications.call(call),
+      alert_change: async ({ change }) => (await ports.duties()).alerts.change(change),
       flush: ({ horizon, partitions }) => this.#flush(horizon, partitions),
     }
   }

@@ -3,6 +3,7 @@ import type { Partition } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/engine.ts'
 import type { Schedule } from '../../ports/schedule.ts'
+import type { Claim } from '../../ports/store.ts'
 import { Onlooker } from '../ownership/onlooker.ts'
 import { Ownership } from '../ownership/ownership.ts'
 import type { Shards } from '../shards.ts'
@@ -18,6 +19,9 @@ export interface MembershipPorts {
   readonly led: (isLeading: boolean) => void
   /** The table of owners did not answer. */
   readonly failed: (error: unknown) => void
+  /** False while the store or ClickHouse is away from here. */
+  readonly works: () => boolean
+  readonly unfit: (isUnfit: boolean) => void
 }
 
 export interface Membership {
@@ -25,13 +29,15 @@ export interface Membership {
   addressOf(partition: Partition): string | undefined
   /** False while another node may have taken over partitions of this one. */
   isCertain(): boolean
+  /** Whether this node may do something for the partition at this moment, under this claim. */
+  mayAct(claim: Claim): boolean
   /** Hands everything over. */
   close(): Promise<void>
 }
 
 /** Membership of a node that takes its share of the partitions. */
 export function joinOwners(ports: MembershipPorts): Membership {
-  const { cluster, clock, schedule, shards, newId, led, failed } = ports
+  const { cluster, clock, schedule, shards, newId, led, failed, works, unfit } = ports
   const { mesh, owners: table } = cluster
   const ownership = new Ownership({
     table,
@@ -53,12 +59,15 @@ export function joinOwners(ports: MembershipPorts): Membership {
         await shards.handOver(partitions)
       },
       failed,
+      works,
+      unfit,
     },
   })
   return {
     start: () => ownership.start(),
     addressOf: (partition) => ownership.addressOf(partition),
     isCertain: () => ownership.isCertain(),
+    mayAct: (claim) => ownership.mayAct(claim),
     close: () => ownership.close(),
   }
 }
@@ -70,6 +79,7 @@ export function watchOwners({ cluster, schedule, failed }: MembershipPorts): Mem
     start: () => onlooker.start(schedule),
     addressOf: (partition) => onlooker.addressOf(partition),
     isCertain: () => false,
+    mayAct: () => false,
     close: async () => onlooker.close(),
   }
 }

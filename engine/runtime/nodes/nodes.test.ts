@@ -62,6 +62,24 @@ test('what is asked of a node that is gone waits for the next owner, and is done
   for (const id of IDS) expect(await nodes.nameOf(api, id)).toBe('later')
 })
 
+test('what a node was asked when it died is asked of the next owner, or refused in time', async () => {
+  const { nodes, a, api } = await setUp()
+  nodes.isBehind = true
+  const at = nodes.time.now() - START
+  // The answer waits for what is in the log.
+  for (const id of IDS) {
+    const acknowledged = { partition: partitionOf(idOf(id)), body: bundle([telemetry(id, at, { n: 1 })]) }
+    await nodes.log.append([acknowledged], Micros(nodes.time.now() * 1000))
+  }
+  const asked = Promise.all(IDS.map((id) => api.engine.view(idOf(id))))
+  const changed = Promise.allSettled(IDS.map((id) => nodes.rename(api, id, 'after')))
+  await nodes.time.advance(500)
+  a.die()
+  nodes.isBehind = false
+  expect(await nodes.within(6_000, asked)).toHaveLength(IDS.length)
+  expect(await nodes.within(500, changed)).toHaveLength(IDS.length)
+})
+
 test('nodes that come and go refuse nothing that was asked of them', async () => {
   const { nodes, a, api } = await setUp()
   const outcomes: string[] = []

@@ -4,6 +4,8 @@
 //     tried again for a while, so that an owner that is just taking over is found. After any other failure nobody knows
 //     whether it was done.
 // N2. A question that concerns several owners goes to all of them at once; without one of them there is no answer.
+// N3. When a node dies over a question, one that only reads is asked again, and any other is given up: nobody knows whether
+//     it was done.
 import { BroadcastId, type DeviceId, type Millis, type Partition } from '../../../schemas/ids.ts'
 import { ALL_PARTITIONS, partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
@@ -17,6 +19,7 @@ import { grouped } from '../grouped.ts'
 import { notOwned } from '../runner/assignment.ts'
 import type { AnswerOf, Ask, Position } from '../shard/protocol.ts'
 import type { LocalWork } from './local-work.ts'
+import { GoneFault, UnderWay } from './under-way.ts'
 import { askNode, serveNode } from './wire.ts'
 import type { NodeWork, OutcomeOf } from './work.ts'
 
@@ -38,16 +41,22 @@ export interface NodesPorts {
 /** The owner of this partition leads: it hands out broadcasts and settles rollups for all. */
 export const LEADING = partitionAt(0)
 
+const READS: ReadonlySet<NodeWork['kind']> = new Set(['ask', 'await', 'broadcast_state'])
+
 /** A question about it only tells whether somebody answers. */
 const NO_BROADCAST = BroadcastId('')
 
 export class Nodes {
   readonly #ports: NodesPorts
+  readonly #underWay: UnderWay
   /** Number of calls that wait for an owner. */
   #searching = 0
 
   constructor(ports: NodesPorts) {
     this.#ports = ports
+    const { clock, schedule, others } = ports
+    const addresses = () => new Set(ALL_PARTITIONS.map((partition) => others?.addressOf(partition)))
+    this.#underWay = new UnderWay({ clock, schedule, addresses })
   }
 
   /** Serves the other nodes. */
@@ -65,7 +74,7 @@ export class Nodes {
 
   /** The answer sees every message acknowledged before the call (N2). */
   ask<A extends Ask>(ask: A): Promise<AnswerOf<A>> {
-    const after = this.ends(devicesOf(ask))
+    const after = isAboutAll(ask) ? this.#allEnds() : this.ends(devicesOf(ask))
     const { here, others } = this.#ports
     if (others === undefined) return here.do({ kind: 'ask', ask, after })
     const owners: Owners<string> = {
@@ -86,14 +95,21 @@ export class Nodes {
     })
   }
 
+  #allEnds(): readonly Position[] {
+    const ends = this.#ports.log.ends()
+    return ALL_PARTITIONS.map((partition) => ({ partition, seq: ends[partition] ?? 0 }))
+  }
+
   /** Waits for an owner (N1), but no longer than most callers would, and only for a bounded number of calls. */
   async #found<Outcome>(send: () => Promise<Outcome>): Promise<Outcome> {
     const { clock, schedule } = this.#ports
-    const until = clock.ticks() + LIMITS.ownerSearchMs
+    let until = clock.ticks() + LIMITS.ownerSearchMs
     for (let isSearching = false; ; ) {
       try {
         return await send()
       } catch (error) {
+        // Somebody may have waited long at a node that then died: the next owner is known by now.
+        if (!isSearching) until = Math.max(until, clock.ticks() + LIMITS.ownershipTimeoutMs)
         if (!isNotDone(error) || clock.ticks() >= until) throw error
         if (!isSearching && this.#searching >= LIMITS.ownerSearchesMax) throw error
       } finally {
@@ -129,12 +145,24 @@ export class Nodes {
     }
   }
 
-  #send<Work extends NodeWork>(address: string, work: Work): Promise<OutcomeOf<Work>> {
+  async #send<Work extends NodeWork>(address: string, work: Work): Promise<OutcomeOf<Work>> {
     const { here, others } = this.#ports
     if (others === undefined || address === others.mesh.address) return here.do(work)
-    const extraMs = work.kind === 'await' ? work.timeoutMs : 0
-    return askNode(others.mesh, work, { address, timeoutMs: LIMITS.nodeAnswerMs + extraMs })
+    const extraMs = work.kind === 'await' ? work.timeoutMs : isTest(work) ? LIMITS.channelTestMs : 0
+    const asked = askNode(others.mesh, work, { address, timeoutMs: LIMITS.nodeAnswerMs + extraMs })
+    try {
+      return await this.#underWay.watch(address, asked)
+    } catch (error) {
+      // N3.
+      if (error instanceof GoneFault && READS.has(work.kind)) throw notOwned()
+      throw error
+    }
   }
+}
+
+/** A test of a channel waits for somebody outside. */
+function isTest(work: NodeWork): boolean {
+  return work.kind === 'channels' && work.call.op === 'test'
 }
 
 function addressIn(others: Others, partition: Partition): string {
@@ -143,10 +171,16 @@ function addressIn(others: Others, partition: Partition): string {
   return address
 }
 
-/** The commands of a broadcast exist once the requests that made them are answered: there is nothing to wait for. */
+/** Commands of a broadcast and jobs exist once the requests that made them are answered: there is nothing to wait
+ *  for. */
 function devicesOf(ask: Ask): readonly DeviceId[] {
-  if (ask.kind === 'children') return []
-  return ask.kind === 'views' ? ask.deviceIds : [ask.deviceId]
+  if (ask.kind === 'children' || ask.kind === 'jobs') return []
+  if (ask.kind === 'alerts' || ask.kind === 'alert_counts') return []
+  return ask.kind === 'views' || ask.kind === 'firmware' ? ask.deviceIds : [ask.deviceId]
+}
+
+function isAboutAll({ kind }: Ask): boolean {
+  return kind === 'alerts' || kind === 'alert_counts'
 }
 
 /** True if nobody has begun with the work. */

@@ -65,6 +65,8 @@ export function isFor(event: FeedEvent, wants: Wants): boolean {
     case 'device':
     case 'shadow':
     case 'command':
+    case 'job':
+    case 'alert':
       return true
     default:
       return unreachable(event)

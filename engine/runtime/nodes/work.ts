@@ -1,9 +1,42 @@
 // Work that one node has another one do: the owner of a device's partition, or the leader. Plain data both ways.
-import type { BroadcastId, CommandId, DeviceId, Millis, Partition } from '../../../schemas/ids.ts'
+import type {
+  BroadcastId,
+  CommandId,
+  DeploymentId,
+  DeviceId,
+  FirmwareId,
+  Millis,
+  Partition,
+} from '../../../schemas/ids.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
-import type { BroadcastRequest, BroadcastState, RequestOutcome, Signed } from '../../ports/engine.ts'
-import type { BroadcastAnswer } from '../broadcasts.ts'
+import type { ChannelAnswer, ChannelCall } from '../../ports/alert-channels.ts'
+import type { AlertChange, AlertChangeOutcome } from '../../ports/alerts.ts'
+import type {
+  DeploymentAction,
+  DeploymentOutcome,
+  DeploymentRequest,
+  DeploymentState,
+  MemberPage,
+  MemberQuery,
+} from '../../ports/deployments.ts'
+import type {
+  BroadcastList,
+  BroadcastPage,
+  BroadcastRequest,
+  BroadcastState,
+  BroadcastsQuery,
+  RequestOutcome,
+  Signed,
+} from '../../ports/engine.ts'
+import type {
+  AddedFirmware,
+  FirmwareEditing,
+  FirmwareOutcome,
+  FirmwareRemoval,
+  NewFirmware,
+} from '../../ports/ota.ts'
+import type { BroadcastAnswer } from '../broadcasts/broadcasts.ts'
 import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
 
 export type NodeWork =
@@ -22,13 +55,20 @@ export type NodeWork =
       readonly timeoutMs: number
     }
   | { readonly kind: 'broadcast'; readonly request: BroadcastRequest }
-  | {
-      readonly kind: 'broadcast_state'
-      readonly broadcastId: BroadcastId
-      readonly offset: number
-      readonly limit: number
-    }
+  | ({ readonly kind: 'broadcast_state'; readonly broadcastId: BroadcastId } & BroadcastPage)
+  | { readonly kind: 'broadcast_list'; readonly query: BroadcastsQuery }
   | { readonly kind: 'broadcast_cancel'; readonly broadcastId: BroadcastId; readonly by: string }
+  | { readonly kind: 'firmware_add'; readonly firmware: NewFirmware }
+  | { readonly kind: 'firmware_edit'; readonly editing: FirmwareEditing }
+  | { readonly kind: 'deployment_create'; readonly request: DeploymentRequest }
+  | { readonly kind: 'deployment_list' }
+  | { readonly kind: 'deployment_get'; readonly id: DeploymentId }
+  | { readonly kind: 'deployment_act'; readonly id: DeploymentId; readonly action: DeploymentAction }
+  | { readonly kind: 'deployment_members'; readonly id: DeploymentId; readonly query: MemberQuery }
+  | { readonly kind: 'image_missing'; readonly firmwareId: FirmwareId }
+  | { readonly kind: 'firmware_remove'; readonly removal: FirmwareRemoval }
+  | { readonly kind: 'channels'; readonly call: ChannelCall }
+  | { readonly kind: 'alert_change'; readonly change: AlertChange }
   /** Telemetry before the horizon is marked late from now on, and what was received before is stored. */
   | { readonly kind: 'flush'; readonly horizon: Millis; readonly partitions: readonly Partition[] }
 
@@ -39,7 +79,19 @@ export interface NodeOutcomes {
   readonly await: Command | undefined
   readonly broadcast: BroadcastAnswer
   readonly broadcast_state: BroadcastState | undefined
+  readonly broadcast_list: BroadcastList
   readonly broadcast_cancel: BroadcastState | undefined
+  readonly firmware_add: AddedFirmware
+  readonly firmware_edit: FirmwareOutcome
+  readonly deployment_create: DeploymentOutcome
+  readonly deployment_list: readonly DeploymentState[]
+  readonly deployment_get: DeploymentState | undefined
+  readonly deployment_act: DeploymentOutcome
+  readonly deployment_members: MemberPage | undefined
+  readonly image_missing: undefined
+  readonly firmware_remove: FirmwareOutcome
+  readonly channels: ChannelAnswer
+  readonly alert_change: AlertChangeOutcome
   readonly flush: undefined
 }
 

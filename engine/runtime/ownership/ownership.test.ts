@@ -120,6 +120,42 @@ test.each(['before', 'after'] as const)(
   },
 )
 
+test('a node that cannot save gives its partitions to one that can, and takes its share again', async () => {
+  const cluster = new Cluster()
+  const [a, b] = await cluster.addTwo()
+  a.works = false
+  await cluster.advance(LIMITS.ownershipUnfitMs - 1_000)
+  expect([cluster.counts(), a.judged]).toEqual([[32, 32], []])
+  await cluster.advance(LIMITS.ownershipUnfitMs / 2 + 3_000)
+  expect([cluster.counts(), a.judged]).toEqual([[0, 64], [true]])
+  a.works = true
+  await cluster.advance(LIMITS.ownershipUnfitMs - 1_000)
+  expect(cluster.counts()).toEqual([0, 64])
+  await cluster.advance(4_000)
+  expect([cluster.counts(), a.judged, b.judged, a.lost, b.lost]).toEqual([
+    [32, 32],
+    [true, false],
+    [],
+    [],
+    [],
+  ])
+})
+
+test('while no node can save, nothing moves, and a short failure moves nothing either', async () => {
+  const cluster = new Cluster()
+  const [a, b] = await cluster.addTwo()
+  for (const node of cluster.nodes) node.works = false
+  await cluster.advance(60_000)
+  expect([cluster.counts(), a.handedOver, b.handedOver]).toEqual([[32, 32], [], []])
+  for (const node of cluster.nodes) node.works = true
+  await cluster.advance(60_000)
+  a.works = false
+  await cluster.advance(LIMITS.ownershipUnfitMs / 2)
+  a.works = true
+  await cluster.advance(60_000)
+  expect([cluster.counts(), a.handedOver, b.handedOver]).toEqual([[32, 32], [], []])
+})
+
 test('after everything stood still nobody is taken for dead', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()

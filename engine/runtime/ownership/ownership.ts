@@ -10,6 +10,10 @@
 //     fail, and it starts again as another node.
 // W4. A read may be older than the one before it. What has a smaller epoch or revision than is known is no news.
 // W5. Certainty is no guarantee. The store refuses a save under an epoch that is not the last (`Store.claim`).
+// W6. A node that sees the table but not the store or ClickHouse would keep its partitions and decide nothing for them.
+//     So it says that it is unfit once that has lasted for a while, and others that can work have its share. It is fit
+//     again once it has worked for as long. It gives nothing before the others, too, had time to say that they are unfit,
+//     and nothing when it works again: what is away for all is no reason to move.
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -28,6 +32,10 @@ interface OwnershipHost {
   handOver(partitions: readonly Partition[]): Promise<void>
   /** The table did not answer; it is asked again. */
   failed(error: unknown): void
+  /** False while what partitions need is away from here. */
+  works?(): boolean
+  /** This node has no share of the partitions from now on while others can work; or it has one again. */
+  unfit?(isUnfit: boolean): void
 }
 
 export interface OwnershipPorts {
@@ -63,6 +71,9 @@ export class Ownership {
   #addresses: ReadonlyMap<Partition, string> = new Map()
   #round: Promise<void> | undefined
   #isAgain = false
+  #worked = true
+  #workedSince = 0
+  #judgedAt = 0
   #isClosing = false
   #stops: readonly (() => void)[] = []
 
@@ -81,6 +92,12 @@ export class Ownership {
   /** While false, nothing may be done for any partition (W1). */
   isCertain(): boolean {
     return this.#ports.clock.ticks() < this.#certainUntil
+  }
+
+  /** Whether this node may do something for the partition at this moment, under this claim (W1). Asked right before each
+   *  thing that the store cannot refuse, and again after each wait. */
+  mayAct({ partition, epoch }: Claim): boolean {
+    return this.isCertain() && this.#owned.get(partition) === epoch
   }
 
   /** Address of the partition's owner as last seen in the table; undefined while it has none. */
@@ -119,6 +136,7 @@ export class Ownership {
 
   async #tryRound(): Promise<void> {
     try {
+      this.#judge()
       if (!(await this.#renew())) return
       await this.#release()
       const state = await this.#ports.table.read()
@@ -128,6 +146,20 @@ export class Ownership {
     } catch (error) {
       this.#ports.host.failed(error)
     }
+  }
+
+  /** Decides whether this node is fit (W6). */
+  #judge(): void {
+    const { clock, host } = this.#ports
+    const now = clock.ticks()
+    const works = host.works?.() ?? true
+    if (works !== this.#worked) this.#workedSince = now
+    this.#worked = works
+    const isUnfit = this.#node.isUnfit === true
+    if (works !== isUnfit || now - this.#workedSince < LIMITS.ownershipUnfitMs) return
+    this.#judgedAt = now
+    this.#node = { id: this.#node.id, address: this.#node.address, ...(works ? {} : { isUnfit: true }) }
+    host.unfit?.(!works)
   }
 
   async #renew(): Promise<boolean> {
@@ -215,7 +247,13 @@ export class Ownership {
       this.#gain(claims)
     }
     if (claims.length > 0) table.call()
-    this.#giveUp(give)
+    if (!this.#isWaiting()) this.#giveUp(give)
+  }
+
+  /** Whether this unfit node still has to see how the others fare (W6). */
+  #isWaiting(): boolean {
+    if (this.#node.isUnfit !== true) return false
+    return this.#worked || this.#ports.clock.ticks() - this.#judgedAt < LIMITS.ownershipUnfitMs / 2
   }
 
   #giveUp(partitions: readonly Partition[]): void {

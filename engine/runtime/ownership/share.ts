@@ -1,4 +1,5 @@
 // Who should have which partitions: as many for each node as for any other, and nothing moves that need not.
+// A node that cannot work has no share while another one can.
 // Every node computes it for itself, from the same table, with the same outcome; the table settles what overlaps.
 import { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
@@ -16,8 +17,10 @@ export function shareOf(
   { nodes, owners }: OwnershipState,
   count: number = LIMITS.partitions,
 ): Share {
-  const ids = nodes.map(({ id }) => id).sort()
-  const held = new Map<string, Partition[]>(ids.map((id) => [id, []]))
+  const fit = nodes.filter(({ isUnfit }) => isUnfit !== true)
+  // Where nobody can work, nothing is gained by moving.
+  const ids = (fit.length > 0 ? fit : nodes).map(({ id }) => id).sort()
+  const held = new Map<string, Partition[]>(nodes.map(({ id }) => [id, []]))
   const free = new Map(Array.from({ length: count }, (_, p) => [Partition(p), 0]))
   for (const { partition, nodeId: owner, epoch } of owners) {
     const partitions = owner === undefined ? undefined : held.get(owner)
@@ -26,7 +29,7 @@ export function shareOf(
     else free.delete(partition)
   }
   const wanted = wantedCounts(count, ids, held)
-  const give = (held.get(nodeId) ?? []).sort((a, b) => a - b).slice(wanted.get(nodeId))
+  const give = (held.get(nodeId) ?? []).sort((a, b) => a - b).slice(wanted.get(nodeId) ?? 0)
   const available = [...free]
     .map(([partition, epoch]) => ({ partition, epoch }))
     .sort((a, b) => a.partition - b.partition)

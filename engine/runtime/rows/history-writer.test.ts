@@ -14,15 +14,20 @@ import { HistoryWriter } from './history-writer.ts'
 
 const AT = Date.UTC(2026, 2, 1) * 1000
 
+const REFUSED = new Fault('TELEMETRY_REFUSED', { retryable: false })
+
 /** ClickHouse as the test wants it to be. */
 class Database extends MemoryTelemetry {
   readonly blocks: Block[] = []
   fault: Fault | undefined
   attempts = 0
+  /** Blocks with this text are refused. */
+  poison: string | undefined
 
   override async insert(block: Block): Promise<void> {
     this.attempts++
     if (this.fault !== undefined) throw this.fault
+    if (this.poison !== undefined && Buffer.from(block.bytes).includes(this.poison)) throw REFUSED
     await super.insert(block)
     this.blocks.push(block)
   }
@@ -153,6 +158,28 @@ test('what ClickHouse refuses for good does not hold up the rest', async () => {
   await time.advance(1_000)
   expect(events).toEqual(['insert_refused 1', 'inserted 1'])
   expect(store.outboxCounts().rows).toBe(0)
+})
+
+test('a row that ClickHouse refuses takes only its own save with it', async () => {
+  const { store, telemetry, time, events, writer } = setUp()
+  telemetry.poison = 'poison'
+  for (let n = 0; n < 20; n++) await save(store, row(n, n === 13 ? { poison: true } : { n }))
+  writer.poke()
+  await time.advance(2_000)
+  expect([await stored(telemetry), store.outboxCounts().rows]).toEqual([19, 0])
+  expect(events.filter((event) => event.startsWith('insert_refused'))).toEqual(['insert_refused 1'])
+  // Twice the depth of the halving.
+  expect(telemetry.attempts).toBeLessThanOrEqual(11)
+})
+
+test('where every row is refused, it is not tried for each of them', async () => {
+  const { store, telemetry, time, writer } = setUp()
+  telemetry.poison = 'poison'
+  for (let n = 0; n < 1_000; n++) await save(store, row(n, { poison: n }))
+  writer.poke()
+  await time.advance(5_000)
+  expect([await stored(telemetry), store.outboxCounts().rows]).toEqual([0, 0])
+  expect(telemetry.attempts).toBeLessThan(100)
 })
 
 test('closing stores what waits, or leaves it when ClickHouse is away', async () => {

@@ -3,7 +3,8 @@
 // W1. The outbox is the only memory of what is on its way: what an earlier incarnation left is nothing special.
 // W2. A batch is cleared after its rows are stored. Between the two anything may die; a row inserted again is the same
 //     row.
-// W3. Rows that ClickHouse refuses for good are given up with a fault, like every block.
+// W3. What ClickHouse refuses for good is given up with a fault. No log has these rows, so a refused block is halved until
+//     it is a single save, and only that is given up. If much is refused, the rows are not to blame, and it ends sooner.
 import { HistoryColumns } from '../../domain/history/columns.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -14,6 +15,8 @@ import { Latch } from '../latch.ts'
 import type { HistorySignal } from '../signals.ts'
 import { Inserter } from './inserter.ts'
 
+/** Saves of one round that are looked for one by one. */
+const REFUSED_MAX = 16
 const BOUNDS = { rowsMax: LIMITS.historyBatchRowsMax, bytesMax: LIMITS.historyBlockBytesMax }
 
 export class HistoryWriter {
@@ -27,6 +30,8 @@ export class HistoryWriter {
   readonly #history = new HistoryColumns()
   readonly #audit = new HistoryColumns()
   readonly #latch = new Latch()
+  /** Blocks of the insert under way that ClickHouse refused. */
+  #refused: HistorySignal[] = []
   #blocksCut = 0
   #isClosing = false
   #isClosed = false
@@ -50,7 +55,15 @@ export class HistoryWriter {
     this.#incarnation = incarnation
     this.#signal = signal
     this.#fatal = fatal
-    this.#inserter = new Inserter({ telemetry, schedule, ticks, signal })
+    this.#inserter = new Inserter({
+      telemetry,
+      schedule,
+      ticks,
+      signal: (about) => {
+        if (about.kind === 'insert_refused') this.#refused.push(about)
+        else signal(about)
+      },
+    })
   }
 
   start(): void {
@@ -95,13 +108,35 @@ export class HistoryWriter {
       const isMuch = blocks.some(
         ({ rows, bytes }) => rows >= BOUNDS.rowsMax / 2 || bytes.length >= BOUNDS.bytesMax / 2,
       )
-      if (await this.#inserter.insert(blocks)) await this.#outbox.clearHistory(batches.map(({ key }) => key))
+      if (await this.#insert(batches, blocks, { left: REFUSED_MAX }))
+        await this.#outbox.clearHistory(batches.map(({ key }) => key))
       return isMuch ? 'much' : 'little'
     } catch (error) {
       // Rows inserted and not cleared are inserted again (W2).
       if (!this.#isClosed) this.#failed(toFault(error))
       return 'failed'
     }
+  }
+
+  /** Resolves once all of it is stored or refused for good (W3); `false` if the inserter was closed before. */
+  async #insert(
+    batches: readonly OutboxBatch[],
+    blocks: readonly Block[],
+    budget: { left: number },
+  ): Promise<boolean> {
+    const isDone = await this.#inserter.insert(blocks)
+    const refused = this.#refused
+    this.#refused = []
+    if (!isDone || refused.length === 0) return isDone
+    if (batches.length === 1 || budget.left <= 0) {
+      budget.left--
+      for (const about of refused) this.#signal(about)
+      return true
+    }
+    const half = Math.ceil(batches.length / 2)
+    for (const part of [batches.slice(0, half), batches.slice(half)])
+      if (!(await this.#insert(part, this.#encode(part), budget))) return false
+    return true
   }
 
   #failed(fault: Fault): void {

@@ -63,6 +63,7 @@ class Bench {
         this.steps.push('flush')
         await this.flushes()
       },
+      claims: () => [],
       isLeading: () => this.isLeading,
     })
   }
@@ -144,6 +145,16 @@ test('what fails is tried with the next round, and nothing is forgotten over a r
   bench.steps.length = 0
   await bench.settler.settle()
   expect(bench.steps).toEqual(['flush', 'settle 1 and -3'])
+})
+
+test('a horizon that a wrong clock announced does not outlive a restart under the right one', async () => {
+  const bench = new Bench()
+  const in2059 = Date.UTC(2059, 11, 31, 23)
+  await bench.store.putFact('rollup_horizon', `${in2059}`)
+  bench.restart()
+  expect(bench.settler.horizon()).toBe(bench.horizon)
+  await bench.settler.settle()
+  expect(bench.store.getFact('rollup_horizon')).toBe(`${TEN + HOUR_MS}`)
 })
 
 test('while ClickHouse is away nothing is announced', async () => {

@@ -8,7 +8,7 @@
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { Millis as toMillis } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Facts, LateHour, LateHours } from '../../ports/store.ts'
+import type { Claim, Facts, LateHour, LateHours } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 
 const HOUR_MS = 3_600_000
@@ -25,6 +25,8 @@ export interface SettlerPorts {
   readonly clock: Clock
   /** Resolves once all rows received before are stored, and what comes now knows the horizon. */
   readonly flush: (horizon: Millis) => Promise<void>
+  /** The leader's claims, under which it writes: a leader that was paused must not undo what the next one has done. */
+  readonly claims: () => readonly Claim[]
   /** Whether this node settles for all. */
   readonly isLeading: () => boolean
 }
@@ -52,9 +54,11 @@ export class Settler {
     if (horizon > this.#announced) this.#announced = horizon
   }
 
-  /** Learns what was announced before. ClickHouse was never further than that. */
+  /** Learns what was announced before. ClickHouse was never further than that. A horizon in the future was announced under
+   *  a wrong clock, and would make all telemetry late until then. */
   look(): void {
-    this.announced(toMillis(Number(this.#ports.store.getFact(HORIZON) ?? 0)))
+    const announced = toMillis(Number(this.#ports.store.getFact(HORIZON) ?? 0))
+    if (announced <= this.#ports.clock.now() + HOUR_MS) this.announced(announced)
   }
 
   lateHours(deviceId: DeviceId): readonly number[] {
@@ -77,30 +81,31 @@ export class Settler {
 
   async #settle(): Promise<void> {
     const { store, telemetry, clock, flush, isLeading } = this.#ports
+    const claims = this.#ports.claims()
     this.look()
     const due = toMillis(Math.floor((clock.now() - GRACE_MS) / HOUR_MS) * HOUR_MS)
     const isLate = store.lateHours().length + this.#readTaken().length > 0
     if (due <= telemetry.horizon() && !isLate) return
     if (due > this.#announced) {
-      await store.putFact(HORIZON, String(due))
+      await store.putFact(HORIZON, String(due), claims)
       this.announced(due)
     }
-    const late = await this.#take()
+    const late = await this.#take(claims)
     await flush(this.#announced)
     if (!isLeading()) return
     await telemetry.settle(this.#announced, late)
-    if (late.length > 0) await store.putFact(TAKEN, NOTHING)
+    if (late.length > 0) await store.putFact(TAKEN, NOTHING, claims)
   }
 
   /** Takes late hours and keeps them aside (T2). */
-  async #take(): Promise<readonly LateHour[]> {
+  async #take(claims: readonly Claim[]): Promise<readonly LateHour[]> {
     const { store } = this.#ports
     const before = this.#readTaken()
     const fresh = store.lateHours().slice(0, LATE_HOURS_PER_ROUND - before.length)
     if (fresh.length === 0) return before
     const taken = [...new Map([...before, ...fresh].map((late) => [keyOf(late), late])).values()]
-    await store.putFact(TAKEN, JSON.stringify(taken.map(({ deviceId, hour }) => [deviceId, hour])))
-    await store.clearLate(fresh)
+    await store.putFact(TAKEN, JSON.stringify(taken.map(({ deviceId, hour }) => [deviceId, hour])), claims)
+    await store.clearLate(fresh, claims)
     return taken
   }
 

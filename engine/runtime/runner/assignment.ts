@@ -7,6 +7,7 @@
 // S3. Questions wait over a change. What is asked of a partition that is not ours is refused.
 
 import type { Partition } from '../../../schemas/ids.ts'
+import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -21,7 +22,7 @@ import { toFault } from './saver.ts'
 
 type ShardRunner = Pick<
   Runner,
-  'start' | 'ask' | 'want' | 'sweep' | 'flush' | 'backlog' | 'close' | 'abandon'
+  'start' | 'ask' | 'want' | 'rule' | 'sweep' | 'flush' | 'backlog' | 'close' | 'abandon'
 >
 
 export interface AssignmentPorts {
@@ -47,6 +48,7 @@ export class Assignment {
   #isFlushing = false
   #changing: Promise<void> | undefined
   #wants: Wants | undefined
+  #alertSettings: AlertSettings | undefined
 
   constructor(ports: AssignmentPorts) {
     this.#ports = ports
@@ -93,6 +95,11 @@ export class Assignment {
   want(wants: Wants): void {
     this.#wants = wants
     this.#runner?.want(wants)
+  }
+
+  rule(settings: AlertSettings): void {
+    this.#alertSettings = settings
+    this.#runner?.rule(settings)
   }
 
   sweep(): void {
@@ -164,6 +171,7 @@ export class Assignment {
   #begin(runner: ShardRunner): void {
     this.#runner = runner
     if (this.#wants !== undefined) runner.want(this.#wants)
+    if (this.#alertSettings !== undefined) runner.rule(this.#alertSettings)
     runner.start()
   }
 

@@ -8,6 +8,7 @@
 // H5. Only a task that fails loses its shard. What is wrong on this side of it is a bug, and ends the process.
 
 import type { Millis } from '../../../schemas/ids.ts'
+import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -30,6 +31,7 @@ import type {
 import type { RunnerSignal, SaveSignal } from '../signals.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
+import { News } from './news.ts'
 import { Poison } from './poison.ts'
 import { ReadBarrier } from './read-barrier.ts'
 import { isSaveNeeded, Saver } from './saver.ts'
@@ -94,8 +96,8 @@ export class Runner {
   #saving: Promise<void> | undefined
   /** A proposal was not saved and never will be: nothing may follow from it. */
   #isGivenUp = false
-  #wants: Wants | undefined
-  #lastWants: Wants | undefined
+  readonly #wants = new News<Wants>()
+  readonly #alertSettings = new News<AlertSettings>()
   #isClosing = false
   #isClosed = false
   #running: Promise<void> | undefined
@@ -145,8 +147,13 @@ export class Runner {
   }
 
   want(wants: Wants): void {
-    this.#wants = wants
-    this.#lastWants = wants
+    this.#wants.set(wants)
+    this.#latch.set()
+  }
+
+  /** Rules and silences that count for every entry that is read from now on. */
+  rule(settings: AlertSettings): void {
+    this.#alertSettings.set(settings)
     this.#latch.set()
   }
 
@@ -230,17 +237,17 @@ export class Runner {
     const asks = this.#readBarrier.isReached(seen) ? this.#asks.take(seen) : []
     const sweep = isOpen ? undefined : this.#silenceSweep.takeSweep(isCaughtUp)
     const isCheckpoint = !isOpen && this.#checkpoints.isDue(applied, covered)
-    const wants = this.#wants
     const isNeeded =
       portion !== undefined ||
       asks.length > 0 ||
       sweep !== undefined ||
       isCheckpoint ||
-      wants !== undefined ||
+      this.#wants.isUntold ||
+      this.#alertSettings.isUntold ||
       // How far rows reach is only told with the verdict, and somebody waits for it.
       (this.#isSaved && this.#checkpoints.isAsked)
     if (!isNeeded) return false
-    const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint, wants })
+    const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint })
     const result = await this.#watchdog.run(this.#thread, task)
     // Of what it does while it is given up nothing is true any more.
     if (result instanceof Error || this.#isClosed) {
@@ -260,11 +267,9 @@ export class Runner {
     asks: readonly Ask[]
     sweep: WorkTask['sweep']
     isCheckpoint: boolean
-    wants: Wants | undefined
   }): WorkTask {
     const settle = this.#isSaved
     this.#isSaved = false
-    this.#wants = undefined
     return {
       kind: 'work',
       settle,
@@ -274,7 +279,8 @@ export class Runner {
       sweep: parts.sweep,
       forgiveAt: this.#silenceSweep.takeForgiveness(),
       horizon: this.#host.horizon(),
-      wants: parts.wants,
+      wants: this.#wants.take(),
+      alertSettings: this.#alertSettings.take(),
       cut: parts.isCheckpoint ? 'all' : 'due',
       vitals: parts.isCheckpoint,
       now: this.#host.now(),
@@ -357,7 +363,7 @@ export class Runner {
     void this.#readBarrier.begin()
     this.#source = this.#newSource()
     this.#isSaved = false
-    this.#wants = this.#lastWants
+    this.#wants.renew()
   }
 
   async #load(): Promise<void> {
@@ -367,8 +373,10 @@ export class Runner {
       partition,
       seq: reached[partition] ?? 0,
     }))
-    const load = { kind: 'load', applied, now: this.#host.now() } as const
-    await this.#thread.run({ ...load, devices: [] })
+    const load = { kind: 'load', applied, now: this.#host.now(), alertSettings: undefined } as const
+    // Before the devices: each of them is given its rules once.
+    await this.#thread.run({ ...load, devices: [], alertSettings: this.#alertSettings.latest })
+    this.#alertSettings.take()
     for await (const devices of store.load(this.#settings.partitions))
       await this.#thread.run({ ...load, devices })
   }

@@ -8,7 +8,7 @@ import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import type { Claim, Records, Save } from '../../ports/store.ts'
+import { type Claim, NO_SAVE, type Records, type Save, type ShardSave } from '../../ports/store.ts'
 import type { Position } from '../shard/protocol.ts'
 import type { SaveSignal } from '../signals.ts'
 
@@ -49,25 +49,28 @@ export class Saver {
   async save({
     applied,
     changed,
-    shadows,
+    parts,
     commands,
     deadLetters,
     late,
     history,
-  }: Omit<Save, 'claims'>): Promise<boolean> {
+    notices,
+  }: ShardSave): Promise<boolean> {
     const positions = new Map([
       ...this.#unsaved,
       ...applied.map(({ partition, seq }) => [partition, seq] as const),
     ])
     const save: Save = {
+      ...NO_SAVE,
       claims: this.#claims,
       applied: [...positions].map(([partition, seq]) => ({ partition, seq })),
       changed,
-      shadows,
+      parts,
       commands,
       deadLetters,
       late,
       history,
+      notices,
     }
     while (!this.#isClosed) {
       try {
@@ -96,13 +99,14 @@ export class Saver {
 
 export function isSaveNeeded({
   changed,
-  shadows,
+  parts,
   commands,
   deadLetters,
   late,
   history,
-}: Omit<Save, 'claims' | 'applied'>): boolean {
-  return [changed, shadows, commands, deadLetters, late, history].some(({ length }) => length > 0)
+  notices,
+}: Omit<ShardSave, 'applied'>): boolean {
+  return [changed, parts, commands, deadLetters, late, history, notices].some(({ length }) => length > 0)
 }
 
 export function toFault(error: unknown): Fault {

@@ -27,7 +27,7 @@ function open() {
 
 const load = {
   kind: 'load',
-  devices: [{ device: deviceOf('a'), vitals: undefined, shadow: undefined, commands: [] }],
+  devices: [{ device: deviceOf('a'), vitals: undefined, parts: {}, commands: [] }],
   applied: [],
   now: START,
 } as const

@@ -1,10 +1,11 @@
-// The time at which each actor must next be looked at: it may be silent, a command may be overdue, or it may stop
-// flapping. A deadline is computed from record and vitals, so a restart loses none (R6).
+// The time at which each actor must next be looked at: it may be silent, a command may be overdue, it may stop
+// flapping, or an alert may be due. A deadline is computed from record and vitals, so a restart loses none (R6).
 import { Millis } from '../../../schemas/ids.ts'
 import { commandDeadline } from '../../domain/device/command-events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { nextDeadline } from '../../domain/device/transition.ts'
-import { type Actor, wayOf } from './actor.ts'
+import { firmwareDeadline, isReachStale } from '../../domain/ota/firmware-jobs.ts'
+import { type Actor, otaWayOf, wayOf } from './actor.ts'
 import { Deadlines } from './deadlines.ts'
 import { calmsAt } from './sessions.ts'
 
@@ -12,6 +13,7 @@ export class ActorDeadlines {
   readonly #deadlines = new Deadlines()
   readonly #bySlot: Actor[] = []
   readonly #heartbeatTimeoutMs: number
+  readonly #alertsDueAt: (actor: Actor) => number
   /** Devices count as heard at this time at least. */
   #forgivenAt = 0
   /** Time of the last sweep. */
@@ -19,8 +21,9 @@ export class ActorDeadlines {
   /** Time of the current task. */
   #now = Millis(0)
 
-  constructor(heartbeatTimeoutMs: number) {
+  constructor(heartbeatTimeoutMs: number, alertsDueAt: (actor: Actor) => number) {
     this.#heartbeatTimeoutMs = heartbeatTimeoutMs
+    this.#alertsDueAt = alertsDueAt
   }
 
   /** Reserves a slot for one device, for as long as the shard lives. */
@@ -39,6 +42,10 @@ export class ActorDeadlines {
     this.#now = now
   }
 
+  get forgivenAt(): number {
+    return this.#forgivenAt
+  }
+
   startTask(now: Millis): void {
     this.#now = now
   }
@@ -53,7 +60,17 @@ export class ActorDeadlines {
     this.#deadlines.setPresence(slot, this.presence(actor, device))
     const isIdle = device.commands.length === 0
     const at = isIdle ? Number.POSITIVE_INFINITY : commandDeadline(device, wayOf(actor), this.#now)
-    this.#deadlines.setOther(slot, Math.min(at, calmsAt(actor, this.#sweptAt)))
+    const calmAt = calmsAt(actor, this.#sweptAt)
+    const otaAt = device.firmware.jobs.length === 0 ? Number.POSITIVE_INFINITY : this.#otaDeadline(actor)
+    this.#deadlines.setOther(slot, Math.min(at, calmAt, otaAt, this.#alertsDueAt(actor)))
+  }
+
+  /** After a restart a job may not know yet that its device is away. */
+  #otaDeadline(actor: Actor): number {
+    const { firmware } = actor.device
+    const way = otaWayOf(actor)
+    if (isReachStale(firmware, way !== undefined)) return this.#now
+    return firmwareDeadline(firmware, { session: way?.session, now: this.#now })
   }
 
   /** Puts off the silence of an online device. It is called for every message, so it does no more than that. */

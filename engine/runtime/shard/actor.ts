@@ -2,11 +2,17 @@
 // volatile facts that a replay of the log brings back (R7).
 
 import { type DeviceId, Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import { openCounts } from '../../domain/alert/found.ts'
+import type { Watch } from '../../domain/alert/watch.ts'
+import type { WatchMemory } from '../../domain/alert/watch-memory.ts'
+import { remember } from '../../domain/alert/watch-memory.ts'
 import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
 import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
+import { activeJob } from '../../domain/ota/firmware-jobs.ts'
+import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
-import type { DeviceView } from '../../ports/device-view.ts'
+import type { DeviceView, FirmwareView } from '../../ports/device-view.ts'
 import type { Snapshot } from '../../ports/engine.ts'
 import type { Origin } from './repeats.ts'
 
@@ -33,6 +39,12 @@ export interface Actor {
   latest: Latest | undefined
   /** Connections of an outside broker that brought messages, for recognising repeats. */
   origins: Origin[] | undefined
+  /** When progress of an update was last told. */
+  progressToldAt: Millis | undefined
+  /** What is remembered for the rules that are judged for it. Undefined if none is. */
+  watch: Watch | undefined
+  /** The same as it was saved, until its rules are known. */
+  watchMemory: WatchMemory | undefined
   /** Vitals changed since they were last handed out. */
   isDirty: boolean
 }
@@ -53,6 +65,9 @@ export function newActor(device: Device, slot: number): Actor {
     statusSessionId: undefined,
     latest: undefined,
     origins: undefined,
+    progressToldAt: undefined,
+    watch: undefined,
+    watchMemory: undefined,
     isDirty: false,
   }
 }
@@ -60,7 +75,14 @@ export function newActor(device: Device, slot: number): Actor {
 // Persisted: plain arrays, no shared structures that a later reader would lack.
 const packr = newPackr()
 
-type PackedSession = readonly [number: number, ip: string, since: number, listens: boolean]
+type PackedSession = readonly [
+  number: number,
+  ip: string,
+  since: number,
+  listens: boolean,
+  /** Missing in what was written before there was firmware. */
+  takesOta?: boolean,
+]
 
 type PackedVitals = readonly [
   heardAt: number,
@@ -76,6 +98,7 @@ type PackedVitals = readonly [
   connects?: readonly [lastAt: number, countedUntil: number] | null,
   origins?: Origin[] | null,
   wellNames?: readonly string[],
+  watch?: WatchMemory | null,
 ]
 
 export function encodeVitals(actor: Actor): Uint8Array {
@@ -93,6 +116,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     connects === undefined ? null : [connects.lastAt, connects.countedUntil],
     actor.origins ?? null,
     actor.wellNames,
+    (actor.watch === undefined ? actor.watchMemory : remember(actor.watch)) ?? null,
   ]
   return packr.pack(packed)
 }
@@ -102,7 +126,13 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   // Written by encodeVitals, in this format or the data directory is refused.
   const packed = packr.unpack(bytes) as PackedVitals
   const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt] = packed
-  const { 8: relay = null, 9: connects = null, 10: origins = null, 11: wellNames = [] } = packed
+  const {
+    8: relay = null,
+    9: connects = null,
+    10: origins = null,
+    11: wellNames = [],
+    12: watch = null,
+  } = packed
   actor.heardAt = Math.max(actor.heardAt, heardAt)
   actor.telemetryAt = telemetryAt
   actor.connectionSince = since === null ? undefined : Millis(since)
@@ -111,6 +141,7 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   actor.latest = latest === null ? undefined : Latest.decode(latest)
   actor.recoverAt = recoverAt
   actor.wellNames = wellNames
+  actor.watchMemory = watch ?? undefined
   actor.origins = origins ?? undefined
   actor.session = liveSession(session, bootAt)
   actor.relay = liveSession(relay, bootAt)
@@ -122,18 +153,24 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
 }
 
 function packSession(session: Session | undefined): PackedSession | null {
-  return session === undefined ? null : [session.number, session.ip, session.since, session.listens]
+  return session === undefined
+    ? null
+    : [session.number, session.ip, session.since, session.listens, session.takesOta]
 }
 
 function liveSession(packed: PackedSession | null, bootAt: Micros): Session | undefined {
   if (packed === null || packed[0] < bootAt) return undefined
-  const [number, ip, since, listens] = packed
-  return { number: Micros(number), ip, since: Millis(since), listens }
+  const [number, ip, since, listens, takesOta = false] = packed
+  return { number: Micros(number), ip, since: Millis(since), listens, takesOta }
 }
 
 /** Returns the device's own connection, or else its gateway's. */
 function connectionOf({ session, relay }: Actor): Session | undefined {
   return session ?? relay
+}
+
+export function isConnected(actor: Actor): boolean {
+  return connectionOf(actor) !== undefined
 }
 
 /** The way commands go; undefined while nobody listens to them. */
@@ -142,6 +179,13 @@ export function wayOf(actor: Actor): Way | undefined {
   if (connection?.listens !== true) return undefined
   const via = actor.session === undefined ? actor.device.parentId : undefined
   return { session: connection.number, via }
+}
+
+/** The way messages about firmware go; undefined while nobody takes them. */
+export function otaWayOf(actor: Actor): Way | undefined {
+  const connection = connectionOf(actor)
+  if (connection?.takesOta !== true) return undefined
+  return { session: connection.number, via: actor.session === undefined ? actor.device.parentId : undefined }
 }
 
 export function toView(actor: Actor, now: Millis, device: Device = actor.device): DeviceView {
@@ -156,7 +200,21 @@ export function toView(actor: Actor, now: Millis, device: Device = actor.device)
     flapping: isFlapping(actor.connects, now),
     lastSeenAt: actor.heardAt === 0 ? undefined : Millis(actor.heardAt),
     lastTelemetryAt: actor.telemetryAt === 0 ? undefined : Millis(actor.telemetryAt),
+    firmware: toFirmwareView(device.firmware),
+    alerts: device.alerts.open.length === 0 ? undefined : openCounts(device.alerts),
   }
+}
+
+function toFirmwareView(firmware: Firmware): FirmwareView | undefined {
+  if (firmware === NO_FIRMWARE) return undefined
+  const { firmwareId, sha256, since, previousVersion } = firmware
+  const job = activeJob(firmware)
+  const update = job && {
+    deploymentId: job.plan.deploymentId,
+    status: job.status,
+    progress: job.progress,
+  }
+  return { firmwareId, sha256, since, previousVersion, update }
 }
 
 export function toSnapshot(actor: Actor): Snapshot {

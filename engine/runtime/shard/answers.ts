@@ -3,9 +3,16 @@ import { type BroadcastId, type Millis, toMillis } from '../../../schemas/ids.ts
 import { unreachable } from '../../domain/unreachable.ts'
 import type { Metric } from '../../ports/engine.ts'
 import { type Actor, type Actors, toSnapshot, toView } from './actor.ts'
+import { alertCounts, alertsFound } from './alert-answers.ts'
+import { talliesOf, toFirmwareState } from './job-answers.ts'
 import type { Answer, Answers, Ask, Child } from './protocol.ts'
+import type { ShardAlerts } from './shard-alerts.ts'
 
-export function answer(actors: Actors, ask: Ask, now: Millis): Answer {
+export function answer(
+  actors: Actors,
+  ask: Ask,
+  { now, alerts }: { readonly now: Millis; readonly alerts: ShardAlerts },
+): Answer {
   switch (ask.kind) {
     case 'views':
       return ask.deviceIds.map((id): Answers['views'][number] => {
@@ -24,8 +31,19 @@ export function answer(actors: Actors, ask: Ask, now: Millis): Answer {
       return actors.get(ask.deviceId)?.device.shadow
     case 'commands':
       return actors.get(ask.deviceId)?.device.commands.toReversed()
+    case 'firmware':
+      return ask.deviceIds.map((id) => {
+        const actor = actors.get(id)
+        return actor && toFirmwareState(actor)
+      })
+    case 'jobs':
+      return talliesOf(actors, ask.deploymentIds, now)
     case 'children':
       return childrenOf(actors, ask.broadcastId)
+    case 'alerts':
+      return alertsFound(actors, ask.query, { now, alerts })
+    case 'alert_counts':
+      return alertCounts(actors, ask.within, { now, alerts })
     default:
       return unreachable(ask)
   }

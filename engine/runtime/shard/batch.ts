@@ -7,6 +7,7 @@ import type { Actor, Actors } from './actor.ts'
 import type { Decisions } from './decisions.ts'
 import type { MutableCounts, Open } from './proposal.ts'
 import type { ShardSettings } from './protocol.ts'
+import type { ShardAlerts } from './shard-alerts.ts'
 
 /** Everything that the steps of a batch work on. */
 export interface Batch {
@@ -19,6 +20,7 @@ export interface Batch {
   readonly horizon: Millis
   readonly wants: Wants
   readonly decisions: Decisions
+  readonly alerts: ShardAlerts
   /** Looks at the actor's deadline anew after its vitals changed. */
   readonly reschedule: (actor: Actor) => void
 }

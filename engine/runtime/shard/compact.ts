@@ -36,6 +36,8 @@ export class Compactor {
       faultNames: device.faultNames,
       shadow: device.shadow.version === 0 ? NEW_SHADOW : device.shadow,
       commands: device.commands.length === 0 ? NO_COMMANDS : device.commands,
+      firmware: device.firmware,
+      alerts: device.alerts,
       seenAt: device.seenAt,
       createdAt: device.createdAt,
       createdBy: this.#word(device.createdBy),

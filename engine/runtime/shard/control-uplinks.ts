@@ -3,18 +3,20 @@ import { Buffer } from 'node:buffer'
 import type { CommandId } from '../../../schemas/ids.ts'
 import { type AckMessage, readAck } from '../../domain/command/ack-message.ts'
 import type { SendKind } from '../../domain/command/messages.ts'
+import type { DeviceEvent } from '../../domain/device/events.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { rejectedMessage } from '../../domain/shadow/messages.ts'
 import { readReported } from '../../domain/shadow/reported-message.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, timeOf } from './incoming.ts'
+import { answersJob } from './ota-uplinks.ts'
 
 /** The payload of a `delivered` item. */
-export interface DeliveredPayload {
-  readonly commandId: CommandId
-  readonly message: SendKind
-}
+export type DeliveredPayload =
+  | { readonly commandId: CommandId; readonly message: SendKind }
+  /** A message about firmware. */
+  | { readonly deploymentId: string }
 
 interface Acknowledgement {
   readonly ack: AckMessage
@@ -33,8 +35,10 @@ export function applyDelivered(actor: Actor, incoming: Incoming, batch: Batch): 
   batch.open.wasSilent = true
   if (!incoming.isNew) return
   // Written by packDelivered.
-  const { commandId, message } = packr.unpack(incoming.item.payload) as DeliveredPayload
-  batch.decisions.decide(actor, { kind: 'delivered', commandId, message }, timeOf(incoming))
+  const payload = packr.unpack(incoming.item.payload) as DeliveredPayload
+  const event: DeviceEvent =
+    'deploymentId' in payload ? { kind: 'ota_delivered', ...payload } : { kind: 'delivered', ...payload }
+  batch.decisions.decide(actor, event, timeOf(incoming))
 }
 
 export function applyReport(actor: Actor, incoming: Incoming, batch: Batch): void {
@@ -81,6 +85,7 @@ export function acknowledge(actor: Actor, { ack, incoming }: Acknowledgement, ba
     return
   }
   if (!incoming.isNew) return
+  if (answersJob(actor, ack, incoming, batch)) return
   const before = batch.decisions.deviceOf(actor)
   const after = batch.decisions.decide(actor, { kind: 'acked', ack }, timeOf(incoming))
   // Late, repeated, or of no command of this device.

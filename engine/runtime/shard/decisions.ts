@@ -1,19 +1,25 @@
 // How an event becomes part of a proposal: the device's next state, what follows from it, and the commands that are
 // due then.
 import { Millis } from '../../../schemas/ids.ts'
+import type { Alert } from '../../domain/alert/alerts-part.ts'
 import { sendCommands } from '../../domain/device/command-events.ts'
 import type { DeviceEvent, Outcome } from '../../domain/device/events.ts'
+import { sendOta } from '../../domain/device/ota-events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { transition } from '../../domain/device/transition.ts'
-import { type Actor, toView, wayOf } from './actor.ts'
+import { isReachStale } from '../../domain/ota/firmware-jobs.ts'
+import { type Actor, otaWayOf, toView, wayOf } from './actor.ts'
 import type { Open, Told } from './proposal.ts'
+import type { ShardAlerts } from './shard-alerts.ts'
 
 export class Decisions {
   readonly #open: Open
   readonly #now: Millis
+  readonly #alerts: ShardAlerts
 
   /** `now`: the latest time known. */
-  constructor(open: Open, now: Millis) {
+  constructor(open: Open, now: Millis, alerts: ShardAlerts) {
+    this.#alerts = alerts
     this.#open = open
     this.#now = now
   }
@@ -40,18 +46,38 @@ export class Decisions {
    *  reason to send what is over. */
   send(actor: Actor, at: Millis): void {
     const before = this.deviceOf(actor)
+    const now = Millis(Math.max(at, this.#now))
+    if (before.firmware.jobs.length > 0) this.#sendOta(actor, now)
     const way = wayOf(actor)
     if (before.commands.length === 0 || way === undefined) return
-    const now = Millis(Math.max(at, this.#now))
-    this.#keep(actor, before, sendCommands(before, { way, now }), now)
+    const device = this.deviceOf(actor)
+    this.#keep(actor, device, sendCommands(device, { way, now }), now)
+  }
+
+  /** A job knows whether its device can be reached: what it waits for depends on it. */
+  #sendOta(actor: Actor, now: Millis): void {
+    const way = otaWayOf(actor)
+    const isReachable = way !== undefined
+    const device = this.deviceOf(actor)
+    if (isReachStale(device.firmware, isReachable)) {
+      const event = { kind: 'ota_session', isNew: false, isOver: false, isReachable } as const
+      this.#keep(actor, device, transition(device, event, now), now)
+    }
+    const before = this.deviceOf(actor)
+    this.#keep(actor, before, sendOta(before, { session: way?.session, now }), now)
   }
 
   #keep(actor: Actor, before: Device | undefined, { device, effects }: Outcome, now: Millis): Told {
     const relay = actor.relay === undefined ? undefined : device.parentId
     const view = () => toView(actor, now, device)
-    const changed = { before, device, view, via: wayOf(actor)?.via, relay }
+    const alertShown = (alert: Alert) => this.#alerts.shown(actor, alert, device, now)
+    const via = wayOf(actor)?.via
+    const changed = { before, device, view, via, otaVia: otaWayOf(actor)?.via, relay, alertShown }
     const told = this.#open.perform(effects, changed, now)
-    if (device !== before && told.refusal === undefined) this.#open.devices.set(device.id, device)
+    if (device !== before && told.refusal === undefined) {
+      this.#open.devices.set(device.id, device)
+      if (before !== undefined) this.#alerts.changed(actor, { before, effects, now }, this)
+    }
     return told
   }
 }

@@ -1,12 +1,14 @@
-// Shadows and commands as they are kept: the store holds them as bytes beside the record, one value per command, so
+// The parts of a device as they are kept: the store holds them as bytes beside the record, one value per command, so
 // that a status that moves writes no shadow, and an answered command only itself.
 
+import { type Alerts, NO_ALERTS } from '../../domain/alert/alerts-part.ts'
 import type { Command, Commands, Delivery } from '../../domain/command/record.ts'
 import { NO_COMMANDS } from '../../domain/command/record.ts'
-import type { Device } from '../../domain/device/record.ts'
+import type { Device, DeviceRecord } from '../../domain/device/record.ts'
+import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { NEW_SHADOW, type Shadow } from '../../domain/shadow/record.ts'
-import type { SavedCommand, SavedShadow } from '../../ports/store.ts'
+import type { SavedCommand, SavedPart, StoredDevice } from '../../ports/store.ts'
 
 // Plain arrays and maps: a value must be readable without anything written beside it.
 const packr = newPackr()
@@ -69,7 +71,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
 }
 
 /** Oldest first, as they were. */
-export function decodeCommands(kept: readonly Uint8Array[]): Commands {
+function decodeCommands(kept: readonly Uint8Array[]): Commands {
   if (kept.length === 0) return NO_COMMANDS
   const age = (a: Command, b: Command) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)
   return kept.map(decodeCommand).sort(age)
@@ -88,16 +90,37 @@ export function decodeShadow(bytes: Uint8Array | undefined): Shadow {
   return { version, desired, reported, desiredTimes, reportedTimes, updatedAt } as Shadow
 }
 
+/** The parts of a device as a shard has them in memory. */
+export function decodeParts({
+  parts,
+  commands,
+}: Pick<StoredDevice, 'parts' | 'commands'>): Omit<Device, keyof DeviceRecord> {
+  return {
+    shadow: decodeShadow(parts.shadow),
+    commands: decodeCommands(commands),
+    // Written by changesOf.
+    firmware: parts.firmware === undefined ? NO_FIRMWARE : (packr.unpack(parts.firmware) as Firmware),
+    alerts: parts.alerts === undefined ? NO_ALERTS : (packr.unpack(parts.alerts) as Alerts),
+  }
+}
+
 export interface Kept {
-  readonly shadow: SavedShadow | undefined
+  readonly parts: readonly SavedPart[]
   readonly commands: readonly SavedCommand[]
 }
 
 /** Returns the parts of a device that must be written. An unchanged reference is stored already (R7). */
-export function changesOf(before: Device | undefined, { id: deviceId, shadow, commands }: Device): Kept {
-  const isShadowMoved = shadow !== (before?.shadow ?? NEW_SHADOW)
+export function changesOf(before: Device | undefined, device: Device): Kept {
+  const { id: deviceId, shadow, commands, firmware, alerts } = device
+  const parts: SavedPart[] = []
+  if (shadow !== (before?.shadow ?? NEW_SHADOW))
+    parts.push({ deviceId, part: 'shadow', bytes: encodeShadow(shadow) })
+  if (firmware !== (before?.firmware ?? NO_FIRMWARE))
+    parts.push({ deviceId, part: 'firmware', bytes: exactly(packr.pack(firmware)) })
+  if (alerts !== (before?.alerts ?? NO_ALERTS))
+    parts.push({ deviceId, part: 'alerts', bytes: exactly(packr.pack(alerts)) })
   return {
-    shadow: isShadowMoved ? { deviceId, bytes: encodeShadow(shadow) } : undefined,
+    parts,
     commands:
       commands === before?.commands ? [] : commandChanges(before?.commands ?? [], { id: deviceId, commands }),
   }

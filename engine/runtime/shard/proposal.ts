@@ -2,6 +2,8 @@
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
 import { topicOf, toSubSuffix } from '../../../schemas/topics.ts'
+import type { Alert } from '../../domain/alert/alerts-part.ts'
+import type { AlertShown } from '../../domain/alert/body.ts'
 import { ITEM, type Item } from '../../domain/bundle.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { Effect } from '../../domain/device/events.ts'
@@ -13,12 +15,15 @@ import { LIMITS } from '../../limits.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
 import type { FeedEvent, TimelineEvent, Want } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
-import type { DeadLetter, LateHour, Save, SavedCommand, SavedShadow } from '../../ports/store.ts'
+import type { Notice } from '../../ports/notices.ts'
+import type { DeadLetter, LateHour, SavedCommand, SavedPart, ShardSave } from '../../ports/store.ts'
 import { isWanted, NO_WANTS } from '../feed.ts'
+import { performAlertMove } from './alert-effects.ts'
 import { commandRow, shadowRow, statusRow } from './history-rows.ts'
 import type { Incoming } from './incoming.ts'
 import { changesOf } from './kept.ts'
-import type { Outbound, Position, Proposal, Reply, ShardCounts } from './protocol.ts'
+import { jobRow } from './ota-effects.ts'
+import type { OtaOutbound, Outbound, Position, Proposal, Reply, ShardCounts } from './protocol.ts'
 
 export type MutableCounts = { -readonly [Name in keyof ShardCounts]: number }
 
@@ -43,8 +48,11 @@ export interface Changed {
   readonly view: () => DeviceView
   /** The gateway that its commands go through. */
   readonly via: DeviceId | undefined
+  /** The gateway that its messages about firmware go through. */
+  readonly otaVia: DeviceId | undefined
   /** The gateway that is connected and speaks for it. */
   readonly relay: DeviceId | undefined
+  readonly alertShown: (alert: Alert) => AlertShown
 }
 
 /** Result of a request, for its caller. */
@@ -71,6 +79,8 @@ export interface Open {
   rows: boolean
   /** Set by a message that is no sign of life, until it has been looked at. */
   wasSilent: boolean
+  /** Why the message was parked, until that has been looked at. */
+  parkedFor: string | undefined
   /** When and where in the log what follows happens, and through which gateway. */
   enter(at: number, place: number, via: DeviceId | undefined): void
   reach(entry: Entry, isNew: boolean): void
@@ -85,6 +95,8 @@ export interface Open {
   remember(row: HistoryRow, event: TimelineEvent): void
   /** An entry of the audit: it is saved with what it tells of. */
   audit(row: WrittenRow): void
+  /** Something for the leader to act on: it is saved with the decision that it follows from. */
+  notify(notice: Notice): void
   perform(effects: readonly Effect[], changed: Changed, now: Millis): Told
   proposal(): Proposal
 }
@@ -111,15 +123,19 @@ export function openProposal(
   const deadLetters: DeadLetter[] = []
   const late = new Map<string, LateHour>()
   const cuts: DeviceId[] = []
+  const ended: DeviceId[] = []
   const outbound: Outbound[] = []
+  const ota: OtaOutbound[] = []
   const moment: Moment = { at: 0, place: 0, rows: 0, via: undefined }
   const history: WrittenRow[] = []
+  const notices: Notice[] = []
   const open: Open = {
     devices: new Map(),
     replies: [],
     feed: [],
     rows: true,
     wasSilent: false,
+    parkedFor: undefined,
     enter(at, place, via) {
       moment.at = at
       moment.place = place
@@ -133,7 +149,9 @@ export function openProposal(
     reached: () => toPositions(reached),
     park(incoming, reason, detail) {
       // An item that is read again only for its rows was parked the first time (shard S1).
-      if (incoming.isNew) deadLetters.push(toDeadLetter(incoming, { reason, detail }))
+      if (!incoming.isNew) return
+      deadLetters.push(toDeadLetter(incoming, { reason, detail }))
+      open.parkedFor = reason
     },
     parkSender(incoming, sender, refusal) {
       if (incoming.isNew) deadLetters.push({ ...toDeadLetter(incoming, refusal), deviceId: sender })
@@ -153,9 +171,11 @@ export function openProposal(
         open.feed.push({ kind: 'timeline', event, deviceId, at: toMillis(at), row })
     },
     audit: (row) => void history.push(row),
+    notify: (notice) => void notices.push(notice),
     perform(effects, changed, now) {
       const told: Told = { refusal: undefined, command: undefined }
-      for (const effect of effects) performOne(effect, { open, outbound, cuts, moment, changed, now, told })
+      for (const effect of effects)
+        performOne(effect, { open, outbound, ota, cuts, ended, moment, changed, now, told })
       return told
     },
     proposal: () => ({
@@ -164,9 +184,12 @@ export function openProposal(
       deadLetters,
       late: [...late.values()],
       history,
+      notices,
       replies: open.replies,
       outbound: outbound.filter((each) => isStillMeant(each, open.devices.get(each.deviceId))),
+      ota,
       cuts,
+      ended,
       feed: open.feed,
     }),
   }
@@ -176,14 +199,19 @@ export function openProposal(
 interface Performing {
   readonly open: Open
   readonly outbound: Outbound[]
+  readonly ota: OtaOutbound[]
   readonly cuts: DeviceId[]
+  readonly ended: DeviceId[]
   readonly moment: Moment
   readonly changed: Changed
   readonly now: Millis
   readonly told: Told
 }
 
-function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now, told }: Performing): void {
+function performOne(
+  effect: Effect,
+  { open, outbound, ota, cuts, ended, moment, changed, now, told }: Performing,
+): void {
   const { device, before } = changed
   const { id: deviceId } = device
   switch (effect.kind) {
@@ -191,6 +219,9 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
       if (cuts.includes(deviceId)) return
       cuts.push(deviceId)
       if (device.parentId !== undefined) outbound.push(clearDesired(deviceId, device.parentId))
+      return
+    case 'end_sessions':
+      ended.push(deviceId)
       return
     case 'announce':
       open.feed.push({ kind: 'device', event: effect.event, at: now, view: changed.view() })
@@ -210,6 +241,19 @@ function performOne(effect: Effect, { open, outbound, cuts, moment, changed, now
       open.remember(commandRow(deviceId, effect.command, { ...moment, row }), 'command.status')
       return
     }
+    case 'job_moved': {
+      const { job, previous } = effect
+      const row = moment.rows++
+      open.feed.push({ kind: 'job', event: 'deployment.device', deviceId, at: now, job, previous })
+      open.remember(jobRow(deviceId, effect, { ...moment, row, now }), 'deployment.device')
+      return
+    }
+    case 'ota':
+      ota.push({ deviceId, via: changed.otaVia, send: effect.send })
+      return
+    case 'alert_moved':
+      performAlertMove(effect, { open, device, before, now, row: moment.rows++, shown: changed.alertShown })
+      return
     case 'answer':
       told.command = effect.command
       return
@@ -250,24 +294,26 @@ function isStillMeant({ confirms }: Outbound, device: Device | undefined): boole
 function toSave(
   devices: Iterable<Device>,
   settled: (id: DeviceId) => Device | undefined,
-): Pick<Save, 'changed' | 'shadows' | 'commands'> {
+): Pick<ShardSave, 'changed' | 'parts' | 'commands'> {
   const changed: DeviceRecord[] = []
-  const shadows: SavedShadow[] = []
+  const parts: SavedPart[] = []
   const commands: SavedCommand[] = []
   for (const device of devices) {
     const before = settled(device.id)
     if (before === undefined || isRecordMoved(before, device)) changed.push(toRecord(device))
     const kept = changesOf(before, device)
-    if (kept.shadow !== undefined) shadows.push(kept.shadow)
+    parts.push(...kept.parts)
     commands.push(...kept.commands)
   }
-  return { changed, shadows, commands }
+  return { changed, parts, commands }
 }
+
+const BESIDE_RECORD: ReadonlySet<string> = new Set(['shadow', 'commands', 'firmware', 'alerts'])
 
 /** Both are made of the same fields. */
 function isRecordMoved(before: Device, after: Device): boolean {
   for (const name of Object.keys(after) as (keyof Device)[])
-    if (name !== 'shadow' && name !== 'commands' && before[name] !== after[name]) return true
+    if (before[name] !== after[name] && !BESIDE_RECORD.has(name)) return true
   return false
 }
 

@@ -1,16 +1,28 @@
 // What crosses between the host and a shard's thread: plain data, one task in, one result out (R12).
-import type { BroadcastId, CommandId, DeviceId, Micros, Millis, Partition } from '../../../schemas/ids.ts'
+import type {
+  BroadcastId,
+  CommandId,
+  DeploymentId,
+  DeviceId,
+  Micros,
+  Millis,
+  Partition,
+} from '../../../schemas/ids.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
+import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import type { Command, Commands } from '../../domain/command/record.ts'
 import type { Confirmation } from '../../domain/device/events.ts'
 import type { DownlinkMessage } from '../../domain/downlink.ts'
+import type { OtaSend } from '../../domain/ota/job-telling.ts'
+import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import type { Shadow } from '../../domain/shadow/record.ts'
+import type { AlertCounts, AlertsFound, AlertsQuery } from '../../ports/alerts.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
 import type { Metric, Snapshot } from '../../ports/engine.ts'
 import type { FeedEvent, Wants } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
-import type { Save, StoredDevice } from '../../ports/store.ts'
+import type { ShardSave, StoredDevice } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import type { Progress } from './progress.ts'
 
@@ -36,8 +48,15 @@ export type Ask =
   | { readonly kind: 'metrics'; readonly deviceId: DeviceId }
   | { readonly kind: 'shadow'; readonly deviceId: DeviceId }
   | { readonly kind: 'commands'; readonly deviceId: DeviceId }
+  /** Asks for what these devices keep of their firmware. */
+  | { readonly kind: 'firmware'; readonly deviceIds: readonly DeviceId[] }
+  /** Asks for the jobs of these deployments, counted. */
+  | { readonly kind: 'jobs'; readonly deploymentIds: readonly DeploymentId[] }
   /** Asks for the commands of a broadcast on this shard's devices. */
   | { readonly kind: 'children'; readonly broadcastId: BroadcastId }
+  /** Asks for alerts of this shard's devices, as far as they are in the records. */
+  | { readonly kind: 'alerts'; readonly query: AlertsQuery }
+  | { readonly kind: 'alert_counts'; readonly within: readonly string[] | undefined }
 
 /** One command of a broadcast. */
 export interface Child {
@@ -54,7 +73,11 @@ export interface Answers {
   readonly shadow: Shadow | undefined
   /** Newest first. */
   readonly commands: Commands | undefined
+  readonly firmware: readonly (FirmwareState | undefined)[]
+  readonly jobs: readonly JobTally[]
   readonly children: readonly Child[]
+  readonly alerts: AlertsFound
+  readonly alert_counts: AlertCounts
 }
 
 export type Answer = Answers[Ask['kind']]
@@ -65,6 +88,7 @@ export type ShardTask =
       readonly kind: 'load'
       readonly devices: readonly StoredDevice[]
       readonly applied: readonly Position[]
+      readonly alertSettings?: AlertSettings | undefined
       readonly now: Millis
     }
   | WorkTask
@@ -84,6 +108,8 @@ export interface WorkTask {
   /** Telemetry older than this has settled rollups. */
   readonly horizon: Millis
   readonly wants: Wants | undefined
+  /** Rules and silences that count from this task on; undefined if they are the same as before. */
+  readonly alertSettings?: AlertSettings | undefined
   /** Which rows to hand out: blocks that are large or old enough, or all. */
   readonly cut: 'due' | 'all'
   /** Whether to hand out the vitals that have changed. */
@@ -116,16 +142,26 @@ export interface Outbound {
   readonly confirms: Confirmation | undefined
 }
 
-/** Everything that a batch wants done. The host first saves the fields of `Save` in one atomic write. If that write fails for good,
+/** A message about firmware. The host makes the rest of it: a shard can neither sign nor look up an image. */
+export interface OtaOutbound {
+  readonly deviceId: DeviceId
+  readonly via: DeviceId | undefined
+  readonly send: OtaSend
+}
+
+/** Everything that a batch wants done. The host first saves the fields of `ShardSave` in one atomic write. If that write fails for good,
  *  nothing else here may happen (R4). */
-export interface Proposal extends Omit<Save, 'claims'> {
+export interface Proposal extends ShardSave {
   /** Answers to requests. Given only after the save. */
   readonly replies: readonly Reply[]
   /** Messages for devices. Sent only after the save, and not again if the shard is lost: what must arrive stays visible
    *  in the record until it has (R5). */
   readonly outbound: readonly Outbound[]
+  readonly ota: readonly OtaOutbound[]
   /** Devices whose connection must end. Cut only after the save. */
   readonly cuts: readonly DeviceId[]
+  /** Devices whose live sessions must end, and that may come back. Ended only after the save. */
+  readonly ended: readonly DeviceId[]
   /** Events for `/ws` and alerts. Told only after the save. */
   readonly feed: readonly FeedEvent[]
 }

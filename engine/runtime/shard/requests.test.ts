@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { Partition } from '../../../schemas/ids.ts'
+import { numberOfPlace } from '../../domain/audit/number.ts'
 import { ITEM } from '../../domain/bundle.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import type { WorkResult } from './protocol.ts'
@@ -36,15 +38,15 @@ const audit = ({ proposal }: WorkResult) =>
 test('what a signed request did has its entry in the same save', () => {
   const result = new ShardBench([online]).apply([signed('a', 10, edit)])
   expect(result.proposal.changed.map(({ name }) => name)).toEqual(['New'])
-  const number = (START + 10) * 1000
+  const number = numberOfPlace({ partition: Partition(0), seq: 1, index: 0 })
   expect(audit(result)).toEqual([
     {
       deviceId: 'a',
       kind: 'audit',
-      at: number,
+      at: (START + 10) * 1000,
       version: number,
       body: {
-        id: `aud_${number.toString(36)}`,
+        id: `aud_${(START + 10).toString(36)}${number.toString(36)}`,
         at: new Date(START + 10).toISOString(),
         actor: entry.actor,
         action: 'editDevice',

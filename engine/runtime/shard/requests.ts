@@ -1,9 +1,9 @@
 // Requests of the REST API as they come out of the log: decided by the device's actor, answered by a reply.
 
-import { type DeviceId, type Micros, toMillis } from '../../../schemas/ids.ts'
+import { type DeviceId, toMillis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type AuditDraft, auditRow } from '../../domain/audit/entry.ts'
-import type { Item } from '../../domain/bundle.ts'
+import { numberOfPlace } from '../../domain/audit/number.ts'
 import type { DeviceRequest, Outcome } from '../../domain/device/events.ts'
 import { register, transition } from '../../domain/device/transition.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -11,9 +11,10 @@ import type { Author } from '../../domain/shadow/record.ts'
 import { checkState } from '../../domain/shadow/state-check.ts'
 import { refuseState } from '../../domain/shadow/write.ts'
 import { LIMITS } from '../../limits.ts'
-import type { EngineRefusal } from '../../ports/engine.ts'
+import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
+import type { Incoming } from './incoming.ts'
 import type { Reply } from './protocol.ts'
 
 /** Payload of a `request` item. */
@@ -27,6 +28,8 @@ export interface RequestPayload {
 }
 
 const packr = newPackr()
+/** The slot of an actor that exists for one request: it has no deadlines. */
+const NO_SLOT = -1
 
 export function packRequest(payload: RequestPayload): Uint8Array {
   return packr.pack(payload)
@@ -53,7 +56,8 @@ function holdsProto(data: JsonObject): boolean {
   return false
 }
 
-export function applyRequest(item: Item, batch: Batch): void {
+export function applyRequest(incoming: Incoming, batch: Batch): void {
+  const { item } = incoming
   // Written by packRequest.
   const wish = packr.unpack(item.payload) as RequestPayload
   const now = toMillis(item.receivedAt)
@@ -64,15 +68,11 @@ export function applyRequest(item: Item, batch: Batch): void {
   const outcome = isFull ? undefined : decide(wish, before, now)
   if (outcome === undefined) {
     const code = isFull ? 'DEPENDENCY_UNAVAILABLE' : 'NOT_FOUND'
-    conclude(
-      batch,
-      { wish, receivedAt: item.receivedAt },
-      { requestId: wish.requestId, kind: 'refused', code, detail: {} },
-    )
+    conclude(batch, { wish, incoming }, { requestId: wish.requestId, kind: 'refused', code, detail: {} })
     return
   }
   const device = outcome.device
-  const told = batch.decisions.follow(actor ?? newActor(device, 0), before, outcome, now)
+  const told = batch.decisions.follow(actor ?? newActor(device, NO_SLOT), before, outcome, now)
   const after = batch.open.devices.get(device.id) ?? device
   const { requestId } = wish
   const reply: Reply =
@@ -80,17 +80,17 @@ export function applyRequest(item: Item, batch: Batch): void {
       ? {
           requestId,
           kind: 'done',
-          view: toView(actor ?? newActor(after, 0), now, after),
+          view: toView(actor ?? newActor(after, NO_SLOT), now, after),
           command: told.command,
           shadow: wish.request.kind === 'desire' ? after.shadow : undefined,
         }
       : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
-  conclude(batch, { wish, receivedAt: item.receivedAt }, reply)
+  conclude(batch, { wish, incoming }, reply)
 }
 
 function conclude(
   { open }: Batch,
-  { wish, receivedAt }: { readonly wish: RequestPayload; readonly receivedAt: Micros },
+  { wish, incoming }: { readonly wish: RequestPayload; readonly incoming: Incoming },
   reply: Reply,
 ): void {
   open.replies.push(reply)
@@ -98,8 +98,9 @@ function conclude(
   if (entry === undefined) return
   const outcome = reply.kind === 'done' ? 'success' : 'refused'
   const code = reply.kind === 'done' ? undefined : reply.code
-  // No other message has this receive time, so it tells entries apart.
-  const moment = { at: toMillis(receivedAt), number: receivedAt, count: 1 }
+  const { item, entry: bundle, index } = incoming
+  const number = numberOfPlace({ partition: bundle.partition, seq: bundle.seq, index })
+  const moment = { at: toMillis(item.receivedAt), number, count: 1 }
   open.audit(auditRow({ ...entry, deviceId, outcome, code }, moment))
 }
 

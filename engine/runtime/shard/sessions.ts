@@ -5,7 +5,7 @@ import type { Item } from '../../domain/bundle.ts'
 import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
-import { type Actor, toView } from './actor.ts'
+import { type Actor, otaWayOf, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, timeOf } from './incoming.ts'
 
@@ -14,6 +14,14 @@ export interface SessionPayload {
   readonly number: number
   readonly ip: string
   readonly cause: EndCause | undefined
+  /** The topics that the session takes from now on; missing where it is commands alone. */
+  readonly takes?: TakenTopics | undefined
+}
+
+/** Which of the topics that a device is not sent unless it takes them. */
+export interface TakenTopics {
+  readonly commands: boolean
+  readonly ota: boolean
 }
 
 const packr = newPackr()
@@ -24,6 +32,15 @@ export function packSession(payload: SessionPayload): Uint8Array {
 
 export function sessionPayload({ number, ip }: DeviceSession, cause?: EndCause): Uint8Array {
   return packSession({ number, ip, cause })
+}
+
+/** Whether a session takes a topic that it did not take before. */
+export function isMore(takes: TakenTopics, before: TakenTopics | undefined): boolean {
+  return (takes.commands && before?.commands !== true) || (takes.ota && before?.ota !== true)
+}
+
+export function listeningPayload({ number, ip }: DeviceSession, takes: TakenTopics): Uint8Array {
+  return packSession({ number, ip, cause: undefined, takes })
 }
 
 export function readSession(payload: Uint8Array): SessionPayload {
@@ -44,8 +61,9 @@ export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): b
   const isOld = (actor[slot]?.number ?? 0) >= number
   if (isOver || isOld) return false
   const since = timeOf(incoming)
-  actor[slot] = { number: Micros(number), ip, since, listens: false }
+  actor[slot] = { number: Micros(number), ip, since, listens: false, takesOta: false }
   const isMoved = slot === 'session' || actor.session === undefined
+  if (incoming.isNew) otaSessionMoved(actor, { isNew: slot === 'session', isOver: false }, since, batch)
   if (isMoved) note(actor, since, slot === 'session' ? 'connect' : 'gateway')
   batch.reschedule(actor)
   const { shadow } = batch.decisions.deviceOf(actor)
@@ -74,6 +92,7 @@ export function sessionClosed(actor: Actor, incoming: Incoming, batch: Batch): b
   actor[slot] = undefined
   batch.reschedule(actor)
   const at = timeOf(incoming)
+  if (incoming.isNew) otaSessionMoved(actor, { isNew: false, isOver: slot === 'session' }, at, batch)
   const why = cause ?? 'lost'
   // While there is the other one, the device is connected.
   if (slot === 'session') note(actor, at, actor.relay === undefined ? why : 'gateway')
@@ -81,16 +100,31 @@ export function sessionClosed(actor: Actor, incoming: Incoming, batch: Batch): b
   return slot === 'session' || actor.session === undefined
 }
 
-/** The session takes commands from now on: what waits is sent. */
+/** The session takes commands or messages about firmware from now on: what waits is sent. */
 export function sessionListens(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.open.wasSilent = true
-  const { number } = readSession(incoming.item.payload)
+  const { number, takes = { commands: true, ota: false } } = readSession(incoming.item.payload)
   const slot = slotOf(incoming.item)
   const session = actor[slot]
   if (session === undefined || session.number > number) return
-  actor[slot] = { ...session, listens: true }
+  actor[slot] = { ...session, listens: takes.commands, takesOta: takes.ota }
   batch.reschedule(actor)
   if (incoming.isNew) batch.decisions.send(actor, timeOf(incoming))
+}
+
+/** Tells the device's firmware jobs, if there are any, that it has another connection. */
+function otaSessionMoved(
+  actor: Actor,
+  how: { readonly isNew: boolean; readonly isOver: boolean },
+  now: Millis,
+  batch: Batch,
+): void {
+  if (batch.decisions.deviceOf(actor).firmware.jobs.length === 0) return
+  batch.decisions.decide(
+    actor,
+    { kind: 'ota_session', ...how, isReachable: otaWayOf(actor) !== undefined },
+    now,
+  )
 }
 
 /** When the actor stops flapping, if that is after `since`; else never (R6). */

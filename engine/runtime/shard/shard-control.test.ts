@@ -139,9 +139,11 @@ describe('a shadow', () => {
   test('is written by itself: the record stays, the new state, its history and its delta go out', () => {
     const bench = new ShardBench([online])
     const result = bench.apply([request('a', 1, desire({ speed: 2 }))])
-    const { changed, shadows, replies, history } = result.proposal
+    const { changed, parts, replies, history } = result.proposal
     expect(changed).toEqual([])
-    expect(shadows.map(({ bytes }) => decodeShadow(bytes).desired)).toEqual([{ speed: 2 }])
+    expect(parts.map(({ part, bytes }) => [part, decodeShadow(bytes).desired])).toEqual([
+      ['shadow', { speed: 2 }],
+    ])
     expect(replies).toMatchObject([{ kind: 'done', shadow: { version: 1, desired: { speed: 2 } } }])
     expect(sent(result)).toMatchObject([['shadow/desired', { version: 1, state: { speed: 2 } }]])
     expect(history.map(({ kind, body }) => [kind, JSON.parse(body)])).toMatchObject([
@@ -151,7 +153,7 @@ describe('a shadow', () => {
       ],
     ])
     expect(bench.apply([request('a', 2, desire({ speed: 2 }))]).proposal).toMatchObject({
-      shadows: [],
+      parts: [],
       outbound: [],
       history: [],
     })
@@ -194,7 +196,7 @@ test('what is kept is loaded as it was', () => {
   const commands = new Map(
     results.flatMap(({ proposal }) => proposal.commands.map((c) => [c.commandId, c.bytes])),
   )
-  const shadow = results.flatMap(({ proposal }) => proposal.shadows).at(-1)?.bytes
+  const saved = results.flatMap(({ proposal }) => proposal.parts)
   const later = new ShardBench([])
   later.shard.run({
     kind: 'load',
@@ -202,7 +204,7 @@ test('what is kept is loaded as it was', () => {
       {
         device: deviceOf('a'),
         vitals: undefined,
-        shadow,
+        parts: Object.fromEntries(saved.map(({ part, bytes }) => [part, bytes])),
         commands: [...commands.values()].flatMap((b) => b ?? []),
       },
     ],

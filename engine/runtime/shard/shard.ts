@@ -18,7 +18,7 @@ import type { Entry } from '../../ports/log.ts'
 import type { StoredDevice } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import { NO_WANTS } from '../feed.ts'
-import { type Actor, type Actors, encodeVitals, newActor, restoreVitals } from './actor.ts'
+import { type Actor, type Actors, encodeVitals, isConnected, newActor, restoreVitals } from './actor.ts'
 import { ActorDeadlines } from './actor-deadlines.ts'
 import { answer } from './answers.ts'
 import type { Batch } from './batch.ts'
@@ -27,14 +27,16 @@ import { Compactor } from './compact.ts'
 import { applyDelivered } from './control-uplinks.ts'
 import { Decisions } from './decisions.ts'
 import { type Incoming, placeOf, timeOf } from './incoming.ts'
-import { decodeCommands, decodeShadow } from './kept.ts'
+import { decodeParts } from './kept.ts'
 import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, viaOf } from './proposal.ts'
 import type { Position, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { isRepeated } from './repeats.ts'
 import { applyRequest } from './requests.ts'
 import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
+import { ShardAlerts } from './shard-alerts.ts'
 import { mayBeSaid } from './sub-devices.ts'
+import { isUnsaid, sayAgain } from './take-over.ts'
 import { applyMessage } from './uplinks.ts'
 
 /** Entries that were appended together are not in order of time across partitions, so an unread entry may be this much
@@ -50,10 +52,13 @@ export class Shard {
   readonly #deadlines: ActorDeadlines
   readonly #compactor = new Compactor()
   readonly #rows: CollectedRows
+  readonly #alerts: ShardAlerts
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered = new Float64Array(LIMITS.partitions)
   readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
   #isLoaded = false
+  /** Devices to which the owner before may not have said all. */
+  readonly #unsaid: Actor[] = []
   /** Receive time of the last message read, in milliseconds. */
   #reachedAt = 0
   #open: Open | undefined
@@ -62,8 +67,16 @@ export class Shard {
   constructor(settings: ShardSettings, ticks: () => number) {
     this.#settings = settings
     this.#ticks = ticks
-    this.#deadlines = new ActorDeadlines(settings.heartbeatTimeoutMs)
     this.#rows = new CollectedRows(settings.incarnation)
+    this.#alerts = new ShardAlerts({
+      heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+      forgivenAt: () => this.#deadlines.forgivenAt,
+      reschedule: (actor) => this.#deadlines.schedule(actor),
+      slotValues: this.#rows.columns.shapes.slotValues,
+    })
+    this.#deadlines = new ActorDeadlines(settings.heartbeatTimeoutMs, (actor) =>
+      this.#alerts.dueAt(actor, actor.device),
+    )
   }
 
   run(task: ShardTask): WorkResult | undefined {
@@ -72,6 +85,7 @@ export class Shard {
       assert(this.#isLoaded, 'a shard is loaded before it works')
       return this.work(task)
     }
+    if (task.alertSettings !== undefined) this.#alerts.settle(task.alertSettings, this.#actors.values())
     this.load(task.devices, task.applied, task.now)
     return undefined
   }
@@ -81,11 +95,14 @@ export class Shard {
     this.#isLoaded = true
     this.#deadlines.load(now)
     for (const { partition, seq } of applied) this.#applied[partition] = seq
-    for (const { device, vitals, shadow, commands } of devices) {
-      const kept = { shadow: decodeShadow(shadow), commands: decodeCommands(commands) }
-      const actor = this.#adopt(this.#newActor({ ...device, ...kept }))
+    for (const stored of devices) {
+      const { device, vitals } = stored
+      const actor = this.#adopt(this.#newActor({ ...device, ...decodeParts(stored) }))
       if (vitals !== undefined) restoreVitals(actor, vitals, this.#settings.bootAt)
+      this.#alerts.fit(actor)
       this.#deadlines.schedule(actor)
+      // The sessions of a broker outside go on over a change of owner; here they all begin anew.
+      if (this.#settings.bootAt === 0 && isUnsaid(actor, now)) this.#unsaid.push(actor)
     }
   }
 
@@ -94,6 +111,7 @@ export class Shard {
     this.#deadlines.startTask(task.now)
     if (task.settle) this.#settle()
     if (task.wants !== undefined) this.#wants = task.wants
+    if (task.alertSettings !== undefined) this.#alerts.settle(task.alertSettings, this.#actors.values())
     if (task.forgiveAt !== undefined) this.#deadlines.forgive(task.forgiveAt, this.#actors.values())
     const counts = emptyCounts()
     const blocksSince = this.#rows.since
@@ -103,12 +121,12 @@ export class Shard {
     const isAllOut = this.#rows.count === 0 && this.#open === undefined
     // Vitals are as of `covered`, too.
     const vitals = task.vitals ? this.#takeVitals() : []
-    const answers = task.asks.map((ask) => answer(this.#actors, ask, task.now))
+    const answers = task.asks.map((ask) => answer(this.#actors, ask, { now: task.now, alerts: this.#alerts }))
     const open = openProposal((id) => this.#actors.get(id)?.device, this.#wants.timeline)
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
-    if (task.sweep !== undefined)
-      this.#sweep(task.sweep === 'behind' ? Millis(this.#reachedAt - BEHIND_MS) : task.sweep, batch)
+    if (task.sweep !== undefined) this.#sweep(task.sweep, batch)
+    if (task.sweep !== undefined) for (const actor of this.#unsaid.splice(0)) sayAgain(actor, task.now, batch)
     // Without entries and without a sweep the earlier proposal stays open: it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
     counts.busyMs = this.#ticks() - startedAt
@@ -135,7 +153,8 @@ export class Shard {
       counts,
       horizon: task.horizon,
       wants: this.#wants,
-      decisions: new Decisions(open, task.now),
+      decisions: new Decisions(open, task.now, this.#alerts),
+      alerts: this.#alerts,
       reschedule: (actor) => this.#deadlines.schedule(actor),
     }
   }
@@ -182,6 +201,7 @@ export class Shard {
     const savepoint = this.#rows.savepoint()
     const { open } = batch
     open.wasSilent = false
+    open.parkedFor = undefined
     open.enter(incoming.item.receivedAt, placeOf(incoming), viaOf(incoming.item))
     try {
       this.#dispatch(incoming, batch)
@@ -196,7 +216,7 @@ export class Shard {
     const { item, isNew, isFirst } = incoming
     if (item.kind === ITEM.parked) return
     if (item.kind === ITEM.request) {
-      if (isNew) applyRequest(item, batch)
+      if (isNew) applyRequest(incoming, batch)
       return
     }
     if (!isFirst && item.kind !== ITEM.message) return
@@ -221,7 +241,17 @@ export class Shard {
     else if (item.kind !== ITEM.heard) applyMessage(actor, incoming, batch)
     if (isFirst) this.#touch(actor, incoming, batch)
     // Told after the status that the connection brings: nobody is shown a device that is connected and offline.
-    if (isConnectionMoved && isNew) tellConnection(actor, timeOf(incoming), batch)
+    if (isConnectionMoved && isNew) {
+      tellConnection(actor, timeOf(incoming), batch)
+      this.#alerts.record(actor, timeOf(incoming), batch.decisions)
+    }
+    if (batch.open.parkedFor !== undefined)
+      this.#alerts.happened(
+        actor,
+        { kind: 'parked', reason: batch.open.parkedFor },
+        incoming,
+        batch.decisions,
+      )
   }
 
   /** Any publish is a sign of life, but a last will is not. MQTT's own pings never get here. */
@@ -236,7 +266,9 @@ export class Shard {
       batch.decisions.decide(actor, { kind: 'heard', seenAt: at }, at)
   }
 
-  #sweep(now: Millis, batch: Batch): void {
+  #sweep(sweep: Millis | 'behind', batch: Batch): void {
+    const isBehind = sweep === 'behind'
+    const now = isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep
     const { open, decisions } = batch
     open.enter(now * 1000, 0, undefined)
     const { due, since } = this.#deadlines.sweep(now)
@@ -251,7 +283,10 @@ export class Shard {
         decisions.decide(actor, event, now)
       }
       if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
+      if (decisions.deviceOf(actor).firmware.jobs.length > 0)
+        decisions.decide(actor, { kind: 'ota_overdue', isAway: !isConnected(actor) }, now)
       if (calmsAt(actor, since) <= now) tellConnection(actor, now, batch)
+      this.#alerts.sweep(actor, { now, isBehind }, decisions)
       if (!open.devices.has(actor.device.id)) this.#deadlines.schedule(actor)
     }
   }
@@ -269,6 +304,7 @@ export class Shard {
       const known = this.#actors.get(device.id) ?? this.#newcomers.get(device.id)
       const actor = this.#adopt(known ?? this.#newActor(device))
       actor.device = this.#compactor.compact(device)
+      if (known === undefined) this.#alerts.fit(actor)
       this.#deadlines.schedule(actor)
     }
     this.#newcomers.clear()
@@ -299,6 +335,7 @@ export class Shard {
     const device = known === undefined ? open.devices.get(id) : undefined
     if (device === undefined) return known
     const newcomer = this.#newActor(device)
+    this.#alerts.fit(newcomer)
     this.#newcomers.set(id, newcomer)
     return newcomer
   }

@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { toMillis } from '../../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../../schemas/topics.ts'
+import type { LogLevel } from '../../../schemas/vocabulary.ts'
 import { FLAG_WILL } from '../../domain/bundle.ts'
 import { toAck } from '../../domain/command/ack-message.ts'
 import { faultNamesOf } from '../../domain/device/faults.ts'
@@ -18,6 +19,7 @@ import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from './control-uplinks.ts'
 import { type Incoming, placeOf, timeOf } from './incoming.ts'
+import { applyDescription, applyOtaStatus } from './ota-uplinks.ts'
 import { cutAgain } from './sessions.ts'
 
 const RECOVERY_MS = 10_000
@@ -68,8 +70,10 @@ export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): vo
       applyStray(device, incoming, batch)
       return
     case 'ota_status':
+      applyOtaStatus(actor, incoming, batch)
+      return
     case 'other':
-      // A sign of life, and no more than that yet.
+      // A sign of life, and no more than that.
       batch.counts.ignored++
       return
     default:
@@ -109,6 +113,8 @@ function applyTelemetry(actor: Actor, { name, incoming }: NamedTelemetry, batch:
       if (reported.adjusted) batch.counts.adjusted++
       if (incoming.isFirst && reported.diagnostics !== undefined)
         applyDiagnostics(actor, { reported, incoming }, batch)
+      if (actor.watch !== undefined && incoming.isFirst)
+        batch.alerts.telemetry(actor, actor.watch, reported, incoming, batch.decisions)
       if (incoming.isNew) {
         noteLateHours(actor, reported, batch)
         if (isWanted(batch.wants.telemetry, actor.device.id)) {
@@ -200,7 +206,15 @@ function applyLog(actor: Actor, incoming: Incoming, batch: Batch): void {
     const row = { deviceId, kind: 'log', at, version, body } as const
     batch.history.add(row, receivedAt)
     if (isTold) batch.open.feed.push({ kind: 'log', event: 'device.log', deviceId, at: toMillis(at), row })
+    if (actor.watch !== undefined && incoming.isFirst) applyLogRules(actor, body, incoming, batch)
   }
+}
+
+function applyLogRules(actor: Actor, body: string, incoming: Incoming, batch: Batch): void {
+  if (actor.watch === undefined || actor.watch.fit.eventLeaves.length === 0) return
+  // Written by readLogLines.
+  const { level, message } = JSON.parse(body) as { readonly level: LogLevel; readonly message: string }
+  batch.alerts.happened(actor, { kind: 'log', level, message }, incoming, batch.decisions)
 }
 
 function applyStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
@@ -215,8 +229,7 @@ function applyStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.counts.stored++
   if (said.status === 'online') {
     actor.statusSessionId = said.sessionId ?? actor.statusSessionId
-    if (incoming.isNew && said.firmwareVersion !== undefined)
-      batch.decisions.decide(actor, { kind: 'described', firmwareVersion: said.firmwareVersion }, now)
+    if (incoming.isNew) applyDescription(actor, said, incoming, batch)
     return
   }
   batch.open.wasSilent = true

@@ -38,8 +38,12 @@ export class ShardsNode {
   isCertain = true
   /** Saves wait while it is true. */
   isStuck = false
+  /** Saves are done and not answered while it is true. */
+  isAnswerHeld = false
   /** While true, the log's entries are read late. */
   isBehind = false
+  /** What follows from a proposal, saved under these claims. */
+  perform: (proposal: Proposal, claims: readonly Claim[]) => void = () => {}
   readonly #place: SharedPlace
   #incarnations = 0
 
@@ -55,6 +59,7 @@ export class ShardsNode {
     const save = async (what: Save) => {
       while (this.isStuck) await schedule.sleep(10)
       await place.store.save(what)
+      while (this.isAnswerHeld) await schedule.sleep(10)
     }
     const store = new Proxy(place.store, {
       get: (target, key) => {
@@ -97,7 +102,10 @@ export class ShardsNode {
           openThread: (settings) => inlineThread(settings, () => 0),
         },
         {
-          perform: (proposal) => this.performed.push(proposal),
+          perform: (proposal) => {
+            this.performed.push(proposal)
+            this.perform(proposal, claims)
+          },
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) throw error
             this.warnings.push('fenced')

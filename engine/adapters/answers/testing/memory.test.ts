@@ -1,4 +1,4 @@
-import { ANSWERS_BYTES, answersContract } from './contract.ts'
+import { answersContract, SMALL_ROOM } from './contract.ts'
 import { MemoryAnswers } from './memory.ts'
 
-answersContract({ name: 'memory', open: async () => new MemoryAnswers(ANSWERS_BYTES), close: async () => {} })
+answersContract({ name: 'memory', open: async () => new MemoryAnswers(SMALL_ROOM), close: async () => {} })

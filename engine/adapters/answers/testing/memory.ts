@@ -1,30 +1,30 @@
 // For tests: stored answers in memory.
 import type { Millis } from '../../../../schemas/ids.ts'
-import type { BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../../ports/answers.ts'
-import { KeptList } from '../kept-list.ts'
+import type { AnswerKey, BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../../ports/answers.ts'
+import { type AnswersRoom, KeptList } from '../kept-list.ts'
 
 export class MemoryAnswers implements KeptAnswers {
   readonly #answers = new Map<string, KeptAnswer>()
   readonly #list: KeptList
 
-  constructor(bytesMax?: number) {
-    this.#list = new KeptList(bytesMax)
+  constructor(room?: AnswersRoom) {
+    this.#list = new KeptList(room)
   }
 
-  async find(id: string, now: Millis): Promise<FoundAnswer> {
-    return this.#find(id, now)
+  async find(key: AnswerKey, now: Millis): Promise<FoundAnswer> {
+    return this.#find(key, now)
   }
 
   // There is no await between check and entry, so of two concurrent requests only one begins.
-  async begin(id: string, now: Millis): Promise<BegunAnswer> {
-    const found = this.#find(id, now)
-    return found.kind === 'none' ? this.#list.begin(id, now) : found
+  async begin(key: AnswerKey, now: Millis): Promise<BegunAnswer> {
+    const found = this.#find(key, now)
+    return found.kind === 'none' ? this.#list.begin(key.id, now) : found
   }
 
   async put(answer: KeptAnswer, now: Millis): Promise<void> {
-    const over = this.#list.over(now)
-    for (const id of over) this.#answers.delete(id)
-    this.#list.remove(over)
+    const leaving = this.#list.leaving(answer, now)
+    for (const id of leaving) this.#answers.delete(id)
+    this.#list.remove(leaving)
     this.#answers.set(answer.id, answer)
     this.#list.add(answer, answer.sealed.length)
   }
@@ -33,8 +33,8 @@ export class MemoryAnswers implements KeptAnswers {
     this.#list.giveUp(id, until)
   }
 
-  #find(id: string, now: Millis): FoundAnswer {
+  #find({ id, owner }: AnswerKey, now: Millis): FoundAnswer {
     const answer = this.#list.has(id, now) ? this.#answers.get(id) : undefined
-    return answer === undefined ? this.#list.room(now) : { kind: 'kept', answer }
+    return answer === undefined ? this.#list.room(owner, now) : { kind: 'kept', answer }
   }
 }

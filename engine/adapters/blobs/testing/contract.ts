@@ -1,8 +1,7 @@
 // The contract that every adapter's test runs.
 import { createHash, randomBytes } from 'node:crypto'
-import type { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Blobs } from '../../../ports/blobs.ts'
+import type { Blobs, OpenBlob } from '../../../ports/blobs.ts'
 
 export interface BlobsContract {
   readonly name: string
@@ -24,11 +23,14 @@ async function* failing(content: Buffer): AsyncGenerator<Uint8Array> {
   throw new Error('the client went away')
 }
 
-async function read(stream: Readable | undefined): Promise<Buffer | undefined> {
-  if (stream === undefined) return undefined
-  const chunks: Uint8Array[] = []
-  for await (const chunk of stream) chunks.push(chunk)
-  return Buffer.concat(chunks)
+async function read(blob: OpenBlob | undefined): Promise<Buffer | undefined> {
+  if (blob === undefined) return undefined
+  const parts: Uint8Array[] = []
+  const buffer = Buffer.alloc(100_000)
+  for (let bytes = await blob.read(buffer); bytes > 0; bytes = await blob.read(buffer))
+    parts.push(Buffer.from(buffer.subarray(0, bytes)))
+  await blob.close()
+  return Buffer.concat(parts)
 }
 
 const sha256 = (content: Buffer) => createHash('sha256').update(content).digest('hex')
@@ -55,7 +57,7 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
       })
       if (restart !== undefined) blobs = await restart(blobs)
       expect(await blobs.head('a/b.bin')).toEqual({ key: 'a/b.bin', bytes })
-      expect((await read(await blobs.get('a/b.bin')))?.equals(content)).toBe(true)
+      expect((await read(await blobs.open('a/b.bin')))?.equals(content)).toBe(true)
     })
 
     test('a range returns the bytes between its ends', async () => {
@@ -67,9 +69,19 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
         [299_999, 300_000],
         [70_000, 140_000],
       ] as const)
-        expect((await read(await blobs.get('a', { from, to })))?.equals(content.subarray(from, to))).toBe(
+        expect((await read(await blobs.open('a', { from, to })))?.equals(content.subarray(from, to))).toBe(
           true,
         )
+    })
+
+    test('an open blob tells the size of the whole, and need not be read to its end', async () => {
+      await blobs.put('a', chunks(randomBytes(3 * MIB)), MAX)
+      for (const range of [undefined, { from: 5, to: 2 * MIB }]) {
+        const blob = await blobs.open('a', range)
+        expect(blob?.bytes).toBe(3 * MIB)
+        expect(await blob?.read(Buffer.alloc(10))).toBeGreaterThan(0)
+        await blob?.close()
+      }
     })
 
     test('a later blob replaces an earlier one of the same key', async () => {
@@ -77,7 +89,7 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
       const content = Buffer.from('later')
       await blobs.put('a', chunks(content), MAX)
       expect(await blobs.head('a')).toEqual({ key: 'a', bytes: 5 })
-      expect(await read(await blobs.get('a'))).toEqual(content)
+      expect(await read(await blobs.open('a'))).toEqual(content)
     })
 
     test.each([
@@ -93,13 +105,13 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
           await expect(blobs.put(key, failing(content), MAX)).rejects.toThrow('the client went away')
         }
         expect(await blobs.head('new')).toBeUndefined()
-        expect(await read(await blobs.get('old'))).toEqual(Buffer.from('old'))
+        expect(await read(await blobs.open('old'))).toEqual(Buffer.from('old'))
         expect(await blobs.list({ prefix: '', limit: 10 })).toEqual([{ key: 'old', bytes: 3 }])
       },
     )
 
     test('a missing blob is not found, and deleting it does nothing', async () => {
-      expect([await blobs.head('a'), await blobs.get('a')]).toEqual([undefined, undefined])
+      expect([await blobs.head('a'), await blobs.open('a')]).toEqual([undefined, undefined])
       await blobs.delete('a')
       await blobs.put('a', chunks(Buffer.from('x')), MAX)
       await blobs.delete('a')
@@ -123,7 +135,7 @@ export function blobsContract({ name, open, restart, close }: BlobsContract): vo
       'the key %j is refused',
       async (key) => {
         await expect(blobs.put(key, chunks(Buffer.from('x')), MAX)).rejects.toThrow('malformed')
-        await expect(blobs.get(key)).rejects.toThrow('malformed')
+        await expect(blobs.open(key)).rejects.toThrow('malformed')
         await expect(blobs.delete(key)).rejects.toThrow('malformed')
       },
     )

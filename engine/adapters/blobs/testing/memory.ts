@@ -1,7 +1,6 @@
 // Blobs in memory, for tests.
-import { Readable } from 'node:stream'
 import { LIMITS } from '../../../limits.ts'
-import type { BlobFacts, BlobPage, Blobs, PutBlob } from '../../../ports/blobs.ts'
+import type { BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../../ports/blobs.ts'
 import { checkedKey, Meter, TooLarge } from '../content.ts'
 
 export class MemoryBlobs implements Blobs {
@@ -26,9 +25,22 @@ export class MemoryBlobs implements Blobs {
     return blob && { key, bytes: blob.length }
   }
 
-  async get(key: string, range?: { readonly from: number; readonly to: number }) {
+  async open(
+    key: string,
+    range?: { readonly from: number; readonly to: number },
+  ): Promise<OpenBlob | undefined> {
     const blob = this.#blobs.get(checkedKey(key))
-    return blob && Readable.from([blob.subarray(range?.from, range?.to)])
+    if (blob === undefined) return undefined
+    let left = blob.subarray(range?.from, range?.to)
+    return {
+      bytes: blob.length,
+      async read(into) {
+        const bytes = left.copy(into)
+        left = left.subarray(bytes)
+        return bytes
+      },
+      close: async () => {},
+    }
   }
 
   async delete(key: string): Promise<void> {

@@ -113,6 +113,10 @@ export class EmbeddedBroker implements Broker {
     this.#retained.forget(deviceId)
   }
 
+  end(deviceId: DeviceId): void {
+    this.#live.get(deviceId)?.end('revoked')
+  }
+
   isConnected(deviceId: DeviceId): boolean {
     return this.#live.has(deviceId)
   }

@@ -60,7 +60,7 @@ export class Incoming {
   /** Takes a PUBLISH. False if it has to wait, together with everything behind it. */
   take(bytes: Buffer, span: Span): boolean {
     if (this.#allowance?.isSpent !== true) {
-      this.#allowance?.take()
+      this.#allowance?.take(span.end - span.bodyStart)
       this.#publish(bytes, span)
     } else if ((span.first & 6) === 0) this.#hub.shedQos0++
     else this.#isSlowed = true

@@ -124,7 +124,9 @@ export class Listeners {
     return new Promise((resolve, reject) => {
       server.once('error', (cause: NodeJS.ErrnoException) => {
         const isTaken = cause.code === 'EADDRINUSE'
-        const message = isTaken ? `port ${port} on ${host} is in use` : `cannot listen on ${host}:${port}`
+        const message = isTaken
+          ? `MQTT port ${port} on ${host} is in use; set FLEET_MQTT_PORT (or that of the listener) to another one`
+          : `cannot listen on ${host}:${port}`
         reject(
           new Fault(isTaken ? 'PORT_IN_USE' : 'BROKER_UNAVAILABLE', { retryable: false, message, cause }),
         )

@@ -37,8 +37,8 @@ test('a subscriber that does not read delays nobody, and is cut', async () => {
 
 test('a message that was not acknowledged is sent again on the next connection, with DUP and the same id', async () => {
   const device = await RawDevice.connect(stage.port, 'a', { clean: false })
-  await device.subscribe('fleet/a/ota')
-  const sent = stage.broker.publish(downlink({ suffix: 'ota' }))
+  await device.subscribe('fleet/a/shadow/delta')
+  const sent = stage.broker.publish(downlink({ suffix: 'shadow/delta' }))
   await until(() => device.received().length === 1, 'the downlink')
   device.drop()
   expect(await sent).toBe(false)
@@ -51,17 +51,18 @@ test('a message that was not acknowledged is sent again on the next connection, 
   later.sendPacket({ cmd: 'disconnect' })
   await later.closed()
   const last = await RawDevice.connect(stage.port, 'a', { clean: false })
-  await last.subscribe('fleet/a/ota')
+  await last.subscribe('fleet/a/shadow/delta')
   expect(last.received()).toEqual([])
 })
 
 test('a device with the largest backlog is not mistaken for frozen', async () => {
   const device = await RawDevice.connect(stage.port, 'a', { clean: false })
-  await device.subscribe('fleet/a/ota')
+  await device.subscribe('fleet/a/shadow/delta')
   device.drop()
   await until(() => stage.host.causes().length === 1, 'closed')
   const payload = Buffer.alloc(100 * 1024)
-  for (let index = 0; index < 20; index++) await stage.broker.publish(downlink({ suffix: 'ota', payload }))
+  for (let index = 0; index < 20; index++)
+    await stage.broker.publish(downlink({ suffix: 'shadow/delta', payload }))
   const later = await RawDevice.connect(stage.port, 'a', { clean: false })
   const kept = Math.floor(LIMITS.offlineQueueBytesMax / (100 * 1024))
   await until(() => later.received().length === kept, 'the backlog')
@@ -110,6 +111,53 @@ test('a device that subscribes without end is granted no more than the limit', a
   await until(() => device.all('suback').length === 3_000, 'every SUBACK', 20_000)
   const granted = device.all('suback').filter((packet) => packet.granted[0] !== 128)
   expect(granted).toHaveLength(LIMITS.subscriptionsPerSessionMax)
+})
+
+test('a packet with more filters than a session may have ends it', async () => {
+  const device = await RawDevice.connect(stage.port, 'a')
+  const filters = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ topic: `fleet/a/t${i}`, qos: 1 as const }))
+  device.sendPacket({
+    cmd: 'subscribe',
+    messageId: 1,
+    subscriptions: filters(LIMITS.subscriptionsPerSessionMax),
+  })
+  await until(() => device.all('suback').length === 1, 'SUBACK')
+  device.sendPacket({
+    cmd: 'subscribe',
+    messageId: 2,
+    subscriptions: filters(LIMITS.subscriptionsPerSessionMax + 1),
+  })
+  await until(() => device.isClosed, 'the end of the session')
+})
+
+test('what a device retains is bounded, and what no longer is the latest is not kept', async () => {
+  const device = await RawDevice.connect(stage.port, 'a')
+  const say = async (suffix: string, bytes: number) => {
+    const messageId = device.all('puback').length + 1
+    const payload = Buffer.alloc(bytes, 'x')
+    device.sendPacket({
+      cmd: 'publish',
+      topic: `fleet/a/${suffix}`,
+      payload,
+      qos: 1,
+      retain: true,
+      messageId,
+      dup: false,
+    })
+    await until(() => device.all('puback').length === messageId, 'PUBACK')
+  }
+  const kept = async () => {
+    const later = await RawDevice.connect(stage.port, 'a')
+    await later.subscribe('fleet/a/#')
+    await stage.broker.publish(downlink({ qos: 0 }, 'last'))
+    await until(() => later.received().some(({ text }) => text === 'last'), 'the last message')
+    return later.received().flatMap(({ topic, retain }) => (retain ? [topic] : []))
+  }
+  await say('status', LIMITS.retainedBytesPerDeviceMax / 2)
+  await say('shadow/reported', LIMITS.retainedBytesPerDeviceMax / 2)
+  await say('shadow/reported', LIMITS.retainedBytesPerDeviceMax / 2 + 1)
+  expect(await kept()).toEqual(['fleet/a/status'])
 })
 
 test('a filter that is named twice is answered twice, and what is retained on it is sent once', async () => {

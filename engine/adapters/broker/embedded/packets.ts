@@ -1,5 +1,6 @@
 // Finds packets in the bytes that devices send, and reads from them without a parser. Pure.
 import { Buffer, isUtf8 } from 'node:buffer'
+import { LIMITS } from '../../../limits.ts'
 import type { Qos } from '../filters.ts'
 
 export const PACKET = {
@@ -75,7 +76,8 @@ export interface FilterRequest {
   readonly qos: Qos
 }
 
-/** The filters of a SUBSCRIBE, or of an UNSUBSCRIBE, which asks for no QoS. Undefined if the packet is malformed. */
+/** The filters of a SUBSCRIBE, or of an UNSUBSCRIBE, which asks for no QoS. Undefined if the packet is
+ *  malformed, or has more of them than a session may have: reading thousands holds up everybody else. */
 export function readFilters(
   bytes: Buffer,
   { bodyStart, end }: Span,
@@ -91,7 +93,8 @@ export function readFilters(
     if (textEnd === textStart || at > end) return undefined
     const filter = readText(bytes, textStart, textEnd)
     const qos = withQos ? (bytes[textEnd] ?? 3) : 0
-    if (filter === undefined || !isQos(qos)) return undefined
+    if (filter === undefined || !isQos(qos) || requests.length >= LIMITS.subscriptionsPerSessionMax)
+      return undefined
     requests.push({ filter, qos })
   }
   return requests

@@ -1,6 +1,7 @@
-// Limits how fast a device may publish: as many messages at once as in a second, and as many again with each second. It
-// counts by device, not by session, so that connecting again gains nothing.
+// Limits how fast a device may publish: as many messages at once as in `publishBurstSec`, and then as many as the rate
+// says. A large message counts several times. It counts by device, not by session, so that connecting again gains nothing.
 import type { DeviceId } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
 
 export class Allowance {
   #left: number
@@ -13,8 +14,8 @@ export class Allowance {
     return this.#left < 1
   }
 
-  take(): void {
-    this.#left--
+  take(bytes: number): void {
+    this.#left -= Math.max(1, Math.ceil(bytes / LIMITS.publishBytesCounted))
   }
 
   /** Returns true once the allowance is full again. */
@@ -29,6 +30,10 @@ export class PublishLimit {
   readonly #allowances = new Map<DeviceId, Allowance>()
   #tick: number
 
+  get #most(): number {
+    return this.#perSec * LIMITS.publishBurstSec
+  }
+
   /** `perSec`: messages per second; 0 is no limit. */
   constructor(perSec: number, ticks: number) {
     this.#perSec = perSec
@@ -40,7 +45,7 @@ export class PublishLimit {
     if (this.#perSec === 0) return undefined
     const known = this.#allowances.get(deviceId)
     if (known !== undefined) return known
-    const allowance = new Allowance(this.#perSec)
+    const allowance = new Allowance(this.#most)
     this.#allowances.set(deviceId, allowance)
     return allowance
   }
@@ -50,6 +55,6 @@ export class PublishLimit {
     const earned = ((ticks - this.#tick) / 1000) * this.#perSec
     this.#tick = ticks
     for (const [deviceId, allowance] of this.#allowances)
-      if (allowance.refill(earned, this.#perSec) && !isLive(deviceId)) this.#allowances.delete(deviceId)
+      if (allowance.refill(earned, this.#most) && !isLive(deviceId)) this.#allowances.delete(deviceId)
   }
 }

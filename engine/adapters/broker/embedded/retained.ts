@@ -2,6 +2,7 @@
 // retained, even if its sender asks for it.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { isRetainable, parseSubSuffix } from '../../../../schemas/topics.ts'
+import { LIMITS } from '../../../limits.ts'
 import { isMatch } from '../filters.ts'
 import type { Message } from './session-state.ts'
 
@@ -20,7 +21,9 @@ export class Retained {
     const { suffix, payload } = message
     if (!isKept(suffix)) return
     const topics = this.#devices.get(deviceId) ?? new Map<string, Message>()
-    if (payload.length === 0) topics.delete(suffix)
+    // What was retained there before is not the latest any more.
+    if (isTooMuch(topics, message)) topics.delete(suffix)
+    else if (payload.length === 0) topics.delete(suffix)
     else topics.set(suffix, message)
     if (topics.size === 0) this.#devices.delete(deviceId)
     else this.#devices.set(deviceId, topics)
@@ -35,4 +38,13 @@ export class Retained {
   forget(deviceId: DeviceId): void {
     this.#devices.delete(deviceId)
   }
+}
+
+/** The service's own messages are bounded by the shadow, and always retained. */
+function isTooMuch(topics: ReadonlyMap<string, Message>, { suffix, payload }: Message): boolean {
+  if (!isRetainable(suffix)) return false
+  let bytes = payload.length
+  for (const [other, kept] of topics)
+    if (other !== suffix && isRetainable(other)) bytes += kept.payload.length
+  return bytes > LIMITS.retainedBytesPerDeviceMax
 }

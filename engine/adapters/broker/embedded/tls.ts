@@ -4,6 +4,7 @@
 // judgement of an earlier day, and a list of revoked certificates may have come since.
 import type { PeerCertificate as NodePeerCertificate, SecureContextOptions, TLSSocket } from 'node:tls'
 import { Millis } from '../../../../schemas/ids.ts'
+import { HAS_EXPIRED } from '../../../domain/audit/device-refusals.ts'
 import type { PeerCertificate } from '../../../ports/broker.ts'
 
 export interface BrokerTls {
@@ -21,7 +22,7 @@ export interface ShownCertificate extends PeerCertificate {
 
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 const FAULTS: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'has expired',
+  CERT_HAS_EXPIRED: HAS_EXPIRED,
   CERT_NOT_YET_VALID: 'is not valid yet',
   CERT_REVOKED: 'was revoked',
 }
@@ -59,5 +60,5 @@ function purpose({ ext_key_usage }: NodePeerCertificate): string | undefined {
 }
 
 function expiry(expiresAt: Millis, now: Millis): string | undefined {
-  return expiresAt > now ? undefined : 'has expired'
+  return expiresAt > now ? undefined : HAS_EXPIRED
 }

@@ -2,6 +2,7 @@
 //
 // A call that fails is tried again until it succeeds, so that a device is cut off in the end. Calls are dropped only if too
 // many wait.
+import { type DeviceId, parseDeviceId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 
 export interface EmqxApiOptions {
@@ -15,6 +16,16 @@ export interface EmqxApiOptions {
 export interface EmqxSubscription {
   readonly topic: string
   readonly qos: 0 | 1 | 2
+}
+
+/** The part of EMQX's answers that is read. */
+interface ClientPage {
+  readonly data?: readonly ListedClient[]
+  readonly meta?: { readonly hasnext?: boolean }
+}
+interface ListedClient {
+  readonly clientid?: string
+  readonly client_attrs?: { readonly device?: string }
 }
 
 interface Call {
@@ -78,6 +89,25 @@ export class EmqxApi {
         ? [{ topic: each.topic, qos: each.qos }]
         : [],
     )
+  }
+
+  /** False if the device is not connected. */
+  async isVerified(deviceId: DeviceId): Promise<boolean> {
+    const client = await this.#add({ method: 'GET', path: `clients/${deviceId}`, doneCodes: [404] })
+    return client !== undefined && isVerified(client as ListedClient)
+  }
+
+  /** Calls `found` for each device that is connected without the attribute that a verified token or certificate sets. */
+  async unverified(found: (deviceId: DeviceId) => void): Promise<void> {
+    for (let page = 1; ; page++) {
+      const path = `clients?page=${page}&limit=${LIMITS.emqxApiPageMax}&fields=clientid,client_attrs`
+      const answer = (await this.#add({ method: 'GET', path, doneCodes: [] })) as ClientPage | undefined
+      for (const client of answer?.data ?? []) {
+        const deviceId = parseDeviceId(client.clientid ?? '')
+        if (deviceId !== undefined && !isVerified(client)) found(deviceId)
+      }
+      if (answer?.meta?.hasnext !== true) return
+    }
   }
 
   close(): void {
@@ -149,4 +179,8 @@ export class EmqxApi {
     if (!response.ok) throw new Error(`EMQX answers ${method} ${path} with ${response.status}`)
     return text === '' ? undefined : JSON.parse(text)
   }
+}
+
+function isVerified({ clientid, client_attrs: attributes }: ListedClient): boolean {
+  return clientid !== undefined && attributes?.device === clientid
 }

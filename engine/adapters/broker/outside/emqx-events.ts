@@ -7,13 +7,23 @@ export type EmqxEvent =
       readonly kind: 'connected'
       readonly at: Micros
       readonly ip: string
+      /** Address and port. */
+      readonly peer: string
       /** The session may have subscriptions from before, which no event reports. */
       readonly isResumed: boolean
+      /** False if EMQX let the client in while its authentication was away. */
+      readonly isVerified: boolean
     }
   /** `cause` is undefined if the device has already connected again. */
   | { readonly kind: 'disconnected'; readonly at: Micros; readonly cause: EndCause | undefined }
   | { readonly kind: 'subscribed'; readonly at: Micros; readonly topic: string; readonly qos: 0 | 1 | 2 }
-  | { readonly kind: 'delivered'; readonly at: Micros; readonly topic: string; readonly requestId: string }
+  | {
+      readonly kind: 'delivered'
+      readonly at: Micros
+      readonly peer: string
+      readonly topic: string
+      readonly requestId: string
+    }
 
 export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | undefined {
   const fields = parseFields(payload)
@@ -27,7 +37,9 @@ export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | und
         kind: 'connected',
         at,
         ip: String(peername).replace(/:\d+$/, ''),
+        peer: String(peername),
         isResumed: cleanStart === false,
+        isVerified: fields['verified'] !== 0,
       }
     case '$disconnected':
       return { kind: 'disconnected', at, cause: causeOf(String(reason)) }
@@ -35,8 +47,10 @@ export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | und
       if (typeof topic !== 'string' || (qos !== 0 && qos !== 1 && qos !== 2)) return undefined
       return { kind: 'subscribed', at, topic, qos }
     case '$delivered':
-      if (typeof topic !== 'string' || typeof requestId !== 'string') return undefined
-      return { kind: 'delivered', at, topic, requestId }
+      // EMQX writes this text for what is missing.
+      if (typeof topic !== 'string' || typeof requestId !== 'string' || requestId === 'undefined')
+        return undefined
+      return { kind: 'delivered', at, peer: String(peername), topic, requestId }
     default:
       return undefined
   }
@@ -46,7 +60,8 @@ const CAUSES: Readonly<Record<string, EndCause | undefined>> = {
   normal: 'disconnect',
   keepalive_timeout: 'keepalive',
   kicked: 'revoked',
-  expired: 'expired',
+  // EMQX ends a session for this reason when its token has expired, and for no other.
+  not_authorized: 'expired',
   takenover: undefined,
   discarded: undefined,
 }

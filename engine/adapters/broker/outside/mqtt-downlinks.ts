@@ -4,6 +4,8 @@
 // D2. Every other message waits while the broker is away, within bounds, and is sent in order. Only the last retained
 //     message per topic is kept.
 // D3. Each connection is a client of its own. Messages in flight when one ends are sent again by the next, unless live.
+// D4. EMQX lets anybody in while its authentication is away, and then refuses every message. So a connection that has
+//     delivered nothing yet is made again when a message is refused, a few times.
 import { Buffer } from 'node:buffer'
 import { connect, type IClientPublishOptions, type MqttClient } from 'mqtt'
 import { LIMITS } from '../../../limits.ts'
@@ -35,6 +37,7 @@ interface Job {
 }
 
 const NO_SUBSCRIBERS = 0x10
+const NOT_AUTHORIZED = 0x87
 
 export class MqttDownlinks {
   readonly #options: DownlinksOptions
@@ -49,6 +52,9 @@ export class MqttDownlinks {
   #isFailing = false
   #retry: NodeJS.Timeout | undefined
   #delayMs: number = LIMITS.mqttReconnectMs
+  /** Connections in a row that were refused their first message (D4). */
+  #refusals = 0
+  #hasDelivered = false
   #isClosed = false
   #dropped = 0
 
@@ -109,13 +115,21 @@ export class MqttDownlinks {
     client.on('connect', () => {
       this.#isConnected = true
       this.#isFailing = false
-      this.#delayMs = LIMITS.mqttReconnectMs
+      this.#hasDelivered = false
+      if (this.#refusals === 0) this.#delayMs = LIMITS.mqttReconnectMs
       this.#send()
     })
     // MQTT.js does not pass this reason code on, and calls back right after this event.
     client.on('packetreceive', (packet) => {
-      if (packet.cmd === 'puback' && packet.reasonCode === NO_SUBSCRIBERS)
-        this.#unsubscribed.add(messageIdOf(packet))
+      if (packet.cmd !== 'puback' && packet.cmd !== 'pubrec') return
+      if (packet.reasonCode === NO_SUBSCRIBERS) this.#unsubscribed.add(messageIdOf(packet))
+      if (packet.reasonCode !== NOT_AUTHORIZED) this.#hasDelivered = true
+      else if (!this.#hasDelivered && this.#refusals < LIMITS.downlinksRefusedMax) {
+        this.#refusals++
+        this.#lost(client)
+        return
+      }
+      this.#refusals = 0
     })
     client.on('error', (error) => {
       if (!this.#isFailing)
@@ -131,11 +145,12 @@ export class MqttDownlinks {
     if (this.#client !== client) return
     this.#client = undefined
     this.#isConnected = false
-    client.end(true)
     const again = [...this.#inFlight].filter(({ publication }) => !publication.isLive)
     const dead = [...this.#inFlight].filter(({ publication }) => publication.isLive)
     const later = [...this.#waiting.values()]
     this.#inFlight.clear()
+    // It calls back for what is in flight: for the messages above, nobody hears it.
+    client.end(true)
     this.#unsubscribed.clear()
     this.#waiting.clear()
     this.#waitingBytes = 0

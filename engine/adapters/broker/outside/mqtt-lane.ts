@@ -31,8 +31,8 @@ export interface LaneOptions {
   /** Everything that the broker had for the lane at that time was taken. */
   readonly caughtUp: (at: Millis) => void
   readonly clock: Clock
-  /** The broker did not know the session any more: messages that waited in it are lost. */
-  readonly forgotten: () => void
+  /** The broker has let the lane in. `isLost`: it has forgotten an earlier session, and the messages that waited in it. */
+  readonly opened: (about: { readonly isLost: boolean }) => void
   readonly warn: (message: string, about: object) => void
 }
 
@@ -205,21 +205,21 @@ export class Lane {
   }
 
   #accepted({ sessionPresent, reasonCode }: IConnackPacket, socket: Socket): void {
-    const { filters, forgotten } = this.#options
+    const { filters, opened } = this.#options
     if (reasonCode !== 0) {
       this.#refused('the broker refuses the ingress: check its account', { code: reasonCode }, socket)
       return
     }
-    if (!sessionPresent && this.#hadSession) forgotten()
+    opened({ isLost: !sessionPresent && this.#hadSession })
     this.#hadSession = true
     this.#isOpen = true
     const subscriptions = filters.map((topic) => ({ topic, qos: 1 as const, rap: true, rh: 2 }))
     socket.write(mqtt.generate({ cmd: 'subscribe', messageId: 1, subscriptions }, { protocolVersion: 5 }))
   }
 
+  /** EMQX refuses everybody in the first moment after its start, so the next attempt comes soon. */
   #refused(message: string, about: object, socket: Socket): void {
     this.#options.warn(message, { clientId: this.#options.clientId, ...about })
-    this.#delayMs = LIMITS.mqttReconnectMsMax
     socket.destroy()
   }
 

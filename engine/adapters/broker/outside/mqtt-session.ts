@@ -14,6 +14,8 @@ export interface MqttSessionFacts {
   readonly partition: Partition
   readonly number: Micros
   readonly ip: string
+  /** Address and port. Empty if the connect was not seen. */
+  readonly peer: string
   readonly isAssumed: boolean
 }
 
@@ -22,6 +24,7 @@ export class MqttSession implements DeviceSession {
   readonly partition: Partition
   readonly number: Micros
   readonly ip: string
+  peer: string
   readonly idBytes: Uint8Array
   readonly isAssumed: boolean
   readonly filters = new Filters()
@@ -37,6 +40,7 @@ export class MqttSession implements DeviceSession {
     this.partition = facts.partition
     this.number = facts.number
     this.ip = facts.ip
+    this.peer = facts.peer
     this.isAssumed = facts.isAssumed
     this.idBytes = Buffer.from(facts.deviceId, 'latin1')
   }

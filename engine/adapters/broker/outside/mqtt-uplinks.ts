@@ -8,6 +8,11 @@
 // U4. A disconnect ends the session that it belongs to. One that comes late does not end the next session.
 // U5. EMQX publishes the will before it reports why the session ended. So a will waits for that report, and is dropped if
 //     the device has taken over its own session.
+// U6. EMQX lets anybody in while its authentication is away. Such a client has no rights, so its connect counts for nothing
+//     and it is expelled. If it took a session over, it may acknowledge what waited there: that counts only from the
+//     address at which the session began. If nobody here saw that, the broker is asked whether the client is verified.
+// U7. An empty message clears a retained one. The cloud does that, too, and on a plain broker nobody can tell who did: so
+//     it is no sign of life.
 import { Buffer } from 'node:buffer'
 import type { IPublishPacket } from 'mqtt-packet'
 import { type DeviceId, Micros, type Partition, parseDeviceId } from '../../../../schemas/ids.ts'
@@ -40,6 +45,10 @@ export interface UplinksOptions {
   readonly subscriptionsOf: (
     deviceId: DeviceId,
   ) => Promise<readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]>
+  /** Ends the session of a client that EMQX let in without asking for its credentials. */
+  readonly expel: (deviceId: DeviceId) => void
+  /** Asks whether the device's present client is verified. */
+  readonly isVerified: (deviceId: DeviceId) => Promise<boolean>
   readonly lane: () => Pick<Lane, 'done'>
 }
 
@@ -54,6 +63,7 @@ interface Will extends Uplink {
   readonly at: number
 }
 
+type Delivered = Extract<EmqxEvent, { readonly kind: 'delivered' }>
 type Message = { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
 
 const NOTHING = new Uint8Array(0)
@@ -90,6 +100,8 @@ export class LaneUplinks {
     const id = topic && (this.#sessions.get(topic.deviceId)?.deviceId ?? parseDeviceId(topic.deviceId))
     const isGood = id !== undefined && payload.length <= LIMITS.payloadBytesMax
     if (topic === undefined || !isGood) this.#refuse(seq)
+    // U7.
+    else if (payload.length === 0 && isRetainable(topic.suffix)) this.#skip(seq)
     else if (topic.suffix.startsWith('$')) this.#event(id, parseEvent(topic.suffix, payload), seq)
     else {
       this.#publishWill(id)
@@ -161,6 +173,12 @@ export class LaneUplinks {
       return
     }
     const { host } = this.#options
+    // U6.
+    if (event.kind === 'connected' && !event.isVerified) {
+      this.#options.expel(deviceId)
+      this.#skip(seq)
+      return
+    }
     // U5.
     if (event.kind === 'disconnected' && event.cause === undefined) this.#forgetWill(deviceId)
     else this.#publishWill(deviceId)
@@ -184,7 +202,10 @@ export class LaneUplinks {
       case 'delivered': {
         const session = known ?? this.#assume(deviceId, event.at)
         const suffix = suffixOf(deviceId, event.topic)
-        if (suffix !== undefined) host.delivered(session, suffix, event.requestId)
+        // U6.
+        if (suffix !== undefined && session.peer === '') void this.#confirm(session, suffix, event)
+        else if (suffix !== undefined && session.peer === event.peer)
+          host.delivered(session, suffix, event.requestId)
         this.#sync(session, seq)
         return
       }
@@ -214,7 +235,12 @@ export class LaneUplinks {
       this.#skip(seq)
       return
     }
-    const session = this.#create(deviceId, { number: event.at, ip: event.ip, isAssumed: false })
+    const session = this.#create(deviceId, {
+      number: event.at,
+      ip: event.ip,
+      peer: event.peer,
+      isAssumed: false,
+    })
     totals.connects++
     host.opened(session)
     if (earlier?.isAssumed === true) host.left(earlier)
@@ -236,6 +262,12 @@ export class LaneUplinks {
     this.#sync(session, seq)
   }
 
+  async #confirm(session: MqttSession, suffix: string, { peer, requestId }: Delivered): Promise<void> {
+    if (!(await this.#options.isVerified(session.deviceId))) return
+    session.peer ||= peer
+    this.#options.host.delivered(session, suffix, requestId)
+  }
+
   #grant(session: MqttSession, { topic, qos }: { readonly topic: string; readonly qos: 0 | 1 | 2 }): void {
     const suffix = suffixOf(session.deviceId, topic)
     if (suffix !== undefined && session.filters.size < LIMITS.subscriptionsPerSessionMax)
@@ -245,7 +277,12 @@ export class LaneUplinks {
   /** Opens a session for a device of a plain broker (U3). */
   #openPlain(deviceId: DeviceId): MqttSession {
     const { host } = this.#options
-    const session = this.#create(deviceId, { number: host.sessionNumber(), ip: '', isAssumed: false })
+    const session = this.#create(deviceId, {
+      number: host.sessionNumber(),
+      ip: '',
+      peer: '',
+      isAssumed: false,
+    })
     session.filters.set('#', 1)
     host.opened(session)
     host.subscribed(session)
@@ -254,13 +291,10 @@ export class LaneUplinks {
 
   #assume(deviceId: DeviceId, at: Micros | undefined): MqttSession {
     const number = at ?? Micros(this.#options.clock.now() * 1_000)
-    return this.#create(deviceId, { number, ip: '', isAssumed: true })
+    return this.#create(deviceId, { number, ip: '', peer: '', isAssumed: true })
   }
 
-  #create(
-    deviceId: DeviceId,
-    facts: { readonly number: Micros; readonly ip: string; readonly isAssumed: boolean },
-  ): MqttSession {
+  #create(deviceId: DeviceId, facts: Pick<MqttSession, 'number' | 'ip' | 'peer' | 'isAssumed'>): MqttSession {
     const partition = this.#options.partitionOf(deviceId)
     const session = new MqttSession(this.#lane, { ...facts, deviceId, partition })
     this.#sessions.set(deviceId, session)

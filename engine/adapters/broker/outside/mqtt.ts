@@ -69,6 +69,9 @@ export class MqttBroker implements Broker {
     lostSessions: 0,
   }
   readonly #cutting = new Set<DeviceId>()
+  /** Devices whose sessions were ended because EMQX had let them in unasked. */
+  readonly #expelled = new Set<DeviceId>()
+  #searching: NodeJS.Timeout | undefined
   #host: UplinkHost | undefined
   #sweepers: readonly NodeJS.Timeout[] = []
 
@@ -98,6 +101,7 @@ export class MqttBroker implements Broker {
         each((uplinks) => uplinks.publishWills()),
         LIMITS.willWaitMs / 2,
       ),
+      setInterval(() => this.#expelled.clear(), LIMITS.expelledKeptMs),
     ]
     return [toListener(this.#options.publicUrl ?? this.#options.url)]
   }
@@ -138,7 +142,8 @@ export class MqttBroker implements Broker {
       qos: isPlain && isCommand && qos === 2 ? 1 : qos,
       retain: retain && !isCommand,
       isLive: isCommand,
-      expirySec: leftMs === undefined ? undefined : Math.max(1, Math.ceil(leftMs / 1_000)),
+      // Rounded down: a broker may hand a message over until it expires. A second is the least there is.
+      expirySec: leftMs === undefined ? undefined : Math.max(1, Math.floor(leftMs / 1_000)),
     })
     return isCommand ? isPlain && outcome === 'taken' : outcome !== 'lost'
   }
@@ -164,6 +169,10 @@ export class MqttBroker implements Broker {
       this.#cutting.delete(deviceId)
       this.#clear(deviceId)
     })
+  }
+
+  end(deviceId: DeviceId): void {
+    void this.#emqx?.kick(deviceId)
   }
 
   isConnected(deviceId: DeviceId): boolean {
@@ -199,6 +208,7 @@ export class MqttBroker implements Broker {
 
   async close(): Promise<void> {
     for (const sweeper of this.#sweepers) clearInterval(sweeper)
+    clearTimeout(this.#searching)
     this.#emqx?.close()
     for (const { lane } of this.#readings.values()) lane.close()
     await this.#downlinks.close()
@@ -215,6 +225,8 @@ export class MqttBroker implements Broker {
       totals: this.#totals,
       isPlain: mode === 'plain',
       subscriptionsOf: (deviceId) => this.#emqx?.subscriptions(deviceId) ?? Promise.resolve([]),
+      expel: (deviceId) => this.#expel(deviceId),
+      isVerified: (deviceId) => this.#emqx?.isVerified(deviceId) ?? Promise.resolve(true),
       lane: () => lane,
     })
     const lane: Lane = new Lane({
@@ -226,7 +238,9 @@ export class MqttBroker implements Broker {
       caughtUp: (at) => host.heard(mode === 'plain' ? ALL_PARTITIONS : partitionsOf(partition), at),
       take: (message, seq) => uplinks.take(message, seq),
       isCongested: () => host.isCongested(),
-      forgotten: () => {
+      opened: ({ isLost }) => {
+        this.#searchUnverified()
+        if (!isLost) return
         this.#totals.lostSessions++
         warn('the broker has lost a session of the ingress: messages that waited in it are lost', {
           clientId,
@@ -235,6 +249,27 @@ export class MqttBroker implements Broker {
       warn,
     })
     this.#readings.set(partition, { lane, uplinks })
+  }
+
+  /**
+   * A device with a token of an earlier version of Fleet cannot be told from a client without one. Its session works, but
+   * for its commands, so it is ended once in a while only.
+   */
+  #expel(deviceId: DeviceId): void {
+    if (this.#expelled.has(deviceId)) return
+    this.#expelled.add(deviceId)
+    void this.#emqx?.kick(deviceId)
+  }
+
+  /**
+   * Looks for clients that a broker which may just have started let in before it could ask for credentials. Their connects
+   * were told to nobody: EMQX has no rules then, and the lanes no sessions.
+   */
+  #searchUnverified(): void {
+    clearTimeout(this.#searching)
+    this.#searching = setTimeout(() => {
+      void this.#emqx?.unverified((deviceId) => this.#expel(deviceId))
+    }, LIMITS.unverifiedSearchAfterMs)
   }
 
   #leave(partition: Partition): void {

@@ -167,6 +167,22 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(later.received().map(({ topic }) => topic)).toEqual(['fleet/a/command'])
       })
 
+      test('a device whose sessions are ended may come back to what is kept for it', async () => {
+        const device = await connect('a', { clean: false, will })
+        await device.subscribe('fleet/a/#')
+        await under.broker.publish(downlink({ suffix: 'shadow/desired', retain: true }))
+        await until(() => device.received().length === 1, 'the wish')
+        under.broker.end(a)
+        expect(host.causes(a)).toEqual(['revoked'])
+        expect(under.broker.isConnected(a)).toBe(false)
+        await until(() => device.isClosed(), 'the socket to be closed')
+        under.broker.end(a)
+        await under.broker.publish(downlink({ suffix: 'shadow/delta' }))
+        const later = await connect('a', { clean: false })
+        await until(() => later.received().length === 1, 'what waited')
+        expect(host.messages(a)).toHaveLength(0)
+      })
+
       test('nothing is retained on other topics', async () => {
         await under.broker.publish(downlink({ retain: true }))
         const device = await connect()
@@ -187,20 +203,20 @@ export function downlinkContract(name: string, start: StartBroker): void {
 
       test('a persistent session keeps subscriptions and messages of QoS 1 while the device is away', async () => {
         const device = await connect('a', { clean: false })
-        await device.subscribe('fleet/a/ota')
+        await device.subscribe('fleet/a/shadow/delta')
         device.drop()
         await until(() => host.causes(a).length === 1, 'closed')
         for (const text of ['one', 'two']) {
-          expect(await under.broker.publish(downlink({ suffix: 'ota', payload: Buffer.from(text) }))).toBe(
-            false,
-          )
+          expect(
+            await under.broker.publish(downlink({ suffix: 'shadow/delta', payload: Buffer.from(text) })),
+          ).toBe(false)
         }
-        await under.broker.publish(downlink({ suffix: 'ota', payload: Buffer.from('lost'), qos: 0 }))
+        await under.broker.publish(downlink({ suffix: 'shadow/delta', payload: Buffer.from('lost'), qos: 0 }))
         const later = await connect('a', { clean: false })
         await until(() => later.received().length === 2, 'what waited')
-        expect(await under.broker.publish(downlink({ suffix: 'ota', payload: Buffer.from('three') }))).toBe(
-          true,
-        )
+        expect(
+          await under.broker.publish(downlink({ suffix: 'shadow/delta', payload: Buffer.from('three') })),
+        ).toBe(true)
         expect(later.received().map(({ text }) => text)).toEqual(['one', 'two', 'three'])
       })
 
@@ -214,7 +230,7 @@ export function downlinkContract(name: string, start: StartBroker): void {
         await until(() => host.causes(a).length === 1, 'closed')
         expect(await unacked).toBe(false)
         expect(await under.broker.publish(downlink({}, 'away'))).toBe(false)
-        expect(await under.broker.publish(downlink({ suffix: 'ota' }, 'kept'))).toBe(false)
+        expect(await under.broker.publish(downlink({ suffix: 'shadow/delta' }, 'kept'))).toBe(false)
         const later = await connect('a', { clean: false })
         await until(() => later.received().length === 1, 'what waited')
         expect(await under.broker.publish(downlink({}, 'now'))).toBe(true)
@@ -259,12 +275,12 @@ export function downlinkContract(name: string, start: StartBroker): void {
 
       test('beyond the bound the oldest waiting message is dropped', async () => {
         const device = await connect('a', { clean: false })
-        await device.subscribe('fleet/a/ota')
+        await device.subscribe('fleet/a/shadow/delta')
         device.drop()
         await until(() => host.causes(a).length === 1, 'closed')
         const count = LIMITS.offlineQueueMax + 5
         for (let index = 0; index < count; index++) {
-          await under.broker.publish(downlink({ suffix: 'ota', payload: Buffer.from(`${index}`) }))
+          await under.broker.publish(downlink({ suffix: 'shadow/delta', payload: Buffer.from(`${index}`) }))
         }
         const later = await connect('a', { clean: false })
         await until(() => later.received().length === LIMITS.offlineQueueMax, 'what waited')

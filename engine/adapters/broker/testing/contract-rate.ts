@@ -1,9 +1,11 @@
 // The part of the broker contract about devices that publish faster than they may (R13).
 import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../limits.ts'
 import { type BrokerUnderTest, connectTo, type StartBroker } from './contract-world.ts'
 import { FakeHost, until } from './fake-host.ts'
 
-const RATE = 10
+const RATE = 1
+const BURST = RATE * LIMITS.publishBurstSec
 
 export function publishRateContract(name: string, start: StartBroker): void {
   describe(`a broker with a publish rate: ${name}`, () => {
@@ -30,12 +32,12 @@ export function publishRateContract(name: string, start: StartBroker): void {
               acked++
             }),
           )
-          await until(() => host.texts().length === RATE, 'the first second of messages')
-          expect(host.texts()).toEqual(numbers(0, RATE))
-          under.pass(500)
-          await until(() => host.texts().length === RATE * 1.5, 'half a second more')
-          expect(host.texts()).toEqual(numbers(0, RATE * 1.5))
-          expect(acked).toBeLessThanOrEqual(RATE * 1.5)
+          await until(() => host.texts().length === BURST, 'the first messages')
+          expect(host.texts()).toEqual(numbers(0, BURST))
+          under.pass(5_000)
+          await until(() => host.texts().length === BURST * 1.5, 'five seconds more')
+          expect(host.texts()).toEqual(numbers(0, BURST * 1.5))
+          expect(acked).toBeLessThanOrEqual(BURST * 1.5)
           under.pass(60_000)
           await Promise.all(sent)
           expect(host.texts()).toEqual(numbers(0, 25))
@@ -48,17 +50,26 @@ export function publishRateContract(name: string, start: StartBroker): void {
         const device = await connectTo(under)
         for (const text of numbers(0, 25)) await device.publish('fleet/a/telemetry', text, { qos: 0 })
         await until(() => under.broker.counts().shedQos0 === 15, 'all to be read')
-        expect(host.texts()).toEqual(numbers(0, RATE))
+        expect(host.texts()).toEqual(numbers(0, BURST))
         under.pass(1_000)
         await device.publish('fleet/a/telemetry', 'later', { qos: 0 })
-        await until(() => host.texts().length === RATE + 1, 'the later one')
+        await until(() => host.texts().length === BURST + 1, 'the later one')
         expect(host.texts().at(-1)).toBe('later')
+      }))
+
+    test('a large message counts as several', () =>
+      open(async (under, host) => {
+        const device = await connectTo(under)
+        await device.publish('fleet/a/telemetry', 'x'.repeat(BURST * LIMITS.publishBytesCounted), { qos: 0 })
+        await device.publish('fleet/a/telemetry', 'shed', { qos: 0 })
+        await until(() => under.broker.counts().shedQos0 === 1, 'it to be shed')
+        expect(host.texts()).toHaveLength(1)
       }))
 
     test('connecting again does not raise the rate, and another device has a rate of its own', () =>
       open(async (under, host) => {
         const first = await connectTo(under)
-        await Promise.all(numbers(0, RATE).map((text) => first.publish('fleet/a/telemetry', text)))
+        await Promise.all(numbers(0, BURST).map((text) => first.publish('fleet/a/telemetry', text)))
         first.disconnect()
         await until(() => host.causes('a').length === 1, 'closed')
         const again = await connectTo(under)
@@ -73,13 +84,13 @@ export function publishRateContract(name: string, start: StartBroker): void {
       open(async (under, host) => {
         const held = await connectTo(under)
         // The last ones are never acknowledged: their promises stay open.
-        for (const text of numbers(0, RATE + 5)) held.publish('fleet/a/telemetry', text).catch(() => {})
-        await until(() => host.texts().length === RATE, 'the first messages')
+        for (const text of numbers(0, BURST + 5)) held.publish('fleet/a/telemetry', text).catch(() => {})
+        await until(() => host.texts().length === BURST, 'the first messages')
         await connectTo(under)
         await until(() => held.isClosed(), 'the takeover')
         under.pass(10_000)
         expect(host.causes('a')).toEqual(['takeover'])
-        expect(host.texts()).toEqual(numbers(0, RATE))
+        expect(host.texts()).toEqual(numbers(0, BURST))
       }))
   })
 }

@@ -113,7 +113,7 @@ export class MemoryDevice implements DeviceSession {
       if (isSpent && next.message.qos > 0) return
       this.#waiting.shift()
       if (!isSpent) {
-        this.#allowance?.take()
+        this.#allowance?.take(next.message.payload.length)
         this.handOver(next, false)
       } else {
         this.#broker.shedQos0++

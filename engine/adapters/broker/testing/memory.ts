@@ -104,6 +104,10 @@ export class MemoryBroker implements Broker, MemoryHub {
     this.#retained.forget(deviceId)
   }
 
+  end(deviceId: DeviceId): void {
+    this.#live.get(deviceId)?.end('revoked')
+  }
+
   isConnected(deviceId: DeviceId): boolean {
     return this.#live.has(deviceId)
   }

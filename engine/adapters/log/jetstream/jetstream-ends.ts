@@ -56,9 +56,9 @@ export class LogEnds {
     this.#ends = ends
   }
 
-  /** The partition has no entry between its end and `seq`. */
+  /** A reader of the partition is at `seq`. The end moves there, unless an entry beyond the reader is known (D1). */
   raise(partition: number, seq: number): void {
-    this.#ends = this.#ends.with(partition, seq)
+    if (seq > this.of(partition)) this.#ends = this.#ends.with(partition, seq)
   }
 
   /** A reader that starts beyond `knownUpTo` will not report what lies in between. */

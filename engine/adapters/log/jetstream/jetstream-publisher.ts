@@ -12,8 +12,14 @@ import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { LogStream } from './jetstream-stream.ts'
 
+export interface Published {
+  readonly seq: number
+  /** An earlier attempt stored it. */
+  readonly isRepeat: boolean
+}
+
 type Answer =
-  | { readonly kind: 'stored'; readonly seq: number }
+  | ({ readonly kind: 'stored' } & Published)
   | { readonly kind: 'refused'; readonly fault: Fault }
   | { readonly kind: 'unknown' }
 
@@ -34,9 +40,9 @@ export class Publisher {
     this.#duplicateWindowMs = duplicateWindowMs
   }
 
-  /** Resolves with the message's seq. Rejects only if the message is not stored and never will be. `after` is a lower
+  /** Resolves with the message's place. Rejects only if the message is not stored and never will be. `after` is a lower
    *  seq, from which a search starts. */
-  async publish(body: Uint8Array, after: number): Promise<number> {
+  async publish(body: Uint8Array, after: number): Promise<Published> {
     if (!this.#stream.link.isConnected) throw unavailable('NATS is not connected')
     const id = `${this.#writer}.${++this.#count}`
     const since = performance.now()
@@ -45,7 +51,7 @@ export class Publisher {
       const isLate = performance.now() - since > this.#duplicateWindowMs / 2
       const answer: Answer =
         isUnknown && isLate ? await this.#find(id, body, after) : await this.#attempt(id, body)
-      if (answer.kind === 'stored') return answer.seq
+      if (answer.kind === 'stored') return answer
       if (answer.kind === 'refused' && !isUnknown) throw answer.fault
       isUnknown ||= answer.kind === 'unknown'
       await wait(Math.min(LIMITS.natsPublishRetryMs * 2 ** attempt, LIMITS.natsPublishRetryMsMax))
@@ -64,7 +70,7 @@ export class Publisher {
     const { interrupted, forget } = this.#interruption()
     const published = link.client
       .publish(subject, body, { msgID: id, expect: { streamName: name }, timeout: LIMITS.natsTimeoutMs })
-      .then(({ seq }): Answer => ({ kind: 'stored', seq }), toAnswer)
+      .then(({ seq, duplicate }): Answer => ({ kind: 'stored', seq, isRepeat: duplicate }), toAnswer)
     // An answer cannot arrive after its connection is lost.
     const answer = await Promise.race([published, interrupted.then((): Answer => ({ kind: 'unknown' }))])
     forget()
@@ -75,7 +81,7 @@ export class Publisher {
   async #find(id: string, body: Uint8Array, after: number): Promise<Answer> {
     try {
       const seq = await findMessage(this.#stream, id, after)
-      return seq === undefined ? await this.#attempt(id, body) : { kind: 'stored', seq }
+      return seq === undefined ? await this.#attempt(id, body) : { kind: 'stored', seq, isRepeat: true }
     } catch {
       // A failure to read the stream says nothing about the message.
       return { kind: 'unknown' }

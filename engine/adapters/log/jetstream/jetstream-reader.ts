@@ -20,6 +20,8 @@ export interface ReaderPorts {
   readonly ends: LogEnds
   readonly partitions: readonly Partition[]
   readonly from: Positions
+  /** The stream has lost these messages, which the reader was to read. */
+  readonly missing: (from: number, to: number) => void
   readonly onClose: (reader: JetStreamReader) => void
 }
 
@@ -75,8 +77,11 @@ export class JetStreamReader implements LogReader {
     return partitions.every((p) => (this.#taken[p] ?? 0) >= ends.of(p))
   }
 
-  /** Called after a look at the stream. Trimmed messages were settled everywhere, so reading goes on with the oldest. */
+  /** Called after a look at the stream. Trimmed messages were settled everywhere, so reading goes on with the oldest. The
+   *  position of a partition without entries stays behind by some (C3); more than that was not settled here. */
   looked(firstSeq: number): void {
+    if (firstSeq - 1 - this.#position > 2 * LIMITS.logMarkEvery)
+      this.#ports.missing(this.#position + 1, firstSeq - 1)
     this.#position = Math.max(this.#position, firstSeq - 1)
     this.#wake()
     const isIdle = this.#drained !== undefined || this.#position >= this.#ports.ends.lastSeq

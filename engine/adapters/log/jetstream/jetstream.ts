@@ -3,6 +3,9 @@
 // J1. An append is one message (see `jetstream-publisher.ts`), whose sequence is the seq of all its bundles.
 // J2. Messages never expire: `trim` removes those that are settled everywhere, oldest first, and never the newest,
 //     which preserves the greatest receive time across a restart. A full stream refuses appends.
+// J3. A stream that goes back, because NATS lost its newest messages or was put back to a copy, gives numbers out again.
+//     Readers are past them, so nothing more is acknowledged and the process ends: the next start compares the stream
+//     with the store.
 import { strict as assert } from 'node:assert'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -13,7 +16,6 @@ import type { Retention } from '../lmdb/commits.ts'
 import { LogEnds } from './jetstream-ends.ts'
 import { Publisher } from './jetstream-publisher.ts'
 import { JetStreamReader } from './jetstream-reader.ts'
-import { Settled } from './jetstream-settled.ts'
 import { LogStream, lastLatestAt, type StreamState } from './jetstream-stream.ts'
 import { joinBundles } from './joined-bundles.ts'
 
@@ -25,6 +27,9 @@ export interface JetStreamLogOptions extends Partial<Retention> {
   readonly trimEveryMs?: number
   /** Seqs up to this one are in use even if the stream does not know them. */
   readonly notBefore?: Positions
+  /** The stream has lost messages that were acknowledged. The process must restart. */
+  readonly lost?: (fault: Fault) => void
+  readonly warn?: (message: string, about: Readonly<Record<string, unknown>>) => void
 }
 
 /** The caller closes the link. */
@@ -46,12 +51,14 @@ class JetStreamLog implements Log {
   readonly #options: JetStreamLogOptions
   readonly #ends: LogEnds
   readonly #publisher: Publisher
-  readonly #shared: Settled
   readonly #readers = new Set<JetStreamReader>()
   #latestAt: Micros
   #settled: Positions = new Array<number>(LIMITS.partitions).fill(0)
   #trimmedAt = Number.NEGATIVE_INFINITY
   #isAppending = false
+  #lost: Fault | undefined
+  /** Time since which looks have found the stream behind what is known. */
+  #behindSince: number | undefined
   #looking: NodeJS.Timeout | undefined
 
   constructor(
@@ -63,7 +70,6 @@ class JetStreamLog implements Log {
     this.#options = options
     this.#ends = new LogEnds(state.lastSeq)
     this.#publisher = new Publisher(stream, options.duplicateWindowMs ?? LIMITS.natsDuplicateWindowMs)
-    this.#shared = new Settled(stream.link, { name: options.name ?? 'fleet', replicas: options.replicas })
     this.#latestAt = latestAt
   }
 
@@ -88,6 +94,7 @@ class JetStreamLog implements Log {
       ends: this.#ends,
       partitions,
       from,
+      missing: (from, to) => this.#warnOfHole(from, to),
       onClose: (closed) => this.#readers.delete(closed),
     })
     this.#ends.skipTo(reader.position)
@@ -135,21 +142,35 @@ class JetStreamLog implements Log {
 
   async #publish(body: Uint8Array): Promise<number> {
     const after = this.#ends.lastSeq
+    const publish = async () => {
+      const { seq, isRepeat } = await this.#publisher.publish(body, after)
+      if (seq <= after && !isRepeat) throw this.#lose(seq, after)
+      return seq
+    }
     try {
-      return await this.#publisher.publish(body, after)
+      return await publish()
     } catch (error) {
       const isFull = error instanceof Fault && error.code === 'LOG_FULL'
       if (!isFull || !(await this.#trim(true).catch(() => false))) throw error
-      return this.#publisher.publish(body, after)
+      return publish()
     }
+  }
+
+  /** Reports that a stream which reached `known` has only got to `seq` (J3). */
+  #lose(seq: number, known: number): Fault {
+    this.#lost ??= new Fault('LOG_UNAVAILABLE', {
+      retryable: false,
+      message: `the stream ${this.#stream.name} has gone back from message ${known} to ${seq}: NATS lost what it had acknowledged, or was put back to a copy; the process ends, and its next start says how to go on`,
+    })
+    this.#options.lost?.(this.#lost)
+    return this.#lost
   }
 
   /** True if messages were removed. If the stream is nearly full or `isFull`, settled messages go before their time. */
   async #trim(isFull: boolean): Promise<boolean> {
-    const settled = await this.#shared.share(this.#settled)
     const state = await this.#stream.state()
     const { firstSeq, lastSeq } = state
-    const mayGo = Math.min(this.#ends.settledUpTo(settled), lastSeq - 1)
+    const mayGo = Math.min(this.#ends.settledUpTo(this.#settled), lastSeq - 1)
     if (mayGo < firstSeq) return false
     const bytesMax = this.#options.bytesMax ?? LIMITS.logBytesMax
     const isTight = isFull || state.bytes > bytesMax - bytesMax / 16
@@ -176,6 +197,22 @@ class JetStreamLog implements Log {
     return low
   }
 
+  /** One answer may come from a server that has just become the stream's leader and is not up to date yet. */
+  #compare(lastSeq: number, known: number): void {
+    if (lastSeq >= known) this.#behindSince = undefined
+    else {
+      this.#behindSince ??= performance.now()
+      if (performance.now() - this.#behindSince >= LIMITS.logBehindMs) this.#lose(lastSeq, known)
+    }
+  }
+
+  #warnOfHole(from: number, to: number): void {
+    this.#options.warn?.(
+      'the log no longer has messages that this node was to read; if the store was not put back to a copy, they are lost',
+      { stream: this.#stream.name, from, to },
+    )
+  }
+
   #lookSoon(ms: number): void {
     clearTimeout(this.#looking)
     if (this.#readers.size > 0) this.#looking = setTimeout(() => void this.#look(), ms)
@@ -184,10 +221,12 @@ class JetStreamLog implements Log {
   /** Looks at the end of the stream repeatedly, and tells the readers. */
   async #look(): Promise<void> {
     const askedAt = performance.now()
+    const known = this.#ends.lastSeq
     // An answer that was on its way when the connection broke never arrives.
     const forget = this.#stream.link.onChange(() => this.#lookSoon(0))
     try {
       const { firstSeq, lastSeq } = await this.#stream.state()
+      this.#compare(lastSeq, known)
       this.#ends.looked(lastSeq, askedAt)
       for (const reader of this.#readers) reader.looked(firstSeq)
     } catch {

@@ -42,22 +42,21 @@ export function bytesKept(commits: Commits, bytesBefore: number): number {
   return commits.last < commits.first ? 0 : commits.head(commits.last).bytesUpTo - bytesBefore
 }
 
-/** The first commit that must stay. All earlier ones are settled, and either too old or in the way of `room` more
+/** The first commit that must stay. All earlier ones are settled, and either too old or among the oldest `excess`
  *  bytes. The newest always stays, because it preserves the log's ends across a restart. */
 export function findKept(
   commits: Commits,
   settled: Positions,
-  { bytesBefore, room, kept }: { bytesBefore: number; room: number; kept: Retention },
+  { bytesBefore, excess, retentionMs }: { bytesBefore: number; excess: number; retentionMs: number },
 ): number {
   const { first, last } = commits
   if (last <= first) return first
   const isOpen = (number: number) => commits.head(number).ends.some((end, p) => end > (settled[p] ?? 0))
   const newest = commits.head(last)
-  const oldest = newest.latestAt - kept.retentionMs * 1000
+  const oldest = newest.latestAt - retentionMs * 1000
   const isYoung = (number: number) => commits.head(number).latestAt >= oldest
-  const excess = newest.bytesUpTo - bytesBefore + room - kept.bytesMax
   // Trims a little more than needed, so that not every append has to trim.
-  const upTo = bytesBefore + excess + kept.bytesMax / 16
+  const upTo = bytesBefore + excess + (newest.bytesUpTo - bytesBefore) / 16
   const fits = (number: number) =>
     excess <= 0 || (number > first && commits.head(number - 1).bytesUpTo >= upTo)
   return firstWhere(first, last, (number) => isOpen(number) || (isYoung(number) && fits(number)))

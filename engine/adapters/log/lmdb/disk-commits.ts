@@ -13,6 +13,8 @@ export interface DiskCommitsOptions {
   readonly durability: Durability
   readonly tailBytesMax: number
   readonly segmentBytes: number
+  /** Free space on the disk that a commit leaves. */
+  readonly reserveBytes: number
 }
 
 export class DiskCommits implements Commits {

@@ -1,15 +1,15 @@
 // Faults of disk and operating system under the embedded log.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../../schemas/ids.ts'
 import type { Entry } from '../../../ports/log.ts'
-import { mountSmallDisk } from '../../testing/small-disk.ts'
+import { mountSmallDisk, type SmallDisk } from '../../testing/small-disk.ts'
 import { drain, NOTHING } from '../testing/contract.ts'
 import type { Report } from '../testing/fault-child.ts'
 import { openLmdbLog } from './lmdb.ts'
@@ -163,5 +163,61 @@ describe.skipIf(disk === undefined)('a full disk (needs root, for a small tmpfs)
     expect(entries.map((e) => e.body[0])).toEqual(entries.map((_, i) => i + 1))
     expect(entries).toHaveLength(end + 1)
     await again.close()
+  })
+
+  describe('that nothing but the log fills', () => {
+    const MIB = 1024 * 1024
+    const smallDisks: SmallDisk[] = []
+    afterEach(() => {
+      for (const { unmount } of smallDisks.splice(0)) unmount()
+    })
+    const newDisk = () => {
+      const own = mountSmallDisk(newPath(), 64)
+      if (own === undefined) throw new Error('it could be mounted before')
+      smallDisks.push(own)
+      return own.path
+    }
+    const freeBytes = (path: string) => {
+      const { bavail, bsize } = statfsSync(path)
+      return bavail * bsize
+    }
+    const bundles = () => [{ partition: Partition(1), body: new Uint8Array(200_000) }]
+    /** Receive times of the same moment: nothing gets old. */
+    const now = Micros(1)
+
+    test('what is settled goes before the disk is full, however young it is', async () => {
+      const path = newDisk()
+      const log = openLmdbLog({ path: join(path, 'log'), durability: 'process' })
+      let least = freeBytes(path)
+      for (let i = 1; i <= 1_000; i++) {
+        expect(await log.append(bundles(), now)).toEqual([i])
+        await log.trim(log.ends())
+        least = Math.min(least, freeBytes(path))
+      }
+      expect(least).toBeGreaterThan(4 * MIB)
+      await log.close()
+    })
+
+    test('what is not settled leaves room for ClickHouse, and goes once it is settled', async () => {
+      const path = newDisk()
+      const log = openLmdbLog({ path: join(path, 'log'), durability: 'process' })
+      const full = { code: 'LOG_FULL', retryable: true }
+      await expect(
+        (async () => {
+          for (;;) await log.append(bundles(), now)
+        })(),
+      ).rejects.toMatchObject(full)
+      expect(freeBytes(path)).toBeGreaterThanOrEqual(4 * MIB)
+      const end = log.ends()[1] ?? 0
+      expect(await drain(log.reader([Partition(1)], NOTHING))).toHaveLength(end)
+      await log.close()
+      // A start finds a full disk and what the store knows to be settled.
+      const settled = Array.from(NOTHING, (_, p) => (p === 1 ? end - 50 : 0))
+      const again = openLmdbLog({ path: join(path, 'log'), durability: 'process', settled })
+      expect(await again.append(bundles(), now)).toEqual([end + 1])
+      const left = await drain(again.reader([Partition(1)], settled))
+      expect(left.map(({ seq }) => seq)).toEqual(Array.from({ length: 51 }, (_, i) => end - 49 + i))
+      await again.close()
+    })
   })
 })

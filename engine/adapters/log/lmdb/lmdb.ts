@@ -6,6 +6,7 @@
 //     restart although they were never acknowledged, which is allowed.
 // L3. The newest commit is never trimmed, because it preserves the ends and the latest time across a restart.
 import { strict as assert } from 'node:assert'
+import { dirname } from 'node:path'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -14,6 +15,7 @@ import { CommitError } from '../../lmdb/lmdb-env.ts'
 import { bytesOnDisk, EMPTY_HEAD, encodeCommit } from './commit.ts'
 import { bytesKept, findKept, type Retention } from './commits.ts'
 import { DiskCommits } from './disk-commits.ts'
+import { type DiskRoom, diskRoom, freeBytes } from './disk-room.ts'
 import { clearMark, setAsideIfTorn } from './power-cut.ts'
 import { CommitReader } from './reader.ts'
 
@@ -26,6 +28,8 @@ export interface LmdbLogOptions extends Partial<Retention> {
   /** Seqs up to these are in use even if the log does not know them: with durability `process` a power cut can leave
    *  the log behind the store, and an entry whose seq was used before would be taken for processed. */
   readonly notBefore?: Positions
+  /** What the store knows to be settled, so that a log that has filled its disk is trimmed at once. */
+  readonly settled?: Positions
 }
 
 export function openLmdbLog(options: LmdbLogOptions): Log {
@@ -35,9 +39,10 @@ export function openLmdbLog(options: LmdbLogOptions): Log {
 class LmdbLog implements Log {
   readonly #options: LmdbLogOptions
   readonly #retention: Retention
+  readonly #disk: DiskRoom
   readonly #commits: DiskCommits
   readonly #readers = new Set<CommitReader>()
-  #settled: Positions = EMPTY_HEAD.ends
+  #settled: Positions
   #trimming: Promise<void> | undefined
   #isAppending = false
   #isClosed = false
@@ -49,12 +54,15 @@ class LmdbLog implements Log {
       bytesMax: options.bytesMax ?? LIMITS.logBytesMax,
       retentionMs: options.retentionMs ?? LIMITS.logRetentionMs,
     }
+    this.#settled = options.settled ?? EMPTY_HEAD.ends
+    this.#disk = diskRoom(dirname(path))
     setAsideIfTorn(path, durability)
     this.#commits = new DiskCommits({
       directory: path,
       durability,
       tailBytesMax: options.tailBytesMax ?? LIMITS.logTailBytesMax,
-      segmentBytes: options.segmentBytes ?? LIMITS.logSegmentBytes,
+      segmentBytes: options.segmentBytes ?? this.#disk.segmentBytes,
+      reserveBytes: this.#disk.reserveBytes,
     })
     const { newest } = this.#commits
     const { notBefore } = options
@@ -124,17 +132,23 @@ class LmdbLog implements Log {
   async #makeRoom(bundles: readonly Bundle[]): Promise<void> {
     const size = bundles.reduce((sum, { body }) => sum + body.length, 0)
     const room = bytesOnDisk(size)
-    if (this.#hasRoom(room)) return
+    if (this.#excess(room) <= 0) return
     await this.#trim(room)
-    if (!this.#hasRoom(room))
-      throw new Fault('LOG_FULL', {
-        retryable: true,
-        message: 'the log is full of unprocessed messages; check that shards and ClickHouse are working',
-      })
+    if (this.#kept + room <= this.#retention.bytesMax) return
+    throw new Fault('LOG_FULL', {
+      retryable: true,
+      message: 'the log is full of unprocessed messages; check that shards and ClickHouse are working',
+    })
   }
 
-  #hasRoom(room: number): boolean {
-    return bytesKept(this.#commits, this.#commits.bytesBefore) + room <= this.#retention.bytesMax
+  get #kept(): number {
+    return bytesKept(this.#commits, this.#commits.bytesBefore)
+  }
+
+  /** Bytes that have to go so that `room` more fit into the log and the disk does not get full. */
+  #excess(room: number): number {
+    const free = freeBytes(dirname(this.#options.path))
+    return Math.max(this.#kept + room - this.#retention.bytesMax, this.#disk.lowBytes + room - free)
   }
 
   /** Runs one trim at a time. */
@@ -149,7 +163,10 @@ class LmdbLog implements Log {
   async #trimSteps(room: number): Promise<void> {
     const commits = this.#commits
     const { bytesBefore } = commits
-    await commits.removeBefore(findKept(commits, this.#settled, { bytesBefore, room, kept: this.#retention }))
+    const { retentionMs } = this.#retention
+    await commits.removeBefore(
+      findKept(commits, this.#settled, { bytesBefore, excess: this.#excess(room), retentionMs }),
+    )
   }
 }
 

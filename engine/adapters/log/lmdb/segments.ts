@@ -19,6 +19,7 @@ interface Segment {
 export interface SegmentsOptions {
   readonly directory: string
   readonly durability: Durability
+  readonly reserveBytes: number
   /** Called after a file was reopened following a failed write. */
   readonly reopened: () => void
 }
@@ -103,8 +104,8 @@ export class Segments {
 
   #open(segment: Segment | undefined): LmdbEnv {
     if (segment === undefined) throw new Error('there is no such file of the log')
-    const { durability, reopened } = this.#options
-    segment.env ??= new LmdbEnv({ path: segment.path, durability, tables: [COMMITS], reopened })
+    const { durability, reserveBytes, reopened } = this.#options
+    segment.env ??= new LmdbEnv({ path: segment.path, durability, tables: [COMMITS], reserveBytes, reopened })
     return segment.env
   }
 }

@@ -117,7 +117,9 @@ export class MemoryLog implements Log {
   #trim(room: number): void {
     const durable = this.#durable
     const { bytesBefore } = durable
-    durable.trimTo(findKept(durable, this.#settled, { bytesBefore, room, kept: this.#retention }))
+    const { bytesMax, retentionMs } = this.#retention
+    const excess = bytesKept(durable, bytesBefore) + room - bytesMax
+    durable.trimTo(findKept(durable, this.#settled, { bytesBefore, excess, retentionMs }))
   }
 
   #makeRoom(bundles: readonly Bundle[]): void {

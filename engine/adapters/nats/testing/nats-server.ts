@@ -1,7 +1,7 @@
 // For tests: a separate nats-server in a directory of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -74,6 +74,22 @@ export class NatsServer {
 
   resume(): void {
     this.#child?.kill('SIGCONT')
+  }
+
+  /** Restarts it, and keeps a copy of what it stores. */
+  async keepCopy(): Promise<void> {
+    await this.kill()
+    cpSync(join(this.#directory, 'store'), join(this.#directory, 'copy'), { recursive: true })
+    await this.restart()
+  }
+
+  /** Restarts it with the copy, or with nothing. */
+  async putBack(what: 'copy' | 'nothing'): Promise<void> {
+    await this.kill()
+    rmSync(join(this.#directory, 'store'), { recursive: true, force: true })
+    if (what === 'copy')
+      cpSync(join(this.#directory, 'copy'), join(this.#directory, 'store'), { recursive: true })
+    await this.restart()
   }
 
   async remove(): Promise<void> {

@@ -1,4 +1,5 @@
-// For tests: a real redis-server in a directory of its own, which may be killed, paused and restarted.
+// For tests: a real redis-server in a directory of its own, which may be killed, stopped, paused and restarted. It runs
+// with the configuration and the accounts of deploy/, unless a test gives other arguments.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { REDIS_ACCOUNTS, writeRedisConf } from '../../../../deploy/testing/redis.ts'
 import type { Fault } from '../../../ports/fault.ts'
 import { freePort } from '../../testing/free-port.ts'
 import { RedisLink, type RedisLinkOptions } from '../redis-link.ts'
@@ -20,11 +22,11 @@ export const REDIS_SERVER =
     .find((path) => existsSync(path))
 const READY = /Ready to accept connections/
 const WAIT_MS = 20_000
-const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
 
 export class RedisServer {
   readonly directory = mkdtempSync(join(tmpdir(), 'fleet-redis-'))
-  readonly #arguments: readonly string[]
+  /** Undefined for the configuration of deploy/. */
+  readonly #arguments: readonly string[] | undefined
   readonly #links: RedisLink[] = []
   /** The reason for which a process was told to end. */
   readonly losses: Fault[] = []
@@ -32,30 +34,40 @@ export class RedisServer {
   #child: ChildProcess | undefined
   #names = 0
 
-  private constructor(args: readonly string[]) {
+  private constructor(args: readonly string[] | undefined) {
     this.#arguments = args
   }
 
   /** `PORT` among the arguments is replaced by the port. */
-  static async start(args: readonly string[] = DURABLE): Promise<RedisServer> {
+  static async start(args?: readonly string[]): Promise<RedisServer> {
     const server = new RedisServer(args)
     server.port = await freePort()
     await server.start()
     return server
   }
 
+  /** Address with the account of the service. */
   get url(): string {
-    return `redis://127.0.0.1:${this.port}`
+    return this.urlAt(`127.0.0.1:${this.port}`)
   }
 
   get pid(): number | undefined {
     return this.#child?.pid
   }
 
+  /** The same, by way of another address. */
+  urlAt(address: string, account: keyof typeof REDIS_ACCOUNTS = 'fleet'): string {
+    const { user, password } = REDIS_ACCOUNTS[account]
+    return `redis://${this.#arguments === undefined ? `${user}:${password}@` : ''}${address}`
+  }
+
   async start(): Promise<void> {
     const place = ['--port', String(this.port), '--dir', this.directory, '--bind', '127.0.0.1']
-    const own = this.#arguments.map((text) => (text === 'PORT' ? String(this.port) : text))
-    const child = spawn(REDIS_SERVER ?? 'redis-server', [...place, ...own], {
+    const args =
+      this.#arguments === undefined
+        ? [await writeRedisConf(this.directory), ...place]
+        : [...place, ...this.#arguments.map((text) => (text === 'PORT' ? String(this.port) : text))]
+    const child = spawn(REDIS_SERVER ?? 'redis-server', args, {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     this.#child = child
@@ -72,12 +84,13 @@ export class RedisServer {
     this.#child?.kill(signal)
   }
 
-  async kill(): Promise<void> {
-    const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const exit = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exit
+  kill(): Promise<void> {
+    return this.#end('SIGKILL')
+  }
+
+  /** Ends it as a restart of the machine does. */
+  terminate(): Promise<void> {
+    return this.#end('SIGTERM')
   }
 
   /** Opens a link for a process named `node`, which the server distinguishes from others. */
@@ -89,8 +102,9 @@ export class RedisServer {
     return link
   }
 
+  /** Runs commands of the test as an account with all permissions. */
   async run<T>(use: (redis: Redis) => Promise<T>): Promise<T> {
-    const redis = new Redis(this.url, { enableReadyCheck: false })
+    const redis = new Redis(this.urlAt(`127.0.0.1:${this.port}`, 'operator'), { enableReadyCheck: false })
     try {
       return await use(redis)
     } finally {
@@ -103,6 +117,14 @@ export class RedisServer {
     this.signal('SIGCONT')
     await this.kill()
     rmSync(this.directory, { recursive: true, force: true })
+  }
+
+  async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const exit = once(child, 'exit')
+    child.kill(signal)
+    await exit
   }
 }
 

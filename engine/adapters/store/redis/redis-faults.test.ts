@@ -8,6 +8,7 @@ import { Fault } from '../../../ports/fault.ts'
 import type { Save, Store } from '../../../ports/store.ts'
 import { packLists } from '../../redis/redis-lists.ts'
 import { REDIS_SERVER, RedisServer, until } from '../../redis/testing/redis-server.ts'
+import { CutProxy } from '../../testing/proxy.ts'
 import { DeviceIdOf, device, letter, partitionOf, save } from '../testing/contract.ts'
 import { openRedisStore } from './redis.ts'
 import { WRITE } from './redis-scripts.ts'
@@ -62,7 +63,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     return batches.flatMap(({ rows }) => rows.map(({ deviceId, version }) => `${deviceId}/${version}`))
   }
 
-  test('killed and started again while shards save: all is there, and once', async () => {
+  test('killed or stopped and started again while shards save: all is there, and once', async () => {
     const store = await open('one')
     const reached = new Map<number, number>()
     let isOver = false
@@ -76,7 +77,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     for (let kill = 0; kill < 4; kill++) {
       const before = least()
       await until(() => least() > before + 20, 'more saves')
-      await server.kill()
+      await (kill % 2 === 0 ? server.kill() : server.terminate())
       await server.start()
     }
     isOver = true
@@ -123,8 +124,8 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       const [identity, token] = await redis.mget('{fleet}:identity', '{fleet}:writer:one')
       await redis.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
       await saveSurely(store, nth(1, 3))
-      const positions = packLists([[], [], [1, 2], [], [], [], []])
-      const nothing = packLists([[], [], [], [], [], [], [], []])
+      const positions = packLists([[], [], [1, 2], [], [], [], [], []])
+      const nothing = packLists(Array.from({ length: 14 }, () => []))
       const write = (token: string | null) =>
         redis.eval(
           WRITE.lua,
@@ -133,7 +134,8 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
           identity ?? '',
           'one',
           token ?? '',
-          0,
+          '0-0',
+          9,
           9,
           9,
           9,
@@ -179,6 +181,31 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await expect(saveSurely(store, nth(1, 3))).rejects.toMatchObject({ retryable: false })
     const again = await open()
     expect([again.devices.get(DeviceIdOf('d1'))?.revision, again.applied()[1]]).toEqual([1, 1])
+  })
+
+  test('a replica that was behind: a process that comes back late saves nothing on top of what others saved since', async () => {
+    const proxy = await CutProxy.open(`127.0.0.1:${server.port}`)
+    const link = await server.link({ timeoutMs: TIMEOUT_MS, node: 'late', url: server.urlAt(proxy.url) })
+    const late = await openRedisStore(link, { partitionOf })
+    stores.push(late)
+    for (const n of [1, 2, 3]) await late.save(nth(1, n))
+    await server.kill()
+    const [live, copy] = ['appendonlydir', 'copy'].map((name) => join(server.directory, name))
+    cpSync(live ?? '', copy ?? '', { recursive: true })
+    await server.start()
+    for (const n of [4, 5, 6]) await saveSurely(late, nth(1, n))
+    proxy.isClosed = true
+    proxy.cut()
+    await server.kill()
+    rmSync(live ?? '', { recursive: true })
+    cpSync(copy ?? '', live ?? '', { recursive: true })
+    await server.start()
+    const other = await open('other')
+    for (let n = 1; n <= 6; n++) await other.save(nth(2, n))
+    proxy.isClosed = false
+    await expect(saveSurely(late, nth(1, 7))).rejects.toMatchObject({ retryable: false })
+    expect(await server.run((redis) => redis.hget('{fleet}:positions', 'applied:1'))).toBe('3')
+    proxy.close()
   })
 
   test('short of memory: saves are refused whole, and go on when there is room', async () => {

@@ -3,9 +3,11 @@
 import { type DeviceId, Partition } from '../../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../../domain/device/record.ts'
 import { newPackr } from '../../../domain/packing.ts'
+import type { NoticeCounts } from '../../../ports/notices.ts'
 import type { LateHour, OutboxCounts } from '../../../ports/store.ts'
 import type { Followed } from '../../redis/redis-follower.ts'
 import { pairs, unpackLists } from '../../redis/redis-lists.ts'
+import { DocumentNews } from '../document-news.ts'
 import { type PartitionOf, SavedState } from '../saved-state.ts'
 
 /** The reader's commands that loading needs. */
@@ -22,11 +24,14 @@ const packr = newPackr()
 export class RedisReplica implements Followed {
   readonly stream = 'store'
   readonly state: SavedState
+  readonly documentNews = new DocumentNews()
   readonly #keyOf: (name: string) => string
   readonly #records = new Map<DeviceId, Uint8Array>()
   readonly #waiting = new Map<DeviceId, Set<Waiter>>()
   #counts: OutboxCounts = { rows: 0, dropped: 0 }
   #droppedBefore: number | undefined
+  #notices: NoticeCounts = { waiting: 0, dropped: 0 }
+  #noticesDroppedBefore: number | undefined
 
   constructor(partitionOf: PartitionOf, keyOf: (name: string) => string) {
     this.state = new SavedState(partitionOf)
@@ -64,6 +69,12 @@ export class RedisReplica implements Followed {
     return { rows, dropped: dropped - (this.#droppedBefore ?? 0) }
   }
 
+  /** `dropped` since this process started. */
+  noticeCounts(): NoticeCounts {
+    const { waiting, dropped } = this.#notices
+    return { waiting, dropped: dropped - (this.#noticesDroppedBefore ?? 0) }
+  }
+
   async load(reader: Reader): Promise<void> {
     for await (const found of this.#scan(reader, 'devices')) this.#putDevices(found)
     this.#putPositions(await reader.hgetall(this.#keyOf('positions')))
@@ -72,16 +83,29 @@ export class RedisReplica implements Followed {
     this.state.addLate(late.map(toLate))
     for (const [name, value] of Object.entries(await reader.hgetall(this.#keyOf('facts'))))
       this.state.facts.set(name, value)
-    const { rows, dropped } = await reader.hgetall(this.#keyOf('outbox-counts'))
+    const counts = await reader.hgetall(this.#keyOf('outbox-counts'))
+    const { rows, dropped, 'notices-dropped': refused } = counts
     this.#counts = { rows: Number(rows ?? 0), dropped: Number(dropped ?? 0) }
     this.#droppedBefore ??= this.#counts.dropped
+    const waiting = await reader.hlen(this.#keyOf('notices'))
+    this.#notices = { waiting, dropped: Number(refused ?? 0) }
+    this.#noticesDroppedBefore ??= this.#notices.dropped
+    this.documentNews.reloaded()
   }
 
   take(fields: readonly Buffer[]): void {
-    const [, told, , rows, , dropped] = fields
+    const [, told, , rows, , dropped, , waiting, , refused] = fields
     if (told === undefined) return
-    const [devices = [], claims = [], applied = [], inserted = [], late = [], settled = [], facts = []] =
-      unpackLists(told)
+    const [
+      devices = [],
+      claims = [],
+      applied = [],
+      inserted = [],
+      late = [],
+      settled = [],
+      facts = [],
+      written = [],
+    ] = unpackLists(told)
     this.#putDevices(devices)
     this.state.claimed(marks(claims).map(({ partition, seq }) => ({ partition, epoch: seq })))
     this.state.reached(marks(applied))
@@ -90,6 +114,10 @@ export class RedisReplica implements Followed {
     this.state.removeLate(settled.map(String).map(toLate))
     for (const [name, value] of pairs(facts)) this.state.facts.set(String(name), String(value))
     this.#counts = { rows: Number(rows), dropped: Number(dropped) }
+    this.#notices = { waiting: Number(waiting ?? 0), dropped: Number(refused ?? 0) }
+    this.documentNews.written(
+      [...pairs(written)].map(([collection, id]) => ({ collection: String(collection), id: String(id) })),
+    )
   }
 
   #putDevices(found: readonly Buffer[]): void {

@@ -1,21 +1,26 @@
 // What the store does in Redis, each in one step.
 //
-// Keys: `positions` applied:<p>, inserted:<p>, claim:<p> · `devices` `shadows` `vitals` by device · `commands:<device>`
-// by command · `late` · `facts` · `letters` by id and device, `letter-order` · `outbox` by key, `outbox-order`,
-// `outbox-counts` · `store` the stream, `store:seq` its last number · `outbox-reader` who empties the outbox.
+// Keys: `positions` applied:<p>, inserted:<p>, claim:<p> · `devices` `shadows` `firmware` `alerts` `vitals` by device ·
+// `commands:<device>` by command · `documents:<collection>` by id · `notices` by key, `notice-order` · `late` · `facts` · `letters` by id and device, `letter-order`, `letters-of:<device>` · `outbox` by key, `outbox-order`,
+// `outbox-counts` · `store` the stream, `store:seq` its last number · `outbox-reader` who empties the outbox · `writers` how
+// many processes have opened the store.
+import { LIMITS } from '../../../limits.ts'
 import { redisScript } from '../../redis/redis-link.ts'
 
 /** Largest number of arguments of one Lua call. */
 const AT_ONCE = 4_000
 
 /** Writes all of it or nothing, and hands back its number.
- *  The message for everyone: 1 devices, 2 claims, 3 applied, 4 inserted, 5 late hours, 6 those settled, 7 facts.
+ *  The message for everyone: 1 devices, 2 claims, 3 applied, 4 inserted, 5 late hours, 6 those settled, 7 facts,
+ *  8 collections and ids of the documents written.
  *  What nobody else needs: 1 the writer's claims, 2 shadows, 3 vitals, 4 commands, 5 commands that go, 6 dead letters,
- *  7 history with its key and rows, 8 history that goes. */
+ *  7 history with its key and rows, 8 history that goes, 9 firmware, 10 alerts, 11 documents, 12 documents that go,
+ *  13 notices, 14 notices that go. */
 export const WRITE = redisScript(`
-local seen, kept = tonumber(ARGV[4]), tonumber(ARGV[5])
+local seen, kept = ARGV[4], tonumber(ARGV[5])
 local lettersMax, rowsMax, bytesMax = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local told, own = cmsgpack.unpack(ARGV[9]), cmsgpack.unpack(ARGV[10])
+local noticesMax = tonumber(ARGV[9])
+local told, own = cmsgpack.unpack(ARGV[10]), cmsgpack.unpack(ARGV[11])
 
 local function each(list, size, run)
   for i = 1, #list, size do run(list[i], list[i + 1], list[i + 2]) end
@@ -29,7 +34,8 @@ local function putPositions(kind, list)
   each(list, 2, function(partition, value) redis.call('HSET', P .. 'positions', kind .. partition, value) end)
 end
 
-if tonumber(redis.call('GET', P .. 'store:seq') or 0) < seen then return fail('LOST data') end
+local wrong = missing('store', seen)
+if wrong then return wrong end
 local claims = own[1]
 for i = 1, #claims, 2 do
   local latest = redis.call('HGET', P .. 'positions', 'claim:' .. claims[i])
@@ -47,19 +53,36 @@ inLots('SREM', 'late', told[6])
 inLots('HSET', 'facts', told[7])
 inLots('HSET', 'shadows', own[2])
 inLots('HSET', 'vitals', own[3])
+inLots('HSET', 'firmware', own[9])
+inLots('HSET', 'alerts', own[10])
 each(own[4], 3, function(device, id, bytes) redis.call('HSET', P .. 'commands:' .. device, id, bytes) end)
 each(own[5], 2, function(device, id) redis.call('HDEL', P .. 'commands:' .. device, id) end)
+each(own[11], 3, function(collection, id, bytes) redis.call('HSET', P .. 'documents:' .. collection, id, bytes) end)
+each(own[12], 2, function(collection, id) redis.call('HDEL', P .. 'documents:' .. collection, id) end)
 
 local letters = own[6]
 for i = 1, #letters, 2 do
   if redis.call('ZADD', P .. 'letter-order', 'NX', seq * 65536 + i, letters[i]) == 1 then
     redis.call('HSET', P .. 'letters', letters[i], letters[i + 1])
+    -- A device that sends nothing but rubbish drops its own letters and nobody else's.
+    local own = P .. 'letters-of:' .. string.match(letters[i], ' (.*)$')
+    redis.call('ZADD', own, seq * 65536 + i, letters[i])
+    local beyond = redis.call('ZCARD', own) - ${LIMITS.deadLettersPerDeviceMax}
+    if beyond > 0 then
+      each(redis.call('ZPOPMIN', own, beyond), 2, function(id)
+        redis.call('ZREM', P .. 'letter-order', id)
+        redis.call('HDEL', P .. 'letters', id)
+      end)
+    end
   end
 end
 if #letters > 0 then
   local excess = redis.call('ZCARD', P .. 'letter-order') - lettersMax
   if excess > 0 then
-    each(redis.call('ZPOPMIN', P .. 'letter-order', excess), 2, function(id) redis.call('HDEL', P .. 'letters', id) end)
+    each(redis.call('ZPOPMIN', P .. 'letter-order', excess), 2, function(id)
+      redis.call('HDEL', P .. 'letters', id)
+      redis.call('ZREM', P .. 'letters-of:' .. string.match(id, ' (.*)$'), id)
+    end)
   end
 end
 
@@ -93,9 +116,22 @@ if key and redis.call('HEXISTS', P .. 'outbox', key) == 0 then
 end
 for _, gone in ipairs(own[8]) do forget(gone) end
 
-local waiting = redis.call('HMGET', counts, 'rows', 'dropped')
+each(own[13], 2, function(key, bytes)
+  if redis.call('HEXISTS', P .. 'notices', key) == 1 then return end
+  if redis.call('HLEN', P .. 'notices') >= noticesMax then
+    redis.call('HINCRBY', counts, 'notices-dropped', 1)
+  else
+    redis.call('HSET', P .. 'notices', key, bytes)
+    redis.call('ZADD', P .. 'notice-order', 0, key)
+  end
+end)
+inLots('HDEL', 'notices', own[14])
+inLots('ZREM', 'notice-order', own[14])
+
+local waiting = redis.call('HMGET', counts, 'rows', 'dropped', 'notices-dropped')
 redis.call('XADD', P .. 'store', 'MAXLEN', '~', kept, string.format('%.0f', seq) .. '-' .. ARGV[3],
-  'told', ARGV[9], 'rows', waiting[1] or '0', 'dropped', waiting[2] or '0')
+  'told', ARGV[10], 'rows', waiting[1] or '0', 'dropped', waiting[2] or '0',
+  'notices', redis.call('HLEN', P .. 'notices'), 'notices-dropped', waiting[3] or '0')
 return seq
 `)
 

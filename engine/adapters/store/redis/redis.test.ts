@@ -18,8 +18,10 @@ import {
   storeContract,
 } from '../testing/contract.ts'
 import { anyDevice, anyFilter, anyPage } from '../testing/device-arbitraries.ts'
+import { documentsContract } from '../testing/documents-contract.ts'
 import { MemoryStore } from '../testing/memory.ts'
 import { outboxContract } from '../testing/outbox-contract.ts'
+import { writersContract } from '../testing/writers-contract.ts'
 import { openRedisStore } from './redis.ts'
 
 describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
@@ -56,6 +58,8 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   }
   storeContract(CONTRACT)
   outboxContract(CONTRACT)
+  writersContract(CONTRACT)
+  documentsContract(CONTRACT)
 
   describe('two processes', () => {
     async function openTwo() {
@@ -65,6 +69,12 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       return { prefix, one, other, close }
     }
     const claim = (epoch: number) => [{ partition: Partition(1), epoch }]
+
+    test('have numbers of their own', async () => {
+      const { one, other, close } = await openTwo()
+      expect(one.writer).not.toBe(other.writer)
+      await close()
+    })
 
     test('see what either writes, and each at once what it wrote itself', async () => {
       const { one, other, close } = await openTwo()
@@ -146,7 +156,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
           .multi()
           .hset(`{${prefix}}:devices`, 'd2', newPackr().pack(device('d2')))
           .incrby(`${key}:seq`, 2)
-          .xadd(key, '3-1', 'told', packLists([[], [], [], [], [], [], []]), 'rows', '0', 'dropped', '0')
+          .xadd(key, '3-1', 'told', packLists([[], [], [], [], [], [], [], []]), 'rows', '0', 'dropped', '0')
           .xtrim(key, 'MAXLEN', 1)
           .exec()
       })

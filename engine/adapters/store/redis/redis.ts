@@ -1,8 +1,8 @@
 // The store that several processes share: records and all else in Redis, and in each process what lists, filters and
 // positions need, kept up to date by what everyone writes.
 //
-// T1. A write is one script: records, dead letters, late hours, history and positions, all or nothing (R4), and refused
-//     if a later owner has claimed one of its partitions (R2).
+// T1. A write is one script: records, documents, dead letters, late hours, history, notices and positions, all or nothing
+//     (R4), and refused if a later owner has claimed one of its partitions (R2).
 // T2. Memory changes by the messages of writes only, in their order; a write is done once its own message was taken. So
 //     a process reads what it has written, and after a claim all that the earlier owner has.
 // T3. Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
@@ -10,18 +10,21 @@
 import type { DeviceId, Partition } from '../../../../schemas/ids.ts'
 import { newPackr } from '../../../domain/packing.ts'
 import { LIMITS } from '../../../limits.ts'
-import type {
-  Checkpoint,
-  Claim,
-  DeadLetter,
-  DeadLetterPage,
-  DeadLetterQuery,
-  LateHour,
-  OutboxBatch,
-  OutboxCounts,
-  Save,
-  Store,
-  StoredDevice,
+import type { Notice, NoticeCounts } from '../../../ports/notices.ts'
+import {
+  type Checkpoint,
+  type Claim,
+  DEVICE_PARTS,
+  type DeadLetter,
+  type DeadLetterPage,
+  type DeadLetterQuery,
+  type DevicePart,
+  type LateHour,
+  type OutboxBatch,
+  type OutboxCounts,
+  type Save,
+  type Store,
+  type StoredDevice,
 } from '../../../ports/store.ts'
 import { Follower } from '../../redis/redis-follower.ts'
 import type { RedisLink } from '../../redis/redis-link.ts'
@@ -29,11 +32,21 @@ import { packLists, pairs, type RedisBytes } from '../../redis/redis-lists.ts'
 import { DeviceDirectory } from '../device-directory.ts'
 import { OUTBOX_BOUNDS, type OutboxBounds, outboxKey, packedRows, unpackedRows } from '../outbox.ts'
 import { keyOfLate, type PartitionOf } from '../saved-state.ts'
+import { RedisDocuments, readNotices, toDocumentLists, toPartLists } from './redis-documents.ts'
 import { RedisReplica } from './redis-replica.ts'
 import { READ_OUTBOX, WRITE } from './redis-scripts.ts'
 
 /** The script's lists, in its order. */
-const TOLD = ['devices', 'raised', 'applied', 'inserted', 'late', 'settled', 'facts'] as const
+const TOLD = [
+  'devices',
+  'raised',
+  'applied',
+  'inserted',
+  'late',
+  'settled',
+  'facts',
+  'documentsTold',
+] as const
 const OWN = [
   'claims',
   'shadows',
@@ -43,6 +56,12 @@ const OWN = [
   'letters',
   'history',
   'historyGone',
+  'firmware',
+  'alerts',
+  'documents',
+  'documentsGone',
+  'notices',
+  'noticesGone',
 ] as const
 type Write = {
   readonly [Name in (typeof TOLD)[number] | (typeof OWN)[number]]?: readonly RedisBytes[]
@@ -58,13 +77,17 @@ export async function openRedisStore(
 ): Promise<Store> {
   const replica = new RedisReplica(options.partitionOf, (name) => link.key(name))
   const follower = new Follower(link, replica)
-  const store = new RedisStore({ link, replica, follower, bounds: options.outbox ?? OUTBOX_BOUNDS })
+  const writer = await link.read((redis) => redis.incr(link.key('writers')))
+  const bounds = options.outbox ?? OUTBOX_BOUNDS
+  const store = new RedisStore({ link, replica, follower, bounds, writer })
   await follower.start()
   return store
 }
 
 class RedisStore implements Store {
   readonly devices: DeviceDirectory
+  readonly documents: RedisDocuments
+  readonly writer: number
   readonly #link: RedisLink
   readonly #replica: RedisReplica
   readonly #follower: Follower
@@ -75,11 +98,14 @@ class RedisStore implements Store {
     readonly replica: RedisReplica
     readonly follower: Follower
     readonly bounds: OutboxBounds
+    readonly writer: number
   }) {
+    this.writer = parts.writer
     this.#link = parts.link
     this.#replica = parts.replica
     this.#follower = parts.follower
     this.#bounds = parts.bounds
+    this.documents = new RedisDocuments(parts.link, parts.replica.documentNews)
     this.devices = new DeviceDirectory(
       this.#replica.state.index,
       (id) => this.#replica.get(id),
@@ -94,7 +120,7 @@ class RedisStore implements Store {
   }
 
   claim(claims: readonly Claim[]): Promise<void> {
-    const raised = claims.flatMap(({ partition, epoch }) => [partition, epoch])
+    const raised = listOf(claims)
     return this.#write({ claims: raised, raised })
   }
 
@@ -111,29 +137,36 @@ class RedisStore implements Store {
     return this.#replica.state.inserted()
   }
 
+  epochs() {
+    return this.#replica.state.epochs()
+  }
+
   save(save: Save): Promise<void> {
     const key = outboxKey(save.history)
     const commands = save.commands.map(
       ({ deviceId, commandId, bytes }) => [deviceId, commandId, bytes] as const,
     )
     return this.#write({
-      claims: save.claims.flatMap(({ partition, epoch }) => [partition, epoch]),
+      claims: listOf(save.claims),
       devices: save.changed.flatMap((device) => [device.id, packr.pack(device)]),
       applied: save.applied.flatMap(({ partition, seq }) => [partition, seq]),
       late: save.late.map(keyOfLate),
-      shadows: save.shadows.flatMap(({ deviceId, bytes }) => [deviceId, bytes]),
+      ...toPartLists(save.parts),
       commands: commands.flatMap(([deviceId, id, bytes]) =>
         bytes === undefined ? [] : [deviceId, id, bytes],
       ),
       commandsGone: commands.flatMap(([deviceId, id, bytes]) => (bytes === undefined ? [deviceId, id] : [])),
       letters: save.deadLetters.flatMap((letter) => [`${letter.id} ${letter.deviceId}`, packr.pack(letter)]),
       history: key === undefined ? [] : [key, packr.pack(packedRows(save.history))],
+      ...toDocumentLists(save.documents),
+      notices: save.notices.flatMap(({ key, bytes }) => [key, bytes]),
+      noticesGone: save.noticesGone,
     })
   }
 
   checkpoint({ claims, inserted, vitals }: Checkpoint): Promise<void> {
     return this.#write({
-      claims: claims.flatMap(({ partition, epoch }) => [partition, epoch]),
+      claims: listOf(claims),
       inserted: inserted.flatMap(({ partition, seq }) => [partition, seq]),
       vitals: vitals.flatMap(({ deviceId, bytes }) => [deviceId, bytes]),
     })
@@ -159,8 +192,8 @@ class RedisStore implements Store {
     return this.#replica.state.lateHoursOf(deviceId)
   }
 
-  clearLate(hours: readonly LateHour[]): Promise<void> {
-    return this.#write({ settled: hours.map(keyOfLate) })
+  clearLate(hours: readonly LateHour[], claims: readonly Claim[] = []): Promise<void> {
+    return this.#write({ claims: listOf(claims), settled: hours.map(keyOfLate) })
   }
 
   async outbox(bounds: {
@@ -184,12 +217,20 @@ class RedisStore implements Store {
     return this.#replica.outboxCounts()
   }
 
+  notices(max: number): Promise<readonly Notice[]> {
+    return readNotices(this.#link, max)
+  }
+
+  noticeCounts(): NoticeCounts {
+    return this.#replica.noticeCounts()
+  }
+
   getFact(name: string): string | undefined {
     return this.#replica.state.facts.get(name)
   }
 
-  putFact(name: string, value: string): Promise<void> {
-    return this.#write({ facts: [name, value] })
+  putFact(name: string, value: string, claims: readonly Claim[] = []): Promise<void> {
+    return this.#write({ claims: listOf(claims), facts: [name, value] })
   }
 
   close(): Promise<void> {
@@ -199,7 +240,8 @@ class RedisStore implements Store {
   async #write(write: Write): Promise<void> {
     const { rowsMax, bytesMax } = this.#bounds
     const reply = await this.#link.run(WRITE, [
-      ...[this.#follower.seq, LIMITS.storeMessagesKept, LIMITS.deadLettersMax, rowsMax, bytesMax],
+      ...[this.#follower.id, LIMITS.storeMessagesKept, LIMITS.deadLettersMax, rowsMax, bytesMax],
+      LIMITS.noticesMax,
       packLists(TOLD.map((name) => write[name] ?? [])),
       packLists(OWN.map((name) => write[name] ?? [])),
     ])
@@ -208,23 +250,34 @@ class RedisStore implements Store {
 
   async #loadDevices(ids: readonly DeviceId[]): Promise<readonly StoredDevice[]> {
     const key = (name: string) => this.#link.key(name)
-    const [vitals, shadows, commands] = await this.#link.read((redis) =>
+    const [vitals, shadow, firmware, alerts, commands] = await this.#link.read((redis) =>
       Promise.all([
         redis.hmgetBuffer(key('vitals'), ...ids),
         redis.hmgetBuffer(key('shadows'), ...ids),
+        redis.hmgetBuffer(key('firmware'), ...ids),
+        redis.hmgetBuffer(key('alerts'), ...ids),
         Promise.all(ids.map((id) => redis.hvalsBuffer(key(`commands:${id}`)))),
       ]),
     )
     return ids.flatMap((id, i) => {
       const device = this.#replica.get(id)
       if (device === undefined) return []
-      const [ownVitals, shadow] = [vitals[i] ?? undefined, shadows[i] ?? undefined]
-      return [{ device, vitals: ownVitals, shadow, commands: commands[i] ?? [] }]
+      const parts = present({ shadow: shadow[i], firmware: firmware[i], alerts: alerts[i] })
+      return [{ device, vitals: vitals[i] ?? undefined, parts, commands: commands[i] ?? [] }]
     })
   }
+}
+
+/** Leaves out the parts that the device lacks. */
+function present(found: Readonly<Record<DevicePart, Uint8Array | null | undefined>>): StoredDevice['parts'] {
+  return Object.fromEntries(DEVICE_PARTS.flatMap((part) => (found[part] ? [[part, found[part]]] : [])))
 }
 
 /** This file wrote the value, with this type. */
 function unpack<T>(bytes: Uint8Array): T {
   return packr.unpack(bytes) as T
+}
+
+function listOf(claims: readonly Claim[]): readonly number[] {
+  return claims.flatMap(({ partition, epoch }) => [partition, epoch])
 }

@@ -235,7 +235,7 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       expect(sizes.reduce((a, b) => a + b)).toBe(2_500)
     })
 
-    test('shadows and commands come with their devices, as they were saved last', async () => {
+    test('parts and commands come with their devices, as they were saved last', async () => {
       const [d1, d2] = [DeviceIdOf('d1'), DeviceIdOf('d12')]
       const command = (deviceId: DeviceId, id: string, ...bytes: readonly number[]) => ({
         deviceId,
@@ -245,12 +245,16 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       const many = Array.from({ length: 150 }, (_, i) => command(d2, `c${i}`, i))
       await store.save(
         save([device('d1'), device('d12')], {
-          shadows: [{ deviceId: d1, bytes: Uint8Array.of(1) }],
+          parts: [
+            { deviceId: d1, part: 'shadow', bytes: Uint8Array.of(1) },
+            { deviceId: d1, part: 'alerts', bytes: Uint8Array.of(2) },
+            { deviceId: d2, part: 'firmware', bytes: Uint8Array.of(3) },
+          ],
           commands: [command(d1, 'a', 1), command(d1, 'b', 2), command(d1, 'c', 3), ...many],
         }),
       )
-      const shadows = [{ deviceId: d1, bytes: Uint8Array.of(7, 7) }]
-      await store.save(save([], { shadows, commands: [command(d1, 'a'), command(d1, 'b', 9)] }))
+      const parts = [{ deviceId: d1, part: 'shadow', bytes: Uint8Array.of(7, 7) }] as const
+      await store.save(save([], { parts, commands: [command(d1, 'a'), command(d1, 'b', 9)] }))
       store = await restart(store)
       const loaded = new Map((await loadAll(store, [1, 12])).map((found) => [found.device.id, found]))
       const commandsOf = (id: DeviceId) =>
@@ -258,9 +262,14 @@ export function storeContract({ name, open, restart }: StoreContract): void {
           .get(id)
           ?.commands.map((bytes) => [...bytes].join())
           .sort()
-      expect([...(loaded.get(d1)?.shadow ?? [])]).toEqual([7, 7])
+      const partsOf = (id: DeviceId) =>
+        Object.entries(loaded.get(id)?.parts ?? {}).map(([part, bytes]) => [part, ...bytes])
+      expect(partsOf(d1)).toEqual([
+        ['shadow', 7, 7],
+        ['alerts', 2],
+      ])
       expect(commandsOf(d1)).toEqual(['3', '9'])
-      expect(loaded.get(d2)?.shadow).toBeUndefined()
+      expect(partsOf(d2)).toEqual([['firmware', 3]])
       expect(commandsOf(d2)).toHaveLength(150)
     })
 
@@ -308,16 +317,25 @@ function letterContract(storeOf: () => Store, restart: () => Promise<void>): voi
 
     test('are bounded: the oldest go first', async () => {
       const extra = 1_500
-      const letters = Array.from({ length: LIMITS.deadLettersMax + extra }, (_, i) => letter(`dl_${i}`))
+      const letters = Array.from({ length: LIMITS.deadLettersMax + extra }, (_, i) =>
+        letter(`dl_${i}`, `d${i % 20}`),
+      )
       for (let i = 0; i < letters.length; i += 2_000)
         await storeOf().save(save([], { deadLetters: letters.slice(i, i + 2_000) }))
       const check = async () => {
         const last = await storeOf().deadLetters({ offset: LIMITS.deadLettersMax - 1, limit: 5 })
         expect([last.total, last.letters.map((l) => l.id)]).toEqual([LIMITS.deadLettersMax, [`dl_${extra}`]])
       }
-      await check()
+      for (const again of [check, restart, check]) await again()
+    })
+
+    test('are bounded for each device, so that none drops those of others', async () => {
+      const most = LIMITS.deadLettersPerDeviceMax
+      const sent = Array.from({ length: most + 250 }, (_, i) => letter(`dl_${i}`, i ? 'noisy' : 'quiet'))
+      await storeOf().save(save([], { deadLetters: sent }))
       await restart()
-      await check()
+      const { letters, total } = await storeOf().deadLetters({ offset: most - 1, limit: 5 })
+      expect([total, ...letters.map((l) => l.id)]).toEqual([most + 1, 'dl_250', 'dl_0'])
     })
   })
 }

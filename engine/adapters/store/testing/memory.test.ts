@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { DeviceIdOf, device, partitionOf, type StoreContract, save, storeContract } from './contract.ts'
+import { documentsContract } from './documents-contract.ts'
 import { MemoryStore } from './memory.ts'
 import { outboxContract } from './outbox-contract.ts'
+import { writersContract } from './writers-contract.ts'
 
 const CONTRACT: StoreContract = {
   name: 'memory',
@@ -13,6 +15,8 @@ const CONTRACT: StoreContract = {
 }
 storeContract(CONTRACT)
 outboxContract(CONTRACT)
+writersContract(CONTRACT)
+documentsContract(CONTRACT)
 
 test('a crashed store neither answers nor changes what was saved', async () => {
   const store = new MemoryStore({ partitionOf })

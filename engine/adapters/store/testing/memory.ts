@@ -6,6 +6,7 @@ import type {
   Claim,
   DeadLetter,
   DeadLetterQuery,
+  DevicePart,
   LateHour,
   OutboxBatch,
   Save,
@@ -14,8 +15,10 @@ import type {
   StoredDevice,
 } from '../../../ports/store.ts'
 import { DeviceDirectory } from '../device-directory.ts'
+import { NoticeCount } from '../notice-count.ts'
 import { OUTBOX_BOUNDS, type OutboxBounds, OutboxCount, oldestBatches, outboxKey } from '../outbox.ts'
 import { type PartitionOf, SavedState } from '../saved-state.ts'
+import { MemoryDocuments } from './memory-documents.ts'
 
 const BATCH = 1_000
 
@@ -23,10 +26,14 @@ const BATCH = 1_000
 class Durable {
   readonly devices = new Map<DeviceId, DeviceRecord>()
   readonly vitals = new Map<DeviceId, Uint8Array>()
-  readonly shadows = new Map<DeviceId, Uint8Array>()
+  readonly parts = new Map<DeviceId, { [Part in DevicePart]?: Uint8Array }>()
   readonly commands = new Map<DeviceId, Map<CommandId, Uint8Array>>()
   readonly letters = new Map<number, DeadLetter>()
   readonly history = new Map<string, Save['history']>()
+  readonly documents = new MemoryDocuments()
+  readonly notices = new Map<string, Uint8Array>()
+  readonly noticeCount = new NoticeCount()
+  writers = 0
   readonly outbox: OutboxCount
   readonly state: SavedState
 
@@ -38,6 +45,8 @@ class Durable {
 
 export class MemoryStore implements Store {
   readonly devices: DeviceDirectory
+  readonly documents: MemoryDocuments
+  readonly writer: number
   readonly #durable: Durable
   #isDead = false
 
@@ -46,7 +55,9 @@ export class MemoryStore implements Store {
   ) {
     this.#durable =
       options instanceof Durable ? options : new Durable(options.partitionOf, options.outbox ?? OUTBOX_BOUNDS)
-    const { devices, state } = this.#durable
+    const { devices, state, documents } = this.#durable
+    this.documents = documents
+    this.writer = ++this.#durable.writers
     this.devices = new DeviceDirectory(state.index, (id) => devices.get(id))
   }
 
@@ -67,14 +78,14 @@ export class MemoryStore implements Store {
   }
 
   async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
-    const { devices, vitals, shadows, commands, state } = this.#durable
+    const { devices, vitals, parts, commands, state } = this.#durable
     const ids = state.index.idsOf(new Set(partitions))
     for (let at = 0; at < ids.length; at += BATCH)
       yield ids.slice(at, at + BATCH).flatMap((id) => {
         const device = devices.get(id)
         if (device === undefined) return []
         const kept = [...(commands.get(id)?.values() ?? [])]
-        return [{ device, vitals: vitals.get(id), shadow: shadows.get(id), commands: kept }]
+        return [{ device, vitals: vitals.get(id), parts: parts.get(id) ?? {}, commands: kept }]
       })
   }
 
@@ -86,18 +97,25 @@ export class MemoryStore implements Store {
     return this.#durable.state.inserted()
   }
 
+  epochs() {
+    return this.#durable.state.epochs()
+  }
+
   async save(save: Save): Promise<void> {
     await this.#live()
     const { devices, letters, state } = this.#durable
     state.checkClaims(save.claims)
     const added = state.letters.number(save.deadLetters)
     for (const device of save.changed) devices.set(device.id, device)
-    for (const { deviceId, bytes } of save.shadows) this.#durable.shadows.set(deviceId, bytes)
+    for (const { deviceId, part, bytes } of save.parts)
+      this.#durable.parts.set(deviceId, { ...this.#durable.parts.get(deviceId), [part]: bytes })
     for (const command of save.commands) this.#saveCommand(command)
     for (const { key, letter } of added) letters.set(key, letter)
     state.saved(save, added)
     for (const key of state.letters.takeDropped()) letters.delete(key)
     this.#saveHistory(save.history)
+    this.#saveNotices(save.notices, save.noticesGone)
+    this.documents.save(save.documents)
   }
 
   async checkpoint({ claims, inserted, vitals }: Checkpoint): Promise<void> {
@@ -120,7 +138,8 @@ export class MemoryStore implements Store {
     return this.#durable.state.lateHoursOf(deviceId)
   }
 
-  async clearLate(hours: readonly LateHour[]): Promise<void> {
+  async clearLate(hours: readonly LateHour[], claims: readonly Claim[] = []): Promise<void> {
+    this.#durable.state.checkClaims(claims)
     await this.#live()
     this.#durable.state.removeLate(hours)
   }
@@ -150,11 +169,25 @@ export class MemoryStore implements Store {
     return this.#durable.outbox.counts()
   }
 
+  async notices(max: number) {
+    const { notices } = this.#durable
+    const keys = [...notices.keys()].sort().slice(0, max)
+    return keys.flatMap((key) => {
+      const bytes = notices.get(key)
+      return bytes === undefined ? [] : [{ key, bytes }]
+    })
+  }
+
+  noticeCounts() {
+    return this.#durable.noticeCount.counts()
+  }
+
   getFact(name: string): string | undefined {
     return this.#durable.state.facts.get(name)
   }
 
-  async putFact(name: string, value: string): Promise<void> {
+  async putFact(name: string, value: string, claims: readonly Claim[] = []): Promise<void> {
+    this.#durable.state.checkClaims(claims)
     await this.#live()
     this.#durable.state.facts.set(name, value)
   }
@@ -181,6 +214,19 @@ export class MemoryStore implements Store {
     outbox.dropped(dropped)
     history.set(key, rows)
     outbox.added(rows.length)
+  }
+
+  #saveNotices(added: Save['notices'], gone: Save['noticesGone']): void {
+    const { notices, noticeCount } = this.#durable
+    for (const { key, bytes } of added) {
+      if (notices.has(key)) continue
+      if (noticeCount.room() === 0) noticeCount.refused(1)
+      else {
+        notices.set(key, bytes)
+        noticeCount.added(1)
+      }
+    }
+    noticeCount.removed(gone.filter((key) => notices.delete(key)).length)
   }
 
   #outboxKeys(): readonly string[] {

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Micros } from '../../../../schemas/ids.ts'
+import { Micros, Millis } from '../../../../schemas/ids.ts'
+import { gridOf } from '../../../domain/telemetry/grid.ts'
 import { ChdbSupervisor } from '../chdb/chdb-supervisor.ts'
 import { auditContract } from '../testing/audit-contract.ts'
 import { telemetryContract } from '../testing/contract.ts'
@@ -95,6 +96,47 @@ test('the retention of raw telemetry and of the audit can be set, changed and li
       auditRetentionDays?.toString(),
     )
   }
+})
+
+test('what is older than the retention is not read, although ClickHouse has not dropped it yet', async () => {
+  const telemetry = await open({ retentionDays: 7 })
+  const day = 86_400_000_000
+  const now = Date.now() * 1000
+  const at = [1, 6, 8, 40].map((age) => now - age * day)
+  const about = { deviceId: DeviceIdOf('aged'), metric: 'm', from: Millis(0), to: Millis(Date.now()) }
+  const messages = at.map((time, version) => ({ device: 'aged', at: time, version, values: { m: version } }))
+  await telemetry.insert(pointsBlock(messages))
+  expect(await query(`SELECT count() FROM points WHERE device_id = 'aged' FORMAT TSV`)).toBe('4')
+  const points = await telemetry.points({ ...about, after: undefined, limit: 9 })
+  expect(points.map(({ value }) => value)).toEqual([1, 0])
+  const file = await telemetry.export({
+    kind: 'points',
+    query: { ...about, deviceIds: [about.deviceId], metrics: ['m'] },
+    format: 'csv',
+  })
+  expect((await file.toArray()).join('').trim().split('\n')).toHaveLength(3)
+  const [series] = await telemetry.series({
+    ...about,
+    deviceIds: [about.deviceId],
+    metrics: ['m'],
+    by: 'device',
+    grid: gridOf({ interval: '1d', zone: undefined, from: about.from, to: about.to }),
+    aggregates: ['first', 'count'],
+    lateHours: [],
+  })
+  expect(series?.buckets.map(({ count }) => count)).toEqual([1, 1])
+  const logs = [13, 15, 22].map((age) => ({
+    deviceId: about.deviceId,
+    kind: 'log' as const,
+    at: Micros(now - age * day),
+    version: age,
+    body: {},
+  }))
+  await telemetry.insert(historyBlock(logs))
+  const filter = { deviceId: about.deviceId, kinds: ['log'] as const }
+  expect((await telemetry.history({ ...filter, limit: 9 })).map(({ version }) => version)).toEqual([13])
+  expect(await telemetry.countHistory(filter)).toBe(1)
+  await telemetry.close()
 })
 
 test('logs are dropped when they are 14 days old, and all other kinds stay', async () => {

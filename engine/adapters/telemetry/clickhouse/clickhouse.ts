@@ -23,9 +23,10 @@ import { ClickHouseLink, type Endpoint, type Statement } from './clickhouse-link
 import { toExport } from './export.ts'
 import { isBusy, refuseTooMuch, toFault, toOpenFault } from './faults.ts'
 import { countHistory, readHistory } from './history.ts'
-import { INSERT_SQL, type InsertSettings, insertSettings } from './inserts.ts'
+import { INSERT_SETTINGS, INSERT_SQL, type InsertSettings, quorumSettings } from './inserts.ts'
 import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
+import { withinRetention } from './retention.ts'
 import { type LateHour, Rollups } from './rollups.ts'
 import { keepFor, migrate } from './schema.ts'
 import { readSeries, toStatement } from './series.ts'
@@ -106,7 +107,8 @@ export class ClickHouseTelemetry implements Telemetry {
 
   async export(what: Export): Promise<Readable> {
     const { head, statement } = toExport(what, this.horizon())
-    const file = await this.#guard(({ link }) => link.stream(statement).catch(refuseTooMuch))
+    const settings = { ...statement.settings, ...this.#retention() }
+    const file = await this.#read(({ link }) => link.stream({ ...statement, settings }).catch(refuseTooMuch))
     if (head !== '') file.unshift(Buffer.from(head))
     return file
   }
@@ -193,8 +195,9 @@ export class ClickHouseTelemetry implements Telemetry {
     try {
       await migrate(link, cluster)
       await keepFor(link, { points: retentionDays, audit: auditRetentionDays })
-      const settings = await insertSettings(link, cluster)
-      return { link, rollups: await Rollups.open(link, horizonAgeMsMax), insertSettings: settings }
+      const quorum = await quorumSettings(link, cluster)
+      const rollups = await Rollups.open(link, horizonAgeMsMax, quorum)
+      return { link, rollups, insertSettings: { ...INSERT_SETTINGS, ...quorum } }
     } catch (cause) {
       await link.close()
       throw cause
@@ -214,8 +217,27 @@ export class ClickHouseTelemetry implements Telemetry {
   /** Nobody waits for the result after the timeout, so the server gives up then, too. */
   #query(statement: Statement): Promise<Buffer> {
     const timeoutMs = this.#options.queryTimeoutMs ?? statement.timeoutMs
-    const settings = { ...statement.settings, max_execution_time: Math.ceil(timeoutMs / 1000) }
-    return this.#guard(({ link }) => link.query({ ...statement, settings, timeoutMs }).catch(refuseTooMuch))
+    const settings = {
+      ...statement.settings,
+      ...this.#retention(),
+      max_execution_time: Math.ceil(timeoutMs / 1000),
+    }
+    return this.#read(({ link }) => link.query({ ...statement, settings, timeoutMs }).catch(refuseTooMuch))
+  }
+
+  #retention() {
+    const { retentionDays, auditRetentionDays } = this.#options
+    return withinRetention({ points: retentionDays, audit: auditRetentionDays }, Date.now())
+  }
+
+  /** Gives up when the server is found not to answer: a caller must not wait for a frozen database. */
+  #read<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+    return this.#guard((opened) =>
+      whileUp(
+        () => this.#server?.isUp() === true,
+        () => work(opened),
+      ),
+    )
   }
 
   async #guard<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
@@ -231,4 +253,18 @@ export class ClickHouseTelemetry implements Telemetry {
       throw fault
     }
   }
+}
+
+function whileUp<T>(isUp: () => boolean, work: () => Promise<T>): Promise<T> {
+  if (!isUp()) return Promise.reject(new Error('ClickHouse does not answer'))
+  return new Promise((resolve, reject) => {
+    const look = setInterval(() => {
+      if (isUp()) return
+      clearInterval(look)
+      reject(new Error('ClickHouse has stopped answering'))
+    }, LIMITS.telemetryLookEveryMs)
+    void work()
+      .then(resolve, reject)
+      .finally(() => clearInterval(look))
+  })
 }

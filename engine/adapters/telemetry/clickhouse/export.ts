@@ -105,7 +105,7 @@ const aggregate = (name: Aggregate) => (name === 'avg' ? AVERAGE : name)
 function text(column: string, format: ExportFormat): string {
   const plain = `CAST(${column}, '${column === 't' ? 'Nullable(String)' : 'String'}')`
   return format === 'csv'
-    ? `if(match(${column}, '^[-=+@\\\\t\\\\r]'), concat('\\'', ${column}), ${plain})`
+    ? `if(match(${column}, '^[-=+@＝＋－＠\\\\t\\\\r\\\\n]'), concat('\\'', ${column}), ${plain})`
     : plain
 }
 

@@ -3,7 +3,9 @@ import { LIMITS } from '../../../limits.ts'
 import type { Block } from '../../../ports/telemetry.ts'
 import type { ClickHouseLink, Statement } from './clickhouse-link.ts'
 
-const SETTINGS = {
+export type InsertSettings = NonNullable<Statement['settings']>
+
+export const INSERT_SETTINGS: InsertSettings = {
   async_insert: 0,
   insert_deduplicate: 1,
   // Removing duplicates within a block adds half of its cost, and reads remove them anyway.
@@ -22,16 +24,15 @@ const QUORUM_SETTINGS = {
   insert_quorum_timeout: LIMITS.telemetryInsertTimeoutMs - 5_000,
 }
 
-export type InsertSettings = NonNullable<Statement['settings']>
-
-export async function insertSettings(link: ClickHouseLink, cluster?: string): Promise<InsertSettings> {
-  if (cluster === undefined) return SETTINGS
+/** Settings of every insert, rollups included, that say how many replicas must have its rows before it is answered. */
+export async function quorumSettings(link: ClickHouseLink, cluster?: string): Promise<InsertSettings> {
+  if (cluster === undefined) return {}
   const replicas = await link.query({
     sql: 'SELECT count() FROM system.clusters WHERE cluster = {cluster:String} AND shard_num = 1 FORMAT TSV',
     params: { cluster },
     timeoutMs: LIMITS.telemetryQueryTimeoutMs,
   })
-  return Number(replicas) < QUORUM_REPLICAS_MIN ? SETTINGS : { ...SETTINGS, ...QUORUM_SETTINGS }
+  return Number(replicas) < QUORUM_REPLICAS_MIN ? {} : QUORUM_SETTINGS
 }
 
 /** Reads what `domain/telemetry/native-writer.ts` writes: a row per message, with its points in arrays. */

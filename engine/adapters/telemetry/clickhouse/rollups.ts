@@ -31,20 +31,27 @@ const SETTINGS = {
 export class Rollups {
   readonly #link: ClickHouseLink
   readonly #ageMsMax: number
+  /** Settings that also apply to inserts of rows: how many replicas must have them. */
+  readonly #quorum: NonNullable<Statement['settings']>
   #computed = 0
   #horizon = Millis(0)
   #lookedAt = 0
   #isLooking = false
   #running: Promise<void> = Promise.resolve()
 
-  private constructor(link: ClickHouseLink, ageMsMax: number) {
+  private constructor(link: ClickHouseLink, ageMsMax: number, quorum: NonNullable<Statement['settings']>) {
     this.#link = link
     this.#ageMsMax = ageMsMax
+    this.#quorum = quorum
   }
 
   /** Other nodes settle, too. Their horizon is looked up again when it is older than `ageMsMax`. */
-  static async open(link: ClickHouseLink, ageMsMax = Number.POSITIVE_INFINITY): Promise<Rollups> {
-    const rollups = new Rollups(link, ageMsMax)
+  static async open(
+    link: ClickHouseLink,
+    ageMsMax = Number.POSITIVE_INFINITY,
+    quorum: NonNullable<Statement['settings']> = {},
+  ): Promise<Rollups> {
+    const rollups = new Rollups(link, ageMsMax, quorum)
     await rollups.#look()
     return rollups
   }
@@ -55,9 +62,10 @@ export class Rollups {
     return this.#horizon
   }
 
+  /** A horizon in the future was settled under a wrong clock: it does not count, and its hours are settled again. */
   async #look(): Promise<void> {
     const answer = await this.#link.query({
-      sql: `SELECT max(computed), toUnixTimestamp64Milli(maxIf(horizon, finished = 1)) FROM settlements FORMAT TSV`,
+      sql: `SELECT max(computed), toUnixTimestamp64Milli(maxIf(horizon, finished = 1 AND horizon <= now() + INTERVAL 1 HOUR)) FROM settlements FORMAT TSV`,
       timeoutMs: LIMITS.telemetryQueryTimeoutMs,
     })
     const [computed, horizon] = answer.toString().trim().split('\t').map(Number)
@@ -130,7 +138,8 @@ export class Rollups {
   }
 
   async #run(statement: Omit<Statement, 'timeoutMs'>): Promise<void> {
-    await this.#link.command({ ...statement, timeoutMs: LIMITS.telemetrySettleTimeoutMs })
+    const settings = { ...statement.settings, ...this.#quorum }
+    await this.#link.command({ ...statement, settings, timeoutMs: LIMITS.telemetrySettleTimeoutMs })
   }
 
   #note(row: {

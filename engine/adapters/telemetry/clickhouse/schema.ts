@@ -56,6 +56,8 @@ const SETTLEMENTS = `CREATE TABLE IF NOT EXISTS settlements (
     finished UInt8
   ) ENGINE = MergeTree ORDER BY computed`
 
+export const HISTORY_LOG_DAYS = 14
+
 /**
  * Logs are partitioned by the week of their receipt. A part is dropped as a whole when its last row is 14 days old, so
  * nothing is rewritten for that. All other kinds are kept. Granules are small because queries read a page of large
@@ -73,7 +75,7 @@ const HISTORY = `CREATE TABLE IF NOT EXISTS history (
   ) ENGINE = ReplacingMergeTree
   PARTITION BY if(kind = 'log', toYYYYMMDD(toMonday(received)), toYYYYMM(received))
   ORDER BY (device_id, kind, at, version)
-  TTL received + toIntervalDay(14) DELETE WHERE kind = 'log'
+  TTL received + toIntervalDay(${HISTORY_LOG_DAYS}) DELETE WHERE kind = 'log'
   SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
 
 /** Ordered by time alone, because most queries want the newest entries. Retention drops whole months. */
@@ -93,6 +95,15 @@ const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
   ORDER BY (at, version)
   SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
 
+const STORED = ['points', 'texts', 'history', 'audit', 'rollup_1m', 'rollup_1h', 'settlements']
+
+/** Once an insert is answered, positions and outbox are moved on and synced. So its part has to be on the disk by then,
+ *  and a merged part before those it replaces are removed. */
+function synced(table: string): string {
+  return `ALTER TABLE ${table} MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1`
+}
+
 /** Append only: a released migration never changes. The previous version must be able to work with the tables of the
  *  next one, because nodes are replaced one after another. */
 const MIGRATIONS: readonly (readonly string[])[] = [
@@ -105,11 +116,12 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   [HISTORY],
   [AUDIT],
+  STORED.map(synced),
 ]
 
 const VERSIONS = 'CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version'
 
-/** The statements that create all tables of this version. With `cluster` the tables are replicated, which needs a
+/** The statements that make all tables of this version. With `cluster` the tables are replicated, which needs a
  *  Keeper. */
 export function allTables(cluster?: string): readonly string[] {
   return [VERSIONS, ...MIGRATIONS.flat()].map((sql) => toLayout(sql, cluster))
@@ -119,7 +131,7 @@ function toLayout(sql: string, cluster: string | undefined): string {
   if (cluster === undefined) return sql
   const place = `'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'`
   return sql
-    .replace(/^(CREATE TABLE IF NOT EXISTS \w+)/, `$1 ON CLUSTER '${cluster}'`)
+    .replace(/^((?:CREATE TABLE IF NOT EXISTS|ALTER TABLE) \w+)/, `$1 ON CLUSTER '${cluster}'`)
     .replace(/ENGINE = (\w+)(?:\((\w+)\))?/, (_, engine: string, version?: string) => {
       return `ENGINE = Replicated${engine}(${version === undefined ? place : `${place}, ${version}`})`
     })

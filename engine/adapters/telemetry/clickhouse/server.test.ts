@@ -18,7 +18,7 @@ import { allTables } from './schema.ts'
 import { type ServerTelemetryOptions, serverAt, serverTelemetry } from './server.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-server-telemetry-'))
-const VERSIONS = 3
+const VERSIONS = 4
 let chdb: ChdbSupervisor
 let link: ClickHouseLink
 const opened: Telemetry[] = []
@@ -65,7 +65,7 @@ const versions = () => query('SELECT DISTINCT version FROM migrations ORDER BY v
 
 test('nodes that start at once make the tables, and all of them work', async () => {
   const nodes = await Promise.all([open(), open(), open(), open()])
-  expect(await versions()).toBe('1\n2\n3')
+  expect(await versions()).toBe('1\n2\n3\n4')
   const at = Date.UTC(2025, 0, 1) * 1000
   for (const [i, node] of nodes.entries())
     await node.insert(pointsBlock([{ device: 'a', at: at + i, version: i, values: { v: i } }]))
@@ -80,7 +80,7 @@ test('tables of an earlier version are brought up to date and keep their rows', 
   await query(allTables()[0] ?? '')
   await query('INSERT INTO migrations VALUES (1)')
   const after = await open()
-  expect(await versions()).toBe('1\n2\n3')
+  expect(await versions()).toBe('1\n2\n3\n4')
   expect(await after.countPoints(DeviceIdOf('a'))).toBe(1)
   expect(await after.countHistory({ deviceId: DeviceIdOf('a'), kinds: ['log'] })).toBe(0)
 })
@@ -91,7 +91,7 @@ test('tables of a later version are refused for good, and the error says what to
   const fault = await refusal(open())
   expect([fault.code, fault.retryable]).toEqual(['TELEMETRY_TOO_NEW', false])
   expect(fault.message).toBe(
-    'the tables in ClickHouse are of version 4, this version of Fleet knows them up to 3: start the version that made them, or a later one',
+    'the tables in ClickHouse are of version 5, this version of Fleet knows them up to 4: start the version that made them, or a later one',
   )
 })
 
@@ -108,6 +108,20 @@ test('a server that is away is a retryable fault', async () => {
   const fault = await refusal(open({ url: 'http://user:hidden@127.0.0.1:1' }))
   expect([fault.code, fault.retryable]).toEqual(['TELEMETRY_UNAVAILABLE', true])
   expect(String(fault) + String(fault.cause)).not.toContain('hidden')
+})
+
+test('a horizon that was settled under a wrong clock does not count', async () => {
+  const before = await open()
+  const hour = Date.UTC(2025, 0, 1, 10)
+  await before.insert(pointsBlock([{ device: 'a', at: hour * 1000, version: 1, values: { v: 1 } }]))
+  await before.settle(Millis(hour), [])
+  await before.settle(Millis(Date.UTC(2059, 11, 31)), [])
+  const after = await open()
+  expect(after.horizon()).toBe(hour)
+  await after.settle(Millis(hour + 3_600_000), [])
+  expect(after.horizon()).toBe(hour + 3_600_000)
+  const sums = 'SELECT sum(count) FROM rollup_1h FINAL'
+  expect(await query(sums)).toBe('1')
 })
 
 test('a node learns how far another node has settled', async () => {
@@ -244,13 +258,21 @@ test.each([
 ])('with %i replicas an insert waits for a quorum of %s', async (replicas, quorum) => {
   const { told, url } = await scribe(replicas)
   const telemetry = await open({ url, cluster: 'robots' })
-  const created = told.filter(({ sql }) => sql.startsWith('CREATE TABLE'))
+  const created = told.filter(({ sql }) => /^(CREATE|ALTER) TABLE/.test(sql))
   expect(created.map(({ sql }) => sql)).toEqual(allTables('robots'))
   for (const { settings } of created)
     expect(settings.get('distributed_ddl_output_mode')).toBe('null_status_on_timeout')
   await telemetry.insert(pointsBlock([{ device: 'a', at: 1, version: 1, values: { v: 1 } }], 'token'))
   const settings = told.at(-1)?.settings
   expect(settings?.get('insert_quorum')).toBe(quorum)
+  await telemetry.settle(Millis(Date.UTC(2025, 0, 1)), [])
+  const settled = told.filter(({ sql }) => /^INSERT INTO (rollup|settlements)/.test(sql))
+  expect(settled.map((statement) => statement.settings.get('insert_quorum'))).toEqual([
+    quorum,
+    quorum,
+    quorum,
+    quorum,
+  ])
   expect([settings?.get('insert_deduplication_token'), settings?.get('async_insert')]).toEqual(['token', '0'])
 })
 

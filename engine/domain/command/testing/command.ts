@@ -9,6 +9,7 @@ export const at = (ms: number): Millis => Millis(ms)
 export const live = (now: number, session = 1): SendContext => ({
   session: Micros(session),
   isRelayed: false,
+  isUpdating: false,
   status: 'online',
   now: at(now),
 })

@@ -3,7 +3,7 @@ import { BroadcastId, CommandId, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { toAck } from '../../command/ack-message.ts'
 import type { NamedFault } from '../../telemetry/diagnostics.ts'
-import type { DeviceEvent, DeviceRequest } from '../events.ts'
+import type { DescribedDevice, DeviceEvent, DeviceRequest } from '../events.ts'
 
 export type Step =
   | { readonly kind: 'event'; readonly event: DeviceEvent; readonly isHeard: boolean }
@@ -60,10 +60,7 @@ const PHRASES: readonly Phrase[] = [
     ({ fault = '' }) => said({ kind: 'diagnosed', faults: toFaults(fault) }),
   ],
   [/^device turns well$/, () => ({ kind: 'turns_well' })],
-  [
-    /^device runs (?<version>\S+)$/,
-    ({ version = '' }) => said({ kind: 'described', firmwareVersion: version }),
-  ],
+  [/^device runs (?<version>\S+)$/, ({ version = '' }) => said({ kind: 'described', said: runs(version) })],
   [new RegExp(`^device reports ${JSON_}${VERSION}$`), toReport],
   [/^device asks for its shadow$/, () => said({ kind: 'shadow_wanted', what: 'document' })],
   [/^device writes shadow\/desired$/, () => said({ kind: 'shadow_wanted', what: 'desired' })],
@@ -87,6 +84,10 @@ const PHRASES: readonly Phrase[] = [
   [new RegExp(`^(?<by>\\w+) sends (?<id>\\w+) (?<name>\\S+)(?: ${JSON_})?${OF_A_COMMAND}$`), toCommand],
   [/^(?<by>\w+) cancels (?<id>\w+)$/, ({ by, id = '' }) => asked(by, { kind: 'cancel', id: CommandId(id) })],
 ]
+
+function runs(version: string): DescribedDevice {
+  return { version, sha256: undefined, bootId: undefined, boot: 'unsaid', session: undefined }
+}
 
 function toFaults(said: string): readonly NamedFault[] {
   return said.split(' and ').map((text) => ({ name: text.split(': ', 1)[0] ?? '', text }))

@@ -26,6 +26,8 @@ function effectLine(effect: Effect): string {
       return line('refused', `${REFUSALS[effect.code].status} ${effect.code} ${show(effect.detail)}`)
     case 'cut':
       return line('cut off', 'sessions end, tokens are void, retained topics are cleared')
+    case 'end_sessions':
+      return line('cut off', 'sessions end, earlier tokens are void')
     case 'publish': {
       const { suffix, payload, qos, retain } = effect.message
       return line('device', `${suffix}, QoS ${qos}${retain ? ', retained' : ''}: ${Buffer.from(payload)}`)
@@ -37,6 +39,12 @@ function effectLine(effect: Effect): string {
     }
     case 'command_moved':
       return line('/ws', `command.status ${effect.command.id} ${effect.command.status}`)
+    case 'job_moved':
+      return line('/ws', `deployment.device ${effect.job.plan.deploymentId} ${effect.job.status}`)
+    case 'ota':
+      return line('device', `ota: ${show(effect.send)}`)
+    case 'alert_moved':
+      return line('/ws', `alert ${effect.move.event} ${effect.move.alert.ruleName}`)
     case 'answer':
       return line('answer', `${effect.command.id} ${effect.command.status}`)
     case 'announce':

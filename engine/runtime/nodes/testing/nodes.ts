@@ -1,4 +1,5 @@
 // For tests: engines of several nodes over one log, store, mesh and table of owners, in simulated time.
+
 import type { BroadcastId } from '../../../../schemas/ids.ts'
 import { MemoryBroker } from '../../../adapters/broker/testing/memory.ts'
 import { MemoryLog } from '../../../adapters/log/testing/memory.ts'
@@ -16,6 +17,7 @@ import type { OwnershipTable } from '../../../ports/ownership.ts'
 import type { Schedule } from '../../../ports/schedule.ts'
 import { SimTime } from '../../../testing/time.ts'
 import { LocalEngine } from '../../engine.ts'
+import { TEST_OTA } from '../../ota/testing/ota-settings.ts'
 import { inlineThread } from '../../runner/thread.ts'
 import { idOf, START } from '../../shard/testing/items.ts'
 
@@ -73,7 +75,13 @@ export class TestNodes {
         broker,
         cluster: { mesh, owners },
       },
-      { shards, listens: true, heartbeatTimeoutMs: 60_000, build: { version: 'test', commit: 'test' } },
+      {
+        shards,
+        listens: true,
+        heartbeatTimeoutMs: 60_000,
+        ota: TEST_OTA,
+        build: { version: 'test', commit: 'test' },
+      },
       {
         schedule: incarnation.schedule,
         openThread: (settings) => inlineThread(settings, () => 0),

@@ -1,28 +1,30 @@
 // For tests: any work of a node, and anything that may come of it.
 import fc from 'fast-check'
-import { BroadcastId, CommandId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
+import { BroadcastId, CommandId, FirmwareId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { COMMAND_PRIORITIES, COMMAND_STATUSES } from '../../../../schemas/vocabulary.ts'
+import {
+  COMMAND_PRIORITIES,
+  COMMAND_STATUSES,
+  FIRMWARE_STATUSES,
+  SIGNATURE_ALGS,
+} from '../../../../schemas/vocabulary.ts'
 import { anyDevice } from '../../../adapters/store/testing/device-arbitraries.ts'
 import { type Broadcast, tally } from '../../../domain/command/broadcast.ts'
 import type { Command, Delivery } from '../../../domain/command/record.ts'
 import type { DeviceRequest } from '../../../domain/device/events.ts'
+import type { FirmwareRecord } from '../../../domain/ota/firmware-record.ts'
+import { deployment } from '../../../domain/ota/testing/deployment.ts'
 import type { Author, Shadow } from '../../../domain/shadow/record.ts'
 import type { DeviceView } from '../../../ports/device-view.ts'
-import type {
-  BroadcastRequest,
-  BroadcastState,
-  EngineRefusal,
-  RequestOutcome,
-  Signed,
-} from '../../../ports/engine.ts'
+import type { BroadcastRequest, BroadcastState, RequestOutcome, Signed } from '../../../ports/engine.ts'
+import type { EngineRefusal } from '../../../ports/engine-refusal.ts'
 import type { Answer, Ask, Position } from '../../shard/protocol.ts'
 import { idOf } from '../../shard/testing/items.ts'
 import type { NodeOutcomes, NodeWork } from '../work.ts'
+import { anyChannelAnswer, anyChannelCall } from './channel-arbitraries.ts'
+import { anyAlertWork, anyDeploymentWork } from './deployment-arbitraries.ts'
+import { count, name, optional } from './small-arbitraries.ts'
 
-const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
-const name = fc.string({ maxLength: 12 })
-const count = fc.nat()
 const millis = fc.nat({ max: 2 ** 42 }).map(Millis)
 const micros = fc.nat({ max: 2 ** 52 }).map(Micros)
 const deviceId = fc.constantFrom('d1', 'robot-2', 'A_3').map(idOf)
@@ -108,6 +110,7 @@ const deviceRequest: fc.Arbitrary<DeviceRequest> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('command' as const), id: commandId, wish }),
   fc.record({ kind: fc.constant('cancel' as const), id: commandId }),
+  fc.record({ kind: fc.constant('revoke' as const) }),
 )
 const ask: fc.Arbitrary<Ask> = fc.oneof(
   fc.record({ kind: fc.constant('views' as const), deviceIds: fc.array(deviceId) }),
@@ -117,6 +120,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
 const after: fc.Arbitrary<readonly Position[]> = fc.array(
   fc.record({ partition, seq: fc.nat({ max: Number.MAX_SAFE_INTEGER }) }),
 )
+const status = fc.constantFrom(...COMMAND_STATUSES)
 const broadcastRequest: fc.Arbitrary<BroadcastRequest> = fc.record(
   {
     broadcastId,
@@ -138,13 +142,65 @@ const broadcastRequest: fc.Arbitrary<BroadcastRequest> = fc.record(
   { requiredKeys: ['broadcastId', 'group', 'command', 'by'] },
 )
 
+const firmware: fc.Arbitrary<FirmwareRecord> = fc.record({
+  id: name.map(FirmwareId),
+  version: name,
+  deviceType: name,
+  changelog: fc.string({ unit: 'grapheme' }),
+  filename: name,
+  sizeBytes: fc.maxSafeInteger(),
+  contentType: name,
+  sha256: name,
+  imageKey: name,
+  signature: optional(fc.record({ value: name, alg: fc.constantFrom(...SIGNATURE_ALGS) })),
+  signatureVerified: optional(fc.boolean()),
+  minFromVersion: optional(name),
+  fromVersions: fc.array(name),
+  reportsAs: name,
+  status: fc.constantFrom(...FIRMWARE_STATUSES),
+  uploadedBy: name,
+  createdAt: millis,
+  updatedAt: millis,
+  revision: count,
+})
+
 export const anyWork: fc.Arbitrary<NodeWork> = fc.oneof(
   fc.record({ kind: fc.constant('submit' as const), deviceId, request: deviceRequest, signed }),
   fc.record({ kind: fc.constant('ask' as const), ask, after }),
   fc.record({ kind: fc.constant('await' as const), deviceId, commandId, after, timeoutMs: count }),
   fc.record({ kind: fc.constant('broadcast' as const), request: broadcastRequest }),
-  fc.record({ kind: fc.constant('broadcast_state' as const), broadcastId, offset: count, limit: count }),
+  fc.record({
+    kind: fc.constant('broadcast_state' as const),
+    broadcastId,
+    offset: count,
+    limit: count,
+    statuses: optional(fc.array(status)),
+    within: optional(fc.array(name)),
+  }),
+  fc.record({
+    kind: fc.constant('broadcast_list' as const),
+    query: fc.record({ offset: count, limit: count, by: name, within: optional(fc.array(name)) }),
+  }),
   fc.record({ kind: fc.constant('broadcast_cancel' as const), broadcastId, by: name }),
+  fc.record({ kind: fc.constant('firmware_add' as const), firmware }),
+  fc.record({
+    kind: fc.constant('firmware_edit' as const),
+    editing: fc.record({
+      id: name.map(FirmwareId),
+      changelog: optional(name),
+      status: optional(fc.constantFrom(...FIRMWARE_STATUSES)),
+      revision: optional(count),
+      force: fc.boolean(),
+    }),
+  }),
+  fc.record({
+    kind: fc.constant('firmware_remove' as const),
+    removal: fc.record({ id: name.map(FirmwareId), revision: optional(count), force: fc.boolean() }),
+  }),
+  anyDeploymentWork,
+  fc.record({ kind: fc.constant('image_missing' as const), firmwareId: name.map(FirmwareId) }),
+  fc.record({ kind: fc.constant('channels' as const), call: anyChannelCall }),
+  anyAlertWork,
   fc.record({ kind: fc.constant('flush' as const), horizon: millis, partitions: fc.array(partition) }),
 )
 
@@ -171,7 +227,6 @@ const result = {
   resultBytesOmitted: optional(count),
   error: optional(fc.record({ code: name, message: name })),
 }
-const status = fc.constantFrom(...COMMAND_STATUSES)
 const command: fc.Arbitrary<Command> = fc.record({
   ...result,
   id: commandId,
@@ -247,8 +302,11 @@ const state: fc.Arbitrary<BroadcastState | undefined> = optional(
     broadcast,
     counts: fc.array(status).map(tally),
     commands: fc.array(fc.record({ deviceId, command }), { maxLength: 2 }),
+    matching: count,
   }),
 )
+
+const deploymentState = { deployment: deployment(), held: { offline: 2 }, window: 10 }
 
 export const anyOutcome: { readonly [Kind in keyof NodeOutcomes]: fc.Arbitrary<NodeOutcomes[Kind]> } = {
   submit: submitted,
@@ -256,6 +314,35 @@ export const anyOutcome: { readonly [Kind in keyof NodeOutcomes]: fc.Arbitrary<N
   await: optional(command),
   broadcast: fc.oneof(fc.record({ kind: fc.constant('done' as const), broadcast }), refused),
   broadcast_state: state,
+  broadcast_list: fc.record({
+    broadcasts: fc.array(fc.record({ broadcast, counts: fc.array(status).map(tally) }), { maxLength: 2 }),
+    total: count,
+  }),
   broadcast_cancel: state,
+  firmware_add: fc.oneof(
+    fc.record({ kind: fc.constant('done' as const), record: firmware, isNew: fc.boolean() }),
+    refused,
+  ),
+  firmware_edit: fc.oneof(fc.record({ kind: fc.constant('done' as const), record: firmware }), refused),
+  firmware_remove: fc.oneof(fc.record({ kind: fc.constant('done' as const), record: firmware }), refused),
+  deployment_create: fc.oneof(fc.constant({ kind: 'done' as const, state: deploymentState }), refused),
+  deployment_list: fc.array(fc.constant(deploymentState)),
+  deployment_get: optional(fc.constant(deploymentState)),
+  deployment_act: fc.oneof(fc.constant({ kind: 'done' as const, state: deploymentState }), refused),
+  deployment_members: optional(
+    fc.record({
+      jobs: fc.array(
+        fc.record({
+          kind: fc.constant('skipped' as const),
+          deviceId,
+          reason: fc.constant('blocked' as const),
+        }),
+      ),
+      total: count,
+    }),
+  ),
+  image_missing: fc.constant(undefined),
+  channels: anyChannelAnswer(refused),
+  alert_change: refused,
   flush: fc.constant(undefined),
 }

@@ -23,6 +23,9 @@ export class TestNode {
   /** The table does not answer; `after` it has done what was asked. */
   cut: 'no' | 'before' | 'after' = 'no'
   isBlind = false
+  /** It reaches the store and ClickHouse. */
+  works = true
+  readonly judged: boolean[] = []
   #lives = 0
   readonly #end: () => void
   readonly #schedule: Schedule
@@ -61,6 +64,8 @@ export class TestNode {
           this.handedOver.push(...partitions)
         },
         failed: (error) => expect(error).toBeInstanceOf(Fault),
+        works: () => this.works,
+        unfit: (isUnfit) => this.judged.push(isUnfit),
       },
     })
     this.ownership.start()

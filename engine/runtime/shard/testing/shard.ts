@@ -1,8 +1,9 @@
 // A shard with one partition, without thread, host or log: tasks in, results out.
 import { Micros, Millis, Partition } from '../../../../schemas/ids.ts'
-import type { DeviceRecord } from '../../../domain/device/record.ts'
+import type { Device, DeviceRecord } from '../../../domain/device/record.ts'
 import { readBlock } from '../../../domain/telemetry/testing/native-reader.ts'
 import type { Block } from '../../../ports/telemetry.ts'
+import { changesOf, decodeParts } from '../kept.ts'
 import { newProgress } from '../progress.ts'
 import type { AnswerOf, Ask, WorkResult, WorkTask } from '../protocol.ts'
 import { Shard } from '../shard.ts'
@@ -27,12 +28,14 @@ export const NOTHING: WorkTask = {
   now: START,
 }
 
+const NEW_PARTS = decodeParts({ parts: {}, commands: [] })
+
 export class ShardBench {
   readonly shard: Shard
   #seq = 0
 
   constructor(
-    devices: readonly DeviceRecord[] = [],
+    devices: readonly (DeviceRecord & Partial<Device>)[] = [],
     options: { applied?: number; vitals?: Uint8Array; bootAt?: Millis } = {},
   ) {
     const settings = {
@@ -45,7 +48,15 @@ export class ShardBench {
     this.shard = new Shard(settings, () => 0)
     this.shard.run({
       kind: 'load',
-      devices: devices.map((device) => ({ device, vitals: options.vitals, shadow: undefined, commands: [] })),
+      devices: devices.map((device) => {
+        const { parts, commands } = changesOf(undefined, { ...NEW_PARTS, ...device })
+        return {
+          device,
+          vitals: options.vitals,
+          parts: Object.fromEntries(parts.map(({ part, bytes }) => [part, bytes])),
+          commands: commands.flatMap(({ bytes }) => bytes ?? []),
+        }
+      }),
       applied: [{ partition: P, seq: options.applied ?? 0 }],
       now: START,
     })

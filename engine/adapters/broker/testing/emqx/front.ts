@@ -2,44 +2,65 @@
 import { once } from 'node:events'
 import { createServer, connect as dial, type Server, type Socket } from 'node:net'
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
-import { FrontConnection, type Hub, type Subscription } from './connection.ts'
-import { Republisher, type RuleMessage } from './rules.ts'
+import { type EmqxEventName, EmqxRules } from '../../../../../deploy/testing/emqx.ts'
+import type { Columns } from '../../../../../deploy/testing/rule.ts'
+import { type Admission, FrontConnection, type Hub, type Subscription, type Verified } from './connection.ts'
+import { Republisher } from './rules.ts'
+
+interface Attempt {
+  readonly clientId: string
+  readonly username: string | undefined
+  readonly password: string | undefined
+}
 
 export interface FrontOptions {
-  /** Returns whether a device may connect. By default any may. */
-  readonly authenticate?: (attempt: {
-    readonly clientId: string
-    readonly username: string | undefined
-    readonly password: string | undefined
-  }) => boolean | Promise<boolean>
+  /** Returns what the credentials of a device say, or whether they are right. By default all are. */
+  readonly authenticate?: (attempt: Attempt) => Verified | boolean | Promise<Verified | boolean>
+}
+
+export interface Account {
+  readonly user: string
+  readonly password: string
+  readonly verified: Verified
 }
 
 interface MoreFrontOptions extends FrontOptions {
-  readonly accounts: readonly { readonly user: string; readonly password: string }[]
+  readonly accounts: readonly Account[]
   readonly isPlain: boolean
 }
+
+type Door = 'devices' | 'services'
 
 const NOT_AUTHORIZED = 5
 const BANNED_V5 = 0x8a
 const NOT_AUTHORIZED_V5 = 0x87
+const DEVICE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
-export class EmqxFront implements Hub {
-  readonly #ports: { readonly devices: number; readonly services: number }
+export class EmqxFront {
+  readonly #ports: Readonly<Record<Door, number>>
   readonly #options: MoreFrontOptions
-  readonly #rules: Republisher
-  readonly #devices = createServer((socket) => this.#acceptDevice(socket))
-  readonly #services = createServer((socket) => this.#acceptService(socket))
+  readonly #republisher: Republisher
+  readonly #rules = new EmqxRules()
+  readonly #devices = createServer((socket) => this.#accept(socket, 'devices'))
+  readonly #services = createServer((socket) => this.#accept(socket, 'services'))
   readonly #live = new Map<string, FrontConnection>()
   readonly #sockets = new Set<Socket>()
   readonly #banned = new Set<string>()
   #connectedAt = 0
-  /** Subscriptions by client id, including persistent sessions of devices that are away. */
+  /** Subscriptions by client id, including persistent sessions of clients that are away. */
   readonly #sessions = new Map<string, Map<string, Subscription>>()
+  /** EMQX's listeners are open before its authentication and authorization are up, and after they are gone. */
+  isUnguarded = false
 
-  constructor(ports: { devices: number; services: number }, options: MoreFrontOptions) {
+  constructor(ports: Readonly<Record<Door, number>>, options: MoreFrontOptions) {
     this.#ports = ports
     this.#options = options
-    this.#rules = new Republisher(ports.services)
+    this.#republisher = new Republisher(ports.services)
+  }
+
+  /** How often a rule has failed. */
+  get exceptions(): number {
+    return this.#rules.exceptions
   }
 
   get devicePort(): number {
@@ -60,43 +81,45 @@ export class EmqxFront implements Hub {
 
   /** Connects the rules again after a start of the broker. */
   async reopen(): Promise<void> {
-    if (!this.#options.isPlain) await this.#rules.open()
+    if (!this.#options.isPlain) await this.#republisher.open()
   }
 
   async close(): Promise<void> {
     this.#devices.close()
     this.#services.close()
     for (const socket of this.#sockets) socket.destroy()
-    await this.#rules.close()
+    await this.#republisher.close()
   }
 
-  clientIds(): readonly string[] {
-    return [...this.#live.keys()]
+  clients(): readonly { readonly clientId: string; readonly attributes: Readonly<Record<string, string>> }[] {
+    return [...this.#live].map(([clientId, { verified }]) => ({
+      clientId,
+      attributes: verified.attributes ?? {},
+    }))
   }
 
   banned(): readonly string[] {
     return [...this.#banned]
   }
 
-  async republish(message: RuleMessage): Promise<void> {
-    if (!this.#options.isPlain) await this.#rules.send(message)
+  async republish(message: {
+    topic: string
+    payload: Buffer
+    up?: Readonly<Record<string, string>> | undefined
+  }) {
+    if (!this.#options.isPlain) await this.#republisher.send(message)
   }
 
   /** Ends the session and publishes the will, as EMQX does. */
-  async kick(clientId: string): Promise<boolean> {
-    const connection = this.#live.get(clientId)
-    const isKnown = connection !== undefined || this.#sessions.delete(clientId)
-    if (!isKnown) return false
-    connection?.end('kicked')
-    this.#sessions.delete(clientId)
-    await this.#forget(clientId)
-    return true
+  kick(clientId: string): Promise<boolean> {
+    return this.#end(clientId, { isSilent: false })
   }
 
+  /** EMQX ends the session of a client that it bans, and publishes no will. */
   async ban(clientId: string): Promise<boolean> {
     if (this.#banned.has(clientId)) return false
     this.#banned.add(clientId)
-    await this.kick(clientId)
+    await this.#end(clientId, { isSilent: true })
     return true
   }
 
@@ -109,43 +132,6 @@ export class EmqxFront implements Hub {
     return session && [...session.values()]
   }
 
-  takeOver(clientId: string, isKept: boolean): void {
-    this.#live.get(clientId)?.end(isKept ? 'takenover' : 'discarded')
-  }
-
-  connectedAt(): number {
-    this.#connectedAt = Math.max(this.#connectedAt + 1, Date.now())
-    return this.#connectedAt
-  }
-
-  async refusal({ clientId, username, password, protocolVersion }: IConnectPacket): Promise<number> {
-    const isV5 = protocolVersion === 5
-    if (this.#banned.has(clientId)) return isV5 ? BANNED_V5 : NOT_AUTHORIZED
-    const attempt = { clientId, username, password: password?.toString() }
-    const isRight = (await this.#options.authenticate?.(attempt)) ?? true
-    return isRight ? 0 : isV5 ? NOT_AUTHORIZED_V5 : NOT_AUTHORIZED
-  }
-
-  connected(connection: FrontConnection, isKept: boolean): void {
-    const { clientId } = connection
-    this.#live.set(clientId, connection)
-    if (!isKept || !this.#sessions.has(clientId)) this.#sessions.set(clientId, new Map())
-  }
-
-  subscribed({ clientId }: FrontConnection, subscription: Subscription): void {
-    this.#sessions.get(clientId)?.set(subscription.topic, subscription)
-  }
-
-  unsubscribed({ clientId }: FrontConnection, topic: string): void {
-    this.#sessions.get(clientId)?.delete(topic)
-  }
-
-  ended(connection: FrontConnection, isKept: boolean): void {
-    if (this.#live.get(connection.clientId) !== connection) return
-    this.#live.delete(connection.clientId)
-    if (!isKept) this.#sessions.delete(connection.clientId)
-  }
-
   track(socket: Socket): void {
     this.#sockets.add(socket)
     socket.on('error', () => {})
@@ -153,40 +139,87 @@ export class EmqxFront implements Hub {
     socket.setNoDelay(true)
   }
 
-  #acceptDevice(socket: Socket): void {
+  #accept(socket: Socket, door: Door): void {
     this.track(socket)
-    const upstream = dial(this.#ports.devices, '127.0.0.1')
+    const upstream = dial(this.#ports[door], '127.0.0.1')
     this.track(upstream)
-    new FrontConnection(this, socket, upstream).open()
+    new FrontConnection(this.#hub(door), socket, upstream).open()
   }
 
-  /** Checks a service's password and passes everything else through. */
-  #acceptService(socket: Socket): void {
-    this.track(socket)
-    const parser = mqtt.parser()
-    const chunks: Buffer[] = []
-    const read = (bytes: Buffer) => {
-      chunks.push(bytes)
-      parser.parse(bytes)
+  #hub(door: Door): Hub {
+    const front = this
+    const { isPlain } = this.#options
+    return {
+      isPlain,
+      get isUnguarded() {
+        return front.isUnguarded
+      },
+      onMessage: async (columns: Columns & { readonly topic: string }) => {
+        if (isPlain) return
+        await Promise.all(this.#rules.onMessage(columns).map((message) => this.republish(message)))
+      },
+      onEvent: (name: EmqxEventName, columns: Columns) => {
+        if (isPlain) return
+        // What happens while the broker is away reaches nobody.
+        for (const message of this.#rules.onEvent(name, columns)) this.republish(message).catch(() => {})
+      },
+      connectedAt: () => {
+        this.#connectedAt = Math.max(this.#connectedAt + 1, Date.now())
+        return this.#connectedAt
+      },
+      admit: (connect) => (door === 'devices' ? this.#admitDevice(connect) : this.#admitService(connect)),
+      takeOver: (clientId, isKept) => {
+        // mosquitto tells a service itself that it was taken over.
+        if (door === 'devices') this.#live.get(clientId)?.end(isKept ? 'takenover' : 'discarded')
+      },
+      connected: (connection, isKept) => {
+        const { clientId } = connection
+        this.#live.set(clientId, connection)
+        if (!isKept || !this.#sessions.has(clientId)) this.#sessions.set(clientId, new Map())
+      },
+      subscribed: ({ clientId }, subscription) => {
+        this.#sessions.get(clientId)?.set(subscription.topic, subscription)
+      },
+      unsubscribed: ({ clientId }, topic) => {
+        this.#sessions.get(clientId)?.delete(topic)
+      },
+      ended: (connection, isKept) => {
+        if (this.#live.get(connection.clientId) !== connection) return
+        this.#live.delete(connection.clientId)
+        if (!isKept) this.#sessions.delete(connection.clientId)
+      },
     }
-    socket.on('data', read)
-    parser.on('error', () => socket.destroy())
-    parser.once('packet', (packet) => {
-      socket.off('data', read)
-      const isRight = this.#options.accounts.some(
-        ({ user, password }) =>
-          packet.cmd === 'connect' && packet.username === user && packet.password?.toString() === password,
-      )
-      if (!isRight) return void socket.destroy()
-      const upstream = dial(this.#ports.services, '127.0.0.1')
-      this.track(upstream)
-      upstream.write(Buffer.concat(chunks))
-      socket.pipe(upstream)
-      upstream.pipe(socket)
-      // Ends with all that the service has sent: unread bytes must not make the end an abrupt one.
-      socket.on('close', () => upstream.resume().end())
-      upstream.on('close', () => socket.destroy())
-    })
+  }
+
+  async #admitDevice(connect: IConnectPacket): Promise<Admission> {
+    // As `clientid_override` in emqx.conf.
+    if (!this.#options.isPlain && !DEVICE_ID.test(connect.clientId)) connect.clientId = 'refused'
+    const { clientId, username, password, protocolVersion } = connect
+    const isV5 = protocolVersion === 5
+    if (this.#banned.has(clientId)) return isV5 ? BANNED_V5 : NOT_AUTHORIZED
+    if (this.isUnguarded) return {}
+    const attempt = { clientId, username, password: password?.toString() }
+    const result = (await this.#options.authenticate?.(attempt)) ?? true
+    if (result === true) return { attributes: { device: clientId } }
+    return result === false ? (isV5 ? NOT_AUTHORIZED_V5 : NOT_AUTHORIZED) : result
+  }
+
+  async #admitService({ username, password, protocolVersion }: IConnectPacket): Promise<Admission> {
+    if (this.isUnguarded) return {}
+    const account = this.#options.accounts.find(
+      (each) => each.user === username && each.password === password?.toString(),
+    )
+    return account?.verified ?? (protocolVersion === 5 ? NOT_AUTHORIZED_V5 : NOT_AUTHORIZED)
+  }
+
+  async #end(clientId: string, options: { readonly isSilent: boolean }): Promise<boolean> {
+    const connection = this.#live.get(clientId)
+    const isKnown = connection !== undefined || this.#sessions.delete(clientId)
+    if (!isKnown) return false
+    connection?.end('kicked', options)
+    this.#sessions.delete(clientId)
+    await this.#forget(clientId)
+    return true
   }
 
   /** mosquitto forgets a session when its client connects without it. */

@@ -2,7 +2,13 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 
+interface ListedClient {
+  readonly clientId: string
+  readonly attributes: Readonly<Record<string, string>>
+}
+
 export interface RestSubject {
+  clients(): readonly ListedClient[]
   kick(clientId: string): Promise<boolean>
   ban(clientId: string): Promise<boolean>
   unban(clientId: string): boolean
@@ -50,12 +56,27 @@ export class EmqxRest {
   }
 
   async #answer(request: IncomingMessage): Promise<Answer> {
-    const path = new URL(request.url ?? '/', 'http://emqx').pathname
+    const { pathname: path, searchParams } = new URL(request.url ?? '/', 'http://emqx')
     const [, what, name = '', more] = ROUTE.exec(path) ?? []
     const clientId = decodeURIComponent(name)
     switch (`${request.method} ${what}${more ?? ''}`) {
       case 'DELETE clients':
         return (await this.#subject.kick(clientId)) ? [204] : NOT_FOUND
+      case 'GET clients': {
+        const listed = ({ clientId: clientid, attributes }: ListedClient) => ({
+          clientid,
+          client_attrs: attributes,
+        })
+        if (name !== '') {
+          const client = this.#subject.clients().find((each) => each.clientId === clientId)
+          return client === undefined ? NOT_FOUND : [200, listed(client)]
+        }
+        const [page, limit] = ['page', 'limit'].map((which) => Number(searchParams.get(which)))
+        if (!page || !limit) return [400, { code: 'BAD_REQUEST' }]
+        const all = this.#subject.clients().map(listed)
+        const data = all.slice((page - 1) * limit, page * limit)
+        return [200, { data, meta: { page, limit, hasnext: all.length > page * limit } }]
+      }
       case 'GET clients/subscriptions': {
         const subscriptions = this.#subject.subscriptions(clientId)
         return subscriptions === undefined ? NOT_FOUND : [200, subscriptions]

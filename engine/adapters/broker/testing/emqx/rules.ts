@@ -1,30 +1,7 @@
-// For tests: EMQX's rules for messages and events (deploy/emqx/emqx.conf), and the MQTT client that republishes.
-import { createHash, randomBytes } from 'node:crypto'
+// For tests: the MQTT client by which the stand-in for EMQX publishes what EMQX's rules do, and EMQX's message ids.
+import { randomBytes } from 'node:crypto'
 import { connectAsync, type IClientPublishOptions, type MqttClient } from 'mqtt'
-
-export interface RuleMessage {
-  readonly topic: string
-  readonly payload: Buffer
-  /** MQTT 5 user properties. */
-  readonly up?: Readonly<Record<string, string>> | undefined
-}
-
-const UPLINK =
-  /^fleet\/[^/]+\/(sub\/[^/]+\/)?(telemetry(\/.*)?|status|log|shadow\/reported|shadow\/get|command\/ack|ota\/status)$/
-const COMMAND = /^fleet\/[^/]+\/(sub\/[^/]+\/)?command$/
-const DEVICE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
-
-export function isUplink(topic: string): boolean {
-  return UPLINK.test(topic)
-}
-
-export function isCommand(topic: string): boolean {
-  return COMMAND.test(topic)
-}
-
-export function isDevice(clientId: string): boolean {
-  return DEVICE_ID.test(clientId)
-}
+import type { RuleMessage } from '../../../../../deploy/testing/emqx.ts'
 
 /** EMQX's message ids of one connection: 64 bits of microseconds, 48 that name the connection, 16 that count. */
 export class MessageIds {
@@ -39,25 +16,6 @@ export class MessageIds {
     const at = this.#latest.toString(16).padStart(16, '0')
     return `${at}${this.#connection}${this.#count.toString(16).padStart(4, '0')}`.toUpperCase()
   }
-}
-
-export function toUplink(
-  { topic, payload, qos, retain }: { topic: string; payload: Buffer; qos: number; retain: boolean },
-  { id, isWill }: { readonly id: string; readonly isWill: boolean },
-): RuleMessage {
-  const flags = { retain: String(retain), qos: String(qos), will: String(isWill) }
-  const up = { id, ts: String(Date.now()), ...flags }
-  return { topic: `ingest/${partitionOf(topic.split('/')[1] ?? '')}/${topic}`, payload, up }
-}
-
-export function toEvent(
-  name: 'connected' | 'disconnected' | 'subscribed' | 'delivered',
-  clientid: string,
-  columns: Readonly<Record<string, unknown>>,
-): RuleMessage {
-  const p = partitionOf(clientid)
-  const event = { p, clientid, timestamp: Date.now(), ...columns }
-  return { topic: `ingest/${p}/fleet/${clientid}/$${name}`, payload: Buffer.from(JSON.stringify(event)) }
 }
 
 /** One connection to the broker. `open` makes another one; messages under way on the old one fail. */
@@ -104,8 +62,4 @@ export class Republisher {
       })
     })
   }
-}
-
-function partitionOf(clientId: string): number {
-  return createHash('md5').update(clientId).digest().readUInt32BE(0) % 64
 }

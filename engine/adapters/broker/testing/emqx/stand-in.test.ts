@@ -52,6 +52,16 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     return client
   }
 
+  function call(method: 'DELETE' | 'POST', path: string, body?: object): Promise<Response> {
+    const { url, key, secret } = emqx.emqxApi
+    const headers = { authorization: `Basic ${Buffer.from(`${key}:${secret}`).toString('base64')}` }
+    return fetch(`${url}/api/v5/${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  }
+
   const kinds = (heard: readonly IngestMessage[]) => heard.map(({ topic }) => topic.replace(/^.*\//, ''))
   const fieldsOf = ({ payload }: IngestMessage) => JSON.parse(payload)
 
@@ -122,6 +132,55 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     expect((await fetch(`${url}/api/v5/clients/d`, { method: 'DELETE', headers })).status).toBe(204)
     expect((await fetch(`${url}/api/v5/clients/e`, { method: 'DELETE', headers })).status).toBe(404)
     expect((await fetch(`${url}/api/v5/clients/e`, { method: 'DELETE' })).status).toBe(401)
+  })
+
+  test('a kick publishes the will first, and a ban publishes none', async () => {
+    const heard = await ingest()
+    const will = { topic: 'fleet/d/status', payload: Buffer.from('gone'), qos: 1 as const, retain: true }
+    const kicked = await device('d', { will })
+    await call('DELETE', 'clients/d')
+    await until(() => !kicked.connected, 'the kick')
+    const banned = await device('d', { will })
+    await call('POST', 'banned', { as: 'clientid', who: 'd', by: 'fleet', reason: 'decommissioned' })
+    await until(() => !banned.connected, 'the ban')
+    await until(() => kinds(heard).filter((kind) => kind === '$disconnected').length === 2, 'the ends')
+    expect(kinds(heard)).toEqual(['$connected', 'status', '$disconnected', '$connected', '$disconnected'])
+    const reasons = heard.filter(({ topic }) => topic.endsWith('$disconnected')).map(fieldsOf)
+    expect(reasons.map(({ reason }) => reason)).toEqual(['kicked', 'kicked'])
+    const again = await call('POST', 'banned', { as: 'clientid', who: 'd', by: 'fleet', reason: 'twice' })
+    expect([again.status, ((await again.json()) as { readonly code?: string }).code]).toEqual([
+      400,
+      'ALREADY_EXISTS',
+    ])
+  })
+
+  test('a denied message has reason 135, one that nobody reads 16, and 17 levels end the session', async () => {
+    const heard = await ingest()
+    const client = await device('d', { protocolVersion: 5 })
+    const reasons: (number | undefined)[] = []
+    client.on('packetreceive', (packet) => {
+      if (packet.cmd === 'puback' || packet.cmd === 'disconnect') reasons.push(packet.reasonCode)
+    })
+    for (const topic of ['fleet/e/telemetry', 'fleet/d/command', 'fleet/d/telemetry'])
+      await client.publishAsync(topic, '{}', { qos: 1 }).catch(() => {})
+    client.publish(`fleet/d/${'x/'.repeat(14)}x`, '{}', { qos: 1 })
+    await until(() => kinds(heard).includes('$disconnected'), 'the end')
+    expect(reasons).toEqual([0x87, 0x87, 0x10, 0x90])
+    const last = heard.at(-1)
+    expect(last && fieldsOf(last)).toMatchObject({ reason: 'topic_name_invalid' })
+    expect(kinds(heard)).toEqual(['$connected', 'telemetry', '$disconnected'])
+  })
+
+  test('what a service publishes on a device’s topic is no message of the device', async () => {
+    const heard = await ingest()
+    const { user: username, password } = emqx.api
+    const api = await connectAsync(emqx.url, { clientId: 'fleet:api:0', username, password })
+    ends.push(() => api.endAsync(true))
+    await api.publishAsync('fleet/d/status', '', { qos: 1, retain: true })
+    const client = await device('d')
+    await client.publishAsync('fleet/d/log', 'after it', { qos: 1 })
+    await until(() => kinds(heard).includes('log'), 'the device')
+    expect(kinds(heard)).toEqual(['$connected', 'log'])
   })
 
   test('messages that wait for the ingress survive a restart and a kill', async () => {

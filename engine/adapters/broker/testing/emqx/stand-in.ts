@@ -1,24 +1,27 @@
-// For tests: the stand-in for EMQX. A real mosquitto keeps sessions, queues and retained messages. Devices and services
-// connect to a front before it (front.ts), which does what EMQX's rules do (deploy/emqx/emqx.conf): it republishes devices'
-// messages to `ingest/<partition>/…` with EMQX's user properties, and reports connections, subscriptions and
-// acknowledgements. rest.ts has the part of EMQX's REST API that the adapter calls.
+// For tests: the stand-in for EMQX. A real mosquitto keeps sessions, queues and retained messages. Clients connect to a front
+// before it (front.ts), which does what EMQX does with deploy/emqx/emqx.conf: it judges by acl.conf and by the lists in
+// tokens, runs the very rules on messages and events of all clients, and lets anybody in for a moment at its start and
+// before its end, without any rights. rest.ts has the part of EMQX's REST API that the adapter calls.
 //
 // It differs from EMQX in these points:
 // - A device's PUBLISH reaches mosquitto, and so is acknowledged, once the republished message is acknowledged. EMQX does
 //   not wait. After `kill9` mosquitto may have lost what it acknowledged within the last milliseconds, as EMQX may. After
-//   `restart` it has everything.
-// - `authenticate` judges device credentials. Every subscription is granted, but only its own topics reach a device.
+//   `restart` it has everything, and EMQX has retained messages alone.
+// - `authenticate` judges device credentials.
 // - The end of sessions that were open when the broker died is not reported.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as dial } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { toAclRules } from '../../../../../deploy/testing/acl.ts'
+import { serviceToken } from '../../../../../deploy/testing/service-token.ts'
 import { freePort } from '../../../testing/free-port.ts'
-import { EmqxFront, type FrontOptions } from './front.ts'
+import { type Account, EmqxFront, type FrontOptions } from './front.ts'
 import { EmqxRest } from './rest.ts'
 
 /** Path of mosquitto. Tests that need it are skipped if it is undefined. */
@@ -30,6 +33,8 @@ export interface StandInOptions extends FrontOptions {
 }
 
 const START_TIMEOUT_MS = 10_000
+/** EMQX is without authentication for 0.6 s. */
+const UNGUARDED_MS = 100
 const DEVICE_WRITES = [
   'telemetry/#',
   'status',
@@ -42,18 +47,23 @@ const DEVICE_WRITES = [
 ]
 
 export class EmqxStandIn {
-  readonly ingest = { user: 'fleet:ingest', password: 'ingest-secret' }
-  readonly api = { user: 'fleet:api', password: 'api-secret' }
+  readonly ingest: Account
+  readonly api: Account
   readonly #directory = mkdtempSync(join(tmpdir(), 'fleet-emqx-'))
   readonly #rest: EmqxRest
   readonly #front: EmqxFront
   readonly #ports: { readonly devices: number; readonly services: number }
   #child: ChildProcess | undefined
 
-  private constructor(ports: { devices: number; services: number }, options: StandInOptions) {
+  private constructor(
+    ports: { devices: number; services: number },
+    { ingest, api, ...options }: StandInOptions & { readonly ingest: Account; readonly api: Account },
+  ) {
     this.#ports = ports
+    this.ingest = ingest
+    this.api = api
     const isPlain = options.mode === 'plain'
-    this.#front = new EmqxFront(ports, { ...options, accounts: [this.ingest, this.api], isPlain })
+    this.#front = new EmqxFront(ports, { ...options, accounts: [ingest, api], isPlain })
     this.#rest = new EmqxRest(this.#front)
     const write = (name: string, lines: readonly string[]) =>
       writeFileSync(join(this.#directory, name), `${lines.join('\n')}\n`, { mode: 0o600 })
@@ -65,8 +75,7 @@ export class EmqxStandIn {
       'user fleet:rules',
       'topic write ingest/#',
       'user fleet:ingest',
-      'topic read ingest/#',
-      ...(isPlain ? ['topic read fleet/#'] : []),
+      isPlain ? 'topic read fleet/#' : 'topic read ingest/#',
       'user fleet:api',
       'topic readwrite fleet/#',
     ])
@@ -74,7 +83,9 @@ export class EmqxStandIn {
   }
 
   static async start(options: StandInOptions = {}): Promise<EmqxStandIn> {
-    const standIn = new EmqxStandIn({ devices: await freePort(), services: await freePort() }, options)
+    const ports = { devices: await freePort(), services: await freePort() }
+    const [ingest, api] = [await accountOf('fleet:ingest'), await accountOf('fleet:api')]
+    const standIn = new EmqxStandIn(ports, { ...options, ingest, api })
     await standIn.#spawn()
     await standIn.#front.open()
     await standIn.#rest.open()
@@ -99,20 +110,37 @@ export class EmqxStandIn {
     return this.#front.republish({ topic, payload: Buffer.from(payload), up })
   }
 
-  /** Ids of connected devices. */
+  /** Ids of everybody who is connected. */
   clientIds(): readonly string[] {
-    return this.#front.clientIds()
+    return this.#front.clients().map(({ clientId }) => clientId)
   }
 
   banned(): readonly string[] {
     return this.#front.banned()
   }
 
+  /** How often one of the rules has failed. */
+  get exceptions(): number {
+    return this.#front.exceptions
+  }
+
+  /** Does something while EMQX has no authentication, as at its start and before its end. */
+  async unguarded<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#front.isUnguarded = true
+    try {
+      return await work()
+    } finally {
+      this.#front.isUnguarded = false
+    }
+  }
+
   /** Stops in order and starts again: sessions, queues and retained messages survive. */
   async restart(): Promise<void> {
-    await this.#end('SIGTERM')
-    await this.#spawn()
-    await this.#front.reopen()
+    await this.unguarded(async () => {
+      await sleep(UNGUARDED_MS)
+      await this.#end('SIGTERM')
+    })
+    await this.revive()
   }
 
   async kill9(): Promise<void> {
@@ -121,8 +149,11 @@ export class EmqxStandIn {
 
   /** Starts again after `kill9`. */
   async revive(): Promise<void> {
-    await this.#spawn()
-    await this.#front.reopen()
+    await this.unguarded(async () => {
+      await this.#spawn()
+      await this.#front.reopen()
+      await sleep(UNGUARDED_MS)
+    })
   }
 
   /** Kills it and starts it again without its data. */
@@ -193,6 +224,22 @@ export class EmqxStandIn {
       `log_dest file ${this.#directory}/log`,
       ...(process.getuid?.() === 0 ? ['user root'] : []),
     ]
+  }
+}
+
+/** Signs the tokens of services. Nobody verifies them here: a password is compared. */
+const KEY = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({
+  type: 'pkcs8',
+  format: 'pem',
+})
+
+async function accountOf(user: string): Promise<Account> {
+  const password = await serviceToken(user, String(KEY))
+  const [, claims = ''] = password.split('.')
+  return {
+    user,
+    password,
+    verified: { acl: toAclRules(JSON.parse(Buffer.from(claims, 'base64url').toString()).acl) },
   }
 }
 

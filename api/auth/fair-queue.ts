@@ -1,0 +1,57 @@
+// Work that waits for one of a few places. Whoever waits has a line of their own, and the lines take turns.
+//
+// F1. All lines together are bounded. When they are full, the newest of the longest line gives way to a shorter line.
+import { API_LIMITS } from '../limits.ts'
+
+type Start = (turn: 'go' | 'busy') => void
+
+export class FairQueue {
+  #running = 0
+  #waiting = 0
+  /** The first line has the next turn. */
+  readonly #lines = new Map<string, Start[]>()
+
+  async run<T>(who: string, work: () => Promise<T>): Promise<T | 'busy'> {
+    if (this.#running < API_LIMITS.hashesAtOnceMax) this.#running++
+    // The place is passed on to the next in turn, so `#running` stays the same.
+    else if ((await this.#turnOf(who)) === 'busy') return 'busy'
+    try {
+      return await work()
+    } finally {
+      this.#pass()
+    }
+  }
+
+  async #turnOf(who: string): Promise<'go' | 'busy'> {
+    if (this.#waiting >= API_LIMITS.hashesWaitingMax && !this.#makeRoom(who)) return 'busy'
+    const line = this.#lines.get(who) ?? []
+    this.#lines.set(who, line)
+    this.#waiting++
+    return await new Promise((resolve) => line.push(resolve))
+  }
+
+  // by F1
+  #makeRoom(who: string): boolean {
+    let [longest, length] = ['', (this.#lines.get(who)?.length ?? 0) + 1]
+    for (const [other, line] of this.#lines)
+      if (line.length > length) [longest, length] = [other, line.length]
+    const newest = this.#lines.get(longest)?.pop()
+    if (newest === undefined) return false
+    this.#waiting--
+    newest('busy')
+    return true
+  }
+
+  #pass(): void {
+    for (const [who, line] of this.#lines) {
+      this.#lines.delete(who)
+      const start = line.shift()
+      if (line.length > 0) this.#lines.set(who, line)
+      if (start === undefined) continue
+      this.#waiting--
+      start('go')
+      return
+    }
+    this.#running--
+  }
+}

@@ -1,0 +1,36 @@
+// Finding out on the command line why a device does not get through.
+import { afterAll, expect, test } from 'vitest'
+import { openCliHarness } from '../cli/testing/cli.ts'
+import { ServiceHarness, until } from './testing/service.ts'
+import { connectDevice, publish } from './testing/service-clients.ts'
+import { registerDevice } from './testing/service-rest.ts'
+
+const harness = new ServiceHarness()
+const cli = openCliHarness()
+afterAll(async () => {
+  await cli.close()
+  await harness.close()
+})
+
+test('what a device did wrong is found on the command line', async () => {
+  const service = await harness.start()
+  const admin = await service.admin()
+  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
+  const client = await connectDevice(service, 'w1', await registerDevice(admin, 'w1'))
+  await publish(client, 'w1', 'no JSON at all', 'status')
+  const letter = await until('the dead letter', async () => {
+    const { stdout } = await cli.run(['dead-letters', '--device', 'w1'], { env })
+    return stdout !== '' && stdout
+  })
+  expect(letter).toMatch(/^20\S+\tw1\tfleet\/w1\/status\t\S+\t[^\t]+\t/)
+  await client.endAsync(true)
+  await connectDevice(service, 'w1', 'a wrong token', { reconnectPeriod: 0 }).catch(() => undefined)
+  const refused = await until('the refusal', async () => {
+    const { stdout } = await cli.run(['audit', '--device', 'w1', '--action', 'mqtt.connect'], { env })
+    return stdout !== '' && stdout
+  })
+  expect(refused).toMatch(/devices\/w1\trefused\tMQTT_CONNECTION_REFUSED\t\S+/)
+  expect((await cli.run(['whoami'], { env })).stdout).toMatch(
+    new RegExp(`^url\t${service.httpUrl}\n[^]*role\tadmin\n`),
+  )
+})

@@ -1,0 +1,109 @@
+// Firmware from its upload to the proof that devices run it, seen from outside.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { connectDevice, publish } from './testing/service-clients.ts'
+import { type Rest, registerDevice } from './testing/service-rest.ts'
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+
+beforeAll(async () => {
+  service = await harness.start()
+  admin = await service.admin()
+  await upload('1.0')
+  await upload('2.0')
+})
+afterAll(() => harness.close())
+
+async function upload(version: string): Promise<void> {
+  const form = new FormData()
+  form.set('version', version)
+  form.set('device_type', 'mqtt_device')
+  form.set('file', new Blob([`image of ${version}`]), 'firmware.bin')
+  const response = await fetch(`${service.httpUrl}/api/v1/ota/firmware`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${admin.token}` },
+    body: form,
+  })
+  expect([response.status, version]).toEqual([201, version])
+}
+
+/** Connects as the device, says what it runs, and does what it is told; `isGood`: the new image runs. */
+async function updating(id: string, { isGood = true, token }: { isGood?: boolean; token?: string } = {}) {
+  const secret = token ?? (await registerDevice(admin, id, { group: id.slice(0, 1) }))
+  const told: Readonly<Record<string, unknown>>[] = []
+  let version = '1.0'
+  let client = await session()
+  async function session() {
+    const next = await connectDevice(service, id, secret)
+    next.on('message', (_, payload) => void update(JSON.parse(payload.toString())))
+    await next.subscribeAsync(`fleet/${id}/ota`, { qos: 1 })
+    await publish(next, id, { status: 'online', firmware_version: version }, 'status')
+    return next
+  }
+  async function update(message: Readonly<Record<string, unknown>>): Promise<void> {
+    told.push(message)
+    const { deployment_id, attempt, action } = message
+    if (action === 'cancel') return
+    const report = (status: string) => publish(client, id, { deployment_id, attempt, status }, 'ota/status')
+    await report('downloading')
+    for (const status of ['downloaded', 'installing', 'rebooting']) await report(status)
+    await client.endAsync()
+    if (isGood || action === 'rollback') version = String(message['version'])
+    client = await session()
+  }
+  return { id, token: secret, told, version: () => version, end: () => client.endAsync() }
+}
+
+async function deploy(group: string, more: object = {}): Promise<string> {
+  const body = { firmware_version: '2.0', target: { type: 'group', value: group }, stable_sec: 0, ...more }
+  const made = await admin.post('/ota/deployments', body)
+  expect(made).toMatchObject({ status: 201 })
+  return String(made.body['deployment_id'])
+}
+
+const ended = (id: string) =>
+  until(
+    `${id} ends`,
+    async () => {
+      const { body } = await admin.get(`/ota/deployments/${id}`)
+      return body['finished_at'] === null ? undefined : body
+    },
+    30_000,
+  )
+
+test('canaries go first, the rest follows, and each device runs what it was sent', async () => {
+  const fleet = await Promise.all(['a1', 'a2', 'a3', 'a4'].map((id) => updating(id)))
+  const id = await deploy('a', { strategy: 'canary', canary: { count: 1, soak_sec: 1 } })
+  expect(await ended(id)).toMatchObject({ status: 'completed', progress: { succeeded: 4 } })
+  expect(fleet.map(({ version }) => version())).toEqual(['2.0', '2.0', '2.0', '2.0'])
+  const { body } = await admin.get('/devices/a1')
+  expect(body).toMatchObject({ firmware: { version: '2.0', previous_version: '1.0', update: null } })
+  await Promise.all(fleet.map((device) => device.end()))
+})
+
+test('bad canaries stop it, and nobody else is told anything', async () => {
+  const fleet = await Promise.all(['b1', 'b2', 'b3'].map((id) => updating(id, { isGood: false })))
+  const canary = { strategy: 'canary', canary: { count: 1, soak_sec: 1 }, retry: { max: 0 } }
+  expect(await ended(await deploy('b', canary))).toMatchObject({
+    status: 'aborted',
+    status_reason: 'success_percent',
+    progress: { rolled_back: 1, cancelled: 2 },
+  })
+  expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(1)
+  await Promise.all(fleet.map((device) => device.end()))
+})
+
+test('a deployment outlives the service', async () => {
+  const token = await registerDevice(admin, 'c1', { group: 'c' })
+  const id = await deploy('c')
+  service.kill('SIGKILL')
+  await service.ended
+  service = await service.again()
+  admin = await service.admin()
+  const device = await updating('c1', { token })
+  expect(await ended(id)).toMatchObject({ status: 'completed', progress: { succeeded: 1 } })
+  expect(device.told).toHaveLength(1)
+  await device.end()
+})

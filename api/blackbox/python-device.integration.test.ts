@@ -1,0 +1,95 @@
+// The Python example of a device against the whole service.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { applied, type Service, ServiceHarness, until } from './testing/service.ts'
+import { type Rest, registerDevice } from './testing/service-rest.ts'
+
+const PYTHON = process.env['TEST_SERVER_PYTHON_WITH_PAHO']
+const MISSING = process.env['TEST_SERVER_PYTHON_WITH_PAHO_MISSING'] ?? 'npm test looks for it'
+const PROGRAM = fileURLToPath(new URL('../../engine/edge/examples/python/device.py', import.meta.url))
+const ID = 'python-1'
+
+describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSING}`, () => {
+  const harness = new ServiceHarness()
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-python-'))
+  let service: Service
+  let admin: Rest
+  let token: string
+  let program: ChildProcess | undefined
+
+  beforeAll(async () => {
+    service = await harness.start()
+    admin = await service.admin()
+    token = await registerDevice(admin, ID)
+    start()
+    await until('the device is online', async () => (await device())['status'] === 'online')
+  })
+  afterAll(async () => {
+    program?.kill('SIGKILL')
+    await harness.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  const device = async () => (await admin.get(`/devices/${ID}`)).body
+
+  function start(): void {
+    program = spawn(PYTHON ?? '', [PROGRAM], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: {
+        ...process.env,
+        FLEET_MQTT_URL: service.mqttUrl,
+        FLEET_DEVICE_ID: ID,
+        FLEET_DEVICE_TOKEN: token,
+        FLEET_STATE_DIR: folder,
+        FLEET_TELEMETRY_SEC: '0.2',
+      },
+    })
+  }
+
+  async function stop(signal: NodeJS.Signals): Promise<void> {
+    const ended = new Promise((resolve) => program?.once('exit', resolve))
+    program?.kill(signal)
+    await ended
+  }
+
+  test('measures, says its version, carries commands out and follows its shadow', async () => {
+    expect(await device()).toMatchObject({ firmware_version: '1.0.0' })
+    await until('a measurement is there', async () => {
+      const { body } = await admin.get(`/telemetry/${ID}`)
+      return 'temperature' in Object(body['data'])
+    })
+    const done = await admin.post(`/commands/${ID}?wait=20`, { command: 'blink', data: { times: 3 } })
+    expect(done.body).toMatchObject({ status: 'completed', result: { times: 3 } })
+    const unknown = await admin.post(`/commands/${ID}?wait=20`, { command: 'fly' })
+    expect(unknown.body).toMatchObject({ status: 'rejected', error: { code: 'UNKNOWN_COMMAND' } })
+    const failed = await admin.post(`/commands/${ID}?wait=20`, { command: 'blink', data: { times: 'x' } })
+    expect(failed.body).toMatchObject({ status: 'failed', error: { code: 'FAILED' } })
+    await admin.call('PUT', `/shadows/${ID}/desired`, { led: 'on' })
+    await until('the shadow is in sync', async () => {
+      const { body } = await admin.get(`/shadows/${ID}`)
+      return body['in_sync'] === true && Object(body['reported'])['led'] === 'on'
+    })
+  })
+
+  test('comes back after a kill -9, takes what was desired meanwhile, and says goodbye', async () => {
+    await stop('SIGKILL')
+    await until(
+      'the device is gone',
+      async () => Object((await device())['connectivity'])['connected'] === false,
+    )
+    await admin.call('PUT', `/shadows/${ID}/desired`, { led: 'blue' })
+    start()
+    await until('the shadow is in sync', async () => {
+      const { body } = await admin.get(`/shadows/${ID}`)
+      return body['in_sync'] === true && Object(body['reported'])['led'] === 'blue'
+    })
+    await stop('SIGTERM')
+    await applied(async () =>
+      expect(await device()).toMatchObject({ status: 'offline', status_reason: 'shutdown' }),
+    )
+  })
+})

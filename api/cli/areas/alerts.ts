@@ -1,0 +1,175 @@
+// `fleet alerts` and `fleet rules`: what is wrong with devices, and what counts as wrong.
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { Static } from 'typebox'
+import type { AlertBody as AlertSchema } from '../../../schemas/alert.ts'
+import type { RuleBody, RuleWishBody } from '../../../schemas/alert-rule.ts'
+import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
+import type { Area } from '../area.ts'
+import type { Cli } from '../cli.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { given } from '../given.ts'
+import { wholeNumber, YES_OPTION } from '../option-parsers.ts'
+import type { Column } from '../output.ts'
+import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { confirm } from '../prompt.ts'
+
+type AlertBody = Static<typeof AlertSchema>
+
+const ALERT_COLUMNS: readonly Column<AlertBody>[] = [
+  ['ID', ({ alert_id }) => alert_id],
+  ['SEVERITY', ({ severity }) => severity],
+  ['STATE', ({ state }) => state],
+  ['DEVICE', ({ device_id }) => device_id],
+  ['RULE', ({ rule_name }) => rule_name],
+  ['VALUE', ({ value }) => value],
+  ['FIRED', ({ fired_at }) => fired_at],
+]
+const RULE_COLUMNS: readonly Column<RuleBody>[] = [
+  ['ID', ({ rule_id }) => rule_id],
+  ['NAME', ({ name }) => name],
+  ['SEVERITY', ({ severity }) => severity],
+  ['ENABLED', ({ enabled }) => enabled],
+  ['FIRING', ({ state }) => state.firing],
+]
+const ALERT_ARGUMENT = ['<alert_id>', 'id of the alert, from `fleet alerts list`'] as const
+const RULE_ARGUMENT = ['<rule_id>', 'id of the rule, from `fleet rules list`'] as const
+
+export const alerts: Area = (command, cli) => {
+  command.addHelpText(
+    'after',
+    '\nExamples:\n  fleet alerts list --severity critical\n  fleet alerts ack alt_… --comment "on my way"\n' +
+      '  fleet alerts resolve alt_… --snooze-sec 3600\n',
+  )
+  listAlerts(command, cli)
+  command
+    .command('show')
+    .description('show an alert with its moves')
+    .argument(...ALERT_ARGUMENT)
+    .action(async (alert_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.item(await client.getAlert({ alert_id }))
+    })
+  command
+    .command('ack')
+    .description('acknowledge an alert: nobody is reminded of it any more')
+    .argument(...ALERT_ARGUMENT)
+    .option('--comment <text>', 'what you know of it')
+    .action(async (alert_id: string, { comment }: { comment?: string }) => {
+      const { client } = await cli.connect()
+      cli.output.list([await client.ackAlert({ alert_id, body: given({ comment }) })], ALERT_COLUMNS)
+    })
+  command
+    .command('resolve')
+    .description('resolve an alert by hand')
+    .argument(...ALERT_ARGUMENT)
+    .option('--comment <text>', 'what you did')
+    .option('--snooze-sec <seconds>', 'no new alert of the rule before then', wholeNumber(0, 2_592_000))
+    .action(async (alert_id: string, { comment, snoozeSec }: { comment?: string; snoozeSec?: number }) => {
+      const { client } = await cli.connect()
+      const body = given({ comment, snooze_sec: snoozeSec })
+      cli.output.list([await client.resolveAlert({ alert_id, body })], ALERT_COLUMNS)
+    })
+  command
+    .command('comment')
+    .description('comment on an alert')
+    .argument(...ALERT_ARGUMENT)
+    .argument('<text>', 'the comment')
+    .action(async (alert_id: string, text: string) => {
+      const { client } = await cli.connect()
+      cli.output.list([await client.commentAlert({ alert_id, body: { text } })], ALERT_COLUMNS)
+    })
+}
+
+interface ListOptions {
+  readonly severity?: AlertSeverity[]
+  readonly state?: string
+  readonly device?: string
+  readonly group?: string
+  readonly limit: number
+}
+
+function listAlerts(command: Command, cli: Cli): void {
+  const list = command
+    .command('list')
+    .description('list alerts, by default the open ones')
+    .option('--state <states>', 'states with commas between them, such as firing,resolved')
+    .option('--device <device_id>', 'only alerts of this device')
+    .option('--group <group>', 'only of devices in this group and below it')
+    .option(...LIMIT_OPTION)
+  list.addOption(list.createOption('--severity <severities...>', 'only of these').choices(ALERT_SEVERITIES))
+  list.action(async ({ severity, state, device, group, limit }: ListOptions) => {
+    const { client } = await cli.connect()
+    const query = {
+      per_page: pageSize(limit),
+      ...given({ severity: severity?.join(','), state, device_id: device, group }),
+    }
+    const { items, hasMore } = await take(client.pages.listAlerts({ query }), limit)
+    cli.output.list(items, ALERT_COLUMNS)
+    if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
+  })
+}
+
+export const rules: Area = (command, cli) => {
+  command.addHelpText(
+    'after',
+    '\nExamples:\n  fleet rules list\n  fleet rules create battery-low.json\n  fleet rules disable rul_…\n',
+  )
+  command
+    .command('list')
+    .description('list the rules of alerts')
+    .option(...LIMIT_OPTION)
+    .action(async ({ limit }: { limit: number }) => {
+      const { client } = await cli.connect()
+      const pages = client.pages.listAlertRules({ query: { per_page: pageSize(limit) } })
+      cli.output.list((await take(pages, limit)).items, RULE_COLUMNS)
+    })
+  command
+    .command('show')
+    .description('show a rule')
+    .argument(...RULE_ARGUMENT)
+    .action(async (rule_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.item(await client.getAlertRule({ rule_id }))
+    })
+  command
+    .command('create')
+    .description('create a rule')
+    .argument('<file>', 'file with the rule as JSON')
+    .action(async (file: string) => {
+      const { client } = await cli.connect()
+      cli.output.list([await client.createAlertRule({ body: readRule(file) })], RULE_COLUMNS)
+    })
+  for (const enabled of [true, false])
+    command
+      .command(enabled ? 'enable' : 'disable')
+      .description(enabled ? 'judge by a rule again' : 'stop judging by a rule, and resolve its alerts')
+      .argument(...RULE_ARGUMENT)
+      .action(async (rule_id: string) => {
+        const { client } = await cli.connect()
+        cli.output.list([await client.editAlertRule({ rule_id, body: { enabled } })], RULE_COLUMNS)
+      })
+  command
+    .command('delete')
+    .description('delete a rule, and resolve its alerts')
+    .argument(...RULE_ARGUMENT)
+    .option(...YES_OPTION)
+    .action(async (rule_id: string, { yes }: { yes?: boolean }) => {
+      const { client } = await cli.connect()
+      await confirm(`Delete ${rule_id}?`, yes)
+      await client.deleteAlertRule({ rule_id })
+      cli.output.note(`deleted ${rule_id}`)
+    })
+}
+
+function readRule(file: string): RuleWishBody {
+  try {
+    // The service checks it and says what is wrong.
+    return JSON.parse(readFileSync(file, 'utf8')) as RuleWishBody
+  } catch (error) {
+    throw new Failure(
+      EXIT.usage,
+      `${file} cannot be read as JSON: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+}

@@ -1,0 +1,173 @@
+// `fleet channels`: where alerts are told of, managed by admins.
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { ChannelBody, DeliveryBody } from '../../../schemas/alert-channel.ts'
+import {
+  ALERT_SEVERITIES,
+  type AlertSeverity,
+  CHAT_FORMATS,
+  type ChatFormat,
+} from '../../../schemas/vocabulary.ts'
+import type { Area } from '../area.ts'
+import type { Cli } from '../cli.ts'
+import { given } from '../given.ts'
+import { YES_OPTION } from '../option-parsers.ts'
+import type { Column } from '../output.ts'
+import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { confirm } from '../prompt.ts'
+
+const COLUMNS: readonly Column<ChannelBody>[] = [
+  ['ID', ({ channel_id }) => channel_id],
+  ['NAME', ({ name }) => name],
+  ['TYPE', ({ type }) => type],
+  ['SEVERITY', ({ severity }) => severity],
+  ['STATE', ({ state }) => state],
+]
+const DELIVERY_COLUMNS: readonly Column<DeliveryBody>[] = [
+  ['AT', ({ created_at }) => created_at],
+  ['EVENT', ({ event }) => event],
+  ['STATE', ({ state }) => state],
+  ['ALERTS', ({ alert_ids }) => alert_ids.length],
+  ['TRIES', ({ attempts }) => attempts.length],
+  ['LAST ERROR', ({ attempts }) => attempts.at(-1)?.error_code ?? null],
+  ['ID', ({ delivery_id }) => delivery_id],
+]
+
+export const channels: Area = (command, cli) => {
+  command.addHelpText(
+    'after',
+    '\nExamples:\n  fleet channels add-chat https://hooks.slack.com/services/… --severity critical --default\n' +
+      '  fleet channels add-webhook https://example.com/alerts --template body.json\n  fleet channels test ch_…\n',
+  )
+  list(command, cli)
+  add(command, cli)
+  test(command, cli)
+  deliveries(command, cli)
+  remove(command, cli)
+}
+
+function list(command: Command, cli: Cli): void {
+  command
+    .command('list')
+    .description('list channels, newest first')
+    .option(...LIMIT_OPTION)
+    .action(async ({ limit }: { limit: number }) => {
+      const { client } = await cli.connect()
+      const { items } = await take(client.pages.listChannels({ query: { per_page: pageSize(limit) } }), limit)
+      cli.output.list(items, COLUMNS)
+    })
+}
+
+interface SharedOptions {
+  readonly name?: string
+  readonly severity?: AlertSeverity[]
+  readonly default?: boolean
+  readonly group?: string
+}
+
+function shared(command: Command): Command {
+  return command
+    .option('--name <name>', 'name of the channel')
+    .addOption(
+      command.createOption('--severity <severities...>', 'tell only of these').choices(ALERT_SEVERITIES),
+    )
+    .option('--default', 'use it for rules that name no channels')
+    .option('--group <group>', 'tell only of devices in this group and below it')
+}
+
+function add(parent: Command, cli: Cli): void {
+  const create = async (body: Parameters<typeof sharedBody>[1], options: SharedOptions) => {
+    const { client } = await cli.connect()
+    cli.output.item(await client.createChannel({ body: sharedBody(options, body) }), [
+      ['channel_id', ({ channel_id }) => channel_id],
+      ['type', ({ type }) => type],
+      // A webhook has one, which is shown only now.
+      ['secret', ({ secret }) => secret],
+    ])
+  }
+  const chat = shared(parent.command('add-chat'))
+    .description('tell a chat, by the address of its webhook')
+    .argument('<webhook_url>', 'address that the chat gave, which is a secret')
+    .option('--channel <channel>', 'channel of the chat, such as #ops')
+  chat.addOption(chat.createOption('--format <format>', 'form of the messages').choices(CHAT_FORMATS))
+  chat.action(
+    async (
+      webhook_url: string,
+      { channel, format, ...options }: SharedOptions & { channel?: string; format?: ChatFormat },
+    ) => {
+      await create({ type: 'chat_webhook', webhook_url, ...given({ channel, format }) }, options)
+    },
+  )
+  shared(parent.command('add-webhook'))
+    .description('send each message to an address of yours, signed')
+    .argument('<url>', 'address to send to')
+    .option('--template <file>', 'file with the body as JSON, with placeholders such as {{alert.message}}')
+    .action(async (url: string, { template, ...options }: SharedOptions & { template?: string }) => {
+      const text = template === undefined ? undefined : readFileSync(template, 'utf8')
+      await create({ type: 'webhook', url, ...given({ template: text }) }, options)
+    })
+  shared(parent.command('add-email'))
+    .description('send mails, by the mail server of the service')
+    .argument('<to...>', 'addresses to write to')
+    .action(async (to: string[], options: SharedOptions) => {
+      await create({ type: 'email', to }, options)
+    })
+}
+
+type Target =
+  | {
+      readonly type: 'chat_webhook'
+      readonly webhook_url: string
+      readonly channel?: string
+      readonly format?: ChatFormat
+    }
+  | { readonly type: 'webhook'; readonly url: string; readonly template?: string }
+  | { readonly type: 'email'; readonly to: string[] }
+
+function sharedBody({ name, severity, default: isDefault, group }: SharedOptions, target: Target) {
+  return { ...target, ...given({ name, severity, default: isDefault, group }) }
+}
+
+function test(command: Command, cli: Cli): void {
+  command
+    .command('test')
+    .description('send a sample to a channel and show what came of it')
+    .argument('<channel_id>', 'id of the channel, from `fleet channels list`')
+    .action(async (channel_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.item(await client.testChannel({ channel_id }), [
+        ['delivered', ({ delivered }) => delivered],
+        ['status_code', ({ status_code }) => status_code],
+        ['latency_ms', ({ latency_ms }) => latency_ms],
+        ['error', ({ error }) => error?.message],
+      ])
+    })
+}
+
+function deliveries(command: Command, cli: Cli): void {
+  command
+    .command('deliveries')
+    .description('list what was sent to a channel, newest first')
+    .argument('<channel_id>', 'id of the channel, from `fleet channels list`')
+    .option(...LIMIT_OPTION)
+    .action(async (channel_id: string, { limit }: { limit: number }) => {
+      const { client } = await cli.connect()
+      const pages = client.pages.listDeliveries({ channel_id, query: { per_page: pageSize(limit) } })
+      cli.output.list((await take(pages, limit)).items, DELIVERY_COLUMNS)
+    })
+}
+
+function remove(command: Command, cli: Cli): void {
+  command
+    .command('delete')
+    .description('delete a channel')
+    .argument('<channel_id>', 'id of the channel, from `fleet channels list`')
+    .option('--force', 'even if rules name it')
+    .option(...YES_OPTION)
+    .action(async (channel_id: string, { force, yes }: { force?: boolean; yes?: boolean }) => {
+      const { client } = await cli.connect()
+      await confirm(`Delete ${channel_id}?`, yes)
+      await client.deleteChannel({ channel_id, query: given({ force }) })
+      cli.output.note(`deleted ${channel_id}`)
+    })
+}

@@ -1,0 +1,84 @@
+// The download links of devices: outside of the API, without a login, and without a question to an actor or a database. The
+// link says everything, and its signature that it is ours.
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../engine/ports/clock.ts'
+import type { FirmwareLibrary, Link } from '../../engine/ports/ota.ts'
+import { FirmwareId } from '../../schemas/ids.ts'
+import { API_LIMITS } from '../limits.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import type { Downloads } from './downloads.ts'
+import { sendProblem } from './problems.ts'
+import { sendImage } from './send-image.ts'
+
+export interface ArtifactsTools {
+  readonly firmware: FirmwareLibrary
+  readonly downloads: Downloads
+  readonly clock: Pick<Clock, 'now'>
+}
+
+const PATH = '/ota/artifacts/:firmware_id/:filename'
+/** A code means a conflict elsewhere; here the thing is gone. */
+const GONE = 410
+
+export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): void {
+  const { firmware, downloads, clock } = tools
+  app.get(PATH, async (request, reply) => {
+    await firmware.ready()
+    // The router has matched the path.
+    const { firmware_id: id } = request.params as { readonly firmware_id: string }
+    const link = firmware.readLink(id, textsOf(request.query))
+    if (link === undefined) return deny({ request, reply }, refused('URL_INVALID'))
+    const restSec = Math.floor((link.expiresAt - clock.now()) / 1_000)
+    if (restSec <= 0) return deny({ request, reply }, refused('URL_EXPIRED'))
+    const called = calledOff(link)
+    const record = firmware.get(link.firmwareId)
+    if (called !== undefined || record === undefined)
+      return deny({ request, reply }, called ?? refused('DOWNLOAD_WITHDRAWN'), GONE)
+    return sendImage(
+      { request, reply },
+      {
+        record,
+        cacheControl: `private, max-age=${restSec}, immutable, no-transform`,
+        reader: {
+          name: `${link.deploymentId}/${link.deviceId}`,
+          isCalledOff: () => calledOff(link) !== undefined,
+          began: () => firmware.downloads.began(link),
+          sent: (bytes) => firmware.downloads.sent(link, bytes),
+        },
+        retryAfterSec: spread(link.deviceId),
+        missing: () => firmware.downloads.imageMissing(record.id),
+      },
+      tools,
+    )
+  })
+
+  function deny(
+    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+    refusal: Refusal,
+    status?: number,
+  ): FastifyReply {
+    downloads.count(refusal.code.toLowerCase())
+    return sendProblem(request, reply, refusal, status)
+  }
+
+  /** A firmware that was yanked says so, whatever became of its deployments. */
+  function calledOff(link: Link): Refusal | undefined {
+    const record = firmware.get(FirmwareId(link.firmwareId))
+    if (record?.status === 'yanked') return refused('FIRMWARE_YANKED')
+    if (record === undefined || firmware.downloads.isWithdrawn(link)) return refused('DOWNLOAD_WITHDRAWN')
+    return undefined
+  }
+}
+
+/** Parameters that came twice are none. */
+function textsOf(query: unknown): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(Object(query)).filter(isText))
+}
+const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string'
+
+/** Devices that are sent away together do not come back together. */
+function spread(deviceId: string): number {
+  const { downloadRetrySecMin: min, downloadRetrySecMax: max } = API_LIMITS
+  return min + (createHash('sha256').update(deviceId).digest().readUInt16BE(0) % (max - min + 1))
+}

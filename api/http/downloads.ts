@@ -1,0 +1,187 @@
+// Sends images, piece by piece: no more than its reader takes is in memory, no more than was allowed is sent at once, and
+// what is called off while it is sent ends.
+//
+// D1. All ranges of one reader count as one download; a reader has a few streams at a time.
+// D2. A stream ends within a second of being called off, even if its reader takes nothing.
+import type { ServerResponse } from 'node:http'
+import type { OpenBlob } from '../../engine/ports/blobs.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
+import { API_LIMITS } from '../limits.ts'
+import { type Refusal, refused } from '../refusal.ts'
+
+/** One that loads an image, and is told what becomes of it. */
+export interface Reader {
+  /** A device with its deployment, or a user. */
+  readonly name: string
+  readonly isCalledOff: () => boolean
+  /** Told when the first byte was taken. */
+  readonly began: () => void
+  /** Told at most once a second, and at the end. */
+  readonly sent: (bytes: number) => void
+}
+
+export interface DownloadCounts {
+  readonly active: number
+  readonly bytes: number
+  readonly refused: Readonly<Record<string, number>>
+}
+
+interface Stream {
+  readonly reader: Reader
+  readonly response: ServerResponse
+  bytes: number
+  told: number
+}
+
+interface DownloadsOptions {
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly schedule: Pick<Schedule, 'after' | 'every'>
+  readonly downloadsMax: number
+  /** The bound of all streams together. 0 means no limit. */
+  readonly downloadBytesPerSec: number
+}
+
+export class Downloads {
+  readonly #options: DownloadsOptions
+  readonly #streams = new Set<Stream>()
+  /** The readers of streams that are open or about to be, with their number. */
+  readonly #readers = new Map<string, number>()
+  readonly #refused = new Map<string, number>()
+  #bytes = 0
+  #stop: (() => void) | undefined
+
+  constructor(options: DownloadsOptions) {
+    this.#options = options
+  }
+
+  counts(): DownloadCounts {
+    return { active: this.#readers.size, bytes: this.#bytes, refused: Object.fromEntries(this.#refused) }
+  }
+
+  count(reason: string): void {
+    this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1)
+  }
+
+  /** Takes a place, which `send` or `leave` gives back. */
+  enter(name: string, retryAfterSec: number): Refusal | undefined {
+    const streams = this.#readers.get(name) ?? 0
+    if (streams >= API_LIMITS.streamsPerReaderMax) {
+      this.count('reader')
+      return refused('RATE_LIMIT_EXCEEDED', {
+        message: `${streams} downloads are under way; try again`,
+        retry_after_sec: API_LIMITS.retryAfterSec,
+      })
+    }
+    if (streams === 0 && this.#readers.size >= this.#options.downloadsMax) {
+      this.count('busy')
+      return refused('DEPENDENCY_UNAVAILABLE', {
+        message: 'as many downloads as the service allows are under way; try again',
+        retry_after_sec: retryAfterSec,
+      })
+    }
+    this.#readers.set(name, streams + 1)
+    return undefined
+  }
+
+  leave(name: string): void {
+    const left = (this.#readers.get(name) ?? 1) - 1
+    if (left > 0) this.#readers.set(name, left)
+    else this.#readers.delete(name)
+  }
+
+  /** Sends this many bytes of a blob as the body of an answer whose head is written. Resolves when it is over. */
+  async send(
+    reader: Reader,
+    blob: OpenBlob,
+    { response, bytes }: { response: ServerResponse; bytes: number },
+  ) {
+    const stream: Stream = { reader, response, bytes: 0, told: 0 }
+    this.#streams.add(stream)
+    this.#stop ??= this.#options.schedule.every(API_LIMITS.downloadLookMs, () => this.#look())
+    response.setTimeout(API_LIMITS.downloadSilenceMs, () => response.destroy())
+    try {
+      const isWhole = await this.#pump(stream, blob, bytes)
+      if (isWhole) response.end()
+      // Cut short, so that the reader does not take it for the whole.
+      else response.destroy()
+    } catch {
+      // The place of images failed in the middle: the reader comes back for the rest.
+      response.destroy()
+    } finally {
+      this.#streams.delete(stream)
+      if (this.#streams.size === 0) {
+        this.#stop?.()
+        this.#stop = undefined
+      }
+      tell(stream)
+      this.leave(reader.name)
+      await blob.close()
+    }
+  }
+
+  async #pump(stream: Stream, blob: OpenBlob, bytes: number): Promise<boolean> {
+    const { clock } = this.#options
+    let buffer = Buffer.allocUnsafeSlow(API_LIMITS.downloadPieceBytesMin)
+    let nextAt = clock.ticks()
+    for (let left = bytes; left > 0; ) {
+      const share = this.#share()
+      const piece = await blob.read(buffer.subarray(0, Math.min(buffer.length, left, pieceOf(share))))
+      if (piece === 0) return false
+      const from = clock.ticks()
+      if (!(await written(stream.response, buffer.subarray(0, piece)))) return false
+      if (stream.bytes === 0) stream.reader.began()
+      stream.bytes += piece
+      this.#bytes += piece
+      left -= piece
+      nextAt = Math.max(from, nextAt) + (piece / share) * 1_000
+      if (nextAt > clock.ticks()) await this.#sleep(nextAt - clock.ticks())
+      // Who takes pieces quickly gets larger ones, so that a thousand slow readers need little memory.
+      else if (clock.ticks() - from < QUICK_MS && buffer.length < API_LIMITS.downloadPieceBytesMax)
+        buffer = Buffer.allocUnsafeSlow(buffer.length * 2)
+    }
+    return true
+  }
+
+  /** Bytes per second for one stream. */
+  #share(): number {
+    const { downloadBytesPerSec: all } = this.#options
+    return all === 0 ? Number.POSITIVE_INFINITY : Math.max(1, all / this.#streams.size)
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#options.schedule.after(ms, resolve))
+  }
+
+  #look(): void {
+    for (const stream of this.#streams) {
+      tell(stream)
+      if (stream.reader.isCalledOff()) stream.response.destroy()
+    }
+  }
+}
+
+const QUICK_MS = 20
+const PIECES_PER_SEC = 4
+
+const pieceOf = (share: number) => Math.max(1, Math.ceil(share / PIECES_PER_SEC))
+
+function tell(stream: Stream): void {
+  const bytes = stream.bytes - stream.told
+  if (bytes === 0) return
+  stream.told = stream.bytes
+  stream.reader.sent(bytes)
+}
+
+/** Resolves with false if the reader is gone. The piece may be overwritten afterwards. */
+function written(response: ServerResponse, piece: Uint8Array): Promise<boolean> {
+  if (response.destroyed) return Promise.resolve(false)
+  return new Promise((resolve) => {
+    const gone = () => resolve(false)
+    response.once('close', gone)
+    response.write(piece, (error) => {
+      response.off('close', gone)
+      resolve(error === undefined || error === null)
+    })
+  })
+}

@@ -1,0 +1,87 @@
+// Answers with an image or a part of it: conditions, ranges and heads as RFC 9110 has them.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { parseByteRange } from '../../engine/domain/ota/byte-range.ts'
+import type { FirmwareLibrary, FirmwareRecord } from '../../engine/ports/ota.ts'
+import { API_LIMITS } from '../limits.ts'
+import { refused } from '../refusal.ts'
+import type { Downloads, Reader } from './downloads.ts'
+import { isFresh } from './etag.ts'
+import { etagOf, imageHeaders, isSameImage } from './image-headers.ts'
+import { sendProblem } from './problems.ts'
+
+export interface ImageAnswer {
+  readonly record: FirmwareRecord
+  readonly cacheControl: string
+  readonly reader: Reader
+  /** When a reader who was sent away is to come back. */
+  readonly retryAfterSec: number
+  /** Told if the image is gone or is not the record's. */
+  readonly missing: () => void
+}
+
+export interface ImageTools {
+  readonly firmware: Pick<FirmwareLibrary, 'openImage'>
+  readonly downloads: Downloads
+}
+
+export async function sendImage(
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  answer: ImageAnswer,
+  { firmware, downloads }: ImageTools,
+): Promise<FastifyReply> {
+  const { record, reader } = answer
+  const { headers, method } = request
+  const { sizeBytes: size } = record
+  const about = imageHeaders(record, answer.cacheControl)
+  if (isFresh(headers['if-none-match'], etagOf(record))) return reply.code(304).headers(about).send()
+  const wanted =
+    method === 'GET' && isSameImage(textOf(headers['if-range']), record) ? headers.range : undefined
+  const range = parseByteRange(wanted, size)
+  if (range.kind === 'unsatisfiable') {
+    reply.header('content-range', `bytes */${size}`)
+    return sendProblem(request, reply, refused('RANGE_NOT_SATISFIABLE'))
+  }
+  const [from, to] = range.kind === 'part' ? [range.from, range.to] : [0, size]
+  const part = range.kind === 'part' ? { 'content-range': `bytes ${from}-${to - 1}/${size}` } : {}
+  const head = { ...about, ...part, 'content-length': String(to - from) }
+  const status = range.kind === 'part' ? 206 : 200
+  if (method === 'HEAD') {
+    begin(reply, status, head)
+    reply.raw.end()
+    return reply
+  }
+  const refusal = downloads.enter(reader.name, answer.retryAfterSec)
+  if (refusal !== undefined) return sendProblem(request, reply, refusal)
+  const opened = await firmware.openImage(record, { from, to }).catch((error: unknown) => {
+    downloads.leave(reader.name)
+    throw error
+  })
+  if (opened.kind === 'missing') {
+    downloads.leave(reader.name)
+    downloads.count('missing')
+    answer.missing()
+    return sendProblem(
+      request,
+      reply,
+      refused('DEPENDENCY_UNAVAILABLE', {
+        message: 'the image is missing',
+        dependency: 'blobs',
+        retry_after_sec: API_LIMITS.retryAfterSec,
+      }),
+    )
+  }
+  begin(reply, status, head)
+  await downloads.send(reader, opened.blob, { response: reply.raw, bytes: to - from })
+  return reply
+}
+
+/** Writes the head, with what every answer carries. Fastify leaves the rest of the answer to us. */
+function begin(reply: FastifyReply, status: number, headers: Readonly<Record<string, string>>): void {
+  reply.hijack()
+  for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers }))
+    if (value !== undefined) reply.raw.setHeader(name, value)
+  reply.raw.statusCode = status
+  reply.raw.flushHeaders()
+}
+
+const textOf = (header: string | string[] | undefined) => (Array.isArray(header) ? header.join(', ') : header)

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
+import { API_LIMITS } from '../limits.ts'
+import { createWorkBudget } from './work-budget.ts'
+
+const PER_SEC = 10
+const MOST = PER_SEC * API_LIMITS.workBurstSec
+
+function open(perSec = PER_SEC) {
+  const clock = new StandingTime(0)
+  return { clock, work: createWorkBudget({ perSec, clock, shares: undefined }) }
+}
+
+test('a user has a budget of work that refills evenly, and nobody else pays for it', () => {
+  const { clock, work } = open()
+  expect(work.charge('a', MOST - 5)).toBeUndefined()
+  expect(work.charge('a', 6)).toMatchObject({
+    code: 'RATE_LIMIT_EXCEEDED',
+    detail: { limited: 'work', retry_after_sec: 1 },
+  })
+  expect(work.charge('a', 5)).toBeUndefined()
+  expect(work.charge('b', MOST)).toBeUndefined()
+  clock.at += 2_000
+  expect(work.charge('a', 20)).toBeUndefined()
+  expect(work.charge('a', 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
+})
+
+test('what costs more than the whole budget is done when all of it is there', () => {
+  const { clock, work } = open()
+  expect(work.charge('a', 1_000 * MOST)).toBeUndefined()
+  expect(work.charge('a', 1_000 * MOST)).toMatchObject({
+    detail: { retry_after_sec: API_LIMITS.workBurstSec },
+  })
+  clock.at += API_LIMITS.workBurstSec * 1_000
+  expect(work.charge('a', 1_000 * MOST)).toBeUndefined()
+})
+
+test('work is paid for before it is done, and what was not needed is given back', async () => {
+  const { work } = open()
+  const during: unknown[] = []
+  const result = await work.spend('a', MOST, async () => {
+    during.push(work.charge('a', 1))
+    return { result: 'done', price: 10 }
+  })
+  expect(result).toBe('done')
+  expect(during).toMatchObject([{ code: 'RATE_LIMIT_EXCEEDED' }])
+  expect(work.charge('a', MOST - 10)).toBeUndefined()
+  expect(work.charge('a', 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
+})
+
+test('work that fails is paid for', async () => {
+  const { work } = open()
+  const failing = async () => {
+    throw new Error('no database')
+  }
+  await expect(work.spend('a', MOST, failing)).rejects.toThrow('no database')
+  expect(work.charge('a', 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
+})
+
+test('a budget of 0 is no limit', async () => {
+  const { work } = open(0)
+  for (let i = 0; i < 10; i++) expect(work.charge('a', 1_000_000)).toBeUndefined()
+  expect(await work.spend('a', 5, async () => ({ result: 1, price: 0 }))).toBe(1)
+})

@@ -1,0 +1,66 @@
+// What one user may have the service work, beside the count of their requests: few requests can cost as much as
+// thousands. The unit is one plain GET.
+//
+// W1. Work is paid for before it is done, at the price of what is asked for. What was not needed is given back.
+// W2. No price is above the whole budget, so that whoever waits long enough is served.
+import type { Clock } from '../../engine/ports/clock.ts'
+import { API_LIMITS } from '../limits.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import { RateLimit } from './rate-limit.ts'
+import type { RateShares } from './rate-shares.ts'
+
+export interface WorkBudget {
+  /** Returns undefined if the user may have this work done. */
+  charge(userId: string, price: number): Refusal | undefined
+  /** Charges for work that is worth less once it is done: `run` resolves with its result and its true price. */
+  spend<T>(
+    userId: string,
+    price: number,
+    run: () => Promise<{ readonly result: T; readonly price: number }>,
+  ): Promise<T | Refusal>
+}
+
+export interface WorkBudgetOptions {
+  /** Units per second; 0 is no limit. */
+  readonly perSec: number
+  readonly clock: Pick<Clock, 'ticks'>
+  /** Undefined if this is the only node. */
+  readonly shares: RateShares | undefined
+}
+
+export function createWorkBudget({ perSec, clock, shares }: WorkBudgetOptions): WorkBudget {
+  const most = perSec * API_LIMITS.workBurstSec
+  const limit = new RateLimit('work', Math.max(1, most), API_LIMITS.workBurstSec * 1_000)
+  const bounded = (price: number) => Math.min(price, most)
+
+  function charge(userId: string, price: number): Refusal | undefined {
+    if (perSec === 0) return undefined
+    const aheadMs = limit.take(userId, clock.ticks(), bounded(price))
+    if (aheadMs < 0) return tooMuch(Math.max(1, Math.ceil(-aheadMs / 1000)))
+    shares?.tell(limit, userId, bounded(price))
+    return undefined
+  }
+
+  return {
+    charge,
+
+    async spend(userId, price, run) {
+      const refusal = charge(userId, price)
+      if (refusal !== undefined) return refusal
+      // Work that failed is paid for.
+      const done = await run()
+      const rest = bounded(price) - bounded(done.price)
+      if (perSec === 0 || rest <= 0) return done.result
+      limit.giveBack(userId, rest)
+      shares?.tell(limit, userId, -rest)
+      return done.result
+    },
+  }
+}
+
+const tooMuch = (waitSec: number) =>
+  refused('RATE_LIMIT_EXCEEDED', {
+    message: 'too much work for one user: ask for less at once, or later',
+    limited: 'work',
+    retry_after_sec: waitSec,
+  })

@@ -1,0 +1,165 @@
+// /alerts/rules: everyone may read; an admin writes, and an operator those whose target lies within their groups.
+import { isTargetWithin, isWithin, namedDevices } from '../../engine/domain/alert/target.ts'
+import type { AlertChangeOutcome, Rule } from '../../engine/ports/alerts.ts'
+import type { EditRuleBody, RuleBody } from '../../schemas/alert-rule.ts'
+import { RuleId } from '../../schemas/ids.ts'
+import {
+  createAlertRule,
+  deleteAlertRule,
+  editAlertRule,
+  getAlertRule,
+  listAlertRules,
+  replaceAlertRule,
+} from '../../schemas/operations/alert-rules.ts'
+import type { Caller } from '../auth/caller.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
+import { type Answer, answer } from '../http/answer.ts'
+import { isFresh, parseIfMatch, quoted } from '../http/etag.ts'
+import { pageAnswer, toWindow } from '../http/paging.ts'
+import { idFor } from '../http/repeats.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { type Refusal, refused } from '../refusal.ts'
+
+export function alertRuleRoutes(services: Services): readonly Route[] {
+  const { engine, ids } = services
+  return [
+    route(listAlertRules, async ({ query, user, url }) => {
+      const { severity, enabled, q } = query
+      const part = q?.toLowerCase()
+      const found = engine.alerts
+        .rules()
+        .filter((rule) => isSeen(services, rule, user))
+        .filter((rule) => severity === undefined || rule.severity === severity)
+        .filter((rule) => enabled === undefined || rule.enabled === enabled)
+        .filter((rule) => part === undefined || rule.name.toLowerCase().includes(part))
+      const window = toWindow(query)
+      const page = found.slice(window.offset, window.offset + window.perPage)
+      return pageAnswer(await bodiesOf(services, page, user), found.length, window, url)
+    }),
+    route(createAlertRule, async ({ body, user, repeatKey }) => {
+      const wish = body
+      const outside = outsideOf(services, wish.target, user)
+      if (outside !== undefined) return outside
+      const id = idFor(repeatKey, 'rul_', ids)
+      const made = await engine.alerts.change({ kind: 'create_rule', id, wish, by: user.id })
+      return ruleAnswer(services, made, { status: 201, user })
+    }),
+    route(getAlertRule, async ({ params, user, header }) => {
+      const rule = seen(services, params.rule_id, user)
+      if (rule === undefined) return noSuchRule()
+      const etag = etagOf(rule)
+      if (isFresh(header('if-none-match'), etag)) return answer(304, undefined, { etag: quoted(etag) })
+      return ruleAnswer(services, { kind: 'changed', rule }, { status: 200, user })
+    }),
+    route(replaceAlertRule, ({ params, body, user, header }) =>
+      edit(services, { id: params.rule_id, wish: body, isWhole: true, user, ifMatch: header('if-match') }),
+    ),
+    route(editAlertRule, ({ params, body, user, header }) =>
+      edit(services, { id: params.rule_id, wish: body, isWhole: false, user, ifMatch: header('if-match') }),
+    ),
+    route(deleteAlertRule, async ({ params, user, header }) => {
+      const rule = seen(services, params.rule_id, user)
+      if (rule === undefined || outsideOf(services, rule.target, user) !== undefined) return noSuchRule()
+      const condition = parseIfMatch(header('if-match'), rule.revision)
+      if (condition.kind === 'stale') return stale(rule, header('if-match'))
+      const ifRevision = condition.kind === 'revision' ? condition.revision : undefined
+      const deleted = await engine.alerts.change({ kind: 'delete_rule', id: rule.rule_id, ifRevision })
+      return deleted.kind === 'refused' ? deleted : answer(204, undefined)
+    }),
+  ]
+}
+
+interface Edit {
+  readonly id: string
+  readonly wish: EditRuleBody
+  readonly isWhole: boolean
+  readonly user: Caller
+  readonly ifMatch: string | undefined
+}
+
+async function edit(
+  services: Services,
+  { id, wish, isWhole, user, ifMatch }: Edit,
+): Promise<Answer | Refusal> {
+  const rule = seen(services, id, user)
+  if (rule === undefined || outsideOf(services, rule.target, user) !== undefined) return noSuchRule()
+  const condition = parseIfMatch(ifMatch, rule.revision)
+  if (condition.kind === 'stale') return stale(rule, ifMatch)
+  const outside = wish.target === undefined ? undefined : outsideOf(services, wish.target, user)
+  if (outside !== undefined) return outside
+  const ifRevision = condition.kind === 'revision' ? condition.revision : undefined
+  const edited = await services.engine.alerts.change({
+    kind: 'edit_rule',
+    id: rule.rule_id,
+    wish,
+    isWhole,
+    ifRevision,
+  })
+  return ruleAnswer(services, edited, { status: 200, user })
+}
+
+async function ruleAnswer(
+  services: Services,
+  outcome: AlertChangeOutcome,
+  { status, user }: { readonly status: number; readonly user: Caller },
+): Promise<Answer | Refusal> {
+  if (outcome.kind === 'refused') return outcome
+  const { rule } = outcome
+  if (rule === undefined) return noSuchRule()
+  const [body] = await bodiesOf(services, [rule], user)
+  const location = status === 201 ? { location: `${listAlertRules.path}/${rule.rule_id}` } : {}
+  return answer(status, body, { etag: quoted(etagOf(rule)), ...location })
+}
+
+async function bodiesOf(
+  { engine }: Services,
+  rules: readonly Rule[],
+  user: Caller,
+): Promise<readonly RuleBody[]> {
+  if (rules.length === 0) return []
+  const { byRule } = await engine.alerts.counts(scopeOf(user))
+  return rules.map((rule) => {
+    const { activated_at: _, ...body } = rule
+    const { firing = 0, pending = 0 } = byRule[rule.rule_id] ?? {}
+    return { ...body, etag: etagOf(rule), state: { firing, pending } }
+  })
+}
+
+/** A rule that names only devices or a group that the caller may not see is not shown to them. */
+function isSeen({ engine }: Services, { target }: Rule, user: Caller): boolean {
+  const scope = scopeOf(user)
+  if (scope === undefined) return true
+  const named = namedDevices(target)
+  if (named !== undefined) return named.some((id) => isInScope(engine.devices.summary(id)?.group, scope))
+  if (target.type !== 'group' || typeof target.value !== 'string') return true
+  const { value } = target
+  return scope.some((root) => isWithin(value, root))
+}
+
+function seen(services: Services, id: string, user: Caller): Rule | undefined {
+  const rule = services.engine.alerts.rules().find(({ rule_id: each }) => each === RuleId(id))
+  return rule !== undefined && isSeen(services, rule, user) ? rule : undefined
+}
+
+/** Why the caller may not write a rule with this target. */
+function outsideOf({ engine }: Services, target: Rule['target'], user: Caller): Refusal | undefined {
+  const scope = scopeOf(user)
+  if (scope === undefined) return undefined
+  const named = namedDevices(target)
+  const isInside = Array.isArray(named)
+    ? named.every((id) => isInScope(engine.devices.summary(id)?.group, scope))
+    : isTargetWithin(target, scope)
+  if (isInside) return undefined
+  return refused('FORBIDDEN', {
+    message: 'a rule of an operator is about a group, or devices, within the operator’s groups',
+    groups: scope,
+  })
+}
+
+const etagOf = ({ revision }: Rule) => String(revision)
+
+const stale = (rule: Rule, got: string | undefined) =>
+  refused('PRECONDITION_FAILED', { expected: quoted(etagOf(rule)), got })
+
+const noSuchRule = () => refused('NOT_FOUND', { message: 'no such rule' })

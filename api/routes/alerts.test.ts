@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { openHarness } from '../testing/rest.ts'
+
+const RULES = '/api/v1/alerts/rules'
+const RULE = {
+  name: 'out of sync',
+  target: { type: 'group', value: 'plant' },
+  condition: { kind: 'out_of_sync', for_sec: 0 },
+}
+
+async function open() {
+  const harness = openHarness()
+  const { token } = await harness.login('admin')
+  await harness.device('r', { group: 'plant/a' })
+  const ask = async (line: string, body?: unknown, headers = {}) =>
+    harness.request(line, { token, body, headers })
+  /** Wants something of the device that it has not reported. */
+  const want = async () => {
+    expect((await ask('PUT /api/v1/shadows/r/desired', { led: 'on' })).status).toBe(200)
+  }
+  return { ...harness, ask, want }
+}
+
+test('a rule has its defaults, and is found again', async () => {
+  const { ask } = await open()
+  const made = await ask(`POST ${RULES}`, RULE)
+  expect(made.status).toBe(201)
+  expect(made.body).toMatchObject({
+    severity: 'warning',
+    enabled: true,
+    for_sec: 0,
+    keep_firing_for_sec: 0,
+    repeat_interval_sec: 14_400,
+    no_data: 'keep',
+    no_data_after_sec: 300,
+    group_by: 'rule',
+    source: 'api',
+    revision: 1,
+    state: { firing: 0, pending: 0 },
+  })
+  const { rule_id: id } = made.body
+  expect(made.headers['location']).toBe(`${RULES}/${id}`)
+  expect((await ask(`GET ${RULES}/${id}`)).body).toEqual(made.body)
+  expect((await ask(`GET ${RULES}`)).body).toMatchObject({ total: 1, data: [{ rule_id: id }] })
+  const stale = await ask(`PATCH ${RULES}/${id}`, { enabled: false }, { 'if-match': '"7"' })
+  expect([stale.status, stale.body.code]).toEqual([412, 'PRECONDITION_FAILED'])
+  const edited = await ask(
+    `PATCH ${RULES}/${id}`,
+    { for_sec: 5 },
+    { 'if-match': String(made.headers['etag']) },
+  )
+  expect(edited.body).toMatchObject({ for_sec: 5, name: 'out of sync', revision: 2 })
+  expect((await ask(`DELETE ${RULES}/${id}`)).status).toBe(204)
+  expect((await ask(`GET ${RULES}/${id}`)).status).toBe(404)
+})
+
+test.each([
+  [{ kind: 'wrong' }, '/condition/kind'],
+  [{ kind: 'threshold', metric: 'm', op: '>', value: 5, clear_value: 6 }, '/condition/clear_value'],
+  [{ kind: 'threshold', metric: 'm', op: '>', value: 5, clear: 6 }, '/condition/clear'],
+  [{ all: [{ kind: 'absence' }] }, '/condition/all/0/for_sec'],
+  [{ any: [{ not: { kind: 'state', in: ['gone'] } }] }, '/condition/any/0/not/in'],
+  [{ kind: 'repeat', condition: { all: [] }, times: 2, within_sec: 9 }, '/condition/condition'],
+])('a mistake in a condition is told with its place: %j', async (condition, path) => {
+  const { ask } = await open()
+  const { status, body } = await ask(`POST ${RULES}`, { ...RULE, condition })
+  expect([status, body.code, body.errors[0].path]).toEqual([422, 'VALIDATION_FAILED', path])
+})
+
+test('an alert fires, is acknowledged, commented on and resolved', async () => {
+  const { ask, want } = await open()
+  await ask(`POST ${RULES}`, RULE)
+  expect((await ask('GET /api/v1/alerts')).body.total).toBe(0)
+  await want()
+  const { body } = await ask('GET /api/v1/alerts?severity=warning&group=plant')
+  expect(body).toMatchObject({
+    total: 1,
+    data: [
+      { state: 'firing', type: 'out_of_sync', threshold: 0, device_id: 'r', group: 'plant/a', count: 1 },
+    ],
+  })
+  const { alert_id: id, link } = body.data[0]
+  expect(link).toBe('https://fleet.example.com/devices/r')
+  expect((await ask('GET /api/v1/devices/r')).body.alerts).toEqual({ critical: 0, warning: 1, info: 0 })
+  expect((await ask('GET /api/v1/alerts/summary')).body).toMatchObject({
+    by_state: { firing: { warning: 1 } },
+    by_group: [{ group: 'plant/a', counts: { warning: 1 } }],
+  })
+  const acked = await ask(`POST /api/v1/alerts/${id}/ack`, { comment: 'mine' })
+  expect(acked.body).toMatchObject({ acknowledged: true, comments: [{ text: 'mine' }], state: 'firing' })
+  expect((await ask(`POST /api/v1/alerts/${id}/unack`)).body.acknowledged).toBe(false)
+  expect((await ask(`POST /api/v1/alerts/${id}/assign`, { user_id: 'usr_y' })).body.assignee).toBe('usr_y')
+  expect((await ask(`POST /api/v1/alerts/${id}/resolve`)).body).toMatchObject({
+    state: 'resolved',
+    reason: 'user',
+  })
+  expect((await ask(`POST /api/v1/alerts/${id}/ack`)).body.code).toBe('INVALID_STATE_TRANSITION')
+  expect((await ask(`POST /api/v1/alerts/${id}/comments`, { text: 'done' })).status).toBe(200)
+  expect((await ask('GET /api/v1/alerts?state=resolved')).body.data).toMatchObject([
+    { alert_id: id, reason: 'user' },
+  ])
+  expect((await ask('GET /api/v1/alerts')).body.total).toBe(0)
+})
+
+test('an alert under a silence says so, and is seen all the same', async () => {
+  const { ask, want } = await open()
+  const silence = { matchers: { device_id: 'r' }, ends_at: '2026-03-01T13:00:00Z', comment: 'rewiring' }
+  const made = await ask('POST /api/v1/alerts/silences', silence)
+  expect([made.status, made.body.state]).toEqual([201, 'active'])
+  await ask(`POST ${RULES}`, RULE)
+  await want()
+  const { body } = await ask('GET /api/v1/alerts')
+  expect(body.data[0].suppressed_by).toEqual([`silence:${made.body.silence_id}`])
+  expect((await ask(`DELETE /api/v1/alerts/silences/${made.body.silence_id}`)).status).toBe(204)
+  expect((await ask('GET /api/v1/alerts')).body.data[0].suppressed_by).toEqual([])
+  expect((await ask(`GET /api/v1/alerts/silences/${made.body.silence_id}`)).body.state).toBe('expired')
+})

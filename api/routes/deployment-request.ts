@@ -1,0 +1,190 @@
+// A wish for a deployment, read: every default filled in, its firmware found, and its target judged.
+import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
+import { isZone } from '../../engine/domain/telemetry/zone.ts'
+import type { Members } from '../../engine/ports/deployments.ts'
+import type { FirmwareRecord } from '../../engine/ports/ota.ts'
+import type { DeviceFilter } from '../../engine/ports/store.ts'
+import type { DeploymentWish } from '../../schemas/deployment.ts'
+import { type DeviceId, FirmwareId, Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { DEVICE_STATUSES, RETRY_CAUSES } from '../../schemas/vocabulary.ts'
+import type { Caller } from '../auth/caller.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
+import { noSuchDevice } from '../auth/visible-device.ts'
+import type { Services } from '../http/services.ts'
+import { type Refusal, refused } from '../refusal.ts'
+
+const DEVICES_MAX = 10_000
+const BACKOFF_SEC = [60, 300, 900]
+const RETRY_ON = RETRY_CAUSES.slice(0, 5)
+
+export type Found<Name extends string, Value> =
+  | ({ readonly kind: 'found' } & { readonly [Key in Name]: Value })
+  | Refusal
+
+/** The firmware by its id, or by version and type. */
+export function findFirmware(
+  { engine }: Pick<Services, 'engine'>,
+  { firmware_id: id, firmware_version: version, device_type: type }: DeploymentWish,
+): Found<'record', FirmwareRecord> {
+  if (id) {
+    const record = engine.firmware.get(FirmwareId(id))
+    return record === undefined
+      ? invalid('/firmware_id', 'there is no such firmware')
+      : { kind: 'found', record }
+  }
+  if (!version) return invalid('/firmware_version', 'name a version or a firmware_id')
+  const matching = [...engine.firmware.all()].filter(
+    (record) => record.version === version && (!type || record.deviceType === type),
+  )
+  const [record] = matching
+  if (record === undefined) return invalid('/firmware_version', 'there is no such firmware')
+  if (matching.length === 1) return { kind: 'found', record }
+  return refused('AMBIGUOUS_FIRMWARE', {
+    message: 'several device types have this version',
+    device_types: matching.map(({ deviceType }) => deviceType).sort(),
+  })
+}
+
+export function toSpec(body: DeploymentWish): Found<'spec', DeploymentSpec> {
+  const { strategy = 'rolling', canary, abort, timeouts, retry, ramp, windows = [] } = body
+  const zone = windows.findIndex(({ tz = 'UTC' }) => !isZone(tz))
+  if (zone >= 0) return invalid(`/windows/${zone}/tz`, 'is no time zone')
+  const confirmSec = timeouts?.confirm_sec ?? 300
+  const stableSec = body.stable_sec ?? Math.min(10, confirmSec)
+  if (stableSec > confirmSec) return invalid('/stable_sec', 'must not be above timeouts.confirm_sec')
+  const spec: DeploymentSpec = {
+    name: body.name ?? undefined,
+    target: { type: body.target.type, value: body.target.value ?? null },
+    strategy,
+    maxConcurrent: body.max_concurrent ?? (strategy === 'all' ? 1_000 : 10),
+    ratePerMinute: body.rate_per_minute ?? undefined,
+    ramp: ramp ? { start: ramp.start ?? 1, factor: ramp.factor ?? 2 } : undefined,
+    rollbackOnFailure: body.rollback_on_failure ?? true,
+    rollbackScope: body.rollback_scope ?? 'failed',
+    canary: strategy === 'canary' ? toCanary(canary ?? {}) : undefined,
+    abort: {
+      minFinished: abort?.min_finished ?? 5,
+      failurePercent: abort?.failure_percent ?? 20,
+      failureCount: abort?.failure_count ?? undefined,
+    },
+    timeouts: {
+      downloadSec: timeouts?.download_sec ?? 1_800,
+      installSec: timeouts?.install_sec ?? 900,
+      rebootSec: timeouts?.reboot_sec ?? 600,
+      confirmSec,
+    },
+    retry: {
+      max: retry?.max ?? 2,
+      backoffSec: retry?.backoff_sec ?? BACKOFF_SEC,
+      on: retry?.on ?? RETRY_ON,
+    },
+    proof: body.proof ?? 'reconnect',
+    stableSec,
+    offlineTtlSec: body.offline_ttl_sec ?? 604_800,
+    startAt: body.start_at ? Millis(Date.parse(body.start_at)) : undefined,
+    windows: windows.map(({ days = [], start, duration_min: durationMin, tz = 'UTC' }) => ({
+      ...{ days, start, durationMin, tz },
+    })),
+    force: body.force ?? false,
+    supersede: body.supersede ?? false,
+  }
+  return { kind: 'found', spec }
+}
+
+/** The devices that are meant. What lies outside the caller's groups looks as if it did not exist. */
+export function toMembers(
+  { engine }: Pick<Services, 'engine'>,
+  { type, value }: DeploymentWish['target'],
+  user: Caller,
+): Found<'members', Members> {
+  const within = scopeOf(user)
+  const text = typeof value === 'string' && value !== '' ? value : undefined
+  const matching = (filter: DeviceFilter) =>
+    ({ kind: 'found', members: { kind: 'matching', filter: { ...filter, within } } }) as const
+  switch (type) {
+    case 'all':
+    case 'fleet':
+      return matching({})
+    case 'device':
+    case 'devices':
+      return named(engine, type === 'device' ? [value] : value, within)
+    case 'group':
+      if (text === undefined) return invalid('/target/value', 'must name a group')
+      return isInScope(text, within)
+        ? matching({ group: text })
+        : refused('NOT_FOUND', { message: 'no such group' })
+    case 'tag':
+      return text === undefined ? invalid('/target/value', 'must be a tag') : matching({ tags: [text] })
+    case 'type':
+      return text === undefined ? invalid('/target/value', 'must be a type') : matching({ type: text })
+    case 'query': {
+      const filter = toQuery(value)
+      return filter === undefined
+        ? invalid('/target/value', `takes ${QUERY_FIELDS.join(', ')}`)
+        : matching(filter)
+    }
+  }
+}
+
+function named(
+  engine: Services['engine'],
+  value: unknown,
+  within: readonly string[] | undefined,
+): Found<'members', Members> {
+  if (!Array.isArray(value) || value.length === 0 || value.length > DEVICES_MAX)
+    return invalid('/target/value', `must be 1 to ${DEVICES_MAX} device ids`)
+  const deviceIds: DeviceId[] = []
+  for (const each of value) {
+    const id = parseDeviceId(each)
+    const summary = id && engine.devices.summary(id)
+    if (id === undefined || summary === undefined || !isInScope(summary.group, within)) return noSuchDevice()
+    deviceIds.push(id)
+  }
+  return { kind: 'found', members: { kind: 'named', deviceIds } }
+}
+
+const QUERY_FIELDS = ['status', 'type', 'group', 'group_exact', 'tag', 'parent_id', 'q'] as const
+
+function toQuery(value: unknown): DeviceFilter | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const fields: Readonly<Record<string, unknown>> = { ...value }
+  const names: readonly string[] = QUERY_FIELDS
+  if (Object.keys(fields).some((name) => !names.includes(name))) return undefined
+  const { status, type, group, group_exact: groupExact, tag, parent_id: parentId, q } = fields
+  const texts = [type, group, q].every((each) => each === undefined || typeof each === 'string')
+  const known = DEVICE_STATUSES.find((each) => each === status)
+  const tags = tag === undefined ? [] : [tag].flat()
+  const isRight =
+    texts && (status === undefined || known !== undefined) && tags.every((t) => typeof t === 'string')
+  if (!isRight) return undefined
+  return {
+    status: known,
+    type: type as string | undefined,
+    group: group as string | undefined,
+    groupExact: groupExact === true,
+    tags: tags.length === 0 ? undefined : (tags as string[]),
+    parentId: parentId === undefined ? undefined : parseDeviceId(parentId),
+    q: q as string | undefined,
+  }
+}
+
+function toCanary(wish: NonNullable<DeploymentWish['canary']>): DeploymentSpec['canary'] {
+  const { gate, devices } = wish
+  return {
+    percent: wish.percent ?? 10,
+    count: wish.count ?? undefined,
+    devices: devices?.flatMap((each) => parseDeviceId(each) ?? []),
+    soakSec: wish.soak_sec ?? 300,
+    successPercent: wish.success_percent ?? 100,
+    gate: { maxOffline: gate?.max_offline ?? 0, inError: gate?.in_error ?? 0 },
+    onGateFailure: wish.on_gate_failure ?? 'abort',
+    approval: wish.approval ?? false,
+  }
+}
+
+function invalid(path: string, message: string): Refusal {
+  return refused('VALIDATION_FAILED', {
+    message: `${path} ${message}`,
+    errors: [{ path, in: 'body', code: 'NOT_ALLOWED', message }],
+  })
+}

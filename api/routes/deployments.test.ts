@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import { openHarness } from '../testing/rest.ts'
+import {
+  type Behaviour,
+  type UpdatingDevice,
+  updatingFleet,
+  uploadFirmware,
+} from '../testing/updating-fleet.ts'
+
+const PATH = '/api/v1/ota/deployments'
+
+async function opened(behaviours: Readonly<Record<string, Behaviour>>, about: { group?: string } = {}) {
+  const harness = openHarness()
+  const { token } = await harness.login('admin')
+  await uploadFirmware(harness, '1.0')
+  const firmwareId = await uploadFirmware(harness, '2.0')
+  const fleet = await updatingFleet(harness, behaviours, about)
+  const send = (line: string, body?: unknown) => harness.request(line, { token, body })
+  const deploy = (more: object = {}) =>
+    send(`POST ${PATH}`, { firmware_version: '2.0', target: { type: 'all' }, ...more })
+  const read = async (id: unknown) => (await send(`GET ${PATH}/${id}`)).body
+  /** Moves the time on until the deployment is so. */
+  const until = async (id: unknown, isSo: (body: Record<string, unknown>) => boolean, stepMs = 1_000) => {
+    for (let i = 0; i < 2_000; i++) {
+      const body = await read(id)
+      if (isSo(body)) return body
+      harness.clock.at += i % 3 === 0 ? stepMs : 0
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    throw new Error(`never so: ${JSON.stringify(await read(id))}`)
+  }
+  const ends = (id: unknown, stepMs?: number) => until(id, ({ finished_at: at }) => at !== null, stepMs)
+  const device = (name: string): UpdatingDevice => {
+    const found = fleet.find(({ id }) => id === name)
+    if (found === undefined) throw new Error(`no ${name}`)
+    return found
+  }
+  return { ...harness, send, deploy, read, until, ends, fleet, device, firmwareId, token }
+}
+
+const many = (count: number, behaviour: Behaviour = 'good') =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`d${i}`, behaviour]))
+
+describe('deploying', () => {
+  test('every device gets the firmware, proves it, and says so in its record', async () => {
+    const { deploy, ends, fleet, send, firmwareId } = await opened(many(5))
+    const made = await deploy()
+    expect(made.status).toBe(201)
+    expect(made.body).toMatchObject({ status: 'pending', total: 5, strategy: 'rolling', max_concurrent: 10 })
+    expect(made.headers['location']).toBe(`${PATH}/${made.body.deployment_id}`)
+    const end = await ends(made.body.deployment_id)
+    expect(end).toMatchObject({ status: 'completed', progress: { succeeded: 5, percent: 100 } })
+    expect(fleet.map(({ told }) => told.length)).toEqual([1, 1, 1, 1, 1])
+    expect(fleet[0]?.told[0]).toMatchObject({ action: 'install', version: '2.0', attempt: 1, seq: 1 })
+    const { body } = await send('GET /api/v1/devices/d0')
+    expect(body).toMatchObject({
+      firmware_version: '2.0',
+      firmware: { version: '2.0', firmware_id: firmwareId, previous_version: '1.0', update: null },
+    })
+    const versions = await send('GET /api/v1/ota/versions')
+    expect(versions.body).toEqual({
+      data: [{ type: 'mqtt_device', firmware_version: '2.0', devices: 5, online: 5 }],
+      total: 5,
+    })
+  })
+
+  test('never more than it may at a time', async () => {
+    const { deploy, fleet, until } = await opened(many(6, 'dies'))
+    const { body } = await deploy({ max_concurrent: 2, abort: { min_finished: 250_000 } })
+    await until(body.deployment_id, ({ progress }) => Reflect.get(Object(progress), 'in_progress') === 2)
+    expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(2)
+  })
+
+  test('who is skipped is told with the reason, and nobody left is refused', async () => {
+    const { deploy, send, ends } = await opened(many(2))
+    const first = await deploy({ target: { type: 'device', value: 'd0' } })
+    await ends(first.body.deployment_id)
+    const second = await deploy()
+    expect(second.body).toMatchObject({ total: 2, skipped: { already_installed: 1 } })
+    const devices = await send(`GET ${PATH}/${second.body.deployment_id}/devices?status=skipped`)
+    expect(devices.body).toMatchObject({ total: 1, data: [{ device_id: 'd0', reason: 'already_installed' }] })
+    const none = await deploy({ target: { type: 'device', value: 'd0' } })
+    expect(none).toMatchObject({ status: 422, body: { code: 'EMPTY_TARGET', total: 1 } })
+  })
+
+  test('a dry run counts and does nothing', async () => {
+    const { send, fleet } = await opened(many(3))
+    const body = { firmware_version: '2.0', target: { type: 'all' } }
+    const dry = await send(`POST ${PATH}?dry_run=true`, body)
+    expect(dry).toMatchObject({ status: 200, body: { total: 3 } })
+    expect((await send(`GET ${PATH}`)).body.total).toBe(0)
+    expect(fleet.every(({ told }) => told.length === 0)).toBe(true)
+  })
+
+  test('an unknown firmware, target or time zone is refused', async () => {
+    const { deploy, firmwareId } = await opened(many(1))
+    expect((await deploy({ firmware_version: '9' })).body.code).toBe('VALIDATION_FAILED')
+    expect((await deploy({ firmware_version: null, firmware_id: firmwareId })).status).toBe(201)
+    expect((await deploy({ target: { type: 'group' } })).status).toBe(422)
+    expect((await deploy({ target: { type: 'device', value: 'nobody' } })).status).toBe(404)
+    const windows = [{ start: '22:00', duration_min: 60, tz: 'Moon/Base' }]
+    expect((await deploy({ windows })).status).toBe(422)
+    expect((await deploy({ stable_sec: 400 })).status).toBe(422)
+  })
+})
+
+describe('canaries', () => {
+  const canary = { strategy: 'canary', canary: { count: 2, soak_sec: 300 } }
+
+  test('the rest waits until they have soaked', async () => {
+    const { deploy, until, ends, fleet } = await opened(many(6))
+    const { body } = await deploy(canary)
+    const id = body.deployment_id
+    expect(body.stages).toMatchObject([{ total: 2 }, { total: 4 }])
+    const soaking = await until(id, ({ stages }) => Reflect.get(Object(stages), 0).state === 'soaking')
+    expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(2)
+    expect(soaking).toMatchObject({ status: 'in_progress', progress: { succeeded: 2, pending: 4 } })
+    expect(await ends(id, 60_000)).toMatchObject({ status: 'completed', progress: { succeeded: 6 } })
+  })
+
+  test('bad ones stop it: nobody else is told anything, and they go back without a hand', async () => {
+    const { deploy, ends, fleet } = await opened(many(6, 'fails'))
+    const { body } = await deploy({ ...canary, retry: { max: 0 } })
+    const end = await ends(body.deployment_id)
+    expect(end).toMatchObject({ status: 'rolled_back', status_reason: 'success_percent' })
+    expect(end['aborted_at']).not.toBeNull()
+    const told = fleet.filter((device) => device.told.length > 0)
+    expect(told).toHaveLength(2)
+    for (const device of told)
+      expect(device.told.map(({ action }) => action)).toEqual(['install', 'rollback'])
+    expect(end).toMatchObject({ progress: { rolled_back: 2, cancelled: 4 } })
+  })
+
+  test('those that come back by themselves are sent nothing more', async () => {
+    const { deploy, ends, fleet, send } = await opened(many(4, 'reverts'))
+    const { body } = await deploy({ ...canary, retry: { max: 0 } })
+    const end = await ends(body.deployment_id)
+    expect(end['status']).toBe('aborted')
+    expect(fleet.filter(({ told }) => told.length === 1)).toHaveLength(2)
+    const jobs = await send(`GET ${PATH}/${body.deployment_id}/devices?status=rolled_back`)
+    expect(jobs.body.data[0].error.code).toBe('ROLLED_BACK_BY_DEVICE')
+  })
+
+  test('a canary that goes away while it soaks stops it, too', async () => {
+    const { deploy, until, ends, fleet } = await opened(many(4))
+    const { body } = await deploy({ ...canary, rollback_on_failure: false })
+    await until(body.deployment_id, ({ stages }) => Reflect.get(Object(stages), 0).state === 'soaking')
+    fleet.find(({ told }) => told.length > 0)?.disconnect()
+    const end = await ends(body.deployment_id)
+    expect(end).toMatchObject({ status: 'aborted', status_reason: 'gate_failed' })
+    expect(end['evidence']).toMatchObject({ gate: { max_offline: 0 } })
+  })
+
+  test('with approval a person lets it go on', async () => {
+    const { deploy, until, ends, send } = await opened(many(4))
+    const { body } = await deploy({ strategy: 'canary', canary: { count: 1, soak_sec: 0, approval: true } })
+    const id = body.deployment_id
+    const paused = await until(id, ({ status }) => status === 'paused')
+    expect(paused['status_reason']).toBe('approval')
+    expect((await send(`POST ${PATH}/${id}/approve`)).body.status).toBe('in_progress')
+    expect((await ends(id))['status']).toBe('completed')
+  })
+})
+
+describe('acting on one', () => {
+  test('pausing starts nobody, and resuming goes on', async () => {
+    const { deploy, send, ends, fleet, clock } = await opened(many(2))
+    fleet[0]?.disconnect()
+    fleet[1]?.disconnect()
+    const { body } = await deploy()
+    const id = body.deployment_id
+    expect((await send(`POST ${PATH}/${id}/pause`)).body).toMatchObject({
+      status: 'paused',
+      status_reason: 'user',
+    })
+    for (const device of fleet) await device.connect()
+    clock.at += 60_000
+    expect(fleet.every(({ told }) => told.length === 0)).toBe(true)
+    expect((await send(`POST ${PATH}/${id}/pause`)).body).toMatchObject({
+      code: 'INVALID_STATE_TRANSITION',
+      allowed: ['resume', 'cancel'],
+    })
+    expect((await send(`POST ${PATH}/${id}/resume`)).status).toBe(200)
+    expect((await ends(id))['status']).toBe('completed')
+  })
+
+  test('cancelling ends it for all that have not begun', async () => {
+    const { deploy, send, ends, fleet } = await opened(many(3))
+    for (const device of fleet) device.disconnect()
+    const { body } = await deploy()
+    expect((await send(`POST ${PATH}/${body.deployment_id}/cancel`)).body.status).toBe('cancelled')
+    const end = await ends(body.deployment_id)
+    expect(end).toMatchObject({ progress: { cancelled: 3, percent: 100 } })
+    for (const device of fleet) await device.connect()
+    expect(fleet.every(({ told }) => told.length === 0)).toBe(true)
+  })
+
+  test('a device that rejected is tried again by hand', async () => {
+    const { deploy, until, send, device, ends } = await opened({ a: 'rejects', b: 'good', c: 'good' })
+    device('b').disconnect()
+    const { body } = await deploy({ abort: { min_finished: 100 } })
+    const id = body.deployment_id
+    await until(id, ({ progress }) => Reflect.get(Object(progress), 'failed') === 1)
+    device('a').behaviour = 'good'
+    expect((await send(`POST ${PATH}/${id}/devices/a/retry`)).body.status).toBe('pending')
+    expect((await send(`POST ${PATH}/${id}/devices/b/cancel`)).body.status).toBe('cancelled')
+    expect(await ends(id)).toMatchObject({ status: 'completed', progress: { succeeded: 2, cancelled: 1 } })
+  })
+})
+
+describe('going back', () => {
+  test('an admin takes a device back', async () => {
+    const { deploy, ends, send, device } = await opened(many(1))
+    await ends((await deploy()).body.deployment_id)
+    const back = await send('POST /api/v1/ota/rollback/d0')
+    expect(back).toMatchObject({ status: 202, body: { from_version: '2.0', to_version: '1.0' } })
+    const end = await ends(back.body.deployment_id)
+    expect(end).toMatchObject({ kind: 'rollback', status: 'completed' })
+    expect(device('d0').version).toBe('1.0')
+    expect(device('d0').told.at(-1)).toMatchObject({ action: 'rollback', local_ok: true, seq: 2 })
+  })
+
+  test('without a former version there is no way back', async () => {
+    const { send } = await opened(many(1))
+    expect((await send('POST /api/v1/ota/rollback/d0')).body.code).toBe('NO_PREVIOUS_FIRMWARE')
+  })
+
+  test('a firmware that failed is blocked, until somebody lifts it', async () => {
+    const { deploy, ends, send, firmwareId } = await opened(many(1, 'fails'))
+    await ends((await deploy({ rollback_on_failure: false, retry: { max: 0 } })).body.deployment_id)
+    const again = await deploy()
+    expect(again.body).toMatchObject({ code: 'EMPTY_TARGET', skipped: { blocked: 1 } })
+    expect((await send('GET /api/v1/ota/devices/d0')).body.blocks).toMatchObject([
+      { firmware_id: firmwareId },
+    ])
+    expect((await send(`DELETE /api/v1/ota/devices/d0/blocks/${firmwareId}`)).status).toBe(204)
+    expect((await deploy()).status).toBe(201)
+  })
+})
+
+test('operators deploy within their groups, and see nothing beyond', async () => {
+  const { request, login, deploy } = await opened(many(2), { group: 'yard/a' })
+  const { token } = await login('operator', { groups: ['yard/a'] })
+  const { token: other } = await login('operator', { groups: ['yard/b'] })
+  const { token: viewer } = await login('viewer')
+  const wish = { firmware_version: '2.0', target: { type: 'group', value: 'yard/a' } }
+  expect((await request(`POST ${PATH}`, { token: other, body: wish })).status).toBe(404)
+  expect((await request(`POST ${PATH}`, { token: viewer, body: wish })).status).toBe(403)
+  const made = await request(`POST ${PATH}`, { token, body: wish })
+  expect(made.status).toBe(201)
+  const one = `GET ${PATH}/${made.body.deployment_id}`
+  expect((await request(one, { token })).status).toBe(200)
+  expect((await request(one, { token: other })).status).toBe(404)
+  expect((await request(`GET ${PATH}`, { token: other })).body.total).toBe(0)
+  expect((await request('POST /api/v1/ota/rollback/d0', { token })).status).toBe(403)
+  expect((await request('GET /api/v1/ota/versions', { token: viewer })).body.total).toBe(2)
+  expect((await deploy()).status).toBe(201)
+})
+
+test('a repetition with the same key is the same deployment', async () => {
+  const { request, token } = await opened(many(1))
+  const body = { firmware_version: '2.0', target: { type: 'all' } }
+  const headers = { 'idempotency-key': 'k1' }
+  const first = await request(`POST ${PATH}`, { token, body, headers })
+  const second = await request(`POST ${PATH}`, { token, body, headers })
+  expect(second.body.deployment_id).toBe(first.body.deployment_id)
+})

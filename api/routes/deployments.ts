@@ -1,0 +1,220 @@
+// /ota/deployments: firmware on its way to devices.
+import type { Deployment } from '../../engine/domain/ota/deployment.ts'
+import type { DeploymentAction, DeploymentState } from '../../engine/ports/deployments.ts'
+import { DeploymentId, type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import { parseInstant } from '../../schemas/instant-text.ts'
+import {
+  approveDeployment,
+  cancelDeployment,
+  cancelDeploymentDevice,
+  createDeployment,
+  getDeployment,
+  listDeploymentDevices,
+  listDeployments,
+  pauseDeployment,
+  resumeDeployment,
+  retryDeploymentDevice,
+} from '../../schemas/operations/deployments.ts'
+import type { Caller } from '../auth/caller.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
+import { noSuchDevice } from '../auth/visible-device.ts'
+import { deploymentBody, memberBody } from '../bodies/deployment-body.ts'
+import { type Answer, answer } from '../http/answer.ts'
+import { pageAnswer, toWindow } from '../http/paging.ts'
+import { idFor, type RepeatKey } from '../http/repeats.ts'
+import { type Route, route, type SignedCall } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import { findFirmware, toMembers, toSpec } from './deployment-request.ts'
+import { deviceFirmwareRoutes } from './device-firmware.ts'
+
+const FIRST_PAGE = 50
+
+export function deploymentRoutes(services: Services): readonly Route[] {
+  const { engine } = services
+  return [
+    route(createDeployment, ({ body, query, user, repeatKey }) =>
+      create(services, { body, isDryRun: query.dry_run === true, user, repeatKey }),
+    ),
+    route(listDeployments, async ({ query, user, url }) => {
+      const states = (await engine.deployments.list()).filter(
+        ({ deployment }) => isVisible(deployment, user) && fits(services, deployment, query),
+      )
+      const window = toWindow(query)
+      const shown = states.slice(window.offset, window.offset + window.perPage)
+      return pageAnswer(shown.map(deploymentBody), states.length, window, url)
+    }),
+    route(getDeployment, async ({ params, user }) => {
+      const state = await find(services, params.deployment_id, user)
+      return state === undefined ? noSuchDeployment() : stateAnswer(services, state)
+    }),
+    route(listDeploymentDevices, async ({ params, query, user, url }) => {
+      const state = await find(services, params.deployment_id, user)
+      if (state === undefined) return noSuchDeployment()
+      const { id } = state.deployment
+      const window = toWindow(query)
+      const { status, held, q } = query
+      const page = await engine.deployments.members(id, {
+        ...{ offset: window.offset, limit: window.perPage, status, held, q },
+      })
+      if (page === undefined) return noSuchDeployment()
+      return pageAnswer(
+        page.jobs.map((job) => memberBody(id, job)),
+        page.total,
+        window,
+        url,
+      )
+    }),
+    action(services, pauseDeployment, 'pause'),
+    action(services, resumeDeployment, 'resume'),
+    action(services, approveDeployment, 'approve'),
+    action(services, cancelDeployment, 'cancel'),
+    route(retryDeploymentDevice, (call) => actOnJob(services, 'retry', call)),
+    route(cancelDeploymentDevice, (call) => actOnJob(services, 'cancel', call)),
+    ...deviceFirmwareRoutes(services),
+  ]
+}
+
+interface CreateCall {
+  readonly body: Parameters<typeof toSpec>[0]
+  readonly isDryRun: boolean
+  readonly user: Caller
+  readonly repeatKey: RepeatKey | undefined
+}
+
+async function create(services: Services, call: CreateCall): Promise<Answer | Refusal> {
+  const { engine, ids } = services
+  const { body, isDryRun, user, repeatKey } = call
+  const spec = toSpec(body)
+  if (spec.kind === 'refused') return spec
+  await engine.firmware.ready()
+  const firmware = findFirmware(services, body)
+  if (firmware.kind === 'refused') return firmware
+  const members = toMembers(services, body.target, user)
+  if (members.kind === 'refused') return members
+  const outcome = await engine.deployments.create({
+    id: DeploymentId(idFor(repeatKey, 'dep_', ids)),
+    kind: 'install',
+    spec: spec.spec,
+    firmwareId: firmware.record.id,
+    members: members.members,
+    by: user.id,
+    isDryRun,
+  })
+  if (outcome.kind === 'refused') return outcome
+  const { state } = outcome
+  if (isDryRun) return answer(200, deploymentBody(state))
+  const location = `${createDeployment.path}/${state.deployment.id}`
+  return stateAnswer(services, state, { status: 201, headers: { location } })
+}
+
+function action(
+  services: Services,
+  operation:
+    | typeof pauseDeployment
+    | typeof resumeDeployment
+    | typeof approveDeployment
+    | typeof cancelDeployment,
+  what: DeploymentAction,
+): Route {
+  return route(operation, async ({ params, user }) => {
+    const state = await find(services, params.deployment_id, user)
+    if (state === undefined) return noSuchDeployment()
+    const outcome = await services.engine.deployments.act(state.deployment.id, what)
+    return outcome.kind === 'refused' ? outcome : stateAnswer(services, outcome.state)
+  })
+}
+
+async function actOnJob(
+  services: Services,
+  what: 'retry' | 'cancel',
+  {
+    params,
+    user,
+    sign,
+  }: SignedCall & { readonly params: { readonly deployment_id: string; readonly device_id: string } },
+): Promise<Answer | Refusal> {
+  const { engine } = services
+  const state = await find(services, params.deployment_id, user)
+  if (state === undefined) return noSuchDeployment()
+  const { id: deploymentId, finishedAt, status } = state.deployment
+  const deviceId = parseDeviceId(params.device_id)
+  const member = deviceId && (await jobOf(services, state, deviceId))
+  if (deviceId === undefined || member === undefined) return noSuchDevice()
+  const isOpen = finishedAt === undefined && ['pending', 'in_progress', 'paused'].includes(status)
+  if (what === 'retry' && !isOpen)
+    return refused('INVALID_STATE_TRANSITION', { from: status, to: 'pending', allowed: [] })
+  const submitted = await engine.submit(
+    deviceId,
+    what === 'retry'
+      ? { kind: 'ota_retry', deploymentId }
+      : { kind: 'ota_cancel', deploymentId, code: 'CANCELLED' },
+    sign({ target: deploymentId }),
+  )
+  if (submitted.kind === 'refused') return submitted
+  const after = await jobOf(services, state, deviceId)
+  if (after === undefined) return noSuchDevice()
+  const body = memberBody(deploymentId, after)
+  if (what === 'cancel' && body.status !== 'cancelled')
+    return refused('INVALID_STATE_TRANSITION', { from: body.status, to: 'cancelled', allowed: [] })
+  return answer(200, body)
+}
+
+async function jobOf({ engine }: Services, { deployment }: DeploymentState, deviceId: DeviceId) {
+  const page = await engine.deployments.members(deployment.id, { offset: 0, limit: FIRST_PAGE, q: deviceId })
+  return page?.jobs.find((job) => job.deviceId === deviceId)
+}
+
+async function stateAnswer(
+  { engine }: Services,
+  state: DeploymentState,
+  { status = 200, headers = {} }: { readonly status?: 200 | 201; readonly headers?: Answer['headers'] } = {},
+): Promise<Answer> {
+  const { id } = state.deployment
+  const page = await engine.deployments.members(id, { offset: 0, limit: FIRST_PAGE })
+  const devices = page?.jobs.map((job) => memberBody(id, job)) ?? []
+  return answer(status, { ...deploymentBody(state), devices }, headers)
+}
+
+async function find({ engine }: Services, text: string, user: Caller): Promise<DeploymentState | undefined> {
+  const state = await engine.deployments.get(DeploymentId(text))
+  return state !== undefined && isVisible(state.deployment, user) ? state : undefined
+}
+
+/** A deployment that reaches beyond the caller's groups looks as if it did not exist. */
+function isVisible({ groups }: Deployment, user: Caller): boolean {
+  const scope = scopeOf(user)
+  return scope === undefined || groups.every((group) => isInScope(group, scope))
+}
+
+interface ListQuery {
+  readonly status?: string
+  readonly kind?: string
+  readonly device_type?: string
+  readonly firmware_version?: string
+  readonly target_type?: string
+  readonly group?: string
+  readonly device_id?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+function fits({ clock }: Services, deployment: Deployment, query: ListQuery): boolean {
+  const { firmware, spec, kind, status, groups, createdAt } = deployment
+  const time = (text: string | undefined) =>
+    text === undefined ? undefined : parseInstant(text, clock.now())
+  const [from, to] = [time(query.from), time(query.to)]
+  return (
+    (query.status === undefined || query.status.split(',').includes(status)) &&
+    (query.kind === undefined || query.kind === kind) &&
+    (query.device_type === undefined || query.device_type === firmware.deviceType) &&
+    (query.firmware_version === undefined || query.firmware_version === firmware.version) &&
+    (query.target_type === undefined || query.target_type === spec.target.type) &&
+    (query.group === undefined || groups.some((group) => isInScope(group, [query.group ?? '']))) &&
+    (query.device_id === undefined || [spec.target.value].flat().includes(query.device_id)) &&
+    (from === undefined || createdAt >= from) &&
+    (to === undefined || createdAt < to)
+  )
+}
+
+const noSuchDeployment = () => refused('NOT_FOUND', { message: 'no such deployment' })

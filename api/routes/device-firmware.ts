@@ -1,0 +1,174 @@
+// What one device runs, its jobs, and its way back; and how many devices run what.
+import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
+import { activeJob, isUnfinished, isUpdating } from '../../engine/domain/ota/firmware-jobs.ts'
+import { heldAt } from '../../engine/domain/ota/tally.ts'
+import { DeploymentId, type DeviceId, FirmwareId, toIso } from '../../schemas/ids.ts'
+import {
+  getDeployment,
+  getDeviceFirmware,
+  listFirmwareVersions,
+  rollBackDevice,
+  unblockFirmware,
+} from '../../schemas/operations/deployments.ts'
+import { isSameVersion } from '../../schemas/same-version.ts'
+import { RETRY_CAUSES } from '../../schemas/vocabulary.ts'
+import type { Caller } from '../auth/caller.ts'
+import { scopeOf } from '../auth/scope.ts'
+import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { jobBody } from '../bodies/job-body.ts'
+import { type Answer, answer } from '../http/answer.ts'
+import { idFor, type RepeatKey } from '../http/repeats.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { type Refusal, refused } from '../refusal.ts'
+
+export function deviceFirmwareRoutes(services: Services): readonly Route[] {
+  const { engine, clock } = services
+  return [
+    route(getDeviceFirmware, async ({ params, user }) => {
+      const id = visibleId(engine, params.device_id, user)
+      const state = id && (await engine.firmwareOf(id))
+      if (id === undefined || state === undefined) return noSuchDevice()
+      const { firmware } = state
+      const now = clock.now()
+      const jobs = [
+        ...firmware.jobs.filter(isUnfinished),
+        ...firmware.jobs.filter((job) => !isUnfinished(job)).reverse(),
+      ]
+      return answer(200, {
+        device_id: id,
+        firmware_version: state.firmwareVersion ?? null,
+        firmware_id: firmware.firmwareId ?? null,
+        sha256: firmware.sha256 ?? null,
+        previous_version: firmware.previousVersion ?? null,
+        blocks: firmware.blocks
+          .filter(({ until }) => until > now)
+          .map(({ firmwareId, until }) => ({ firmware_id: firmwareId, until: toIso(until) })),
+        jobs: jobs.map((job) => ({ ...jobBody(id, job, heldAt(job, state, now)), reason: null })),
+      })
+    }),
+    route(unblockFirmware, async ({ params, user, sign }) => {
+      const id = visibleId(engine, params.device_id, user)
+      if (id === undefined) return noSuchDevice()
+      const firmwareId = FirmwareId(params.firmware_id)
+      const submitted = await engine.submit(
+        id,
+        { kind: 'ota_unblock', firmwareId },
+        sign({ target: firmwareId }),
+      )
+      return submitted.kind === 'refused' ? submitted : answer(204, undefined)
+    }),
+    route(rollBackDevice, ({ params, body, user, repeatKey }) => {
+      const id = visibleId(engine, params.device_id, user)
+      if (id === undefined) return noSuchDevice()
+      const { version, force = false } = body ?? {}
+      return rollBack(services, id, { version: version ?? undefined, force, user, repeatKey })
+    }),
+    route(listFirmwareVersions, ({ query, user }) => answer(200, versions(services, query, user))),
+  ]
+}
+
+interface RollbackCall {
+  readonly version: string | undefined
+  readonly force: boolean
+  readonly user: Caller
+  readonly repeatKey: RepeatKey | undefined
+}
+
+async function rollBack(services: Services, id: DeviceId, call: RollbackCall): Promise<Answer | Refusal> {
+  const { engine, ids } = services
+  const device = engine.devices.get(id)
+  const state = await engine.firmwareOf(id)
+  if (device === undefined || state === undefined) return noSuchDevice()
+  if (device.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: id })
+  if (isUpdating(state.firmware) && !call.force)
+    return refused('INVALID_STATE_TRANSITION', {
+      from: activeJob(state.firmware)?.status,
+      to: 'rolling_back',
+      allowed: [],
+    })
+  const record = await previousOf(services, device.type, call.version ?? state.firmware.previousVersion)
+  if (record === undefined)
+    return refused('NO_PREVIOUS_FIRMWARE', { message: 'no firmware to go back to is known', device_id: id })
+  const outcome = await engine.deployments.create({
+    id: DeploymentId(idFor(call.repeatKey, 'dep_', ids)),
+    kind: 'rollback',
+    spec: rollbackSpec(id),
+    firmwareId: record.id,
+    members: { kind: 'named', deviceIds: [id] },
+    by: call.user.id,
+    isDryRun: false,
+  })
+  if (outcome.kind === 'refused') return outcome
+  const { deployment } = outcome.state
+  const body = {
+    deployment_id: deployment.id,
+    device_id: id,
+    from_version: state.firmwareVersion ?? null,
+    to_version: record.version,
+    status: deployment.status,
+  }
+  return answer(202, body, { location: getDeployment.path.replace('{deployment_id}', deployment.id) })
+}
+
+/** The image of a version for this type, if it can still be sent. */
+async function previousOf({ engine }: Services, type: string, version: string | undefined) {
+  await engine.firmware.ready()
+  for (const record of engine.firmware.all()) {
+    const isMeant = isSameVersion(record.reportsAs, version) || isSameVersion(record.version, version)
+    if (isMeant && record.deviceType === type && record.status !== 'yanked')
+      return (await engine.firmware.hasImage(record)) ? record : undefined
+  }
+  return undefined
+}
+
+function rollbackSpec(id: DeviceId): DeploymentSpec {
+  return {
+    name: undefined,
+    target: { type: 'device', value: id },
+    strategy: 'all',
+    maxConcurrent: 1_000,
+    ratePerMinute: undefined,
+    ramp: undefined,
+    rollbackOnFailure: false,
+    rollbackScope: 'failed',
+    canary: undefined,
+    abort: { minFinished: 5, failurePercent: 20, failureCount: undefined },
+    timeouts: { downloadSec: 1_800, installSec: 900, rebootSec: 600, confirmSec: 300 },
+    retry: { max: 1, backoffSec: [60], on: RETRY_CAUSES },
+    proof: 'reconnect',
+    stableSec: 10,
+    offlineTtlSec: 604_800,
+    startAt: undefined,
+    windows: [],
+    // A block or a version that may not be replaced is no obstacle on the way back.
+    force: true,
+    supersede: false,
+  }
+}
+
+function versions(
+  { engine }: Services,
+  { group, type }: { readonly group?: string; readonly type?: string },
+  user: Caller,
+) {
+  const ids = engine.devices.matching({ group, type, within: scopeOf(user) })
+  const rows = new Map<
+    string,
+    { type: string; firmware_version: string | null; devices: number; online: number }
+  >()
+  let total = 0
+  for (const id of ids) {
+    const device = engine.devices.get(id)
+    if (device === undefined || device.status === 'decommissioned') continue
+    total++
+    const version = device.firmwareVersion ?? null
+    const key = `${device.type} ${version}`
+    const row = rows.get(key) ?? { type: device.type, firmware_version: version, devices: 0, online: 0 }
+    row.devices++
+    if (device.status === 'online') row.online++
+    rows.set(key, row)
+  }
+  const data = [...rows.values()].sort((a, b) => b.devices - a.devices)
+  return { data, total }
+}

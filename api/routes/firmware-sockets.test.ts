@@ -1,0 +1,183 @@
+// Uploads over real connections: what happens while a body is still arriving.
+import { createSecretKey } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
+import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
+import { realSchedule } from '../../engine/index.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
+import { Millis, UserId } from '../../schemas/ids.ts'
+import { openPasswords } from '../auth/passwords.ts'
+import { openTokens } from '../auth/tokens.ts'
+import { type HttpServer, openHttp } from '../service/open-http.ts'
+import { FakeRepairs } from '../testing/fake-repairs.ts'
+import { MemoryEngine } from '../testing/memory-engine.ts'
+import { BOUNDARY, firmwareForm, part } from '../testing/multipart.ts'
+import { OTA } from '../testing/ota-settings.ts'
+import { NOW, SECRET } from '../testing/rest.ts'
+import { silentLogger } from '../testing/silent-logger.ts'
+
+const MIB = 2 ** 20
+const open: HttpServer[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((http) => http.close()))
+})
+
+async function start() {
+  const clock = new StandingTime(NOW)
+  const engine = new MemoryEngine(clock)
+  await engine.opened
+  const key = createSecretKey(Buffer.from(SECRET))
+  const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
+  const tokens = openTokens({ keys: { signing, previous: [] }, clock })
+  const http = await openHttp({
+    engine,
+    users: engine.users,
+    repairs: new FakeRepairs(),
+    apiStores: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
+    clock,
+    schedule: realSchedule,
+    tokens,
+    passwords: openPasswords(),
+    settings: {
+      host: '127.0.0.1',
+      httpPort: 0,
+      publicUrl: undefined,
+      registration: 'open',
+      refreshRotation: false,
+      heartbeatTimeoutMs: 60_000,
+      requestRates: { perUser: 0, perDevice: 0, perAddress: 0, work: 0 },
+      corsOrigins: [],
+      trustedProxies: [],
+      ota: OTA,
+    },
+    otaJwks: [],
+    logger: silentLogger,
+    version: '1.2.3',
+  })
+  open.push(http)
+  const id = UserId('usr_admin')
+  await engine.users.put({
+    id,
+    email: 'a@example.com',
+    name: 'a',
+    role: 'admin',
+    groups: [],
+    passwordHash: '',
+    disabled: false,
+    createdAt: Millis(NOW),
+    lastLoginAt: undefined,
+    tokensValidFrom: Millis(NOW),
+  })
+  const { token } = await tokens.issueAccess({ userId: id, at: clock.now() })
+  const port = Number(new URL(http.url).port)
+  const images = async () => (await engine.blobs.list({ prefix: '', limit: 100 })).length
+  return { engine, port, images, upload: (headers: Headers, by = token) => begin(port, headers, by) }
+}
+
+type Headers = Readonly<Record<string, string | number>>
+
+/** Begins an upload; what is answered can be awaited. */
+async function begin(port: number, headers: Headers, token: string) {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk
+  })
+  // What is sent after the other side hung up fails, as it should.
+  socket.on('error', () => {})
+  const all: Headers = {
+    host: 'localhost',
+    authorization: `Bearer ${token}`,
+    'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
+    ...headers,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+  socket.write(`POST /api/v1/ota/firmware HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+  return { socket, said: () => text, heard: (what: string) => expect.poll(() => text, POLL).toContain(what) }
+}
+const POLL = { timeout: 20_000 }
+
+// `events.once` would fail on the error that a write to a connection which the other side ended raises.
+const ended = (socket: Socket) =>
+  new Promise<void>((resolve) => (socket.closed ? resolve() : socket.once('close', () => resolve())))
+
+test('a claim of 3 GiB is refused before a byte of it is sent', async () => {
+  const { upload, images } = await start()
+  const { socket, heard, said } = await upload({ 'content-length': 3 * 2 ** 30 })
+  await heard('"code":"PAYLOAD_TOO_LARGE"')
+  expect(said()).toMatch(/^HTTP\/1\.1 413 .*"limit":2097152,"actual":3221225472/s)
+  await ended(socket)
+  expect(await images()).toBe(0)
+})
+
+test('an upload that turns out too large is answered while it is sent, and its connection ends', async () => {
+  const { upload, images } = await start()
+  const { socket, heard } = await upload({ 'transfer-encoding': 'chunked' })
+  const send = (bytes: Uint8Array) => {
+    const size = `${bytes.length.toString(16)}\r\n`
+    socket.write(Buffer.concat([Buffer.from(size), bytes, Buffer.from('\r\n')]))
+  }
+  send(part({ name: 'file', value: '', filename: 'x' }).subarray(0, -2))
+  const more = setInterval(() => send(Buffer.alloc(MIB)), 5)
+  try {
+    await heard('"code":"PAYLOAD_TOO_LARGE"')
+    await ended(socket)
+  } finally {
+    clearInterval(more)
+  }
+  expect(await images()).toBe(0)
+})
+
+describe('Expect: 100-continue', () => {
+  const form = firmwareForm({ version: '1', device_type: 'simulator' })
+  const expecting = { expect: '100-continue', 'content-length': form.length }
+
+  test('is answered once the caller may upload', async () => {
+    const { upload } = await start()
+    const { socket, heard } = await upload(expecting)
+    await heard('HTTP/1.1 100 Continue')
+    socket.write(form)
+    await heard('HTTP/1.1 201')
+    socket.destroy()
+  })
+
+  test('is not answered for a stranger', async () => {
+    const { upload } = await start()
+    const { heard, said, socket } = await upload(expecting, 'wrong')
+    await heard('HTTP/1.1 401')
+    await ended(socket)
+    expect(said()).not.toContain('100 Continue')
+  })
+})
+
+test('a sender who goes away leaves nothing, and may upload again', async () => {
+  const { upload, images, engine } = await start()
+  const form = firmwareForm({ version: '1', device_type: 'simulator' }, { value: Buffer.alloc(MIB) })
+  const first = await upload({ 'content-length': form.length })
+  first.socket.write(form.subarray(0, MIB / 2))
+  await expect.poll(() => first.socket.bytesWritten, POLL).toBeGreaterThan(MIB / 2)
+  first.socket.destroy()
+  const again = await upload({ 'content-length': form.length })
+  again.socket.write(form)
+  await again.heard('HTTP/1.1 201')
+  again.socket.destroy()
+  expect([await images(), [...engine.firmware.all()].length]).toEqual([1, 1])
+})
+
+test('more than four uploads at once are refused, and those under way go on', async () => {
+  const { upload } = await start()
+  const form = firmwareForm({ version: '1', device_type: 'simulator' })
+  const under = await Promise.all(
+    Array.from({ length: 4 }, () => upload({ 'content-length': form.length, expect: '100-continue' })),
+  )
+  for (const { heard } of under) await heard('100 Continue')
+  const fifth = await upload({ 'content-length': form.length })
+  await fifth.heard('HTTP/1.1 429')
+  expect(fifth.said().toLowerCase()).toContain('retry-after:')
+  for (const { socket } of under) socket.write(form)
+  for (const { heard } of under) await heard('"firmware_id"')
+  for (const { socket } of under) socket.destroy()
+})

@@ -1,0 +1,87 @@
+// The settings of firmware: links, bounds and keys.
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import type { OtaSigning } from '../../auth/ota-keys.ts'
+import { parsePrivateKey, parsePublicKey } from '../../auth/pem-key.ts'
+import type { Name } from './names.ts'
+import type { Reader } from './reader.ts'
+import { PEM_BLOCK } from './signing.ts'
+
+export interface OtaSettings {
+  /** Base of download links, without a slash at its end. Undefined: the public URL of the service. */
+  readonly publicUrl: string | undefined
+  readonly downloadsMax: number
+  /** The bound of all downloads of this node together. 0 means no limit. */
+  readonly downloadBytesPerSec: number
+  readonly urlTtlMs: number
+  readonly uploadBytesMax: number
+  readonly storageBytesMax: number
+  /** How long finished deployments are kept. */
+  readonly retentionMs: number
+  /** Every upload needs a signature by one of them. Empty: none does. */
+  readonly trustedKeys: readonly KeyObject[]
+  readonly signing: OtaSigning
+  readonly previousKeys: readonly string[]
+}
+
+const DAY_MS = 86_400_000
+const GIB = 2 ** 30
+const TIB = 2 ** 40
+const KEYS_MAX = 8
+
+export function readOta(read: Reader, profile: 'embedded' | 'cluster'): OtaSettings {
+  const bytes = (name: Name, otherwise: number) =>
+    read.number(name, { min: 1, max: 1_000 * TIB, default: otherwise })
+  return {
+    publicUrl: read
+      .url('FLEET_OTA_PUBLIC_URL', ['http', 'https'], 'http://fleet.example.com')
+      ?.replace(/\/$/, ''),
+    downloadsMax: read.number('FLEET_OTA_DOWNLOADS_MAX', { min: 1, max: 10_000, default: 256 }),
+    downloadBytesPerSec: read.number('FLEET_OTA_DOWNLOAD_RATE', { min: 0, max: TIB, default: 0 }),
+    urlTtlMs: 1_000 * read.number('FLEET_OTA_URL_TTL_SEC', { min: 60, max: 604_800, default: 86_400 }),
+    uploadBytesMax: bytes('FLEET_OTA_UPLOAD_BYTES_MAX', 2 * GIB),
+    retentionMs: DAY_MS * read.number('FLEET_OTA_RETENTION_DAYS', { min: 1, max: 3_650, default: 365 }),
+    storageBytesMax: bytes('FLEET_OTA_STORAGE_BYTES_MAX', 20 * GIB),
+    trustedKeys: pemsOf(read, 'FLEET_OTA_TRUSTED_KEYS').flatMap((pem) => trustedKey(read, pem) ?? []),
+    signing: readSigning(read, profile),
+    previousKeys: pemsOf(read, 'FLEET_OTA_PREVIOUS_KEYS').filter((pem) => {
+      const isRight = parsePublicKey(pem)?.alg === 'EdDSA'
+      if (!isRight) read.refuse('FLEET_OTA_PREVIOUS_KEYS', 'expected PEM keys: Ed25519')
+      return isRight
+    }),
+  }
+}
+
+function readSigning(read: Reader, profile: 'embedded' | 'cluster'): OtaSigning {
+  const pem = textOf(read, 'FLEET_OTA_SIGNING_KEY')
+  if (pem === undefined) return { kind: profile === 'embedded' ? 'kept' : 'none' }
+  if (parsePrivateKey(pem)?.alg !== 'EdDSA')
+    read.refuse('FLEET_OTA_SIGNING_KEY', 'expected a PEM private key: Ed25519')
+  return { kind: 'pem', pem }
+}
+
+function pemsOf(read: Reader, name: Name): readonly string[] {
+  const text = textOf(read, name)
+  if (text === undefined) return []
+  const pems = [...text.matchAll(PEM_BLOCK)].map(([pem]) => pem)
+  if (pems.length === 0 || text.replace(PEM_BLOCK, '').trim() !== '')
+    read.refuse(name, 'expected PEM keys and nothing else')
+  if (pems.length > KEYS_MAX) read.refuse(name, `has too many keys; expected at most ${KEYS_MAX}`)
+  return pems
+}
+
+/** Keys that can check one of the algorithms of signatures. */
+function trustedKey(read: Reader, pem: string): KeyObject | undefined {
+  try {
+    const key = createPublicKey(pem)
+    const { namedCurve } = key.asymmetricKeyDetails ?? {}
+    const { asymmetricKeyType: type } = key
+    if (type === 'ed25519' || type === 'rsa' || type === 'rsa-pss') return key
+    if (type === 'ec' && namedCurve === 'prime256v1') return key
+  } catch {
+    // A text that cannot be parsed is no key.
+  }
+  read.refuse('FLEET_OTA_TRUSTED_KEYS', 'expected PEM public keys: Ed25519, ECDSA P-256 or RSA')
+  return undefined
+}
+
+const textOf = (read: Reader, name: Name) => read.text(name)?.replaceAll('\\n', '\n')

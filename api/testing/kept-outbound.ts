@@ -1,0 +1,41 @@
+// The ways out to people, for tests: addresses are judged as ever, names stand for a public one, and what would be sent is
+// kept.
+import { GuardedHttp } from '../../engine/adapters/http-out/guarded-http.ts'
+import type { HttpOut, OutboundRequest } from '../../engine/ports/http-out.ts'
+import type { Mail, OutgoingMail } from '../../engine/ports/mail.ts'
+import type { Links, Outbound } from '../../engine/ports/outbound.ts'
+
+const PUBLIC_ADDRESS = '93.184.216.34'
+
+export class KeptOutbound implements Outbound {
+  readonly requests: OutboundRequest[] = []
+  readonly mails: OutgoingMail[] = []
+  /** What receivers answer. */
+  status = 200
+  readonly http: HttpOut
+  readonly mail: Mail
+  readonly links: Links = {
+    device: (id) => `https://fleet.example.com/devices/${id}`,
+    alert: (id) => `https://fleet.example.com/alerts/${id}`,
+  }
+  readonly userAgent = 'fleet/test'
+
+  constructor() {
+    const guard = new GuardedHttp({ allow: [], resolve: async () => [PUBLIC_ADDRESS] })
+    this.http = {
+      judge: (url) => guard.judge(url),
+      send: async (request) => {
+        if ((await guard.judge(request.url)).kind === 'forbidden') return { kind: 'blocked' }
+        this.requests.push(request)
+        return { kind: 'answered', status: this.status, retryAfterSec: undefined }
+      },
+    }
+    this.mail = {
+      send: async (mail) => {
+        this.mails.push(mail)
+        return { kind: 'answered', status: 200, retryAfterSec: undefined }
+      },
+      close: () => {},
+    }
+  }
+}

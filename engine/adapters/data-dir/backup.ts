@@ -1,0 +1,102 @@
+// A backup of a data directory whose service may be running, and its way back.
+//
+// B1. The store is copied before the log, and the log before ClickHouse's tables. So the log's copy holds all that the
+//     store's does not follow from yet, and the tables hold every row that the store's positions say they do. A start
+//     with the copy is a start after a crash: it applies and inserts the rest again, and points count once (R11).
+// B2. What was acknowledged before the backup began is in the log by then, and so in its copy or in the store's.
+// B3. The manifest is written last. A folder without one is no backup.
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { Fault } from '../../ports/fault.ts'
+import { copyLmdb } from '../lmdb/copy.ts'
+import { copyTables } from '../telemetry/chdb/copy-tables.ts'
+import { openDataDir, storePath } from './data-dir.ts'
+
+const MANIFEST = 'backup.json'
+const FORMAT = 'fleet-data-1'
+const SEGMENT = /^\d{16}\.mdb$/
+
+/** `to` must not exist, or be empty. */
+export async function backupDataDir(from: string, to: string, startedAt: string): Promise<void> {
+  if (!existsSync(storePath(from))) throw unusable(`${from} is no data directory of Fleet`)
+  if (existsSync(to) && readdirSync(to).length > 0) throw unusable(`${to} is not empty`)
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+  cpSync(join(from, 'VERSION'), join(to, 'VERSION'))
+  // The order follows B1.
+  await copyLmdb(storePath(from), storePath(to))
+  await copyLog(join(from, 'log'), join(to, 'log'))
+  copyTables(join(from, 'telemetry'), join(to, 'telemetry'))
+  if (existsSync(join(from, 'blobs'))) cpSync(join(from, 'blobs'), join(to, 'blobs'), { recursive: true })
+  writeFileSync(join(to, MANIFEST), `${JSON.stringify({ format: FORMAT, started_at: startedAt })}\n`, {
+    mode: 0o600,
+    flush: true,
+  })
+  syncTree(to)
+}
+
+/** The directory must not exist, or be empty. Resolves with the time at which the backup began. */
+export async function restoreDataDir(from: string, to: string): Promise<string> {
+  const startedAt = startOf(from)
+  if (existsSync(to) && readdirSync(to).length > 0)
+    throw unusable(`${to} is not empty; restore into a directory that is, or move it away`)
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+  for (const name of readdirSync(from)) {
+    if (name === MANIFEST || name === 'VERSION') continue
+    cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
+  }
+  syncTree(to)
+  // It makes a start refuse a version that it does not know, so it comes last.
+  cpSync(join(from, 'VERSION'), join(to, 'VERSION'))
+  await (await openDataDir(to)).release()
+  return startedAt
+}
+
+/** The segments as they are listed once: all but the newest are complete, and of the newest a beginning is copied. So no
+ *  commit is missing between two others. One that is removed meanwhile held nothing that the store's copy needs. */
+async function copyLog(from: string, to: string): Promise<void> {
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+  const listed = readdirSync(from).filter((name) => SEGMENT.test(name))
+  for (const name of listed.sort())
+    if (existsSync(join(from, name))) await copyLmdb(join(from, name), join(to, name))
+}
+
+function startOf(from: string): string {
+  try {
+    // Written by backupDataDir; anything else is refused below.
+    const manifest = JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')) as Record<string, unknown>
+    if (manifest['format'] === FORMAT) return String(manifest['started_at'])
+  } catch {
+    // It is not there or not JSON, which the same line says.
+  }
+  throw unusable(`${from} is no complete backup: it has no valid ${MANIFEST}`)
+}
+
+/** A power cut after the end must not take any of it. */
+function syncTree(path: string): void {
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) syncTree(join(path, entry.name))
+    else if (entry.isFile()) sync(join(path, entry.name))
+  }
+  sync(path)
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const unusable = (message: string) => new Fault('DATA_DIR_UNUSABLE', { retryable: false, message })

@@ -1,0 +1,54 @@
+// Mail over SMTP.
+import { createTransport, type Transporter } from 'nodemailer'
+import type { SendResult } from '../../domain/alert/delivery.ts'
+import type { Mail, OutgoingMail } from '../../ports/mail.ts'
+
+export interface SmtpSettings {
+  /** `smtp(s)://user:password@host:port` */
+  readonly url: string
+  readonly from: string
+  readonly timeoutMs?: number
+}
+
+const TRY_MS = 10_000
+
+export class SmtpMail implements Mail {
+  readonly #transport: Transporter
+  readonly #from: string
+  readonly #host: string
+
+  constructor({ url, from, timeoutMs = TRY_MS }: SmtpSettings) {
+    const timeouts = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
+    this.#transport = createTransport({ url, ...timeouts, disableFileAccess: true, disableUrlAccess: true })
+    this.#from = from
+    this.#host = /@([A-Za-z0-9.-]+)>?\s*$/.exec(from)?.[1] ?? 'fleet'
+  }
+
+  async send({ messageId, to, subject, text, html }: OutgoingMail): Promise<SendResult> {
+    try {
+      await this.#transport.sendMail({
+        messageId: `<${messageId}@${this.#host}>`,
+        ...{ from: this.#from, to: [...to], subject, text, html },
+      })
+      return { kind: 'answered', status: 200, retryAfterSec: undefined }
+    } catch (error) {
+      return resultOf(error)
+    }
+  }
+
+  close(): void {
+    this.#transport.close()
+  }
+}
+
+/** A server that says no for good (5xx) will say it again; anything else may pass. */
+function resultOf(error: unknown): SendResult {
+  // Errors of nodemailer have these.
+  const { code = 'NETWORK', responseCode } = error as {
+    readonly code?: string
+    readonly responseCode?: number
+  }
+  if (responseCode !== undefined && responseCode >= 500)
+    return { kind: 'answered', status: 400, retryAfterSec: undefined }
+  return { kind: 'failed', code: code === 'ETIMEDOUT' ? 'TIMEOUT' : code === 'EAUTH' ? 'SMTP_AUTH' : 'SMTP' }
+}

@@ -1,0 +1,115 @@
+// Documents and notices in tables of the store's LMDB file.
+import type { DocumentListener, Documents, SavedDocument, StoredDocument } from '../../ports/documents.ts'
+import type { Notice, NoticeCounts } from '../../ports/notices.ts'
+import type { Change, LmdbEnv } from '../lmdb/lmdb-env.ts'
+import { DocumentNews } from './document-news.ts'
+import { NoticeCount } from './notice-count.ts'
+
+/** Keyed by collection, then id. */
+const DOCUMENTS = 'documents'
+const NOTICES = 'notices'
+export const DOCUMENT_TABLES: readonly string[] = [DOCUMENTS, NOTICES]
+
+const BATCH = 1_000
+
+export class LmdbDocuments implements Documents {
+  readonly #env: LmdbEnv
+  readonly #news = new DocumentNews()
+
+  constructor(env: LmdbEnv) {
+    this.#env = env
+  }
+
+  async read(collection: string, id: string): Promise<Uint8Array | undefined> {
+    return this.#env.read(DOCUMENTS, keyOf({ collection, id }))
+  }
+
+  async list(collection: string): Promise<readonly StoredDocument[]> {
+    const prefix = keyOf({ collection, id: '' })
+    const found: StoredDocument[] = []
+    for (let after = prefix; ; ) {
+      const entries = this.#env.readRange(DOCUMENTS, after, BATCH)
+      for (const { key, value } of entries) {
+        after = String(key)
+        if (!after.startsWith(prefix)) return found
+        found.push({ id: after.slice(prefix.length), bytes: value })
+      }
+      if (entries.length < BATCH) return found
+    }
+  }
+
+  onWritten(listener: DocumentListener): () => void {
+    return this.#news.onWritten(listener)
+  }
+
+  changesOf(documents: readonly SavedDocument[]): readonly Change[] {
+    return documents.map(({ bytes, ...at }) =>
+      bytes === undefined
+        ? { table: DOCUMENTS, key: keyOf(at) }
+        : { table: DOCUMENTS, key: keyOf(at), value: bytes },
+    )
+  }
+
+  written(documents: readonly SavedDocument[]): void {
+    this.#news.written(documents)
+  }
+}
+
+/** What a save changes of the queue. */
+export interface NoticeChanges {
+  readonly changes: readonly Change[]
+  readonly added: number
+  readonly refused: number
+  readonly removed: number
+}
+
+export class LmdbNotices {
+  readonly #env: LmdbEnv
+  readonly #count = new NoticeCount()
+
+  constructor(env: LmdbEnv) {
+    this.#env = env
+    for (let after: string | undefined; ; ) {
+      const keys = env.readKeys(NOTICES, after, BATCH)
+      this.#count.added(keys.length)
+      after = keys.at(-1) as string | undefined
+      if (keys.length < BATCH) return
+    }
+  }
+
+  first(max: number): readonly Notice[] {
+    return this.#env
+      .readRange(NOTICES, undefined, max)
+      .map(({ key, value }) => ({ key: String(key), bytes: value }))
+  }
+
+  counts(): NoticeCounts {
+    return this.#count.counts()
+  }
+
+  changesOf(notices: readonly Notice[], gone: readonly string[]): NoticeChanges {
+    const isThere = (key: string) => this.#env.peek(NOTICES, key) !== undefined
+    const wanted = notices.filter(({ key }) => !isThere(key))
+    const added = wanted.slice(0, this.#count.room())
+    const removed = gone.filter(isThere)
+    return {
+      changes: [
+        ...added.map(({ key, bytes }) => ({ table: NOTICES, key, value: bytes })),
+        ...removed.map((key) => ({ table: NOTICES, key })),
+      ],
+      added: added.length,
+      refused: wanted.length - added.length,
+      removed: removed.length,
+    }
+  }
+
+  saved({ added, refused, removed }: NoticeChanges): void {
+    this.#count.added(added)
+    this.#count.refused(refused)
+    this.#count.removed(removed)
+  }
+}
+
+function keyOf({ collection, id }: { readonly collection: string; readonly id: string }): string {
+  return `${collection}/${id}`
+}

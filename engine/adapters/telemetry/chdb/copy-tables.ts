@@ -1,0 +1,79 @@
+// Copies the tables of a running chdb by its files.
+//
+// T1. A part of a table never changes and gets its name when it is complete. One that was merged into another stays for
+//     minutes. So a copy of all parts that are listed holds every row that was there at the listing.
+// T2. A listed part may be gone when its turn comes. Then its rows are in another one, and the table is listed again.
+// T3. A copy may hold a part and the one that it was merged into. ClickHouse finds that at its next start, as it does
+//     after a crash.
+// T4. `settlements` is copied first: what it says to be rolled up is then in the rollups, which are copied later.
+import {
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+/** Made anew at a start: the lock, spooled rows, and links to the tables by name. */
+const SKIPPED = new Set(['status', 'tmp', 'data'])
+const FIRST = 'settlements'
+/** ClickHouse names a part by its partition, its blocks and its level. */
+const PART = /^\S+_\d+_\d+_\d+(?:_\d+)?$/
+
+export function copyTables(from: string, to: string): void {
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+  for (const name of readdirSync(from)) {
+    if (SKIPPED.has(name) || name === 'store') continue
+    copyTree(join(from, name), join(to, name))
+  }
+  const first = idOf(from, FIRST)
+  const folders = readdirSync(join(from, 'store')).flatMap((short) =>
+    readdirSync(join(from, 'store', short)).map((id) => ({ id, path: join('store', short, id) })),
+  )
+  for (const { path } of folders.sort((a, b) => Number(b.id === first) - Number(a.id === first)))
+    copyTable(join(from, path), join(to, path))
+}
+
+/** The id of a table, which its folder is named after. */
+function idOf(from: string, table: string): string | undefined {
+  const sql = readFileSync(join(from, 'metadata', 'default', `${table}.sql`), 'utf8')
+  return /UUID '([0-9a-f-]{36})'/.exec(sql)?.[1]
+}
+
+function copyTable(from: string, to: string): void {
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+  const copied = new Set<string>()
+  for (let isWhole = false; !isWhole; ) {
+    isWhole = true
+    for (const entry of readdirSync(from, { withFileTypes: true })) {
+      const { name } = entry
+      if (copied.has(name) || (entry.isDirectory() && !PART.test(name))) continue
+      const target = join(to, name)
+      try {
+        copyTree(join(from, name), target)
+        copied.add(name)
+      } catch (error) {
+        if (!isGone(error)) throw error
+        // by T2
+        rmSync(target, { recursive: true, force: true })
+        isWhole = false
+      }
+    }
+  }
+}
+
+function copyTree(from: string, to: string): void {
+  const about = lstatSync(from)
+  // ClickHouse's links are relative.
+  if (about.isSymbolicLink()) symlinkSync(readlinkSync(from), to)
+  else if (about.isDirectory()) {
+    mkdirSync(to, { recursive: true, mode: 0o700 })
+    for (const name of readdirSync(from)) copyTree(join(from, name), join(to, name))
+  } else copyFileSync(from, to)
+}
+
+const isGone = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'

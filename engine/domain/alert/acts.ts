@@ -1,0 +1,106 @@
+// What people do to an alert: acknowledge, assign, comment, resolve.
+import { type AlertId, Micros, Millis } from '../../../schemas/ids.ts'
+import type { RefusalCode } from '../../../schemas/refusals.ts'
+import { LIMITS } from '../../limits.ts'
+import { unreachable } from '../unreachable.ts'
+import type { Alert, Alerts } from './alerts-part.ts'
+import { end, type Move, withOpen } from './decide.ts'
+
+export type AlertAct =
+  | { readonly kind: 'ack'; readonly comment?: string | undefined }
+  | { readonly kind: 'unack' }
+  | {
+      readonly kind: 'resolve'
+      readonly comment?: string | undefined
+      readonly snoozeSec?: number | undefined
+    }
+  | { readonly kind: 'assign'; readonly userId: string | undefined }
+  | { readonly kind: 'comment'; readonly text: string }
+
+export type ActOutcome =
+  /** `move` is undefined if nothing changed. */
+  | {
+      readonly kind: 'acted'
+      readonly alerts: Alerts
+      readonly alert: Alert
+      readonly move: Move | undefined
+    }
+  | {
+      readonly kind: 'refused'
+      readonly code: RefusalCode
+      readonly detail: Readonly<Record<string, unknown>>
+    }
+
+interface Actor {
+  readonly by: string
+  readonly now: Millis
+}
+
+export function act(alerts: Alerts, id: AlertId, wish: AlertAct, actor: Actor): ActOutcome {
+  const open = alerts.open.find((alert) => alert.id === id)
+  const alert = open ?? alerts.resolved.find((each) => each.id === id)
+  if (alert === undefined) return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
+  if (open === undefined && wish.kind !== 'comment')
+    return {
+      kind: 'refused',
+      code: 'INVALID_STATE_TRANSITION',
+      detail: { message: 'the alert is resolved', from: 'resolved' },
+    }
+  const text = 'comment' in wish ? wish.comment : wish.kind === 'comment' ? wish.text : undefined
+  if (text !== undefined && alert.comments.length >= LIMITS.alertCommentsMax)
+    return { kind: 'refused', code: 'LIMIT_REACHED', detail: { limit: LIMITS.alertCommentsMax } }
+  const changed = applied(alert, wish, actor)
+  const said = text === undefined ? changed : commented(changed, text, actor)
+  if (said === alert && wish.kind !== 'resolve') return { kind: 'acted', alerts, alert, move: undefined }
+  if (wish.kind === 'resolve') return resolved(alerts, said, { wish, now: actor.now })
+  const after = { ...said, revision: alert.revision + 1 }
+  const move: Move = { event: 'updated', alert: after, notice: undefined }
+  return { kind: 'acted', alerts: replaced(alerts, after), alert: after, move }
+}
+
+function applied(alert: Alert, wish: AlertAct, { by, now }: Actor): Alert {
+  switch (wish.kind) {
+    case 'ack':
+      return alert.acknowledgedAt === undefined
+        ? { ...alert, acknowledgedAt: now, acknowledgedBy: by }
+        : alert
+    case 'unack':
+      return alert.acknowledgedAt === undefined
+        ? alert
+        : { ...alert, acknowledgedAt: undefined, acknowledgedBy: undefined }
+    case 'assign':
+      return alert.assignee === wish.userId ? alert : { ...alert, assignee: wish.userId }
+    case 'resolve':
+    case 'comment':
+      return alert
+    default:
+      return unreachable(wish)
+  }
+}
+
+function commented(alert: Alert, text: string, { by, now: at }: Actor): Alert {
+  return { ...alert, comments: [...alert.comments, { at, by, text }] }
+}
+
+function resolved(
+  alerts: Alerts,
+  alert: Alert,
+  { wish, now }: { readonly wish: Extract<AlertAct, { kind: 'resolve' }>; readonly now: Millis },
+): ActOutcome {
+  const snoozedUntil = wish.snoozeSec === undefined ? undefined : Millis(now + wish.snoozeSec * 1_000)
+  // To the end of its millisecond: what is true now has had its alert.
+  const at = Micros(now * 1_000 + 999)
+  const ended = end(withOpen(alerts, alert), alert, { reason: 'user', now: at, snoozedUntil })
+  const notice = alert.wasTold ? 'resolved' : undefined
+  return {
+    kind: 'acted',
+    alerts: ended.alerts,
+    alert: ended.alert,
+    move: { event: 'resolved', alert: ended.alert, notice },
+  }
+}
+
+function replaced(alerts: Alerts, alert: Alert): Alerts {
+  const put = (list: readonly Alert[]) => list.map((each) => (each.id === alert.id ? alert : each))
+  return { ...alerts, open: put(alerts.open), resolved: put(alerts.resolved) }
+}

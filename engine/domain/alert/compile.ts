@@ -1,0 +1,94 @@
+// A rule made ready to be judged: its tree with numbered leaves, its severities, its windows.
+import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
+import type { RuleId } from '../../../schemas/ids.ts'
+import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
+import { shortHash } from './hash.ts'
+import { isMomentary, leavesOf, type Rule } from './rule.ts'
+import { type IsMember, membership } from './target.ts'
+import { type WindowState, windowClock } from './windows.ts'
+
+/** A tree over the numbers of leaves. */
+export type Node =
+  | { readonly leaf: number }
+  | { readonly all: readonly Node[] }
+  | { readonly any: readonly Node[] }
+  | { readonly not: Node }
+
+export interface Root {
+  readonly severity: AlertSeverity
+  readonly rank: number
+  readonly node: Node
+}
+
+export interface CompiledRule {
+  readonly rule: Rule
+  readonly id: RuleId
+  /** Rules with the same key judge alike. */
+  readonly key: string
+  readonly isMember: IsMember
+  readonly leaves: readonly Leaf[]
+  /** The worst severity first. One root unless the rule has levels. */
+  readonly roots: readonly Root[]
+  readonly clear: Node | undefined
+  /** Its condition is true at single moments only: it stays firing for a while after each. */
+  readonly isMomentary: boolean
+  /** It compares values that an offline device cannot report. */
+  readonly isAboutValues: boolean
+  readonly window: (now: number) => WindowState
+}
+
+export function severityRank(severity: AlertSeverity): number {
+  return ALERT_SEVERITIES.indexOf(severity)
+}
+
+export function compileRule(rule: Rule): CompiledRule {
+  const leaves: Leaf[] = []
+  const roots = rootsOf(rule).map(({ severity, condition }) => ({
+    severity,
+    rank: severityRank(severity),
+    node: toNode(condition, leaves),
+  }))
+  const clear = rule.clear === null ? undefined : toNode(rule.clear, leaves)
+  const { condition, levels, no_data, no_data_after_sec } = rule
+  const judged = JSON.stringify([condition, levels, rule.clear, no_data, no_data_after_sec])
+  return {
+    rule,
+    id: rule.rule_id,
+    key: shortHash(judged),
+    isMember: membership(rule.target),
+    leaves,
+    roots: roots.sort((a, b) => b.rank - a.rank),
+    clear,
+    isMomentary: isMomentary(condition),
+    isAboutValues: leavesOf(condition).some(
+      ({ kind }) => kind === 'threshold' || kind === 'range' || kind === 'rate',
+    ),
+    window: windowClock(rule.active),
+  }
+}
+
+function rootsOf({ condition, levels, severity }: Rule): readonly {
+  readonly severity: AlertSeverity
+  readonly condition: Condition
+}[] {
+  const isThreshold = 'kind' in condition && condition.kind === 'threshold'
+  if (levels === null || !isThreshold) return [{ severity, condition }]
+  const { metric, op } = condition
+  return levels.map(({ severity: level, value, clear_value }) => ({
+    severity: level,
+    condition: {
+      kind: 'threshold',
+      metric,
+      op,
+      value,
+      ...(clear_value === undefined ? {} : { clear_value }),
+    },
+  }))
+}
+
+function toNode(condition: Condition, leaves: Leaf[]): Node {
+  if ('all' in condition) return { all: condition.all.map((each) => toNode(each, leaves)) }
+  if ('any' in condition) return { any: condition.any.map((each) => toNode(each, leaves)) }
+  if ('not' in condition) return { not: toNode(condition.not, leaves) }
+  return { leaf: leaves.push(condition) - 1 }
+}

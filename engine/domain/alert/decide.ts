@@ -1,0 +1,382 @@
+// The states of a rule on a device, as a table and as what follows from it. Pure: it knows the device's alerts, what the
+// rule's conditions say, and now.
+//
+// K1. An alert that is open stays the same alert until it is resolved, and a resolved one is never opened again.
+// K2. An episode begins after the one before it ended: what was read before is judged to nothing (A2).
+// K3. What is notified follows from a move that is saved (A3). A muted alert fires all the same, and is told of once
+//     nothing mutes it any more (A6).
+import { AlertId, type DeviceId, Micros, type Millis, type RuleId, toMillis } from '../../../schemas/ids.ts'
+import type { Json } from '../../../schemas/json.ts'
+import type { AlertEndReason, AlertState } from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
+import { type Alert, type Alerts, memoOf, openOf, type RuleMemo } from './alerts-part.ts'
+import { type CompiledRule, type Root, severityRank } from './compile.ts'
+import { shortHash } from './hash.ts'
+import type { NoticeEvent } from './notice.ts'
+
+export type Phase = 'inactive' | Exclude<AlertState, 'resolved'>
+/** What the conditions say: true, true for as long as `for_sec`, false, or false for as long as the alert is kept. */
+export type Verdict = 'true' | 'long_true' | 'false' | 'long_false'
+
+/** [contract 5.3] Where it says `resolved`, the alert is over and its rule inactive. */
+const STATES: Readonly<Record<Phase, Readonly<Record<Verdict, Phase | 'resolved'>>>> = {
+  inactive: { true: 'pending', long_true: 'firing', false: 'inactive', long_false: 'inactive' },
+  pending: { true: 'pending', long_true: 'firing', false: 'inactive', long_false: 'inactive' },
+  firing: { true: 'firing', long_true: 'firing', false: 'recovering', long_false: 'resolved' },
+  recovering: { true: 'firing', long_true: 'firing', false: 'recovering', long_false: 'resolved' },
+}
+
+/** What a rule's conditions say of a device now. Times are microseconds. */
+export interface Findings {
+  /** For each root, the worst first: since when it is true; negative if it is false, 0 if it never was looked at. */
+  readonly since: readonly number[]
+  /** The same of the condition that clears the alert, if the rule has one. */
+  readonly clearSince: number | undefined
+  readonly count: number
+  readonly type: string
+  readonly metric: string | undefined
+  readonly value: Json
+  readonly lastValueAt: Millis | undefined
+  readonly thresholds: readonly Json[]
+  /** What mutes it, by the severity that it has. */
+  readonly mutedBy: (severity: Alert['severity']) => readonly string[]
+}
+
+export interface Move {
+  readonly event: 'fired' | 'severity' | 'resolved' | 'updated' | 'repeat'
+  readonly alert: Alert
+  /** What is told of it. */
+  readonly notice: NoticeEvent | undefined
+}
+
+export interface Decision {
+  readonly alerts: Alerts
+  readonly moves: readonly Move[]
+  /** When time alone moves it next, in milliseconds. 0: it must be decided again at once. */
+  readonly nextAt: number
+}
+
+interface Context {
+  readonly rule: CompiledRule
+  readonly deviceId: DeviceId
+  readonly findings: Findings
+  readonly now: Micros
+  /** Fills in the rule's message. */
+  readonly message: (alert: Alert) => string
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+
+export function decide(alerts: Alerts, context: Context): Decision {
+  const open = openOf(alerts, context.rule.id)
+  return open === undefined ? whileClosed(alerts, context) : whileOpen(alerts, open, context)
+}
+
+/** The state that the rule is in, for people to see. */
+export function phaseOf(alerts: Alerts, rule: CompiledRule, findings: Findings, now: number): Phase {
+  const open = openOf(alerts, rule.id)
+  if (open === undefined) {
+    const since = Math.max(...findings.since)
+    return since > 0 && mayBegin(memoOf(alerts, rule.id), since, now) ? 'pending' : 'inactive'
+  }
+  return rule.isMomentary || fallenAt(findings, open) === undefined ? 'firing' : 'recovering'
+}
+
+/** Resolves an alert whatever its condition says. */
+export function end(
+  alerts: Alerts,
+  alert: Alert,
+  {
+    reason,
+    now,
+    snoozedUntil,
+  }: { readonly reason: AlertEndReason; readonly now: Micros; readonly snoozedUntil?: Millis | undefined },
+): { readonly alerts: Alerts; readonly alert: Alert } {
+  const ended: Alert = {
+    ...alert,
+    resolvedAt: toMillis(now),
+    reason,
+    revision: alert.revision + 1,
+  }
+  const before = memoOf(alerts, alert.ruleId)
+  const memo: RuleMemo = {
+    ruleId: alert.ruleId,
+    endedAt: now,
+    snoozedUntil,
+    episodes: before?.episodes ?? [],
+  }
+  return {
+    alert: ended,
+    alerts: {
+      open: alerts.open.filter(({ id }) => id !== alert.id),
+      resolved: [ended, ...alerts.resolved].slice(0, LIMITS.alertsResolvedKeptMax),
+      memos: [...alerts.memos.filter(({ ruleId }) => ruleId !== alert.ruleId), memo],
+    },
+  }
+}
+
+/** The same alerts with this one in the place of its predecessor. */
+export function withOpen(alerts: Alerts, alert: Alert): Alerts {
+  const isKnown = alerts.open.some(({ id }) => id === alert.id)
+  const open = isKnown
+    ? alerts.open.map((each) => (each.id === alert.id ? alert : each))
+    : [...alerts.open, alert]
+  return { ...alerts, open }
+}
+
+function whileClosed(alerts: Alerts, context: Context): Decision {
+  const { rule, findings, now } = context
+  const forMicros = rule.rule.for_sec * 1_000_000
+  const memo = memoOf(alerts, rule.id)
+  let nextAt = NEVER
+  for (let i = 0; i < rule.roots.length; i++) {
+    const root = rule.roots[i]
+    const since = findings.since[i] ?? 0
+    if (root === undefined || since <= 0) continue
+    if (!mayBegin(memo, since, now)) {
+      if (memo?.snoozedUntil !== undefined) nextAt = Math.min(nextAt, memo.snoozedUntil)
+      continue
+    }
+    const verdict: Verdict = now >= since + forMicros ? 'long_true' : 'true'
+    if (STATES.pending[verdict] === 'firing') return fire(alerts, { root, since, place: i }, context)
+    nextAt = Math.min(nextAt, Math.ceil((since + forMicros) / 1_000))
+  }
+  return { alerts, moves: [], nextAt }
+}
+
+/** by K2 */
+function mayBegin(memo: RuleMemo | undefined, since: number, now: number): boolean {
+  if (memo === undefined || since > memo.endedAt) return true
+  return memo.snoozedUntil !== undefined && now >= memo.snoozedUntil * 1_000
+}
+
+function fire(
+  alerts: Alerts,
+  { root, since, place }: { readonly root: Root; readonly since: number; readonly place: number },
+  context: Context,
+): Decision {
+  const { rule, deviceId, findings, now } = context
+  const { rule: about } = rule
+  const at = toMillis(now)
+  const memo = memoOf(alerts, rule.id)
+  const { episodes, within_sec: withinSec } = about.flap
+  const recent = [...(memo?.episodes ?? []), at]
+    .filter((each) => each > at - withinSec * 1_000)
+    .slice(-episodes)
+  const alert: Alert = {
+    id: alertId(rule.id, deviceId, [since, memo?.endedAt ?? 0]),
+    ruleId: rule.id,
+    ruleName: about.name,
+    ruleKey: rule.key,
+    description: about.description,
+    labels: about.labels,
+    groupBy: about.group_by,
+    channels: about.channels,
+    sendResolved: about.send_resolved,
+    type: findings.type,
+    metric: findings.metric,
+    severity: root.severity,
+    highestSeverity: root.severity,
+    threshold: findings.thresholds[place] ?? null,
+    value: findings.value,
+    lastValueAt: findings.lastValueAt,
+    count: 1,
+    countedAt: now,
+    startedAt: Micros(since),
+    firedAt: at,
+    resolvedAt: undefined,
+    reason: undefined,
+    message: '',
+    acknowledgedAt: undefined,
+    acknowledgedBy: undefined,
+    assignee: undefined,
+    comments: [],
+    flapping: recent.length >= episodes,
+    toldAt: undefined,
+    wasTold: false,
+    revision: 1,
+  }
+  const next: RuleMemo = {
+    ruleId: rule.id,
+    endedAt: memo?.endedAt ?? Micros(0),
+    snoozedUntil: undefined,
+    episodes: recent,
+  }
+  const memos = [...alerts.memos.filter(({ ruleId }) => ruleId !== rule.id), next]
+  return toldIfHeard({ ...alerts, memos }, alert, { ...context, event: 'fired' })
+}
+
+/** Puts the alert among the open ones, told of unless it is muted (K3). */
+function toldIfHeard(
+  alerts: Alerts,
+  alert: Alert,
+  context: Context & { readonly event: Move['event'] },
+): Decision {
+  const { findings, now, message, event } = context
+  const isMuted = findings.mutedBy(alert.severity).length > 0
+  const said = { ...alert, message: message(alert) }
+  const kept: Alert = isMuted
+    ? { ...said, toldAt: undefined }
+    : { ...said, toldAt: toMillis(now), wasTold: true }
+  return {
+    alerts: withOpen(alerts, kept),
+    moves: [{ event, alert: kept, notice: isMuted ? undefined : 'fired' }],
+    // Looked at once more: another level may be on its way.
+    nextAt: 0,
+  }
+}
+
+function whileOpen(alerts: Alerts, open: Alert, context: Context): Decision {
+  const { rule, findings, now } = context
+  const fallen = fallenAt(findings, open)
+  if (open.ruleKey !== rule.key) return rejudged(alerts, open, context)
+  if (fallen !== undefined) {
+    const keepSec = open.flapping ? rule.rule.flap.hold_sec : rule.rule.keep_firing_for_sec
+    const until = fallen + keepSec * 1_000_000
+    const verdict: Verdict = now >= until ? 'long_false' : 'false'
+    if (STATES.firing[verdict] === 'resolved')
+      return resolve(alerts, open, { ...context, reason: 'recovered' })
+    return { alerts, moves: [], nextAt: Math.ceil(until / 1_000) }
+  }
+  const moved = levelled(open, context)
+  if (moved.raised)
+    return toldIfHeard(alerts, current(moved.alert, context), { ...context, event: 'severity' })
+  if (moved.alert !== open) {
+    const lowered = current(moved.alert, context)
+    return {
+      alerts: withOpen(alerts, lowered),
+      moves: [{ event: 'severity', alert: lowered, notice: undefined }],
+      nextAt: 0,
+    }
+  }
+  return remind(alerts, open, { ...context, nextAt: moved.nextAt })
+}
+
+/** The alert is told of if it was muted until now, and again after a while. */
+function remind(alerts: Alerts, open: Alert, context: Context & { readonly nextAt: number }): Decision {
+  const { rule, findings, now, nextAt } = context
+  const at = toMillis(now)
+  const isMuted = findings.mutedBy(open.severity).length > 0
+  if (isMuted) return { alerts, moves: [], nextAt }
+  if (open.toldAt === undefined) {
+    const told = { ...current(open, context), toldAt: at, wasTold: true, revision: open.revision + 1 }
+    return {
+      alerts: withOpen(alerts, told),
+      moves: [{ event: 'updated', alert: told, notice: 'fired' }],
+      nextAt: 0,
+    }
+  }
+  if (open.acknowledgedAt !== undefined || open.flapping) return { alerts, moves: [], nextAt }
+  const repeatAt = open.toldAt + rule.rule.repeat_interval_sec * 1_000
+  if (at < repeatAt) return { alerts, moves: [], nextAt: Math.min(nextAt, repeatAt) }
+  const repeated = { ...current(open, context), toldAt: at, revision: open.revision + 1 }
+  return {
+    alerts: withOpen(alerts, repeated),
+    moves: [{ event: 'repeat', alert: repeated, notice: 'repeat' }],
+    nextAt: 0,
+  }
+}
+
+/** A rule that judges otherwise than at the last move: what is still true stays open, the rest is over. */
+function rejudged(alerts: Alerts, open: Alert, context: Context): Decision {
+  const { rule, findings } = context
+  if (Math.max(...findings.since) <= 0) return resolve(alerts, open, { ...context, reason: 'rule_changed' })
+  const place = findings.since.findIndex((since) => since > 0)
+  const kept: Alert = {
+    ...current(open, context),
+    ruleKey: rule.key,
+    ruleName: rule.rule.name,
+    channels: rule.rule.channels,
+    sendResolved: rule.rule.send_resolved,
+    type: findings.type,
+    metric: findings.metric,
+    threshold: findings.thresholds[place] ?? null,
+    severity: rule.roots[place]?.severity ?? open.severity,
+    revision: open.revision + 1,
+  }
+  return {
+    alerts: withOpen(alerts, kept),
+    moves: [{ event: 'updated', alert: kept, notice: undefined }],
+    nextAt: 0,
+  }
+}
+
+function resolve(
+  alerts: Alerts,
+  open: Alert,
+  context: Context & { readonly reason: AlertEndReason },
+): Decision {
+  const { reason, now } = context
+  const ended = end(alerts, current(open, context), { reason, now })
+  return {
+    alerts: ended.alerts,
+    moves: [{ event: 'resolved', alert: ended.alert, notice: open.wasTold ? 'resolved' : undefined }],
+    nextAt: 0,
+  }
+}
+
+/** The severity goes up to the worst level that has been true for long enough, and down to the worst that is true. */
+function levelled(
+  open: Alert,
+  { rule, findings, now }: Context,
+): { readonly alert: Alert; readonly raised: boolean; readonly nextAt: number } {
+  const forMicros = rule.rule.for_sec * 1_000_000
+  const rank = severityRank(open.severity)
+  let nextAt = NEVER
+  for (let i = 0; i < rule.roots.length; i++) {
+    const root = rule.roots[i]
+    const since = findings.since[i] ?? 0
+    if (root === undefined || since <= 0) continue
+    const threshold = findings.thresholds[i] ?? null
+    const moved = { ...open, severity: root.severity, threshold, revision: open.revision + 1 }
+    if (root.rank === rank) break
+    if (root.rank < rank) return { alert: moved, raised: false, nextAt }
+    if (now < since + forMicros) {
+      nextAt = Math.min(nextAt, Math.ceil((since + forMicros) / 1_000))
+      continue
+    }
+    const isHighest = root.rank > severityRank(open.highestSeverity)
+    const alert: Alert = {
+      ...moved,
+      highestSeverity: isHighest ? root.severity : open.highestSeverity,
+      acknowledgedAt: undefined,
+      acknowledgedBy: undefined,
+    }
+    return { alert, raised: true, nextAt }
+  }
+  return { alert: open, raised: false, nextAt }
+}
+
+/** Since when the alert's condition has been false, or its clearing condition true; undefined while it holds. */
+function fallenAt({ since, clearSince }: Findings, open: Alert): number | undefined {
+  if (clearSince !== undefined) return clearSince > 0 ? Math.max(clearSince, open.startedAt) : undefined
+  let last = 0
+  for (const each of since) {
+    if (each > 0) return undefined
+    last = Math.max(last, -each)
+  }
+  return Math.max(last, open.startedAt)
+}
+
+/** The alert with the values of now. */
+function current(alert: Alert, { findings, now }: Pick<Context, 'findings' | 'now'>): Alert {
+  const { value, lastValueAt, count } = findings
+  return {
+    ...alert,
+    value: value ?? alert.value,
+    lastValueAt: lastValueAt ?? alert.lastValueAt,
+    count,
+    countedAt: now,
+  }
+}
+
+/** The same episode has the same id, whoever decides it again. */
+function alertId(ruleId: RuleId, deviceId: DeviceId, moments: readonly number[]): AlertId {
+  const hash = shortHash([ruleId, deviceId, ...moments].join(' '))
+  return AlertId(`alt_${hash}_${deviceId}`)
+}
+
+/** The device that the alert is about, if it is about one. */
+export function deviceOfAlert(id: string): string | undefined {
+  return /^alt_[0-9a-f]{16}_(.+)$/.exec(id)?.[1]
+}

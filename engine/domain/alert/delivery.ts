@@ -1,0 +1,277 @@
+// A message on its way to a channel, as a value: what it is about, and when it is tried again.
+//
+// D1. A delivery is made and added to before its time to be sent, and never afterwards: what was sent once is sent again
+//     as it was, but for alerts of which something newer is to be said.
+// D2. Its id follows from the first alert and its move, and so does the notification's: a crash, a retry and a redelivery
+//     have the same.
+import type { AlertId, ChannelId, Millis } from '../../../schemas/ids.ts'
+import type { AlertSeverity, DeliveryEvent, DeliveryState } from '../../../schemas/vocabulary.ts'
+import type { Channel } from './channel.ts'
+import type { AlertMessage, RuleCount, ToldAlert } from './message.ts'
+import type { Notice, NoticeEvent } from './notice.ts'
+
+export interface DeliveryMember {
+  readonly alertId: AlertId
+  readonly ruleName: string
+  readonly event: NoticeEvent
+  readonly severity: AlertSeverity
+}
+
+export interface DeliveryAttempt {
+  readonly at: Millis
+  readonly statusCode: number | undefined
+  readonly errorCode: string | undefined
+  readonly latencyMs: number
+}
+
+export interface Delivery {
+  readonly id: string
+  readonly notificationId: string
+  readonly channelId: ChannelId
+  /** Deliveries of one key follow each other. */
+  readonly key: string
+  readonly event: DeliveryEvent
+  readonly severity: AlertSeverity
+  readonly members: readonly DeliveryMember[]
+  /** The alerts that it names. */
+  readonly told: readonly [ToldAlert, ...ToldAlert[]]
+  readonly createdAt: Millis
+  /** The time from which on it may be sent, and nothing is added to it (D1). */
+  readonly dueAt: Millis
+  readonly state: DeliveryState
+  readonly attempts: readonly DeliveryAttempt[]
+  /** Attempts since it was last begun: a redelivery begins anew. */
+  readonly tries: number
+  readonly nextAttemptAt: Millis | undefined
+  readonly finishedAt: Millis | undefined
+  /** The delivery to another channel that failed. */
+  readonly fallbackFor: string | undefined
+}
+
+export type SendResult =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfterSec: number | undefined }
+  /** No answer: `code` says why in a word. */
+  | { readonly kind: 'failed'; readonly code: string }
+  /** One of the host's addresses is not allowed, so nothing was sent. */
+  | { readonly kind: 'blocked' }
+
+const NAMED_MAX = 20
+const ATTEMPTS_KEPT_MAX = 20
+const RETRY_SEC = [1, 10, 60, 300, 900] as const
+const JITTER = 0.2
+const PROBE_MS = 60_000
+const KEPT_TRYING_MS = 86_400_000
+const RETRIED: readonly number[] = [408, 425, 429]
+const GONE = 410
+
+export interface Item {
+  readonly notice: Notice
+  readonly told: ToldAlert
+}
+
+/** The key of the deliveries that this notice may share with others. */
+export function keyOf({ notice }: Item): string {
+  const { event, groupBy, ruleId, device, alertId, severity, revision } = notice
+  const about = {
+    rule: () => ruleId,
+    device: () => device?.id ?? alertId,
+    group: () => device?.group ?? '',
+    none: () => `${alertId}-${revision}`,
+  }[groupBy]()
+  const urgency = severity === 'critical' ? 'critical' : 'normal'
+  return `${event}/${urgency}/${groupBy}/${about}`
+}
+
+/** The time at which a delivery that begins with this notice may go out. */
+export function dueAtOf(
+  { event, severity }: Notice,
+  {
+    channel,
+    now,
+    lastSentAt,
+  }: { readonly channel: Channel; readonly now: Millis; readonly lastSentAt: Millis | undefined },
+): Millis {
+  if (severity === 'critical') return now
+  const waited = now + channel.groupWaitSec * 1_000
+  if (event === 'resolved' || lastSentAt === undefined) return waited as Millis
+  return Math.max(waited, lastSentAt + channel.groupIntervalSec * 1_000) as Millis
+}
+
+export function beginDelivery(
+  item: Item,
+  { channelId, now, dueAt }: { readonly channelId: ChannelId; readonly now: Millis; readonly dueAt: Millis },
+): Delivery {
+  const { alertId, revision, event, at, severity } = item.notice
+  const name = `${alertId}_${revision}_${event}_${at.toString(36)}_${channelId}`
+  return {
+    ...{ id: `del_${name}`, notificationId: `ntf_${name}`, channelId, key: keyOf(item), event, severity },
+    members: [memberOf(item)],
+    told: [item.told],
+    ...{ createdAt: now, dueAt, state: 'pending', attempts: [], tries: 0 },
+    nextAttemptAt: dueAt,
+    finishedAt: undefined,
+    fallbackFor: undefined,
+  }
+}
+
+export function joinDelivery(delivery: Delivery, item: Item): Delivery {
+  const { told, members } = delivery
+  return {
+    ...delivery,
+    members: [...members, memberOf(item)],
+    told: told.length < NAMED_MAX ? [...told, item.told] : told,
+  }
+}
+
+/** The delivery without an alert of which something newer is said. Undefined if nothing is left. */
+export function withoutAlert(delivery: Delivery, alertId: AlertId): Delivery | undefined {
+  const members = delivery.members.filter((member) => member.alertId !== alertId)
+  const [first, ...others] = delivery.told.filter(({ alert }) => alert['alert_id'] !== alertId)
+  // With all named ones gone, the others are only a number: the message still names the last one that it had.
+  return members.length === 0
+    ? undefined
+    : { ...delivery, members, told: [first ?? delivery.told[0], ...others] }
+}
+
+/** Several deliveries as one: too many are due at once for one message each. */
+export function foldDeliveries(
+  [first, ...others]: readonly [Delivery, ...Delivery[]],
+  { now, dueAt }: { readonly now: Millis; readonly dueAt: Millis },
+): Delivery {
+  const all = [first, ...others]
+  const [told, ...more] = all.flatMap(({ told }) => told).slice(0, NAMED_MAX)
+  const isDigest = first.event === 'digest'
+  return {
+    ...first,
+    id: isDigest ? first.id : `${first.id}_digest`,
+    notificationId: isDigest ? first.notificationId : `${first.notificationId}_digest`,
+    ...{ key: DIGEST, event: 'digest', severity: highestOf(all.map(({ severity }) => severity)) },
+    members: all.flatMap(({ members }) => members),
+    told: [told ?? first.told[0], ...more],
+    ...{ createdAt: now, dueAt, nextAttemptAt: dueAt },
+  }
+}
+
+export const DIGEST = 'digest'
+
+export function messageOf(delivery: Delivery, at: Millis): AlertMessage {
+  const { notificationId, event, told, members, severity } = delivery
+  return { notificationId, event, at, told, severity, total: members.length, rules: countsOf(members) }
+}
+
+export interface AfterAttempt {
+  readonly delivery: Delivery
+  /** `gone`: the receiver wants no more, ever. */
+  readonly outcome: 'delivered' | 'retry' | 'failed' | 'gone'
+}
+
+/** What an attempt's result makes of a delivery. `dice` is a number from 0 to 1 and spreads the retries. */
+export function afterAttempt(
+  delivery: Delivery,
+  result: SendResult,
+  given: {
+    readonly startedAt: Millis
+    readonly now: Millis
+    readonly latencyMs: number
+    readonly dice: number
+    readonly isFailing: boolean
+  },
+): AfterAttempt {
+  const { now, startedAt: at, latencyMs } = given
+  const attempt: DeliveryAttempt = {
+    at,
+    statusCode: statusOf(result),
+    errorCode: errorCodeOf(result),
+    latencyMs,
+  }
+  const tries = delivery.tries + 1
+  const tried = { ...delivery, tries, attempts: [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT_MAX) }
+  const ended = { ...tried, nextAttemptAt: undefined, finishedAt: now }
+  if (attempt.errorCode === undefined)
+    return { delivery: { ...ended, state: 'delivered' }, outcome: 'delivered' }
+  if (result.kind === 'answered' && result.status === GONE)
+    return { delivery: { ...ended, state: 'failed' }, outcome: 'gone' }
+  const waitMs = retryMs(result, tries, given)
+  if (waitMs !== undefined && (!given.isFailing || now - delivery.createdAt < KEPT_TRYING_MS)) {
+    const nextAttemptAt = (now + waitMs) as Millis
+    return { delivery: { ...tried, state: 'retrying', nextAttemptAt }, outcome: 'retry' }
+  }
+  return {
+    delivery: { ...ended, state: result.kind === 'blocked' ? 'blocked' : 'failed' },
+    outcome: 'failed',
+  }
+}
+
+/** A delivery that is over, to be sent once more. */
+export function begunAgain(delivery: Delivery, now: Millis): Delivery {
+  return { ...delivery, state: 'pending', tries: 0, dueAt: now, nextAttemptAt: now, finishedAt: undefined }
+}
+
+export function isFinal({ state }: Delivery): boolean {
+  return state !== 'pending' && state !== 'retrying'
+}
+
+/** The same delivery to another channel, because this one failed. */
+export function toFallback(delivery: Delivery, channelId: ChannelId, now: Millis): Delivery {
+  const name = delivery.id.replace(/^del_/, '')
+  return {
+    ...begunAgain(delivery, now),
+    ...{
+      id: `del_${name}_${channelId}`,
+      notificationId: `ntf_${name}_${channelId}`,
+      channelId,
+      attempts: [],
+    },
+    createdAt: now,
+  }
+}
+
+export function errorCodeOf(result: SendResult): string | undefined {
+  if (result.kind === 'blocked') return 'WEBHOOK_TARGET_FORBIDDEN'
+  if (result.kind === 'failed') return result.code
+  return result.status >= 200 && result.status < 300 ? undefined : `HTTP_${result.status}`
+}
+
+export function statusOf(result: SendResult): number | undefined {
+  return result.kind === 'answered' ? result.status : undefined
+}
+
+function retryMs(
+  result: SendResult,
+  tries: number,
+  { dice, isFailing }: { readonly dice: number; readonly isFailing: boolean },
+): number | undefined {
+  if (result.kind === 'blocked') return undefined
+  // A channel that fails anyway is tried once a minute, whatever it says, until it works.
+  if (isFailing) return PROBE_MS
+  if (!isWorthRetrying(result)) return undefined
+  const sec = RETRY_SEC[tries - 1]
+  if (sec === undefined) return undefined
+  const spread = sec * 1_000 * (1 - JITTER + 2 * JITTER * dice)
+  const asked = result.kind === 'answered' ? (result.retryAfterSec ?? 0) * 1_000 : 0
+  return Math.max(spread, asked)
+}
+
+function isWorthRetrying(result: Exclude<SendResult, { kind: 'blocked' }>): boolean {
+  if (result.kind !== 'answered') return true
+  return result.status >= 500 || result.status < 200 || RETRIED.includes(result.status)
+}
+
+function memberOf({ notice: { alertId, ruleName, event, severity } }: Item): DeliveryMember {
+  return { alertId, ruleName, event, severity }
+}
+
+function countsOf(members: readonly DeliveryMember[]): readonly RuleCount[] {
+  const counts = new Map<string, { name: string; fired: number; resolved: number }>()
+  for (const { ruleName: name, event } of members) {
+    const count = counts.get(name) ?? { name, fired: 0, resolved: 0 }
+    counts.set(name, count)
+    if (event === 'resolved') count.resolved++
+    else count.fired++
+  }
+  return [...counts.values()].sort((a, b) => b.fired + b.resolved - a.fired - a.resolved)
+}
+
+function highestOf(severities: readonly AlertSeverity[]): AlertSeverity {
+  return severities.includes('critical') ? 'critical' : severities.includes('warning') ? 'warning' : 'info'
+}

@@ -1,0 +1,23 @@
+// Since when a shadow has had a delta: the earliest of its leaves, each by the later of its two sides.
+import type { JsonObject } from '../../../schemas/json.ts'
+import { own } from '../shadow/json-object.ts'
+import type { LeafTime, LeafTimes } from '../shadow/leaf-times.ts'
+import { isObject } from '../telemetry/fields.ts'
+
+export type { LeafTimes } from '../shadow/leaf-times.ts'
+
+/** Milliseconds; undefined if no leaf of the delta has a time. */
+export function latestTime(delta: JsonObject, desired: LeafTimes, reported: LeafTimes): number | undefined {
+  let since: number | undefined
+  for (const key of Object.keys(delta)) {
+    const value = own(delta, key)
+    const wanted: LeafTime | undefined = own(desired, key)
+    const told: LeafTime | undefined = own(reported, key)
+    const at =
+      isObject(value) && typeof wanted === 'object'
+        ? latestTime(value, wanted, typeof told === 'object' ? told : {})
+        : Math.max(typeof wanted === 'number' ? wanted : 0, typeof told === 'number' ? told : 0)
+    if (at !== undefined) since = Math.min(since ?? at, at)
+  }
+  return since
+}

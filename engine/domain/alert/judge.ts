@@ -1,0 +1,297 @@
+// Judges rules on a device: what their conditions say of it now, what mutes them, and what follows (A1).
+import { Buffer } from 'node:buffer'
+import type { Leaf } from '../../../schemas/alert-condition.ts'
+import { type Micros, Millis, type RuleId, toMillis } from '../../../schemas/ids.ts'
+import type { Json } from '../../../schemas/json.ts'
+import type { AlertEndReason, AlertSeverity } from '../../../schemas/vocabulary.ts'
+import { type Alert, type Alerts, openOf } from './alerts-part.ts'
+import type { CompiledRule } from './compile.ts'
+import { decide, end, type Findings, type Move } from './decide.ts'
+import type { Sight } from './leaf-truth.ts'
+import type { CompiledSilence } from './silence.ts'
+import type { Subject } from './subject.ts'
+import type { Refreshed, Watch } from './watch.ts'
+
+export interface Occasion {
+  readonly device: Subject
+  readonly sight: Sight
+  readonly now: Micros
+  readonly silences: readonly CompiledSilence[]
+  /** A firmware is being installed on the device. */
+  readonly isUpdating: boolean
+  /** Leaves of events that happen now, and what they say. */
+  readonly events: ReadonlySet<number>
+  readonly eventValue: Json
+  readonly message: (rule: CompiledRule, alert: Alert) => string
+}
+
+export interface Judgement {
+  readonly alerts: Alerts
+  readonly moves: readonly Move[]
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+const NO_EVENTS: ReadonlySet<number> = new Set()
+/** A move may be followed by another at the same moment, but not for ever. */
+const ROUNDS_MAX = 5
+
+/** Brings what the watch knows of these rules up to date, without deciding anything. */
+export function look(watch: Watch, rules: readonly number[], alerts: Alerts, occasion: Occasion): void {
+  for (const rule of rules) {
+    refresh(watch, rule, alerts, occasion)
+    if (occasion.events.size > 0) refresh(watch, rule, alerts, { ...occasion, events: NO_EVENTS })
+    // Judged by the next sweep.
+    watch.deadline = 0
+  }
+}
+
+/** Judges these rules. */
+export function judge(watch: Watch, rules: readonly number[], alerts: Alerts, occasion: Occasion): Judgement {
+  let so = alerts
+  const moves: Move[] = []
+  const waiting = new Set(rules)
+  for (const rule of waiting) {
+    const judged = judgeOne(watch, rule, so, occasion)
+    so = judged.alerts
+    moves.push(...judged.moves)
+    const moved = watch.fit.rules[rule]?.id
+    // Whom it muted, or mutes now.
+    if (judged.moves.length > 0 && moved !== undefined)
+      for (const other of inhibitedBy(watch, moved)) if (!waiting.has(other)) waiting.add(other)
+  }
+  return { alerts: so, moves }
+}
+
+/** Judges all rules of the device, and says when that is needed next. */
+export function judgeAll(
+  watch: Watch,
+  alerts: Alerts,
+  occasion: Occasion & { readonly reasonOf: (rule: RuleId) => AlertEndReason },
+): Judgement {
+  const ended = endOrphans(alerts, watch, occasion)
+  watch.deadline = NEVER
+  const judged = judge(
+    watch,
+    watch.fit.rules.map((_, rule) => rule),
+    ended.alerts,
+    occasion,
+  )
+  return { alerts: judged.alerts, moves: [...ended.moves, ...judged.moves] }
+}
+
+/** Resolves alerts whose rule does not fit the device any more. */
+export function endOrphans(
+  alerts: Alerts,
+  watch: Watch | undefined,
+  { reasonOf, now }: { readonly reasonOf: (rule: RuleId) => AlertEndReason; readonly now: Micros },
+): Judgement {
+  let so = alerts
+  const moves: Move[] = []
+  for (const alert of alerts.open) {
+    if (watch?.fit.ruleIndex.has(alert.ruleId) === true) continue
+    const ended = end(so, alert, { reason: reasonOf(alert.ruleId), now })
+    so = ended.alerts
+    moves.push({ event: 'resolved', alert: ended.alert, notice: alert.wasTold ? 'resolved' : undefined })
+  }
+  return { alerts: so, moves }
+}
+
+function judgeOne(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Judgement {
+  const compiled = watch.fit.rules[rule]
+  if (compiled === undefined) return { alerts, moves: [] }
+  const first = settle(watch, rule, alerts, occasion)
+  if (occasion.events.size === 0) return first
+  // An event is over at once, which is what its alert's end counts from.
+  const second = settle(watch, rule, first.alerts, { ...occasion, events: NO_EVENTS })
+  return { alerts: second.alerts, moves: [...first.moves, ...second.moves] }
+}
+
+function settle(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Judgement {
+  const compiled = watch.fit.rules[rule]
+  if (compiled === undefined) return { alerts, moves: [] }
+  const { now, device, message } = occasion
+  const refreshed = refresh(watch, rule, alerts, occasion)
+  const moves: Move[] = []
+  let so = alerts
+  let nextAt = 0
+  for (let round = 0; nextAt === 0 && round < ROUNDS_MAX; round++) {
+    const findings = findingsOf(watch, rule, { alerts: so, refreshed, occasion })
+    const decision = decide(so, {
+      rule: compiled,
+      deviceId: device.id,
+      findings,
+      now,
+      message: (alert) => message(compiled, alert),
+    })
+    so = decision.alerts
+    moves.push(...decision.moves)
+    nextAt = decision.nextAt
+    const open = openOf(so, compiled.id)
+    if (open === undefined) watch.tallies?.delete(rule)
+    else if (open.startedAt !== watch.tallies?.get(rule)?.startedAt) {
+      watch.tallies ??= new Map()
+      watch.tallies.set(rule, { count: open.count, startedAt: open.startedAt, countedAt: now })
+    }
+  }
+  const isOpen = openOf(so, compiled.id) !== undefined
+  const muted = isOpen ? mutedUntil(compiled, occasion) : NEVER
+  const due = Math.min(
+    nextAt,
+    Math.ceil(refreshed.nextAt / 1_000),
+    compiled.window(toMillis(now)).changesAt,
+    muted,
+  )
+  if (due < watch.deadline) watch.deadline = due
+  return { alerts: so, moves }
+}
+
+function refresh(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Refreshed {
+  const compiled = watch.fit.rules[rule]
+  const { now, sight, events } = occasion
+  const isOff = compiled?.rule.during_maintenance === 'off' && sight.device.status === 'maintenance'
+  const isOpen = !isOff && (compiled?.window(toMillis(now)).isInside ?? false)
+  const refreshed = watch.refresh(rule, { sight, now, isOpen, events })
+  const open = compiled && openOf(alerts, compiled.id)
+  if (refreshed.rose && open !== undefined) count(watch, rule, open, now)
+  return refreshed
+}
+
+/** by the alert's own count, so that a moment that is read again counts once */
+function count(watch: Watch, rule: number, open: Alert, now: Micros): void {
+  watch.tallies ??= new Map()
+  const known = watch.tallies.get(rule)
+  const tally =
+    known?.startedAt === open.startedAt
+      ? known
+      : { count: open.count, startedAt: open.startedAt, countedAt: open.countedAt }
+  watch.tallies.set(rule, tally)
+  if (now <= tally.countedAt) return
+  tally.count++
+  tally.countedAt = now
+}
+
+/** What a rule says of the device, for a decision or for people. */
+export function findingsOf(
+  watch: Watch,
+  rule: number,
+  {
+    alerts,
+    refreshed,
+    occasion,
+  }: { readonly alerts: Alerts; readonly refreshed: Refreshed | undefined; readonly occasion: Occasion },
+): Findings {
+  const compiled = watch.fit.rules[rule]
+  if (compiled === undefined) throw new RangeError(`no rule ${rule}`)
+  const { roots, clear, leaves, id } = compiled
+  const local =
+    refreshed?.leaf ??
+    Math.max(
+      0,
+      leaves.findIndex((leaf) => 'metric' in leaf),
+    )
+  const leaf = leaves[local] ?? { kind: 'heartbeat' as const }
+  const place = watch.fit.leavesOf[rule]?.[local] ?? -1
+  const { value, receivedAt } = watch.valueOf(place)
+  const open = openOf(alerts, id)
+  const tally = watch.tallies?.get(rule)
+  const isCounted = tally !== undefined && tally.startedAt === open?.startedAt
+  return {
+    since: roots.map((_, root) => watch.since(rule, root)),
+    clearSince: clear === undefined ? undefined : watch.since(rule, roots.length),
+    count: isCounted ? tally.count : (open?.count ?? 1),
+    type: refreshed?.isNoData === true ? 'no_data' : leaf.kind,
+    metric: 'metric' in leaf ? leaf.metric : undefined,
+    value: shown(leaf, value, receivedAt, occasion),
+    lastValueAt: receivedAt > 0 ? Millis(Math.floor(receivedAt / 1_000)) : undefined,
+    thresholds:
+      compiled.rule.levels === null ? roots.map(() => thresholdOf(leaf, value)) : levelValues(compiled),
+    mutedBy: (severity) => mutedBy(compiled, severity, alerts, occasion),
+  }
+}
+
+function levelValues({ roots, leaves }: CompiledRule): readonly Json[] {
+  return roots.map(({ node }) => {
+    const leaf = 'leaf' in node ? leaves[node.leaf] : undefined
+    return leaf === undefined ? null : thresholdOf(leaf, undefined)
+  })
+}
+
+function shown(leaf: Leaf, value: number | string | undefined, receivedAt: number, occasion: Occasion): Json {
+  const { device, now, eventValue, sight } = occasion
+  switch (leaf.kind) {
+    case 'state':
+      return leaf.in === undefined ? sight.connected : device.status
+    case 'absence':
+      return receivedAt > 0 ? Math.floor((now - receivedAt) / 1_000_000) : null
+    case 'log':
+    case 'command_failed':
+    case 'dead_letter':
+      return eventValue
+    default:
+      return cut(value)
+  }
+}
+
+function cut(value: number | string | undefined): Json {
+  if (value === undefined) return null
+  return typeof value === 'string' && Buffer.byteLength(value) > VALUE_BYTES_MAX
+    ? value.slice(0, VALUE_BYTES_MAX / 4)
+    : value
+}
+const VALUE_BYTES_MAX = 1_024
+
+function thresholdOf(leaf: Leaf, value: number | string | undefined): Json {
+  switch (leaf.kind) {
+    case 'threshold':
+      return leaf.value
+    case 'range':
+      return typeof value === 'number' &&
+        leaf.min !== undefined &&
+        (leaf.max === undefined || value < leaf.max)
+        ? leaf.min
+        : (leaf.max ?? leaf.min ?? null)
+    case 'absence':
+    case 'out_of_sync':
+      return leaf.for_sec
+    case 'rate':
+      return leaf.per_sec
+    case 'repeat':
+      return leaf.times
+    case 'state':
+      return leaf.in === undefined ? (leaf.connected ?? null) : leaf.in.join(', ')
+    default:
+      return null
+  }
+}
+
+/** What keeps an alert of this rule and severity from being told of. */
+export function mutedBy(
+  { rule, id, isAboutValues }: CompiledRule,
+  severity: AlertSeverity,
+  alerts: Alerts,
+  { device, silences, now, isUpdating }: Pick<Occasion, 'device' | 'silences' | 'now' | 'isUpdating'>,
+): readonly string[] {
+  const muted: string[] = []
+  for (const silence of silences)
+    if (silence.matches(device, id, severity) && silence.at(toMillis(now)).isInside)
+      muted.push(`silence:${silence.id}`)
+  if (rule.during_maintenance === 'mute' && device.status === 'maintenance') muted.push('maintenance')
+  if (rule.inhibit_when_offline && isAboutValues && device.status === 'offline') muted.push('offline')
+  if (isUpdating) muted.push('firmware_update')
+  for (const other of rule.inhibited_by)
+    if (alerts.open.some(({ ruleId }) => ruleId === other)) muted.push(`rule:${other}`)
+  return muted
+}
+
+function mutedUntil({ id }: CompiledRule, { device, silences, now }: Occasion): number {
+  let until = NEVER
+  for (const silence of silences)
+    if (SEVERITIES.some((severity) => silence.matches(device, id, severity)))
+      until = Math.min(until, silence.at(toMillis(now)).changesAt)
+  return until
+}
+const SEVERITIES = ['info', 'warning', 'critical'] as const
+
+function inhibitedBy(watch: Watch, id: RuleId): readonly number[] {
+  return watch.fit.rules.flatMap(({ rule }, i) => (rule.inhibited_by.includes(id) ? [i] : []))
+}

@@ -1,0 +1,213 @@
+// Whether a leaf is true, since when at the latest, and when only time would change that. Three values, because nothing is
+// known of a metric that was never seen.
+import type { Leaf } from '../../../schemas/alert-condition.ts'
+import type { Comparison } from '../../../schemas/vocabulary.ts'
+import { isEmpty } from '../shadow/json-object.ts'
+import { lacking } from '../shadow/merge.ts'
+import { unreachable } from '../unreachable.ts'
+import { latestTime } from './delta-time.ts'
+import type { Rule } from './rule.ts'
+import type { Subject } from './subject.ts'
+
+export const TRUTH = { no: 0, unknown: 1, yes: 2 } as const
+/** 0, 1 or 2. A plain number because it is kept among others. */
+export type Truth = number
+
+/** What a device shows besides its values. Times are microseconds unless their name says otherwise. */
+export interface Sight {
+  readonly device: Pick<Subject, 'status' | 'statusSince' | 'createdAt' | 'shadow'>
+  readonly connected: boolean
+  readonly connectedSinceMs: number
+  readonly flapsUntilMs: number
+  /** Silence does not count for devices that could not be heard before this. */
+  readonly forgivenAtMs: number
+  /** How long a device may take to be heard again after that. */
+  readonly graceMs: number
+}
+
+/** What is remembered of the leaf and its metric. */
+export interface LeafMemory {
+  /** Truth by the last value. */
+  readonly truth: Truth
+  /** When its metric, or any telemetry if it has none, was last received; 0 for never. */
+  readonly receivedAt: number
+  /** When the condition of a repeat became true, oldest first. */
+  readonly edges: readonly number[]
+  /** It is an event, and happens now. */
+  readonly isNow: boolean
+}
+
+export interface LeafState {
+  truth: Truth
+  /** Microseconds. */
+  changedAt: number
+  /** When time alone changes the truth next, in microseconds. */
+  nextAt: number
+  isNoData: boolean
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+
+/** Writes the answer to `into`, because it is asked often. */
+export function leafState(
+  leaf: Leaf,
+  memory: LeafMemory,
+  { rule, sight, now }: { readonly rule: Rule; readonly sight: Sight; readonly now: number },
+  into: LeafState,
+): void {
+  into.nextAt = NEVER
+  into.isNoData = false
+  into.changedAt = now
+  switch (leaf.kind) {
+    case 'threshold':
+    case 'range':
+    case 'rate':
+      into.truth = memory.truth
+      if (memory.receivedAt > 0) into.changedAt = memory.receivedAt
+      applyNoData(memory, { rule, sight, now }, into)
+      return
+    case 'absence': {
+      const at = silentAt(leaf.for_sec, memory.receivedAt, { rule, sight })
+      if (sight.device.status === 'provisioning') into.truth = TRUTH.no
+      else timed(at, now, into)
+      if (into.truth === TRUTH.no && memory.receivedAt > 0) into.changedAt = memory.receivedAt
+      return
+    }
+    case 'state': {
+      const { device, connected } = sight
+      const isIn = leaf.in === undefined || leaf.in.includes(device.status)
+      const isAs = leaf.connected === undefined || leaf.connected === connected
+      into.truth = isIn && isAs ? TRUTH.yes : TRUTH.no
+      const since = [
+        ...(leaf.in === undefined ? [] : [device.statusSince]),
+        ...(leaf.connected === undefined ? [] : [sight.connectedSinceMs]),
+      ]
+      into.changedAt = Math.max(...since) * 1_000
+      return
+    }
+    case 'flapping':
+      into.truth = now < sight.flapsUntilMs * 1_000 ? TRUTH.yes : TRUTH.no
+      if (into.truth === TRUTH.yes) into.nextAt = sight.flapsUntilMs * 1_000
+      else if (sight.flapsUntilMs > 0) into.changedAt = sight.flapsUntilMs * 1_000
+      return
+    case 'out_of_sync': {
+      const since = deltaSinceMs(sight.device.shadow)
+      if (since === undefined) into.truth = TRUTH.no
+      else timed((since + leaf.for_sec * 1_000) * 1_000, now, into)
+      return
+    }
+    case 'repeat': {
+      const { edges } = memory
+      const first = edges[edges.length - leaf.times]
+      const until = first === undefined ? 0 : first + leaf.within_sec * 1_000_000
+      const last = edges.at(-1) ?? now
+      into.truth = until > now ? TRUTH.yes : TRUTH.no
+      if (until > now) into.nextAt = until
+      into.changedAt = until > now ? last : until || now
+      return
+    }
+    case 'log':
+    case 'command_failed':
+    case 'dead_letter':
+      into.truth = memory.isNow ? TRUTH.yes : TRUTH.no
+      return
+    case 'heartbeat':
+      into.truth = TRUTH.yes
+      into.changedAt = sight.device.createdAt * 1_000
+      return
+    default:
+      unreachable(leaf)
+  }
+}
+
+/** True from `at` on. */
+function timed(at: number, now: number, into: LeafState): void {
+  into.truth = at <= now ? TRUTH.yes : TRUTH.no
+  if (at <= now) into.changedAt = at
+  else into.nextAt = at
+}
+
+/** When silence has lasted so long. Who could not be heard for a while has some time to be heard again. */
+function silentAt(
+  forSec: number,
+  receivedAt: number,
+  { rule, sight }: { readonly rule: Rule; readonly sight: Sight },
+): number {
+  const { device, forgivenAtMs, graceMs } = sight
+  const since = Math.max(receivedAt, rule.activated_at * 1_000, device.createdAt * 1_000)
+  const grace = Math.min(forSec * 1_000, graceMs)
+  return Math.max(since + forSec * 1_000_000, (forgivenAtMs + grace) * 1_000)
+}
+
+function applyNoData(
+  { receivedAt }: LeafMemory,
+  about: { readonly rule: Rule; readonly sight: Sight; readonly now: number },
+  into: LeafState,
+): void {
+  const { no_data: policy, no_data_after_sec: afterSec } = about.rule
+  if (policy === 'keep' || about.sight.device.status === 'provisioning') return
+  // What was never seen is missed by `alert` only.
+  if (receivedAt === 0 && policy === 'ok') return
+  const at = silentAt(afterSec, receivedAt, about)
+  if (at > about.now) {
+    into.nextAt = at
+    return
+  }
+  into.changedAt = at
+  into.truth = policy === 'alert' ? TRUTH.yes : TRUTH.no
+  into.isNoData = policy === 'alert'
+}
+
+function deltaSinceMs({
+  desired,
+  reported,
+  desiredTimes,
+  reportedTimes,
+}: Subject['shadow']): number | undefined {
+  const delta = lacking(desired, reported)
+  if (isEmpty(delta)) return undefined
+  return latestTime(delta, desiredTimes, reportedTimes)
+}
+
+/** Whether a value compares so; `wasTrue` with a value to clear it keeps it true until that is reached. */
+export function compares(
+  value: number | string,
+  { op, value: wanted, clear_value: clear }: Extract<Leaf, { kind: 'threshold' }>,
+  wasTrue: boolean,
+): boolean {
+  if (typeof wanted === 'string' || typeof value === 'string') {
+    const isSame = value === wanted
+    return op === '==' ? isSame : op === '!=' && !isSame
+  }
+  if (holds(op, value, Number(wanted))) return true
+  if (!wasTrue || clear === undefined) return false
+  return op === '>' || op === '>=' ? value > clear : value < clear
+}
+
+export function holds(op: Comparison, left: number, right: number): boolean {
+  switch (op) {
+    case '>':
+      return left > right
+    case '>=':
+      return left >= right
+    case '<':
+      return left < right
+    case '<=':
+      return left <= right
+    case '==':
+      return left === right
+    case '!=':
+      return left !== right
+    default:
+      return unreachable(op)
+  }
+}
+
+export function isOutside(
+  value: number,
+  { min, max, clear_margin: margin = 0 }: Extract<Leaf, { kind: 'range' }>,
+  wasTrue: boolean,
+): boolean {
+  const by = wasTrue ? margin : 0
+  return (min !== undefined && value < min + by) || (max !== undefined && value > max - by)
+}

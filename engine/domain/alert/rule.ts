@@ -1,0 +1,173 @@
+// An alert rule: data that reaches every shard with a revision (A4).
+import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
+import type { RuleBody, RuleWishBody } from '../../../schemas/alert-rule.ts'
+import { type Millis, RuleId, toIso } from '../../../schemas/ids.ts'
+import type { FieldError } from '../../../schemas/problem.ts'
+import { LIMITS } from '../../limits.ts'
+import { isZone } from '../telemetry/zone.ts'
+import { checkCondition } from './check-condition.ts'
+import { checkTarget } from './target.ts'
+import { unknownPlaceholders } from './template.ts'
+
+/** The rule as the API shows it, without what is computed for each answer. */
+export interface Rule extends Omit<RuleBody, 'rule_id' | 'state' | 'etag'> {
+  readonly rule_id: RuleId
+  /** Since when it has judged without a break: silence counts from here at the earliest. Milliseconds. */
+  readonly activated_at: number
+}
+
+export const DEFAULT_MESSAGE = '{{device.name}}: {{alert.type}} {{alert.value}} ({{alert.threshold}})'
+
+export type RuleOutcome =
+  | { readonly kind: 'rule'; readonly rule: Rule }
+  | { readonly kind: 'mistakes'; readonly errors: readonly FieldError[] }
+
+export interface RuleAuthor {
+  readonly id: string
+  readonly by: string
+  readonly now: Millis
+}
+
+/** A new rule with its defaults. The wish has passed its schema. */
+export function createRule(wish: RuleWishBody, { id, by, now }: RuleAuthor): RuleOutcome {
+  const errors = checkRule(wish)
+  if (errors.length > 0) return { kind: 'mistakes', errors }
+  const at = toIso(now)
+  return {
+    kind: 'rule',
+    rule: {
+      ...settled(wish),
+      rule_id: RuleId(id),
+      source: 'api',
+      revision: 1,
+      created_by: by,
+      created_at: at,
+      updated_at: at,
+      activated_at: now,
+    },
+  }
+}
+
+/** The rule as it is after a change. It keeps its activation unless it was off. */
+export function replaceRule(before: Rule, wish: RuleWishBody, now: Millis): RuleOutcome {
+  const errors = checkRule(wish)
+  if (errors.length > 0) return { kind: 'mistakes', errors }
+  const { rule_id, source, revision, created_by, created_at, activated_at } = before
+  const next = settled(wish)
+  const isFresh =
+    (next.enabled && !before.enabled) ||
+    JSON.stringify([next.condition, next.target]) !== JSON.stringify([before.condition, before.target])
+  const activated = isFresh ? now : activated_at
+  const kept = { rule_id, source, created_by, created_at, activated_at: activated }
+  return { kind: 'rule', rule: { ...next, ...kept, revision: revision + 1, updated_at: toIso(now) } }
+}
+
+/** The wish that would make this rule: a merge patch is applied to it. */
+export function toWish(rule: Rule): RuleWishBody {
+  const { rule_id: _, source, revision, created_by, created_at, updated_at, activated_at, ...wish } = rule
+  return wish
+}
+
+function isEventLeaf({ kind }: Leaf): boolean {
+  return kind === 'log' || kind === 'command_failed' || kind === 'dead_letter'
+}
+
+export function leavesOf(condition: Condition): readonly Leaf[] {
+  if ('all' in condition) return condition.all.flatMap(leavesOf)
+  if ('any' in condition) return condition.any.flatMap(leavesOf)
+  if ('not' in condition) return leavesOf(condition.not)
+  return [condition]
+}
+
+/** Whether it is true at single moments only, and never for a while. */
+export function isMomentary(condition: Condition): boolean {
+  if ('all' in condition) return condition.all.some(isMomentary)
+  if ('any' in condition) return condition.any.every(isMomentary)
+  return 'not' in condition ? false : isEventLeaf(condition)
+}
+
+function settled(wish: RuleWishBody) {
+  const { condition, flap } = wish
+  const keepDefault = leavesOf(condition).some(isEventLeaf) ? LIMITS.eventHoldSecDefault : 0
+  return {
+    name: wish.name,
+    description: wish.description ?? null,
+    enabled: wish.enabled ?? true,
+    severity: wish.severity ?? 'warning',
+    target: wish.target.type === 'fleet' ? { type: 'all' as const } : wish.target,
+    condition,
+    levels: wish.levels ?? null,
+    clear: wish.clear ?? null,
+    for_sec: wish.for_sec ?? 0,
+    keep_firing_for_sec: wish.keep_firing_for_sec ?? keepDefault,
+    repeat_interval_sec: wish.repeat_interval_sec ?? 14_400,
+    no_data: wish.no_data ?? 'keep',
+    no_data_after_sec: wish.no_data_after_sec ?? 300,
+    active: wish.active ?? [],
+    during_maintenance: wish.during_maintenance ?? 'mute',
+    inhibit_when_offline: wish.inhibit_when_offline ?? true,
+    inhibited_by: wish.inhibited_by ?? [],
+    flap: {
+      episodes: flap?.episodes ?? 3,
+      within_sec: flap?.within_sec ?? 600,
+      hold_sec: flap?.hold_sec ?? 900,
+    },
+    send_resolved: wish.send_resolved ?? true,
+    channels: wish.channels ?? null,
+    group_by: wish.group_by ?? 'rule',
+    message: wish.message ?? null,
+    labels: wish.labels ?? {},
+  } as const
+}
+
+/** What the schema of the body cannot say. */
+function checkRule(wish: RuleWishBody): readonly FieldError[] {
+  const { condition, clear, levels, active = [] } = wish
+  const checked = checkCondition(condition, '/condition')
+  const errors: FieldError[] = [...(checked.kind === 'mistakes' ? checked.errors : [])]
+  if (clear !== undefined && clear !== null) {
+    const cleared = checkCondition(clear, '/clear')
+    if (cleared.kind === 'mistakes') errors.push(...cleared.errors)
+  }
+  errors.push(...checkTarget(wish.target))
+  if (checked.kind === 'condition') {
+    if (levels !== undefined && levels !== null) errors.push(...checkLevels(condition, levels))
+    if ((wish.for_sec ?? 0) > 0 && isMomentary(condition))
+      errors.push({
+        path: '/for_sec',
+        code: 'NOT_ALLOWED',
+        message: 'must be 0: this condition is an event and never lasts',
+      })
+  }
+  for (const name of unknownPlaceholders(wish.message ?? ''))
+    errors.push({ path: '/message', code: 'UNKNOWN_PLACEHOLDER', message: `{{${name}}} means nothing` })
+  active.forEach(({ tz = 'UTC' }, i) => {
+    if (!isZone(tz))
+      errors.push({ path: `/active/${i}/tz`, code: 'NOT_ALLOWED', message: 'is no time zone of the IANA' })
+  })
+  return errors
+}
+
+function checkLevels(
+  condition: Condition,
+  levels: NonNullable<RuleWishBody['levels']>,
+): readonly FieldError[] {
+  const isThreshold = 'kind' in condition && condition.kind === 'threshold'
+  if (!isThreshold || typeof condition.value !== 'number' || condition.op === '==' || condition.op === '!=')
+    return [{ path: '/levels', code: 'NOT_ALLOWED', message: 'goes with a threshold of >, >=, < or <= only' }]
+  const isAbove = condition.op.startsWith('>')
+  const errors: FieldError[] = []
+  const seen = new Set<string>()
+  levels.forEach(({ severity, value, clear_value: clear }, i) => {
+    if (seen.has(severity))
+      errors.push({ path: `/levels/${i}/severity`, code: 'DUPLICATE', message: 'is named twice' })
+    seen.add(severity)
+    if (clear !== undefined && (isAbove ? clear > value : clear < value))
+      errors.push({
+        path: `/levels/${i}/clear_value`,
+        code: 'OUT_OF_RANGE',
+        message: `must not be ${isAbove ? 'greater' : 'less'} than value`,
+      })
+  })
+  return errors
+}

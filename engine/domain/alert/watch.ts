@@ -1,0 +1,347 @@
+// What a device remembers in order to judge its rules: the newest value of each metric that they look at, the truth of each
+// leaf, and since when each condition has been true. Vitals: they are in the checkpoint and read again from the log.
+//
+// W1. A value that is older than the newest of its metric decides nothing.
+// W2. Nothing is allocated while nothing moves: everything is in one array of numbers, whose places the `Fit` knows.
+import type { Report } from '../telemetry/payload.ts'
+import type { Shape, SlotValues } from '../telemetry/shape.ts'
+import type { CompiledRule, Node } from './compile.ts'
+import type { Fit } from './fit.ts'
+import { compares, holds, isOutside, type LeafState, leafState, type Sight, TRUTH } from './leaf-truth.ts'
+import { addSample, rateOf } from './rate.ts'
+
+/** How often an open alert's condition became true. */
+export interface Tally {
+  count: number
+  /** The alert that is counted for. */
+  readonly startedAt: number
+  /** Up to when it is counted, in microseconds. */
+  countedAt: number
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+const NO_EDGES: readonly number[] = []
+
+export class Watch {
+  readonly fit: Fit
+  /** For each metric: event time of the newest value, its receive time, the value; then each leaf's truth; then for each root the
+   *  time since when it is true, negative if it is false, 0 if that was never known. */
+  readonly numbers: number[]
+  /** Receive time of any telemetry, in microseconds. */
+  receivedAt = 0
+  /** The newest values that are texts, by metric. */
+  texts: (string | undefined)[] | undefined
+  /** Samples of rates, and the times of repeats, by leaf. */
+  series: Map<number, number[]> | undefined
+  tallies: Map<number, Tally> | undefined
+  /** When the rules must be judged even if nothing is heard, in milliseconds. Never later than that. */
+  deadline = 0
+
+  constructor(fit: Fit) {
+    this.fit = fit
+    const metrics = fit.metrics.length
+    const leaves = fit.leaves.length
+    const roots = fit.rootFrom.at(-1) ?? 0
+    // Begins with a fraction, so that the array holds doubles for good.
+    const numbers = new Array<number>(3 * metrics + leaves + roots).fill(0.5)
+    numbers.fill(-1, 0, metrics)
+    numbers.fill(0, metrics, 3 * metrics)
+    numbers.fill(TRUTH.unknown, 3 * metrics, 3 * metrics + leaves)
+    numbers.fill(0, 3 * metrics + leaves)
+    this.numbers = numbers
+  }
+
+  /** Takes a message in; true if a rule must be judged. */
+  feedShape(shape: Shape, values: SlotValues, at: number, receivedAt: number): boolean {
+    const { fit, numbers } = this
+    const { flags } = fit
+    let isFlagged = this.#touch(receivedAt)
+    const binding = fit.bindingOf(shape)
+    const metrics = fit.metrics.length
+    const leafBase = 3 * metrics
+    for (let pair = 0; pair < binding.length; pair += 2) {
+      const metric = binding[pair + 1] ?? 0
+      // by W1
+      if (at < (numbers[metric] ?? 0)) continue
+      const value = values.numbers[binding[pair] ?? 0] ?? 0
+      const pause = receivedAt - (numbers[metrics + metric] ?? 0)
+      numbers[metric] = at
+      numbers[metrics + metric] = receivedAt
+      numbers[2 * metrics + metric] = value
+      const end = fit.from[metric + 1] ?? 0
+      for (let leaf = fit.from[metric] ?? 0; leaf < end; leaf++) {
+        const before = numbers[leafBase + leaf] ?? 0
+        const after = fit.compare(leaf, value, before)
+        if (after === before) continue
+        numbers[leafBase + leaf] = after
+        flags[fit.ruleOf[leaf] ?? 0] = 1
+        isFlagged = true
+      }
+      if (this.texts !== undefined) this.texts[metric] = undefined
+      if (pause > (fit.gap[metric] ?? NEVER)) isFlagged = this.#flagMetric(metric)
+      const slow = fit.slow[metric]
+      if (slow !== undefined && slow.length > 0 && this.#feedSlow(slow, value, at)) isFlagged = true
+    }
+    if (fit.hasTexts(shape)) {
+      for (let text = 0; text < shape.textMetrics.length; text++) {
+        const metric = fit.metricIndex.get(shape.textMetrics[text] ?? '')
+        if (metric !== undefined && this.#feedOne(metric, values.texts[text] ?? '', { at, receivedAt }))
+          isFlagged = true
+      }
+    }
+    return isFlagged
+  }
+
+  /** Takes reports in, of which the newest value of each metric counts. */
+  feedReports(reports: readonly Report[], receivedAt: number): boolean {
+    let isFlagged = this.#touch(receivedAt)
+    const { metricIndex } = this.fit
+    if (metricIndex.size === 0) return isFlagged
+    const newest = new Map<number, { readonly value: number | string; readonly at: number }>()
+    for (const { at, fields } of reports)
+      for (let i = 0; i < fields.length; i++) {
+        const metric = metricIndex.get(fields.metrics[i] ?? '')
+        const given = fields.values[i]
+        const value = typeof given === 'boolean' ? Number(given) : given
+        if (metric === undefined || (typeof value !== 'number' && typeof value !== 'string')) continue
+        if (at >= (newest.get(metric)?.at ?? 0)) newest.set(metric, { value, at })
+      }
+    for (const [metric, { value, at }] of newest)
+      if (this.#feedOne(metric, value, { at, receivedAt })) isFlagged = true
+    return isFlagged
+  }
+
+  /** A value known from before, for a metric that a new rule looks at. */
+  recall(
+    metric: number,
+    value: number | string,
+    at: { readonly at: number; readonly receivedAt: number },
+  ): void {
+    this.#feedOne(metric, value, at)
+  }
+
+  isKnown(metric: number): boolean {
+    return (this.numbers[metric] ?? -1) >= 0
+  }
+
+  flagRule(rule: number): void {
+    this.fit.flags[rule] = 1
+  }
+
+  /** Takes the rules that were flagged, and clears the flags. */
+  takeFlagged(): readonly number[] {
+    const { flags } = this.fit
+    const taken: number[] = []
+    for (let rule = 0; rule < flags.length; rule++)
+      if (flags[rule] === 1) {
+        flags[rule] = 0
+        taken.push(rule)
+      }
+    return taken
+  }
+
+  /** Since when the root has been true, negative if it is false. */
+  since(rule: number, root: number): number {
+    return this.numbers[this.#rootAt(rule, root)] ?? 0
+  }
+
+  /** Judges the rule's tree anew. Returns the time at which time alone changes it, in microseconds. */
+  refresh(
+    rule: number,
+    about: {
+      readonly sight: Sight
+      readonly now: number
+      readonly isOpen: boolean
+      readonly events: ReadonlySet<number>
+    },
+  ): Refreshed {
+    const { fit, numbers } = this
+    const compiled = fit.rules[rule]
+    const places = fit.leavesOf[rule]
+    const refreshed: Refreshed = { nextAt: NEVER, isNoData: false, leaf: undefined, rose: false }
+    if (compiled === undefined || places === undefined) return refreshed
+    const states = places.map((place) => this.#leafState(place, compiled, about))
+    for (const { nextAt } of states) refreshed.nextAt = Math.min(refreshed.nextAt, nextAt)
+    const nodes = [
+      ...compiled.roots.map(({ node }) => node),
+      ...(compiled.clear === undefined ? [] : [compiled.clear]),
+    ]
+    const roots = compiled.roots.length
+    let wasTrue = false
+    let isAnyTrue = false
+    nodes.forEach((node, root) => {
+      const { truth, changedAt } = judged(node, states)
+      const at = this.#rootAt(rule, root)
+      const before = numbers[at] ?? 0
+      const isTrue = truth === TRUTH.yes && about.isOpen
+      if (root < roots) {
+        wasTrue ||= before > 0
+        isAnyTrue ||= isTrue
+      }
+      if (isTrue === before > 0) return
+      if (!isTrue && before === 0) return
+      // Never before the change before it, nor later than now.
+      const when = Math.min(about.now, Math.max(about.isOpen ? changedAt : about.now, Math.abs(before) + 1))
+      numbers[at] = isTrue ? when : -when
+    })
+    refreshed.rose = isAnyTrue && !wasTrue
+    const yes = states.findIndex(({ truth }) => truth === TRUTH.yes)
+    refreshed.leaf = yes === -1 ? undefined : yes
+    refreshed.isNoData = yes !== -1 && (states[yes]?.isNoData ?? false)
+    return refreshed
+  }
+
+  /** The newest value that a leaf judges, and when it was received in microseconds. */
+  valueOf(place: number): { readonly value: number | string | undefined; readonly receivedAt: number } {
+    const { fit, numbers } = this
+    const { metric, leaf } = fit.leaves[place] ?? { metric: -1, leaf: undefined }
+    const metrics = fit.metrics.length
+    if (metric < 0 || !this.isKnown(metric))
+      return { value: undefined, receivedAt: metric < 0 ? this.receivedAt : 0 }
+    const receivedAt = numbers[metrics + metric] ?? 0
+    if (leaf?.kind === 'rate')
+      return { value: rateOf(this.series?.get(place) ?? [], leaf.window_sec), receivedAt }
+    return { value: this.texts?.[metric] ?? numbers[2 * metrics + metric], receivedAt }
+  }
+
+  #touch(receivedAt: number): boolean {
+    const pause = receivedAt - this.receivedAt
+    this.receivedAt = receivedAt
+    if (!(pause > this.fit.anyGap)) return false
+    for (const rule of this.fit.rulesOfAny) this.fit.flags[rule] = 1
+    return true
+  }
+
+  #feedOne(
+    metric: number,
+    value: number | string,
+    { at, receivedAt }: { readonly at: number; readonly receivedAt: number },
+  ): boolean {
+    const { fit, numbers } = this
+    const metrics = fit.metrics.length
+    if (at < (numbers[metric] ?? 0)) return false
+    const pause = receivedAt - (numbers[metrics + metric] ?? 0)
+    numbers[metric] = at
+    numbers[metrics + metric] = receivedAt
+    const isText = typeof value === 'string'
+    if (isText) this.texts ??= []
+    if (this.texts !== undefined) this.texts[metric] = isText ? value : undefined
+    if (!isText) numbers[2 * metrics + metric] = value
+    let isFlagged = pause > (fit.gap[metric] ?? NEVER) && this.#flagMetric(metric)
+    const simple = Array.from({ length: (fit.from[metric + 1] ?? 0) - (fit.from[metric] ?? 0) }, (_, i) => i)
+    const places = [...simple.map((i) => (fit.from[metric] ?? 0) + i), ...(fit.slow[metric] ?? [])]
+    if (this.#feedSlow(places, value, at)) isFlagged = true
+    return isFlagged
+  }
+
+  #feedSlow(places: readonly number[], value: number | string, at: number): boolean {
+    const { fit, numbers } = this
+    const leafBase = 3 * fit.metrics.length
+    let isFlagged = false
+    for (const place of places) {
+      const { leaf } = fit.leaves[place] ?? {}
+      if (leaf === undefined) continue
+      const before = numbers[leafBase + place] ?? 0
+      const inner = leaf.kind === 'repeat' ? leaf.condition : leaf
+      let isTrue = before === TRUTH.yes
+      if (inner.kind === 'threshold') isTrue = compares(value, inner, isTrue)
+      else if (typeof value === 'string') continue
+      else if (inner.kind === 'range') isTrue = isOutside(value, inner, isTrue)
+      else if (inner.kind === 'rate') {
+        this.series ??= new Map()
+        const samples = addSample(this.series.get(place) ?? [], { at, value }, inner.window_sec)
+        this.series.set(place, samples)
+        const rate = rateOf(samples, inner.window_sec)
+        if (rate === undefined) continue
+        isTrue = holds(inner.op, rate, inner.per_sec)
+      } else continue
+      const after = isTrue ? TRUTH.yes : TRUTH.no
+      if (after === before) continue
+      numbers[leafBase + place] = after
+      fit.flags[fit.ruleOf[place] ?? 0] = 1
+      isFlagged = true
+    }
+    return isFlagged
+  }
+
+  #flagMetric(metric: number): true {
+    for (const rule of this.fit.rulesOfMetric[metric] ?? []) this.fit.flags[rule] = 1
+    return true
+  }
+
+  #leafState(
+    place: number,
+    { rule }: CompiledRule,
+    { sight, now, events }: Parameters<Watch['refresh']>[1],
+  ): LeafState {
+    const { fit, numbers } = this
+    const { leaf, metric } = fit.leaves[place] ?? NO_LEAF
+    const metrics = fit.metrics.length
+    const receivedAt = metric < 0 ? this.receivedAt : (numbers[metrics + metric] ?? 0)
+    const truth = numbers[3 * metrics + place] ?? TRUTH.unknown
+    const memory = { truth, receivedAt, edges: NO_EDGES, isNow: events.has(place) }
+    const state: LeafState = { truth, changedAt: now, nextAt: NEVER, isNoData: false }
+    if (leaf.kind !== 'repeat') {
+      leafState(leaf, memory, { rule, sight, now }, state)
+      return state
+    }
+    const inner: LeafState = { ...state }
+    leafState(leaf.condition, memory, { rule, sight, now }, inner)
+    this.#noteRepeat(place, inner, leaf.times)
+    const edges = this.series?.get(place) ?? []
+    leafState(leaf, { ...memory, edges }, { rule, sight, now }, state)
+    state.nextAt = Math.min(state.nextAt, inner.nextAt)
+    return state
+  }
+
+  /** The times of a repeat's condition becoming true; the last number tells whether it is true now. */
+  #noteRepeat(place: number, inner: LeafState, times: number): void {
+    this.series ??= new Map()
+    const edges = this.series.get(place) ?? []
+    const key = -1 - place
+    const wasTrue = (this.series.get(key)?.length ?? 0) > 0
+    const isTrue = inner.truth === TRUTH.yes
+    if (isTrue && !wasTrue) this.series.set(place, [...edges, inner.changedAt].slice(-times))
+    if (isTrue !== wasTrue) this.series.set(key, isTrue ? [1] : [])
+  }
+
+  #rootAt(rule: number, root: number): number {
+    const { fit } = this
+    return 3 * fit.metrics.length + fit.leaves.length + (fit.rootFrom[rule] ?? 0) + root
+  }
+}
+
+const NO_LEAF = { leaf: { kind: 'heartbeat' }, metric: -1, rule: -1 } as const
+
+export interface Refreshed {
+  /** Microseconds. */
+  nextAt: number
+  /** It is true because a metric is missing. */
+  isNoData: boolean
+  /** The first leaf that is true, by its number within the rule. */
+  leaf: number | undefined
+  /** The condition became true just now. */
+  rose: boolean
+}
+
+interface Judged {
+  readonly truth: number
+  readonly changedAt: number
+}
+
+/** The tree's truth, and the time of its last change at the latest. */
+function judged(node: Node, states: readonly LeafState[]): Judged {
+  if ('leaf' in node) return states[node.leaf] ?? { truth: TRUTH.unknown, changedAt: 0 }
+  if ('not' in node) {
+    const { truth, changedAt } = judged(node.not, states)
+    return { truth: TRUTH.yes - truth, changedAt }
+  }
+  const isAll = 'all' in node
+  const parts = (isAll ? node.all : node.any).map((each) => judged(each, states))
+  const truths = parts.map(({ truth }) => truth)
+  const truth = isAll ? Math.min(...truths) : Math.max(...truths)
+  // What decides alone: one false part of all, one true part of any. Else every part does.
+  const decisive = parts.filter((part) => part.truth === truth).map(({ changedAt }) => changedAt)
+  const isByOne = isAll ? truth === TRUTH.no : truth === TRUTH.yes
+  return { truth, changedAt: isByOne ? Math.min(...decisive) : Math.max(...decisive) }
+}

@@ -1,0 +1,248 @@
+// The events of a device's firmware jobs, as outcomes of its actor.
+import type { DeploymentId, Micros, Millis } from '../../../schemas/ids.ts'
+import { isSameVersion } from '../../../schemas/same-version.ts'
+import { LIMITS } from '../../limits.ts'
+import {
+  activeJob,
+  addJob,
+  changeJob,
+  changeJobs,
+  type FirmwareChange,
+  jobOf,
+  queuedJobs,
+  unblock,
+  withReach,
+  withVersion,
+} from '../ota/firmware-jobs.ts'
+import type { Firmware } from '../ota/firmware-part.ts'
+import { type Job, type JobPlan, newJob } from '../ota/job.ts'
+import { expireJob } from '../ota/job-deadline.ts'
+import { beginAgain, cameBack, cancelJob, grantJob, moveJob, rollBackJob } from '../ota/job-moves.ts'
+import { reportJob } from '../ota/job-report.ts'
+import { type Described, describeJob, sessionOver } from '../ota/job-sessions.ts'
+import { isEarly } from '../ota/job-table.ts'
+import { type OtaSend, refreshJob, tellJob } from '../ota/job-telling.ts'
+import type { OtaReport } from '../ota/ota-report.ts'
+import type { Effect, Outcome } from './events.ts'
+import type { OtaEvent, OtaRequest } from './ota-requests.ts'
+import type { Device } from './record.ts'
+
+export function otaRequested(device: Device, wish: OtaRequest, now: Millis): Outcome {
+  const { firmware } = device
+  switch (wish.kind) {
+    case 'ota_enlist':
+      return enlist(device, wish.plan, now)
+    case 'ota_grant':
+      return grant(device, wish, now)
+    case 'ota_cancel':
+      return apply(
+        device,
+        changeJob(firmware, { id: wish.deploymentId, now }, (job) => cancelJob(job, wish.code, now)),
+      )
+    case 'ota_retry':
+      return retry(device, wish.deploymentId, now)
+    case 'ota_roll_back':
+      return apply(
+        device,
+        changeJob(firmware, { id: wish.deploymentId, now }, (job) => rollBackJob(job, wish.goal, now)),
+      )
+    case 'ota_began':
+      return apply(
+        device,
+        changeJobs(firmware, now, (job) =>
+          job.plan.deploymentId === wish.deploymentId && job.isGranted ? moveJob(job, 'download', now) : job,
+        ),
+      )
+    case 'ota_unblock':
+      return apply(device, { firmware: unblock(firmware, wish.firmwareId), moves: [] })
+  }
+}
+
+export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outcome {
+  const { firmware } = device
+  switch (event.kind) {
+    case 'ota_reported':
+      return reported(device, event, now)
+    case 'ota_delivered':
+      return apply(
+        device,
+        changeJobs(firmware, now, (job) => delivered(job, event.deploymentId, now)),
+      )
+    case 'ota_session': {
+      const isMoved = event.isNew || event.isOver
+      const moved = changeJobs(firmware, now, (job) => (isMoved ? sessionOver(job, now) : job))
+      const known = replaceWhole(moved.firmware, now, (job) => withReach(job, event.isReachable, now))
+      return apply(device, { firmware: known.firmware, moves: moved.moves })
+    }
+    case 'ota_overdue':
+      return apply(
+        device,
+        replaceWhole(firmware, now, (job) => expireJob(job, now, event.isAway)),
+      )
+  }
+}
+
+/** The device said what it runs: the record has it, and it may prove a job. */
+export function described(
+  device: Device,
+  said: Described & { readonly bootId: string | undefined },
+  now: Millis,
+): Device {
+  const { version, sha256, bootId } = said
+  const { firmware } = device
+  const isMoved = version !== undefined && version !== device.firmwareVersion
+  const moved = isMoved ? withVersion(firmware, { from: device.firmwareVersion, to: version, now }) : firmware
+  const isSame = moved.sha256 === (sha256 ?? moved.sha256) && moved.bootId === (bootId ?? moved.bootId)
+  if (!isMoved && isSame) return device
+  return {
+    ...device,
+    firmwareVersion: version ?? device.firmwareVersion,
+    firmware: isSame ? moved : { ...moved, sha256: sha256 ?? moved.sha256, bootId: bootId ?? moved.bootId },
+  }
+}
+
+/** What the same words mean for the jobs. */
+export function proved(device: Device, said: Described, now: Millis): Outcome {
+  if (device.firmware.jobs.length === 0) return { device, effects: [] }
+  const isFaulty = device.status === 'error'
+  const change = changeJobs(device.firmware, now, (job) => (isFaulty ? job : describeJob(job, said, now)))
+  // A device that is back on its version needs not be told to go back.
+  const back = replaceWhole(change.firmware, now, (job) =>
+    job.rollback === 'due' && isSameVersion(job.fromVersion, said.version) ? cameBack(job, now) : job,
+  )
+  return apply(device, { firmware: back.firmware, moves: [...change.moves, ...back.moves] })
+}
+
+/** Faults of a device that has to stay well. */
+export function faulted(device: Device, now: Millis): Outcome {
+  if (device.firmware.jobs.length === 0) return { device, effects: [] }
+  return apply(
+    device,
+    changeJobs(device.firmware, now, (job) => (job.status === 'confirming' ? sessionOver(job, now) : job)),
+  )
+}
+
+/** Jobs of a device that is gone. */
+export function abandonJobs(device: Device, now: Millis): Outcome {
+  if (device.firmware.jobs.length === 0) return { device, effects: [] }
+  return apply(
+    device,
+    replaceWhole(device.firmware, now, (job) => {
+      const gone = isEarly(job.status) ? cancelJob(job, 'DECOMMISSIONED', now) : job
+      return { ...gone, notice: undefined, rollback: undefined }
+    }),
+  )
+}
+
+/** Runs after every event: the message that is due, if a live session takes it. */
+export function sendOta(
+  device: Device,
+  context: { readonly session: Micros | undefined; readonly now: Millis },
+): Outcome {
+  const { firmware, status } = device
+  if (status === 'decommissioned') return { device, effects: [] }
+  for (const job of firmware.jobs) {
+    const told = tellJob(job, context)
+    if (told !== undefined) return sent(device, job, told)
+  }
+  return { device, effects: [] }
+}
+
+function sent(
+  device: Device,
+  before: Job,
+  { job, send }: { readonly job: Job; readonly send: Omit<OtaSend, 'seq'> },
+): Outcome {
+  const { firmware } = device
+  const seq = firmware.seq + 1
+  const jobs = firmware.jobs.map((each) => (each === before ? job : each))
+  return {
+    device: { ...device, firmware: { ...firmware, seq, jobs } },
+    effects: [{ kind: 'ota', send: { ...send, seq } }],
+  }
+}
+
+function enlist(device: Device, plan: JobPlan, now: Millis): Outcome {
+  const { firmware } = device
+  if (jobOf(firmware, plan.deploymentId) !== undefined) return { device, effects: [] }
+  if (queuedJobs(firmware) >= LIMITS.jobsQueuedMax)
+    return refuse(device, 'COMMAND_QUEUE_FULL', { message: 'too many firmware jobs wait for this device' })
+  // Whether the device can be reached follows at once, as an event of its own.
+  const about = { createdAt: now, fromVersion: device.firmwareVersion, awaySince: undefined }
+  return apply(device, addJob(firmware, newJob(plan, about)))
+}
+
+/** Only the job whose turn it is can be given a place. */
+function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>, now: Millis): Outcome {
+  const { deploymentId: id, number, notAfter } = wish
+  if (activeJob(device.firmware)?.plan.deploymentId !== id) return { device, effects: [] }
+  if (device.status === 'maintenance') return { device, effects: [] }
+  return apply(
+    device,
+    changeJob(device.firmware, { id, now }, (job) => {
+      const granted = grantJob(job, { number, notAfter, now })
+      return granted === job ? job : { ...granted, fromVersion: device.firmwareVersion }
+    }),
+  )
+}
+
+function retry(device: Device, id: DeploymentId, now: Millis): Outcome {
+  const job = jobOf(device.firmware, id)
+  if (job === undefined) return refuse(device, 'NOT_FOUND', { message: 'the device has no such job' })
+  const change = changeJob(device.firmware, { id, now }, (each) => beginAgain(each, now))
+  if (change.firmware === device.firmware)
+    return refuse(device, 'INVALID_STATE_TRANSITION', { from: job.status, to: 'pending', allowed: [] })
+  return apply(device, change)
+}
+
+function reported(
+  device: Device,
+  { report, session }: { readonly report: OtaReport; readonly session: Micros | undefined },
+  now: Millis,
+): Outcome {
+  const { firmware } = device
+  const job = jobOf(firmware, report.deploymentId)
+  if (job === undefined) return { device, effects: [] }
+  if (report.word === 'refresh') {
+    const again = refreshJob(job, now)
+    return again === undefined ? { device, effects: [] } : sent(device, job, again)
+  }
+  const said = { version: device.firmwareVersion, sha256: firmware.sha256 }
+  return apply(
+    device,
+    changeJobs(firmware, now, (each) =>
+      each.plan.deploymentId === report.deploymentId ? reportJob(each, report, { now, said, session }) : each,
+    ),
+  )
+}
+
+function delivered(job: Job, id: DeploymentId | string, now: Millis): Job {
+  if (job.plan.deploymentId !== id) return job
+  if (job.notice !== undefined) return { ...job, notice: undefined }
+  return job.isGranted && job.telling.sends > 0 && job.status === 'pending'
+    ? moveJob(job, 'notify', now)
+    : job
+}
+
+function replaceWhole(firmware: Firmware, now: Millis, change: (job: Job) => Job): FirmwareChange {
+  let next: FirmwareChange = { firmware, moves: [] }
+  for (const { plan } of firmware.jobs) {
+    const one = changeJob(next.firmware, { id: plan.deploymentId, now }, change)
+    next = { firmware: one.firmware, moves: [...next.moves, ...one.moves] }
+  }
+  return next
+}
+
+function apply(device: Device, { firmware, moves }: FirmwareChange): Outcome {
+  if (firmware === device.firmware) return { device, effects: [] }
+  const effects = moves.map(({ job, previous }): Effect => ({ kind: 'job_moved', job, previous }))
+  return { device: { ...device, firmware }, effects }
+}
+
+function refuse(
+  device: Device,
+  code: Extract<Effect, { kind: 'refuse' }>['code'],
+  detail: Readonly<Record<string, unknown>>,
+): Outcome {
+  return { device, effects: [{ kind: 'refuse', code, detail }] }
+}

@@ -1,0 +1,42 @@
+// What the leader, the downloads and the device itself say about firmware jobs, as a device's actor takes it.
+import type { DeploymentId, FirmwareId, Micros, Millis } from '../../../schemas/ids.ts'
+import type { JobGoal, JobPlan } from '../ota/job.ts'
+import type { OtaReport } from '../ota/ota-report.ts'
+
+/** They go through the log like any request (U2). */
+export type OtaRequest =
+  | { readonly kind: 'ota_enlist'; readonly plan: JobPlan }
+  | {
+      readonly kind: 'ota_grant'
+      readonly deploymentId: DeploymentId
+      /** Number of the grant among those of the job: a repetition changes nothing. */
+      readonly number: number
+      readonly notAfter: Millis | undefined
+    }
+  | { readonly kind: 'ota_cancel'; readonly deploymentId: DeploymentId; readonly code: string }
+  | { readonly kind: 'ota_retry'; readonly deploymentId: DeploymentId }
+  | {
+      readonly kind: 'ota_roll_back'
+      readonly deploymentId: DeploymentId
+      /** Undefined if there is no image to go back to. */
+      readonly goal: JobGoal | undefined
+    }
+  | { readonly kind: 'ota_unblock'; readonly firmwareId: FirmwareId }
+  /** The first byte of its link was taken. */
+  | { readonly kind: 'ota_began'; readonly deploymentId: DeploymentId }
+
+export type OtaEvent =
+  | { readonly kind: 'ota_reported'; readonly report: OtaReport; readonly session: Micros | undefined }
+  /** The broker received the device's PUBACK. */
+  | { readonly kind: 'ota_delivered'; readonly deploymentId: string }
+  /** The device's connections changed. */
+  | {
+      readonly kind: 'ota_session'
+      /** The device itself has a new session. */
+      readonly isNew: boolean
+      /** The device's own session ended. */
+      readonly isOver: boolean
+      /** A live session takes messages about firmware. */
+      readonly isReachable: boolean
+    }
+  | { readonly kind: 'ota_overdue'; readonly isAway: boolean }

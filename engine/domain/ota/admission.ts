@@ -1,0 +1,95 @@
+// Who gets a job of a deployment, in which stage, and why others do not.
+import type { DeploymentId, DeviceId } from '../../../schemas/ids.ts'
+import { isSameVersion } from '../../../schemas/same-version.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Canary, DeploymentSpec, Members, OtaSkipReason } from './deployment.ts'
+import { isBlocked, queuedJobs } from './firmware-jobs.ts'
+import type { FirmwareRecord } from './firmware-record.ts'
+import { isGoal } from './proof.ts'
+import { compareVersions } from './semver.ts'
+import type { FirmwareState } from './tally.ts'
+
+export interface Aspirant {
+  readonly state: FirmwareState
+  readonly type: string
+}
+
+function skipReason(
+  { state, type }: Aspirant,
+  record: FirmwareRecord,
+  { force, isBack, now }: { readonly force: boolean; readonly isBack: boolean; readonly now: number },
+): OtaSkipReason | undefined {
+  const { firmware, firmwareVersion: version } = state
+  if (state.status === 'decommissioned') return 'decommissioned'
+  if (type !== record.deviceType) return 'incompatible'
+  if (!force && isGoal(record, { version, sha256: firmware.sha256 })) return 'already_installed'
+  // What may be replaced says nothing about the way back.
+  if (!isBack && !mayReplace(record, version)) return 'from_version'
+  if (!force && isBlocked(firmware, record.id, now)) return 'blocked'
+  return queuedJobs(firmware) >= LIMITS.jobsQueuedMax ? 'queue_full' : undefined
+}
+
+/** An unknown version is none of those that may be replaced. */
+function mayReplace({ fromVersions, minFromVersion }: FirmwareRecord, version: string | undefined): boolean {
+  if (fromVersions.length > 0 && !fromVersions.some((from) => isSameVersion(from, version))) return false
+  if (minFromVersion === undefined) return true
+  const order = version === undefined ? undefined : compareVersions(version, minFromVersion)
+  return order !== undefined && order >= 0
+}
+
+/** The members by stage. */
+export function toMembers(
+  aspirants: readonly Aspirant[],
+  record: FirmwareRecord,
+  {
+    id,
+    spec,
+    isBack,
+    now,
+  }: {
+    readonly id: DeploymentId
+    readonly spec: DeploymentSpec
+    readonly isBack: boolean
+    readonly now: number
+  },
+): Members {
+  const taken: FirmwareState[] = []
+  const skipped: { readonly deviceId: DeviceId; readonly reason: OtaSkipReason }[] = []
+  for (const each of aspirants) {
+    const reason = skipReason(each, record, { force: spec.force, isBack, now })
+    if (reason === undefined) taken.push(each.state)
+    else skipped.push({ deviceId: each.state.deviceId, reason })
+  }
+  const first = spec.canary === undefined ? taken : canaries(taken, spec.canary, id)
+  const ids = first.map(({ deviceId }) => deviceId)
+  if (spec.canary === undefined) return { stages: [ids], skipped }
+  const isFirst = new Set(ids)
+  const rest = taken.map(({ deviceId }) => deviceId).filter((each) => !isFirst.has(each))
+  return { stages: rest.length === 0 ? [ids] : [ids, rest], skipped }
+}
+
+/** Devices that can be reached come first, and each deployment has others among them. */
+function canaries(
+  taken: readonly FirmwareState[],
+  { devices, count, percent }: Canary,
+  id: DeploymentId,
+): readonly FirmwareState[] {
+  if (devices !== undefined) return taken.filter(({ deviceId }) => devices.includes(deviceId))
+  const size = Math.min(taken.length, count ?? Math.ceil((taken.length * percent) / 100))
+  const ranked = taken.map((state) => ({
+    state,
+    isAway: state.takesOta && state.status !== 'maintenance' ? 0 : 1,
+    place: hashOf(`${id}/${state.deviceId}`),
+  }))
+  ranked.sort((a, b) => a.isAway - b.isAway || a.place - b.place)
+  return ranked.slice(0, size).map(({ state }) => state)
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0
+  // Mixed once more: ids that differ in their last character alone shall not stay beside each other.
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b) >>> 0
+  return (hash ^ (hash >>> 13)) >>> 0
+}

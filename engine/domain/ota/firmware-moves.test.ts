@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { FirmwareId, Millis } from '../../../schemas/ids.ts'
+import { FIRMWARE_STATUSES } from '../../../schemas/vocabulary.ts'
+import { editFirmware, withImage } from './firmware-moves.ts'
+import type { FirmwareRecord } from './firmware-record.ts'
+
+const record: FirmwareRecord = {
+  id: FirmwareId('fw_1'),
+  version: '1.0.0',
+  deviceType: 'simulator',
+  changelog: 'first',
+  filename: 'a.bin',
+  sizeBytes: 3,
+  contentType: 'application/octet-stream',
+  sha256: 'ab'.repeat(32),
+  imageKey: 'firmware/1',
+  signature: undefined,
+  signatureVerified: undefined,
+  minFromVersion: undefined,
+  fromVersions: [],
+  reportsAs: '1.0.0',
+  status: 'available',
+  uploadedBy: 'usr_1',
+  createdAt: Millis(1),
+  updatedAt: Millis(1),
+  revision: 1,
+}
+const at = Millis(2)
+
+test('a firmware is deprecated and made available again, and yanked for good', () => {
+  const moves = FIRMWARE_STATUSES.map((from) =>
+    FIRMWARE_STATUSES.filter(
+      (status) => editFirmware({ ...record, status: from }, { status }, at).kind === 'edited',
+    ),
+  )
+  expect(moves).toEqual([
+    ['available', 'deprecated', 'yanked'],
+    ['available', 'deprecated', 'yanked'],
+    ['yanked'],
+  ])
+  expect(editFirmware({ ...record, status: 'yanked' }, { status: 'available' }, at)).toEqual({
+    kind: 'refused',
+    allowed: [],
+  })
+})
+
+test('an edit counts as a revision, and one that changes nothing does not', () => {
+  expect(editFirmware(record, { changelog: 'more' }, at)).toEqual({
+    kind: 'edited',
+    record: { ...record, changelog: 'more', updatedAt: at, revision: 2 },
+  })
+  const same = editFirmware(record, { changelog: 'first', status: 'available' }, at)
+  expect(same.kind === 'edited' && same.record).toBe(record)
+})
+
+test('a lost image is replaced without touching the rest', () => {
+  expect(withImage(record, 'firmware/2', at)).toEqual({
+    ...record,
+    imageKey: 'firmware/2',
+    updatedAt: at,
+    revision: 2,
+  })
+})

@@ -1,0 +1,107 @@
+// Who may start now: within the places of each deployment, the downloads of all of them, rates and windows, and never a
+// gateway together with one of its sub-devices.
+import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { Deployment } from './deployment.ts'
+import type { DeploymentCount } from './deployment-progress.ts'
+import { windowEnd } from './start-window.ts'
+
+/** A place given to a job, to begin or to go back. */
+export interface Grant {
+  readonly deploymentId: DeploymentId
+  readonly deviceId: DeviceId
+  readonly kind: 'start' | 'back'
+  /** Number of the grant among those of the job. */
+  readonly number: number
+  readonly notAfter: Millis | undefined
+  /** The version to go back to. */
+  readonly version: string | undefined
+}
+
+/** A deployment with what was counted of it, and its places now. */
+export interface Running {
+  readonly deployment: Deployment
+  readonly count: DeploymentCount
+  /** Jobs that may have a place at a time. */
+  readonly window: number
+  /** Jobs that may start within the rate. */
+  readonly startsLeft: number
+}
+
+/** Oldest deployments first, so that none waits for ever. */
+export function planGrants(
+  running: readonly Running[],
+  { downloadsMax, now }: { readonly downloadsMax: number; readonly now: Millis },
+): readonly Grant[] {
+  const holders = running.flatMap(({ count }) => count.holders)
+  const families = new Families()
+  for (const { deviceId, parentId } of holders) families.enter(deviceId, parentId)
+  let downloads = downloadsMax - holders.filter(({ isDownloading }) => isDownloading).length
+  const grants: Grant[] = []
+  for (const each of running) {
+    let free = each.window - each.count.holders.length
+    let starts = each.startsLeft
+    const give = (wish: Wish): void => {
+      if (free <= 0 || downloads <= 0 || !families.mayEnter(wish.deviceId, wish.parentId)) return
+      families.enter(wish.deviceId, wish.parentId)
+      free--
+      downloads--
+      const { deviceId, kind, number, notAfter, version } = wish
+      grants.push({ deploymentId: each.deployment.id, deviceId, kind, number, notAfter, version })
+    }
+    // Who has to go back goes first.
+    for (const wish of returning(each)) give(wish)
+    for (const wish of starting(each, now)) {
+      if (starts <= 0) break
+      const before = grants.length
+      give(wish)
+      if (grants.length > before) starts--
+    }
+  }
+  return grants
+}
+
+/** True while jobs may start at all, and why not. */
+export function startsHeld({ status, spec }: Deployment, now: Millis): 'paused' | 'window' | undefined {
+  if (status !== 'pending' && status !== 'in_progress') return 'paused'
+  return spec.windows.length > 0 && windowEnd(spec.windows, now) === undefined ? 'window' : undefined
+}
+
+interface Wish extends Omit<Grant, 'deploymentId'> {
+  readonly parentId: DeviceId | undefined
+}
+
+function returning({ deployment, count }: Running): readonly Wish[] {
+  if (!deployment.spec.rollbackOnFailure) return []
+  return count.returners.map(({ deviceId, parentId, version }) => ({
+    ...{ deviceId, parentId, version, kind: 'back', number: 0, notAfter: undefined },
+  }))
+}
+
+/** In the order in which their devices came. */
+function starting({ deployment, count }: Running, now: Millis): readonly Wish[] {
+  if (startsHeld(deployment, now) !== undefined) return []
+  const { spec, stage, stages } = deployment
+  if (stages[stage]?.state !== 'running') return []
+  const notAfter = spec.windows.length === 0 ? undefined : windowEnd(spec.windows, now)
+  const candidates = count.stages.slice(0, stage + 1).flatMap((each) => each.candidates)
+  return candidates
+    .toSorted((a, b) => a.since - b.since)
+    .map(({ deviceId, parentId, grants }) => ({
+      ...{ deviceId, parentId, kind: 'start', number: grants + 1, notAfter, version: undefined },
+    }))
+}
+
+/** Gateways and their sub-devices that are being updated. */
+class Families {
+  readonly #devices = new Set<DeviceId>()
+  readonly #parents = new Set<DeviceId>()
+
+  mayEnter(deviceId: DeviceId, parentId: DeviceId | undefined): boolean {
+    return !this.#parents.has(deviceId) && (parentId === undefined || !this.#devices.has(parentId))
+  }
+
+  enter(deviceId: DeviceId, parentId: DeviceId | undefined): void {
+    this.#devices.add(deviceId)
+    if (parentId !== undefined) this.#parents.add(parentId)
+  }
+}

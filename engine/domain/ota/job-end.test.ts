@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { DeploymentId, FirmwareId } from '../../../schemas/ids.ts'
+import { isBlocked } from './firmware-jobs.ts'
+import { updateAt as at, notified, type UpdatedDevice } from './testing/updated-device.ts'
+
+describe('tries', () => {
+  test('what failed is tried again after a while, without a place', () => {
+    const device = at('downloading', { retriesMax: 2, backoffSec: [60, 300] }).reports('failed', {
+      error: { code: 'DISK_FULL' },
+    })
+    const { job } = device
+    expect(job).toMatchObject({
+      status: 'pending',
+      isGranted: false,
+      waitsFor: 'backoff',
+      error: { code: 'DISK_FULL' },
+    })
+    expect(job.notBefore).toBeGreaterThanOrEqual(48_000)
+    expect(job.notBefore).toBeLessThanOrEqual(72_000)
+    device.after(80).grant().puback().reports('failed')
+    device.after(400).grant().puback().reports('failed')
+    expect(device.job).toMatchObject({ status: 'failed', attempt: 3 })
+  })
+
+  test('an install that failed is not, unless it was asked for', () => {
+    expect(at('installing', { retriesMax: 2 }).reports('failed').job.status).toBe('failed')
+    const asked = at('installing', { retriesMax: 2, retryOn: ['install_failed'] }).reports('failed')
+    expect(asked.job.status).toBe('pending')
+  })
+
+  test('a device that went silent while it changed itself gets no other try', () => {
+    const device = at('installing', { retriesMax: 2 }).disconnect().look(600)
+    expect(device.job.status).toBe('timed_out')
+    expect(at('installing', { retriesMax: 2 }).look(900).job.status).toBe('pending')
+  })
+
+  test('a person begins it again', () => {
+    const device = at('downloading').reports('failed')
+    device.request({ kind: 'ota_retry', deploymentId: DeploymentId('dep_1') })
+    expect(device.grant().job).toMatchObject({ status: 'pending', isGranted: true, attempt: 2, tries: 1 })
+  })
+})
+
+describe('cancelling', () => {
+  test('a device that may have the message is told', () => {
+    const device = at('downloaded')
+    device.sent()
+    device.request({ kind: 'ota_cancel', deploymentId: DeploymentId('dep_1'), code: 'CANCELLED' })
+    expect(device.job).toMatchObject({ status: 'cancelled', isGranted: false, error: { code: 'CANCELLED' } })
+    expect(device.sent()).toEqual(['cancel 1'])
+    expect(device.look(10).sent()).toEqual(['cancel 1'])
+    expect(device.puback().look(10).sent()).toEqual([])
+  })
+
+  test('one that installs is left to it', () => {
+    const device = at('installing')
+    device.request({ kind: 'ota_cancel', deploymentId: DeploymentId('dep_1'), code: 'CANCELLED' })
+    expect(device.job.status).toBe('installing')
+  })
+
+  test('a decommissioned device has no open job', () => {
+    const device = notified().request({ kind: 'decommission' })
+    expect(device.job).toMatchObject({ status: 'cancelled', error: { code: 'DECOMMISSIONED' } })
+  })
+})
+
+describe('going back', () => {
+  const goal = { firmwareId: FirmwareId('fw_1'), version: '1.0', reportsAs: '1.0', sha256: 'cd'.repeat(32) }
+  const back = (device: UpdatedDevice, to: typeof goal | undefined = goal) =>
+    device.request({ kind: 'ota_roll_back', deploymentId: DeploymentId('dep_1'), goal: to })
+
+  test('what failed late has to go back, and is blocked', () => {
+    const device = at('installing', { rollsBack: true }).reports('failed')
+    expect(device.job).toMatchObject({ status: 'failed', rollback: 'due', isGranted: false })
+    expect(isBlocked(device.device.firmware, FirmwareId('fw_2'), 0)).toBe(true)
+    expect(isBlocked(device.device.firmware, FirmwareId('fw_2'), 30 * 86_400_000)).toBe(false)
+    const early = at('downloading', { rollsBack: true }).reports('failed')
+    expect(early.job.rollback).toBeUndefined()
+    expect(early.device.firmware.blocks).toEqual([])
+  })
+
+  test('the way back is proved like any update', () => {
+    const device = at('installing', { rollsBack: true }).disconnect().connect().says('3.0')
+    device.look(30)
+    device.sent()
+    back(device)
+    expect(device.job).toMatchObject({ status: 'rolling_back', isGranted: true })
+    expect(device.sent()).toEqual(['rollback 2'])
+    device
+      .reports('installing', { attempt: 2 })
+      .reports('rebooting')
+      .disconnect()
+      .connect()
+      .says('1.0')
+      .look(10)
+    expect(device.job).toMatchObject({
+      status: 'rolled_back',
+      isGranted: false,
+      error: { code: 'VERSION_MISMATCH' },
+    })
+  })
+
+  test('it has one more try, and is never rolled back itself', () => {
+    const device = back(at('installing', { rollsBack: true }).reports('failed'))
+    device.puback().reports('failed')
+    expect(device.job.status).toBe('rolling_back')
+    device.look(100).puback().reports('failed')
+    expect(device.job).toMatchObject({ status: 'rollback_failed', isGranted: false, rollback: undefined })
+  })
+
+  test('without an image to go back to it cannot', () => {
+    const device = at('installing', { rollsBack: true })
+      .disconnect()
+      .look(600)
+      .request({
+        kind: 'ota_roll_back',
+        deploymentId: DeploymentId('dep_1'),
+        goal: undefined,
+      })
+    expect(device.job.status).toBe('rollback_failed')
+  })
+
+  test('a device that came back by itself is not told to', () => {
+    const device = at('rebooting', { rollsBack: true })
+    device.sent()
+    device.disconnect().connect().says('1.0')
+    expect(device.job).toMatchObject({ status: 'rolled_back', error: { code: 'ROLLED_BACK_BY_DEVICE' } })
+    expect(device.sent()).toEqual([])
+    expect(isBlocked(device.device.firmware, FirmwareId('fw_2'), 0)).toBe(true)
+  })
+
+  test('the version that failed is none to go back to', () => {
+    const device = at('confirming', { rollsBack: true }).says('1.0')
+    expect(device.device.firmware.previousVersion).toBeUndefined()
+    expect(device.device.firmwareVersion).toBe('1.0')
+  })
+
+  test('a rollback that was asked for ends rolled back', () => {
+    const device = at('confirming', { kind: 'rollback' }).look(10)
+    expect(device.job.status).toBe('rolled_back')
+    expect(at('installing', { kind: 'rollback' }).reports('failed').job.status).toBe('rollback_failed')
+  })
+})

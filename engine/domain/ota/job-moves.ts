@@ -1,0 +1,230 @@
+// How a job moves: each function is one thing that happens to it, and none of them sends anything. An event that the
+// table has no cell for returns the same job (R7).
+import { Millis } from '../../../schemas/ids.ts'
+import { type JobStatus, RETRY_CAUSES, type RetryCause } from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
+import { type Job, type JobError, newJob, UNTOLD } from './job.ts'
+import { isDownloading, isEarly, isLate, isOpen, JOB_MOVES, type JobCause } from './job-table.ts'
+
+const STAMPS: Readonly<Partial<Record<JobStatus, keyof Job>>> = {
+  notified: 'notifiedAt',
+  downloading: 'downloadingAt',
+  downloaded: 'downloadedAt',
+  installing: 'installingAt',
+  rebooting: 'rebootingAt',
+  confirming: 'confirmingAt',
+}
+
+export function moveJob(job: Job, cause: JobCause, now: Millis, more: Partial<Job> = {}): Job {
+  const to = JOB_MOVES[job.status][cause]
+  if (to === undefined) return job
+  const stamp = STAMPS[to]
+  const stamped = stamp === undefined ? {} : { [stamp]: now }
+  // A message that was seen to arrive by what followed it counts as arrived.
+  const notified = stamp === undefined || job.status !== 'pending' ? {} : { notifiedAt: now }
+  return { ...job, ...notified, ...stamped, status: to, since: now, suspect: undefined, ...more }
+}
+
+/** Gives the job a place. `number` is that of the grant: one that came before is a repetition. */
+export function grantJob(
+  job: Job,
+  {
+    number,
+    notAfter,
+    now,
+  }: { readonly number: number; readonly notAfter: Millis | undefined; readonly now: Millis },
+): Job {
+  if (job.status !== 'pending' || job.isGranted || number !== job.grants + 1) return job
+  return {
+    ...job,
+    isGranted: true,
+    grants: number,
+    attempt: job.attempt + 1,
+    tries: job.tries + 1,
+    since: now,
+    notAfter,
+    telling: UNTOLD,
+    restarts: 0,
+    losses: 0,
+    notBefore: undefined,
+    waitsFor: undefined,
+    suspect: undefined,
+    seenIn: undefined,
+    isRebootSaid: false,
+    isProved: false,
+    progress: undefined,
+    notifiedAt: undefined,
+    downloadingAt: undefined,
+    downloadedAt: undefined,
+    installingAt: undefined,
+    rebootingAt: undefined,
+    confirmingAt: undefined,
+  }
+}
+
+export function deferJob(job: Job, until: Millis, now: Millis): Job {
+  if (!isEarly(job.status) || !job.isGranted) return job
+  if (job.deferrals >= LIMITS.otaDeferralsMax) {
+    const error = {
+      code: 'DEFERRED_TOO_OFTEN',
+      message: `deferred more than ${LIMITS.otaDeferralsMax} times`,
+    }
+    return moveJob(job, 'reject', now, { ...ended(now), error })
+  }
+  return moveJob(job, 'defer', now, {
+    isGranted: false,
+    deferrals: job.deferrals + 1,
+    // A deferral is not a try.
+    tries: Math.max(0, job.tries - 1),
+    notBefore: until,
+    waitsFor: 'deferred',
+    telling: UNTOLD,
+  })
+}
+
+/** The device restarted before it installed anything: it is told again. */
+export function restartJob(job: Job, now: Millis): Job {
+  const restarts = job.restarts + 1
+  if (restarts >= LIMITS.otaRestartsMax)
+    return failJob(
+      job,
+      { code: 'DEVICE_RESTARTED', message: 'restarted before it installed the firmware' },
+      { now },
+    )
+  return moveJob(job, 'restart', now, { restarts, telling: UNTOLD })
+}
+
+/** It was lost while it had to stay well. */
+export function loseJob(job: Job, now: Millis): Job {
+  const losses = job.losses + 1
+  if (losses >= LIMITS.otaRestartsMax)
+    return failJob(job, { code: 'UNSTABLE', message: 'lost again and again after the update' }, { now })
+  return moveJob(job, 'lose', now, { losses, isProved: false, isRebootSaid: true })
+}
+
+/** The device runs the goal: it has to stay well for a while. A proof after the end counts for some time, too. */
+export function proveJob(job: Job, now: Millis): Job {
+  if (job.status === 'confirming')
+    return job.isProved ? job : { ...job, isProved: true, since: now, suspect: undefined }
+  if (isOpen(job.status)) return job.isGranted ? moveJob(job, 'confirm', now, { isProved: true }) : job
+  const isTooLate = job.finishedAt === undefined || job.finishedAt + LIMITS.otaLateMs <= now
+  if (job.attempt === 0 || isTooLate || job.plan.kind === 'rollback') return job
+  // What failed for another reason than time has to go back.
+  if (job.status === 'failed' && job.rollback === 'due') return job
+  return moveJob(job, 'prove_late', now, {
+    late: true,
+    rollback: undefined,
+    finishedAt: now,
+    notice: undefined,
+  })
+}
+
+export function succeedJob(job: Job, now: Millis): Job {
+  const won = moveJob(job, 'succeed', now, { ...ended(now), progress: 100, error: undefined })
+  return won !== job && job.plan.kind === 'rollback' ? { ...won, status: 'rolled_back' } : won
+}
+
+export function cancelJob(job: Job, code: string, now: Millis): Job {
+  // A device that may have its message is told.
+  const notice = job.isGranted && job.telling.sends > 0 ? UNTOLD : undefined
+  const error = { code, message: 'cancelled before anything was installed' }
+  return moveJob(job, 'cancel', now, { ...ended(now), error, notice })
+}
+
+export function rejectJob(job: Job, error: JobError, now: Millis): Job {
+  return moveJob(job, 'reject', now, { ...ended(now), error })
+}
+
+interface Failing {
+  readonly now: Millis
+  readonly cause?: 'fail' | 'time_out'
+  /** No further try, whatever the plan says. */
+  readonly isFinal?: boolean
+}
+
+/** The attempt failed: another follows if the plan has one left for this. */
+export function failJob(job: Job, error: JobError, { now, cause = 'fail', isFinal = false }: Failing): Job {
+  if (!isOpen(job.status)) return job
+  if (!isFinal && isTriedAgain(job, error.code)) {
+    return moveJob(job, 'retry', now, {
+      isGranted: false,
+      error,
+      notBefore: Millis(now + backoffMs(job)),
+      waitsFor: 'backoff',
+      telling: UNTOLD,
+    })
+  }
+  const failed = moveJob(job, cause, now, { ...ended(now), error, failedIn: job.status })
+  if (job.plan.kind === 'rollback') return { ...failed, status: 'rollback_failed' }
+  return job.plan.rollsBack && isLate(job.status) ? { ...failed, rollback: 'due' } : failed
+}
+
+/** A person has it tried again. */
+export function beginAgain(job: Job, now: Millis): Job {
+  return moveJob(job, 'begin_again', now, {
+    tries: 0,
+    deferrals: 0,
+    error: undefined,
+    rollback: undefined,
+    failedIn: undefined,
+    finishedAt: undefined,
+    notBefore: undefined,
+    waitsFor: undefined,
+    notice: undefined,
+    telling: UNTOLD,
+  })
+}
+
+/** Begins the way back to `goal`. Without a goal there is none. */
+export function rollBackJob(job: Job, goal: Job['plan']['goal'] | undefined, now: Millis): Job {
+  if (goal === undefined) {
+    const error = { code: 'NO_PREVIOUS_FIRMWARE', message: 'no image of the previous version is known' }
+    return moveJob(job, 'rollback_failed', now, { ...ended(now), error: job.error ?? error })
+  }
+  const plan = { ...job.plan, kind: 'rollback', goal, retriesMax: 1, retryOn: RETRY_CAUSES } as const
+  const fresh = newJob(plan, { createdAt: now, fromVersion: job.plan.goal.version, awaySince: job.awaySince })
+  const back = grantJob({ ...fresh, attempt: job.attempt }, { number: 1, notAfter: undefined, now })
+  return moveJob(job, 'roll_back', now, { back, isGranted: true, rollback: undefined, finishedAt: undefined })
+}
+
+/** Puts the way back in its place. Its end is the end of the job. */
+export function withBack(job: Job, back: Job, now: Millis): Job {
+  if (back === job.back) return job
+  const moved = { ...job, back }
+  if (back.status !== 'rolled_back' && back.status !== 'rollback_failed') return moved
+  const error = job.error ?? back.error
+  return moveJob(moved, back.status, now, { ...ended(now), error, progress: back.progress })
+}
+
+/** It is back on its version without having been told. */
+export function cameBack(job: Job, now: Millis): Job {
+  return moveJob(job, 'rolled_back', now, { ...ended(now), rollback: undefined })
+}
+
+function ended(now: Millis): Partial<Job> {
+  return { isGranted: false, finishedAt: now, notBefore: undefined, waitsFor: undefined, rollback: undefined }
+}
+
+/** The word under which `retry.on` has an error. What a device calls differently counts by how far it had come. */
+function retryCauseOf({ status }: Pick<Job, 'status'>, code: string): RetryCause | undefined {
+  if (code.startsWith('TIMED_OUT')) return 'timed_out'
+  if (code === 'NOT_ACKNOWLEDGED' || code === 'OFFLINE_TOO_LONG') return undefined
+  const word = code.toLowerCase()
+  const known = RETRY_CAUSES.find((cause) => cause === word)
+  return known ?? (isDownloading(status) ? 'download_failed' : 'install_failed')
+}
+
+function isTriedAgain(job: Job, code: string): boolean {
+  const { retriesMax, retryOn } = job.plan
+  const cause = retryCauseOf(job, code)
+  return job.tries <= retriesMax && cause !== undefined && retryOn.includes(cause)
+}
+
+/** Spread by a fifth either way, so that devices that failed together do not come back together. */
+function backoffMs({ plan: { backoffSec, deploymentId }, tries, createdAt, attempt }: Job): number {
+  const sec = backoffSec[Math.min(tries, backoffSec.length) - 1] ?? backoffSec.at(-1) ?? 0
+  const seed = `${deploymentId}/${createdAt}/${attempt}`
+  let hash = 0
+  for (let i = 0; i < seed.length; i++) hash = (hash * 31 + seed.charCodeAt(i)) >>> 0
+  return Math.round(sec * 1_000 * (0.8 + (0.4 * (hash % 1_000)) / 1_000))
+}

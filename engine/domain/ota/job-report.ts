@@ -1,0 +1,102 @@
+// What a device's report of an attempt does to its job. Ranks only grow within an attempt: what is behind the status, of
+// another attempt, or comes after the end changes nothing.
+import type { Micros, Millis } from '../../../schemas/ids.ts'
+import { unreachable } from '../unreachable.ts'
+import type { Job, JobError } from './job.ts'
+import { cancelJob, deferJob, failJob, moveJob, rejectJob, succeedJob } from './job-moves.ts'
+import { isLate, isOpen, type JobCause } from './job-table.ts'
+import type { OtaReport } from './ota-report.ts'
+import { isGoal, type Said } from './proof.ts'
+
+export interface ReportContext {
+  readonly now: Millis
+  /** What the device last said that it runs. */
+  readonly said: Said
+  readonly session: Micros | undefined
+}
+
+export function reportJob(job: Job, report: OtaReport, context: ReportContext): Job {
+  if (!isOpen(job.status) || !job.isGranted) return job
+  if (report.attempt !== undefined && report.attempt !== job.attempt) return job
+  const heard = unsuspected(job)
+  const moved = apply(heard, report, context)
+  if (moved === heard) return heard
+  const { progress = moved.progress } = report
+  return { ...moved, progress, seenIn: context.session ?? moved.seenIn }
+}
+
+function apply(job: Job, report: OtaReport, context: ReportContext): Job {
+  const { now } = context
+  switch (report.word) {
+    case 'accepted':
+    case 'confirming':
+    case 'refresh':
+      return moveJob(job, 'notify', now)
+    case 'downloading':
+      return moveJob(job, 'download', now)
+    case 'verifying':
+    case 'downloaded':
+      return moveJob(job, 'downloaded', now)
+    case 'installing':
+      // Only its session ended: it installs still.
+      if (job.status === 'rebooting' && !job.isRebootSaid) return { ...job, since: now }
+      return moveJob(job, 'install', now)
+    case 'rebooting':
+      if (job.status === 'rebooting' && !job.isRebootSaid) return { ...job, since: now, isRebootSaid: true }
+      return moveJob(job, 'reboot', now, { isRebootSaid: true })
+    case 'succeeded':
+      return claim(job, report, context)
+    case 'already_installed':
+      return alreadyThere(job, report, context)
+    case 'rolled_back':
+      if (job.plan.kind === 'rollback') return claim(job, report, context)
+      return isLate(job.status)
+        ? failJob(job, report.error ?? error('ROLLED_BACK_BY_DEVICE', 'the device went back by itself'), {
+            now,
+          })
+        : job
+    case 'failed':
+      return failJob(job, report.error ?? error('FAILED', 'the device did not say why'), { now })
+    case 'rejected':
+      return rejectJob(job, report.error ?? error('REJECTED', 'the device does not take it'), now)
+    case 'deferred':
+      return report.until === undefined ? job : deferJob(job, report.until, now)
+    case 'cancelled':
+      return { ...cancelJob(job, 'CANCELLED_BY_DEVICE', now), notice: undefined }
+    default:
+      return unreachable(report.word)
+  }
+}
+
+/** The device says that it succeeded. It is believed if a report is proof enough; else it has to be seen. */
+function claim(job: Job, { version }: OtaReport, { now }: ReportContext): Job {
+  const { proof, goal } = job.plan
+  if (job.status === 'confirming' && job.isProved) return succeedJob(job, now)
+  if (proof === 'reconnect') return moveJob(job, 'confirm', now)
+  if (version !== undefined && !isGoal(goal, { version, sha256: undefined }))
+    return mismatch(job, version, now)
+  return succeedJob({ ...through(job, 'confirm', now), isProved: true }, now)
+}
+
+function alreadyThere(job: Job, { version }: OtaReport, { said, now }: ReportContext): Job {
+  const known = version === undefined ? said : { version, sha256: said.sha256 }
+  if (!isGoal(job.plan.goal, known)) return mismatch(job, known.version, now)
+  return succeedJob({ ...through(job, 'confirm', now), isProved: true }, now)
+}
+
+function mismatch(job: Job, reported: string | undefined, now: Millis): Job {
+  const message = `expected ${job.plan.goal.reportsAs}, reported ${reported ?? 'nothing'}`
+  return failJob(job, error('VERSION_MISMATCH', message), { now })
+}
+
+function through(job: Job, cause: JobCause, now: Millis): Job {
+  return job.status === 'confirming' ? job : moveJob(job, cause, now)
+}
+
+function unsuspected(job: Job): Job {
+  return job.suspect === undefined ? job : { ...job, suspect: undefined }
+}
+
+function error(code: string, message: string): JobError {
+  return { code, message }
+}

@@ -1,0 +1,68 @@
+// What a device's connections, and what it says that it runs, do to its job (the proof of an update).
+import { type Micros, Millis } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Job } from './job.ts'
+import { interrupted } from './job-deadline.ts'
+import { loseJob, moveJob, proveJob, restartJob } from './job-moves.ts'
+import { isLate } from './job-table.ts'
+import { isGoal, isOther, type Said } from './proof.ts'
+
+/** What a device said in `status`. */
+export interface Described extends Said {
+  /** Number of its own session; undefined if a gateway spoke for it. */
+  readonly session: Micros | undefined
+  /** Whether it says a boot id, and whether that is another than before. */
+  readonly boot: 'changed' | 'same' | 'unsaid'
+}
+
+/** The device has another session, or none any more. */
+export function sessionOver(job: Job, now: Millis): Job {
+  if (job.status === 'installing') return moveJob(job, 'reboot', now)
+  return job.status === 'confirming' && job.isProved && job.plan.proof === 'reconnect'
+    ? loseJob(job, now)
+    : job
+}
+
+export function describeJob(job: Job, said: Described, now: Millis): Job {
+  const { goal } = job.plan
+  if (isGoal(goal, said))
+    return job.plan.proof === 'reconnect' && isProof(job, said) ? proveJob(job, now) : job
+  if (!isOther(goal, said) || !job.isGranted) return job
+  switch (job.status) {
+    case 'notified':
+    case 'downloading':
+    case 'downloaded':
+      return isRestart(job, said) ? restartJob(job, now) : job
+    case 'installing':
+    case 'rebooting':
+      return isRestart(job, said) ? notTheGoal(job, said, now) : job
+    case 'confirming':
+      // Before the proof it may say what it has said all along.
+      return job.isProved || isRestart(job, said)
+        ? interrupted({ ...job, isRebootSaid: true }, now, said.version)
+        : job
+    default:
+      return job
+  }
+}
+
+/** While it installs, a device without boot ids may only have lost its connection: it gets a moment to say so. */
+function notTheGoal(job: Job, { boot, version }: Described, now: Millis): Job {
+  if (boot === 'changed' || job.isRebootSaid) return interrupted(job, now, version)
+  return job.suspect === undefined
+    ? { ...job, suspect: { until: Millis(now + LIMITS.otaSuspectMs), version } }
+    : job
+}
+
+/** It began after the attempt was sent. Behind a gateway there is no such session: what counts is how far it was. */
+function isProof(job: Job, { session, boot }: Described): boolean {
+  if (boot === 'changed') return job.telling.firstIn !== undefined
+  const { firstIn } = job.telling
+  if (session === undefined) return isLate(job.status)
+  return firstIn !== undefined && session > firstIn
+}
+
+function isRestart({ telling, seenIn }: Job, { session, boot }: Described): boolean {
+  if (boot !== 'unsaid') return boot === 'changed'
+  return session !== undefined && session > Math.max(telling.firstIn ?? session, seenIn ?? 0)
+}

@@ -1,0 +1,119 @@
+// The statuses of a job, as data. Everything that decides whether a status may move is in this file: a cause without a
+// cell moves nothing. An automatic way back is a job of its own within `rolling_back`, and moves by the same table.
+import { JOB_STATUSES, type JobStatus } from '../../../schemas/vocabulary.ts'
+
+export const JOB_CAUSES = [
+  /** The device acknowledged the message, or said anything about the attempt. */
+  'notify',
+  'download',
+  'downloaded',
+  'install',
+  /** The device said it reboots, or its session ended while it installed. */
+  'reboot',
+  /** It runs the goal after a restart, or says that it succeeded. */
+  'confirm',
+  /** It stayed well for long enough, or said that it succeeded after the proof. */
+  'succeed',
+  /** It restarted before it installed anything: the same attempt is sent again. */
+  'restart',
+  /** It was lost while it confirmed. */
+  'lose',
+  'defer',
+  /** The attempt failed, and another follows. */
+  'retry',
+  'reject',
+  'fail',
+  'time_out',
+  'cancel',
+  'roll_back',
+  'rolled_back',
+  'rollback_failed',
+  /** The proof came after the end. */
+  'prove_late',
+  /** A person has it tried again. */
+  'begin_again',
+] as const
+export type JobCause = (typeof JOB_CAUSES)[number]
+
+const ENDS = { retry: 'pending', fail: 'failed', time_out: 'timed_out' } as const
+const EARLY = { ...ENDS, defer: 'pending', reject: 'rejected', cancel: 'cancelled' } as const
+const AFTER_FAILURE = {
+  roll_back: 'rolling_back',
+  prove_late: 'succeeded',
+  begin_again: 'pending',
+  // Without a way back, or back already by itself.
+  rollback_failed: 'rollback_failed',
+  rolled_back: 'rolled_back',
+} as const
+
+export const JOB_MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobCause, JobStatus>>>>> = {
+  pending: {
+    ...EARLY,
+    notify: 'notified',
+    download: 'downloading',
+    downloaded: 'downloaded',
+    install: 'installing',
+    reboot: 'rebooting',
+    confirm: 'confirming',
+  },
+  notified: {
+    ...EARLY,
+    restart: 'pending',
+    download: 'downloading',
+    downloaded: 'downloaded',
+    install: 'installing',
+    reboot: 'rebooting',
+    confirm: 'confirming',
+  },
+  downloading: {
+    ...EARLY,
+    restart: 'pending',
+    downloaded: 'downloaded',
+    install: 'installing',
+    reboot: 'rebooting',
+    confirm: 'confirming',
+  },
+  downloaded: {
+    ...EARLY,
+    restart: 'pending',
+    install: 'installing',
+    reboot: 'rebooting',
+    confirm: 'confirming',
+  },
+  installing: { ...ENDS, reboot: 'rebooting', confirm: 'confirming' },
+  rebooting: { ...ENDS, confirm: 'confirming' },
+  confirming: { ...ENDS, lose: 'rebooting', succeed: 'succeeded' },
+  succeeded: { roll_back: 'rolling_back', rollback_failed: 'rollback_failed' },
+  failed: AFTER_FAILURE,
+  timed_out: AFTER_FAILURE,
+  rejected: { begin_again: 'pending' },
+  cancelled: { prove_late: 'succeeded' },
+  rolling_back: { rolled_back: 'rolled_back', rollback_failed: 'rollback_failed' },
+  rolled_back: {},
+  rollback_failed: {},
+}
+
+/** A status below `confirming` in the order of an update has less of it behind it. */
+function rankOf(status: JobStatus): number {
+  return JOB_STATUSES.indexOf(status)
+}
+
+/** The device is at work on it, or will be. */
+export function isOpen(status: JobStatus): boolean {
+  return JOB_MOVES[status].retry !== undefined
+}
+
+/** The device has changed nothing yet, so it can be told to stop. */
+export function isEarly(status: JobStatus): boolean {
+  return JOB_MOVES[status].cancel !== undefined
+}
+
+/** The image is, or may be, still being fetched. */
+export function isDownloading(status: JobStatus): boolean {
+  return rankOf(status) < rankOf('downloaded')
+}
+
+/** A failure here leaves the device with another firmware, perhaps a broken one. */
+export function isLate(status: JobStatus): boolean {
+  return rankOf(status) >= rankOf('installing') && rankOf(status) <= rankOf('confirming')
+}

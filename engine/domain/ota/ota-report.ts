@@ -1,0 +1,137 @@
+// What a device says of an update, on `ota/status` or as an answer in the shape of an acknowledgement.
+import { Buffer, isUtf8 } from 'node:buffer'
+import { Millis } from '../../../schemas/ids.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Ack } from '../command/ack-message.ts'
+import { parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
+import { isObject } from '../telemetry/fields.ts'
+import type { JobError } from './job.ts'
+
+const OTA_WORDS = [
+  'accepted',
+  'downloading',
+  'verifying',
+  'downloaded',
+  'installing',
+  'rebooting',
+  'confirming',
+  'succeeded',
+  'already_installed',
+  'failed',
+  'rejected',
+  'deferred',
+  'cancelled',
+  'rolled_back',
+  'refresh',
+] as const
+export type OtaWord = (typeof OTA_WORDS)[number]
+
+/** What other devices call the same. */
+const ALIASES: Readonly<Record<string, OtaWord>> = {
+  updating: 'installing',
+  verified: 'downloaded',
+  updated: 'succeeded',
+  success: 'succeeded',
+}
+
+export interface OtaReport {
+  readonly deploymentId: string
+  /** Undefined means the current one. */
+  readonly attempt: number | undefined
+  readonly word: OtaWord
+  readonly progress: number | undefined
+  readonly version: string | undefined
+  readonly error: JobError | undefined
+  /** When a deferral ends. */
+  readonly until: Millis | undefined
+}
+
+export type OtaMessage =
+  | { readonly kind: 'report'; readonly report: OtaReport }
+  /** An unknown word, or no id. */
+  | { readonly kind: 'ignored' }
+  | { readonly kind: 'malformed'; readonly detail: string }
+
+const ID_CHARS_MAX = 128
+const VERSION_CHARS_MAX = 128
+const CODE_CHARS_MAX = 64
+
+export function readOtaStatus(payload: Uint8Array, now: Millis): OtaMessage {
+  const json = isUtf8(payload) ? parse(payload) : undefined
+  if (!isObject(json)) return { kind: 'malformed', detail: 'a status of an update is a JSON object in UTF-8' }
+  const fields: JsonObject = Object.assign(Object.create(null), json)
+  const { deployment_id: id, request_id: alias, status, attempt, version } = fields
+  const deploymentId = typeof id === 'string' ? id : alias
+  const word = wordOf(status)
+  if (typeof deploymentId !== 'string' || deploymentId.length > ID_CHARS_MAX || word === undefined)
+    return { kind: 'ignored' }
+  return {
+    kind: 'report',
+    report: {
+      deploymentId,
+      attempt: typeof attempt === 'number' ? attempt : undefined,
+      word,
+      progress: toPercent(fields['progress']),
+      version: typeof version === 'string' ? version.slice(0, VERSION_CHARS_MAX) : undefined,
+      error: toError(fields['error']),
+      until: word === 'deferred' ? endOfDeferral(fields, now) : undefined,
+    },
+  }
+}
+
+/** An acknowledgement whose `request_id` is a deployment's. It never moves a job back, and seldom on. */
+export function reportOfAck({ requestId, cause, progress, error }: Ack): OtaReport {
+  const words = { accept: 'accepted', complete: 'succeeded', fail: 'failed', reject: 'rejected' } as const
+  const about = { attempt: undefined, version: undefined, until: undefined }
+  return { ...about, deploymentId: requestId, word: words[cause], progress, error }
+}
+
+function wordOf(status: Json | undefined): OtaWord | undefined {
+  if (typeof status !== 'string') return undefined
+  const lower = status.toLowerCase()
+  return Object.hasOwn(ALIASES, lower) ? ALIASES[lower] : OTA_WORDS.find((word) => word === lower)
+}
+
+/** A deferral that names no end, or one that is too far away, ends as late as it may. */
+function endOfDeferral(fields: JsonObject, now: Millis): Millis {
+  const { until, retry_after_sec: afterSec } = fields
+  const latest = now + LIMITS.otaDeferMsMax
+  if (typeof afterSec === 'number' && afterSec >= 0) return Millis(Math.min(latest, now + afterSec * 1_000))
+  const at = toTime(until)
+  return Millis(Math.min(latest, Math.max(now, at ?? latest)))
+}
+
+function toTime(value: Json | undefined): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? Math.round(value) : undefined
+  if (typeof value !== 'string' || value.length > TIME_CHARS_MAX) return undefined
+  const bytes = Buffer.from(value)
+  const at = parseTime(bytes, 0, bytes.length)
+  return Number.isFinite(at) ? Math.floor(at / 1_000) : undefined
+}
+
+function toPercent(value: Json | undefined): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : undefined
+}
+
+function toError(value: Json | undefined): JobError | undefined {
+  if (typeof value === 'string') return { code: 'FAILED', message: value.slice(0, LIMITS.otaErrorCharsMax) }
+  if (!isObject(value)) return undefined
+  const { code, message }: JsonObject = Object.assign(Object.create(null), value)
+  return {
+    code: (typeof code === 'string' || typeof code === 'number' ? String(code) : 'FAILED').slice(
+      0,
+      CODE_CHARS_MAX,
+    ),
+    message: typeof message === 'string' ? message.slice(0, LIMITS.otaErrorCharsMax) : '',
+  }
+}
+
+function parse(payload: Uint8Array): Json | undefined {
+  try {
+    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
+  } catch {
+    // A device may send any bytes. The caller refuses what is not JSON.
+    return undefined
+  }
+}

@@ -1,0 +1,192 @@
+// The jobs of a deployment, counted where they are: what the leader decides by. It remembers none of it (U1).
+import { type DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { DeviceStatus, HeldReason, JobStatus } from '../../../schemas/vocabulary.ts'
+import { activeJob, isUnfinished } from './firmware-jobs.ts'
+import type { Firmware } from './firmware-part.ts'
+import type { Job } from './job.ts'
+import { isDownloading, isEarly } from './job-table.ts'
+
+/** A device's firmware, and what decides whether it can be updated now. */
+export interface FirmwareState {
+  readonly deviceId: DeviceId
+  readonly firmware: Firmware
+  readonly firmwareVersion: string | undefined
+  readonly status: DeviceStatus
+  readonly parentId: DeviceId | undefined
+  readonly isConnected: boolean
+  readonly takesOta: boolean
+}
+
+/** A job that could start: in the order in which their devices came. */
+export interface Candidate {
+  readonly deviceId: DeviceId
+  readonly parentId: DeviceId | undefined
+  readonly grants: number
+  readonly since: number
+}
+
+/** A job that has a place. */
+export interface Holder {
+  readonly deviceId: DeviceId
+  readonly parentId: DeviceId | undefined
+  readonly grants: number
+  readonly isDownloading: boolean
+}
+
+/** A job that has to go back, once there is a place for it. */
+export interface Returner {
+  readonly deviceId: DeviceId
+  readonly parentId: DeviceId | undefined
+  readonly version: string | undefined
+}
+
+/** The jobs of one stage of one deployment on one shard. */
+export interface JobTally {
+  readonly deploymentId: DeploymentId
+  readonly stage: number
+  readonly counts: Readonly<Partial<Record<JobStatus, number>>>
+  readonly held: Readonly<Partial<Record<HeldReason, number>>>
+  /** How many were judged to have failed, whatever became of them since. */
+  readonly failed: number
+  readonly succeeded: number
+  readonly candidates: readonly Candidate[]
+  readonly holders: readonly Holder[]
+  readonly returners: readonly Returner[]
+  /** Those that can still be told to stop. */
+  readonly stoppable: readonly DeviceId[]
+  /** Those that succeeded, if few enough to be named. */
+  readonly proved: readonly Returner[]
+  /** Those that succeeded and are not well: offline, or in error. */
+  readonly offline: readonly DeviceId[]
+  readonly inError: readonly DeviceId[]
+  readonly lastSuccessAt: Millis | undefined
+  /** Those that have to go back, and wait. */
+  readonly due: number
+  /** Not ended yet, or waiting for its way back. */
+  readonly unfinished: number
+  readonly movedAt: Millis
+}
+
+/** What the device itself keeps a pending job from starting for. The deployment may have further reasons. */
+function heldReason(job: Job, state: FirmwareState): HeldReason | undefined {
+  if (job.status !== 'pending' || job.isGranted) return undefined
+  if (activeJob(state.firmware) !== job) return 'queued'
+  if (job.waitsFor === 'deferred' || job.waitsFor === 'backoff') return job.waitsFor
+  if (!state.isConnected) return 'offline'
+  if (!state.takesOta) return 'not_subscribed'
+  return state.status === 'maintenance' ? 'maintenance' : undefined
+}
+
+/** A wait that is over holds nothing any more. */
+export function heldAt(job: Job, state: FirmwareState, now: Millis): HeldReason | undefined {
+  const isOver = job.notBefore !== undefined && job.notBefore <= now
+  return heldReason(isOver ? { ...job, waitsFor: undefined } : job, state)
+}
+
+/** What counts for the abort, whatever became of the job since; undefined while it is open, or if it does not count. */
+function verdictOf({ status, plan, failedIn }: Job): 'succeeded' | 'failed' | undefined {
+  if (plan.kind === 'rollback' && status === 'rolled_back') return 'succeeded'
+  if (status === 'succeeded') return 'succeeded'
+  if (status === 'failed' || status === 'timed_out' || status === 'rejected') return 'failed'
+  if (plan.kind === 'rollback') return status === 'rollback_failed' ? 'failed' : undefined
+  const isBack = status === 'rolling_back' || status === 'rolled_back' || status === 'rollback_failed'
+  return isBack && failedIn !== undefined ? 'failed' : undefined
+}
+
+const NAMED_MAX = 1_000
+
+type Open = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
+  counts: Partial<Record<JobStatus, number>>
+  held: Partial<Record<HeldReason, number>>
+  candidates: Candidate[]
+  holders: Holder[]
+  returners: Returner[]
+  stoppable: DeviceId[]
+  proved: Returner[]
+  offline: DeviceId[]
+  inError: DeviceId[]
+}
+
+/** Counts the jobs of some deployments, device by device. */
+export class Tallies {
+  readonly #open = new Map<string, Open>()
+  readonly #ids: ReadonlySet<DeploymentId>
+  readonly #now: Millis
+
+  constructor(ids: readonly DeploymentId[], now: Millis) {
+    this.#ids = new Set(ids)
+    this.#now = now
+  }
+
+  add(state: FirmwareState, readySince: number): void {
+    for (const job of state.firmware.jobs)
+      if (this.#ids.has(job.plan.deploymentId)) this.#count(job, state, readySince)
+  }
+
+  all(): readonly JobTally[] {
+    return [...this.#open.values()]
+  }
+
+  #count(job: Job, state: FirmwareState, readySince: number): void {
+    const tally = this.#tallyOf(job)
+    const { deviceId, parentId } = state
+    const { status } = job
+    tally.counts[status] = (tally.counts[status] ?? 0) + 1
+    tally.movedAt = Millis(Math.max(tally.movedAt, job.since))
+    const verdict = verdictOf(job)
+    if (verdict === 'failed') tally.failed++
+    if (verdict === 'succeeded') this.#succeeded(tally, job, state)
+    if (job.rollback === 'due') tally.due++
+    if (isUnfinished(job) || job.rollback === 'due') tally.unfinished++
+    if (job.isGranted) {
+      const at = job.status === 'rolling_back' ? job.back?.status : status
+      const holder = { deviceId, parentId, grants: job.grants }
+      tally.holders.push({ ...holder, isDownloading: at !== undefined && isDownloading(at) })
+    }
+    if (isEarly(status) && tally.stoppable.length < NAMED_MAX) tally.stoppable.push(deviceId)
+    if (job.rollback === 'due' && state.takesOta && tally.returners.length < NAMED_MAX)
+      tally.returners.push({ deviceId, parentId, version: job.fromVersion })
+    if (status !== 'pending' || job.isGranted) return
+    const held = heldAt(job, state, this.#now)
+    if (held !== undefined) tally.held[held] = (tally.held[held] ?? 0) + 1
+    else if (tally.candidates.length < NAMED_MAX)
+      tally.candidates.push({ deviceId, parentId, grants: job.grants, since: readySince })
+  }
+
+  #succeeded(tally: Open, job: Job, { deviceId, parentId, status, isConnected }: FirmwareState): void {
+    tally.succeeded++
+    const at = job.finishedAt ?? job.since
+    if (tally.lastSuccessAt === undefined || at > tally.lastSuccessAt) tally.lastSuccessAt = at
+    if (tally.proved.length < NAMED_MAX) tally.proved.push({ deviceId, parentId, version: job.fromVersion })
+    if (status === 'error' && tally.inError.length < NAMED_MAX) tally.inError.push(deviceId)
+    else if ((status === 'offline' || !isConnected) && tally.offline.length < NAMED_MAX)
+      tally.offline.push(deviceId)
+  }
+
+  #tallyOf({ plan: { deploymentId, stage } }: Job): Open {
+    const key = `${deploymentId} ${stage}`
+    const known = this.#open.get(key)
+    if (known !== undefined) return known
+    const tally: Open = {
+      deploymentId,
+      stage,
+      counts: {},
+      held: {},
+      failed: 0,
+      succeeded: 0,
+      candidates: [],
+      holders: [],
+      returners: [],
+      stoppable: [],
+      proved: [],
+      offline: [],
+      inError: [],
+      lastSuccessAt: undefined,
+      due: 0,
+      unfinished: 0,
+      movedAt: Millis(0),
+    }
+    this.#open.set(key, tally)
+    return tally
+  }
+}

@@ -1,0 +1,22 @@
+// An address that somebody wants the service to send to.
+
+export type Target =
+  | { readonly kind: 'target'; readonly url: URL; readonly host: string; readonly port: number }
+  | { readonly kind: 'refused'; readonly detail: string }
+
+const URL_CHARS_MAX = 2_048
+
+export function parseTarget(text: string): Target {
+  if (text.length > URL_CHARS_MAX) return refused(`an address has at most ${URL_CHARS_MAX} characters`)
+  if (!URL.canParse(text)) return refused('not an address such as https://example.com/path')
+  const url = new URL(text)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return refused('an address begins with https:// or http://')
+  if (url.username !== '' || url.password !== '') return refused('an address names no user and no password')
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+  return { kind: 'target', url, host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port }
+}
+
+function refused(detail: string): Target {
+  return { kind: 'refused', detail }
+}

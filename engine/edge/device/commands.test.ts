@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { type CommandHandler, Commands } from './commands.ts'
+import { type DeviceStorage, memoryStorage } from './storage.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+
+async function open(storage: DeviceStorage = memoryStorage()) {
+  const acks: JsonObject[] = []
+  const failures: unknown[] = []
+  const commands = await Commands.open(storage, {
+    now: () => NOW,
+    send: (ack) => acks.push(ack),
+    failed: (error) => failures.push(error),
+  })
+  const statuses = () => acks.map(({ request_id: id, status }) => `${id} ${status}`)
+  return { storage, commands, acks, statuses, failures }
+}
+
+const order = (id: string, over: JsonObject = {}): JsonObject => ({
+  request_id: id,
+  command: 'dock',
+  data: { bay: 3 },
+  ...over,
+})
+
+/** Lets what is ready to run, run. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a command is carried out, and its result is told', async () => {
+  const { commands, acks } = await open()
+  commands.handle('dock', async ({ bay }, { requestId, expiresAt }) => ({
+    bay: bay ?? null,
+    requestId,
+    expiresAt: expiresAt ?? null,
+  }))
+  await commands.take(order('c1', { expires_at: '2026-01-01T00:01:00.000Z' }))
+  await settle()
+  expect(acks).toEqual([
+    { request_id: 'c1', status: 'acked' },
+    {
+      request_id: 'c1',
+      status: 'completed',
+      result: { bay: 3, requestId: 'c1', expiresAt: '2026-01-01T00:01:00.000Z' },
+      executed_at: '2026-01-01T00:00:00.000Z',
+    },
+  ])
+})
+
+test('one that is delivered twice is carried out once and answered twice, also after a restart', async () => {
+  let runs = 0
+  const handler: CommandHandler = () => void runs++
+  const first = await open()
+  first.commands.handle('dock', handler)
+  await first.commands.take(order('c1'))
+  await settle()
+  await first.commands.take(order('c1'))
+  expect(first.statuses()).toEqual(['c1 acked', 'c1 completed', 'c1 completed'])
+  const second = await open(first.storage)
+  second.commands.handle('dock', handler)
+  await second.commands.take(order('c1'))
+  expect(second.statuses()).toEqual(['c1 completed'])
+  expect(runs).toBe(1)
+})
+
+test('one that a restart interrupted has failed and is not begun again', async () => {
+  const first = await open()
+  first.commands.handle('dock', () => new Promise(() => {}))
+  await first.commands.take(order('c1'))
+  await settle()
+  const second = await open(first.storage)
+  second.commands.handle('dock', () => expect.unreachable())
+  await second.commands.take(order('c1'))
+  expect(second.acks).toMatchObject([{ status: 'failed', error: { code: 'INTERRUPTED' } }])
+})
+
+test('what is expired, unknown or malformed is not carried out', async () => {
+  const { commands, acks } = await open()
+  commands.handle('dock', () => expect.unreachable())
+  await commands.take(order('c1', { expires_at: '2025-12-31T23:59:59.000Z' }))
+  await commands.take(order('c2', { command: 'fly' }))
+  for (const odd of [{}, { request_id: 'c3' }, { request_id: 7, command: 'dock' }]) await commands.take(odd)
+  expect(acks).toMatchObject([
+    { request_id: 'c1', status: 'rejected', error: { code: 'EXPIRED' } },
+    {
+      request_id: 'c2',
+      status: 'rejected',
+      error: { code: 'UNKNOWN_COMMAND', message: 'commands of this device: dock' },
+    },
+  ])
+})
+
+test('a handler that throws has failed, with its own code if it has one', async () => {
+  const { commands, acks } = await open()
+  commands.handle('dock', () => {
+    throw Object.assign(new Error('the bay is taken'), { code: 'BAY_TAKEN' })
+  })
+  await commands.take(order('c1'))
+  await settle()
+  expect(acks.at(-1)).toMatchObject({
+    status: 'failed',
+    error: { code: 'BAY_TAKEN', message: 'the bay is taken' },
+  })
+})
+
+test('commands run one after the other, and a critical one at once', async () => {
+  const { commands, statuses } = await open()
+  const finish = new Map<string, () => void>()
+  commands.handle(
+    'dock',
+    (_, { requestId }) => new Promise<void>((resolve) => finish.set(requestId, resolve)),
+  )
+  commands.handle('stop', () => undefined)
+  await commands.take(order('c1'))
+  await commands.take(order('c2'))
+  await commands.take(order('c3', { command: 'stop', priority: 'critical' }))
+  await settle()
+  expect([...finish.keys()]).toEqual(['c1'])
+  expect(statuses().at(-1)).toBe('c3 completed')
+  finish.get('c1')?.()
+  await settle()
+  expect([...finish.keys()]).toEqual(['c1', 'c2'])
+})
+
+test('a cancelled command is told to stop and answers no more; one that had to wait never begins', async () => {
+  const { commands, statuses } = await open()
+  let wasTold = false
+  commands.handle('dock', (_, { signal }) => {
+    return new Promise((resolve) => {
+      signal.addEventListener('abort', () => {
+        wasTold = true
+        resolve('too late')
+      })
+    })
+  })
+  await commands.take(order('c1'))
+  await commands.take(order('c2'))
+  await settle()
+  for (const id of ['c2', 'c1'])
+    await commands.take({ request_id: `${id}_cancel`, command: '$cancel', data: { request_id: id } })
+  await settle()
+  expect(wasTold).toBe(true)
+  expect(statuses()).toEqual(['c1 acked', 'c2 acked'])
+})

@@ -1,0 +1,187 @@
+// Carries out commands: each once, one after the other, but critical ones at once.
+import type { JsonObject } from '../../../schemas/json.ts'
+import { isObject } from '../payload.ts'
+import { CommandMemory } from './command-memory.ts'
+import type { DeviceStorage } from './storage.ts'
+
+export interface CommandContext {
+  readonly requestId: string
+  /** Nobody waits for the result any longer than this. */
+  readonly expiresAt: Date | undefined
+  /** Aborted when the command is cancelled. */
+  readonly signal: AbortSignal
+  /** Tells how far the command is, in percent. */
+  progress(percent: number): void
+}
+
+/** Returns the result, or throws an error, whose `code` is told if it has one. */
+export type CommandHandler = (data: JsonObject, context: CommandContext) => unknown
+
+export interface CommandsPorts {
+  readonly now: () => number
+  /** Publishes on `command/ack`. */
+  readonly send: (ack: JsonObject) => void
+  readonly failed: (error: unknown) => void
+}
+
+interface Order {
+  readonly requestId: string
+  readonly command: string
+  readonly data: JsonObject
+  readonly isCritical: boolean
+  readonly expiresAt: number
+}
+
+const CANCEL = '$cancel'
+const RESULT_BYTES_MAX = 64 * 1024
+const PROGRESS_EVERY_MS = 1_000
+
+export class Commands {
+  readonly #ports: CommandsPorts
+  readonly #memory: CommandMemory
+  readonly #handlers = new Map<string, CommandHandler>()
+  readonly #running = new Map<string, AbortController>()
+  #queue: Promise<void> = Promise.resolve()
+
+  private constructor(ports: CommandsPorts, memory: CommandMemory) {
+    this.#ports = ports
+    this.#memory = memory
+  }
+
+  static async open(storage: DeviceStorage, ports: CommandsPorts): Promise<Commands> {
+    return new Commands(ports, await CommandMemory.open(storage))
+  }
+
+  handle(command: string, handler: CommandHandler): void {
+    this.#handlers.set(command, handler)
+  }
+
+  /** Names of the commands that the device knows. */
+  names(): readonly string[] {
+    return [...this.#handlers.keys()]
+  }
+
+  /** Resolves once the message need not be delivered again. */
+  async take(message: JsonObject): Promise<void> {
+    const order = toOrder(message, this.#ports.now())
+    if (order === undefined) return
+    if (order.command === CANCEL) return this.#cancel(order.data)
+    const known = this.#memory.find(order.requestId)
+    if (known !== undefined) return this.#ports.send(known.ack)
+    if (order.expiresAt <= this.#ports.now())
+      return this.#end(order, rejected('EXPIRED', 'the command came too late'))
+    const handler = this.#handlers.get(order.command)
+    if (handler === undefined) {
+      const known = this.names().join(', ') || 'none'
+      return this.#end(order, rejected('UNKNOWN_COMMAND', `commands of this device: ${known}`))
+    }
+    // Before the command begins: after a crash it is not carried out a second time.
+    await this.#begin(order, { status: 'acked' })
+    const run = () => this.#run(order, handler).catch((error: unknown) => this.#ports.failed(error))
+    if (order.isCritical) void run()
+    else this.#queue = this.#queue.then(run)
+  }
+
+  /** Ends what is running, because the device stops. */
+  abort(): void {
+    for (const controller of this.#running.values()) controller.abort()
+  }
+
+  async #run(order: Order, handler: CommandHandler): Promise<void> {
+    const { requestId } = order
+    // Cancelled, or over, while it waited for its turn.
+    if (this.#memory.find(requestId)?.final === true) return
+    if (order.expiresAt <= this.#ports.now())
+      return this.#end(order, rejected('EXPIRED', 'the command expired while it waited for its turn'))
+    const controller = new AbortController()
+    this.#running.set(requestId, controller)
+    try {
+      const result = await handler(order.data, this.#contextOf(order, controller.signal))
+      if (!controller.signal.aborted) await this.#end(order, { status: 'completed', ...resultOf(result) })
+    } catch (error) {
+      if (!controller.signal.aborted) await this.#end(order, { status: 'failed', error: errorOf(error) })
+    } finally {
+      this.#running.delete(requestId)
+    }
+  }
+
+  #contextOf({ requestId, expiresAt }: Order, signal: AbortSignal): CommandContext {
+    let toldAt = Number.NEGATIVE_INFINITY
+    return {
+      requestId,
+      signal,
+      expiresAt: Number.isFinite(expiresAt) ? new Date(expiresAt) : undefined,
+      progress: (percent) => {
+        const now = this.#ports.now()
+        if (now - toldAt < PROGRESS_EVERY_MS || signal.aborted) return
+        toldAt = now
+        const ack = { request_id: requestId, status: 'in_progress', progress: percent }
+        this.#memory.progress(requestId, ack)
+        this.#ports.send(ack)
+      },
+    }
+  }
+
+  /** The service knows that the command is cancelled, so nothing is answered. */
+  async #cancel({ request_id: requestId }: JsonObject): Promise<void> {
+    if (typeof requestId !== 'string' || this.#memory.find(requestId)?.final === true) return
+    this.#running.get(requestId)?.abort()
+    const error = { code: 'CANCELED', message: 'the command was cancelled' }
+    await this.#memory.end(requestId, { request_id: requestId, status: 'failed', error })
+  }
+
+  async #begin({ requestId }: Order, fields: JsonObject): Promise<void> {
+    const ack = { request_id: requestId, ...fields }
+    await this.#memory.begin(requestId, ack)
+    this.#ports.send(ack)
+  }
+
+  async #end({ requestId }: Order, fields: JsonObject): Promise<void> {
+    const ack = {
+      request_id: requestId,
+      ...fields,
+      executed_at: new Date(this.#ports.now()).toISOString(),
+    }
+    await this.#memory.end(requestId, ack)
+    this.#ports.send(ack)
+  }
+}
+
+function toOrder(message: JsonObject, now: number): Order | undefined {
+  const {
+    request_id: requestId,
+    command,
+    data,
+    priority,
+    expires_at: expires,
+    timeout_ms: timeoutMs,
+  } = message
+  if (typeof requestId !== 'string' || requestId === '' || typeof command !== 'string') return undefined
+  const at = typeof expires === 'string' ? Date.parse(expires) : Number.NaN
+  const later = typeof timeoutMs === 'number' ? now + timeoutMs : Number.POSITIVE_INFINITY
+  return {
+    requestId,
+    command,
+    data: isObject(data) ? data : {},
+    isCritical: priority === 'critical',
+    expiresAt: Number.isNaN(at) ? later : at,
+  }
+}
+
+function rejected(code: string, message: string): JsonObject {
+  return { status: 'rejected', error: { code, message } }
+}
+
+/** A result that the service would not take is left out: the command was carried out all the same. */
+function resultOf(result: unknown): JsonObject {
+  const text = result === undefined ? undefined : JSON.stringify(result)
+  if (text === undefined || Buffer.byteLength(text) > RESULT_BYTES_MAX) return {}
+  // Through text: dates and the like become what the service reads.
+  return { result: JSON.parse(text) }
+}
+
+function errorOf(error: unknown): JsonObject {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const message = error instanceof Error ? error.message : String(error)
+  return { code: typeof code === 'string' ? code : 'FAILED', message: message.slice(0, 1_024) }
+}

@@ -1,0 +1,136 @@
+// One MQTT connection of a device, with its own session id and last will. A new connection is a new one of these.
+import { randomUUID } from 'node:crypto'
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { OutgoingMessage } from './outbox.ts'
+
+export interface ConnectionOptions {
+  readonly url: string
+  readonly deviceId: string
+  readonly token: string | undefined
+  readonly certificate: { readonly cert: string; readonly key: string } | undefined
+  readonly ca: string | undefined
+  readonly keepaliveSec: number
+  /** The body of a message on `status`. */
+  readonly status: (status: 'online' | 'offline', reason: string, sessionId: string) => JsonObject
+  readonly subscriptions: readonly string[]
+}
+
+export interface ConnectionEvents {
+  /** Connected, subscribed and announced. */
+  opened(connection: Connection): void
+  /** The message is acknowledged once this resolves. */
+  message(suffix: string, payload: Uint8Array): Promise<void>
+  /** Called once, also if it was never open. */
+  closed(cause: { readonly refused: boolean; readonly error: Error | undefined }): void
+}
+
+const CONNECT_TIMEOUT_MS = 10_000
+/** Return codes of CONNACK: client identifier rejected, bad user name or password, not authorised. */
+const REFUSALS: readonly unknown[] = [2, 4, 5]
+
+export class Connection {
+  readonly #options: ConnectionOptions
+  readonly #events: ConnectionEvents
+  readonly #sessionId = randomUUID()
+  readonly #prefix: string
+  readonly #client: MqttClient
+  #error: Error | undefined
+  #isClosed = false
+
+  constructor(options: ConnectionOptions, events: ConnectionEvents) {
+    this.#options = options
+    this.#events = events
+    this.#prefix = `fleet/${options.deviceId}/`
+    this.#client = mqtt.connect(options.url, this.#clientOptions())
+    this.#client.on('connect', () => void this.#greet())
+    this.#client.on('error', (error) => {
+      this.#error = error
+    })
+    this.#client.on('close', () => this.#closed())
+    // It is called before PUBACK is sent, unlike the event.
+    this.#client.handleMessage = (packet, done) => {
+      const { topic, payload } = packet
+      const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload
+      const isOwn = topic.startsWith(this.#prefix)
+      const taken = isOwn ? this.#events.message(topic.slice(this.#prefix.length), bytes) : Promise.resolve()
+      taken.then(
+        () => done(),
+        // Not acknowledged: the service sends it again.
+        () => this.abandon(),
+      )
+    }
+  }
+
+  /** Resolves at the broker's PUBACK. */
+  async publish({ suffix, payload }: OutgoingMessage, retain = false): Promise<void> {
+    await this.#client.publishAsync(this.#prefix + suffix, Buffer.from(payload), { qos: 1, retain })
+  }
+
+  announce(reason: string): Promise<void> {
+    return this.#say('online', reason)
+  }
+
+  /** Says goodbye if it can, and disconnects. */
+  async leave(reason: string): Promise<void> {
+    if (this.#client.connected) await this.#say('offline', reason).catch(() => undefined)
+    await this.#client.endAsync()
+  }
+
+  /** Breaks the connection. The broker publishes the last will. */
+  abandon(): void {
+    this.#client.end(true)
+  }
+
+  async #greet(): Promise<void> {
+    try {
+      const topics = this.#options.subscriptions.map((suffix) => this.#prefix + suffix)
+      const granted = await this.#client.subscribeAsync(topics, { qos: 1 })
+      const refused = granted.filter(({ qos }) => qos > 2).map(({ topic }) => topic)
+      if (refused.length > 0) throw new Error(`the broker refuses subscriptions to ${refused.join(', ')}`)
+      await this.#say('online', 'connect')
+      this.#events.opened(this)
+    } catch (error) {
+      this.#error = error instanceof Error ? error : new Error(String(error))
+      this.abandon()
+    }
+  }
+
+  #say(status: 'online' | 'offline', reason: string): Promise<void> {
+    const body = this.#options.status(status, reason, this.#sessionId)
+    return this.publish({ suffix: 'status', payload: Buffer.from(JSON.stringify(body)) }, true)
+  }
+
+  #closed(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#client.end(true)
+    const code = this.#error !== undefined && 'code' in this.#error ? this.#error.code : undefined
+    this.#events.closed({ refused: REFUSALS.includes(code), error: this.#error })
+  }
+
+  #clientOptions(): IClientOptions {
+    const { deviceId, token, certificate, ca, keepaliveSec, status } = this.#options
+    return {
+      clientId: deviceId,
+      username: deviceId,
+      ...(token !== undefined && { password: token }),
+      ...(certificate !== undefined && { cert: certificate.cert, key: certificate.key }),
+      ...(ca !== undefined && { ca }),
+      clean: false,
+      protocolVersion: 4,
+      keepalive: keepaliveSec,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      // The device connects anew by itself, with another session id and will.
+      reconnectPeriod: 0,
+      resubscribe: false,
+      queueQoSZero: false,
+      will: {
+        topic: `${this.#prefix}status`,
+        payload: Buffer.from(JSON.stringify(status('offline', 'lwt', this.#sessionId))),
+        qos: 1,
+        retain: true,
+      },
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// The device's side of its shadow: applies what is desired and reports what is.
+//
+// D1. Each message holds the whole difference. So only the newest counts, and older versions are ignored.
+// D2. After each connect the device asks for its shadow, because the broker may hand out an outdated message.
+import type { JsonObject } from '../../../schemas/json.ts'
+import { isObject } from '../payload.ts'
+
+/** Applies the difference and returns what the device reports then: a merge patch, in which null removes a field. */
+export type DesiredHandler = (
+  delta: JsonObject,
+  about: { readonly version: number },
+) => JsonObject | undefined | Promise<JsonObject | undefined>
+
+export interface DesiredPorts {
+  /** Publishes a patch of the reported state on `shadow/reported`. */
+  readonly report: (body: JsonObject) => void
+  /** Publishes on `shadow/get`. */
+  readonly ask: () => void
+  readonly newToken: () => string
+  readonly failed: (error: unknown) => void
+}
+
+interface Wanted {
+  readonly version: number
+  readonly delta: JsonObject
+}
+
+interface Report {
+  readonly patch: JsonObject
+  readonly resolve: (version: number) => void
+  readonly reject: (error: Error) => void
+  tries: number
+}
+
+const TRIES_MAX = 5
+
+export class DesiredState {
+  readonly #ports: DesiredPorts
+  readonly #reports = new Map<string, Report>()
+  #handler: DesiredHandler | undefined
+  #seen = -1
+  /** The newest difference that is not applied yet. */
+  #wanted: Wanted | undefined
+  #isApplying = false
+
+  constructor(ports: DesiredPorts) {
+    this.#ports = ports
+  }
+
+  handle(handler: DesiredHandler): void {
+    this.#handler = handler
+  }
+
+  connected(): void {
+    this.#ports.ask()
+    // What was on its way when the connection broke may be lost.
+    for (const [token, { patch }] of this.#reports) this.#ports.report({ state: patch, client_token: token })
+  }
+
+  /** Resolves with the shadow's version once the service has taken the report. */
+  report(patch: JsonObject): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const token = this.#ports.newToken()
+      this.#reports.set(token, { patch, resolve, reject, tries: 1 })
+      this.#ports.report({ state: patch, client_token: token })
+    })
+  }
+
+  /** A message on `shadow/desired`. */
+  desired({ version, state }: JsonObject): void {
+    if (typeof version !== 'number' || version <= this.#seen) return
+    this.#seen = version
+    this.#wanted = isObject(state) && Object.keys(state).length > 0 ? { version, delta: state } : undefined
+    void this.#apply()
+  }
+
+  /** A message on `shadow/get/accepted`. */
+  document({ version, delta }: JsonObject): void {
+    this.desired({ version: version ?? null, state: delta ?? null })
+    for (const [token, report] of this.#reports)
+      if (report.tries > 1) this.#ports.report({ state: report.patch, client_token: token })
+  }
+
+  accepted({ client_token: token, version }: JsonObject): void {
+    if (typeof token !== 'string') return
+    this.#reports.get(token)?.resolve(typeof version === 'number' ? version : this.#seen)
+    this.#reports.delete(token)
+  }
+
+  rejected({ client_token: token, status, code, detail }: JsonObject): void {
+    const report = typeof token === 'string' ? this.#reports.get(token) : undefined
+    if (typeof token !== 'string' || report === undefined) return
+    if (status === 409 && report.tries++ < TRIES_MAX) {
+      // Read again first: the answer leads to another try.
+      this.#ports.ask()
+      return
+    }
+    this.#reports.delete(token)
+    report.reject(
+      new Error(`the report was refused: ${String(code ?? status)} ${String(detail ?? '')}`.trim()),
+    )
+  }
+
+  /** Gives up the reports that nobody will answer any more. */
+  close(): void {
+    for (const { reject } of this.#reports.values()) reject(new Error('the device was closed'))
+    this.#reports.clear()
+  }
+
+  /** One difference at a time. What arrives meanwhile replaces what waits (D1). */
+  async #apply(): Promise<void> {
+    if (this.#isApplying || this.#handler === undefined) return
+    this.#isApplying = true
+    while (this.#wanted !== undefined) {
+      const { delta, version } = this.#wanted
+      this.#wanted = undefined
+      try {
+        const patch = await this.#handler(delta, { version })
+        if (patch !== undefined && Object.keys(patch).length > 0)
+          void this.report(patch).catch((error: unknown) => this.#ports.failed(error))
+      } catch (error) {
+        this.#ports.failed(error)
+      }
+    }
+    this.#isApplying = false
+  }
+}

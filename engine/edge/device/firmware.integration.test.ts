@@ -1,0 +1,266 @@
+// Firmware from the message to the restart on the new version, with images from a real HTTP server.
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { type FirmwareHandlers, FirmwareUpdates } from './firmware.ts'
+import type { ManifestKeys } from './manifest.ts'
+import { type DeviceStorage, memoryStorage } from './storage.ts'
+
+const IMAGE = Buffer.from('the image of 2.1.0')
+const SHA256 = createHash('sha256').update(IMAGE).digest('hex')
+const NOW = Date.UTC(2026, 0, 1)
+
+let folder: string
+let server: Server
+let downloads: number
+/** Set to keep a download waiting. */
+let hold: Promise<void>
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fleet-firmware-'))
+  downloads = 0
+  hold = Promise.resolve()
+  server = createServer(async (_, response) => {
+    downloads++
+    await hold
+    response.writeHead(200).end(IMAGE)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+afterEach(() => {
+  server.closeAllConnections()
+  server.close()
+  rmSync(folder, { recursive: true })
+})
+
+function message(over: JsonObject = {}): JsonObject {
+  // The server listens on TCP, so its address is an object.
+  const { port } = server.address() as AddressInfo
+  return {
+    deployment_id: 'dep_1',
+    attempt: 1,
+    seq: 1,
+    action: 'install',
+    version: '2.1.0',
+    url: `http://127.0.0.1:${port}/image`,
+    sha256: SHA256,
+    size_bytes: IMAGE.length,
+    ...over,
+  }
+}
+
+interface Running {
+  readonly updates: FirmwareUpdates
+  readonly reports: JsonObject[]
+  readonly installed: string[]
+  /** Resolves when the device restarts. */
+  readonly rebooted: Promise<void>
+}
+
+async function boot(
+  version: string,
+  about: {
+    readonly storage?: DeviceStorage
+    readonly keys?: ManifestKeys
+    readonly handlers?: Partial<FirmwareHandlers>
+  } = {},
+): Promise<Running> {
+  const reports: JsonObject[] = []
+  const installed: string[] = []
+  let reboot = () => {}
+  const rebooted = new Promise<void>((resolve) => {
+    reboot = resolve
+  })
+  const updates = await FirmwareUpdates.open({
+    deviceId: 'robot-1',
+    storage: about.storage ?? memoryStorage(),
+    manifestKeys: about.keys,
+    runningVersion: () => version,
+    now: () => NOW,
+    random: () => 0,
+    report: (body) => reports.push(body),
+    failed: (error) => {
+      throw error
+    },
+  })
+  updates.handle({
+    folder,
+    install: (file) => void installed.push(readFileSync(file, 'utf8')),
+    reboot: () => reboot(),
+    ...about.handlers,
+  })
+  return { updates, reports, installed, rebooted }
+}
+
+const statuses = ({ reports }: Running) => reports.map(({ status }) => status)
+const until = async (look: () => boolean) => {
+  for (const deadline = Date.now() + 30_000; !look(); ) {
+    if (Date.now() > deadline) throw new Error('not in time')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+test('an image is downloaded, checked and installed, and the version after the restart proves it', async () => {
+  const storage = memoryStorage()
+  const old = await boot('2.0.0', { storage })
+  await old.updates.take(message())
+  await old.rebooted
+  expect(old.installed).toEqual([IMAGE.toString()])
+  expect(statuses(old)).toEqual(['downloading', 'downloaded', 'installing', 'rebooting'])
+  let confirmed = 0
+  const young = await boot('v2.1.0', { storage, handlers: { confirm: () => void confirmed++ } })
+  await young.updates.connected()
+  await young.updates.connected()
+  expect(young.reports).toEqual([
+    { deployment_id: 'dep_1', attempt: 1, status: 'succeeded', version: 'v2.1.0' },
+  ])
+  expect(confirmed).toBe(1)
+})
+
+test('the same message again installs nothing and is answered with where the device is', async () => {
+  const storage = memoryStorage()
+  const old = await boot('2.0.0', { storage })
+  await old.updates.take(message())
+  await old.rebooted
+  await old.updates.take(message())
+  const young = await boot('2.1.0', { storage })
+  await young.updates.connected()
+  await young.updates.take(message({ seq: 2 }))
+  expect([old.installed.length, young.installed.length, downloads]).toEqual([1, 0, 1])
+  expect(statuses(old).at(-1)).toBe('rebooting')
+  expect(statuses(young)).toEqual(['succeeded', 'succeeded'])
+})
+
+test('a device that comes up on the old version says that it rolled back, or that it was interrupted', async () => {
+  const storage = memoryStorage()
+  const old = await boot('2.0.0', { storage })
+  await old.updates.take(message())
+  await old.rebooted
+  const still = await boot('2.0.0', { storage })
+  await still.updates.connected()
+  expect(still.reports).toMatchObject([
+    { status: 'failed', version: '2.0.0', error: { code: 'ROLLED_BACK_BY_DEVICE' } },
+  ])
+
+  const other = memoryStorage()
+  const stuck = await boot('2.0.0', { storage: other, handlers: { install: () => new Promise(() => {}) } })
+  await stuck.updates.take(message())
+  await until(() => statuses(stuck).includes('installing'))
+  const again = await boot('2.0.0', { storage: other })
+  await again.updates.connected()
+  expect(again.reports).toMatchObject([{ status: 'failed', error: { code: 'INSTALL_INTERRUPTED' } }])
+})
+
+test('a download that a restart interrupted goes on when the message comes again', async () => {
+  const storage = memoryStorage()
+  let release = () => {}
+  hold = new Promise((resolve) => {
+    release = resolve
+  })
+  const first = await boot('2.0.0', { storage })
+  await first.updates.take(message())
+  await until(() => downloads === 1)
+  first.updates.abort()
+  release()
+  const second = await boot('2.0.0', { storage })
+  await second.updates.connected()
+  expect(second.reports).toEqual([])
+  await second.updates.take(message())
+  await second.rebooted
+  expect(second.installed).toHaveLength(1)
+})
+
+test('what the device runs already, refuses, puts off or got too late is not downloaded', async () => {
+  const same = await boot('2.1.0')
+  await same.updates.take(message())
+  const refusing = await boot('2.0.0', { handlers: { accept: () => ({ reject: 'the robot is busy' }) } })
+  await refusing.updates.take(message())
+  const later = await boot('2.0.0', { handlers: { accept: () => ({ deferSec: 600 }) } })
+  await later.updates.take(message())
+  const late = await boot('2.0.0')
+  await late.updates.take(message({ expires_at: '2025-12-31T00:00:00.000Z' }))
+  for (const odd of [message({ sha256: 'x' }), message({ action: 'erase' }), {}]) await late.updates.take(odd)
+  expect(same.reports).toMatchObject([{ status: 'already_installed', version: '2.1.0' }])
+  expect(refusing.reports).toMatchObject([{ status: 'rejected', error: { message: 'the robot is busy' } }])
+  expect(later.reports).toMatchObject([{ status: 'deferred', retry_after_sec: 600 }])
+  expect(late.reports).toMatchObject([{ status: 'rejected', error: { code: 'EXPIRED' } }])
+  expect(downloads).toBe(0)
+})
+
+test('an image that does not match is not installed', async () => {
+  const device = await boot('2.0.0')
+  await device.updates.take(message({ sha256: 'f'.repeat(64) }))
+  await until(() => statuses(device).includes('failed'))
+  expect(device.reports.at(-1)).toMatchObject({ error: { code: 'CHECKSUM_MISMATCH' } })
+  expect(device.installed).toEqual([])
+})
+
+test('a cancelled download ends; an installation that has begun does not', async () => {
+  let release = () => {}
+  hold = new Promise((resolve) => {
+    release = resolve
+  })
+  const device = await boot('2.0.0')
+  await device.updates.take(message())
+  await until(() => downloads === 1)
+  await device.updates.take(message({ action: 'cancel' }))
+  release()
+  expect(statuses(device)).toEqual(['downloading', 'cancelled'])
+  hold = Promise.resolve()
+  await device.updates.take(message({ attempt: 2 }))
+  await device.rebooted
+  await device.updates.take(message({ attempt: 2, action: 'cancel' }))
+  expect(statuses(device).at(-1)).toBe('rebooting')
+})
+
+test('a rollback may start the other slot, and is reported as one', async () => {
+  const storage = memoryStorage()
+  const device = await boot('2.1.0', {
+    storage,
+    handlers: { switchTo: ({ version }) => version === '2.0.0' },
+  })
+  await device.updates.take(message({ action: 'rollback', version: '2.0.0', local_ok: true }))
+  await device.rebooted
+  const back = await boot('2.0.0', { storage })
+  await back.updates.connected()
+  expect([downloads, statuses(back)]).toEqual([0, ['rolled_back']])
+})
+
+test('with keys, only messages whose manifest is signed, says the same and is new are taken', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const jwk = publicKey.export({ format: 'jwk' })
+  const keys: ManifestKeys = { keys: [{ kid: 'k1', kty: 'OKP', crv: 'Ed25519', x: String(jwk.x) }] }
+  const claims = {
+    ...{ sub: 'robot-1', dep: 'dep_1', attempt: 1, seq: 1, act: 'install', ver: '2.1.0' },
+    ...{ sha256: SHA256, size: IMAGE.length, exp: NOW / 1_000 + 60 },
+  }
+  const signed = (over: object = {}, key: KeyObject = privateKey) => {
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const text = `${encode({ alg: 'EdDSA', kid: 'k1' })}.${encode({ ...claims, ...over })}`
+    return `${text}.${sign(null, Buffer.from(text), key).toString('base64url')}`
+  }
+  const device = await boot('2.0.0', { keys })
+  const forged = [
+    undefined,
+    'a.b.c',
+    signed({}, generateKeyPairSync('ed25519').privateKey),
+    signed({ sub: 'robot-2' }),
+    signed({ sha256: 'f'.repeat(64) }),
+    signed({ exp: NOW / 1_000 - 1 }),
+    signed({ seq: 0 }),
+  ]
+  for (const manifest of forged) await device.updates.take(message({ manifest: manifest ?? null }))
+  await device.updates.take(message({ seq: 0, manifest: signed({ seq: 0 }) }))
+  expect(device.reports.map(({ error }) => error)).toMatchObject(
+    Array.from({ length: 8 }, () => ({ code: 'MANIFEST_INVALID' })),
+  )
+  await device.updates.take(message({ manifest: signed() }))
+  await device.rebooted
+  expect(device.installed).toHaveLength(1)
+})

@@ -1,0 +1,267 @@
+// A device of Fleet: stays connected, sends what it measures, carries out commands, follows its shadow and installs
+// firmware.
+import { randomUUID } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { parsePayload } from '../payload.ts'
+import { waitBeforeConnect } from './backoff.ts'
+import { type CommandHandler, Commands } from './commands.ts'
+import { Connection, type ConnectionEvents } from './connection.ts'
+import { type DesiredHandler, DesiredState } from './desired-state.ts'
+import { type FirmwareHandlers, FirmwareUpdates } from './firmware.ts'
+import type { ManifestKeys } from './manifest.ts'
+import { Outbox } from './outbox.ts'
+import { type DeviceStorage, memoryStorage } from './storage.ts'
+
+export interface FleetDeviceOptions {
+  /** `mqtt://host:1883`, `mqtts://host:8883` or `ws://host:8083/mqtt`. */
+  readonly url: string
+  readonly deviceId: string
+  readonly token?: string
+  /** PEM texts, instead of a token. */
+  readonly certificate?: { readonly cert: string; readonly key: string }
+  /** PEM text of the authority that signed the broker's certificate. */
+  readonly ca?: string
+  /** The version of the running image. Read it from the image, not from what was installed last. */
+  readonly firmwareVersion: string
+  /** Left out, the device remembers nothing over a restart: see `fileStorage`. */
+  readonly storage?: DeviceStorage
+  readonly heartbeatSec?: number
+  readonly keepaliveSec?: number
+  /** If given, firmware without a manifest that is signed by one of these keys is refused. */
+  readonly manifestKeys?: ManifestKeys
+  /** What is kept while there is no connection. */
+  readonly bufferMessagesMax?: number
+  readonly bufferBytesMax?: number
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
+
+export interface FleetDeviceSignals {
+  readonly connected: []
+  /** The device connects again by itself. */
+  readonly disconnected: [error: Error | undefined]
+  /** Messages that were dropped because the buffer was full. */
+  readonly dropped: [messages: number]
+  /** A handler failed, or something could not be remembered. */
+  readonly failed: [error: unknown]
+}
+
+const HEARTBEAT_SEC = 20
+const KEEPALIVE_SEC = 60
+const MESSAGES_MAX = 10_000
+const BYTES_MAX = 64 * 1024 * 1024
+const IN_FLIGHT_MAX = 20
+
+export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
+  readonly #options: FleetDeviceOptions
+  readonly #startedAt = Date.now()
+  readonly #outbox: Outbox
+  readonly #desired: DesiredState
+  readonly #commandHandlers = new Map<string, CommandHandler>()
+  #firmwareHandlers: FirmwareHandlers | undefined
+  #commands: Commands | undefined
+  #firmware: FirmwareUpdates | undefined
+  #connection: Connection | undefined
+  #isOpen = false
+  #seq = 0
+  #failures = 0
+  #retry: NodeJS.Timeout | undefined
+  #heartbeat: NodeJS.Timeout | undefined
+  #isClosed = false
+  /** Ends `connect` if the service refuses the device before it was ever connected. */
+  #refused: ((error: Error | undefined) => void) | undefined
+
+  constructor(options: FleetDeviceOptions) {
+    super()
+    this.#options = options
+    const { bufferMessagesMax: messagesMax = MESSAGES_MAX, bufferBytesMax: bytesMax = BYTES_MAX } = options
+    this.#outbox = new Outbox({ messagesMax, bytesMax, inFlightMax: IN_FLIGHT_MAX }, (messages) =>
+      this.emit('dropped', messages),
+    )
+    this.#desired = new DesiredState({
+      report: (body) => this.#say('shadow/reported', body),
+      ask: () => this.#say('shadow/get', ''),
+      newToken: () => randomUUID(),
+      failed: (error) => this.emit('failed', error),
+    })
+  }
+
+  get isConnected(): boolean {
+    return this.#isOpen
+  }
+
+  /** Handlers are set before `connect`, so that no command finds none. */
+  onCommand(command: string, handler: CommandHandler): this {
+    this.#commandHandlers.set(command, handler)
+    this.#commands?.handle(command, handler)
+    return this
+  }
+
+  onDesired(handler: DesiredHandler): this {
+    this.#desired.handle(handler)
+    return this
+  }
+
+  onFirmware(handlers: FirmwareHandlers): this {
+    this.#firmwareHandlers = handlers
+    this.#firmware?.handle(handlers)
+    return this
+  }
+
+  /** Resolves at the first connection. Until `close` the device connects again whenever it loses it; if the service refuses
+   *  the very first one, this rejects. */
+  async connect(): Promise<void> {
+    if (this.#isClosed) throw new Error('the device was closed: make a new one')
+    if (this.#commands !== undefined) throw new Error('the device is connecting already')
+    const storage = this.#options.storage ?? memoryStorage()
+    const now = () => Date.now()
+    const failed = (error: unknown) => void this.emit('failed', error)
+    this.#commands = await Commands.open(storage, {
+      now,
+      failed,
+      send: (ack) => this.#say('command/ack', ack),
+    })
+    for (const [command, handler] of this.#commandHandlers) this.#commands.handle(command, handler)
+    this.#firmware = await FirmwareUpdates.open({
+      ...{ storage, now, failed, random: Math.random },
+      deviceId: this.#options.deviceId,
+      manifestKeys: this.#options.manifestKeys,
+      runningVersion: () => this.#options.firmwareVersion,
+      report: (body) => this.#say('ota/status', body),
+    })
+    if (this.#firmwareHandlers !== undefined) this.#firmware.handle(this.#firmwareHandlers)
+    await this.#openFirst()
+  }
+
+  /** Sends measurements, with this instant as their time unless they carry their own. Resolves once the service has
+   *  them for good; rejects if there was no room to keep them until then. */
+  telemetry(data: JsonObject, name?: string): Promise<void> {
+    const body = 'timestamp' in data ? data : { timestamp: new Date().toISOString(), ...data }
+    return this.#send(name === undefined ? 'telemetry' : `telemetry/${name}`, body)
+  }
+
+  /** Reports a part of the device's state: a merge patch. Resolves with the shadow's version once the service has it. */
+  report(patch: JsonObject): Promise<number> {
+    return this.#desired.report(patch)
+  }
+
+  log(level: LogLevel, message: string, fields: JsonObject = {}): Promise<void> {
+    return this.#send('log', { ...fields, level, message, timestamp: new Date().toISOString() })
+  }
+
+  /** Says goodbye and disconnects. Messages that were not acknowledged are given up. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    clearTimeout(this.#retry)
+    clearInterval(this.#heartbeat)
+    this.#commands?.abort()
+    this.#firmware?.abort()
+    await this.#connection?.leave('shutdown')
+    this.#outbox.close()
+    this.#desired.close()
+  }
+
+  #openFirst(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.once('connected', () => {
+        this.#refused = undefined
+        resolve()
+      })
+      this.#refused = (error) => {
+        this.#isClosed = true
+        const advice = 'the service refuses the device: check its id and its token'
+        reject(new Error(advice, { cause: error }))
+      }
+      this.#open()
+    })
+  }
+
+  #open(): void {
+    const { url, deviceId, token, certificate, ca, keepaliveSec = KEEPALIVE_SEC } = this.#options
+    const events: ConnectionEvents = {
+      opened: (connection) => this.#opened(connection),
+      message: (suffix, payload) => this.#take(suffix, payload),
+      closed: (cause) => {
+        if (cause.refused) this.#refused?.(cause.error)
+        this.#closed(cause)
+      },
+    }
+    this.#connection = new Connection(
+      {
+        ...{ url, deviceId, token, certificate, ca, keepaliveSec },
+        status: (status, reason, sessionId) => this.#status(status, reason, sessionId),
+        subscriptions: this.#subscriptions(),
+      },
+      events,
+    )
+  }
+
+  #opened(connection: Connection): void {
+    this.#failures = 0
+    this.#isOpen = true
+    const { heartbeatSec = HEARTBEAT_SEC } = this.#options
+    this.#heartbeat = setInterval(() => {
+      connection.announce('heartbeat').catch(() => undefined)
+    }, heartbeatSec * 1_000)
+    this.#outbox.connected((message) => connection.publish(message))
+    this.#desired.connected()
+    void this.#firmware?.connected().catch((error: unknown) => this.emit('failed', error))
+    this.emit('connected')
+  }
+
+  #closed({ refused, error }: { readonly refused: boolean; readonly error: Error | undefined }): void {
+    const wasOpen = this.#isOpen
+    this.#isOpen = false
+    clearInterval(this.#heartbeat)
+    this.#outbox.disconnected()
+    if (wasOpen) this.emit('disconnected', error)
+    if (this.#isClosed) return
+    const waitMs = waitBeforeConnect(this.#failures++, refused, Math.random())
+    this.#retry = setTimeout(() => this.#open(), waitMs)
+  }
+
+  async #take(suffix: string, payload: Uint8Array): Promise<void> {
+    const body = parsePayload(payload)
+    // Nothing can be done with it, so it need not come again.
+    if (body === undefined) return
+    if (suffix === 'command') return this.#commands?.take(body)
+    if (suffix === 'ota') return this.#firmware?.take(body)
+    if (suffix === 'shadow/desired') return this.#desired.desired(body)
+    if (suffix === 'shadow/get/accepted') return this.#desired.document(body)
+    if (suffix === 'shadow/reported/accepted') return this.#desired.accepted(body)
+    if (suffix === 'shadow/reported/rejected') return this.#desired.rejected(body)
+  }
+
+  #subscriptions(): readonly string[] {
+    const shadow = ['desired', 'get/accepted', 'reported/accepted', 'reported/rejected']
+    const firmware = this.#firmwareHandlers === undefined ? [] : ['ota']
+    return ['command', ...shadow.map((topic) => `shadow/${topic}`), ...firmware]
+  }
+
+  #status(status: 'online' | 'offline', reason: string, sessionId: string): JsonObject {
+    return {
+      status,
+      reason,
+      session_id: sessionId,
+      seq: this.#seq++,
+      timestamp: new Date().toISOString(),
+      uptime_sec: Math.round((Date.now() - this.#startedAt) / 1_000),
+      firmware_version: this.#options.firmwareVersion,
+      capabilities: { commands: [...this.#commandHandlers.keys()] },
+    }
+  }
+
+  #send(suffix: string, body: JsonObject | ''): Promise<void> {
+    const text = body === '' ? '' : JSON.stringify(body)
+    return this.#outbox.add({ suffix, payload: Buffer.from(text) })
+  }
+
+  /** For what nobody waits for. */
+  #say(suffix: string, body: JsonObject | ''): void {
+    this.#send(suffix, body).catch((error: unknown) => {
+      if (!this.#isClosed) this.emit('failed', error)
+    })
+  }
+}

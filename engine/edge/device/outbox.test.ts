@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { Outbox, type OutgoingMessage } from './outbox.ts'
+
+const message = (n: number): OutgoingMessage => ({ suffix: 'telemetry', payload: Uint8Array.of(n) })
+
+function open(bounds = { messagesMax: 5, bytesMax: 1_000, inFlightMax: 2 }) {
+  let dropped = 0
+  const outbox = new Outbox(bounds, (messages) => {
+    dropped += messages
+  })
+  const sent: number[] = []
+  const acks: (() => void)[] = []
+  const publish = ({ payload }: OutgoingMessage) => {
+    sent.push(payload[0] ?? -1)
+    return new Promise<void>((resolve) => acks.push(resolve))
+  }
+  return { outbox, sent, acks, publish, dropped: () => dropped }
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+test('messages wait for a connection, go out in order, a few at a time, and each is done when it is acknowledged', async () => {
+  const { outbox, sent, acks, publish } = open()
+  const done: number[] = []
+  for (let n = 1; n <= 4; n++) void outbox.add(message(n)).then(() => done.push(n))
+  expect(sent).toEqual([])
+  outbox.connected(publish)
+  expect(sent).toEqual([1, 2])
+  acks[1]?.()
+  await settle()
+  expect([sent, done]).toEqual([[1, 2, 3], [2]])
+})
+
+test('what was in flight when the connection broke is sent again over the next one', async () => {
+  const { outbox, sent, acks, publish } = open()
+  const done: number[] = []
+  for (let n = 1; n <= 3; n++) void outbox.add(message(n)).then(() => done.push(n))
+  outbox.connected(publish)
+  outbox.disconnected()
+  outbox.connected(publish)
+  expect(sent).toEqual([1, 2, 1, 2])
+  // An acknowledgement of the old connection counts as well as one of the new.
+  acks[0]?.()
+  acks[3]?.()
+  await settle()
+  expect([sent, done, outbox.waiting]).toEqual([[1, 2, 1, 2, 3], [1, 2], 1])
+})
+
+test('the oldest messages that are not on their way are dropped, counted and said to have failed', async () => {
+  const { outbox, sent, publish, dropped } = open()
+  const failed: number[] = []
+  outbox.connected(publish)
+  for (let n = 1; n <= 8; n++) outbox.add(message(n)).catch(() => failed.push(n))
+  await settle()
+  expect([sent, failed, dropped(), outbox.waiting]).toEqual([[1, 2], [3, 4, 5], 3, 5])
+})

@@ -1,0 +1,250 @@
+"""A device of Fleet in one file, on paho-mqtt 2 (pip install "paho-mqtt>=2,<3"). Replace what is marked YOURS.
+
+Messages wait for the broker's acknowledgement, a command runs once although it is delivered twice, the newest desired
+state wins, and firmware counts by the version that runs after the restart.
+"""
+import hashlib, json, os, queue, random, signal, sys, threading, time, urllib.request, uuid
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from urllib.parse import urlparse
+
+import paho.mqtt.client as mqtt
+
+URL = urlparse(os.environ.get("FLEET_MQTT_URL", "mqtt://localhost:1883"))
+DEVICE_ID, TOKEN = os.environ["FLEET_DEVICE_ID"], os.environ["FLEET_DEVICE_TOKEN"]
+STATE = Path(os.environ.get("FLEET_STATE_DIR", "state"))
+TELEMETRY_SEC, HEARTBEAT_SEC, COMMANDS_KEPT = float(os.environ.get("FLEET_TELEMETRY_SEC", "5")), 20, 256
+PREFIX = f"fleet/{DEVICE_ID}/"
+TOPICS = ["command", "ota", "shadow/desired", "shadow/get/accepted", "shadow/reported/rejected"]
+
+# YOURS: what the device can do. Each takes the device and the command's data and returns a result.
+COMMANDS = {
+    "ping": lambda device, data: {"pong": True},
+    "blink": lambda device, data: {"times": int(data.get("times", 1))},
+}
+
+def now_iso():
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+def is_over(iso):
+    return isinstance(iso, str) and datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp() <= time.time()
+
+def remember(name, value):
+    """The old value or the new one is there after a power cut, never a part of one."""
+    with open(STATE / f"{name}.part", "wb", buffering=0) as file:
+        file.write(json.dumps(value).encode())
+        os.fsync(file.fileno())
+    os.replace(STATE / f"{name}.part", STATE / name)
+
+def recall(name, default):
+    return json.loads((STATE / name).read_bytes()) if (STATE / name).exists() else default
+
+class Refused(Exception): """Its arguments are a code and a message."""
+
+class Device:
+    def __init__(self):
+        STATE.mkdir(parents=True, exist_ok=True)
+        self.version = recall("firmware.json", {"version": "1.0.0"})["version"]
+        self.answers = recall("commands.json", {})  # The last answer to each request id, None while the command runs.
+        self.update = recall("update.json", None)
+        self.reported = {"led": "off"}  # YOURS: the state of the device.
+        self.seen_version, self.seq, self.started, self.session_id = -1, 0, time.monotonic(), ""
+        self.cancelled, self.orders, self.updating, self.keeping = set(), queue.Queue(), threading.Lock(), threading.Lock()
+        self.stopping, self.lost, self.refused, self.failures = threading.Event(), threading.Event(), False, 0
+        options = {"clean_session": False, "reconnect_on_failure": False}
+        self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, DEVICE_ID, **options)
+        self.client.username_pw_set(DEVICE_ID, TOKEN)
+        self.client.max_queued_messages_set(10_000)
+        if URL.scheme == "mqtts":
+            self.client.tls_set()
+        self.client.on_connect, self.client.on_message = self.connected, self.received
+        self.client.on_disconnect = lambda *_: self.lost.set()
+
+    def run(self):
+        for task in (self.work, self.measure):
+            threading.Thread(target=task, daemon=True).start()
+        while not self.stopping.is_set():
+            self.lost.clear()
+            self.session_id, self.refused = str(uuid.uuid4()), False
+            self.client.will_set(PREFIX + "status", json.dumps(self.status("offline", "lwt")), qos=1, retain=True)
+            with suppress(OSError):
+                self.client.connect(URL.hostname, URL.port or (8883 if URL.scheme == "mqtts" else 1883), keepalive=60)
+                self.client.loop_start()
+                while not self.lost.wait(HEARTBEAT_SEC):
+                    self.say("status", self.status("online", "heartbeat"), retain=True)
+            if self.client.is_connected():
+                self.say("status", self.status("offline", "shutdown"), retain=True).wait_for_publish(2)
+                self.client.disconnect()
+            self.client.loop_stop()
+            self.failures += 1
+            # Random, so that a fleet does not come back at one moment. A refusal is not worth asking again soon.
+            longest = 60 if self.refused else min(30, 0.5 * 2 ** min(self.failures, 10))
+            self.stopping.wait(max(12 if self.refused else min(self.failures - 1, 1), random.random() * longest))
+
+    def connected(self, client, _userdata, _flags, reason, _properties):
+        self.refused = reason.is_failure
+        if self.refused:
+            return
+        self.failures = 0
+        client.subscribe([(PREFIX + topic, 1) for topic in TOPICS])
+        self.say("status", self.status("online", "connect"), retain=True)
+        self.say("shadow/reported", self.reported)
+        self.say("shadow/get", None)
+        if self.update and self.update["phase"] in ("installing", "rebooting") and not self.updating.locked():
+            self.proved()
+
+    def status(self, status, reason):
+        self.seq += 1
+        body = {"status": status, "reason": reason, "session_id": self.session_id, "seq": self.seq}
+        body |= {"timestamp": now_iso(), "uptime_sec": round(time.monotonic() - self.started)}
+        return {**body, "firmware_version": self.version}
+
+    def say(self, topic, body, retain=False):
+        # paho keeps messages of QoS 1 until they are acknowledged, also while there is no connection.
+        return self.client.publish(PREFIX + topic, b"" if body is None else json.dumps(body), qos=1, retain=retain)
+
+    def received(self, _client, _userdata, message):
+        """paho acknowledges the message when this returns."""
+        document = lambda body: self.desired({**body, "state": body["delta"]})
+        again = lambda body: body["status"] == 409 and self.say("shadow/reported", self.reported)
+        handlers = [self.ordered, self.offered, self.desired, document, again]
+        with suppress(ValueError, KeyError, TypeError, AttributeError):  # What is no message of the service is ignored.
+            handlers[TOPICS.index(message.topic[len(PREFIX):])](json.loads(message.payload))
+
+    def measure(self):
+        while not self.stopping.wait(TELEMETRY_SEC):
+            # YOURS: what the device measures. Its own time lets a message arrive late and still be right.
+            self.say("telemetry", {"timestamp": now_iso(), "temperature": round(20 + random.random() * 5, 2)})
+
+    def desired(self, message):
+        if message["version"] > self.seen_version:
+            self.seen_version, delta = message["version"], message["state"]
+            if delta:  # YOURS: apply it. null removes a field.
+                state = {**self.reported, **delta}
+                self.reported = {name: value for name, value in state.items() if value is not None}
+                self.say("shadow/reported", delta)
+
+    def ordered(self, order):
+        request_id, command = order["request_id"], order["command"]
+        if command == "$cancel":
+            self.cancelled.add(order["data"]["request_id"])
+        elif request_id in self.answers:
+            self.say("command/ack", self.answers[request_id] or {"request_id": request_id, "status": "acked"})
+        elif is_over(order.get("expires_at")):
+            self.answer(request_id, "rejected", error={"code": "EXPIRED", "message": "the command came too late"})
+        elif command not in COMMANDS:
+            self.answer(request_id, "rejected", error={"code": "UNKNOWN_COMMAND", "message": f"known: {[*COMMANDS]}"})
+        else:
+            # On disk before it begins, so that it is not carried out twice, whatever happens.
+            self.keep(request_id, None)
+            self.say("command/ack", {"request_id": request_id, "status": "acked"})
+            self.orders.put(order)
+
+    def work(self):
+        for request_id in [request_id for request_id, answer in self.answers.items() if answer is None]:
+            self.answer(request_id, "failed", error={"code": "INTERRUPTED", "message": "the device restarted"})
+        while True:
+            order = self.orders.get()
+            request_id, command = order["request_id"], COMMANDS[order["command"]]
+            try:
+                if request_id not in self.cancelled:
+                    self.answer(request_id, "completed", result=command(self, order.get("data") or {}))
+            except Exception as error:  # What goes wrong in a command is the command's failure.
+                self.answer(request_id, "failed", error={"code": "FAILED", "message": str(error)})
+
+    def answer(self, request_id, status, **fields):
+        ack = {"request_id": request_id, "status": status, "executed_at": now_iso(), **fields}
+        self.keep(request_id, ack)
+        self.say("command/ack", ack)
+
+    def keep(self, request_id, ack):
+        with self.keeping:
+            self.answers = dict([*self.answers.items(), (request_id, ack)][-COMMANDS_KEPT:])
+            remember("commands.json", self.answers)
+
+    def offered(self, order):
+        key = [order["deployment_id"], order["attempt"], order.get("sha256")]
+        if order["action"] == "cancel":
+            if self.update and self.update["key"][0] == key[0] and self.update["phase"] == "downloading":
+                self.report("cancelled", "ended")
+        elif self.update and self.update["key"] == key:
+            self.update["order"] = order  # The address is a new one.
+            self.say("ota/status", self.update["last"])
+            if not self.updating.locked():
+                threading.Thread(target=self.install, daemon=True).start()
+        elif not is_over(order.get("expires_at")):
+            self.update = {"key": key, "order": order}
+            if order.get("reports_as", order["version"]) == self.version and not order.get("force"):
+                return self.report("already_installed", "ended", version=self.version)
+            self.report("downloading", "downloading", progress=0)
+            threading.Thread(target=self.install, daemon=True).start()
+
+    def report(self, status, phase, **fields):
+        deployment_id, attempt, _ = self.update["key"]
+        last = {"deployment_id": deployment_id, "attempt": attempt, "status": status, **fields}
+        self.update = {**self.update, "phase": phase, "last": last}
+        remember("update.json", self.update)
+        self.say("ota/status", last)
+
+    def install(self):
+        with self.updating:
+            try:
+                image = self.download()
+                if image is None:
+                    return
+                self.report("installing", "installing")
+                # YOURS: write the image to the other slot, and reboot. This device becomes a new process.
+                os.replace(image, STATE / "image")
+                order = self.update["order"]
+                remember("firmware.json", {"version": order.get("reports_as") or order["version"]})
+                self.report("rebooting", "rebooting")
+                time.sleep(1)
+                os.execv(sys.executable, [sys.executable, *sys.argv])
+            except Exception as error:  # The service decides whether to try again.
+                code, message = error.args if isinstance(error, Refused) else ("INSTALL_FAILED", str(error))
+                self.report("failed", "ended", error={"code": code, "message": message})
+
+    def download(self):
+        """Goes on where it ended, also after a restart. The file counts only with the announced size and SHA-256."""
+        path, failures = STATE / f"{self.update['key'][2]}.image", 0
+        while self.update["phase"] == "downloading":
+            order, have = self.update["order"], path.stat().st_size if path.exists() else 0
+            if have >= order["size_bytes"]:
+                if hashlib.sha256(path.read_bytes()).hexdigest() == order["sha256"]:
+                    return path
+                path.unlink()
+                raise Refused("CHECKSUM_MISMATCH", "the image does not have the announced SHA-256")
+            try:
+                request = urllib.request.Request(order["url"], headers={"Range": f"bytes={have}-"} if have else {})
+                with urllib.request.urlopen(request, timeout=60) as response:
+                    with open(path, "ab" if response.status == 206 else "wb") as file:
+                        while file.tell() <= order["size_bytes"] and (chunk := response.read(65_536)):
+                            file.write(chunk)
+                            failures = -1
+            except OSError as error:
+                status = getattr(error, "code", 0)  # Of HTTP, if there was an answer.
+                if status == 410:
+                    raise Refused("DOWNLOAD_WITHDRAWN", "the service has withdrawn the image") from error
+                if status == 403:
+                    self.say("ota/status", {**self.update["last"], "status": "refresh"})
+                if status in (429, 503):
+                    self.stopping.wait(float(error.headers.get("Retry-After") or 5))
+                    failures = -1
+            failures += 1
+            if failures >= 8:
+                raise Refused("DOWNLOAD_FAILED", "the image cannot be downloaded")
+            self.stopping.wait(random.random() * min(60, 2**failures) if failures else 0)
+
+    def proved(self):
+        """After the restart, what runs now says whether it worked."""
+        order, how = self.update["order"], {"version": self.version}
+        if (order.get("reports_as") or order["version"]) == self.version:
+            return self.report("rolled_back" if order["action"] == "rollback" else "succeeded", "ended", **how)
+        code = "ROLLED_BACK_BY_DEVICE" if self.update["phase"] == "rebooting" else "INSTALL_INTERRUPTED"
+        self.report("failed", "ended", **how, error={"code": code, "message": f"the device runs {self.version}"})
+
+if __name__ == "__main__":
+    device = Device()
+    signal.signal(signal.SIGTERM, lambda *_: (device.stopping.set(), device.lost.set()))
+    device.run()

@@ -1,0 +1,32 @@
+// Firmware updates: jobs of one device, deployments, and how often a device is told.
+
+export const OTA_LIMITS = {
+  // --- jobs of one device
+  /** Jobs that wait behind the one that runs. */
+  jobsQueuedMax: 8,
+  jobsKeptMax: 16,
+  /** Messages of one attempt without a PUBACK. */
+  otaSendsMax: 5,
+  otaRetryMs: 10_000,
+  /** Restarts in one attempt before the update began, and losses of the connection right after it. */
+  otaRestartsMax: 3,
+  otaDeferralsMax: 10,
+  otaDeferMsMax: 7 * 86_400_000,
+  /** A device that lost its connection while it installs is asked nothing for this long before it counts as restarted. */
+  otaSuspectMs: 30_000,
+  otaRefreshMs: 60_000,
+  otaProgressMs: 1_000,
+  /** A proof that comes later than the end of its job still counts for this long. */
+  otaLateMs: 7 * 86_400_000,
+  otaBlockMs: 30 * 86_400_000,
+  otaErrorCharsMax: 1_024,
+
+  // --- deployments
+  deploymentsOpenMax: 1_000,
+  deploymentMembersMax: 250_000,
+  otaConcurrentMax: 1_000,
+  otaRetriesMax: 10,
+  /** Enough for the final state of the last job to arrive. */
+  otaTickMs: 500,
+  otaRequestsAtOnce: 100,
+} as const

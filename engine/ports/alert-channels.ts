@@ -1,0 +1,45 @@
+// Channels of alerts, as the API sees them. The leader keeps them.
+import type { ChannelId } from '../../schemas/ids.ts'
+
+import type { Channel, ChannelSettings } from '../domain/alert/channel.ts'
+import type { Delivery, SendResult } from '../domain/alert/delivery.ts'
+import type { EngineRefusal } from './engine-refusal.ts'
+
+export type ChannelCall =
+  | { readonly op: 'list' }
+  | { readonly op: 'create'; readonly id: ChannelId; readonly settings: ChannelSettings; readonly by: string }
+  /** `revision`: only if it is still this one. */
+  | {
+      readonly op: 'replace'
+      readonly id: ChannelId
+      readonly settings: ChannelSettings
+      readonly revision: number
+    }
+  | { readonly op: 'remove'; readonly id: ChannelId; readonly force: boolean }
+  | { readonly op: 'test'; readonly id: ChannelId; readonly name: string }
+  | { readonly op: 'rotate'; readonly id: ChannelId }
+  | { readonly op: 'deliveries'; readonly id: ChannelId; readonly offset: number; readonly limit: number }
+  | { readonly op: 'redeliver'; readonly deliveryId: string }
+
+export interface TestResult {
+  readonly result: SendResult
+  readonly latencyMs: number
+}
+
+/** Answers of each call, besides refusals. */
+export interface ChannelAnswers {
+  readonly list: { readonly kind: 'channels'; readonly channels: readonly Channel[] }
+  readonly create: { readonly kind: 'channel'; readonly channel: Channel }
+  readonly replace: { readonly kind: 'channel'; readonly channel: Channel }
+  readonly remove: { readonly kind: 'removed' }
+  readonly test: { readonly kind: 'tested' } & TestResult
+  readonly rotate: { readonly kind: 'channel'; readonly channel: Channel }
+  readonly deliveries: {
+    readonly kind: 'deliveries'
+    readonly deliveries: readonly Delivery[]
+    readonly total: number
+  }
+  readonly redeliver: { readonly kind: 'delivery'; readonly delivery: Delivery }
+}
+
+export type ChannelAnswer<Call extends ChannelCall = ChannelCall> = ChannelAnswers[Call['op']] | EngineRefusal

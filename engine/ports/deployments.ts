@@ -1,0 +1,71 @@
+// Deployments as the API sees them.
+import type { DeploymentId, DeviceId, FirmwareId } from '../../schemas/ids.ts'
+import type { HeldReason } from '../../schemas/vocabulary.ts'
+import type { Deployment, DeploymentSpec, OtaSkipReason } from '../domain/ota/deployment.ts'
+import type { Job } from '../domain/ota/job.ts'
+import type { EngineRefusal } from './engine-refusal.ts'
+import type { DeviceFilter } from './store.ts'
+
+/** Which devices: those that are named, or all that match. */
+export type Members =
+  | { readonly kind: 'named'; readonly deviceIds: readonly DeviceId[] }
+  | { readonly kind: 'matching'; readonly filter: DeviceFilter }
+
+export interface DeploymentRequest {
+  readonly id: DeploymentId
+  readonly kind: 'install' | 'rollback'
+  readonly spec: DeploymentSpec
+  readonly firmwareId: FirmwareId
+  readonly members: Members
+  readonly by: string
+  /** Only counts, and does nothing. */
+  readonly isDryRun: boolean
+}
+
+/** A deployment and what its jobs are at this moment. */
+export interface DeploymentState {
+  readonly deployment: Deployment
+  readonly held: Readonly<Partial<Record<HeldReason, number>>>
+  /** Places now. */
+  readonly window: number
+}
+
+export type DeploymentOutcome = { readonly kind: 'done'; readonly state: DeploymentState } | EngineRefusal
+
+/** A member's part, as a list shows it. */
+export type MemberJob =
+  | {
+      readonly kind: 'job'
+      readonly deviceId: DeviceId
+      readonly job: Job
+      readonly held: HeldReason | undefined
+    }
+  | { readonly kind: 'skipped'; readonly deviceId: DeviceId; readonly reason: OtaSkipReason }
+  /** It has no job yet, or none any more. */
+  | { readonly kind: 'none'; readonly deviceId: DeviceId; readonly held: HeldReason | undefined }
+
+export interface MemberPage {
+  readonly jobs: readonly MemberJob[]
+  readonly total: number
+}
+
+export interface MemberQuery {
+  readonly offset: number
+  readonly limit: number
+  readonly status?: string | undefined
+  readonly held?: string | undefined
+  /** A prefix of the device's id. */
+  readonly q?: string | undefined
+}
+
+export type DeploymentAction = 'pause' | 'resume' | 'cancel' | 'approve'
+
+export interface Deployments {
+  /** Sent again with the same id, it answers with the deployment as it is. */
+  create(request: DeploymentRequest): Promise<DeploymentOutcome>
+  /** Newest first. */
+  list(): Promise<readonly DeploymentState[]>
+  get(id: DeploymentId): Promise<DeploymentState | undefined>
+  act(id: DeploymentId, action: DeploymentAction): Promise<DeploymentOutcome>
+  members(id: DeploymentId, query: MemberQuery): Promise<MemberPage | undefined>
+}

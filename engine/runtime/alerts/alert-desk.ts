@@ -1,0 +1,169 @@
+// The leader's duty of rules and silences: it alone changes them, one after the other, and fenced by its claim (R2).
+import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import { createRule, type Rule, type RuleOutcome, replaceRule, toWish } from '../../domain/alert/rule.ts'
+import { TYPE_RULE_FIELDS } from '../../domain/alert/type-rules.ts'
+import { unreachable } from '../../domain/unreachable.ts'
+import { LIMITS } from '../../limits.ts'
+import type { AlertChange, AlertChangeOutcome } from '../../ports/alerts.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { SavedDocument } from '../../ports/documents.ts'
+import type { EngineRefusal } from '../../ports/engine-refusal.ts'
+import { type Claim, NO_SAVE, type Records } from '../../ports/store.ts'
+import { type AlertBook, packDocument, RULES, SILENCES } from './alert-book.ts'
+
+export interface AlertDeskPorts {
+  readonly store: Pick<Records, 'save'>
+  readonly claims: readonly Claim[]
+  readonly book: AlertBook
+  readonly clock: Pick<Clock, 'now'>
+  /** The ids of all channels. */
+  readonly channels: () => Promise<readonly string[]>
+}
+
+/** How long a silence is kept after its end. */
+const SILENCE_KEPT_MS = 30 * 86_400_000
+
+export class AlertDesk {
+  readonly #ports: AlertDeskPorts
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(ports: AlertDeskPorts) {
+    this.#ports = ports
+  }
+
+  /** Knows everything that earlier leaders have written. */
+  async open(): Promise<void> {
+    await this.#ports.book.refresh()
+  }
+
+  close(): void {
+    // What is under way is fenced by its claims.
+  }
+
+  /** Resolves once the change is saved and counts on this node. */
+  change(change: AlertChange): Promise<AlertChangeOutcome> {
+    const turn = this.#last.then(() => this.#change(change))
+    this.#last = turn.catch(() => {
+      // Its caller is told.
+    })
+    return turn
+  }
+
+  async #change(change: AlertChange): Promise<AlertChangeOutcome> {
+    switch (change.kind) {
+      case 'create_rule':
+        return this.#createRule(change)
+      case 'edit_rule':
+        return this.#editRule(change)
+      case 'delete_rule':
+        return this.#deleteRule(change)
+      case 'put_silence':
+        return this.#putSilence(change)
+      case 'delete_silence':
+        await this.#save({ collection: SILENCES, id: change.id, bytes: undefined })
+        return { kind: 'changed' }
+      default:
+        return unreachable(change)
+    }
+  }
+
+  async #createRule({
+    id,
+    wish,
+    by,
+  }: Extract<AlertChange, { kind: 'create_rule' }>): Promise<AlertChangeOutcome> {
+    const { book, clock } = this.#ports
+    const outcome = createRule(wish, { id, by, now: clock.now() })
+    if (outcome.kind === 'mistakes') return mistaken(outcome)
+    const known = book.rule(outcome.rule.rule_id)
+    // The same request again, by its Idempotency-Key.
+    if (known !== undefined) return { kind: 'changed', rule: known }
+    if (book.settings.rules.filter(({ source }) => source === 'api').length >= LIMITS.rulesMax)
+      return refused('LIMIT_REACHED', { limit: LIMITS.rulesMax })
+    return this.#keepRule(outcome.rule)
+  }
+
+  async #editRule({
+    id,
+    wish,
+    isWhole,
+    ifRevision,
+  }: Extract<AlertChange, { kind: 'edit_rule' }>): Promise<AlertChangeOutcome> {
+    const { book, clock } = this.#ports
+    const before = book.rule(id)
+    if (before === undefined) return refused('NOT_FOUND', { message: 'no such rule' })
+    if (ifRevision !== undefined && ifRevision !== before.revision)
+      return refused('PRECONDITION_FAILED', { expected: before.revision, got: ifRevision })
+    if (before.source === 'device_type') {
+      const fixed = Object.keys(wish).filter((name) => !TYPE_RULE_FIELDS.some((field) => field === name))
+      if (fixed.length > 0 || isWhole)
+        return refused('RULE_OF_TYPE', { rule_id: id, fields: fixed, allowed: TYPE_RULE_FIELDS })
+    }
+    // A whole wish has all that is needed, by its schema.
+    const whole = (isWhole ? wish : { ...toWish(before), ...wish }) as RuleWishBody
+    const outcome = replaceRule(before, whole, clock.now())
+    return outcome.kind === 'mistakes' ? mistaken(outcome) : this.#keepRule(outcome.rule)
+  }
+
+  async #deleteRule({
+    id,
+    ifRevision,
+  }: Extract<AlertChange, { kind: 'delete_rule' }>): Promise<AlertChangeOutcome> {
+    const rule = this.#ports.book.rule(id)
+    if (rule === undefined) return refused('NOT_FOUND', { message: 'no such rule' })
+    if (ifRevision !== undefined && ifRevision !== rule.revision)
+      return refused('PRECONDITION_FAILED', { expected: rule.revision, got: ifRevision })
+    if (rule.source === 'device_type') return refused('RULE_OF_TYPE', { rule_id: id })
+    await this.#save({ collection: RULES, id, bytes: undefined })
+    return { kind: 'changed', rule }
+  }
+
+  async #keepRule(rule: Rule): Promise<AlertChangeOutcome> {
+    const known = rule.channels === null || rule.channels.length === 0 ? [] : await this.#ports.channels()
+    const errors = (rule.channels ?? []).flatMap((channel, i) =>
+      known.includes(channel)
+        ? []
+        : [{ path: `/channels/${i}`, code: 'NOT_ALLOWED', message: 'there is no such channel' }],
+    )
+    if (errors.length > 0) return mistaken({ kind: 'mistakes', errors })
+    await this.#save({ collection: RULES, id: rule.rule_id, bytes: packDocument(rule) })
+    return { kind: 'changed', rule }
+  }
+
+  async #putSilence({
+    silence,
+    isNew,
+  }: Extract<AlertChange, { kind: 'put_silence' }>): Promise<AlertChangeOutcome> {
+    const { book, clock } = this.#ports
+    const { silences } = book.settings
+    const known = silences.find(({ silence_id: id }) => id === silence.silence_id)
+    if (isNew && known !== undefined) return { kind: 'changed', silence: known }
+    if (!isNew && known === undefined) return refused('NOT_FOUND', { message: 'no such silence' })
+    const now = clock.now()
+    const over = silences.filter(({ ends_at: endsAt }) => endsAt + SILENCE_KEPT_MS < now)
+    if (isNew && silences.length - over.length >= LIMITS.silencesMax)
+      return refused('LIMIT_REACHED', { limit: LIMITS.silencesMax })
+    await this.#save(
+      { collection: SILENCES, id: silence.silence_id, bytes: packDocument(silence) },
+      ...over.map(({ silence_id: id }) => ({ collection: SILENCES, id, bytes: undefined })),
+    )
+    return { kind: 'changed', silence }
+  }
+
+  async #save(...documents: readonly SavedDocument[]): Promise<void> {
+    const { store, claims, book } = this.#ports
+    await store.save({ ...NO_SAVE, claims, documents })
+    await Promise.all(documents.map(({ collection, id }) => book.refresh(collection, id)))
+  }
+}
+
+function mistaken({ errors }: Extract<RuleOutcome, { kind: 'mistakes' }>): EngineRefusal {
+  const [first] = errors
+  const message = first === undefined ? 'the rule is not valid' : `${first.path}: ${first.message}`
+  const code = first?.code === 'UNKNOWN_PLACEHOLDER' ? first.code : 'VALIDATION_FAILED'
+  return refused(code, { message, errors: errors.map((error) => ({ in: 'body', ...error })) })
+}
+
+function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
+  return { kind: 'refused', code, detail }
+}

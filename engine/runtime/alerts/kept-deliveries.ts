@@ -1,0 +1,161 @@
+// What the notifier keeps in the store: deliveries, and which channels know of which alerts. Everything that changed is
+// written together, in one save that also removes the notices it follows from. A save that fails is tried again, so
+// what is sent was saved before.
+import { AlertId, type ChannelId } from '../../../schemas/ids.ts'
+import { type Delivery, isFinal } from '../../domain/alert/delivery.ts'
+import { newPackr } from '../../domain/packing.ts'
+import { LIMITS } from '../../limits.ts'
+import type { SavedDocument } from '../../ports/documents.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+
+export interface KeptDeliveriesPorts {
+  readonly store: Pick<Store, 'documents' | 'save'>
+  readonly claims: readonly Claim[]
+  readonly schedule: Pick<Schedule, 'sleep'>
+  readonly failed: (error: unknown) => void
+}
+
+const DELIVERIES = 'deliveries'
+const TOLD = 'alerts-told'
+const packr = newPackr()
+
+interface Written {
+  readonly collection: string
+  readonly id: string
+  readonly value: Delivery | readonly ChannelId[] | undefined
+}
+
+interface Finished {
+  readonly id: string
+  readonly channelId: ChannelId
+  readonly createdAt: number
+}
+
+export class KeptDeliveries {
+  readonly #ports: KeptDeliveriesPorts
+  /** What the next save writes, by collection and id. It is encoded then, once for all changes. */
+  #changed = new Map<string, Written>()
+  /** What the present save writes. */
+  #saving: ReadonlyMap<string, Written> = new Map()
+  #gone: string[] = []
+  #lastSave: Promise<void> = Promise.resolve()
+  #isClosed = false
+  /** Finished ones, the oldest first. */
+  readonly #finished = new Map<string, Finished>()
+  /** The channels that were told, or will be, that an alert fires. */
+  readonly #told = new Map<AlertId, ReadonlySet<ChannelId>>()
+
+  constructor(ports: KeptDeliveriesPorts) {
+    this.#ports = ports
+  }
+
+  /** Returns the deliveries in the order in which they were made. */
+  async open(): Promise<readonly Delivery[]> {
+    const { documents } = this.#ports.store
+    // Written by #tell.
+    for (const { id, bytes } of await documents.list(TOLD))
+      this.#told.set(AlertId(id), new Set(packr.unpack(bytes) as ChannelId[]))
+    const deliveries = (await documents.list(DELIVERIES)).map(({ bytes }) => read(bytes))
+    deliveries.sort((a, b) => a.createdAt - b.createdAt)
+    for (const delivery of deliveries) if (isFinal(delivery)) this.#finished.set(delivery.id, delivery)
+    return deliveries
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  put(id: string, delivery: Delivery | undefined): void {
+    this.#write(DELIVERIES, id, delivery)
+    this.#finished.delete(id)
+    if (delivery === undefined || !isFinal(delivery)) return
+    const { channelId, createdAt } = delivery
+    this.#finished.set(id, { id, channelId, createdAt })
+  }
+
+  /** Removes the oldest that are over, beyond their time or number. */
+  forget(before: number): void {
+    for (const { id, createdAt } of this.#finished.values()) {
+      if (createdAt >= before && this.#finished.size <= LIMITS.deliveriesKeptMax) return
+      this.put(id, undefined)
+    }
+  }
+
+  toldOf(alertId: AlertId): ReadonlySet<ChannelId> {
+    return this.#told.get(alertId) ?? new Set()
+  }
+
+  tell(alertId: AlertId, channels: ReadonlySet<ChannelId>): void {
+    if (channels.size === 0) this.#told.delete(alertId)
+    else this.#told.set(alertId, channels)
+    this.#write(TOLD, alertId, channels.size === 0 ? undefined : [...channels])
+  }
+
+  isSaved(id: string): boolean {
+    const key = `${DELIVERIES}/${id}`
+    return !this.#changed.has(key) && !this.#saving.has(key)
+  }
+
+  finishedOf(channelId: ChannelId): readonly string[] {
+    return [...this.#finished.values()].filter((each) => each.channelId === channelId).map(({ id }) => id)
+  }
+
+  /** Reads what is saved. Deliveries that are not over are in their queues. */
+  async read(id: string): Promise<Delivery | undefined> {
+    await this.#lastSave
+    const bytes = await this.#ports.store.documents.read(DELIVERIES, id)
+    return bytes === undefined ? undefined : read(bytes)
+  }
+
+  /** Removes notices with the next save, which writes what followed from them. */
+  gone(keys: readonly string[]): void {
+    this.#gone.push(...keys)
+  }
+
+  /** Resolves once everything that changed before is saved. Rejects if another leader has taken over. */
+  save(): Promise<void> {
+    const turn = this.#lastSave.then(() => this.#saveNow())
+    this.#lastSave = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #saveNow(): Promise<void> {
+    if (this.#isClosed || (this.#changed.size === 0 && this.#gone.length === 0)) return
+    const written = this.#changed
+    const noticesGone = this.#gone
+    this.#saving = written
+    this.#changed = new Map()
+    this.#gone = []
+    await this.#saveUntilDone([...written.values()].map(encoded), noticesGone)
+    this.#saving = new Map()
+  }
+
+  async #saveUntilDone(documents: readonly SavedDocument[], noticesGone: readonly string[]): Promise<void> {
+    const { store, claims, schedule, failed } = this.#ports
+    while (!this.#isClosed) {
+      try {
+        await store.save({ ...NO_SAVE, claims, documents, noticesGone })
+        return
+      } catch (error) {
+        failed(error)
+        if (error instanceof Fault && error.code === 'STORE_FENCED') throw error
+        await schedule.sleep(LIMITS.saveRetryMs)
+      }
+    }
+  }
+
+  #write(collection: string, id: string, value: Written['value']): void {
+    this.#changed.set(`${collection}/${id}`, { collection, id, value })
+  }
+}
+
+function encoded({ collection, id, value }: Written): SavedDocument {
+  return { collection, id, bytes: value === undefined ? undefined : packr.pack(value) }
+}
+
+function read(bytes: Uint8Array): Delivery {
+  // Written by put.
+  return packr.unpack(bytes) as Delivery
+}

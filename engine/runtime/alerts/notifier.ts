@@ -1,0 +1,320 @@
+// Tells channels of alerts: takes the notices that moved alerts left, makes deliveries of them, sends them and notes what
+// came of it. A duty of the leader.
+//
+// N1. Deliveries are saved together with the end of the notices that they follow from, and sent afterwards. A crash at
+//     any point loses none, and repeats at most those that were under way, under the same ids.
+// N2. Who was never told that an alert fires is not told that it resolved; whoever was told is.
+import type { ChannelId } from '../../../schemas/ids.ts'
+import type { DeliveryEvent } from '../../../schemas/vocabulary.ts'
+import { type Channel, HEALTHY, isOpen, takes } from '../../domain/alert/channel.ts'
+import {
+  afterAttempt,
+  begunAgain,
+  type Delivery,
+  errorCodeOf,
+  type Item,
+  isFinal,
+  type SendResult,
+  toFallback,
+} from '../../domain/alert/delivery.ts'
+import type { ToldAlert } from '../../domain/alert/message.ts'
+import { decodeNotice, type Notice } from '../../domain/alert/notice.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Notices } from '../../ports/notices.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import type { ChannelBook } from './channel-book.ts'
+import { DeliveryQueue } from './delivery-queue.ts'
+import type { KeptDeliveries } from './kept-deliveries.ts'
+
+export type NotifierSignal =
+  | {
+      readonly kind: 'notified'
+      readonly channelType: Channel['target']['kind']
+      readonly event: DeliveryEvent
+      readonly result: 'delivered' | 'retry' | 'failed' | 'gone'
+      /** Time since the message was made; undefined unless it was delivered. */
+      readonly seconds: number | undefined
+    }
+  | { readonly kind: 'notifications_dropped'; readonly reason: string; readonly alerts: number }
+  | { readonly kind: 'notifier_failed'; readonly error: unknown }
+  | { readonly kind: 'notice_unreadable'; readonly error: unknown }
+
+export interface NotifierPorts {
+  readonly notices: Notices
+  readonly book: ChannelBook
+  readonly kept: KeptDeliveries
+  readonly send: (channel: Channel, delivery: Delivery) => Promise<SendResult>
+  readonly links: {
+    readonly device: (id: string) => string
+    readonly alert: (id: string) => string
+  }
+  readonly clock: Clock
+  readonly schedule: Schedule
+  readonly dice: () => number
+  readonly pollMs?: number | undefined
+  readonly signal: (signal: NotifierSignal) => void
+}
+
+export class Notifier {
+  readonly #ports: NotifierPorts
+  readonly #queues = new Map<ChannelId, DeliveryQueue>()
+  #stop: (() => void) | undefined
+  #isTaking = false
+  #isClosed = false
+
+  constructor(ports: NotifierPorts) {
+    this.#ports = ports
+  }
+
+  async open(): Promise<void> {
+    const { kept, schedule, pollMs = LIMITS.noticesPollMs } = this.#ports
+    for (const delivery of await kept.open()) {
+      const queue = this.#queueOf(delivery.channelId)
+      if (!isFinal(delivery)) queue.restore(delivery)
+      for (const { at } of delivery.attempts) queue.restoreSent(delivery.key, at)
+    }
+    // What was read is as it was saved.
+    await kept.save()
+    this.#stop = schedule.every(pollMs, () => this.look())
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#stop?.()
+    this.#ports.kept.close()
+  }
+
+  /** The number of alerts that wait to be told of. */
+  waiting(): number {
+    return [...this.#queues.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** Takes what the shards left and sends what is due. */
+  look(): void {
+    if (this.#isClosed) return
+    if (!this.#isTaking && this.#ports.notices.noticeCounts().waiting > 0) void this.#take()
+    this.#sendDue()
+  }
+
+  /** The deliveries of a channel, newest first. */
+  async deliveries(
+    id: ChannelId,
+    { offset, limit }: { readonly offset: number; readonly limit: number },
+  ): Promise<{ readonly deliveries: readonly Delivery[]; readonly total: number }> {
+    const open = [...(this.#queues.get(id)?.deliveries() ?? [])]
+    const ids = [...this.#ports.kept.finishedOf(id), ...open.map((delivery) => delivery.id)].reverse()
+    const page = ids.slice(offset, offset + limit)
+    const read = await Promise.all(page.map((each) => this.#find(id, each)))
+    return { deliveries: read.filter((each) => each !== undefined), total: ids.length }
+  }
+
+  /** Sends one that is over once more, under the same ids. Undefined if there is none. */
+  async redeliver(id: string): Promise<Delivery | undefined> {
+    const { kept, clock, book } = this.#ports
+    const delivery = await kept.read(id)
+    if (delivery === undefined || book.get(delivery.channelId) === undefined) return undefined
+    if (!isFinal(delivery)) return delivery
+    const again = begunAgain(delivery, clock.now())
+    this.#queueOf(delivery.channelId).put(again)
+    await this.#saved()
+    return again
+  }
+
+  /** Keeps one that went its own way: a test. */
+  async note(delivery: Delivery): Promise<void> {
+    this.#ports.kept.put(delivery.id, delivery)
+    await this.#saved()
+  }
+
+  async #find(channelId: ChannelId, id: string): Promise<Delivery | undefined> {
+    return this.#queues.get(channelId)?.find(id) ?? (await this.#ports.kept.read(id))
+  }
+
+  async #take(): Promise<void> {
+    const { notices, kept, signal } = this.#ports
+    this.#isTaking = true
+    try {
+      const taken = await notices.notices(LIMITS.noticesTakenMax)
+      if (this.#isClosed) return
+      for (const { bytes } of taken) this.#enqueue(bytes)
+      kept.gone(taken.map(({ key }) => key))
+      kept.forget(this.#ports.clock.now() - LIMITS.deliveriesKeptMs)
+      await kept.save()
+    } catch (error) {
+      signal({ kind: 'notifier_failed', error })
+    } finally {
+      this.#isTaking = false
+    }
+    this.look()
+  }
+
+  #enqueue(bytes: Uint8Array): void {
+    let notice: Notice
+    try {
+      notice = decodeNotice(bytes)
+    } catch (error) {
+      this.#ports.signal({ kind: 'notice_unreadable', error })
+      return
+    }
+    const item = { notice, told: this.#toldAlert(notice) }
+    if (notice.event === 'resolved') this.#enqueueEnd(item)
+    else if (notice.suppressedBy.length === 0) this.#enqueueNews(item)
+  }
+
+  #enqueueNews(item: Item): void {
+    const { kept } = this.#ports
+    const { notice } = item
+    const told = new Set(kept.toldOf(notice.alertId))
+    for (const channel of this.#ports.book.all()) {
+      if (takes(channel, notice)) this.#add(item, channel, told)
+    }
+    kept.tell(notice.alertId, told)
+  }
+
+  /** Tells the end to whoever was told that it fires, or is about to be, whatever the rule says by now (N2). */
+  #enqueueEnd(item: Item): void {
+    const { kept, book, clock } = this.#ports
+    const { alertId, sendResolved } = item.notice
+    for (const id of kept.toldOf(alertId)) {
+      const channel = book.get(id)
+      if (channel === undefined || !(channel.sendResolved ?? sendResolved)) continue
+      this.#queueOf(id).add(item, channel, clock.now())
+    }
+    kept.tell(alertId, new Set())
+  }
+
+  #add(item: Item, channel: Channel, told: Set<ChannelId>): void {
+    const { clock, book } = this.#ports
+    const isQueued = this.#queueOf(channel.id).add(item, channel, clock.now())
+    if (isQueued) told.add(channel.id)
+    // A channel that fails keeps trying, and somebody else is told at once.
+    const fallback = channel.health.state === 'failing' ? this.#fallbackOf(channel) : undefined
+    if (fallback === undefined || told.has(fallback.id) || book.get(fallback.id) === undefined) return
+    if (this.#queueOf(fallback.id).add(item, fallback, clock.now())) told.add(fallback.id)
+  }
+
+  #sendDue(): void {
+    const { book, clock, kept } = this.#ports
+    const now = clock.now()
+    let room = LIMITS.deliveriesInFlightMax - this.#underWay()
+    for (const [id, queue] of this.#queues) {
+      if (queue.size === 0) continue
+      const channel = book.get(id)
+      if (channel === undefined || !isOpen(channel)) {
+        queue.drop(now)
+        continue
+      }
+      const isSaved = (delivery: string) => kept.isSaved(delivery)
+      const begun = queue.next(channel, now, { isSaved, room })
+      room -= begun.length
+      for (const delivery of begun) void this.#deliver(channel, delivery, queue)
+    }
+    void this.#saved()
+  }
+
+  #underWay(): number {
+    return [...this.#queues.values()].reduce((sum, { underWay }) => sum + underWay, 0)
+  }
+
+  async #deliver(channel: Channel, delivery: Delivery, queue: DeliveryQueue): Promise<void> {
+    const { clock, send, dice, signal, book } = this.#ports
+    const startedAt = clock.now()
+    const began = clock.ticks()
+    const result = await send(channel, delivery)
+    if (this.#isClosed) return
+    const now = clock.now()
+    const latencyMs = Math.round(clock.ticks() - began)
+    // The channel may have been edited while this was under way.
+    const health = book.get(channel.id)?.health ?? channel.health
+    const isFailing = health.state === 'failing'
+    const after = afterAttempt(delivery, result, { startedAt, now, latencyMs, dice: dice(), isFailing })
+    queue.settle(after.delivery, after.outcome !== 'retry')
+    const seconds = after.outcome === 'delivered' ? (now - delivery.createdAt) / 1_000 : undefined
+    signal({
+      kind: 'notified',
+      channelType: channel.target.kind,
+      event: delivery.event,
+      result: after.outcome,
+      seconds,
+    })
+    if (after.outcome === 'failed' || after.outcome === 'gone') this.#passOn(channel, after.delivery)
+    await this.#judgeHealth(channel, result, after.outcome)
+    this.look()
+  }
+
+  /** A delivery that failed for good goes to the fallback channel, and nobody counts as told by this one (N2). */
+  #passOn(channel: Channel, delivery: Delivery): void {
+    const { kept, clock } = this.#ports
+    const fallback = this.#fallbackOf(channel)
+    const isFallbackItself = delivery.id.split('_ch_').length > 2
+    const passed =
+      fallback === undefined || isFallbackItself ? undefined : toFallback(delivery, fallback.id, clock.now())
+    for (const { alertId, event } of delivery.members) {
+      if (event !== 'fired') continue
+      const told = new Set(kept.toldOf(alertId))
+      if (!told.delete(channel.id)) continue
+      if (passed !== undefined) told.add(passed.channelId)
+      kept.tell(alertId, told)
+    }
+    if (passed !== undefined) this.#queueOf(passed.channelId).put(passed)
+  }
+
+  #fallbackOf({ fallbackChannelId }: Channel): Channel | undefined {
+    const fallback = fallbackChannelId === undefined ? undefined : this.#ports.book.get(fallbackChannelId)
+    return fallback !== undefined && isOpen(fallback) ? fallback : undefined
+  }
+
+  async #judgeHealth(
+    { id }: Channel,
+    result: SendResult,
+    outcome: 'delivered' | 'retry' | 'failed' | 'gone',
+  ): Promise<void> {
+    const { book, clock, signal } = this.#ports
+    const health = book.get(id)?.health
+    if (health === undefined) return
+    const lastError = { code: errorCodeOf(result) ?? '', at: clock.now() }
+    const failures = health.failures + 1
+    const isFailing = health.state === 'failing' || failures >= LIMITS.channelFailuresMax
+    try {
+      if (outcome === 'gone') await book.setHealth(id, { state: 'disabled', lastError, failures })
+      else if (outcome === 'failed')
+        await book.setHealth(id, { state: isFailing ? 'failing' : health.state, lastError, failures })
+      else if (outcome === 'delivered' && (health.failures > 0 || health.state === 'failing'))
+        await book.setHealth(id, { ...HEALTHY, lastError: health.lastError })
+    } catch (error) {
+      signal({ kind: 'notifier_failed', error })
+    }
+  }
+
+  async #saved(): Promise<void> {
+    try {
+      await this.#ports.kept.save()
+    } catch (error) {
+      this.#ports.signal({ kind: 'notifier_failed', error })
+    }
+  }
+
+  #queueOf(id: ChannelId): DeliveryQueue {
+    const known = this.#queues.get(id)
+    if (known !== undefined) return known
+    const { kept, signal } = this.#ports
+    const queue = new DeliveryQueue(
+      (delivery, changed) => kept.put(delivery, changed),
+      (reason, alerts) => signal({ kind: 'notifications_dropped', reason, alerts }),
+    )
+    this.#queues.set(id, queue)
+    return queue
+  }
+
+  #toldAlert(notice: Notice): ToldAlert {
+    const { event, ruleId, ruleName, severity, message, alert, device, alertId } = notice
+    const { links } = this.#ports
+    const link = device === undefined ? links.alert(alertId) : links.device(device.id)
+    return {
+      ...{ event, ruleId, ruleName, severity, message },
+      alert: { ...alert, alert_id: alertId, message, link },
+      device: device && { ...device, link: links.device(device.id) },
+    }
+  }
+}

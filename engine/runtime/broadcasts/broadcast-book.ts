@@ -1,0 +1,90 @@
+// The newest broadcasts as they are saved: a document each, and the members that wait for their command in another one,
+// which is written once. So noting progress costs little, however large the group is.
+import type { BroadcastId, DeviceId } from '../../../schemas/ids.ts'
+import type { Broadcast, StatusCounts } from '../../domain/command/broadcast.ts'
+import { newPackr } from '../../domain/packing.ts'
+import { LIMITS } from '../../limits.ts'
+import type { SavedDocument } from '../../ports/documents.ts'
+import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+
+export interface SavedBroadcast {
+  /** Its number. The newest broadcasts are kept. */
+  readonly n: number
+  readonly broadcast: Broadcast
+  /** How many members have been asked to take their command; undefined once all have. */
+  readonly handedOut: number | undefined
+  /** What came of it, once all its commands have ended. */
+  readonly counts: StatusCounts | undefined
+}
+
+const BROADCASTS = 'broadcasts'
+const MEMBERS = 'broadcast-members'
+const packr = newPackr()
+
+export class BroadcastBook {
+  readonly #store: Pick<Store, 'save' | 'documents'>
+  readonly #claims: readonly Claim[]
+  readonly #kept = new Map<BroadcastId, SavedBroadcast>()
+  #next = 0
+
+  constructor(store: Pick<Store, 'save' | 'documents'>, claims: readonly Claim[]) {
+    this.#store = store
+    this.#claims = claims
+  }
+
+  async open(): Promise<void> {
+    const documents = await this.#store.documents.list(BROADCASTS)
+    // Written by #write.
+    const saved = documents.map(({ bytes }) => packr.unpack(bytes) as SavedBroadcast)
+    for (const each of saved.sort((a, b) => a.n - b.n)) {
+      this.#kept.set(each.broadcast.id, each)
+      this.#next = each.n + 1
+    }
+  }
+
+  find(id: BroadcastId): SavedBroadcast | undefined {
+    return this.#kept.get(id)
+  }
+
+  /** Oldest first. */
+  all(): readonly SavedBroadcast[] {
+    return [...this.#kept.values()]
+  }
+
+  /** All members of a broadcast that is being handed out, in their order. */
+  async membersOf(id: BroadcastId): Promise<readonly DeviceId[]> {
+    const bytes = await this.#store.documents.read(MEMBERS, id)
+    // Written by add.
+    return bytes === undefined ? [] : (packr.unpack(bytes) as readonly DeviceId[])
+  }
+
+  async add(broadcast: Broadcast, members: readonly DeviceId[]): Promise<SavedBroadcast> {
+    const saved: SavedBroadcast = { n: this.#next++, broadcast, handedOut: 0, counts: undefined }
+    const over = this.#kept.size + 1 - LIMITS.broadcastsKeptMax
+    const oldest = [...this.#kept.keys()].slice(0, Math.max(0, over))
+    await this.#write(saved, [
+      { collection: MEMBERS, id: broadcast.id, bytes: Buffer.from(packr.pack(members)) },
+      ...oldest.flatMap((id) => [gone(BROADCASTS, id), gone(MEMBERS, id)]),
+    ])
+    for (const id of oldest) this.#kept.delete(id)
+    return saved
+  }
+
+  /** Members are forgotten once all have been asked. */
+  async save(saved: SavedBroadcast): Promise<void> {
+    const { id } = saved.broadcast
+    if (!this.#kept.has(id)) return
+    await this.#write(saved, saved.handedOut === undefined ? [gone(MEMBERS, id)] : [])
+  }
+
+  async #write(saved: SavedBroadcast, more: readonly SavedDocument[]): Promise<void> {
+    const { id } = saved.broadcast
+    const own = { collection: BROADCASTS, id, bytes: Buffer.from(packr.pack(saved)) }
+    await this.#store.save({ ...NO_SAVE, claims: this.#claims, documents: [own, ...more] })
+    this.#kept.set(id, saved)
+  }
+}
+
+function gone(collection: string, id: string): SavedDocument {
+  return { collection, id, bytes: undefined }
+}

@@ -1,0 +1,295 @@
+// Commands to groups. Each member gets a command of its own, through the log like any other, and a record of the whole
+// broadcast survives a crash.
+//
+// G1. The record is saved before the first member gets its command. Who was promised a broadcast gets all of it: what
+//     was not handed out before a crash is handed out after it, each member's command once.
+// G2. Every member's time counts from the broadcast's: what is handed out late is not sent late.
+// G3. What came of it is counted from its commands while they are kept, and written down once they have all ended.
+import { Buffer } from 'node:buffer'
+import { type BroadcastId, CommandId, type DeviceId, Millis } from '../../../schemas/ids.ts'
+import {
+  type Broadcast,
+  type BroadcastMember,
+  createBroadcast,
+  type SkipReason,
+  type StatusCounts,
+  skipMember,
+  tally,
+} from '../../domain/command/broadcast.ts'
+import { createCommand } from '../../domain/command/create.ts'
+import { isOpen } from '../../domain/command/moves.ts'
+import type { Command } from '../../domain/command/record.ts'
+import type { DeviceRequest } from '../../domain/device/events.ts'
+import { isInScope } from '../../domain/group-scope.ts'
+import { own } from '../../domain/shadow/json-object.ts'
+import { userAuthor } from '../../domain/shadow/record.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Broker } from '../../ports/broker.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type {
+  BroadcastList,
+  BroadcastPage,
+  BroadcastRequest,
+  BroadcastState,
+  BroadcastsQuery,
+  RequestOutcome,
+  Signed,
+} from '../../ports/engine.ts'
+import type { EngineRefusal } from '../../ports/engine-refusal.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import type { Claim, Store } from '../../ports/store.ts'
+import type { Child } from '../shard/protocol.ts'
+import type { BroadcastSignal } from '../signals.ts'
+import { BroadcastBook, type SavedBroadcast } from './broadcast-book.ts'
+
+export interface BroadcastPorts {
+  readonly store: Pick<Store, 'save' | 'documents' | 'devices'>
+  /** The leader's, which every save carries. */
+  readonly claims: readonly Claim[]
+  readonly broker: Broker
+  readonly clock: Clock
+  readonly schedule: Schedule
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
+  readonly children: (id: BroadcastId) => Promise<readonly Child[]>
+  readonly commands: (deviceId: DeviceId) => Promise<readonly Command[] | undefined>
+  readonly signal: (signal: BroadcastSignal) => void
+}
+
+export type BroadcastAnswer = { readonly kind: 'done'; readonly broadcast: Broadcast } | EngineRefusal
+
+const AT_ONCE = 100
+const SAVE_EVERY = 1_000
+const LIST_AT_ONCE = 500
+/** A caller waits at most this long for the commands to be handed out. */
+const ANSWER_MS = 2_000
+
+export class Broadcasts {
+  readonly #ports: BroadcastPorts
+  readonly #book: BroadcastBook
+  readonly #handingOut = new Map<BroadcastId, Promise<void>>()
+  readonly #cancelled = new Set<BroadcastId>()
+  /** Broadcasts whose result is not saved yet, with the time by which all their commands have ended. */
+  readonly #unsettled = new Map<BroadcastId, number>()
+  #isClosed = false
+
+  constructor(ports: BroadcastPorts) {
+    this.#ports = ports
+    this.#book = new BroadcastBook(ports.store, ports.claims)
+  }
+
+  /** Goes on with what an earlier incarnation began (G1). */
+  async open(): Promise<void> {
+    await this.#book.open()
+    for (const saved of this.#book.all()) {
+      const { broadcast, counts, handedOut } = saved
+      if (counts === undefined) this.#unsettled.set(broadcast.id, endOf(broadcast))
+      if (handedOut === undefined || this.#handingOut.has(broadcast.id)) continue
+      void this.#begin(saved, await this.#book.membersOf(broadcast.id))
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async create(request: BroadcastRequest): Promise<BroadcastAnswer> {
+    const known = this.#book.find(request.broadcastId)
+    if (known !== undefined) return { kind: 'done', broadcast: known.broadcast }
+    const { group, command: name, data, priority, timeoutSec, by, broadcastId: id } = request
+    const now = this.#ports.clock.now()
+    const wish = { name, data, priority, timeoutSec }
+    // Refused for one is refused for all.
+    const probe = createCommand([], wish, { id: CommandId(id), by, now })
+    if (probe.kind === 'refused') return probe
+    const members = await this.#membersOf(request)
+    const outcome = createBroadcast({ group, ...wish }, members, { id, by, now })
+    if (outcome.kind === 'refused') return outcome
+    const { broadcast, wishes } = outcome
+    const takers = wishes.map(({ deviceId }) => deviceId)
+    const saved = await this.#book.add(broadcast, takers)
+    this.#unsettled.set(id, endOf(broadcast))
+    this.#ports.broker.publishToGroup(group, { suffix: 'cmd/request', payload: toPayload(broadcast), qos: 1 })
+    await Promise.race([this.#begin(saved, takers), this.#ports.schedule.sleep(ANSWER_MS)])
+    return { kind: 'done', broadcast: this.#book.find(id)?.broadcast ?? broadcast }
+  }
+
+  /** What each has come to is counted for the page alone. */
+  async list({ offset, limit, by, within }: BroadcastsQuery): Promise<BroadcastList> {
+    const seen = this.#book
+      .all()
+      .filter(({ broadcast }) => broadcast.createdBy === by || isInScope(broadcast.group, within))
+      .toReversed()
+    const broadcasts = await Promise.all(
+      seen.slice(offset, offset + limit).map(async (saved) => {
+        const { broadcast, counts } = saved
+        if (counts !== undefined) return { broadcast, counts }
+        return { broadcast, counts: this.#countsOf(saved, await this.#ports.children(broadcast.id)) }
+      }),
+    )
+    return { broadcasts, total: seen.length }
+  }
+
+  async state(
+    id: BroadcastId,
+    { offset, limit, statuses, within }: BroadcastPage,
+  ): Promise<BroadcastState | undefined> {
+    const kept = this.#book.find(id)
+    if (kept === undefined) return undefined
+    const children = await this.#ports.children(id)
+    const counts = this.#countsOf(kept, children)
+    const { devices } = this.#ports.store
+    const inOrder = children
+      .filter(({ status }) => statuses === undefined || statuses.includes(status))
+      .filter(({ deviceId }) => isInScope(devices.summary(deviceId)?.group, within))
+      .sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
+    const page = await Promise.all(
+      inOrder.slice(offset, offset + limit).map(async ({ deviceId, commandId }) => {
+        const commands = await this.#ports.commands(deviceId)
+        const command = commands?.find((each) => each.id === commandId)
+        return command === undefined ? [] : [{ deviceId, command }]
+      }),
+    )
+    // A member whose answer was lost may have its command all the same.
+    const accepted = Math.max(kept.broadcast.accepted, children.length)
+    const broadcast = { ...kept.broadcast, accepted }
+    return { broadcast, counts, commands: page.flat(), matching: inOrder.length }
+  }
+
+  async cancel(id: BroadcastId, by: string): Promise<BroadcastState | undefined> {
+    if (this.#book.find(id) === undefined) return undefined
+    this.#cancelled.add(id)
+    await this.#handingOut.get(id)
+    const open = (await this.#ports.children(id)).filter(({ status }) => isOpen(status))
+    for (let at = 0; at < open.length; at += AT_ONCE)
+      await Promise.all(
+        open
+          .slice(at, at + AT_ONCE)
+          // One that has ended meanwhile is refused, and has ended.
+          .map(({ deviceId, commandId }) =>
+            this.#ports.submit(deviceId, { kind: 'cancel', id: commandId }, { by: userAuthor(by) }),
+          ),
+      )
+    return this.state(id, { offset: 0, limit: LIST_AT_ONCE })
+  }
+
+  /** Called once a minute: saves the results of broadcasts that are over (G3). */
+  async settle(): Promise<void> {
+    const now = this.#ports.clock.now()
+    for (const [id, endsAt] of this.#unsettled) {
+      const kept = this.#book.find(id)
+      if (kept === undefined) this.#unsettled.delete(id)
+      if (kept === undefined || endsAt > now || this.#handingOut.has(id)) continue
+      const counts = tally((await this.#ports.children(id)).map(({ status }) => status))
+      await this.#book.save({ ...kept, counts })
+      this.#unsettled.delete(id)
+    }
+  }
+
+  #countsOf({ broadcast, counts }: SavedBroadcast, children: readonly Child[]): StatusCounts {
+    const counted = tally(children.map(({ status }) => status))
+    const missing = broadcast.accepted - children.length
+    if (missing <= 0) return counted
+    if (counts !== undefined) return counts
+    return this.#handingOut.has(broadcast.id) ? { ...counted, pending: counted.pending + missing } : counted
+  }
+
+  /** Finds the members in steps, so that the process stays responsive. */
+  async #membersOf({ group, within, unfit = {} }: BroadcastRequest): Promise<readonly BroadcastMember[]> {
+    const { store, schedule } = this.#ports
+    const members: BroadcastMember[] = []
+    for (let offset = 0; ; offset += LIST_AT_ONCE) {
+      const filter = { group, within }
+      const { devices } = store.devices.list(filter, { offset, limit: LIST_AT_ONCE, sort: 'device_id' })
+      for (const { id: deviceId, status, type } of devices)
+        members.push({ deviceId, status, unfit: own(unfit, type) })
+      if (devices.length < LIST_AT_ONCE) return members
+      await schedule.sleep(0)
+    }
+  }
+
+  #begin(saved: SavedBroadcast, members: readonly DeviceId[]): Promise<void> {
+    const { id } = saved.broadcast
+    const handingOut = this.#handOut(saved, members)
+      .catch((error: unknown) => this.#ports.signal({ kind: 'broadcast_stopped', broadcastId: id, error }))
+      .finally(() => {
+        this.#handingOut.delete(id)
+        this.#cancelled.delete(id)
+      })
+    this.#handingOut.set(id, handingOut)
+    return handingOut
+  }
+
+  async #handOut(begun: SavedBroadcast, members: readonly DeviceId[]): Promise<void> {
+    let { broadcast, handedOut: from = 0 } = begun
+    for (let unsaved = 0; from < members.length; ) {
+      // Goes on after a restart.
+      if (this.#isClosed) return
+      if (this.#cancelled.has(broadcast.id)) {
+        broadcast = { ...broadcast, accepted: broadcast.accepted - (members.length - from) }
+        break
+      }
+      const next = members.slice(from, from + AT_ONCE)
+      const asked = await this.#handTo(next, { broadcast, from })
+      if (asked === undefined) {
+        await this.#ports.schedule.sleep(LIMITS.broadcastRetryMs)
+        continue
+      }
+      broadcast = asked
+      from += next.length
+      unsaved += next.length
+      if (unsaved >= SAVE_EVERY) {
+        await this.#book.save({ ...begun, broadcast, handedOut: from })
+        unsaved = 0
+      }
+    }
+    await this.#book.save({ ...begun, broadcast, handedOut: undefined })
+  }
+
+  /** The broadcast with those skipped that would not take it; undefined if the log fails, then all are asked again. */
+  async #handTo(
+    members: readonly DeviceId[],
+    { broadcast, from }: { readonly broadcast: Broadcast; readonly from: number },
+  ): Promise<Broadcast | undefined> {
+    const { id, createdBy } = broadcast
+    try {
+      const answers = await Promise.all(
+        members.map((deviceId, i) => {
+          const request = {
+            kind: 'command',
+            id: CommandId(`${id}-${from + i}`),
+            wish: toWish(broadcast, from + i),
+          } as const
+          return this.#ports.submit(deviceId, request, { by: userAuthor(createdBy) })
+        }),
+      )
+      return answers.reduce((so, answer, i) => {
+        const deviceId = members[i]
+        if (answer.kind === 'done' || deviceId === undefined) return so
+        return skipMember(so, { deviceId, reason: reasonOf(answer) })
+      }, broadcast)
+    } catch (error) {
+      this.#ports.signal({ kind: 'broadcast_waits', broadcastId: id, error })
+      return undefined
+    }
+  }
+}
+
+function toWish({ id, name, data, priority, timeoutSec, perSec, createdAt }: Broadcast, place: number) {
+  const notBefore = Millis(createdAt + (perSec === undefined ? 0 : Math.floor((place * 1_000) / perSec)))
+  return { name, data, priority, timeoutSec, notBefore, broadcastId: id }
+}
+
+function endOf({ createdAt, accepted, perSec, priority, timeoutSec }: Broadcast): number {
+  const isCritical = priority === 'critical'
+  const defaultSec = isCritical ? LIMITS.commandTimeoutSecCritical : LIMITS.commandTimeoutSecDefault
+  const pacingSec = perSec === undefined ? 0 : accepted / perSec
+  return createdAt + (pacingSec + (timeoutSec ?? defaultSec)) * 1_000
+}
+
+function reasonOf({ code }: EngineRefusal): SkipReason {
+  return code === 'COMMAND_QUEUE_FULL' ? 'queue_full' : 'decommissioned'
+}
+
+function toPayload({ id, name, data, priority, group }: Broadcast): Uint8Array {
+  return Buffer.from(JSON.stringify({ request_id: id, command: name, data, priority, group }))
+}

@@ -1,0 +1,324 @@
+// What people ask of deployments, on the leader: to make one, to stop one, to see who is how far.
+import { type DeploymentId, type DeviceId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
+import { isSameVersion } from '../../../schemas/same-version.ts'
+import type { HeldReason } from '../../../schemas/vocabulary.ts'
+import { type Aspirant, toMembers } from '../../domain/ota/admission.ts'
+import {
+  type Deployment,
+  deadlineOf,
+  isFinalStatus,
+  type Members,
+  type OtaSkipReason,
+  type Stage,
+} from '../../domain/ota/deployment.ts'
+import { moved, next } from '../../domain/ota/deployment-progress.ts'
+import { isUnfinished, jobOf } from '../../domain/ota/firmware-jobs.ts'
+import { startsHeld } from '../../domain/ota/grant-plan.ts'
+import { isEarly } from '../../domain/ota/job-table.ts'
+import { hasWindow } from '../../domain/ota/start-window.ts'
+import { type FirmwareState, heldAt } from '../../domain/ota/tally.ts'
+import { LIMITS } from '../../limits.ts'
+import type {
+  DeploymentAction,
+  DeploymentOutcome,
+  DeploymentRequest,
+  DeploymentState,
+  MemberJob,
+  MemberPage,
+  MemberQuery,
+} from '../../ports/deployments.ts'
+import type { EngineRefusal } from '../../ports/engine-refusal.ts'
+import type { FirmwareRecord } from '../../ports/ota.ts'
+import { Orchestrator, type OrchestratorPorts, OTA_AUTHOR } from './orchestrator.ts'
+
+const ASK_AT_ONCE = 1_000
+
+export class DeploymentDesk {
+  readonly #ports: OrchestratorPorts
+  readonly #orchestrator: Orchestrator
+
+  constructor(ports: OrchestratorPorts) {
+    this.#ports = ports
+    this.#orchestrator = new Orchestrator(ports)
+  }
+
+  open(): Promise<void> {
+    return this.#orchestrator.open()
+  }
+
+  close(): void {
+    this.#orchestrator.close()
+  }
+
+  list(): readonly DeploymentState[] {
+    return this.#orchestrator.all()
+  }
+
+  get(id: DeploymentId): DeploymentState | undefined {
+    return this.#orchestrator.state(id)
+  }
+
+  create(request: DeploymentRequest): Promise<DeploymentOutcome> {
+    return this.#orchestrator.inTurn(() => this.#create(request))
+  }
+
+  act(id: DeploymentId, action: DeploymentAction): Promise<DeploymentOutcome> {
+    return this.#orchestrator.inTurn(() => this.#act(id, action))
+  }
+
+  /** Aborts what is not final. */
+  abortAll(isMeant: (deployment: Deployment) => boolean, reason: string): Promise<void> {
+    return this.#orchestrator.inTurn(async () => {
+      for (const { deployment } of this.#orchestrator.all())
+        if (isMeant(deployment) && !isFinalStatus(deployment.status))
+          await this.#orchestrator.abort(deployment.id, reason)
+    })
+  }
+
+  /** Devices that would go back to this firmware. */
+  async wayBackOf(id: FirmwareId): Promise<number> {
+    const record = this.#ports.firmwares.get(id)
+    if (record === undefined) return 0
+    const ids = this.#ports.store.devices.matching({ type: record.deviceType })
+    let devices = 0
+    for (let at = 0; at < ids.length; at += ASK_AT_ONCE) {
+      const states = await this.#ports.firmwareOf(ids.slice(at, at + ASK_AT_ONCE))
+      for (const state of states)
+        if (state !== undefined && isSameVersion(record.reportsAs, state.firmware.previousVersion)) devices++
+    }
+    return devices
+  }
+
+  /** An image that cannot be read stops whoever would need it, until a person lets it go on. */
+  imageMissing(isMeant: (deployment: Deployment) => boolean): Promise<void> {
+    return this.#orchestrator.inTurn(async () => {
+      for (const { deployment } of this.#orchestrator.all()) {
+        const { status } = deployment
+        if (!isMeant(deployment) || (status !== 'pending' && status !== 'in_progress')) continue
+        const now = this.#ports.clock.now()
+        await this.#orchestrator.change(moved(deployment, 'paused', now, 'firmware_unavailable'))
+      }
+    })
+  }
+
+  async members(id: DeploymentId, query: MemberQuery): Promise<MemberPage | undefined> {
+    const state = this.#orchestrator.state(id)
+    const members = state && (await this.#orchestrator.membersOf(id))
+    if (state === undefined || members === undefined) return undefined
+    const { q = '', offset, limit } = query
+    const skipped = new Map(members.skipped.map(({ deviceId, reason }) => [deviceId, reason]))
+    const stageOf = new Map(members.stages.flatMap((ids, stage) => ids.map((each) => [each, stage] as const)))
+    const all = [...stageOf.keys(), ...skipped.keys()].filter((each) => each.startsWith(q)).sort()
+    const show = (ids: readonly DeviceId[]) => this.#show(ids, { state, skipped, stageOf })
+    if (query.status === undefined && query.held === undefined)
+      return { jobs: await show(all.slice(offset, offset + limit)), total: all.length }
+    const jobs = (await show(all)).filter((each) => fits(each, query))
+    return { jobs: jobs.slice(offset, offset + limit), total: jobs.length }
+  }
+
+  async #create(request: DeploymentRequest): Promise<DeploymentOutcome> {
+    const { id, spec, firmwareId, kind, by, isDryRun } = request
+    const known = this.#orchestrator.state(id)
+    if (known !== undefined) return { kind: 'done', state: known }
+    const record = this.#ports.firmwares.get(firmwareId)
+    const refusal = this.#refuse(request, record)
+    if (record === undefined || refusal !== undefined)
+      return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
+    const now = this.#ports.clock.now()
+    const aspirants = await this.#aspirants(request)
+    const members = toMembers(aspirants, record, { id, spec, isBack: kind === 'rollback', now })
+    const skipped = countSkipped(members)
+    if (members.stages.every((ids) => ids.length === 0))
+      return refused('EMPTY_TARGET', {
+        message: 'no device of the target takes this firmware',
+        total: aspirants.length,
+        skipped,
+      })
+    const deployment: Deployment = {
+      ...{ id, kind, spec, skipped },
+      firmware: toDeployed(record),
+      status: (spec.startAt ?? 0) > now ? 'scheduled' : 'pending',
+      statusReason: undefined,
+      total: aspirants.length,
+      groups: [
+        ...new Set(aspirants.map(({ state }) => this.#ports.store.devices.get(state.deviceId)?.group)),
+      ],
+      stages: members.stages.map(
+        (ids, i): Stage => ({
+          total: ids.length,
+          succeeded: 0,
+          failed: 0,
+          state: i === 0 ? 'running' : 'waiting',
+          since: now,
+        }),
+      ),
+      stage: 0,
+      evidence: {},
+      createdBy: by,
+      createdAt: now,
+      startedAt: undefined,
+      pausedAt: undefined,
+      abortedAt: undefined,
+      finishedAt: undefined,
+      deadlineAt: Millis(deadlineOf(spec, now)),
+      counts: {},
+      revision: 1,
+    }
+    const state = { deployment, held: {}, window: spec.maxConcurrent }
+    if (isDryRun) return { kind: 'done', state }
+    await this.#orchestrator.begin(deployment, members)
+    if (spec.supersede || kind === 'rollback') await this.#supersede(aspirants, kind === 'rollback')
+    return { kind: 'done', state }
+  }
+
+  #refuse({ spec, kind }: DeploymentRequest, record: FirmwareRecord | undefined): EngineRefusal | undefined {
+    if (record?.status === 'yanked')
+      return refused('FIRMWARE_YANKED', { message: 'this firmware is never sent again' })
+    if (record?.status === 'deprecated' && !spec.force && kind === 'install')
+      return refused('FIRMWARE_DEPRECATED', { message: 'this firmware is deployed with `force` only' })
+    if (this.#orchestrator.openCount() >= LIMITS.deploymentsOpenMax)
+      return refused('LIMIT_REACHED', {
+        limit: LIMITS.deploymentsOpenMax,
+        message: 'too many open deployments',
+      })
+    const now = this.#ports.clock.now()
+    const from = Millis(Math.max(now, spec.startAt ?? 0))
+    if (spec.windows.length === 0 || hasWindow(spec.windows, from, Millis(deadlineOf(spec, now))))
+      return undefined
+    const message = 'no window opens before the deadline'
+    const errors = [{ path: '/windows', code: 'OUT_OF_RANGE', message }]
+    return refused('VALIDATION_FAILED', { message, errors })
+  }
+
+  async #aspirants({ members }: DeploymentRequest): Promise<readonly Aspirant[]> {
+    const { devices } = this.#ports.store
+    const ids = members.kind === 'named' ? [...new Set(members.deviceIds)] : devices.matching(members.filter)
+    const aspirants: Aspirant[] = []
+    for (let at = 0; at < ids.length; at += ASK_AT_ONCE) {
+      const states = await this.#ports.firmwareOf(ids.slice(at, at + ASK_AT_ONCE))
+      for (const state of states) {
+        const type = state && devices.get(state.deviceId)?.type
+        if (state !== undefined && type !== undefined) aspirants.push({ state, type })
+      }
+    }
+    return aspirants
+  }
+
+  /** Older jobs that have not begun make room. A rollback also ends what has begun and changed nothing yet. */
+  async #supersede(aspirants: readonly Aspirant[], withRunning: boolean): Promise<void> {
+    for (const { state } of aspirants)
+      for (const { plan, status, isGranted } of state.firmware.jobs)
+        if (withRunning ? isEarly(status) : status === 'pending' && !isGranted)
+          await this.#ports.submit(
+            state.deviceId,
+            { kind: 'ota_cancel', deploymentId: plan.deploymentId, code: 'SUPERSEDED' },
+            { by: OTA_AUTHOR },
+          )
+  }
+
+  async #act(id: DeploymentId, action: DeploymentAction): Promise<DeploymentOutcome> {
+    const state = this.#orchestrator.state(id)
+    if (state === undefined) return refused('NOT_FOUND', { message: 'no such deployment' })
+    const { deployment } = state
+    const allowed = allowedActions(deployment)
+    if (!allowed.includes(action))
+      return refused('INVALID_STATE_TRANSITION', { from: deployment.status, to: TO[action], allowed })
+    const now = this.#ports.clock.now()
+    await this.#orchestrator.change(acted(deployment, action, now))
+    return { kind: 'done', state: this.#orchestrator.state(id) ?? state }
+  }
+
+  async #show(
+    ids: readonly DeviceId[],
+    {
+      state,
+      skipped,
+      stageOf,
+    }: {
+      readonly state: DeploymentState
+      readonly skipped: ReadonlyMap<DeviceId, OtaSkipReason>
+      readonly stageOf: ReadonlyMap<DeviceId, number>
+    },
+  ): Promise<readonly MemberJob[]> {
+    const { deployment } = state
+    const now = this.#ports.clock.now()
+    const shown: MemberJob[] = []
+    for (let at = 0; at < ids.length; at += ASK_AT_ONCE) {
+      const some = ids.slice(at, at + ASK_AT_ONCE)
+      const states = await this.#ports.firmwareOf(some)
+      for (const [i, deviceId] of some.entries()) {
+        const reason = skipped.get(deviceId)
+        if (reason !== undefined) shown.push({ kind: 'skipped', deviceId, reason })
+        else
+          shown.push(toMemberJob(deviceId, states[i], { deployment, stage: stageOf.get(deviceId) ?? 0, now }))
+      }
+    }
+    return shown
+  }
+}
+
+const TO: Readonly<Record<DeploymentAction, string>> = {
+  pause: 'paused',
+  resume: 'in_progress',
+  approve: 'in_progress',
+  cancel: 'cancelled',
+}
+
+function allowedActions({ status, statusReason }: Deployment): readonly DeploymentAction[] {
+  if (isFinalStatus(status)) return []
+  if (status === 'paused')
+    return statusReason === 'approval' ? ['resume', 'cancel', 'approve'] : ['resume', 'cancel']
+  return status === 'pending' || status === 'in_progress' ? ['pause', 'cancel'] : ['cancel']
+}
+
+function acted(deployment: Deployment, action: DeploymentAction, now: Millis): Deployment {
+  const { status, statusReason, startedAt } = deployment
+  if (action === 'cancel') return moved(deployment, 'cancelled', now, 'user')
+  if (action === 'pause') return moved(deployment, 'paused', now, 'user')
+  const goesOn = status === 'paused' && (statusReason === 'approval' || statusReason === 'gate_failed')
+  const stages = deployment.stages.map((stage, i) =>
+    // It was looked at now: it is not stalled for another day.
+    i === deployment.stage && stage.state === 'running' ? { ...stage, since: now } : stage,
+  )
+  const on = goesOn ? next(deployment, now) : { ...deployment, stages }
+  return moved(on, startedAt === undefined ? 'pending' : 'in_progress', now)
+}
+
+function toMemberJob(
+  deviceId: DeviceId,
+  state: FirmwareState | undefined,
+  about: { readonly deployment: Deployment; readonly stage: number; readonly now: Millis },
+): MemberJob {
+  const { deployment, stage, now } = about
+  const job = state && jobOf(state.firmware, deployment.id)
+  const byDeployment: HeldReason =
+    startsHeld(deployment, now) ?? (stage > deployment.stage || isSoaking(deployment) ? 'stage' : 'slot')
+  if (state === undefined || job === undefined) return { kind: 'none', deviceId, held: byDeployment }
+  const isHeld = job.status === 'pending' && !job.isGranted && isUnfinished(job)
+  return { kind: 'job', deviceId, job, held: isHeld ? (heldAt(job, state, now) ?? byDeployment) : undefined }
+}
+
+function isSoaking({ stages, stage }: Deployment): boolean {
+  return stages[stage]?.state !== 'running'
+}
+
+function fits(each: MemberJob, { status, held }: MemberQuery): boolean {
+  const is = each.kind === 'job' ? each.job.status : each.kind === 'skipped' ? 'skipped' : 'pending'
+  const by = each.kind === 'skipped' ? undefined : each.held
+  return (status === undefined || status.split(',').includes(is)) && (held === undefined || held === by)
+}
+
+function countSkipped({ skipped }: Members): Deployment['skipped'] {
+  const counts: Partial<Record<OtaSkipReason, number>> = {}
+  for (const { reason } of skipped) counts[reason] = (counts[reason] ?? 0) + 1
+  return counts
+}
+
+function toDeployed(record: FirmwareRecord): Deployment['firmware'] {
+  const { id, version, deviceType, reportsAs, sha256, sizeBytes, filename } = record
+  return { id, version, deviceType, reportsAs, sha256, sizeBytes, filename }
+}
+
+function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
+  return { kind: 'refused', code, detail }
+}

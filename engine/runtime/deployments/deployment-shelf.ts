@@ -1,0 +1,163 @@
+// The deployments in memory of every node, as the leader saved them: for downloads and for changes of firmware, which
+// must not wait for anybody.
+import { DeploymentId, type DeviceId, type FirmwareId } from '../../../schemas/ids.ts'
+import { type Deployment, isFinalStatus } from '../../domain/ota/deployment.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Documents } from '../../ports/documents.ts'
+import type { FeedEvent } from '../../ports/feed.ts'
+import type { DownloadJobs, FirmwareUse, JobName } from '../../ports/ota.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import { DEPLOYMENTS, readDeployment, readDeployments } from './deployment-documents.ts'
+
+export interface DeploymentShelfPorts {
+  readonly documents: Documents
+  readonly schedule: Pick<Schedule, 'sleep'>
+  readonly feed: { listen(listener: (events: readonly FeedEvent[]) => void): () => void }
+  readonly began: (job: JobName) => Promise<unknown>
+  readonly imageMissing: (id: FirmwareId) => Promise<unknown>
+  readonly wayBackOf: (id: FirmwareId) => Promise<number>
+  readonly abort: (id: FirmwareId) => Promise<void>
+  readonly failed: (error: unknown) => void
+}
+
+/** Jobs that were cancelled one by one, which no record of a deployment tells. */
+const CANCELLED_MAX = 10_000
+
+export class DeploymentShelf implements FirmwareUse, DownloadJobs {
+  readonly #ports: DeploymentShelfPorts
+  readonly #deployments = new Map<DeploymentId, Deployment>()
+  readonly #cancelled = new Set<string>()
+  readonly #began = new Set<string>()
+  /** Bytes of each job, as this node sent them. */
+  readonly #sent = new Map<string, number>()
+  #isClosed = false
+
+  constructor(ports: DeploymentShelfPorts) {
+    this.#ports = ports
+  }
+
+  /** Returns a function that ends it. */
+  open(): () => void {
+    const { documents, feed } = this.#ports
+    const stops = [
+      documents.onWritten((collection, id) => {
+        if (collection === undefined) void this.#load()
+        else if (collection === DEPLOYMENTS && id !== undefined) void this.#loadOne(DeploymentId(id))
+      }),
+      feed.listen((events) => this.#hear(events)),
+    ]
+    void this.#load()
+    return () => {
+      this.#isClosed = true
+      for (const stop of stops) stop()
+    }
+  }
+
+  deployments(id: FirmwareId): { readonly active: readonly DeploymentId[]; readonly total: number } {
+    const all = [...this.#deployments.values()].filter(({ firmware }) => firmware.id === id)
+    return {
+      active: all.filter(({ status }) => !isFinalStatus(status)).map((deployment) => deployment.id),
+      total: all.length,
+    }
+  }
+
+  countByStatus(): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {}
+    for (const { status } of this.#deployments.values()) counts[status] = (counts[status] ?? 0) + 1
+    return counts
+  }
+
+  wayBackOf = (id: FirmwareId) => this.#ports.wayBackOf(id)
+  abort = (id: FirmwareId) => this.#ports.abort(id)
+
+  isWithdrawn({ deploymentId, deviceId }: JobName): boolean {
+    const status = this.#deployments.get(deploymentId)?.status
+    if (status === 'cancelled' || status === 'aborted') return true
+    return this.#cancelled.has(keyOf(deploymentId, deviceId))
+  }
+
+  began(job: JobName): void {
+    const key = keyOf(job.deploymentId, job.deviceId)
+    if (this.#began.has(key)) return
+    bounded(this.#began)
+    this.#began.add(key)
+    this.#ports.began(job).catch((error: unknown) => {
+      this.#began.delete(key)
+      this.#ports.failed(error)
+    })
+  }
+
+  sent({ deploymentId, deviceId }: JobName, bytes: number): void {
+    const key = keyOf(deploymentId, deviceId)
+    bounded(this.#sent)
+    this.#sent.set(key, (this.#sent.get(key) ?? 0) + bytes)
+  }
+
+  imageMissing(id: FirmwareId): void {
+    this.#ports.imageMissing(id).catch((error: unknown) => this.#ports.failed(error))
+  }
+
+  #hear(events: readonly FeedEvent[]): void {
+    for (const event of events) {
+      if (event.kind !== 'job') continue
+      const { status, plan } = event.job
+      const key = keyOf(plan.deploymentId, event.deviceId)
+      // Another attempt fetches the image anew.
+      if (status === 'pending') this.#began.delete(key)
+      if (status !== 'cancelled') this.#cancelled.delete(key)
+      else {
+        bounded(this.#cancelled)
+        this.#cancelled.add(key)
+      }
+    }
+  }
+
+  async #load(): Promise<void> {
+    const found = await this.#insist(() => readDeployments(this.#ports.documents))
+    if (found === undefined) return
+    const ids = new Set(found.map(({ id }) => id))
+    for (const id of this.#deployments.keys()) if (!ids.has(id)) this.#deployments.delete(id)
+    for (const deployment of found) this.#learn(deployment)
+  }
+
+  async #loadOne(id: DeploymentId): Promise<void> {
+    const found = await this.#insist(async () => ({
+      deployment: await readDeployment(this.#ports.documents, id),
+    }))
+    if (found === undefined) return
+    if (found.deployment === undefined) this.#deployments.delete(id)
+    else this.#learn(found.deployment)
+  }
+
+  #learn(deployment: Deployment): void {
+    const known = this.#deployments.get(deployment.id)
+    if (known === undefined || known.revision <= deployment.revision)
+      this.#deployments.set(deployment.id, deployment)
+  }
+
+  /** Tries until it works; undefined once closed. */
+  async #insist<Found>(look: () => Promise<Found>): Promise<Found | undefined> {
+    while (!this.#isClosed) {
+      try {
+        return await look()
+      } catch (error) {
+        this.#ports.failed(error)
+        await this.#ports.schedule.sleep(LIMITS.dutyRetryMs)
+      }
+    }
+    return undefined
+  }
+}
+
+function keyOf(deploymentId: DeploymentId, deviceId: DeviceId): string {
+  return `${deploymentId} ${deviceId}`
+}
+
+/** The oldest go first. */
+function bounded(keys: Set<string> | Map<string, unknown>): void {
+  if (keys.size < CANCELLED_MAX) return
+  for (const key of keys.keys()) {
+    keys.delete(key)
+    return
+  }
+}

@@ -1,0 +1,356 @@
+// The leader's duty for deployments: it enlists members, gives places to jobs, counts, and decides how each deployment
+// goes on.
+//
+// O1. What it counts it counts anew each time, from the jobs (U1): it remembers nothing that a crash could take away.
+// O2. A grant is saved with the leader's claim before it is sent, and stands until it was answered. So a leader who does
+//     not know yet that another one leads can give no place any more, and the next one first repeats what may be under
+//     way: a repetition changes nothing. Together places are never exceeded (U3).
+// O3. One thing at a time: a request of a person and a round never decide side by side.
+import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
+import { isSameVersion } from '../../../schemas/same-version.ts'
+import type { DeviceRequest } from '../../domain/device/events.ts'
+import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
+import { aborted, advance, countOf, type DeploymentCount } from '../../domain/ota/deployment-progress.ts'
+import { type Grant, planGrants, type Running } from '../../domain/ota/grant-plan.ts'
+import type { JobGoal, JobPlan } from '../../domain/ota/job.ts'
+import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { DeploymentState } from '../../ports/deployments.ts'
+import type { RequestOutcome, Signed } from '../../ports/engine.ts'
+import type { Firmwares } from '../../ports/ota.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import {
+  deploymentDocument,
+  goneDocuments,
+  grantsDocument,
+  membersDocument,
+  readDeployments,
+  readGrants,
+  readMembers,
+} from './deployment-documents.ts'
+import { Pace } from './pace.ts'
+
+export interface OrchestratorPorts {
+  readonly store: Pick<Store, 'save' | 'documents' | 'devices'>
+  /** The leader's, which every save carries. */
+  readonly claims: readonly Claim[]
+  readonly firmwares: Pick<Firmwares, 'get' | 'all'>
+  readonly clock: Clock
+  readonly schedule: Schedule
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
+  readonly tallies: (ids: readonly DeploymentId[]) => Promise<readonly JobTally[]>
+  readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
+  readonly downloadsMax: number
+  readonly retentionMs: number
+  readonly failed: (error: unknown) => void
+}
+
+/** A deployment that has not finished, as this leader works on it. */
+export interface Live {
+  deployment: Deployment
+  readonly members: Members
+  /** Members that have their job, counted through all stages. */
+  enlisted: number
+  readonly pace: Pace
+  count: DeploymentCount
+}
+
+export const OTA_AUTHOR = { kind: 'ota', id: 'ota' } as const
+const ENLIST_AT_ONCE = 1_000
+const NOTHING: readonly JobTally[] = []
+
+export class Orchestrator {
+  readonly #ports: OrchestratorPorts
+  readonly #live = new Map<DeploymentId, Live>()
+  /** Those that have finished. */
+  readonly #past = new Map<DeploymentId, Deployment>()
+  #grants: readonly Grant[] = []
+  #turn: Promise<unknown> = Promise.resolve()
+  #wake = () => {}
+  #isClosed = false
+
+  constructor(ports: OrchestratorPorts) {
+    this.#ports = ports
+  }
+
+  /** Goes on with what earlier leaders began (O2). */
+  async open(): Promise<void> {
+    const { store, clock } = this.#ports
+    const { documents } = store
+    for (const deployment of await readDeployments(documents)) {
+      if (deployment.finishedAt !== undefined) this.#past.set(deployment.id, deployment)
+      else {
+        const members = (await readMembers(documents, deployment.id)) ?? { stages: [], skipped: [] }
+        const pace = new Pace(deployment.spec, clock.now())
+        this.#live.set(deployment.id, toLive(deployment, members, pace))
+      }
+    }
+    this.#grants = await readGrants(documents)
+    void this.#run()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#wake()
+  }
+
+  /** Runs after everything that began before it (O3). */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => undefined)
+    return done
+  }
+
+  /** Newest first. */
+  all(): readonly DeploymentState[] {
+    const live = [...this.#live.values()].map(toState)
+    const past = [...this.#past.values()].map((deployment) => ({ deployment, held: {}, window: 0 }))
+    return [...live, ...past].sort((a, b) => b.deployment.createdAt - a.deployment.createdAt)
+  }
+
+  state(id: DeploymentId): DeploymentState | undefined {
+    const live = this.#live.get(id)
+    if (live !== undefined) return toState(live)
+    const deployment = this.#past.get(id)
+    return deployment && { deployment, held: {}, window: 0 }
+  }
+
+  /** Stops it as if its jobs had failed. */
+  async abort(id: DeploymentId, reason: string): Promise<void> {
+    const live = this.#live.get(id)
+    if (live === undefined) return
+    const cause = { reason, evidence: {} }
+    await this.change(aborted(live.deployment, live.count, this.#ports.clock.now(), cause))
+  }
+
+  openCount(): number {
+    return this.#live.size
+  }
+
+  async membersOf(id: DeploymentId): Promise<Members | undefined> {
+    return this.#live.get(id)?.members ?? readMembers(this.#ports.store.documents, id)
+  }
+
+  /** Resolves once the deployment would survive a crash. */
+  async begin(deployment: Deployment, members: Members): Promise<void> {
+    const { store, claims } = this.#ports
+    const documents = [deploymentDocument(deployment), membersDocument(deployment.id, members)]
+    await store.save({ ...NO_SAVE, claims, documents })
+    this.#live.set(deployment.id, toLive(deployment, members, new Pace(deployment.spec)))
+    this.#wake()
+  }
+
+  /** Replaces the record of a deployment that is not finished. */
+  async change(deployment: Deployment): Promise<void> {
+    await this.#save([deployment])
+    this.#wake()
+  }
+
+  /** One round: everybody is counted, decided upon, and given what they may have. */
+  async round(): Promise<void> {
+    // Nothing is counted before everything that may be under way was answered (O2).
+    await this.#giveOut()
+    const live = [...this.#live.values()]
+    if (live.length === 0) return
+    for (const each of live) await this.#enlist(each)
+    const tallies = await this.#ports.tallies(live.map(({ deployment }) => deployment.id))
+    const now = this.#ports.clock.now()
+    const moved: Deployment[] = []
+    for (const each of live) {
+      each.count = countOf(each.deployment, tallies)
+      each.pace.counted(each.count)
+      const after = advance(each.deployment, each.count, now, isEnlisted(each))
+      if (after !== each.deployment) moved.push(after)
+    }
+    if (moved.length > 0) await this.#save(moved)
+    for (const each of live) await this.#stop(each)
+    await this.#giveNew(live, now)
+    await this.#forget(now)
+  }
+
+  async #run(): Promise<void> {
+    const { schedule, failed } = this.#ports
+    while (!this.#isClosed) {
+      try {
+        await this.inTurn(() => this.round())
+      } catch (error) {
+        failed(error)
+      }
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      await Promise.race([schedule.sleep(LIMITS.otaTickMs), woken])
+    }
+  }
+
+  /** Each member gets its job; one that does not take it any more is left out. */
+  async #enlist(live: Live): Promise<void> {
+    const { deployment, members } = live
+    if (isFinalStatus(deployment.status)) return
+    const all = members.stages.flatMap((ids, stage) => ids.map((deviceId) => ({ deviceId, stage })))
+    const end = Math.min(all.length, live.enlisted + ENLIST_AT_ONCE)
+    while (live.enlisted < end) {
+      const some = all.slice(live.enlisted, Math.min(end, live.enlisted + LIMITS.otaRequestsAtOnce))
+      await Promise.all(
+        some.map(({ deviceId, stage }) =>
+          this.#submit(deviceId, { kind: 'ota_enlist', plan: planOf(deployment, stage) }),
+        ),
+      )
+      live.enlisted += some.length
+    }
+    if (live.enlisted < all.length) this.#wake()
+  }
+
+  /** Tells whoever can still be told that the deployment has stopped. */
+  async #stop({ deployment, count }: Live): Promise<void> {
+    const { status, statusReason } = deployment
+    const isOver = isFinalStatus(status) || status === 'rolling_back'
+    if (!isOver || count.stoppable.length === 0) return
+    const code = status === 'cancelled' ? 'CANCELLED' : (statusReason ?? status).toUpperCase()
+    for (let at = 0; at < count.stoppable.length; at += LIMITS.otaRequestsAtOnce)
+      await Promise.all(
+        count.stoppable
+          .slice(at, at + LIMITS.otaRequestsAtOnce)
+          .map((deviceId) =>
+            this.#submit(deviceId, { kind: 'ota_cancel', deploymentId: deployment.id, code }),
+          ),
+      )
+  }
+
+  async #giveNew(live: readonly Live[], now: Millis): Promise<void> {
+    const running = live
+      .toSorted((a, b) => a.deployment.createdAt - b.deployment.createdAt)
+      .map(
+        (each): Running => ({
+          deployment: each.deployment,
+          count: withScope(each),
+          window: each.pace.window,
+          startsLeft: each.pace.startsLeft(now),
+        }),
+      )
+    const grants = planGrants(running, { downloadsMax: this.#ports.downloadsMax, now })
+    if (grants.length === 0) return
+    const { store, claims } = this.#ports
+    // It replaces the ones before, which were all answered.
+    await store.save({ ...NO_SAVE, claims, documents: [grantsDocument(grants)] })
+    this.#grants = grants
+    for (const { deploymentId, kind } of grants)
+      if (kind === 'start') this.#live.get(deploymentId)?.pace.started(now)
+    await this.#giveOut()
+  }
+
+  async #giveOut(): Promise<void> {
+    while (this.#grants.length > 0) {
+      await Promise.all(this.#grants.slice(0, LIMITS.otaRequestsAtOnce).map((grant) => this.#give(grant)))
+      this.#grants = this.#grants.slice(LIMITS.otaRequestsAtOnce)
+    }
+  }
+
+  #give({ deploymentId, deviceId, kind, number, notAfter, version }: Grant): Promise<RequestOutcome> {
+    const request: DeviceRequest =
+      kind === 'start'
+        ? { kind: 'ota_grant', deploymentId, number, notAfter }
+        : { kind: 'ota_roll_back', deploymentId, goal: this.#goalOf(deviceId, version) }
+    return this.#submit(deviceId, request)
+  }
+
+  /** The image of a version for this device's type. */
+  #goalOf(deviceId: DeviceId, version: string | undefined): JobGoal | undefined {
+    const type = this.#ports.store.devices.get(deviceId)?.type
+    for (const record of this.#ports.firmwares.all())
+      if (
+        record.deviceType === type &&
+        record.status !== 'yanked' &&
+        isSameVersion(record.reportsAs, version)
+      )
+        return {
+          firmwareId: record.id,
+          version: record.version,
+          reportsAs: record.reportsAs,
+          sha256: record.sha256,
+        }
+    return undefined
+  }
+
+  #submit(deviceId: DeviceId, request: DeviceRequest): Promise<RequestOutcome> {
+    return this.#ports.submit(deviceId, request, { by: OTA_AUTHOR })
+  }
+
+  async #save(deployments: readonly Deployment[]): Promise<void> {
+    const { store, claims } = this.#ports
+    await store.save({ ...NO_SAVE, claims, documents: deployments.map(deploymentDocument) })
+    for (const deployment of deployments) {
+      const live = this.#live.get(deployment.id)
+      if (live !== undefined) live.deployment = deployment
+      if (deployment.finishedAt === undefined) continue
+      this.#live.delete(deployment.id)
+      this.#past.set(deployment.id, deployment)
+    }
+  }
+
+  /** Those that are over for long enough. */
+  async #forget(now: Millis): Promise<void> {
+    const old = [...this.#past.values()].filter(
+      ({ finishedAt }) => finishedAt !== undefined && finishedAt + this.#ports.retentionMs <= now,
+    )
+    if (old.length === 0) return
+    const { store, claims } = this.#ports
+    await store.save({ ...NO_SAVE, claims, documents: old.flatMap(({ id }) => goneDocuments(id)) })
+    for (const { id } of old) this.#past.delete(id)
+  }
+}
+
+function planOf(deployment: Deployment, stage: number): JobPlan {
+  const { id, kind, firmware, spec } = deployment
+  const { timeouts, retry, proof, stableSec, offlineTtlSec, force } = spec
+  return {
+    deploymentId: id,
+    kind,
+    goal: {
+      firmwareId: firmware.id,
+      version: firmware.version,
+      reportsAs: firmware.reportsAs,
+      sha256: firmware.sha256,
+    },
+    stage,
+    proof,
+    ...timeouts,
+    stableSec,
+    retriesMax: retry.max,
+    backoffSec: retry.backoffSec,
+    retryOn: retry.on,
+    offlineTtlSec,
+    // A rollback is never rolled back.
+    rollsBack: kind === 'install' && spec.rollbackOnFailure,
+    force,
+  }
+}
+
+function toLive(deployment: Deployment, members: Members, pace: Pace): Live {
+  return {
+    deployment,
+    members,
+    // Who has a job already is told again, which changes nothing.
+    enlisted: 0,
+    pace,
+    count: countOf(deployment, NOTHING),
+  }
+}
+
+function isEnlisted({ members, enlisted }: Live): boolean {
+  return enlisted >= members.stages.reduce((sum, ids) => sum + ids.length, 0)
+}
+
+/** A rollback of the whole deployment takes those back as well that succeeded. */
+function withScope({ deployment, count }: Live): DeploymentCount {
+  if (deployment.status !== 'rolling_back' || deployment.spec.rollbackScope !== 'deployment') return count
+  const known = new Set(count.returners.map(({ deviceId }) => deviceId))
+  const more = count.stages.flatMap(({ proved }) => proved).filter(({ deviceId }) => !known.has(deviceId))
+  return { ...count, returners: [...count.returners, ...more] }
+}
+
+function toState({ deployment, count, pace }: Live): DeploymentState {
+  return { deployment, held: count.held, window: pace.window }
+}

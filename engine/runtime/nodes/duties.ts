@@ -1,0 +1,21 @@
+// What only the leader does.
+
+import type { AlertDesk } from '../alerts/alert-desk.ts'
+import type { Notifications } from '../alerts/notifications.ts'
+import type { Broadcasts } from '../broadcasts/broadcasts.ts'
+import type { DeploymentDesk } from '../deployments/deployment-desk.ts'
+import type { FirmwareDesk } from '../ota/firmware-desk.ts'
+
+/** Something that only the leader does. It begins with what earlier leaders have saved. */
+export interface Duty {
+  open(): void | Promise<void>
+  close(): void
+}
+
+export interface Duties {
+  readonly broadcasts: Broadcasts
+  readonly firmware: FirmwareDesk
+  readonly deployments: DeploymentDesk
+  readonly notifications: Notifications
+  readonly alerts: AlertDesk
+}

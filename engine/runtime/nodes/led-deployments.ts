@@ -1,0 +1,13 @@
+// Deployments as any node's API uses them: the leader answers.
+import type { Deployments } from '../../ports/deployments.ts'
+import { LEADING, type Nodes } from './nodes.ts'
+
+export function ledDeployments(nodes: Pick<Nodes, 'at'>): Deployments {
+  return {
+    create: (request) => nodes.at(LEADING, { kind: 'deployment_create', request }),
+    list: () => nodes.at(LEADING, { kind: 'deployment_list' }),
+    get: (id) => nodes.at(LEADING, { kind: 'deployment_get', id }),
+    act: (id, action) => nodes.at(LEADING, { kind: 'deployment_act', id, action }),
+    members: (id, query) => nodes.at(LEADING, { kind: 'deployment_members', id, query }),
+  }
+}

@@ -1,0 +1,88 @@
+// The links under which devices load images, and the signed manifests beside them. A link names the device, the deployment
+// and its own end, and an HMAC binds them and the firmware together, so that whoever serves it needs to ask nobody.
+import { createHmac, sign, timingSafeEqual } from 'node:crypto'
+import { DeploymentId, FirmwareId, Millis, parseDeviceId } from '../../../schemas/ids.ts'
+import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
+import type { Artifacts, Link, LinkQuery, OtaSettings, Sendable, SentAttempt } from '../../ports/ota.ts'
+
+const ARTIFACTS_PATH = '/ota/artifacts'
+
+type Settings = Pick<OtaSettings, 'baseUrl' | 'urlKey' | 'urlTtlMs' | 'signing'>
+
+export class SignedLinks implements Artifacts {
+  readonly #settings: Settings
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+  }
+
+  sendable(record: FirmwareRecord, about: SentAttempt): Sendable {
+    const { baseUrl, urlTtlMs } = this.#settings
+    // Whole seconds, as JWTs and the link have them.
+    const expiresAt = Millis(Math.ceil((about.issuedAt + urlTtlMs) / 1_000) * 1_000)
+    const link = {
+      firmwareId: record.id,
+      deviceId: about.deviceId,
+      deploymentId: about.deploymentId,
+      expiresAt,
+    }
+    const query = new URLSearchParams({
+      device: link.deviceId,
+      deployment: link.deploymentId,
+      expires: String(expiresAt / 1_000),
+      signature: this.#mac(link).toString('base64url'),
+    })
+    const path = `${ARTIFACTS_PATH}/${record.id}/${encodeURIComponent(record.filename)}`
+    return {
+      url: `${baseUrl()}${path}?${query}`,
+      manifest: this.#manifest(record, about, expiresAt),
+      expiresAt,
+    }
+  }
+
+  /** Undefined unless the link is one of ours, as it was made. Whether it is over is for the caller to say. */
+  read(firmwareId: string, { device, deployment, expires, signature }: LinkQuery): Link | undefined {
+    const deviceId = parseDeviceId(device)
+    if (deviceId === undefined || deployment === undefined || !/^\d{1,12}$/.test(expires ?? ''))
+      return undefined
+    const expiresAt = Millis(Number(expires) * 1_000)
+    const link = {
+      firmwareId: FirmwareId(firmwareId),
+      deviceId,
+      deploymentId: DeploymentId(deployment),
+      expiresAt,
+    }
+    const given = Buffer.from(signature ?? '', 'base64url')
+    const mac = this.#mac(link)
+    return given.length === mac.length && timingSafeEqual(given, mac) ? link : undefined
+  }
+
+  #mac({ firmwareId, deviceId, deploymentId, expiresAt }: Link): Buffer {
+    // A list as JSON: no two lists are the same text.
+    const text = JSON.stringify([firmwareId, deviceId, deploymentId, expiresAt])
+    return createHmac('sha256', this.#settings.urlKey).update(text).digest()
+  }
+
+  /** A compact JWS [RFC 7515], signed at once: a message may not overtake another while it waits for its signature. */
+  #manifest(record: FirmwareRecord, about: SentAttempt, expiresAt: Millis): string | undefined {
+    const { signing } = this.#settings
+    if (signing === undefined) return undefined
+    const claims = {
+      sub: about.deviceId,
+      dep: about.deploymentId,
+      attempt: about.attempt,
+      seq: about.seq,
+      act: about.action,
+      ver: record.version,
+      typ: record.deviceType,
+      sha256: record.sha256,
+      size: record.sizeBytes,
+      iat: Math.floor(about.issuedAt / 1_000),
+      exp: expiresAt / 1_000,
+    }
+    const input = `${encoded({ alg: 'EdDSA', kid: signing.kid })}.${encoded(claims)}`
+    return `${input}.${sign(null, Buffer.from(input), signing.key).toString('base64url')}`
+  }
+}
+
+const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -1,0 +1,91 @@
+// The firmware records in memory of every node. They follow what the leader writes.
+import { FirmwareId } from '../../../schemas/ids.ts'
+import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Documents } from '../../ports/documents.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import { FIRMWARE, readFirmware } from './firmware-documents.ts'
+
+interface ShelfPorts {
+  readonly documents: Documents
+  readonly schedule: Pick<Schedule, 'sleep'>
+  readonly failed: (error: unknown) => void
+}
+
+export class FirmwareShelf {
+  readonly #ports: ShelfPorts
+  readonly #records = new Map<FirmwareId, FirmwareRecord>()
+  #loaded: Promise<void> | undefined
+  /** Numbers the looks at the store: a slow one must not undo what a later one saw. */
+  #looks = 0
+  #isClosed = false
+
+  constructor(ports: ShelfPorts) {
+    this.#ports = ports
+  }
+
+  /** Returns a function that ends it. */
+  open(): () => void {
+    const stop = this.#ports.documents.onWritten((collection, id) => {
+      if (collection === undefined) void this.#load()
+      else if (collection === FIRMWARE && id !== undefined) void this.#loadOne(FirmwareId(id))
+    })
+    this.#loaded = this.#load()
+    return () => {
+      this.#isClosed = true
+      stop()
+    }
+  }
+
+  ready(): Promise<void> {
+    return this.#loaded ?? Promise.resolve()
+  }
+
+  get(id: FirmwareId): FirmwareRecord | undefined {
+    return this.#records.get(id)
+  }
+
+  all(): Iterable<FirmwareRecord> {
+    return this.#records.values()
+  }
+
+  /** What the leader has just answered, so that a caller reads here what was written there. */
+  learn(record: FirmwareRecord): void {
+    const known = this.#records.get(record.id)
+    if (known === undefined || known.revision < record.revision) this.#records.set(record.id, record)
+  }
+
+  forget(id: FirmwareId): void {
+    this.#records.delete(id)
+  }
+
+  async #load(): Promise<void> {
+    const look = ++this.#looks
+    const found = await this.#insist(() => this.#ports.documents.list(FIRMWARE))
+    if (found === undefined || look !== this.#looks) return
+    const records = found.map(({ bytes }) => readFirmware(bytes))
+    const ids = new Set(records.map(({ id }) => id))
+    for (const id of this.#records.keys()) if (!ids.has(id)) this.#records.delete(id)
+    for (const record of records) this.learn(record)
+  }
+
+  async #loadOne(id: FirmwareId): Promise<void> {
+    const bytes = await this.#insist(() => this.#ports.documents.read(FIRMWARE, id))
+    if (this.#isClosed) return
+    if (bytes === undefined) this.#records.delete(id)
+    else this.learn(readFirmware(bytes))
+  }
+
+  /** Tries until it works; undefined once closed. */
+  async #insist<Found>(look: () => Promise<Found>): Promise<Found | undefined> {
+    while (!this.#isClosed) {
+      try {
+        return await look()
+      } catch (error) {
+        this.#ports.failed(error)
+        await this.#ports.schedule.sleep(LIMITS.dutyRetryMs)
+      }
+    }
+    return undefined
+  }
+}

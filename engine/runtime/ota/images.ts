@@ -1,0 +1,135 @@
+// The images of firmware: blobs that are stored as they arrive and handed out only if they are the record's.
+//
+// I1. An image is stored before its record. What a crash leaves without a record is removed when it is old enough that no
+//     upload can still be on its way to one.
+// I2. No byte goes out that is not the record's: the size is compared at every open, the SHA-256 at the first one since
+//     the start (U7).
+import { createHash } from 'node:crypto'
+import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Blobs, OpenBlob } from '../../ports/blobs.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { OpenImage, StoredImage } from '../../ports/ota.ts'
+
+const PREFIX = 'firmware/'
+
+interface ImagesPorts {
+  /** Undefined where no place for images was set. */
+  readonly blobs: Blobs | undefined
+  readonly clock: Clock
+  readonly newId: () => string
+}
+
+type Checked = Pick<FirmwareRecord, 'imageKey' | 'sha256' | 'sizeBytes'>
+
+export class Images {
+  readonly #ports: ImagesPorts
+  /** Whether the image under a key was the record's, and when that was checked. */
+  readonly #checks = new Map<string, { readonly isRight: Promise<boolean>; readonly at: number }>()
+
+  constructor(ports: ImagesPorts) {
+    this.#ports = ports
+  }
+
+  async store(content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<StoredImage> {
+    const { clock, newId } = this.#ports
+    const key = `${PREFIX}${clock.now()}-${newId()}`
+    const put = await this.#blobs().put(key, content, bytesMax)
+    return put.kind === 'put' ? { kind: 'stored', image: { key, bytes: put.bytes, sha256: put.sha256 } } : put
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#checks.delete(key)
+    await this.#blobs().delete(key)
+  }
+
+  /** Whether an image of the right size is there. */
+  async isThere({ imageKey, sizeBytes }: Checked): Promise<boolean> {
+    return (await this.#blobs().head(imageKey))?.bytes === sizeBytes
+  }
+
+  async open(record: Checked, range?: { readonly from: number; readonly to: number }): Promise<OpenImage> {
+    const { imageKey, sizeBytes } = record
+    if (!(await this.#isRight(record))) return { kind: 'missing' }
+    const blob = await this.#blobs().open(imageKey, range)
+    if (blob?.bytes === sizeBytes) return { kind: 'open', blob }
+    this.#checks.delete(imageKey)
+    await blob?.close()
+    return { kind: 'missing' }
+  }
+
+  /** Reads a whole image that is known to be the record's. */
+  async *read(record: Checked): AsyncGenerator<Uint8Array> {
+    const opened = await this.open(record)
+    if (opened.kind === 'missing') throw missing()
+    yield* partsOf(opened.blob)
+  }
+
+  /** Removes images that no record has for long enough (I1). `kept` is asked when the images are listed. */
+  async sweep(kept: () => ReadonlySet<string>): Promise<void> {
+    const { blobs } = this.#ports
+    if (blobs === undefined) return
+    const before = this.#ports.clock.now() - LIMITS.imageOrphanMs
+    for (let after: string | undefined; ; ) {
+      const page = await blobs.list({ prefix: PREFIX, after, limit: LIMITS.blobsListedMax })
+      const known = kept()
+      const gone = page.filter(({ key }) => !known.has(key) && beganAt(key) < before)
+      for (const { key } of gone) await this.remove(key)
+      after = page.at(-1)?.key
+      if (page.length < LIMITS.blobsListedMax) return
+    }
+  }
+
+  /** One check at a time, however many ask. A failed one counts for a while, because a check reads the whole image. */
+  async #isRight(record: Checked): Promise<boolean> {
+    const { imageKey } = record
+    const now = this.#ports.clock.ticks()
+    const known = this.#checks.get(imageKey)
+    if (known !== undefined && ((await known.isRight) || now - known.at < LIMITS.imageCheckAgainMs))
+      return known.isRight
+    const current = this.#checks.get(imageKey)
+    if (current !== known && current !== undefined) return current.isRight
+    const isRight = this.#check(record)
+    this.#checks.set(imageKey, { isRight, at: now })
+    isRight.catch(() => this.#checks.delete(imageKey))
+    return isRight
+  }
+
+  async #check({ imageKey, sizeBytes, sha256 }: Checked): Promise<boolean> {
+    const blob = await this.#blobs().open(imageKey)
+    if (blob?.bytes === sizeBytes) {
+      const hash = createHash('sha256')
+      for await (const part of partsOf(blob)) hash.update(part)
+      if (hash.digest('hex') === sha256) return true
+    } else await blob?.close()
+    return false
+  }
+
+  #blobs(): Blobs {
+    const { blobs } = this.#ports
+    if (blobs !== undefined) return blobs
+    const message = 'there is no place for images: set FLEET_S3_URL'
+    throw new Fault('BLOBS_UNAVAILABLE', { retryable: false, message })
+  }
+}
+
+/** Closes the blob at the end, or when its reader stops. The parts share one buffer. */
+async function* partsOf(blob: OpenBlob): AsyncGenerator<Uint8Array> {
+  try {
+    const buffer = new Uint8Array(Math.min(LIMITS.imageCheckBytes, Math.max(1, blob.bytes)))
+    for (let bytes = await blob.read(buffer); bytes > 0; bytes = await blob.read(buffer))
+      yield buffer.subarray(0, bytes)
+  } finally {
+    await blob.close()
+  }
+}
+
+/** When the upload of an image began: its key says so. A key that does not is no image of ours, and stays. */
+function beganAt(key: string): number {
+  const [, millis] = /^firmware\/(\d{1,15})-/.exec(key) ?? []
+  return millis === undefined ? Number.POSITIVE_INFINITY : Number(millis)
+}
+
+const missing = () =>
+  new Fault('BLOBS_UNAVAILABLE', { retryable: true, message: 'the image of a firmware is missing' })

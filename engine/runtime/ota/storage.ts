@@ -1,0 +1,10 @@
+import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
+
+/** Bytes of all images together: one that several records share counts once. */
+export function storageOf(records: Iterable<FirmwareRecord>): number {
+  const sizes = new Map<string, number>()
+  for (const { imageKey, sizeBytes } of records) sizes.set(imageKey, sizeBytes)
+  let bytes = 0
+  for (const size of sizes.values()) bytes += size
+  return bytes
+}

@@ -1,0 +1,77 @@
+// What follows from an alert's move: it is told on the feed, written to the device's timeline, and left for the notifier,
+// all in the save that keeps the move (A3).
+import { Buffer } from 'node:buffer'
+import { Micros, type Millis } from '../../../schemas/ids.ts'
+import type { Alert } from '../../domain/alert/alerts-part.ts'
+import { type AlertShown, alertBody, noticeOf } from '../../domain/alert/body.ts'
+import { encodeNotice, noticeKey } from '../../domain/alert/notice.ts'
+import type { Effect } from '../../domain/device/events.ts'
+import type { Device } from '../../domain/device/record.ts'
+import type { HistoryRow } from '../../domain/history/row.ts'
+import type { AlertEvent, FeedEvent } from '../../ports/feed.ts'
+import type { Notice as SavedNotice } from '../../ports/notices.ts'
+
+/** Where what follows from a move is collected. */
+interface AlertOutlet {
+  readonly feed: FeedEvent[]
+  remember(row: HistoryRow, event: AlertEvent): void
+  notify(notice: SavedNotice): void
+}
+
+type AlertMoved = Extract<Effect, { kind: 'alert_moved' }>
+
+export function performAlertMove(
+  { move: { event, alert, notice }, by }: AlertMoved,
+  {
+    open,
+    device,
+    before,
+    now,
+    row,
+    shown,
+  }: {
+    readonly open: AlertOutlet
+    readonly device: Device
+    readonly before: Device | undefined
+    readonly now: Millis
+    /** Number of the row among those of this moment. */
+    readonly row: number
+    readonly shown: (alert: Alert) => AlertShown
+  },
+): void {
+  const { id: deviceId } = device
+  const how = shown(alert)
+  const name = eventOf(event, alert, before)
+  const body = alertBody(alert, device, how)
+  open.feed.push({ kind: 'alert', event: name, deviceId, at: now, alert: body })
+  const { comments: _, ...told } = body
+  open.remember(
+    {
+      deviceId,
+      kind: 'alert',
+      at: Micros(now * 1_000 + row),
+      version: alert.revision,
+      body: { event: name, ...told, actor: by === undefined ? null : { type: by.kind, id: by.id } },
+    },
+    name,
+  )
+  if (notice === undefined) return
+  const left = noticeOf(alert, device, { event: notice, at: now, state: how.state })
+  // A copy of its own size: a view would cross the thread with all of the packer's buffer.
+  open.notify({ key: noticeKey(left), bytes: Uint8Array.from(Buffer.from(encodeNotice(left))) })
+}
+
+function eventOf(event: AlertMoved['move']['event'], alert: Alert, before: Device | undefined): AlertEvent {
+  switch (event) {
+    case 'fired':
+      return 'alert.fired'
+    case 'severity':
+      return 'alert.severity'
+    case 'resolved':
+      return 'alert.resolved'
+    default: {
+      const was = before?.alerts.open.find(({ id }) => id === alert.id)?.acknowledgedAt
+      return was === undefined && alert.acknowledgedAt !== undefined ? 'alert.acknowledged' : 'alert.updated'
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// Events that rules wait for: a line of the log, a command that failed, a message that was parked.
+import { FAILED_STATUSES, type Leaf } from '../../../schemas/alert-condition.ts'
+import type { Json } from '../../../schemas/json.ts'
+import { LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
+import type { Fit } from '../../domain/alert/fit.ts'
+import type { Command } from '../../domain/command/record.ts'
+import { unreachable } from '../../domain/unreachable.ts'
+
+export type AlertHappening =
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string }
+  | { readonly kind: 'command'; readonly command: Command }
+  | { readonly kind: 'parked'; readonly reason: string }
+
+export interface EventLeaves {
+  readonly leaves: ReadonlySet<number>
+  readonly value: Json
+}
+
+const VALUE_CHARS_MAX = 256
+
+/** The leaves that this is an event of. */
+export function eventLeaves(fit: Fit, what: AlertHappening): EventLeaves {
+  const leaves = new Set<number>()
+  for (const place of fit.eventLeaves) {
+    const leaf = fit.leaves[place]?.leaf
+    const inner = leaf?.kind === 'repeat' ? leaf.condition : leaf
+    if (inner !== undefined && isMeant(inner, what)) leaves.add(place)
+  }
+  return { leaves, value: shownValue(what) }
+}
+
+function isMeant(leaf: Leaf, what: AlertHappening): boolean {
+  switch (what.kind) {
+    case 'log':
+      return (
+        leaf.kind === 'log' &&
+        LOG_LEVELS.indexOf(what.level) >= LOG_LEVELS.indexOf(leaf.level) &&
+        (leaf.contains === undefined || what.message.includes(leaf.contains))
+      )
+    case 'command': {
+      if (leaf.kind !== 'command_failed') return false
+      const { command, statuses = FAILED_STATUSES } = leaf
+      const isOfStatus = statuses.some((status) => status === what.command.status)
+      return isOfStatus && (command === undefined || command === what.command.name)
+    }
+    case 'parked':
+      return leaf.kind === 'dead_letter' && (leaf.reason === undefined || leaf.reason === what.reason)
+    default:
+      return unreachable(what)
+  }
+}
+
+function shownValue(what: AlertHappening): Json {
+  switch (what.kind) {
+    case 'log':
+      return what.message.slice(0, VALUE_CHARS_MAX)
+    case 'command':
+      return `${what.command.name} ${what.command.status}`.slice(0, VALUE_CHARS_MAX)
+    case 'parked':
+      return what.reason
+    default:
+      return unreachable(what)
+  }
+}

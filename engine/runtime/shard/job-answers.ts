@@ -1,0 +1,25 @@
+// What a shard answers about firmware.
+import type { DeploymentId, Millis } from '../../../schemas/ids.ts'
+import { type FirmwareState, type JobTally, Tallies } from '../../domain/ota/tally.ts'
+import { type Actor, type Actors, isConnected, otaWayOf } from './actor.ts'
+
+export function toFirmwareState(actor: Actor): FirmwareState {
+  const { id: deviceId, firmware, firmwareVersion, status, parentId } = actor.device
+  return {
+    deviceId,
+    firmware,
+    firmwareVersion,
+    status,
+    parentId,
+    isConnected: isConnected(actor),
+    takesOta: otaWayOf(actor) !== undefined,
+  }
+}
+
+/** Counted over all devices: they are few to look at, and nothing has to be kept true. */
+export function talliesOf(actors: Actors, ids: readonly DeploymentId[], now: Millis): readonly JobTally[] {
+  const tallies = new Tallies(ids, now)
+  for (const actor of actors.values())
+    if (actor.device.firmware.jobs.length > 0) tallies.add(toFirmwareState(actor), actor.connectionSince ?? 0)
+  return tallies.all()
+}

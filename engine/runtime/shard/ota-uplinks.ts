@@ -1,0 +1,73 @@
+// What a device says about its firmware: what it runs, and how an update goes. All of it acts once.
+import type { Ack } from '../../domain/command/ack-message.ts'
+import type { StatusMessage } from '../../domain/device/status-message.ts'
+import { jobOf } from '../../domain/ota/firmware-jobs.ts'
+import { type OtaReport, readOtaStatus, reportOfAck } from '../../domain/ota/ota-report.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Actor } from './actor.ts'
+import type { Batch } from './batch.ts'
+import { type Incoming, timeOf } from './incoming.ts'
+
+export function applyOtaStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
+  const message = readOtaStatus(incoming.item.payload, timeOf(incoming))
+  if (message.kind === 'malformed') {
+    batch.counts.refused++
+    batch.open.park(incoming, 'MALFORMED_OTA_STATUS', message.detail)
+  } else if (message.kind === 'ignored') batch.counts.ignored++
+  else if (incoming.isNew) report(actor, message.report, incoming, batch)
+}
+
+/** True for an answer that is about a deployment and not about a command. */
+export function answersJob(actor: Actor, ack: Ack, incoming: Incoming, batch: Batch): boolean {
+  const { firmware } = batch.decisions.deviceOf(actor)
+  if (firmware.jobs.length === 0 || jobOf(firmware, ack.requestId) === undefined) return false
+  report(actor, reportOfAck(ack), incoming, batch)
+  return true
+}
+
+export function applyDescription(
+  actor: Actor,
+  said: Extract<StatusMessage, { kind: 'said' }>,
+  incoming: Incoming,
+  batch: Batch,
+): void {
+  const { firmwareVersion: version, firmwareSha256: sha256, bootId } = said
+  if (version === undefined && sha256 === undefined && bootId === undefined) return
+  const known = batch.decisions.deviceOf(actor).firmware.bootId
+  const boot = bootId === undefined ? 'unsaid' : known !== undefined && known !== bootId ? 'changed' : 'same'
+  const isDirect = incoming.item.via.length === 0
+  const session = isDirect ? actor.session?.number : undefined
+  batch.decisions.decide(
+    actor,
+    { kind: 'described', said: { version, sha256, bootId, boot, session } },
+    timeOf(incoming),
+  )
+}
+
+/** Progress alone changes no record: it is told, and kept with the next change (U8). */
+function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch): void {
+  const now = timeOf(incoming)
+  const before = batch.decisions.deviceOf(actor)
+  const session = actor.session?.number
+  const after = batch.decisions.decide(actor, { kind: 'ota_reported', report: said, session }, now)
+  if (after !== before) {
+    batch.counts.stored++
+    return
+  }
+  const job = jobOf(before.firmware, said.deploymentId)
+  const isProgress = said.progress !== undefined && job?.isGranted === true
+  if (!isProgress || (actor.progressToldAt ?? 0) + LIMITS.otaProgressMs > now) {
+    batch.counts.ignored++
+    return
+  }
+  actor.progressToldAt = now
+  batch.counts.stored++
+  batch.open.feed.push({
+    kind: 'job',
+    event: 'deployment.device',
+    deviceId: before.id,
+    at: now,
+    previous: job.status,
+    job: { ...job, progress: said.progress },
+  })
+}

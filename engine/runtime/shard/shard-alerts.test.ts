@@ -1,0 +1,157 @@
+// Alert rules in a shard: what is saved, told and left for the notifier, and what a replay does.
+import { describe, expect, test } from 'vitest'
+import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import { AlertId, Millis } from '../../../schemas/ids.ts'
+import type { Alerts } from '../../domain/alert/alerts-part.ts'
+import { decodeNotice } from '../../domain/alert/notice.ts'
+import { createRule, type Rule } from '../../domain/alert/rule.ts'
+import { newPackr } from '../../domain/packing.ts'
+import type { DevicePart } from '../../ports/store.ts'
+import type { WorkResult } from './protocol.ts'
+import { deviceOf, request, START, telemetry } from './testing/items.ts'
+import { at, ShardBench } from './testing/shard.ts'
+
+const online = deviceOf('a', { status: 'online' })
+
+function ruleOf(wish: Partial<RuleWishBody> = {}, id = 'rul_1'): Rule {
+  const made = createRule(
+    {
+      name: 'hot',
+      target: { type: 'all' },
+      condition: { kind: 'threshold', metric: 't', op: '>', value: 10 },
+      ...wish,
+    },
+    { id, by: 'usr_ann', now: Millis(START - 1_000) },
+  )
+  if (made.kind === 'mistakes') throw new Error(JSON.stringify(made.errors))
+  return made.rule
+}
+
+const settingsOf = (...rules: readonly Rule[]) => ({ revision: 1, rules, silences: [] })
+const noticesOf = ({ proposal }: WorkResult) => proposal.notices.map(({ bytes }) => decodeNotice(bytes))
+const told = (result: WorkResult) =>
+  result.proposal.feed.flatMap((event) => (event.kind === 'alert' ? [event.event] : []))
+const savedAlerts = ({ proposal }: WorkResult) =>
+  proposal.parts.flatMap(({ part, bytes }): Alerts[] => (part === 'alerts' ? [newPackr().unpack(bytes)] : []))
+
+describe('a rule that fits a device', () => {
+  test('saves the alert with its move, its notice and its row, once', () => {
+    const bench = new ShardBench([online])
+    bench.work({ alertSettings: settingsOf(ruleOf()) })
+    expect(savedAlerts(bench.apply([telemetry('a', 1, '{"t":9}')]))).toEqual([])
+    const fired = bench.apply([telemetry('a', 2, '{"t":11}')])
+    expect(savedAlerts(fired)).toMatchObject([
+      { open: [{ ruleName: 'hot', value: 11, count: 1, revision: 1 }] },
+    ])
+    expect(told(fired)).toEqual(['alert.fired'])
+    expect(noticesOf(fired)).toMatchObject([
+      { event: 'fired', severity: 'warning', message: 'a: threshold 11 (10)' },
+    ])
+    expect(fired.proposal.history.map(({ kind }) => kind)).toEqual(['alert'])
+    const still = bench.apply([telemetry('a', 3, '{"t":12}')])
+    expect([savedAlerts(still), told(still), noticesOf(still)]).toEqual([[], [], []])
+    expect(bench.ask({ kind: 'alerts', query: { states: ['firing'], limit: 9 } })).toMatchObject({
+      total: 1,
+      alerts: [{ state: 'firing', value: 12, device_id: 'a' }],
+    })
+    const over = bench.apply([telemetry('a', 4, '{"t":9}')])
+    expect(noticesOf(over)).toMatchObject([{ event: 'resolved', revision: 2 }])
+    expect(savedAlerts(over)).toMatchObject([{ open: [], resolved: [{ reason: 'recovered', value: 9 }] }])
+  })
+
+  test('counts `for_sec` by itself, and not before the backlog was read', () => {
+    const bench = new ShardBench([online])
+    bench.work({ alertSettings: settingsOf(ruleOf({ for_sec: 10 })) })
+    bench.apply([telemetry('a', 1_000, '{"t":11}')])
+    expect(told(bench.work({ sweep: 'behind' }))).toEqual([])
+    expect(bench.ask({ kind: 'alerts', query: { states: ['pending'], limit: 9 } })).toMatchObject({
+      total: 1,
+    })
+    expect(told(bench.work({ sweep: at(10_999) }))).toEqual([])
+    const fired = bench.work({ sweep: at(11_001) })
+    expect(noticesOf(fired)).toMatchObject([{ event: 'fired' }])
+    expect(told(bench.work({ sweep: at(12_000) }))).toEqual([])
+  })
+
+  test('that is new judges the latest values at once', () => {
+    const bench = new ShardBench([online])
+    bench.apply([telemetry('a', 1, '{"t":11}')])
+    bench.work({ alertSettings: settingsOf(ruleOf()) })
+    expect(told(bench.work({ sweep: at(250) }))).toEqual(['alert.fired'])
+  })
+
+  test('that is deleted resolves its alert', () => {
+    const bench = new ShardBench([online])
+    bench.work({ alertSettings: settingsOf(ruleOf()) })
+    bench.apply([telemetry('a', 1, '{"t":11}')])
+    bench.work({ alertSettings: settingsOf() })
+    const over = bench.work({ sweep: at(250) })
+    expect(noticesOf(over)).toMatchObject([{ event: 'resolved', alert: { reason: 'rule_deleted' } }])
+  })
+
+  test('follows the status of the device, whoever moves it', () => {
+    const rule = ruleOf({ condition: { kind: 'state', in: ['maintenance'] }, during_maintenance: 'evaluate' })
+    const bench = new ShardBench([online])
+    bench.work({ alertSettings: settingsOf(rule) })
+    const edit = { kind: 'edit', replace: false, status: 'maintenance' } as const
+    expect(told(bench.apply([request('a', 1, edit)]))).toEqual(['alert.fired'])
+    const back = { kind: 'edit', replace: false, status: 'online' } as const
+    expect(told(bench.apply([request('a', 2, back)]))).toEqual(['alert.resolved'])
+  })
+
+  test('takes what people do to its alert', () => {
+    const bench = new ShardBench([online])
+    bench.work({ alertSettings: settingsOf(ruleOf()) })
+    const fired = bench.apply([telemetry('a', 1, '{"t":11}')])
+    const id = AlertId(String(noticesOf(fired)[0]?.alertId))
+    const acked = bench.apply([request('a', 2, { kind: 'alert', id, act: { kind: 'ack' } })])
+    expect(told(acked)).toEqual(['alert.acknowledged'])
+    expect(acked.proposal.replies).toMatchObject([{ kind: 'done' }])
+    const ended = bench.apply([request('a', 3, { kind: 'alert', id, act: { kind: 'resolve' } })])
+    expect(noticesOf(ended)).toMatchObject([{ event: 'resolved', alert: { reason: 'user' } }])
+    // It is still true, which is no new alert.
+    expect(told(bench.apply([telemetry('a', 4, '{"t":12}')]))).toEqual([])
+    expect(told(bench.apply([telemetry('a', 5, '{"t":9}')]))).toEqual([])
+    expect(told(bench.apply([telemetry('a', 6, '{"t":12}')]))).toEqual(['alert.fired'])
+    const again = bench.apply([request('a', 7, { kind: 'alert', id, act: { kind: 'ack' } })])
+    expect(again.proposal.replies).toMatchObject([{ kind: 'refused', code: 'INVALID_STATE_TRANSITION' }])
+  })
+
+  test('hears of a message that was parked', () => {
+    const bench = new ShardBench([online])
+    bench.work({ alertSettings: settingsOf(ruleOf({ condition: { kind: 'dead_letter' } })) })
+    expect(told(bench.apply([telemetry('a', 1, 'no json')]))).toEqual(['alert.fired'])
+  })
+})
+
+test('reading the log again decides nothing twice, and goes on where it was', () => {
+  const rule = ruleOf({ for_sec: 10, keep_firing_for_sec: 5 })
+  const settings = settingsOf(rule)
+  const bench = new ShardBench([online])
+  bench.work({ alertSettings: settings })
+  const entries = [
+    bench.entry(1, [telemetry('a', 1_000, '{"t":11}')]),
+    bench.entry(2, [telemetry('a', 20_000, '{"t":12}')]),
+    bench.entry(3, [telemetry('a', 21_000, '{"t":5}')]),
+  ]
+  bench.work({ entries: entries.slice(0, 1) })
+  const fired = bench.work({ sweep: at(11_001) })
+  expect(told(fired)).toEqual(['alert.fired'])
+  bench.work({ entries: entries.slice(1) })
+  const parts = Object.fromEntries(
+    fired.proposal.parts.map(({ part, bytes }): [DevicePart, Uint8Array] => [part, bytes]),
+  )
+  const again = new ShardBench([], { applied: 3 })
+  again.shard.run({
+    kind: 'load',
+    devices: [{ device: online, vitals: undefined, parts, commands: [] }],
+    applied: [],
+    alertSettings: settings,
+    now: at(22_000),
+  })
+  const replayed = again.work({ entries })
+  expect([told(replayed), noticesOf(replayed)]).toEqual([[], []])
+  expect(told(again.work({ sweep: at(25_900) }))).toEqual([])
+  const over = again.work({ sweep: at(26_001) })
+  expect(noticesOf(over)).toMatchObject([{ event: 'resolved', alertId: noticesOf(fired)[0]?.alertId }])
+})

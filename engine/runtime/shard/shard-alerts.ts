@@ -1,0 +1,357 @@
+// A shard's alert rules: which are judged for which actor, and when they are judged.
+//
+// A1. Nothing is decided by timers before the backlog was read: a value that came meanwhile counts first.
+// A2. An entry that is read again brings the vitals up to date and decides nothing.
+import { Micros, Millis } from '../../../schemas/ids.ts'
+import type { Json } from '../../../schemas/json.ts'
+import { type Alert, openOf } from '../../domain/alert/alerts-part.ts'
+import { type AlertShown, alertMessage } from '../../domain/alert/body.ts'
+import { phaseOf } from '../../domain/alert/decide.ts'
+import {
+  endOrphans,
+  findingsOf,
+  type Judgement,
+  judge,
+  judgeAll,
+  look,
+  mutedBy,
+  type Occasion,
+} from '../../domain/alert/judge.ts'
+import { type AlertSettings, RuleBook } from '../../domain/alert/rule-book.ts'
+import type { Watch } from '../../domain/alert/watch.ts'
+import { type KnownValue, recall, remember } from '../../domain/alert/watch-memory.ts'
+import type { Effect, Outcome } from '../../domain/device/events.ts'
+import { flapsUntil } from '../../domain/device/flapping.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
+import type { StoredReport } from '../../domain/telemetry/report.ts'
+import type { Actor } from './actor.ts'
+import { type AlertHappening, eventLeaves } from './alert-happenings.ts'
+import type { Incoming } from './incoming.ts'
+
+interface ShardAlertsPorts {
+  readonly heartbeatTimeoutMs: number
+  /** Devices count as heard at this time at least. */
+  readonly forgivenAt: () => number
+  readonly reschedule: (actor: Actor) => void
+  readonly slotValues: Parameters<Watch['feedShape']>[1]
+}
+
+/** Keeps what follows from a judgement, as from any other decision. */
+interface Deciding {
+  deviceOf(actor: Actor): Device
+  follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): unknown
+}
+
+const NO_EVENTS: ReadonlySet<number> = new Set()
+const NO_RULES: readonly number[] = []
+
+export class ShardAlerts {
+  readonly #ports: ShardAlertsPorts
+  #book: RuleBook | undefined
+  /** by A1 */
+  #isCaughtUp = false
+  /** Devices that more rules fit than are judged. */
+  readonly #overloaded = new Set<string>()
+  #evaluations = 0
+
+  constructor(ports: ShardAlertsPorts) {
+    this.#ports = ports
+  }
+
+  get book(): RuleBook | undefined {
+    return this.#book
+  }
+
+  get overloaded(): number {
+    return this.#overloaded.size
+  }
+
+  /** Rules judged since this was last asked. */
+  takeEvaluations(): number {
+    const taken = this.#evaluations
+    this.#evaluations = 0
+    return taken
+  }
+
+  /** These rules and silences count from now on. Every instance is judged anew by the next sweep. */
+  settle(settings: AlertSettings, actors: Iterable<Actor>): void {
+    this.#book = new RuleBook(settings, this.#book)
+    for (const actor of actors) {
+      this.fit(actor)
+      if (actor.watch !== undefined) actor.watch.deadline = 0
+      this.#ports.reschedule(actor)
+    }
+  }
+
+  /** Chooses the rules of an actor anew, by its settled record. */
+  fit(actor: Actor, device: Device = actor.device): void {
+    const book = this.#book
+    if (book === undefined) return
+    const { fit, isOverloaded } = book.fittingOf(device)
+    if (isOverloaded) this.#overloaded.add(device.id)
+    else this.#overloaded.delete(device.id)
+    if (fit === actor.watch?.fit) return
+    const memory = actor.watch === undefined ? actor.watchMemory : remember(actor.watch)
+    actor.watchMemory = fit === undefined ? memory : undefined
+    actor.watch = fit && recall(fit, memory, (metric) => latestOf(actor, metric))
+  }
+
+  /** When the rules of an actor must be looked at, in milliseconds. */
+  dueAt({ watch }: Actor, device: Device): number {
+    if (watch !== undefined) return watch.deadline
+    return device.alerts.open.length > 0 && this.#book !== undefined ? 0 : Number.POSITIVE_INFINITY
+  }
+
+  /** Takes a stored report in. Costs nothing but the comparisons while nothing moves. */
+  telemetry(
+    actor: Actor,
+    watch: Watch,
+    reported: StoredReport,
+    incoming: Incoming,
+    decisions: Deciding,
+  ): void {
+    const { receivedAt } = incoming.item
+    const { shape, reports, at } = reported
+    const isFlagged =
+      shape === undefined
+        ? watch.feedReports(reports, receivedAt)
+        : watch.feedShape(shape, this.#ports.slotValues, at, receivedAt)
+    if (!isFlagged) return
+    this.#judge(actor, watch.takeFlagged(), { at: receivedAt, isNew: incoming.isNew }, decisions)
+  }
+
+  /** Something happened that rules may wait for. */
+  happened(actor: Actor, what: AlertHappening, incoming: Incoming, decisions: Deciding): void {
+    this.#happened(actor, what, { at: incoming.item.receivedAt, isNew: incoming.isNew }, decisions)
+  }
+
+  /** A decision changed the device: its rules may be others now, or their conditions. */
+  changed(
+    actor: Actor,
+    {
+      before,
+      effects,
+      now,
+    }: { readonly before: Device; readonly effects: readonly Effect[]; readonly now: Millis },
+    decisions: Deciding,
+  ): void {
+    const device = decisions.deviceOf(actor)
+    // An actor that was made for one request only is no device of the shard yet.
+    if (this.#book === undefined || before === device || actor.slot < 0) return
+    for (const effect of effects)
+      if (effect.kind === 'command_moved')
+        this.#happened(
+          actor,
+          { kind: 'command', command: effect.command },
+          { at: Micros(now * 1_000), isNew: true },
+          decisions,
+        )
+      else if (effect.kind === 'alert_moved' && effect.by !== undefined && actor.watch !== undefined)
+        actor.watch.deadline = 0
+    const isMember =
+      before.group === device.group &&
+      before.tags === device.tags &&
+      before.name === device.name &&
+      before.firmwareVersion === device.firmwareVersion
+    if (!isMember || before.status !== device.status) this.fit(actor, device)
+    if (before.status !== device.status || !isMember) this.#judgeAll(actor, Micros(now * 1_000), decisions)
+    else if (before.shadow !== device.shadow) this.record(actor, now, decisions)
+  }
+
+  /** The device's record or connection changed. */
+  record(actor: Actor, now: Millis, decisions: Deciding): void {
+    const rules = actor.watch?.fit.rulesOfRecord ?? NO_RULES
+    if (rules.length > 0) this.#judge(actor, rules, { at: Micros(now * 1_000), isNew: true }, decisions)
+  }
+
+  /** The sweep comes by. `isBehind`: entries are unread. */
+  sweep(
+    actor: Actor,
+    { now, isBehind }: { readonly now: Millis; readonly isBehind: boolean },
+    decisions: Deciding,
+  ): void {
+    if (!isBehind) this.#isCaughtUp = true
+    // by A1
+    if (!this.#isCaughtUp || this.dueAt(actor, decisions.deviceOf(actor)) > now) return
+    this.#judgeAll(actor, Micros(now * 1_000), decisions)
+  }
+
+  /** How an alert of the device is to be shown. */
+  shown(actor: Actor, alert: Alert, device: Device, now: Millis): AlertShown {
+    const { watch } = actor
+    const rule = watch?.fit.ruleIndex.get(alert.ruleId)
+    const compiled = rule === undefined ? undefined : watch?.fit.rules[rule]
+    if (alert.resolvedAt !== undefined) return { state: 'resolved', suppressedBy: [] }
+    if (watch === undefined || rule === undefined || compiled === undefined)
+      return { state: 'firing', suppressedBy: [] }
+    const occasion = this.#occasion(actor, device, {
+      at: Micros(now * 1_000),
+      events: NO_EVENTS,
+      value: null,
+    })
+    const findings = findingsOf(watch, rule, { alerts: device.alerts, refreshed: undefined, occasion })
+    const phase = phaseOf(device.alerts, compiled, findings, now * 1_000)
+    return {
+      state: phase === 'recovering' ? 'recovering' : 'firing',
+      suppressedBy: mutedBy(compiled, alert.severity, device.alerts, occasion),
+    }
+  }
+
+  /** The alert with the values of now, which are vitals. */
+  current(actor: Actor, alert: Alert, now: Millis): Alert {
+    const { watch, device } = actor
+    const rule = watch?.fit.ruleIndex.get(alert.ruleId)
+    if (watch === undefined || rule === undefined || alert.resolvedAt !== undefined) return alert
+    const occasion = this.#occasion(actor, device, {
+      at: Micros(now * 1_000),
+      events: NO_EVENTS,
+      value: alert.value,
+    })
+    const { value, lastValueAt, count } = findingsOf(watch, rule, {
+      alerts: device.alerts,
+      refreshed: undefined,
+      occasion,
+    })
+    return { ...alert, value: value ?? alert.value, lastValueAt: lastValueAt ?? alert.lastValueAt, count }
+  }
+
+  /** The rules of which an instance counts its `for_sec`. */
+  pending(actor: Actor, now: Millis): readonly number[] {
+    const { watch, device } = actor
+    if (watch === undefined) return NO_RULES
+    return watch.fit.rules.flatMap((rule, i) => {
+      if (
+        openOf(device.alerts, rule.id) !== undefined ||
+        !rule.roots.some((_, root) => watch.since(i, root) > 0)
+      )
+        return []
+      const occasion = this.#occasion(actor, device, {
+        at: Micros(now * 1_000),
+        events: NO_EVENTS,
+        value: null,
+      })
+      const findings = findingsOf(watch, i, { alerts: device.alerts, refreshed: undefined, occasion })
+      return phaseOf(device.alerts, rule, findings, now * 1_000) === 'pending' ? [i] : []
+    })
+  }
+
+  #happened(
+    actor: Actor,
+    what: AlertHappening,
+    { at, isNew }: { readonly at: Micros; readonly isNew: boolean },
+    decisions: Deciding,
+  ): void {
+    const { watch } = actor
+    if (watch === undefined || watch.fit.eventLeaves.length === 0) return
+    const { leaves, value } = eventLeaves(watch.fit, what)
+    if (leaves.size === 0) return
+    const rules = [...new Set([...leaves].map((leaf) => watch.fit.ruleOf[leaf] ?? 0))]
+    this.#judge(actor, rules, { at, isNew, events: leaves, value }, decisions)
+  }
+
+  #judge(
+    actor: Actor,
+    rules: readonly number[],
+    {
+      at,
+      isNew,
+      events = NO_EVENTS,
+      value = null,
+    }: {
+      readonly at: Micros
+      readonly isNew: boolean
+      readonly events?: ReadonlySet<number>
+      readonly value?: Json
+    },
+    decisions: Deciding,
+  ): void {
+    const { watch } = actor
+    if (watch === undefined) return
+    actor.isDirty = true
+    const device = decisions.deviceOf(actor)
+    const occasion = this.#occasion(actor, device, { at, events, value })
+    this.#evaluations += rules.length
+    // by A2
+    if (isNew)
+      this.#keep(actor, device, { judgement: judge(watch, rules, device.alerts, occasion), at }, decisions)
+    else look(watch, rules, device.alerts, occasion)
+    this.#ports.reschedule(actor)
+  }
+
+  #judgeAll(actor: Actor, at: Micros, decisions: Deciding): void {
+    const book = this.#book
+    if (book === undefined) return
+    const { watch } = actor
+    const device = decisions.deviceOf(actor)
+    const reasonOf = (rule: Alert['ruleId']) => book.reasonOf(rule, device)
+    actor.isDirty = true
+    if (watch === undefined) {
+      this.#keep(
+        actor,
+        device,
+        { judgement: endOrphans(device.alerts, watch, { reasonOf, now: at }), at },
+        decisions,
+      )
+      return
+    }
+    const occasion = this.#occasion(actor, device, { at, events: NO_EVENTS, value: null })
+    this.#evaluations += watch.fit.rules.length
+    const judgement = judgeAll(watch, device.alerts, { ...occasion, reasonOf })
+    this.#keep(actor, device, { judgement, at }, decisions)
+    this.#ports.reschedule(actor)
+  }
+
+  #keep(
+    actor: Actor,
+    device: Device,
+    { judgement: { alerts, moves }, at }: { readonly judgement: Judgement; readonly at: Micros },
+    decisions: Deciding,
+  ): void {
+    if (alerts === device.alerts) return
+    const effects = moves.map((move) => ({ kind: 'alert_moved', move }) as const)
+    decisions.follow(
+      actor,
+      device,
+      { device: { ...device, alerts }, effects },
+      Millis(Math.floor(at / 1_000)),
+    )
+  }
+
+  #occasion(
+    actor: Actor,
+    device: Device,
+    {
+      at,
+      events,
+      value,
+    }: { readonly at: Micros; readonly events: ReadonlySet<number>; readonly value: Json },
+  ): Occasion {
+    const { heartbeatTimeoutMs, forgivenAt } = this.#ports
+    return {
+      device,
+      sight: {
+        device,
+        connected: actor.session !== undefined || actor.relay !== undefined,
+        connectedSinceMs: actor.connectionSince ?? device.createdAt,
+        flapsUntilMs: actor.connects === undefined ? 0 : flapsUntil(actor.connects),
+        forgivenAtMs: forgivenAt(),
+        graceMs: heartbeatTimeoutMs,
+      },
+      now: at,
+      silences: this.#book?.silences ?? [],
+      isUpdating: isUpdating(device.firmware),
+      events,
+      eventValue: value,
+      message: (rule, alert) => alertMessage(rule, alert, device),
+    }
+  }
+}
+
+/** The newest value of a metric that no rule has looked at before. */
+function latestOf({ latest, telemetryAt }: Actor, metric: string): KnownValue | undefined {
+  const found = latest?.toMetrics().find((each) => each.metric === metric)
+  const value = typeof found?.value === 'boolean' ? Number(found.value) : found?.value
+  if (found === undefined || (typeof value !== 'number' && typeof value !== 'string')) return undefined
+  return { value, at: found.at, receivedAt: Math.max(1, telemetryAt * 1_000) }
+}

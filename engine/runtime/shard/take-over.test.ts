@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
+import { NEW_SHADOW } from '../../domain/shadow/record.ts'
+import { LIMITS } from '../../limits.ts'
+import { deviceOf, START } from './testing/items.ts'
+import { at, ShardBench } from './testing/shard.ts'
+
+const shadow = (updatedAt: number, reported = {}) => ({
+  ...NEW_SHADOW,
+  version: 2,
+  desired: { on: true },
+  reported,
+  updatedAt: Millis(updatedAt),
+})
+const DEVICES = [
+  deviceOf('lacks', { status: 'online', shadow: shadow(START - 1) }),
+  deviceOf('has', { status: 'online', shadow: shadow(START - 1, { on: true }) }),
+  deviceOf('old', { status: 'online', shadow: shadow(START - LIMITS.takeOverMs - 1) }),
+  deviceOf('gone', { status: 'decommissioned', statusSince: at(-1) }),
+  deviceOf('long-gone', { status: 'decommissioned', statusSince: at(-LIMITS.takeOverMs - 1) }),
+]
+
+test('a new owner publishes the desired state that devices lack, and cuts those off that were just decommissioned', () => {
+  const bench = new ShardBench(DEVICES, { bootAt: Millis(0) })
+  const { proposal } = bench.work({ sweep: at(1) })
+  expect(
+    proposal.outbound.map(({ deviceId, message }) => [deviceId, message.suffix, message.retain]),
+  ).toEqual([['lacks', 'shadow/desired', true]])
+  expect(proposal.cuts).toEqual(['gone'])
+  const again = bench.work({ sweep: at(2) }).proposal
+  expect([again.outbound, again.cuts]).toEqual([[], []])
+})
+
+test('where the sessions of devices ended with the process, they ask for it themselves', () => {
+  const { proposal } = new ShardBench(DEVICES).work({ sweep: at(1) })
+  expect([proposal.outbound, proposal.cuts]).toEqual([[], []])
+})

@@ -1,0 +1,129 @@
+// What a node does that was paused or cut off for so long that others have its partitions. The store refuses its saves;
+// this is about what it says to devices and listeners.
+import { expect, test } from 'vitest'
+import type { DeviceId } from '../../schemas/ids.ts'
+import { MemoryOwners, MemoryOwnership } from '../adapters/ownership/testing/memory.ts'
+import { partitionOf } from '../domain/partition.ts'
+import { LIMITS } from '../limits.ts'
+import { Fault } from '../ports/fault.ts'
+import { CommandWaits } from './command-waits.ts'
+import { Ownership } from './ownership/ownership.ts'
+import { Performer } from './performer.ts'
+import { Replies } from './replies.ts'
+import { Sender } from './sender.ts'
+import { opened, registration, request, telemetry } from './shard/testing/items.ts'
+import { ShardsNode, SharedPlace } from './testing/shards.ts'
+
+const PAUSE_MS = LIMITS.ownershipSilenceMs + 1_000
+
+/** A node as it is put together for a cluster, with a broker and a feed that write down what they are given. */
+class Node {
+  readonly node: ShardsNode
+  readonly ownership: Ownership
+  readonly said: string[] = []
+  /** Its timers stand still and no answer arrives. */
+  isPaused = false
+
+  constructor(name: string, place: SharedPlace, owners: MemoryOwners) {
+    this.node = new ShardsNode(name, place, 1)
+    const { schedule } = place.time.newIncarnation()
+    const table = new MemoryOwnership(owners)
+    const onCall = table.onCall.bind(table)
+    table.onCall = (run) => onCall(() => this.isPaused || run())
+    this.ownership = new Ownership({
+      clock: place.time,
+      schedule: { every: (ms, run) => schedule.every(ms, () => this.isPaused || run()) },
+      newNode: () => ({ id: `${name}-${place.time.ticks()}`, address: name }),
+      table,
+      host: {
+        gained: (claims) => this.node.shards.gained(claims),
+        lost: (partitions) => this.node.shards.lost(partitions),
+        handOver: (partitions) => this.node.shards.handOver(partitions),
+        failed: (error) => expect(error).toBeInstanceOf(Fault),
+      },
+    })
+    const broker = {
+      publish: async ({ deviceId, suffix }: { readonly deviceId: DeviceId; readonly suffix: string }) => {
+        this.said.push(`${suffix} to ${deviceId}`)
+        return false
+      },
+      cut: (deviceId: DeviceId) => this.said.push(`cut ${deviceId}`),
+    }
+    const ingest = { now: () => place.time.now(), delivered: () => {} }
+    const unused = { forget: () => {}, poke: () => {} }
+    const performer = new Performer({
+      // The test needs no more of these.
+      broker: broker as never,
+      gateways: unused as never,
+      history: unused as never,
+      sender: new Sender(broker as never, ingest as never, unused as never, (error) =>
+        expect.fail(String(error)),
+      ),
+      feed: { tell: (events) => this.said.push(...events.map(({ kind }) => `feed ${kind}`)) },
+      waits: new CommandWaits(),
+      replies: new Replies(() => place.time.ticks()),
+      recordRefusal: () => {},
+      mesh: undefined,
+    })
+    this.node.perform = (proposal, claims) =>
+      performer.perform(proposal, (deviceId) =>
+        claims.some((claim) => claim.partition === partitionOf(deviceId) && this.ownership.mayAct(claim)),
+      )
+    this.ownership.start()
+  }
+}
+
+async function setUp() {
+  const place = new SharedPlace()
+  const owners = new MemoryOwners()
+  const one = new Node('one', place, owners)
+  await place.time.advance(500)
+  for (const item of [registration('a', 0), opened('a', 1)]) {
+    await place.append(item)
+    await place.time.advance(500)
+  }
+  const desire = (at: number, on: boolean) =>
+    request('a', at, { kind: 'desire', mode: 'merge', patch: { on } })
+  const startOther = () => new Node('two', place, owners)
+  return { place, one, startOther, desire }
+}
+
+test('an owner publishes and tells what it has decided', async () => {
+  const { place, one, desire } = await setUp()
+  one.said.length = 0
+  await place.append(desire(10, true))
+  await place.time.advance(500)
+  expect(one.said).toEqual(expect.arrayContaining(['shadow/desired to a', 'feed shadow']))
+})
+
+test('an owner whose save was answered after a pause says nothing, and the next owner says it', async () => {
+  const { place, one, startOther, desire } = await setUp()
+  one.node.isAnswerHeld = true
+  await place.append(desire(10, true))
+  await place.time.advance(200)
+  one.said.length = 0
+  one.isPaused = true
+  await place.time.advance(PAUSE_MS)
+  const two = startOther()
+  await place.time.advance(PAUSE_MS)
+  expect(two.said).toContain('shadow/desired to a')
+  one.node.isAnswerHeld = false
+  await place.time.advance(100)
+  expect(one.said).toEqual([])
+})
+
+test('an owner that reads on after a pause says nothing about what needs no save', async () => {
+  const { place, one, startOther, desire } = await setUp()
+  await place.append(desire(10, true))
+  await place.time.advance(500)
+  one.isPaused = true
+  one.node.isBehind = true
+  await place.time.advance(PAUSE_MS)
+  startOther()
+  await place.time.advance(PAUSE_MS)
+  one.said.length = 0
+  await place.append({ ...telemetry('a', 20, ''), suffix: 'shadow/get' })
+  one.node.isBehind = false
+  await place.time.advance(500)
+  expect(one.said).toEqual([])
+})

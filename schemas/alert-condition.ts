@@ -1,0 +1,73 @@
+// Conditions of alert rules as a caller writes them. They are checked by `engine/domain/alert/check-condition.ts`, which
+// tells the place of a mistake within the tree.
+import type { COMMAND_STATUSES, Comparison, DeviceStatus, LogLevel } from './vocabulary.ts'
+
+/** Kinds of conditions that look at one thing of a device. */
+export type Leaf =
+  | {
+      readonly kind: 'threshold'
+      readonly metric: string
+      readonly op: Comparison
+      readonly value: number | boolean | string
+      readonly clear_value?: number
+    }
+  | {
+      readonly kind: 'range'
+      readonly metric: string
+      readonly min?: number
+      readonly max?: number
+      readonly clear_margin?: number
+    }
+  | { readonly kind: 'absence'; readonly metric?: string; readonly for_sec: number }
+  | { readonly kind: 'state'; readonly in?: readonly DeviceStatus[]; readonly connected?: boolean }
+  | {
+      readonly kind: 'rate'
+      readonly metric: string
+      readonly op: Comparison
+      readonly per_sec: number
+      readonly window_sec: number
+    }
+  | {
+      readonly kind: 'repeat'
+      readonly condition: Leaf
+      readonly times: number
+      readonly within_sec: number
+    }
+  | { readonly kind: 'flapping' }
+  | { readonly kind: 'out_of_sync'; readonly for_sec: number }
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly contains?: string }
+  | {
+      readonly kind: 'command_failed'
+      readonly command?: string
+      readonly statuses?: readonly FailedStatus[]
+    }
+  | { readonly kind: 'dead_letter'; readonly reason?: string }
+  | { readonly kind: 'heartbeat' }
+
+export type Condition =
+  | Leaf
+  | { readonly all: readonly Condition[] }
+  | { readonly any: readonly Condition[] }
+  | { readonly not: Condition }
+
+export const FAILED_STATUSES = [
+  'failed',
+  'expired',
+  'rejected',
+] as const satisfies readonly (typeof COMMAND_STATUSES)[number][]
+export type FailedStatus = (typeof FAILED_STATUSES)[number]
+
+export const LEAF_KINDS = [
+  'threshold',
+  'range',
+  'absence',
+  'state',
+  'rate',
+  'repeat',
+  'flapping',
+  'out_of_sync',
+  'log',
+  'command_failed',
+  'dead_letter',
+  'heartbeat',
+] as const satisfies readonly Leaf['kind'][]

@@ -1,0 +1,223 @@
+// Bodies of /alerts: alerts, what people do to them, and silences.
+import { type Static, Type } from 'typebox'
+import { WindowBody } from './alert-rule.ts'
+import { Group } from './device.ts'
+import type { JsonObject } from './json.ts'
+import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { PAGE_QUERY, pageOf } from './page.ts'
+import { ALERT_END_REASONS, ALERT_SEVERITIES, ALERT_STATES } from './vocabulary.ts'
+
+const AlertIdText = Type.String({ examples: ['alt_5f0c2a9b1e7d4c36_robot-7'] })
+const Value = Type.Unsafe<unknown>({
+  description: 'A number, a text, true or false, or null.',
+  examples: [17.5],
+})
+
+const ALERT_FIELDS = {
+  alert_id: orNull(Type.String(), {
+    description: 'Null while an instance is pending: it is no alert yet.',
+    examples: ['alt_5f0c2a9b1e7d4c36_robot-7'],
+  }),
+  rule_id: Type.String({ examples: ['rul_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  rule_name: Type.String({ examples: ['battery low'] }),
+  scope: choice(['device', 'fleet'], { examples: ['device'] }),
+  device_id: orNull(Type.String(), { examples: ['robot-7'] }),
+  group: orNull(Type.String(), { examples: ['warehouse/a'] }),
+  type: Type.String({ description: 'Kind of the condition, or `no_data`.', examples: ['threshold'] }),
+  metric: orNull(Type.String(), { examples: ['battery.percent'] }),
+  severity: choice(ALERT_SEVERITIES, { examples: ['warning'] }),
+  state: choice(ALERT_STATES, { examples: ['firing'] }),
+  acknowledged: Type.Boolean({ examples: [false] }),
+  acknowledged_by: orNull(Type.String()),
+  acknowledged_at: orNull(Instant),
+  assignee: orNull(Type.String()),
+  value: Value,
+  threshold: Value,
+  message: Type.String({ examples: ['Picker 7: threshold 17.5 (20)'] }),
+  description: orNull(Type.String()),
+  labels: Type.Unsafe<Readonly<Record<string, string>>>({ type: 'object', examples: [{}] }),
+  started_at: Instant,
+  fired_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
+  resolved_at: orNull(Instant),
+  last_value_at: orNull(Instant),
+  count: Type.Integer({ minimum: 0, description: 'How often the condition became true.', examples: [1] }),
+  reason: orNull(choice(ALERT_END_REASONS), { description: 'Why it was resolved.' }),
+  flapping: Type.Boolean({ examples: [false] }),
+  suppressed_by: Type.Array(Type.String(), {
+    description:
+      'What keeps it from being notified: `silence:<id>`, `maintenance`, `offline`, `firmware_update`, `rule:<id>`.',
+    examples: [[]],
+  }),
+  comments: Type.Array(
+    Type.Object({ at: Instant, by: Type.String(), text: Type.String() }, { title: 'AlertComment' }),
+    { examples: [[]] },
+  ),
+  revision: Type.Integer({ minimum: 0, examples: [1] }),
+  link: Type.String({ examples: ['http://localhost:8000/devices/robot-7'] }),
+}
+export const AlertBody = Type.Object(ALERT_FIELDS, { title: 'Alert' })
+export const AlertPage = pageOf(AlertBody, 'AlertPage')
+
+const Entry = Type.Unsafe<JsonObject>({
+  type: 'object',
+  title: 'AlertMove',
+  examples: [{ event: 'alert.fired' }],
+})
+export const AlertDetail = Type.Object(
+  {
+    ...ALERT_FIELDS,
+    timeline: Type.Array(Entry, { description: 'Its moves, newest first.', examples: [[]] }),
+  },
+  { title: 'AlertDetail' },
+)
+
+export const AlertParams = Type.Object({ alert_id: AlertIdText })
+
+/** One or several of the words, separated by commas. */
+function words(allowed: readonly string[], description: string) {
+  const one = `(?:${allowed.join('|')})`
+  return Type.Optional(
+    Type.String({ pattern: `^${one}(?:,${one})*$`, description, examples: [allowed.slice(0, 2).join(',')] }),
+  )
+}
+
+export const AlertListQuery = Type.Object(
+  {
+    ...PAGE_QUERY,
+    state: words(
+      ALERT_STATES,
+      `Of: ${ALERT_STATES.join(', ')}; several with commas between them. Default: firing,recovering`,
+    ),
+    severity: words(ALERT_SEVERITIES, `Of: ${ALERT_SEVERITIES.join(', ')}; several with commas between them`),
+    device_id: Type.Optional(Type.String({ maxLength: 64 })),
+    group: Type.Optional(Group),
+    rule_id: Type.Optional(Type.String({ maxLength: 256 })),
+    type: Type.Optional(Type.String({ maxLength: 64 })),
+    acknowledged: Type.Optional(Type.Boolean()),
+    flapping: Type.Optional(Type.Boolean()),
+    from: Type.Optional(instantText('inclusive, about `fired_at`')),
+    to: Type.Optional(instantText('exclusive, about `fired_at`')),
+    sort: Type.Optional(
+      Type.String({
+        pattern: '^(fired_at|severity|last_value_at)(:(asc|desc|ASC|DESC))?$',
+        default: 'fired_at:desc',
+        examples: ['severity:desc'],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const Counts = Type.Object(
+  {
+    critical: Type.Integer({ minimum: 0 }),
+    warning: Type.Integer({ minimum: 0 }),
+    info: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'SeverityCounts' },
+)
+export const AlertSummary = Type.Object(
+  {
+    by_state: Type.Object({ pending: Counts, firing: Counts, recovering: Counts }),
+    by_group: Type.Array(Type.Object({ group: orNull(Type.String()), counts: Counts }), { examples: [[]] }),
+    overloaded: Type.Integer({
+      minimum: 0,
+      description: 'Devices that more rules fit than the 100 oldest, which are judged.',
+    }),
+  },
+  { title: 'AlertSummary' },
+)
+
+const Comment = Type.String({ minLength: 1, maxLength: 2_000, examples: ['looking into it'] })
+export const AckBody = Type.Object(
+  { comment: Type.Optional(Comment) },
+  { title: 'AlertAck', additionalProperties: false },
+)
+export const ResolveBody = Type.Object(
+  {
+    comment: Type.Optional(Comment),
+    snooze_sec: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_592_000,
+        description: 'After this time a condition that was never false gives a new alert.',
+      }),
+    ),
+  },
+  { title: 'AlertResolve', additionalProperties: false },
+)
+export const AssignBody = Type.Object(
+  { user_id: orNull(Type.String({ maxLength: 128 }), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }) },
+  { title: 'AlertAssign', additionalProperties: false },
+)
+export const CommentBody = Type.Object(
+  { text: Comment },
+  { title: 'AlertCommentRequest', additionalProperties: false },
+)
+
+// --- silences
+
+const Matchers = Type.Object(
+  {
+    rule_id: Type.Optional(Type.String({ maxLength: 256 })),
+    device_id: Type.Optional(Type.String({ maxLength: 64 })),
+    group: Type.Optional(Group),
+    type: Type.Optional(Type.String({ maxLength: 64, description: 'A device type.' })),
+    tag: Type.Optional(Type.String({ maxLength: 64 })),
+    severity: Type.Optional(Type.Array(choice(ALERT_SEVERITIES), { minItems: 1, maxItems: 3 })),
+  },
+  {
+    title: 'SilenceMatchers',
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'All that are given must match.',
+    examples: [{ group: 'warehouse/a' }],
+  },
+)
+const SilenceComment = Type.String({ minLength: 1, maxLength: 2_000, examples: ['rewiring hall 2'] })
+export const SilenceWish = Type.Object(
+  {
+    matchers: Matchers,
+    starts_at: Type.Optional(Instant),
+    ends_at: Type.String({ format: 'date-time', examples: ['2026-03-01T18:00:00.000Z'] }),
+    windows: Type.Optional(
+      Type.Array(WindowBody, { maxItems: 14, description: 'It mutes within these only.', examples: [[]] }),
+    ),
+    comment: SilenceComment,
+  },
+  { title: 'SilenceRequest', additionalProperties: false },
+)
+export type SilenceWish = Static<typeof SilenceWish>
+export const EditSilence = Type.Object(
+  {
+    matchers: Type.Optional(Matchers),
+    starts_at: Type.Optional(Instant),
+    ends_at: Type.Optional(Instant),
+    windows: Type.Optional(Type.Array(WindowBody, { maxItems: 14 })),
+    comment: Type.Optional(SilenceComment),
+  },
+  { title: 'EditSilence', additionalProperties: false, examples: [{ comment: 'rewiring takes longer' }] },
+)
+const SILENCE_STATES = ['pending', 'active', 'expired'] as const
+export const SilenceBody = Type.Object(
+  {
+    silence_id: Type.String({ examples: ['sil_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    matchers: Matchers,
+    starts_at: Instant,
+    ends_at: Instant,
+    windows: Type.Array(WindowBody, { examples: [[]] }),
+    comment: SilenceComment,
+    created_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    created_at: Instant,
+    state: choice(SILENCE_STATES, { examples: ['active'] }),
+  },
+  { title: 'Silence' },
+)
+export const SilencePage = pageOf(SilenceBody, 'SilencePage')
+export const SilenceParams = Type.Object({
+  silence_id: Type.String({ examples: ['sil_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+})
+export const SilenceListQuery = Type.Object(
+  { ...PAGE_QUERY, state: words(SILENCE_STATES, `Of: ${SILENCE_STATES.join(', ')}`) },
+  { additionalProperties: false },
+)

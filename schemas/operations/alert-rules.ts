@@ -1,0 +1,83 @@
+// /alerts/rules: what raises alerts.
+import { EditRuleBody, RuleBody, RuleListQuery, RulePage, RuleParams, RuleWishBody } from '../alert-rule.ts'
+import { API, JSON_TYPES, type Operation } from '../operation.ts'
+import { ROLES } from '../vocabulary.ts'
+
+const PATH = `${API}/alerts/rules` as const
+const WRITE = { tag: 'alerts', access: ['admin', 'operator'], scope: 'target' } as const
+const ONE = { path: `${PATH}/{rule_id}`, params: RuleParams } as const
+const EDIT = {
+  ...WRITE,
+  ...ONE,
+  hasEtag: true,
+  takesIfMatch: true,
+  replies: { 200: RuleBody },
+  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED', 'RULE_OF_TYPE', 'UNKNOWN_PLACEHOLDER'],
+} as const
+
+export const listAlertRules = {
+  tag: 'alerts',
+  method: 'GET',
+  path: PATH,
+  operationId: 'listAlertRules',
+  summary: 'List the alert rules, the oldest first',
+  access: ROLES,
+  scope: 'list',
+  query: RuleListQuery,
+  replies: { 200: RulePage },
+} as const satisfies Operation
+
+export const createAlertRule = {
+  ...WRITE,
+  method: 'POST',
+  path: PATH,
+  operationId: 'createAlertRule',
+  summary: 'Create an alert rule',
+  description: 'It counts for every message that is acknowledged after the answer.',
+  repeats: 'once',
+  hasEtag: true,
+  body: RuleWishBody,
+  replies: { 201: RuleBody },
+  refusals: ['LIMIT_REACHED', 'UNKNOWN_PLACEHOLDER'],
+} as const satisfies Operation
+
+export const getAlertRule = {
+  tag: 'alerts',
+  method: 'GET',
+  ...ONE,
+  operationId: 'getAlertRule',
+  summary: 'Read an alert rule',
+  access: ROLES,
+  scope: 'target',
+  hasEtag: true,
+  replies: { 200: RuleBody, 304: 'empty' },
+  refusals: ['NOT_FOUND'],
+} as const satisfies Operation
+
+export const replaceAlertRule = {
+  ...EDIT,
+  method: 'PUT',
+  operationId: 'replaceAlertRule',
+  summary: 'Replace an alert rule',
+  body: RuleWishBody,
+} as const satisfies Operation
+
+export const editAlertRule = {
+  ...EDIT,
+  method: 'PATCH',
+  operationId: 'editAlertRule',
+  summary: 'Change fields of an alert rule',
+  body: EditRuleBody,
+  bodyTypes: JSON_TYPES,
+} as const satisfies Operation
+
+export const deleteAlertRule = {
+  ...WRITE,
+  ...ONE,
+  method: 'DELETE',
+  operationId: 'deleteAlertRule',
+  summary: 'Delete an alert rule: its open alerts are resolved',
+  takesIfMatch: true,
+  replies: { 204: 'empty' },
+  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED', 'RULE_OF_TYPE'],
+} as const satisfies Operation
