@@ -6,6 +6,7 @@ import { Group } from './device.ts'
 import type { Json, JsonObject } from './json.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
+import { ExpectedTotal } from './target-preview.ts'
 import { COMMAND_PRIORITIES, COMMAND_STATUSES } from './vocabulary.ts'
 
 export const CommandParams = Type.Object({
@@ -39,12 +40,31 @@ export const CommandWishBody = Type.Object(WISH_FIELDS, {
   additionalProperties: false,
 })
 export type CommandWishBody = Static<typeof CommandWishBody>
+const BROADCAST_TARGETS = ['group', 'tag', 'devices', 'query'] as const
+const BroadcastTarget = Type.Object(
+  {
+    type: choice(BROADCAST_TARGETS, { examples: ['tag'] }),
+    value: Type.Unknown({
+      description: `A group, whose subtree is meant; a tag; 1 to ${BODY_LIMITS.bulkRowsMax} device ids; or an object with filters of \`GET /devices\` (status, type, group, group_exact, tag, parent_id, q).`,
+      examples: ['floor-2'],
+    }),
+  },
+  { title: 'BroadcastTarget', additionalProperties: false },
+)
+export type BroadcastTargetBody = Static<typeof BroadcastTarget>
 export const BroadcastWishBody = Type.Object(
-  { group: Group, ...WISH_FIELDS },
+  {
+    group: Type.Optional(Group),
+    target: Type.Optional(BroadcastTarget),
+    ...WISH_FIELDS,
+    expected_total: ExpectedTotal,
+  },
   {
     title: 'BroadcastRequest',
     additionalProperties: false,
-    description: 'The command goes to every device of the group and of the groups below it.',
+    description:
+      'Either `group` or `target` is needed. With a group, the command goes to every device of the group and of the groups below it.',
+    examples: [{ group: 'warehouse/a', command: 'stop', priority: 'critical' }],
   },
 )
 export type BroadcastWishBody = Static<typeof BroadcastWishBody>
@@ -139,7 +159,17 @@ const BROADCAST_STATUSES = [
 const SKIP_REASONS = ['decommissioned', 'queue_full', 'unknown_command', 'invalid_parameters'] as const
 const BROADCAST_FIELDS = {
   broadcast_id: Type.String({ examples: ['bc_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-  group: Type.String({ examples: ['warehouse/a'] }),
+  group: orNull(Type.String(), {
+    description: 'Null if it went to another target.',
+    examples: ['warehouse/a'],
+  }),
+  target: Type.Object(
+    {
+      type: choice(BROADCAST_TARGETS, { examples: ['group'] }),
+      value: Type.Unknown({ description: 'Of named devices, the first 50.', examples: ['warehouse/a'] }),
+    },
+    { title: 'BroadcastTargetKept' },
+  ),
   command: Type.String({ examples: ['move_to'] }),
   data: CommandData,
   priority: choice(COMMAND_PRIORITIES, { examples: ['normal'] }),
@@ -147,7 +177,7 @@ const BROADCAST_FIELDS = {
   status: choice(BROADCAST_STATUSES),
   total: Type.Integer({
     minimum: 0,
-    description: 'Number of devices in the group and in the groups below it.',
+    description: 'Number of devices that were meant.',
     examples: [2],
   }),
   accepted: Type.Integer({ minimum: 0, examples: [1] }),
@@ -161,6 +191,14 @@ const BROADCAST_FIELDS = {
 const StatusCounts = Type.Object(
   Object.fromEntries(COMMAND_STATUSES.map((status) => [status, Type.Integer({ minimum: 0 })])),
   { title: 'StatusCounts' },
+)
+export const BroadcastSendQuery = Type.Object(
+  {
+    dry_run: Type.Optional(
+      Type.Boolean({ description: 'Tell whom it would go to, and send nothing. The answer is 200.' }),
+    ),
+  },
+  { additionalProperties: false },
 )
 export const BroadcastBody = Type.Object(BROADCAST_FIELDS, { title: 'Broadcast' })
 export const BroadcastListQuery = Type.Object(PAGE_QUERY, { additionalProperties: false })

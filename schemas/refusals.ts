@@ -231,7 +231,14 @@ export const REFUSALS = {
   EMPTY_TARGET: {
     status: 422,
     title: 'There is no device to send this to',
-    advice: 'Check the group. It has no device that you may command, and neither have the groups below it.',
+    advice:
+      'Check the group, or whatever else names the devices. None of the devices that it means takes this, or you may see none of them.',
+  },
+  TARGET_CHANGED: {
+    status: 409,
+    title: 'Another number of devices is meant by now',
+    advice:
+      'Nothing was sent. Ask with `?dry_run=true` again, look at what has changed, and send the new `total` as `expected_total`.',
   },
   COMMAND_QUEUE_FULL: {
     status: 429,

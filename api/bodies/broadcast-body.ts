@@ -5,9 +5,11 @@ import type { JsonObject } from '../../schemas/json.ts'
 
 export function broadcastBody(broadcast: Broadcast, counts: StatusCounts | undefined) {
   const data: JsonObject = broadcast.data
+  const { group, target } = broadcast
   return {
     broadcast_id: broadcast.id,
-    group: broadcast.group,
+    group: target === undefined ? (group ?? null) : null,
+    target: target ?? { type: 'group', value: group },
     command: broadcast.name,
     data,
     priority: broadcast.priority,

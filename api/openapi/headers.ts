@@ -102,9 +102,9 @@ const AGAIN = new Set<RefusalCode>([
 ])
 const CHALLENGES = new Set<RefusalCode>(['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'INVALID_CREDENTIALS'])
 
-/** True for an accepted operation that is already done. */
+/** True for an accepted operation that is already done. A preview is not what was asked for. */
 const isLate = ({ method, replies }: Operation, status: number) =>
-  method === 'POST' && status === 200 && replies[202] !== undefined
+  method === 'POST' && status === 200 && replies[202] !== undefined && replies[200] === replies[202]
 
 /** Returns the request headers as parameters of the document. */
 export function headerParameters(operation: Operation): readonly (readonly [string, Header])[] {

@@ -297,3 +297,97 @@ describe('a list of broadcasts', () => {
     expect((await send(`GET ${PATH}/${all}/devices?status=lost`)).status).toBe(422)
   })
 })
+
+describe('a target that is no group', () => {
+  test.each([
+    [{ type: 'tag', value: 'hot' }, ['r1', 'r5']],
+    [{ type: 'devices', value: ['r4', 'r1', 'r4'] }, ['r1', 'r4']],
+    [{ type: 'query', value: { q: 'r', group: 'w/a' } }, ['r1', 'r2']],
+    [{ type: 'group', value: 'w/a' }, ['r1', 'r2']],
+  ])('%j is each device that it means, once', async (target, ids) => {
+    const fleet = await openFleet()
+    await fleet.device('r5', { tags: ['hot'] })
+    const edit = { kind: 'edit', replace: false, tags: ['hot'] } as const
+    const [r1] = fleet.engine.all().filter(({ id }) => id === 'r1')
+    if (r1 !== undefined) await fleet.engine.submit(r1.id, edit, { by: { kind: 'user', id: 'usr_x' } })
+    const { status, body } = await fleet.send(`POST ${PATH}`, { target, command: 'stop' })
+    expect([status, body.target, body.group]).toEqual([202, target, target.type === 'group' ? 'w/a' : null])
+    expect(idsOf((await fleet.send(`GET ${PATH}/${body.broadcast_id}`)).body)).toEqual(ids)
+  })
+
+  test.each([
+    [{ target: { type: 'tag', value: '' } }, '/target/value'],
+    [{ target: { type: 'tag' } }, '/target/value'],
+    [{ target: { type: 'group', value: 7 } }, '/target/value'],
+    [{ target: { type: 'devices', value: [] } }, '/target/value'],
+    [{ target: { type: 'query', value: { color: 'red' } } }, '/target/value'],
+    [{ target: { type: 'planet', value: 'x' } }, '/target/type'],
+    [{ group: 'w', target: { type: 'tag', value: 'x' } }, '/target'],
+    [{}, '/group'],
+  ])('%j is 422', async (whom, path) => {
+    const { send } = await openFleet()
+    const { status, body } = await send(`POST ${PATH}`, { ...whom, command: 'stop' })
+    expect([status, body.errors[0].path]).toEqual([422, path])
+  })
+
+  test('devices outside of the sender’s groups do not exist for it', async () => {
+    const { as } = await openFleet()
+    const { send } = await as('operator', ['w/a'])
+    const named = { type: 'devices', value: ['r1', 'r3'] }
+    expect((await send(`POST ${PATH}`, { target: named, command: 'stop' })).status).toBe(404)
+    const query = { type: 'query', value: { q: 'r' } }
+    const { body } = await send(`POST ${PATH}`, { target: query, command: 'stop' })
+    expect(body).toMatchObject({ total: 2, accepted: 2 })
+    const other = await as('operator', ['w'])
+    expect((await other.send(`GET ${PATH}/${body.broadcast_id}`)).status).toBe(404)
+  })
+
+  test('the same Idempotency-Key with another target is refused', async () => {
+    const { send } = await openFleet()
+    const key = { 'idempotency-key': 'k1' }
+    const sendTo = (value: readonly string[]) =>
+      send(`POST ${PATH}`, { target: { type: 'devices', value }, command: 'stop' }, key)
+    const first = await sendTo(['r1'])
+    expect((await sendTo(['r1'])).body).toEqual(first.body)
+    expect((await sendTo(['r2'])).body.code).toBe('IDEMPOTENCY_KEY_REUSED')
+  })
+})
+
+describe('a dry run', () => {
+  test('tells whom it would go to, and sends nothing', async () => {
+    const { send, device, engine } = await openFleet()
+    await device('l1', { group: 'w/a', type: 'lamp', name: 'Lamp' })
+    const gone = await device('r0', { group: 'w/a' })
+    await engine.submit(gone, { kind: 'decommission' }, { by: { kind: 'user', id: 'usr_x' } })
+    const { status, body } = await send(`POST ${PATH}?dry_run=true`, { group: 'w/a', command: 'stop' })
+    expect([status, body]).toEqual([
+      200,
+      {
+        total: 4,
+        accepted: 2,
+        skipped: [
+          { device_id: 'l1', reason: 'unknown_command' },
+          { device_id: 'r0', reason: 'decommissioned' },
+        ],
+        by_reason: { unknown_command: 1, decommissioned: 1 },
+        by_status: { provisioning: 2 },
+        by_type: { mqtt_device: 2 },
+        sample: ['r1', 'r2'].map((id) => expect.objectContaining({ device_id: id, name: id })),
+      },
+    ])
+    expect((await send(`GET ${PATH}`)).body.total).toBe(0)
+    const nobody = await send(`POST ${PATH}?dry_run=true`, { group: 'x', command: 'stop' })
+    expect(nobody).toMatchObject({ status: 200, body: { total: 0, accepted: 0, sample: [] } })
+  })
+
+  test('a target that has changed since is refused, and nothing is sent', async () => {
+    const { send, device } = await openFleet()
+    const wish = { group: 'w/a', command: 'stop' }
+    const { total } = (await send(`POST ${PATH}?dry_run=true`, wish)).body
+    await device('r9', { group: 'w/a' })
+    const late = await send(`POST ${PATH}`, { ...wish, expected_total: total })
+    expect(late).toMatchObject({ status: 409, body: { code: 'TARGET_CHANGED', expected: 2, got: 3 } })
+    expect((await send(`GET ${PATH}`)).body.total).toBe(0)
+    expect((await send(`POST ${PATH}`, { ...wish, expected_total: 3 })).status).toBe(202)
+  })
+})

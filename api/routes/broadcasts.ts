@@ -1,8 +1,9 @@
-// /commands/$broadcast: one command to every device of a group.
-import type { Broadcast } from '../../engine/domain/command/broadcast.ts'
-import { isEqual } from '../../engine/domain/shadow/json-object.ts'
+// /commands/$broadcast: one command to many devices.
+import { type Broadcast, skipReason } from '../../engine/domain/command/broadcast.ts'
+import { isEqual, own } from '../../engine/domain/shadow/json-object.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { BroadcastState } from '../../engine/ports/engine.ts'
+import type { DeviceSummary } from '../../engine/ports/store.ts'
 import type { BroadcastWishBody } from '../../schemas/command.ts'
 import { BroadcastId } from '../../schemas/ids.ts'
 import {
@@ -17,18 +18,22 @@ import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { broadcastBody } from '../bodies/broadcast-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
+import { targetPreview } from '../bodies/target-preview.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { pageAnswer, pageBody, toWindow, type Window } from '../http/paging.ts'
 import { idFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { devicesMeant, toKept, toMeant } from './broadcast-target.ts'
 import { parseStatuses, unfitTypes, wishRefusal } from './command-checks.ts'
 
 export function broadcastRoutes(services: Services): readonly Route[] {
   const { engine } = services
   return [
-    route(broadcastCommand, ({ body, user, repeatKey }) => broadcast(services, { body, user, repeatKey })),
+    route(broadcastCommand, ({ query, body, user, repeatKey }) =>
+      broadcast(services, { body, user, repeatKey, isDryRun: query.dry_run === true }),
+    ),
     route(listBroadcasts, async ({ query, user, url }) => {
       const window = toWindow(query)
       const { broadcasts, total } = await engine.listBroadcasts({
@@ -73,25 +78,33 @@ interface BroadcastCall {
   readonly body: BroadcastWishBody
   readonly user: Caller
   readonly repeatKey: RepeatKey | undefined
+  readonly isDryRun: boolean
 }
 
 async function broadcast(
   services: Services,
-  { body, user, repeatKey }: BroadcastCall,
+  { body, user, repeatKey, isDryRun }: BroadcastCall,
 ): Promise<Answer | Refusal> {
   const { engine, ids, deviceTypes, clock } = services
   // Devices whose type does not allow the command are skipped.
   const refusal = wishRefusal(body, undefined) ?? reservedName(body.command)
   if (refusal !== undefined) return refusal
+  const found = toMeant(services, body, user)
+  if (found.kind === 'refused') return found
+  const unfit = unfitTypes(body, deviceTypes.defined.values())
+  if (isDryRun) {
+    const reasonOf = ({ status, type }: DeviceSummary) => skipReason({ status, unfit: own(unfit, type) })
+    return answer(200, targetPreview(devicesMeant(services, found.meant), reasonOf))
+  }
   const request = {
-    group: body.group,
+    ...found.meant,
+    expectedTotal: body.expected_total,
     command: body.command,
     data: body.data ?? undefined,
     priority: body.priority,
     timeoutSec: body.timeout_sec,
     by: user.id,
-    within: scopeOf(user),
-    unfit: unfitTypes(body, deviceTypes.defined.values()),
+    unfit,
   }
   const send = (id: string) => engine.broadcast({ broadcastId: BroadcastId(id), ...request })
   const first = await send(idFor(repeatKey, 'bc_', ids))
@@ -118,12 +131,19 @@ function reservedName(name: string): Refusal | undefined {
 
 function isSame(made: Broadcast, body: BroadcastWishBody): boolean {
   return (
-    made.group === body.group &&
+    isSameTarget(made, body) &&
     made.name === body.command &&
     made.priority === (body.priority ?? 'normal') &&
     made.timeoutSec === body.timeout_sec &&
     isEqual(made.data, body.data ?? {})
   )
+}
+
+function isSameTarget(made: Broadcast, { group, target }: BroadcastWishBody): boolean {
+  if (target === undefined || target.type === 'group')
+    return made.target === undefined && made.group === (group ?? target?.value)
+  const { type, value } = toKept(target)
+  return made.target?.type === type && isEqual({ value: made.target.value }, { value })
 }
 
 interface StateCall {
@@ -133,7 +153,8 @@ interface StateCall {
   readonly statuses?: readonly CommandStatus[] | undefined
 }
 
-/** Visible to its sender and to users who may see its whole group; of its devices, those that they may see now. */
+/** Visible to its sender and to users who may see its whole group, or all groups if it went to devices of any; of its
+ *  devices, those that they may see now. */
 async function visibleState(
   { engine }: Services,
   { id, user, window, statuses }: StateCall,

@@ -4,7 +4,12 @@ import type { Readable } from 'node:stream'
 import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { CommandPriority, CommandStatus } from '../../schemas/vocabulary.ts'
-import type { Broadcast, BroadcastMember, StatusCounts } from '../domain/command/broadcast.ts'
+import type {
+  Broadcast,
+  BroadcastMember,
+  BroadcastTarget,
+  StatusCounts,
+} from '../domain/command/broadcast.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { FirmwareState } from '../domain/ota/tally.ts'
@@ -15,7 +20,7 @@ import type { AuditDraft, AuditEntry, AuditTrail } from './audit.ts'
 import type { Blobs } from './blobs.ts'
 import type { Broker, LaneReader } from './broker.ts'
 import type { Clock } from './clock.ts'
-import type { Deployments } from './deployments.ts'
+import type { Deployments, Members } from './deployments.ts'
 import type { DeviceView } from './device-view.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 import type { Feed } from './feed.ts'
@@ -62,8 +67,12 @@ export type RequestOutcome =
 
 export interface BroadcastRequest {
   readonly broadcastId: BroadcastId
-  /** The group and its subtree. */
-  readonly group: string
+  /** The group whose subtree is meant. With `chosen`, one that all chosen devices belong to, if there is one. */
+  readonly group?: string | undefined
+  /** The devices that are meant instead of a group's. */
+  readonly chosen?: { readonly target: BroadcastTarget; readonly members: Members } | undefined
+  /** Refused if another number of devices is meant. */
+  readonly expectedTotal?: number | undefined
   readonly command: string
   readonly data?: JsonObject | undefined
   readonly priority?: CommandPriority | undefined

@@ -1,4 +1,4 @@
-// /commands/$broadcast: one command to every device of a group.
+// /commands/$broadcast: one command to many devices.
 import {
   BroadcastBody,
   BroadcastDevicesQuery,
@@ -6,11 +6,13 @@ import {
   BroadcastListQuery,
   BroadcastParams,
   BroadcastQuery,
+  BroadcastSendQuery,
   BroadcastStateBody,
   BroadcastWishBody,
   CommandPage,
 } from '../command.ts'
 import { API, type Operation } from '../operation.ts'
+import { TargetPreview } from '../target-preview.ts'
 
 const PATH = `${API}/commands/$broadcast` as const
 const SHARED = { tag: 'commands', access: ['admin', 'operator'], scope: 'target' } as const
@@ -28,11 +30,15 @@ export const broadcastCommand = {
   method: 'POST',
   path: PATH,
   operationId: 'broadcastCommand',
-  summary: 'Send a command to every device of a group and of the groups below it',
+  summary:
+    'Send a command to many devices: those of a group, with a tag, named ones, or all that a filter finds',
+  description:
+    'With `dry_run=true` nothing is sent: the answer tells whom it would reach. Devices that are offline get the command if they return before it expires.',
   repeats: 'once',
+  query: BroadcastSendQuery,
   body: BroadcastWishBody,
-  replies: { 202: BroadcastBody },
-  refusals: ['EMPTY_TARGET'],
+  replies: { 200: TargetPreview, 202: BroadcastBody },
+  refusals: ['EMPTY_TARGET', 'TARGET_CHANGED', 'NOT_FOUND'],
 } as const satisfies Operation
 
 export const listBroadcasts = {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as passes } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { TargetPreview } from '../../../schemas/target-preview.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
@@ -28,7 +29,8 @@ export const broadcast: Area = (command, cli) => {
 
 interface State {
   readonly broadcast_id: string
-  readonly group: string
+  readonly group: string | null
+  readonly target: { readonly type: string; readonly value?: unknown }
   readonly command: string
   readonly status: string
   readonly total: number
@@ -39,13 +41,27 @@ interface State {
 
 const FIELDS: readonly Column<State>[] = [
   ['broadcast_id', ({ broadcast_id }) => broadcast_id],
-  ['group', ({ group }) => group],
+  ['target', toTarget],
   ['command', (state) => state.command],
   ['status', ({ status }) => status],
   ['devices', ({ total }) => total],
   ['accepted', ({ accepted }) => accepted],
   ['skipped', ({ skipped }) => skipped.map(({ device_id, reason }) => `${device_id} (${reason})`)],
   ['counts', ({ counts }) => (counts === undefined ? undefined : countsText(counts))],
+]
+
+/** A group is named by itself. */
+function toTarget({ group, target }: Pick<State, 'group' | 'target'>): string {
+  return group ?? `${target.type} ${JSON.stringify(target.value)}`
+}
+
+const PREVIEW_FIELDS: readonly Column<TargetPreview>[] = [
+  ['devices', ({ total }) => total],
+  ['accepted', ({ accepted }) => accepted],
+  ['by status', ({ by_status }) => countsText(by_status)],
+  ['by type', ({ by_type }) => countsText(by_type)],
+  ['skipped', ({ by_reason }) => countsText(by_reason)],
+  ['first', ({ sample }) => sample.map(({ device_id }) => device_id)],
 ]
 
 const countsText = (counts: Readonly<Record<string, number>>) =>
@@ -64,11 +80,15 @@ function send(broadcastCommand: Command, cli: Cli): void {
     .argument('<group>', 'group, such as warehouse/a')
   addCommandOptions(command)
     .option('--wait', 'wait until every device has finished')
+    .option('--dry-run', 'tell which devices it would go to, and send nothing')
     .option('--key <key>', 'idempotency key: repeating it sends the broadcast only once (default: random)')
     .action(async (group: string, name: string, data: JsonObject | undefined, options: SendOptions) => {
       const { client } = await cli.connect()
       const body = { group, ...toCommandBody(name, data, options) }
-      const sent = await client.broadcastCommand({ body, idempotencyKey: options.key ?? randomUUID() })
+      const call = options.dryRun === true ? { query: { dry_run: true } } : {}
+      const idempotencyKey = options.dryRun === true ? undefined : (options.key ?? randomUUID())
+      const sent = await client.broadcastCommand({ body, ...call, ...given({ idempotencyKey }) })
+      if (!('broadcast_id' in sent)) return cli.output.item<TargetPreview>(sent, PREVIEW_FIELDS)
       if (options.wait !== true) return cli.output.item<State>(sent, FIELDS)
       const broadcast_id = sent.broadcast_id
       for (;;) {
@@ -87,6 +107,7 @@ function send(broadcastCommand: Command, cli: Cli): void {
 
 interface SendOptions extends CommandOptions {
   readonly wait?: boolean
+  readonly dryRun?: boolean
   readonly key?: string
 }
 
@@ -103,7 +124,7 @@ function list(broadcastCommand: Command, cli: Cli): void {
       )
       cli.output.list(items, [
         ['ID', ({ broadcast_id }) => broadcast_id],
-        ['GROUP', ({ group }) => group],
+        ['TARGET', toTarget],
         ['COMMAND', (found) => found.command],
         ['STATUS', ({ status }) => status],
         ['COMMANDS', ({ counts }) => countsText(counts)],

@@ -1,9 +1,9 @@
-// One command to a group: each member gets a command of its own, and this record describes them together.
+// One command to many devices: each member gets a command of its own, and this record describes them together.
 //
 // A broadcast that reaches nobody is refused, because a typing error in an emergency stop must not look like success.
 // Its progress is counted from its commands each time and stored nowhere.
 import { type BroadcastId, type DeviceId, Millis } from '../../../schemas/ids.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import {
   COMMAND_STATUSES,
@@ -22,16 +22,26 @@ export interface SkippedMember {
   readonly reason: SkipReason
 }
 
+/** How its sender named the devices, if not by a group. */
+export interface BroadcastTarget {
+  readonly type: string
+  /** Only the first ones of devices that were named. */
+  readonly value: Json
+}
+
 export interface Broadcast {
   readonly id: BroadcastId
-  readonly group: string
+  /** All devices that are meant belong to its subtree. Undefined if they may belong to any group. */
+  readonly group: string | undefined
+  /** Undefined if the group's subtree is meant, as in the records of earlier releases. */
+  readonly target?: BroadcastTarget | undefined
   readonly name: string
   readonly data: JsonObject
   readonly priority: CommandPriority
   readonly timeoutSec: number | undefined
   readonly createdAt: Millis
   readonly createdBy: string
-  /** Members of the group's subtree when it was created. */
+  /** Devices that were meant when it was created. */
   readonly total: number
   readonly accepted: number
   /** The first skipped members, up to the limit. `total - accepted` members were skipped. */
@@ -48,7 +58,8 @@ export interface BroadcastMember {
 }
 
 export interface BroadcastWish {
-  readonly group: string
+  readonly group: string | undefined
+  readonly target?: BroadcastTarget | undefined
   readonly name: string
   readonly data?: JsonObject | undefined
   readonly priority?: CommandPriority | undefined
@@ -74,16 +85,17 @@ export function createBroadcast(
   members: readonly BroadcastMember[],
   { id, by, now }: { readonly id: BroadcastId; readonly by: string; readonly now: Millis },
 ): BroadcastOutcome {
-  const { group, name, data = {}, priority = 'normal', timeoutSec } = wish
+  const { group, target, name, data = {}, priority = 'normal', timeoutSec } = wish
   const skipped = members.flatMap((member): SkippedMember[] => {
     const reason = skipReason(member)
     return reason === undefined ? [] : [{ deviceId: member.deviceId, reason }]
   })
   const fit = members.filter((member) => skipReason(member) === undefined)
   if (fit.length === 0) {
-    const message = `no device in ${JSON.stringify(group)} takes this command`
+    const place = target === undefined ? `in ${JSON.stringify(group)}` : `that the ${target.type} means`
+    const message = `no device ${place} takes this command`
     const left = shown(skipped).map(({ deviceId, reason }) => ({ device_id: deviceId, reason }))
-    const detail = { message, group, total: members.length, skipped: left }
+    const detail = { message, group: group ?? null, total: members.length, skipped: left }
     return { kind: 'refused', code: 'EMPTY_TARGET', detail }
   }
   // A critical broadcast is not paced.
@@ -93,7 +105,7 @@ export function createBroadcast(
     return { deviceId, wish: { name, data, priority, timeoutSec, notBefore, broadcastId: id } }
   })
   const broadcast: Broadcast = {
-    ...{ id, group, name, data, priority, timeoutSec, createdAt: now, createdBy: by },
+    ...{ id, group, target, name, data, priority, timeoutSec, createdAt: now, createdBy: by },
     total: members.length,
     accepted: fit.length,
     skipped: shown(skipped),
@@ -134,7 +146,7 @@ export function broadcastStatus(counts: StatusCounts): BroadcastStatus {
   return counts.completed > 0 ? 'partial' : 'failed'
 }
 
-function skipReason({ status, unfit }: BroadcastMember): SkipReason | undefined {
+export function skipReason({ status, unfit }: Omit<BroadcastMember, 'deviceId'>): SkipReason | undefined {
   return status === 'decommissioned' ? 'decommissioned' : unfit
 }
 

@@ -1,4 +1,4 @@
-// Commands to groups. Each member gets a command of its own, through the log like any other, and a record of the whole
+// Commands to many devices. Each member gets a command of its own, through the log like any other, and a record of the whole
 // broadcast survives a crash.
 //
 // G1. The record is saved before the first member gets its command. Who was promised a broadcast gets all of it: what
@@ -20,6 +20,7 @@ import { createCommand } from '../../domain/command/create.ts'
 import { isOpen } from '../../domain/command/moves.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import { isInScope } from '../../domain/group-scope.ts'
 import { own } from '../../domain/shadow/json-object.ts'
 import { userAuthor } from '../../domain/shadow/record.ts'
@@ -37,7 +38,7 @@ import type {
 } from '../../ports/engine.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import type { Claim, Store } from '../../ports/store.ts'
+import type { Claim, DeviceSummary, Store } from '../../ports/store.ts'
 import type { Child } from '../shard/protocol.ts'
 import type { BroadcastSignal } from '../signals.ts'
 import { BroadcastBook, type SavedBroadcast } from './broadcast-book.ts'
@@ -95,20 +96,27 @@ export class Broadcasts {
   async create(request: BroadcastRequest): Promise<BroadcastAnswer> {
     const known = this.#book.find(request.broadcastId)
     if (known !== undefined) return { kind: 'done', broadcast: known.broadcast }
-    const { group, command: name, data, priority, timeoutSec, by, broadcastId: id } = request
+    const { group, chosen, command: name, data, priority, timeoutSec, by, broadcastId: id } = request
     const now = this.#ports.clock.now()
     const wish = { name, data, priority, timeoutSec }
     // Refused for one is refused for all.
     const probe = createCommand([], wish, { id: CommandId(id), by, now })
     if (probe.kind === 'refused') return probe
     const members = await this.#membersOf(request)
-    const outcome = createBroadcast({ group, ...wish }, members, { id, by, now })
+    const { expectedTotal = members.length } = request
+    if (expectedTotal !== members.length) return targetChanged(expectedTotal, members.length)
+    const outcome = createBroadcast({ group, target: chosen?.target, ...wish }, members, { id, by, now })
     if (outcome.kind === 'refused') return outcome
     const { broadcast, wishes } = outcome
     const takers = wishes.map(({ deviceId }) => deviceId)
     const saved = await this.#book.add(broadcast, takers)
     this.#unsettled.set(id, endOf(broadcast))
-    this.#ports.broker.publishToGroup(group, { suffix: 'cmd/request', payload: toPayload(broadcast), qos: 1 })
+    if (group !== undefined && chosen === undefined)
+      this.#ports.broker.publishToGroup(group, {
+        suffix: 'cmd/request',
+        payload: toPayload(broadcast),
+        qos: 1,
+      })
     await Promise.race([this.#begin(saved, takers), this.#ports.schedule.sleep(ANSWER_MS)])
     return { kind: 'done', broadcast: this.#book.find(id)?.broadcast ?? broadcast }
   }
@@ -194,14 +202,24 @@ export class Broadcasts {
   }
 
   /** Finds the members in steps, so that the process stays responsive. */
-  async #membersOf({ group, within, unfit = {} }: BroadcastRequest): Promise<readonly BroadcastMember[]> {
+  async #membersOf(request: BroadcastRequest): Promise<readonly BroadcastMember[]> {
+    const { group, within, chosen, unfit = {} } = request
     const { store, schedule } = this.#ports
     const members: BroadcastMember[] = []
+    const add = ({ id: deviceId, status, type }: DeviceSummary | DeviceRecord) =>
+      members.push({ deviceId, status, unfit: own(unfit, type) })
+    if (chosen?.members.kind === 'named') {
+      // At most as many as a request may name.
+      for (const id of new Set(chosen.members.deviceIds)) {
+        const device = store.devices.summary(id)
+        if (device !== undefined) add(device)
+      }
+      return members
+    }
+    const filter = chosen?.members.filter ?? { group, within }
     for (let offset = 0; ; offset += LIST_AT_ONCE) {
-      const filter = { group, within }
       const { devices } = store.devices.list(filter, { offset, limit: LIST_AT_ONCE, sort: 'device_id' })
-      for (const { id: deviceId, status, type } of devices)
-        members.push({ deviceId, status, unfit: own(unfit, type) })
+      devices.forEach(add)
       if (devices.length < LIST_AT_ONCE) return members
       await schedule.sleep(0)
     }
@@ -272,6 +290,11 @@ export class Broadcasts {
       return undefined
     }
   }
+}
+
+function targetChanged(expected: number, got: number): EngineRefusal {
+  const message = `${expected} devices were expected, ${got} are meant by now`
+  return { kind: 'refused', code: 'TARGET_CHANGED', detail: { message, expected, got } }
 }
 
 function toWish({ id, name, data, priority, timeoutSec, perSec, createdAt }: Broadcast, place: number) {

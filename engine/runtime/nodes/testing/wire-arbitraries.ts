@@ -125,6 +125,13 @@ const broadcastRequest: fc.Arbitrary<BroadcastRequest> = fc.record(
   {
     broadcastId,
     group: name,
+    chosen: optional(
+      fc.record({
+        target: fc.record({ type: name, value: fc.array(name) }),
+        members: fc.record({ kind: fc.constant('named' as const), deviceIds: fc.array(deviceId) }),
+      }),
+    ),
+    expectedTotal: optional(count),
     command: name,
     data: optional(data),
     priority: fc.constantFrom(...COMMAND_PRIORITIES),

@@ -1,0 +1,60 @@
+// Whom a broadcast is meant for: the devices of a group, with a tag, named ones, or all that a filter finds. What lies
+// outside the caller's groups is not meant.
+import type { BroadcastTarget } from '../../engine/domain/command/broadcast.ts'
+import type { BroadcastRequest } from '../../engine/ports/engine.ts'
+import type { DeviceSummary } from '../../engine/ports/store.ts'
+import type { BroadcastTargetBody, BroadcastWishBody } from '../../schemas/command.ts'
+import type { DeviceId } from '../../schemas/ids.ts'
+import type { Json } from '../../schemas/json.ts'
+import type { Caller } from '../auth/caller.ts'
+import { scopeOf } from '../auth/scope.ts'
+import type { Services } from '../http/services.ts'
+import { invalid, type Refusal } from '../refusal.ts'
+import { toMembers } from './deployment-request.ts'
+
+/** So many of the devices that are named are kept with the broadcast. */
+const NAMED_KEPT_MAX = 50
+
+type Engine = Pick<Services, 'engine'>
+export type Meant = Pick<BroadcastRequest, 'group' | 'chosen' | 'within'>
+
+export function toMeant(
+  services: Engine,
+  body: Pick<BroadcastWishBody, 'group' | 'target'>,
+  user: Caller,
+): { readonly kind: 'meant'; readonly meant: Meant } | Refusal {
+  const { group, target } = body
+  const within = scopeOf(user)
+  if (group !== undefined && target !== undefined)
+    return invalid('/target', { code: 'NOT_ALLOWED', message: 'cannot be given together with group' })
+  if (group !== undefined) return { kind: 'meant', meant: { group, within } }
+  if (target === undefined)
+    return invalid('/group', { code: 'REQUIRED', message: 'is missing: give a group or a target' })
+  if (target.type === 'group' && typeof target.value === 'string' && target.value !== '')
+    return { kind: 'meant', meant: { group: target.value, within } }
+  if (target.type === 'group')
+    return invalid('/target/value', { code: 'NOT_ALLOWED', message: 'must name a group' })
+  const found = toMembers(services, target, user)
+  if (found.kind === 'refused') return found
+  const { members } = found
+  const limited = members.kind === 'matching' ? members.filter.group : undefined
+  return { kind: 'meant', meant: { group: limited, chosen: { target: toKept(target), members }, within } }
+}
+
+/** What is kept of a target. */
+export function toKept({ type, value }: BroadcastTargetBody): BroadcastTarget {
+  // It came as JSON.
+  const json = value as Json
+  return { type, value: Array.isArray(json) ? json.slice(0, NAMED_KEPT_MAX) : json }
+}
+
+export function* devicesMeant({ engine }: Engine, { group, chosen, within }: Meant): Iterable<DeviceSummary> {
+  const ids: Iterable<DeviceId> =
+    chosen?.members.kind === 'named'
+      ? new Set(chosen.members.deviceIds)
+      : engine.devices.matching(chosen?.members.filter ?? { group, within })
+  for (const id of ids) {
+    const device = engine.devices.summary(id)
+    if (device !== undefined) yield device
+  }
+}
