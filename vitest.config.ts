@@ -6,6 +6,7 @@ const TESTS = '!(*.integration).test.{ts,mjs}'
 const UNIT = [
   `schemas/**/${TESTS}`,
   `engine/{domain,ports,sim,edge}/**/${TESTS}`,
+  `api/dashboard/app/**/${TESTS}`,
   'engine/adapters/**/memory.test.ts',
   `bench/{micro,measure}/**/${TESTS}`,
   `api/blackbox/chaos/**/${TESTS}`,

@@ -15,7 +15,7 @@ import type { Operation } from './operation.ts'
 import { OPERATIONS } from './operations/all.ts'
 import { login, refresh } from './operations/auth.ts'
 
-export { ConnectionError, RefusalError, type Session }
+export { ConnectionError, RefusalError, type Session, type TokenSource }
 
 export interface ClientOptions extends Identity {
   /** Origin of the service, without `/api/v1`. */
@@ -29,6 +29,8 @@ export interface ClientOptions extends Identity {
   /** Used by calls without a signal of their own. */
   readonly signal?: AbortSignal
   readonly fetch?: typeof fetch
+  /** Gives the tokens, in place of any other identity: a browser's session has its refresh token in a cookie. */
+  readonly tokens?: TokenSource
   /** Replaces the pause between two tries, for tests. */
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
@@ -48,15 +50,12 @@ export function createClient(options: ClientOptions): Client {
   const send = createTransport({ fetch, wait, triesMax: options.triesMax ?? TRIES_MAX })
   const base = { baseUrl: baseUrl.replace(/(?<!\/)\/+$/, ''), timeoutMs, signal: options.signal, send }
   const anyone: Invoke = (operation, call) => perform(base, operation, call)
-  const tokens = createTokenSource(
-    options,
-    {
-      // The replies of the operations have these types.
-      login: async (body) => (await anyone(login, { body })) as Login,
-      refresh: async (token) => (await anyone(refresh, { body: { refresh_token: token } })) as Login,
-    },
-    onSession,
-  )
+  const logins = {
+    // The replies of the operations have these types.
+    login: async (body: object) => (await anyone(login, { body })) as Login,
+    refresh: async (token: string) => (await anyone(refresh, { body: { refresh_token: token } })) as Login,
+  }
+  const tokens = options.tokens ?? createTokenSource(options, logins, onSession)
   const invoke: Invoke = (operation, call) => performAs(tokens, base, operation, call)
   const entries: readonly (readonly [string, Operation])[] = Object.entries(OPERATIONS)
   const methods = entries.map(([id, operation]) => [id, (call?: Call) => invoke(operation, call)])

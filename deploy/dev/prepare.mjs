@@ -142,7 +142,9 @@ function isBuilt(root) {
 
 function sourceFiles(root) {
   const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
-  const found = include.flatMap((name) => walk(join(root, name))).filter((path) => path.endsWith('.ts'))
+  const found = include
+    .flatMap((name) => walk(join(root, name)))
+    .filter((path) => /\.(tsx?|css|svg|html)$/.test(path))
   return [join(root, 'tsconfig.json'), ...found.sort()]
 }
 
@@ -160,7 +162,18 @@ async function compile(root, say) {
   const code = await run(process.execPath, [tsc, '-p', '.'], { cwd: root })
   if (code !== 0) throw new Error('the build failed, see above')
   dropOrphans(root)
+  await buildDashboard(root)
   noteCommit(root)
+}
+
+/** After the compiler, because the build reads the compiled operations. */
+async function buildDashboard(root) {
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
+  const config = join(root, 'api', 'dashboard', 'build', 'vite.config.ts')
+  if (!existsSync(config)) return
+  const args = ['build', '--config', config, '--logLevel', 'warn']
+  const code = await run(process.execPath, [vite, ...args], { cwd: root })
+  if (code !== 0) throw new Error('the build of the dashboard failed, see above')
 }
 
 /** Writes down the commit of this build for the service to report. Without git there is no such file. */

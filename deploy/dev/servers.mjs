@@ -21,6 +21,7 @@ export const SERVERS = {
   'openapi-python-client': { fetch: { pip: 'openapi-python-client==0.29.1' }, required: true },
   'openapi-typescript': { fetch: { npm: 'openapi-typescript@7.13.0 typescript@5.9.3' }, required: true },
   'python-with-paho': { fetch: { pip: 'paho-mqtt==2.2.0', isModule: true }, required: true },
+  chromium: { fetch: { apt: 'chromium' }, required: true },
   k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
 }
 

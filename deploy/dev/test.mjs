@@ -22,11 +22,22 @@ try {
 const args = process.argv.slice(2)
 const servers = await findServersFor(args)
 for (const { name, path, missing } of servers) say(`server ${name}: ${path ?? `skipped, ${missing}`}`)
+const typesCode = await checkDashboardTypes()
 const lintCode = await lint()
 const { testCode, closingLine } = await test()
-say(`\nlint ${lintCode === 0 ? 'passed' : 'failed'}\n${closingLine}`)
+const word = (code) => (code === 0 ? 'passed' : 'failed')
+say(`\ntypes of the dashboard ${word(typesCode)}\nlint ${word(lintCode)}\n${closingLine}`)
 const isServerLacking = servers.some(({ fatal }) => fatal)
-process.exit(lintCode !== 0 || testCode !== 0 || isServerLacking ? 1 : 0)
+process.exit(typesCode !== 0 || lintCode !== 0 || testCode !== 0 || isServerLacking ? 1 : 0)
+
+/** The set-up checks the types of all else: it compiles them, while the dashboard's are only removed. */
+function checkDashboardTypes() {
+  const config = join(ROOT, 'api', 'dashboard', 'app')
+  return run(process.execPath, [bin('typescript', 'bin', 'tsc'), '--noEmit', '-p', config], {
+    cwd: ROOT,
+    stdout: 1,
+  })
+}
 
 function lint() {
   return run(process.execPath, [bin('@biomejs', 'biome', 'bin', 'biome'), 'check', '--error-on-warnings'], {

@@ -13,6 +13,8 @@ import { type Rest, restOf } from './service-rest.ts'
 const MAIN = fileURLToPath(new URL('../../../dist/api/service/main.js', import.meta.url))
 /** The profile for tests that do not name one. */
 export const PROFILE = process.env['TEST_PROFILE'] === 'cluster' ? 'cluster' : 'embedded'
+/** The account that `Service.admin` registers. */
+export const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' }
 const READY_MS = 60_000
 const DEADLINE_MS = 30_000
 const APPLIED_MS = 10_000
@@ -247,9 +249,8 @@ function parseReady(line: string): ReadyLine | undefined {
 }
 
 async function logIn(nobody: Rest): Promise<Rest> {
-  const account = { email: 'admin@example.com', password: 'correct horse battery' }
-  await nobody.post('/auth/register', { ...account, name: 'Admin', role: 'admin' })
-  const { status, body } = await nobody.post('/auth/login', account)
+  await nobody.post('/auth/register', { ...ADMIN, name: 'Admin', role: 'admin' })
+  const { status, body } = await nobody.post('/auth/login', ADMIN)
   if (status !== 200) throw new Error(`no login: ${JSON.stringify(body)}`)
   return nobody.as(String(body['access_token']))
 }

@@ -45,7 +45,7 @@ function list(root: URL, folder: string): readonly string[] {
   return readdirSync(new URL(`${folder}/`, root), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
     if (entry.isDirectory()) return entry.name.startsWith('.') ? [] : list(root, path)
-    return /\.(ts|mjs)$/.test(entry.name) ? [path] : []
+    return /\.(tsx?|mjs)$/.test(entry.name) ? [path] : []
   })
 }
 
@@ -60,7 +60,7 @@ export function toSource(path: string, text: string): Source {
     bare,
     imports: importsOf(path, code),
     exports: exportsOf(code),
-    isTest: /^(api\/blackbox|deploy\/dev\/architecture)\/|\/testing\/|\.test\.(ts|mjs)$/.test(path),
+    isTest: /^(api\/blackbox|deploy\/dev\/architecture)\/|\/testing\/|\.test\.(tsx?|mjs)$/.test(path),
   }
 }
 
@@ -107,7 +107,9 @@ function importsOf(path: string, code: string): readonly Import[] {
 
 function resolve(path: string, specifier: string): { target: string; isFile: boolean } {
   if (specifier.startsWith('.')) {
-    return { target: posix.join(posix.dirname(path), specifier), isFile: true }
+    // A build may take a file in another form: `./worker.ts?worker&url`.
+    const [file = ''] = specifier.split('?')
+    return { target: posix.join(posix.dirname(path), file), isFile: true }
   }
   const [scope = '', name = ''] = specifier.split('/')
   const isWhole = specifier.startsWith('node:')

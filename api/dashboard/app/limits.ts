@@ -1,0 +1,12 @@
+// The bounds of the page (D10). Each is shown where it is reached.
+export const LIMITS = {
+  queryCacheEntriesMax: 200,
+  toastsMax: 3,
+  logLinesMax: 5000,
+  chartSeriesMax: 8,
+  compareDevicesMax: 8,
+  indexDevicesMax: 200_000,
+  subscriptionsMax: 100,
+  peekHistoryMax: 50,
+  paletteRowsMax: 50,
+} as const

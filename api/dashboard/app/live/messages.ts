@@ -1,0 +1,42 @@
+// What the page and its worker say to each other.
+import type { ChannelName, SocketFilter, SocketProblem } from '../../../../schemas/ws.ts'
+
+export interface Watch {
+  readonly channel: ChannelName
+  readonly filter?: SocketFilter
+  readonly throttle_ms?: number
+  readonly snapshot?: boolean
+}
+
+export type ToWorker =
+  | { readonly kind: 'open'; readonly url: string }
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'watch'; readonly id: string; readonly watch: Watch }
+  | { readonly kind: 'unwatch'; readonly id: string }
+  | { readonly kind: 'hidden'; readonly isHidden: boolean }
+  | { readonly kind: 'retry' }
+
+/** An event of a subscription. A snapshot comes as events, too. */
+export interface LiveEvent {
+  readonly event: string
+  readonly device_id?: string
+  readonly ts: string
+  readonly data: unknown
+  readonly isSnapshot?: true
+}
+
+export type FromWorker =
+  | { readonly kind: 'live' }
+  /** `retryInMs` is how long it waits before the next try. */
+  | { readonly kind: 'away'; readonly retryInMs: number }
+  | { readonly kind: 'token-wanted'; readonly isRefused: boolean }
+  | { readonly kind: 'closed'; readonly reason: 'forbidden' | 'too-many' }
+  | { readonly kind: 'batch'; readonly batches: readonly Batch[]; readonly newestTs: string | undefined }
+  | { readonly kind: 'refused'; readonly id: string; readonly problem: SocketProblem }
+
+export interface Batch {
+  readonly id: string
+  readonly events: readonly LiveEvent[]
+  /** What the service had to leave out before these. */
+  readonly dropped: number
+}

@@ -1,0 +1,82 @@
+// Where the page is, as a signal, and the ways to another place. Links are ordinary `<a href>`: one listener turns their
+// clicks into moves without a load, so that "open in a new tab" and "copy link" work as everywhere.
+import { computed, signal } from '@preact/signals'
+import type { Codec } from '../address/codecs.ts'
+import { fromSearch, toSearch } from '../address/query-text.ts'
+import { placeOf } from '../address/routes.ts'
+
+export interface Address {
+  readonly path: string
+  readonly search: string
+}
+
+const here = (): Address => ({ path: location.pathname, search: location.search })
+
+export const address = signal<Address>(here())
+export const place = computed(() => placeOf(address.value.path))
+const query = computed(() => fromSearch(address.value.search))
+
+export interface Move {
+  /** Stays on the same entry of the history: what a person would not want to come back to. */
+  readonly replace?: boolean
+}
+
+export function navigate(to: string, { replace = false }: Move = {}): void {
+  const { origin } = location
+  const target = new URL(to, origin)
+  if (target.origin !== origin) return
+  if (replace) history.replaceState(null, '', target)
+  else history.pushState(null, '', target)
+  address.value = { path: target.pathname, search: target.search }
+}
+
+/** Changes some values of the query and leaves the others. */
+export function setQuery(
+  changes: Readonly<Record<string, string | undefined>>,
+  move: Move = { replace: true },
+): void {
+  const next = { ...query.peek(), ...changes }
+  navigate(`${address.peek().path}${toSearch(next)}`, move)
+}
+
+/** A value that lives in the address (D1). Reading it in a component renders the component when it changes. */
+export interface QueryValue<Value> {
+  get value(): Value
+  set(value: Value, move?: Move): void
+}
+
+export function queryValue<Value>(name: string, codec: Codec<Value>): QueryValue<Value> {
+  return {
+    get value() {
+      return codec.read(query.value[name])
+    },
+    set: (value, move) => setQuery({ [name]: codec.write(value) }, move),
+  }
+}
+
+/** Begins to follow the address bar and the links of the page. */
+export function followAddress(): void {
+  addEventListener('popstate', () => {
+    address.value = here()
+  })
+  document.addEventListener('click', (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a[href]') : null
+    if (!(link instanceof HTMLAnchorElement) || !isOurs(event, link)) return
+    event.preventDefault()
+    navigate(link.href)
+    // A followed link shows its page from the top, as everywhere on the web.
+    scrollTo(0, 0)
+  })
+}
+
+function isOurs(event: MouseEvent, link: HTMLAnchorElement): boolean {
+  const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+  return (
+    isPlain &&
+    !event.defaultPrevented &&
+    link.origin === location.origin &&
+    (link.target === '' || link.target === '_self') &&
+    !link.hasAttribute('download') &&
+    placeOf(link.pathname) !== undefined
+  )
+}

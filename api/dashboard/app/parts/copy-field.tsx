@@ -1,0 +1,40 @@
+import { useRef, useState } from 'preact/hooks'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+
+const t = words({
+  copy: ['Copy', 'Kopieren'],
+  copied: ['Copied', 'Kopiert'],
+  select: ['Press Ctrl+C', 'Strg+C drücken'],
+})
+
+/** A text to copy. Without a secure context there is no clipboard, so it is selected instead. */
+export function CopyField({
+  text,
+  label,
+  isBlock = false,
+}: {
+  readonly text: string
+  readonly label: string
+  readonly isBlock?: boolean
+}) {
+  const [said, setSaid] = useState<'copy' | 'copied' | 'select'>('copy')
+  const code = useRef<HTMLElement>(null)
+  const copy = async () => {
+    const isCopied = await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
+    )
+    if (isCopied !== true && code.current !== null) getSelection()?.selectAllChildren(code.current)
+    setSaid(isCopied === true ? 'copied' : 'select')
+  }
+  return (
+    <div class={isBlock ? 'copy copy-block' : 'copy'}>
+      <span class="visually-hidden">{label}</span>
+      <code ref={code}>{text}</code>
+      <Button icon={said === 'copied' ? 'check' : 'copy'} onClick={() => void copy()}>
+        {t(said)}
+      </Button>
+    </div>
+  )
+}

@@ -1,0 +1,73 @@
+// How fresh the page is (D3): live, or away since when and when it tries again, and what was left out.
+import { connection, droppedCount, isPaused, retryNow } from '../live/live.ts'
+import { instant, now } from '../words/time.ts'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+
+const t = words({
+  live: ['live', 'live'],
+  connecting: ['connecting', 'verbindet'],
+  paused: ['paused', 'angehalten'],
+  away: ['not connected', 'nicht verbunden'],
+  dropped: [
+    '{n} values were left out because this browser was too slow',
+    '{n} Werte wurden ausgelassen, weil dieser Browser zu langsam war',
+  ],
+  since: [
+    'Not connected since {time}, trying again in {seconds} s',
+    'Nicht verbunden seit {time}, neuer Versuch in {seconds} s',
+  ],
+  retry: ['Retry now', 'Jetzt versuchen'],
+  forbidden: [
+    'Your account may not see live updates any more. Log in again.',
+    'Ihr Konto darf keine Live-Daten mehr sehen. Melden Sie sich neu an.',
+  ],
+  tooMany: [
+    'Too many windows of this account are open. Close some; this one tries again.',
+    'Zu viele Fenster dieses Kontos sind offen. Schließen Sie einige; dieses versucht es wieder.',
+  ],
+})
+
+export function FreshnessDot() {
+  const { state } = connection.value
+  const isStill = isPaused.value && state === 'live'
+  const word = isStill
+    ? t('paused')
+    : state === 'live'
+      ? t('live')
+      : state === 'connecting'
+        ? t('connecting')
+        : t('away')
+  const dropped = droppedCount.value
+  return (
+    <span
+      class={`freshness freshness-${isStill ? 'paused' : state}`}
+      title={dropped > 0 ? t('dropped', { n: dropped }) : undefined}
+    >
+      <span aria-hidden="true">●</span> {word}
+      {dropped > 0 && ` · −${dropped}`}
+    </span>
+  )
+}
+
+/** The bar under the header while there is no connection. What was shown stays. */
+export function ConnectionBar() {
+  const at = connection.value
+  if (at.state === 'closed')
+    return (
+      <p class="connection-bar" role="status">
+        {at.reason === 'forbidden' ? t('forbidden') : t('tooMany')}
+      </p>
+    )
+  if (at.state !== 'away') return null
+  // `now` makes it count down.
+  const seconds = now.value === 0 ? 0 : Math.max(0, Math.ceil((at.retryAt - Date.now()) / 1000))
+  return (
+    <p class="connection-bar" role="status">
+      {t('since', { time: instant(at.since, { timeStyle: 'medium', dateStyle: undefined }), seconds })}{' '}
+      <Button kind="quiet" onClick={retryNow}>
+        {t('retry')}
+      </Button>
+    </p>
+  )
+}

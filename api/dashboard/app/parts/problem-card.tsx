@@ -1,0 +1,67 @@
+// A failure: what happened, what to do about it, and the id under which the service has it in its log (D11).
+import { ConnectionError, RefusalError } from '../../../../schemas/client/errors.ts'
+import type { Problem } from '../../../../schemas/problem.ts'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+
+const t = words({
+  unreachable: ['The service cannot be reached.', 'Der Dienst ist nicht erreichbar.'],
+  check: [
+    'Check the network, and whether the service runs. What is shown below may be outdated.',
+    'Prüfen Sie das Netz und ob der Dienst läuft. Was unten steht, kann veraltet sein.',
+  ],
+  unexpected: ['Something went wrong in the page.', 'In der Seite ist etwas schiefgegangen.'],
+  retry: ['Try again', 'Noch einmal versuchen'],
+  request: ['Request {id}', 'Anfrage {id}'],
+  about: ['About this problem', 'Mehr zu diesem Fehler'],
+})
+
+interface Told {
+  readonly title: string
+  readonly detail: string
+  readonly problem?: Problem
+}
+
+export function ProblemCard({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
+  const { title, detail, problem } = told(error)
+  return (
+    <div class="problem" role="alert">
+      <strong>{title}</strong>
+      <p>{detail}</p>
+      {problem?.errors !== undefined && (
+        <ul>
+          {problem.errors.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="row">
+        {onRetry !== undefined && <Button onClick={onRetry}>{t('retry')}</Button>}
+        {problem !== undefined && (
+          <>
+            <a href={problem.type} target="_blank" rel="noreferrer">
+              {t('about')}
+            </a>
+            <code class="muted">{t('request', { id: problem.request_id })}</code>
+          </>
+        )}
+      </p>
+    </div>
+  )
+}
+
+function told(error: unknown): Told {
+  if (error instanceof RefusalError)
+    return { title: error.problem.title, detail: error.problem.detail, problem: error.problem }
+  if (hasProblem(error))
+    return { title: error.problem.title, detail: error.problem.detail, problem: error.problem }
+  if (error instanceof ConnectionError || error instanceof TypeError)
+    return { title: t('unreachable'), detail: t('check') }
+  return { title: t('unexpected'), detail: error instanceof Error ? error.message : String(error) }
+}
+
+function hasProblem(error: unknown): error is Error & { readonly problem: Problem } {
+  return error instanceof Error && 'problem' in error
+}

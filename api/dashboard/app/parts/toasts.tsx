@@ -1,0 +1,52 @@
+// Short words about what was done, with Undo where it can be undone. They stay until they are read or pushed out.
+import { signal } from '@preact/signals'
+import { LIMITS } from '../limits.ts'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+
+const t = words({ undo: ['Undo', 'Rückgängig'], close: ['Close', 'Schließen'] })
+
+export interface Toast {
+  readonly text: string
+  readonly undo?: () => void
+  readonly isFailure?: boolean
+}
+
+const toasts = signal<readonly (Toast & { readonly id: number })[]>([])
+let ids = 0
+const STAYS_MS = 8000
+
+export function toast(told: Toast): void {
+  ids += 1
+  const id = ids
+  toasts.value = [...toasts.value, { ...told, id }].slice(-LIMITS.toastsMax)
+  if (told.isFailure !== true) setTimeout(() => close(id), STAYS_MS)
+}
+
+const close = (id: number) => {
+  toasts.value = toasts.value.filter((toast) => toast.id !== id)
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map(({ id, text, undo, isFailure }) => (
+        <div key={id} class={isFailure === true ? 'toast toast-failure' : 'toast'}>
+          <span>{text}</span>
+          {undo !== undefined && (
+            <Button
+              kind="quiet"
+              onClick={() => {
+                undo()
+                close(id)
+              }}
+            >
+              {t('undo')}
+            </Button>
+          )}
+          <Button kind="quiet" icon="x" label={t('close')} onClick={() => close(id)} />
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,109 @@
+// The frame of all views: rail, header, connection, and the login over the page when a session ended in mid-use.
+import type { ComponentChildren } from 'preact'
+import { pathOf } from '../address/routes.ts'
+import { isSessionOver, user } from '../data/session.ts'
+import { isPaused } from '../live/live.ts'
+import { address, navigate } from '../navigation/navigation.ts'
+import { ConnectionBar, FreshnessDot } from '../parts/freshness.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { useShortcuts } from '../parts/shortcuts.ts'
+import { Toasts } from '../parts/toasts.tsx'
+import { LoginDialog } from '../views/login/login-dialog.tsx'
+import { words } from '../words/words.ts'
+import { areas } from './areas.ts'
+import { isSheetOpen, ShortcutSheet } from './shortcut-sheet.tsx'
+
+const t = words({
+  skip: ['Skip to the content', 'Zum Inhalt'],
+  main: ['Main', 'Hauptmenü'],
+  more: ['More', 'Mehr'],
+  me: ['{name}, profile and settings', '{name}, Profil und Einstellungen'],
+  goTo: ['Go to {name}', 'Zu {name}'],
+  keys: ['Show the keys', 'Tasten zeigen'],
+  pause: ['Pause or continue live updates', 'Live-Daten anhalten oder fortsetzen'],
+  scope: ['in {groups}', 'in {groups}'],
+})
+
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  const entries = areas()
+  const { path } = address.value
+  const me = user.value
+  useShortcuts([
+    ...entries.map(({ key, name, route }) => ({
+      keys: `g ${key}`,
+      says: t('goTo', { name }),
+      run: () => navigate(pathOf(route)),
+    })),
+    {
+      keys: '?',
+      says: t('keys'),
+      run: () => {
+        isSheetOpen.value = true
+      },
+    },
+    {
+      keys: '.',
+      says: t('pause'),
+      run: () => {
+        isPaused.value = !isPaused.peek()
+      },
+    },
+  ])
+  const isCurrent = (prefix: string) =>
+    prefix === '/' ? path === '/' : path === prefix || path.startsWith(`${prefix}/`)
+  return (
+    <div class="shell">
+      <a class="skip" href="#content">
+        {t('skip')}
+      </a>
+      <nav class="rail" aria-label={t('main')}>
+        <a class="brand" href="/">
+          Fleet
+        </a>
+        <ul>
+          {entries.map(({ route, name, icon, prefix, isFirst }) => (
+            <li key={route} class={isFirst ? undefined : 'rail-later'}>
+              <a href={pathOf(route)} aria-current={isCurrent(prefix) ? 'page' : undefined} title={name}>
+                <Icon name={icon} />
+                <span class="rail-name">{name}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+        <details class="rail-more">
+          <summary>
+            <Icon name="menu" />
+            <span class="rail-name">{t('more')}</span>
+          </summary>
+          <ul>
+            {entries
+              .filter(({ isFirst }) => !isFirst)
+              .map(({ route, name, icon }) => (
+                <li key={route}>
+                  <a href={pathOf(route)}>
+                    <Icon name={icon} /> {name}
+                  </a>
+                </li>
+              ))}
+          </ul>
+        </details>
+      </nav>
+      <header class="top">
+        <FreshnessDot />
+        {me != null && me.groups.length > 0 && (
+          <span class="muted">{t('scope', { groups: me.groups.join(', ') })}</span>
+        )}
+        <a class="me" href={pathOf('me')} aria-label={t('me', { name: me?.name ?? '' })}>
+          <Icon name="user" /> <span>{me?.name}</span>
+        </a>
+      </header>
+      <ConnectionBar />
+      <main id="content" class="content" tabIndex={-1}>
+        {children}
+      </main>
+      <Toasts />
+      {isSheetOpen.value && <ShortcutSheet />}
+      {isSessionOver.value && <LoginDialog />}
+    </div>
+  )
+}

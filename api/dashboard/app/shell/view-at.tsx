@@ -1,0 +1,60 @@
+// Which view lives at an address. Each is loaded when it is first seen.
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Params, RouteName } from '../address/routes.ts'
+import { place } from '../navigation/navigation.ts'
+import { Skeleton } from '../parts/answer-area.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { Page } from '../parts/page.tsx'
+import { ProblemCard } from '../parts/problem-card.tsx'
+import { words } from '../words/words.ts'
+
+const t = words({
+  lost: ['Nothing lives at this address', 'An dieser Adresse ist nichts'],
+  back: ['Go to the overview', 'Zur Übersicht'],
+})
+
+type View = ComponentType<{ readonly params: Params }>
+type Load = () => Promise<{ readonly default: View }>
+
+const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
+  me: () => import('../views/me/me.tsx'),
+}
+
+const loaded = new Map<Load, View>()
+
+export function ViewAt() {
+  const at = place.value
+  const load = at === undefined ? undefined : VIEWS[at.route]
+  const [failure, setFailure] = useState<unknown>(undefined)
+  const [, setLoaded] = useState(0)
+  useEffect(() => {
+    if (load === undefined || loaded.has(load)) return
+    setFailure(undefined)
+    load().then((module) => {
+      loaded.set(load, module.default)
+      setLoaded(loaded.size)
+    }, setFailure)
+  }, [load])
+  if (at === undefined || load === undefined) return <Lost />
+  if (failure !== undefined) return <ProblemCard error={failure} onRetry={() => location.reload()} />
+  const View = loaded.get(load)
+  if (View === undefined) return <Skeleton />
+  // Another device is another page: nothing of the one before may stay.
+  return (
+    <View
+      key={`${at.route === 'deviceTab' ? 'device' : at.route} ${at.params['device_id'] ?? ''}`}
+      params={at.params}
+    />
+  )
+}
+
+function Lost() {
+  return (
+    <Page title={t('lost')}>
+      <Empty title={location.pathname}>
+        <a href="/">{t('back')}</a>
+      </Empty>
+    </Page>
+  )
+}

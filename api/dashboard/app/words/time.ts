@@ -1,0 +1,61 @@
+// Times as people read them. A place in time is kept as milliseconds; the service's clock counts, not the browser's.
+import { signal } from '@preact/signals'
+import { locale } from './words.ts'
+
+/** How far the service's clock is ahead of the browser's. */
+export const clockAheadMs = signal(0)
+/** The zone of shown times; undefined is the browser's. */
+export const timeZone = signal<string | undefined>(undefined)
+/** The service's time, renewed each second: ages that read it count on by themselves. */
+export const now = signal(Date.now())
+
+/** Begins to count. */
+export function countSeconds(): void {
+  setInterval(() => {
+    if (!document.hidden) now.value = Date.now() + clockAheadMs.peek()
+  }, 1000)
+}
+
+export function instant(ms: number, options: Intl.DateTimeFormatOptions = {}): string {
+  const zone = timeZone.value
+  const all = { dateStyle: 'medium', timeStyle: 'medium', ...options } as const
+  const { dateStyle, timeStyle, ...others } = all
+  const hasParts = Object.keys(options).some((name) => !['dateStyle', 'timeStyle'].includes(name))
+  const shown = hasParts ? others : { dateStyle, timeStyle }
+  return new Intl.DateTimeFormat(locale(), {
+    ...shown,
+    ...(zone === undefined ? {} : { timeZone: zone }),
+  }).format(ms)
+}
+
+/** The whole time with milliseconds and zone, for tooltips and for copying. */
+export function exactInstant(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+] as const
+
+/** "12 s", "4 min", "3 h": the greatest unit that fits. */
+export function duration(ms: number): string {
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(ms) >= length) ?? ['second', 1000]
+  const format = new Intl.NumberFormat(locale(), {
+    style: 'unit',
+    unit,
+    unitDisplay: 'short',
+    maximumFractionDigits: 0,
+  })
+  return format.format(Math.trunc(ms / size))
+}
+
+/** "4 min ago". */
+export function ago(ms: number): string {
+  const passed = Math.max(0, now.value - ms)
+  const [unit, size] = UNITS.find(([, length]) => passed >= length) ?? ['second', 1000]
+  const format = new Intl.RelativeTimeFormat(locale(), { numeric: 'always', style: 'short' })
+  return format.format(-Math.trunc(passed / size), unit)
+}

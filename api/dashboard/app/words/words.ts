@@ -1,0 +1,46 @@
+// The texts of the page. Each area keeps its own table, with both languages side by side, so that none can be forgotten;
+// plural forms follow the rules of the language.
+import { signal } from '@preact/signals'
+
+export const LANGUAGES = ['en', 'de', 'pseudo'] as const
+export type Language = (typeof LANGUAGES)[number]
+
+/** A text, or its plural forms by the number `n`. `{name}` is replaced. */
+export type Phrase = string | { readonly one: string; readonly other: string }
+type Pair = readonly [english: Phrase, german: Phrase]
+export type Fields = Readonly<Record<string, string | number>>
+
+export const language = signal<Language>('en')
+/** The locale of numbers and times. */
+export const locale = () => (language.value === 'de' ? 'de-DE' : 'en-GB')
+
+const PLURALS = { en: new Intl.PluralRules('en'), de: new Intl.PluralRules('de') }
+
+/** Makes the function that gives the texts of one table. Called in a component, it renders anew when the language changes. */
+export function words<Key extends string>(table: Readonly<Record<Key, Pair>>) {
+  return (key: Key, fields: Fields = {}): string => {
+    const chosen = language.value
+    const phrase = table[key][chosen === 'de' ? 1 : 0]
+    const text = typeof phrase === 'string' ? phrase : phrase[form(fields['n'])]
+    const filled = text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+      const value = fields[name]
+      return typeof value === 'number' ? number(value) : (value ?? whole)
+    })
+    return chosen === 'pseudo' ? stretched(filled) : filled
+  }
+}
+
+export function number(value: number, options: Intl.NumberFormatOptions = {}): string {
+  return new Intl.NumberFormat(locale(), { maximumFractionDigits: 3, ...options }).format(value)
+}
+
+function form(n: string | number | undefined): 'one' | 'other' {
+  const rules = PLURALS[language.value === 'de' ? 'de' : 'en']
+  return rules.select(Number(n ?? 0)) === 'one' ? 'one' : 'other'
+}
+
+/** 40 % longer and marked at both ends: a text that is cut off or was never translated shows. */
+function stretched(text: string): string {
+  const longer = text.replaceAll(/[aeiou]/g, (letter) => `${letter}${letter}`)
+  return `[${longer}]`
+}

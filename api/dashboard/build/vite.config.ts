@@ -1,0 +1,51 @@
+// Builds the browser's part of the dashboard into `dist/dashboard`: `npm run build` calls it after the compiler, whose
+// output `strip-operations` reads.
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+import { compressed } from './compressed.ts'
+import { sprite } from './sprite.ts'
+import { strippedOperations } from './strip-operations.ts'
+
+const ROOT = new URL('../../../', import.meta.url)
+const path = (relative: string) => fileURLToPath(new URL(relative, ROOT))
+
+// A config file is read by the tool as its default export.
+export default defineConfig({
+  root: path('api/dashboard/app'),
+  base: '/',
+  publicDir: false,
+  cacheDir: path('dist/.vite'),
+  plugins: [strippedOperations(path('')), sprite(path('')), compressed()],
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: path('dist/dashboard'),
+    emptyOutDir: true,
+    target: 'es2023',
+    // Inlined files would be `data:` addresses, which the policy of the page does not allow for scripts and styles.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: true,
+    sourcemap: false,
+    reportCompressedSize: false,
+    rolldownOptions: {
+      input: path('api/dashboard/app/index.html'),
+      output: {
+        entryFileNames: 'assets/[name]-[hash].js',
+        chunkFileNames: 'assets/[name]-[hash].js',
+        assetFileNames: 'assets/[name]-[hash][extname]',
+      },
+    },
+  },
+  worker: {
+    format: 'es',
+    plugins: () => [strippedOperations(path(''))],
+    rolldownOptions: { output: { entryFileNames: 'assets/[name]-[hash].js' } },
+  },
+  // While developing, `npx vite` serves the app and a running service answers the rest.
+  server: {
+    proxy: {
+      '/api': { target: 'http://localhost:8000' },
+      '/ws': { target: 'ws://localhost:8000', ws: true },
+    },
+  },
+})
