@@ -1,0 +1,109 @@
+// Answers of the service as signals, one entry for an operation and its arguments. Views that ask for the same share one
+// request. Data that was true stays while it is asked for again, and when that fails (D11).
+import { type Signal, signal, useSignalEffect } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { CallOf, OperationId, Operations, ReplyOf } from '../../../../schemas/client/calls.ts'
+import { LIMITS } from '../limits.ts'
+import { fleet } from './client.ts'
+
+export interface Answer<Data> {
+  readonly data: Data | undefined
+  readonly error: unknown
+  readonly isLoading: boolean
+  /** When the data came, by the browser's clock. */
+  readonly at: number
+}
+
+interface Entry {
+  readonly answer: Signal<Answer<unknown>>
+  readonly ask: () => Promise<void>
+}
+
+const NOTHING: Answer<never> = { data: undefined, error: undefined, isLoading: false, at: 0 }
+const entries = new Map<string, Entry>()
+
+export interface AskOptions {
+  /** Asks again this often while the page is seen. */
+  readonly everyMs?: number
+  /** False asks nothing yet. */
+  readonly isWanted?: boolean
+}
+
+export interface Asked<Data> extends Answer<Data> {
+  readonly reload: () => void
+}
+
+/** The answer to a call, kept up while the component lives. */
+export function useAnswer<Id extends OperationId>(
+  id: Id,
+  call: CallOf<Operations[Id]>,
+  { everyMs, isWanted = true }: AskOptions = {},
+): Asked<ReplyOf<Operations[Id]>> {
+  const key = `${id} ${JSON.stringify(call)}`
+  const entry = useMemo(() => entryOf(key, id, call), [key])
+  useEffect(() => {
+    if (!isWanted) return
+    void entry.ask()
+    if (everyMs === undefined) return
+    const timer = setInterval(() => {
+      if (!document.hidden) void entry.ask()
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [entry, isWanted, everyMs])
+  // The entry belongs to this operation, whose answers have this type.
+  const answer = entry.answer.value as Answer<ReplyOf<Operations[Id]>>
+  return { ...answer, reload: () => void entry.ask() }
+}
+
+/** Asks again for all answers of these operations that are on the page: after a write, what it changed. */
+export function refreshAnswers(...ids: readonly OperationId[]): void {
+  for (const [key, { ask, answer }] of entries)
+    if (ids.some((id) => key.startsWith(`${id} `))) {
+      if (watched.has(key)) void ask()
+      else answer.value = NOTHING
+    }
+}
+
+const watched = new Map<string, number>()
+
+/** Runs `work` when the signals that it reads change, as long as the component lives. */
+export const useWhenever = useSignalEffect
+
+function entryOf(key: string, id: OperationId, call: object): Entry {
+  const found = entries.get(key)
+  if (found !== undefined) {
+    // The newest is last, so that the oldest falls out first.
+    entries.delete(key)
+    entries.set(key, found)
+    return found
+  }
+  const answer = signal<Answer<unknown>>(NOTHING, {
+    watched: () => watched.set(key, 1),
+    unwatched: () => watched.delete(key),
+  })
+  let asking: Promise<void> | undefined
+  const method = fleet[id] as (given: object) => Promise<unknown>
+  const ask = () => {
+    answer.value = { ...answer.peek(), isLoading: true }
+    asking ??= method(call)
+      .then(
+        (data) => {
+          answer.value = { data, error: undefined, isLoading: false, at: Date.now() }
+        },
+        (error: unknown) => {
+          answer.value = { ...answer.peek(), error, isLoading: false }
+        },
+      )
+      .finally(() => {
+        asking = undefined
+      })
+    return asking
+  }
+  const entry = { answer, ask }
+  entries.set(key, entry)
+  for (const old of entries.keys()) {
+    if (entries.size <= LIMITS.queryCacheEntriesMax) break
+    if (!watched.has(old)) entries.delete(old)
+  }
+  return entry
+}

@@ -1,0 +1,127 @@
+// Who is logged in. The access token lives in this module alone; the refresh token is a cookie that scripts cannot read.
+// All tabs share one session: one of them renews it, and the others hear of it.
+import { signal } from '@preact/signals'
+import type { Me } from '../../../../schemas/auth.ts'
+import type { Problem } from '../../../../schemas/problem.ts'
+
+const PATH = '/api/v1/auth/session'
+/** A token is renewed this long before it ends. */
+const LEEWAY_MS = 10_000
+
+interface Granted {
+  readonly access_token: string
+  readonly expires_in: number
+  readonly user: Me
+}
+
+/** Undefined until it is known, null without a login. */
+export const user = signal<Me | null | undefined>(undefined)
+/** The session ended by itself while the page was in use: the login is shown over the page. */
+export const isSessionOver = signal(false)
+
+let token: string | undefined
+let endsAt = 0
+let renewal: Promise<string | undefined> | undefined
+
+type TabMessage = { readonly kind: 'granted'; readonly granted: Granted } | { readonly kind: 'ended' }
+const tabs = new BroadcastChannel('fleet-session')
+tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
+  if (data.kind === 'granted') take(data.granted)
+  else drop()
+}
+
+/** The token at hand, or a new one if it is about to end. Undefined without a login. */
+export async function accessToken(): Promise<string | undefined> {
+  return token !== undefined && performance.now() < endsAt - LEEWAY_MS ? token : await renew()
+}
+
+/** Replaces a token that the service refused. */
+export async function tokenInstead(refused: string): Promise<string | undefined> {
+  return token !== undefined && token !== refused ? token : await renew()
+}
+
+export const heldToken = () => token
+
+/** Undefined when the cookie is missing or no longer good. */
+export async function renew(): Promise<string | undefined> {
+  renewal ??= inTurn(async () => {
+    const before = token
+    // Another tab may have renewed while this one waited for its turn.
+    if (before !== undefined && performance.now() < endsAt - LEEWAY_MS) return before
+    const granted = await post(`${PATH}/refresh`, {})
+    if (granted === undefined) {
+      if (user.peek() != null) isSessionOver.value = true
+      else user.value = null
+      token = undefined
+      return undefined
+    }
+    accept(granted)
+    return granted.access_token
+  }).finally(() => {
+    renewal = undefined
+  })
+  return await renewal
+}
+
+export interface LoginForm {
+  readonly email: string
+  readonly password: string
+  readonly remember: boolean
+}
+
+/** Throws the service's problem. */
+export async function logIn(form: LoginForm | { readonly ticket: string }): Promise<void> {
+  const granted = await post(PATH, form, true)
+  if (granted !== undefined) accept(granted)
+}
+
+export async function logOut(): Promise<void> {
+  const headers = new Headers(token === undefined ? [] : [['authorization', `Bearer ${token}`]])
+  await fetch(PATH, { method: 'DELETE', headers }).catch(() => undefined)
+  tabs.postMessage({ kind: 'ended' } satisfies TabMessage)
+  drop()
+}
+
+function accept(granted: Granted): void {
+  take(granted)
+  tabs.postMessage({ kind: 'granted', granted } satisfies TabMessage)
+}
+
+function take({ access_token, expires_in, user: me }: Granted): void {
+  token = access_token
+  endsAt = performance.now() + expires_in * 1000
+  user.value = me
+  isSessionOver.value = false
+}
+
+/** A load is the one sure way to empty every cache, the worker and the index. */
+function drop(): void {
+  token = undefined
+  location.assign('/login')
+}
+
+export class LoginRefused extends Error {
+  readonly problem: Problem
+  constructor(problem: Problem) {
+    super(problem.detail)
+    this.problem = problem
+  }
+}
+
+async function post(path: string, body: object, mustSucceed = false): Promise<Granted | undefined> {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (response.ok) return (await response.json()) as Granted
+  if (mustSucceed) throw new LoginRefused((await response.json()) as Problem)
+  if (response.status >= 500 || response.status === 429)
+    throw new Error(`the session cannot be renewed: ${response.status}`)
+  return undefined
+}
+
+/** One tab after the other. Without a secure context there are no locks, and the service's leeway has to do. */
+function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+  return 'locks' in navigator ? navigator.locks.request('fleet-session', work) : work()
+}
