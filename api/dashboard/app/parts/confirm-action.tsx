@@ -1,0 +1,61 @@
+// Before what cannot be undone: the effect in words, and a button that names it (D6).
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { useWrite } from '../data/writes.ts'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { Field } from './field.tsx'
+import { ProblemCard } from './problem-card.tsx'
+
+const t = words({
+  cancel: ['Cancel', 'Abbrechen'],
+  type: ['Type {text} to go on', 'Geben Sie {text} ein, um fortzufahren'],
+  typed: ['Type {text} first.', 'Geben Sie zuerst {text} ein.'],
+})
+
+export interface ConfirmActionProps {
+  readonly title: string
+  /** What it does, to how many, and what stays. */
+  readonly children: ComponentChildren
+  /** The button's text: the effect, not "OK". */
+  readonly action: string
+  /** What must be typed, for effects that are large or final. */
+  readonly typed?: string
+  readonly onConfirm: () => Promise<unknown>
+  readonly onClose: () => void
+}
+
+export function ConfirmAction({ title, children, action, typed, onConfirm, onClose }: ConfirmActionProps) {
+  const [text, setText] = useState('')
+  const write = useWrite(async () => {
+    await onConfirm()
+    onClose()
+  })
+  const isTyped = typed === undefined || text === typed
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{t('cancel')}</Button>
+          <Button
+            kind="danger"
+            isBusy={write.isUnderWay.value}
+            disabledBecause={isTyped ? undefined : t('typed', { text: typed })}
+            onClick={() => void write.run()}
+          >
+            {action}
+          </Button>
+        </>
+      }
+    >
+      {children}
+      {typed !== undefined && (
+        <Field label={t('type', { text: typed })} value={text} onValue={setText} autocomplete="off" />
+      )}
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+    </Dialog>
+  )
+}
