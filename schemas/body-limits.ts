@@ -53,6 +53,7 @@ export const BODY_LIMITS = {
   passwordCharsMax: 256,
   groupsPerUserMax: 100,
   refreshTokenCharsMax: 16_384,
+  loginTicketCharsMax: 128,
   deviceTokenHoursMax: 8_760,
   deviceTokenHoursDefault: 24,
   deviceTokenSecMin: 60,

@@ -78,6 +78,10 @@ export interface Operation {
   readonly hasEtag?: boolean
   /** It supports `If-Match`, so that it does not undo somebody else's change. */
   readonly takesIfMatch?: boolean
+  /** A cookie stands in for a token, so only pages of the service itself are answered. */
+  readonly ownPagesOnly?: boolean
+  /** Its success sets a cookie, or removes it. */
+  readonly setsCookie?: boolean
   /** Although it is public, it may need a token. */
   readonly mayNeedToken?: boolean
   /** It has a high rate limit of its own: a probe must not fail because others at its address send too many requests. */

@@ -135,6 +135,8 @@ export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
   parquet: 'application/vnd.apache.parquet',
 }
 
+export const LOGIN_KINDS = ['browser', 'api'] as const
+
 export const TOKEN_SCOPES = ['publish', 'subscribe'] as const
 export type TokenScope = (typeof TOKEN_SCOPES)[number]
 

@@ -1,6 +1,6 @@
 // Accounts: registration, login, renewal and logout. Knows no HTTP.
 import { LIMITS } from '../../engine/limits.ts'
-import type { AddUserResult, User } from '../../engine/ports/users.ts'
+import type { AddUserResult, LoginOrigin, RefreshGrant, User } from '../../engine/ports/users.ts'
 import type { RegisterBody } from '../../schemas/auth.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
@@ -11,7 +11,7 @@ import { type AccountEdits, createAccountEdits } from './account-edits.ts'
 import type { Authenticated } from './authenticate.ts'
 import { refuseCommon } from './common-passwords.ts'
 import { LoginLimiter } from './login-limiter.ts'
-import { createLogins, type LoggedIn, type LoginsOptions } from './logins.ts'
+import { createLogins, type LoggedIn, type Logins, type LoginsOptions } from './logins.ts'
 import { normalEmail } from './normal-email.ts'
 import { hashingBusy, type Passwords } from './passwords.ts'
 
@@ -33,9 +33,15 @@ export interface Accounts extends AccountEdits {
   login(about: {
     readonly email: string
     readonly password: string
-    readonly ip: string
+    readonly from: LoginOrigin
+    readonly browser?: RefreshGrant['browser']
   }): Promise<LoggedIn | Refusal>
-  refresh(refreshToken: string): Promise<LoggedIn | Refusal>
+  /** Logs the user of a ticket in. */
+  enter(
+    proven: Extract<Authenticated, { readonly kind: 'user' }>,
+    about: { readonly from: LoginOrigin; readonly browser?: RefreshGrant['browser'] },
+  ): Promise<LoggedIn | Refusal>
+  readonly logins: Logins
   /** Ends one login, or all of the user's if no refresh token is named. */
   logout(userId: UserId, refreshToken: string | undefined): Promise<void>
 }
@@ -65,8 +71,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
       return added === 'added' ? { kind: 'registered', user } : notAdded(added)
     },
 
-    async login({ email, password, ip }) {
-      const attempt = { from: networkOf(ip), account: normalEmail(email) }
+    async login({ email, password, from, browser }) {
+      const attempt = { from: networkOf(from.ip), account: normalEmail(email) }
       const limited = limiter.refuseHash(attempt.from) ?? limiter.refuse(attempt)
       if (limited !== undefined) return limited
       // The account may have been created or changed at another node a moment ago.
@@ -77,13 +83,25 @@ export function createAccounts(options: AccountsOptions): Accounts {
         limiter.giveBack(attempt)
         return hashingBusy()
       }
-      const proven = isRight && user !== undefined ? await noteLogin(options, user) : undefined
+      const proven =
+        isRight && user !== undefined
+          ? await noteLogin(options, user.id, (now) => now.passwordHash === user.passwordHash)
+          : undefined
       if (proven === undefined) return refused('INVALID_CREDENTIALS')
       limiter.entered(attempt)
-      return await logins.open(proven.user, proven.at)
+      return await logins.open(proven.user, { at: proven.at, from, browser })
     },
 
-    refresh: (refreshToken) => logins.renew(refreshToken),
+    async enter({ user, current }, about) {
+      const proven = await noteLogin(options, user.id, () => current() !== undefined)
+      if (proven === undefined)
+        return refused('UNAUTHENTICATED', {
+          message: 'the ticket is void since the user has changed; log in',
+        })
+      return await logins.open(proven.user, { ...about, at: proven.at })
+    },
+
+    logins,
 
     async logout(userId, refreshToken) {
       if (refreshToken === undefined) await edits.revoke(userId)
@@ -92,12 +110,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 }
 
-/** Resolves with undefined if the record changed while the password was hashed, so that it proves nothing any more. */
-async function noteLogin({ users, clock }: AccountsOptions, { id, passwordHash }: User) {
+/** Resolves with undefined if the record has changed so that what was proven of it, such as its password, counts no more. */
+async function noteLogin({ users, clock }: AccountsOptions, id: UserId, isProven: (user: User) => boolean) {
   const proven: { at: Millis | undefined } = { at: undefined }
   const edited = await users.edit(id, (user) => {
     proven.at = undefined
-    if (user.disabled || user.passwordHash !== passwordHash) return user
+    if (user.disabled || !isProven(user)) return user
     proven.at = Millis(Math.max(clock.now(), user.tokensValidFrom))
     return { ...user, lastLoginAt: proven.at }
   })

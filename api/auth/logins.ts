@@ -3,10 +3,11 @@
 // L1. A token proves something as of a moment in the order of users' changes (`at`). A revocation after that moment voids
 //     everything that is issued for the token, however long the signing takes.
 // L2. With rotation, a token has one successor. A renewal that is repeated within the leeway gets the same successor. A
-//     later one means that two have the token, and its login ends.
+//     later one means that two have the token, and its login ends. Tokens of browsers always rotate.
+// L3. A browser's token counts as a cookie only, and that of a program as a body only.
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../engine/ports/clock.ts'
-import type { RefreshGrant, User, Users } from '../../engine/ports/users.ts'
+import type { LoginOrigin, RefreshGrant, User, Users } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
@@ -22,6 +23,14 @@ export interface LoggedIn {
   readonly userId: UserId
   readonly accessToken: string
   readonly refreshToken: string
+  /** The end of a login that a browser keeps when it is closed. Undefined for others. */
+  readonly rememberedUntil: Millis | undefined
+}
+
+/** Where and how a token is used. */
+export interface LoginUse {
+  readonly from: LoginOrigin
+  readonly isBrowser: boolean
 }
 
 export interface LoginsOptions {
@@ -35,9 +44,18 @@ export interface LoginsOptions {
 
 export interface Logins {
   /** `at` is the time at which the user proved their identity. */
-  open(user: User, at: Millis): Promise<LoggedIn>
-  renew(refreshToken: string): Promise<LoggedIn | Refusal>
+  open(
+    user: User,
+    about: { readonly at: Millis; readonly from: LoginOrigin; readonly browser?: RefreshGrant['browser'] },
+  ): Promise<LoggedIn>
+  renew(refreshToken: string, use: LoginUse): Promise<LoggedIn | Refusal>
   end(userId: UserId, refreshToken: string): Promise<void>
+  /** Ends the login of a browser's token. Resolves with its user, if there is one. */
+  endBrowser(refreshToken: string): Promise<UserId | undefined>
+  /** The grants of the user's logins that can be renewed, one of each login, the one used last first. */
+  list(userId: UserId): Promise<readonly RefreshGrant[]>
+  /** Ends a login by its id. False if the user has none of this id. */
+  endById(userId: UserId, login: string): Promise<boolean>
 }
 
 export function createLogins(options: LoginsOptions): Logins {
@@ -46,13 +64,15 @@ export function createLogins(options: LoginsOptions): Logins {
   async function loggedIn(grant: RefreshGrant, refreshToken: string, at: Millis): Promise<LoggedIn> {
     const { userId, family: login } = grant
     const { token } = await tokens.issueAccess({ userId, login, at })
-    return { kind: 'logged_in', userId, accessToken: token, refreshToken }
+    const rememberedUntil = grant.browser?.isRemembered === true ? grant.expiresAt : undefined
+    return { kind: 'logged_in', userId, accessToken: token, refreshToken, rememberedUntil }
   }
 
-  function renewed(grant: RefreshGrant, refreshToken: string, at: Millis): Renewed {
-    if (grant.replaced !== undefined) return { grant }
-    if (!refreshRotation)
-      return { grant: at - grant.usedAt < API_LIMITS.refreshTouchMs ? grant : { ...grant, usedAt: at } }
+  function renewed(before: RefreshGrant, refreshToken: string, { at, from }: Moment): Renewed {
+    if (before.replaced !== undefined) return { grant: before }
+    const grant = { ...before, from }
+    if (!refreshRotation && before.browser === undefined)
+      return { grant: at - before.usedAt < API_LIMITS.refreshTouchMs ? before : { ...grant, usedAt: at } }
     const seed = randomBytes(SECRET_BYTES).toString('base64url')
     const tokenHash = hashOf(successorOf(refreshToken, seed))
     const successor: RefreshGrant = { ...grant, tokenHash, usedAt: at }
@@ -68,7 +88,7 @@ export function createLogins(options: LoginsOptions): Logins {
   }
 
   return {
-    async open(user, at) {
+    async open(user, { at, from, browser }) {
       const refreshToken = `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64url')}`
       const grant: RefreshGrant = {
         tokenHash: hashOf(refreshToken),
@@ -77,18 +97,24 @@ export function createLogins(options: LoginsOptions): Logins {
         createdAt: at,
         usedAt: at,
         expiresAt: Millis(at + API_LIMITS.refreshAbsoluteMs),
+        from,
+        ...(browser === undefined ? {} : { browser }),
       }
       await users.putGrant(grant)
       return await loggedIn(grant, refreshToken, at)
     },
 
-    async renew(refreshToken) {
+    async renew(refreshToken, { from, isBrowser }) {
       const found: { verdict: Verdict; at: Millis } = { verdict: 'void', at: clock.now() }
       const grant = await users.editGrant(hashOf(refreshToken), (before) => {
         const user = users.get(before.userId)
         found.at = Millis(Math.max(clock.now(), user?.tokensValidFrom ?? 0))
-        found.verdict = judge(before, user, found.at)
-        return found.verdict === 'alive' ? renewed(before, refreshToken, found.at) : { grant: before }
+        // by L3
+        const isSame = isBrowser === (before.browser !== undefined)
+        found.verdict = isSame ? judge(before, user, found.at) : 'void'
+        return found.verdict === 'alive'
+          ? renewed(before, refreshToken, { at: found.at, from })
+          : { grant: before }
       })
       if (grant === undefined) return refusalOf('void')
       if (found.verdict === 'reused') await endStolen(grant)
@@ -104,7 +130,36 @@ export function createLogins(options: LoginsOptions): Logins {
       if (grant?.userId !== userId) return
       await users.dropFamily(grant.family)
     },
+
+    async endBrowser(refreshToken) {
+      await users.catchUp()
+      const grant = users.getGrant(hashOf(refreshToken))
+      if (grant?.browser === undefined) return undefined
+      await users.dropFamily(grant.family)
+      return grant.userId
+    },
+
+    async list(userId) {
+      await users.catchUp()
+      const user = users.get(userId)
+      return users
+        .grantsOf(userId)
+        .filter((grant) => grant.replaced === undefined && judge(grant, user, clock.now()) === 'alive')
+        .sort((a, b) => b.usedAt - a.usedAt)
+    },
+
+    async endById(userId, login) {
+      await users.catchUp()
+      if (!users.grantsOf(userId).some(({ family }) => family === login)) return false
+      await users.dropFamily(login)
+      return true
+    },
   }
+}
+
+interface Moment {
+  readonly at: Millis
+  readonly from: LoginOrigin
 }
 
 interface Renewed {

@@ -62,6 +62,8 @@ export interface Tokens {
   verifyDevice(token: string): Promise<Verified<DeviceClaims>>
   /** The public keys by which others verify our tokens; empty if a secret signs. */
   readonly publicKeys: readonly JWK[]
+  /** The id of the key that signs. */
+  readonly signingKeyId: string
 }
 
 const ACCESS = { typ: 'at+jwt', audience: 'fleet-api', prefix: 'at_', claims: ['jti', 'aud'] } as const
@@ -103,6 +105,7 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
   }
 
   return {
+    signingKeyId: signing.id,
     publicKeys: believed.flatMap(({ jwk }) => jwk ?? []),
 
     issueAccess: ({ userId, at, login }) =>

@@ -17,6 +17,8 @@ import { Tickets } from './tickets.ts'
 import { openTokens } from './tokens.ts'
 
 const PASSWORD = 'correct horse'
+const FROM = { ip: '192.0.2.1', userAgent: undefined }
+const USE = { from: FROM, isBrowser: false }
 const LATE_MS = 25
 const passwords = {
   hash: async (password: string) => `plain:${password}`,
@@ -53,7 +55,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
         ...{ refreshRotation: true, registration: 'open', rateShares: undefined },
       })
       const login = async (email: string) => {
-        const opened = await accounts.login({ email, password: PASSWORD, ip: '192.0.2.1' })
+        const opened = await accounts.login({ email, password: PASSWORD, from: FROM })
         return opened.kind === 'logged_in' ? opened : expect.fail(`no login: ${opened.code}`)
       }
       const tickets = new Tickets(authenticate, openRedisTickets(link))
@@ -80,7 +82,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       const user = await register(email)
       const { accessToken, refreshToken } = await other.login(email)
       expect(await one.authenticate(accessToken)).toMatchObject({ kind: 'user', user: { email } })
-      const renewed = await one.accounts.refresh(refreshToken)
+      const renewed = await one.accounts.logins.renew(refreshToken, USE)
       if (renewed.kind === 'refused') return expect.fail(renewed.code)
       expect(await other.authenticate(renewed.accessToken)).toMatchObject({ kind: 'user' })
       const edited = await other.accounts.edit(user.id, { name: 'Eve' }, user.id)
@@ -102,7 +104,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await one.accounts.logout(userId, refreshToken)
     await until(() => told.includes(true), 'the other node to see the end')
     expect(await other.authenticate(accessToken)).toMatchObject({ code: 'UNAUTHENTICATED' })
-    expect(await other.accounts.refresh(refreshToken)).toMatchObject({ code: 'UNAUTHENTICATED' })
+    expect(await other.accounts.logins.renew(refreshToken, USE)).toMatchObject({ code: 'UNAUTHENTICATED' })
     await close()
   })
 
@@ -110,12 +112,16 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     const { clock, one, other, register, close } = await openTwo()
     await register('ada@example.org')
     const { refreshToken } = await one.login('ada@example.org')
-    const both = await Promise.all([one, other].map(({ accounts }) => accounts.refresh(refreshToken)))
+    const both = await Promise.all(
+      [one, other].map(({ accounts }) => accounts.logins.renew(refreshToken, USE)),
+    )
     const [first, second] = both.map((renewed) => (renewed.kind === 'logged_in' ? renewed : undefined))
     expect(first?.refreshToken).toBe(second?.refreshToken)
     clock.at += API_LIMITS.refreshLeewayMs + 1
-    expect(await other.accounts.refresh(refreshToken)).toMatchObject({ code: 'UNAUTHENTICATED' })
-    expect(await one.accounts.refresh(first?.refreshToken ?? '')).toMatchObject({ code: 'UNAUTHENTICATED' })
+    expect(await other.accounts.logins.renew(refreshToken, USE)).toMatchObject({ code: 'UNAUTHENTICATED' })
+    expect(await one.accounts.logins.renew(first?.refreshToken ?? '', USE)).toMatchObject({
+      code: 'UNAUTHENTICATED',
+    })
     await close()
   })
 

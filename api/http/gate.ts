@@ -6,6 +6,7 @@ import type { Caller } from '../auth/caller.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import type { Rates } from '../rates/rates.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { refuseOtherPages } from './own-pages.ts'
 import type { Route } from './route.ts'
 import type { Services } from './services.ts'
 
@@ -16,12 +17,15 @@ export interface Exchange {
 
 /** Returns undefined if the caller may go on. */
 export async function admit(
-  { access, scope, isUnlimited, deviceRateExempts, work }: Route,
+  { access, scope, isUnlimited, deviceRateExempts, work, ownPagesOnly }: Route,
   { request, reply }: Exchange,
   { services, rates }: { readonly services: Services; readonly rates: Rates },
 ): Promise<Refusal | undefined> {
-  if (access === 'public')
-    return isUnlimited === true ? rates.probe(request.ip, reply) : rates.address(request.ip, reply)
+  if (access === 'public') {
+    const tooMany = isUnlimited === true ? rates.probe(request.ip, reply) : rates.address(request.ip, reply)
+    if (tooMany !== undefined || ownPagesOnly !== true) return tooMany
+    return refuseOtherPages(request, services.publicUrl())
+  }
   const authenticated = await authenticate(request, services)
   if (authenticated === undefined || authenticated.kind === 'refused')
     return rates.address(request.ip, reply) ?? authenticated ?? noToken()

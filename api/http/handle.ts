@@ -7,6 +7,7 @@ import type { Answer, FileAnswer } from './answer.ts'
 import { signed } from './audit.ts'
 import { authenticate } from './gate.ts'
 import { hostOf } from './known-hosts.ts'
+import { isSecure } from './own-pages.ts'
 import type { Call, Route } from './route.ts'
 import type { Services } from './services.ts'
 
@@ -46,6 +47,7 @@ function toCall(
     repeatKey: undefined,
     ip: request.ip,
     isLocal: isLocal(request),
+    isSecure: isSecure(request, services.publicUrl()),
     sign: (about) => signed(route, request, about),
     url: request.url,
     header: (name) => headerOf(request.headers[name]),

@@ -21,6 +21,8 @@ export interface Call<Params, Query, Body, User> {
   readonly ip: string
   /** Sent from this very machine, by nobody's order elsewhere: no proxy stands in between, and no foreign name was used. */
   readonly isLocal: boolean
+  /** The browser reached the service over TLS. */
+  readonly isSecure: boolean
   /** Signs a request to the engine with the caller's name. The engine then writes the audit entry, and this call
    *  writes none of its own. */
   sign(about?: Partial<Pick<AuditDraft, 'target' | 'detail'>>): Signed

@@ -30,6 +30,7 @@ export interface Services {
   readonly authenticate: Authenticate
   readonly tokens: Tokens
   readonly tickets: Tickets
+  readonly loginTickets: Tickets
   readonly ids: Ids
   readonly repeats: Repeats
   readonly clock: Clock

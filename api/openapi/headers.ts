@@ -44,6 +44,10 @@ export const RESPONSE_HEADERS = {
     description: 'Seconds after which to try again',
     schema: { type: 'integer', minimum: 1, examples: [1] },
   },
+  'Set-Cookie': text(
+    'The browser’s refresh token, which scripts cannot read',
+    'fleet_session_1f2e3d4c=rt_…; HttpOnly; SameSite=Strict; Path=/api/v1/auth/session',
+  ),
   'WWW-Authenticate': text('How to authenticate (RFC 6750)', 'Bearer error="invalid_token"'),
 } as const satisfies Readonly<Record<string, Header>>
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS
@@ -63,7 +67,7 @@ const HEADERS_OF_ANY = [...always('X-Request-Id'), ...sometimes('RateLimit-Polic
 
 /** Returns the headers of a success with this status. */
 export function headersOfSuccess(operation: Operation, status: number): readonly Sent[] {
-  const { replies, repeats, files } = operation
+  const { replies, repeats, files, setsCookie } = operation
   const isEtagged = operation.hasEtag === true || status === 304
   return [
     ...HEADERS_OF_ANY,
@@ -73,6 +77,7 @@ export function headersOfSuccess(operation: Operation, status: number): readonly
     ...(hasField(operation.query, 'wait') ? sometimes('Preference-Applied') : []),
     ...(repeats === undefined ? [] : sometimes('Idempotency-Replayed')),
     ...(files === undefined ? [] : sometimes('Content-Disposition')),
+    ...(setsCookie === true ? always('Set-Cookie') : []),
   ]
 }
 

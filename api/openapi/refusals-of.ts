@@ -11,6 +11,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
   if (operation.repeats !== undefined)
     codes.add('BAD_REQUEST').add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_USE')
   if (operation.scope === 'device') codes.add('NOT_FOUND')
+  if (operation.ownPagesOnly === true) codes.add('FORBIDDEN')
   codes.add('RATE_LIMIT_EXCEEDED')
   // Unknown parameters, which only probes ignore.
   if (operation.query !== undefined || operation.path.startsWith(API)) codes.add('VALIDATION_FAILED')

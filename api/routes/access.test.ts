@@ -24,6 +24,12 @@ const TABLE: Readonly<Record<string, Row>> = {
   login: [401, 401, 401, 401],
   refresh: [401, 401, 401, 401],
   logout: [204, 204, 204, 204],
+  // No page of the service asks here: api/routes/sessions.test.ts does.
+  createBrowserSession: [403, 403, 403, 403],
+  refreshBrowserSession: [403, 403, 403, 403],
+  deleteBrowserSession: [403, 403, 403, 403],
+  listSessions: OPEN,
+  endSession: [404, 404, 404, 404],
   me: OPEN,
   editMe: OPEN,
   listPublicKeys: OPEN,
@@ -133,6 +139,8 @@ const BODIES: Readonly<Record<string, object>> = {
   register: { email: 'new@example.com', password: 'correct horse', name: 'x' },
   login: { email: 'nobody@example.com', password: 'x' },
   refresh: { refresh_token: 'x' },
+  createBrowserSession: { email: 'nobody@example.com', password: 'x' },
+  refreshBrowserSession: {},
   issueDeviceToken: { device_id: 'r' },
   editMe: { name: 'x' },
   editUser: { name: 'x' },
@@ -171,6 +179,7 @@ const IDS = {
   alert_id: 'alt_0123456789abcdef_r',
   rule_id: 'rul_1',
   silence_id: 'sil_1',
+  session_id: 'fam_x',
 }
 const { routes } = openHarness()
 

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../engine/limits.ts'
 import type { User } from '../../engine/ports/users.ts'
-import type { Login, Me, RegisteredUser } from '../../schemas/auth.ts'
+import type { Login, RegisteredUser } from '../../schemas/auth.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { parseDeviceId, toIso } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
@@ -18,7 +18,7 @@ import {
   register,
   revokeDeviceTokens,
 } from '../../schemas/operations/auth.ts'
-import type { Caller } from '../auth/caller.ts'
+import { loginOrigin } from '../auth/login-origin.ts'
 import type { LoggedIn } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
@@ -28,6 +28,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { refused } from '../refusal.ts'
+import { meBody } from './me-body.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 /** Others may cache the keys only for a short time, since a new key signs at once. */
@@ -41,12 +42,14 @@ export function authRoutes({ accounts, engine, tokens, tickets }: Services): rea
       const { id } = result.user
       return answer(201, registeredBody(result.user), { ...NO_STORE, location: `${API}/users/${id}` })
     }),
-    route(login, async ({ body, ip }) => {
-      const result = await accounts.login({ email: body.email, password: body.password, ip })
+    route(login, async ({ body, ip, header }) => {
+      const from = loginOrigin(ip, header)
+      const result = await accounts.login({ email: body.email, password: body.password, from })
       return result.kind === 'refused' ? result : loginAnswer(result)
     }),
-    route(refresh, async ({ body }) => {
-      const result = await accounts.refresh(body.refresh_token)
+    route(refresh, async ({ body, ip, header }) => {
+      const use = { from: loginOrigin(ip, header), isBrowser: false }
+      const result = await accounts.logins.renew(body.refresh_token, use)
       return result.kind === 'refused' ? result : loginAnswer(result)
     }),
     route(logout, async ({ user, body }) => {
@@ -109,18 +112,6 @@ function loginAnswer({ userId, accessToken, refreshToken }: LoggedIn): Answer {
 
 function registeredBody({ id, email, name, role, createdAt }: User): RegisteredUser {
   return { id, email, name, role, created_at: toIso(createdAt) }
-}
-
-function meBody({ id, email, name, role, groups, createdAt, lastLoginAt }: Caller): Me {
-  return {
-    id,
-    email: email ?? null,
-    name,
-    role,
-    groups: [...groups],
-    created_at: toIso(createdAt),
-    last_login_at: lastLoginAt === undefined ? null : toIso(lastLoginAt),
-  }
 }
 
 const noLogin = () =>

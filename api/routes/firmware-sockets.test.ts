@@ -35,7 +35,12 @@ async function start() {
     engine,
     users: engine.users,
     repairs: new FakeRepairs(),
-    apiStores: { answers: new MemoryAnswers(), tickets: new MemoryTickets(clock), rates: undefined },
+    apiStores: {
+      answers: new MemoryAnswers(),
+      tickets: new MemoryTickets(clock),
+      loginTickets: new MemoryTickets(clock),
+      rates: undefined,
+    },
     clock,
     schedule: realSchedule,
     tokens,

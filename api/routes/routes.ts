@@ -22,6 +22,7 @@ import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
 import { repairRoutes } from './repair.ts'
+import { sessionRoutes } from './sessions.ts'
 import { shadowRoutes } from './shadows.ts'
 import { silenceRoutes } from './silences.ts'
 import { telemetryRoutes } from './telemetry.ts'
@@ -37,6 +38,7 @@ export function toRoutes(
   const document = () => toOpenApi(Object.values(OPERATIONS), version)
   return [
     ...authRoutes(services),
+    ...sessionRoutes(services),
     ...userRoutes(services),
     ...apiKeyRoutes(services),
     ...deviceRoutes(services),

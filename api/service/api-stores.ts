@@ -5,7 +5,10 @@ import type { OpenTickets } from '../../engine/ports/tickets.ts'
 
 export interface ApiStores {
   readonly answers: KeptAnswers
+  /** For `/ws`. */
   readonly tickets: OpenTickets
+  /** For logins by address, which are good for longer. */
+  readonly loginTickets: OpenTickets
   /** Undefined if this is the only node. */
   readonly rates: SharedRates | undefined
 }

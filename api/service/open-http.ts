@@ -104,6 +104,7 @@ export function createHttp(options: HttpOptions) {
   const rateShares = rates && new RateShares({ ...options, rates })
   const work = createWorkBudget({ perSec: settings.requestRates.work, clock, shares: rateShares })
   const tickets = new Tickets(authenticate, options.apiStores.tickets)
+  const loginTickets = new Tickets(authenticate, options.apiStores.loginTickets, 'login')
   const services: Services = {
     engine,
     users,
@@ -114,6 +115,7 @@ export function createHttp(options: HttpOptions) {
     tokens,
     repeats: createRepeats({ answers: options.apiStores.answers, clock }),
     tickets,
+    loginTickets,
     ids,
     clock,
     work,
@@ -145,6 +147,7 @@ export function createHttp(options: HttpOptions) {
     routes,
     authenticate,
     tickets,
+    loginTickets,
     work,
     move(next: Partial<Phase>) {
       phase = { ...phase, ...next }

@@ -4,6 +4,7 @@ import { createSecretKey } from 'node:crypto'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { StandingTime } from '../../engine/testing/standing-time.ts'
@@ -72,11 +73,16 @@ export function openHarness(options: HarnessOptions = {}) {
   const tokens = openTokens({ keys: options.keys ?? { signing, previous: [] }, clock })
   const done: RequestDone[] = []
   const answers = options.answers ?? new MemoryAnswers()
-  const { app, routes, tickets, move } = createHttp({
+  const { app, routes, loginTickets, tickets, move } = createHttp({
     engine,
     users: engine.users,
     repairs,
-    apiStores: { answers, tickets: new MemoryTickets(clock), rates: undefined },
+    apiStores: {
+      answers,
+      tickets: new MemoryTickets(clock),
+      loginTickets: new MemoryTickets(clock, LIMITS.loginTicketMs),
+      rates: undefined,
+    },
     clock,
     schedule: clock,
     tokens,
@@ -170,6 +176,7 @@ export function openHarness(options: HarnessOptions = {}) {
     replaceEngine: replace,
     request,
     routes,
+    loginTickets,
     tickets,
     tokens,
   }

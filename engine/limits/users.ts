@@ -12,6 +12,8 @@ export const USER_LIMITS = {
   replacedGrantsMax: 100,
   /** How long a ticket for `/ws` is good. */
   ticketMs: 30_000,
+  /** How long the address of a one-time login is good. */
+  loginTicketMs: 900_000,
   /** Tickets of one user that were not used yet. */
   ticketsPerUserMax: 32,
   ticketsMax: 4_096,

@@ -35,6 +35,16 @@ export interface RefreshGrant {
   readonly expiresAt: Millis
   /** Set once another token took its place; the seed makes that token from this one. */
   readonly replaced?: { readonly at: Millis; readonly seed: string } | undefined
+  /** Set for a browser, which has its token in a cookie. A remembered one outlives the browser's window. */
+  readonly browser?: { readonly isRemembered: boolean } | undefined
+  /** Where the token was last used. Undefined for logins of former releases. */
+  readonly from?: LoginOrigin | undefined
+}
+
+export interface LoginOrigin {
+  readonly ip: string
+  /** What the program calls itself. */
+  readonly userAgent: string | undefined
 }
 
 /** A service presents its API key instead of a login. */
@@ -87,6 +97,8 @@ export interface Users {
   remove(id: UserId): Promise<EditUserResult>
 
   getGrant(tokenHash: string): RefreshGrant | undefined
+  /** All grants of the user's logins, the replaced and the expired ones included. */
+  grantsOf(userId: UserId): readonly RefreshGrant[]
   /** Whether anything is left of a login. */
   hasFamily(family: string): boolean
   /** The user's expired grants go, and the longest unused ones beyond the bound. */

@@ -16,6 +16,7 @@ import * as firmware from './firmware.ts'
 import * as history from './history.ts'
 import * as repair from './repair.ts'
 import * as service from './service.ts'
+import * as sessions from './sessions.ts'
 import * as shadows from './shadows.ts'
 import * as silences from './silences.ts'
 import * as telemetry from './telemetry.ts'
@@ -23,6 +24,7 @@ import * as users from './users.ts'
 
 export const OPERATIONS = {
   ...auth,
+  ...sessions,
   ...users,
   ...apiKeys,
   ...devices,

@@ -58,6 +58,7 @@ export function wrongRequests(operation: Operation, known: Known): Arbitrary<Wro
       : [unreadableBodies(operation, right)]),
     ...(operation.method === 'GET' ? [] : [otherTypes(operation, right)]),
     ...(access === 'public' ? [] : [strangers(operation, right)]),
+    ...(operation.ownPagesOnly === true ? [otherPages(operation, right)] : []),
     ...(operation.repeats === undefined ? [] : [wrongKeys(operation, right)]),
     ...otherMethods(operation, right),
   ]
@@ -133,7 +134,10 @@ function toRequest(operation: Operation, { params, query, body, headers }: Parts
   return {
     method: operation.method,
     url: `${path}${text}`,
-    headers: body === undefined ? without(headers, 'content-type') : headers,
+    headers: {
+      ...(body === undefined ? without(headers, 'content-type') : headers),
+      ...ownPage(operation),
+    },
     body: body === undefined ? undefined : textOf(operation, body),
     hasToken: true,
   }
@@ -256,7 +260,7 @@ function unreadableBodies(operation: Operation, right: Arbitrary<Parts>): Arbitr
   const one = (body: Arbitrary<string>, what: string, code: RefusalCode): Arbitrary<WrongRequest> =>
     fc.tuple(right, body).map(([parts, text]) => ({
       ...toRequest(operation, parts),
-      headers: { 'content-type': 'application/json' },
+      headers: { ...ownPage(operation), 'content-type': 'application/json' },
       body: text,
       what,
       codes: [code],
@@ -277,7 +281,7 @@ function otherTypes(operation: Operation, right: Arbitrary<Parts>): Arbitrary<Wr
   )
   return fc.tuple(right, type).map(([parts, other]) => ({
     ...toRequest(operation, parts),
-    headers: { 'content-type': other },
+    headers: { ...ownPage(operation), 'content-type': other },
     body: '{}',
     what: 'a body of another type',
     codes: ['UNSUPPORTED_MEDIA_TYPE'],
@@ -294,6 +298,24 @@ function strangers(operation: Operation, right: Arbitrary<Parts>): Arbitrary<Wro
     const request = toRequest(operation, parts)
     const headers = text === undefined ? request.headers : { ...request.headers, authorization: text }
     return { ...request, headers, hasToken: false, what: 'no good token', codes: ['UNAUTHENTICATED'] }
+  })
+}
+
+const ownPage = ({ ownPagesOnly }: Operation): Readonly<Record<string, string>> =>
+  ownPagesOnly === true ? { 'sec-fetch-site': 'same-origin' } : {}
+
+function otherPages(operation: Operation, right: Arbitrary<Parts>): Arbitrary<WrongRequest> {
+  const marks = fc.constantFrom<Readonly<Record<string, string>>>(
+    {},
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+  )
+  return fc.tuple(right, marks).map(([parts, marked]) => {
+    const request = toRequest(operation, parts)
+    const headers = { ...without(request.headers, 'sec-fetch-site'), ...marked }
+    return { ...request, headers, what: 'a page of another service', codes: ['FORBIDDEN'] }
   })
 }
 

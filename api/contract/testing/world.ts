@@ -134,6 +134,12 @@ export async function openWorld(): Promise<World> {
   const signedIn = await request('POST /api/v1/auth/login', {
     body: { email: other.email, password: PASSWORD },
   })
+  const own = await request('POST /api/v1/auth/session', {
+    headers: { 'sec-fetch-site': 'same-origin' },
+    body: { email: user.email, password: PASSWORD },
+  })
+  let cookie = String(own.headers['set-cookie'])
+  const [session] = engine.users.grantsOf(user.id)
   const people = engine.users.list()
   let furnished = await devices()
 
@@ -170,6 +176,7 @@ export async function openWorld(): Promise<World> {
       password: [PASSWORD],
       current_password: [PASSWORD],
       refresh_token: [signedIn.body.refresh_token],
+      session_id: [session?.family],
       cursor: [toCursor({ at: Micros(NOW * 1_000), version: 7 })],
       from: [new Date(NOW - 3_600_000).toISOString(), '2026-03-01'],
       to: [new Date(NOW).toISOString()],
@@ -185,7 +192,9 @@ export async function openWorld(): Promise<World> {
     async send({ method, url, headers, body, hasToken }) {
       clock.at += STEP_MS
       const bearer = hasToken ? { token } : {}
-      return await request(`${method} ${url}`, { ...bearer, headers, body })
+      const answer = await request(`${method} ${url}`, { ...bearer, headers: { ...headers, cookie }, body })
+      cookie = String(answer.headers['set-cookie'] ?? cookie)
+      return answer
     },
 
     async restore() {

@@ -14,6 +14,7 @@ import { serverTelemetry } from '../../../engine/adapters/telemetry/clickhouse/s
 import { openRedisTickets } from '../../../engine/adapters/tickets/redis.ts'
 import { openRedisUsers } from '../../../engine/adapters/users/redis.ts'
 import { partitionOf } from '../../../engine/index.ts'
+import { LIMITS } from '../../../engine/limits.ts'
 import { parsePrivateKey } from '../../auth/pem-key.ts'
 import type { Logger } from '../../logger.ts'
 import type { ClusterSettings } from '../settings/cluster.ts'
@@ -70,6 +71,7 @@ export async function openCluster(settings: ThisSettings, ports: ProfilePorts): 
     apiStores: {
       answers: openRedisAnswers(redis),
       tickets: openRedisTickets(redis),
+      loginTickets: openRedisTickets(redis, LIMITS.loginTicketMs),
       rates: openRedisRates(redis),
     },
     openRest: () => telemetry.begin(warnOfClickHouse(logger)),

@@ -11,6 +11,7 @@ import { embeddedTelemetry } from '../../../engine/adapters/telemetry/chdb/embed
 import { MemoryTickets } from '../../../engine/adapters/tickets/memory.ts'
 import { openLmdbUsers, USER_TABLES } from '../../../engine/adapters/users/lmdb.ts'
 import { partitionOf } from '../../../engine/index.ts'
+import { LIMITS } from '../../../engine/limits.ts'
 import type { EmbeddedSettings, Settings } from '../settings/settings.ts'
 import { systemClock } from '../system-clock.ts'
 import { openOutbound } from './outbound.ts'
@@ -49,7 +50,12 @@ export async function openEmbedded(
   const outbound = openOutbound(settings, ports)
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker, blobs, outbound },
-    apiStores: { answers: openLmdbAnswers(env), tickets: new MemoryTickets(systemClock), rates: undefined },
+    apiStores: {
+      answers: openLmdbAnswers(env),
+      tickets: new MemoryTickets(systemClock),
+      loginTickets: new MemoryTickets(systemClock, LIMITS.loginTicketMs),
+      rates: undefined,
+    },
     openRest: () => telemetry.begin(warnOfClickHouse(logger)),
     release: () => dir.release(),
   }

@@ -102,6 +102,11 @@ export class HeldUsers implements Users {
     return this.#directory.grants.get(tokenHash)
   }
 
+  grantsOf(userId: UserId): readonly RefreshGrant[] {
+    const { grants } = this.#directory
+    return grants.hashesOf({ userId }).flatMap((hash) => grants.get(hash) ?? [])
+  }
+
   hasFamily(family: string): boolean {
     return this.#directory.grants.hasFamily(family)
   }

@@ -179,6 +179,11 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       await users.putGrant(grant('b', { family: 'f2' }))
       await again()
       expect(users.getGrant('a')).toEqual(grant('a'))
+      const [{ userId }, stranger] = [grant('a'), UserId('usr_nobody')]
+      expect(users.grantsOf(userId)).toEqual(
+        expect.arrayContaining([grant('a'), grant('b', { family: 'f2' })]),
+      )
+      expect([users.grantsOf(userId).length, users.grantsOf(stranger).length]).toEqual([2, 0])
       await users.dropFamily('f1')
       await again()
       expect([users.getGrant('a'), users.getGrant('b')]).toEqual([undefined, grant('b', { family: 'f2' })])

@@ -1,0 +1,41 @@
+// The cookie that holds a browser's refresh token.
+//
+// C1. Its name has a mark of the service, because browsers keep the cookies of all ports of a host together.
+// C2. It is sent to the endpoints of the session alone, and only by pages of the same site. That does not tell the ports
+//     of a host apart either: those endpoints ask where a request comes from (http/own-pages.ts).
+import { createHash } from 'node:crypto'
+import { API } from '../../schemas/operation.ts'
+
+export interface SessionCookie {
+  /** The token in a `Cookie` header. */
+  read(header: string | undefined): string | undefined
+  /** The value of `Set-Cookie`. Without `maxAgeSec` the cookie ends with the browser's window. */
+  write(token: string, about: { readonly isSecure: boolean; readonly maxAgeSec: number | undefined }): string
+  /** The value of `Set-Cookie` that removes it. */
+  remove(about: { readonly isSecure: boolean }): string
+}
+
+const MARK_CHARS = 8
+const PATH = `${API}/auth/session`
+const TOKEN = /^[\w-]{1,256}$/
+
+export function sessionCookie(signingKeyId: string): SessionCookie {
+  // By C1
+  const name = `fleet_session_${createHash('sha256').update(signingKeyId).digest('hex').slice(0, MARK_CHARS)}`
+  const attributes = (isSecure: boolean) =>
+    `HttpOnly; SameSite=Strict; Path=${PATH}${isSecure ? '; Secure' : ''}`
+  return {
+    read(header = '') {
+      for (const part of header.split(';')) {
+        const [key, value = ''] = part.trim().split('=', 2)
+        if (key === name && TOKEN.test(value)) return value
+      }
+      return undefined
+    },
+    write(token, { isSecure, maxAgeSec }) {
+      const age = maxAgeSec === undefined ? '' : `; Max-Age=${maxAgeSec}`
+      return `${name}=${token}; ${attributes(isSecure)}${age}`
+    },
+    remove: ({ isSecure }) => `${name}=; ${attributes(isSecure)}; Max-Age=0`,
+  }
+}

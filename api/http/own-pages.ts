@@ -1,0 +1,33 @@
+// Tells requests of the service's own pages from those of other pages in the same browser.
+import type { FastifyRequest } from 'fastify'
+import { type Refusal, refused } from '../refusal.ts'
+
+type Asked = Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>
+
+/** Undefined for a page of this service. Browsers send `Sec-Fetch-Site` over TLS and on loopback, and scripts can set
+ *  neither header. */
+export function refuseOtherPages(request: Asked, publicUrl: string): Refusal | undefined {
+  const { 'sec-fetch-site': site, origin } = request.headers
+  const isOwn =
+    site === undefined
+      ? origin !== undefined && ownOrigins(request, publicUrl).includes(origin)
+      : site === 'same-origin'
+  return isOwn
+    ? undefined
+    : refused('FORBIDDEN', { message: 'only pages of this service itself may ask this' })
+}
+
+/** True if the browser reached the service over TLS, be it that of a proxy. */
+export function isSecure(request: Asked, publicUrl: string): boolean {
+  if (request.protocol === 'https') return true
+  const known = parsed(publicUrl)
+  return known?.protocol === 'https:' && known.host === request.host.toLowerCase()
+}
+
+function ownOrigins({ protocol, host }: Asked, publicUrl: string): readonly string[] {
+  const asked = parsed(`${protocol}://${host}`)?.origin
+  const known = parsed(publicUrl)?.origin
+  return [asked, known].filter((origin) => origin !== undefined)
+}
+
+const parsed = (url: string): URL | undefined => (URL.canParse(url) ? new URL(url) : undefined)

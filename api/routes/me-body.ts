@@ -1,0 +1,16 @@
+// What callers are told of themselves.
+import type { Me } from '../../schemas/auth.ts'
+import { toIso } from '../../schemas/ids.ts'
+import type { Caller } from '../auth/caller.ts'
+
+export function meBody({ id, email, name, role, groups, createdAt, lastLoginAt }: Caller): Me {
+  return {
+    id,
+    email: email ?? null,
+    name,
+    role,
+    groups: [...groups],
+    created_at: toIso(createdAt),
+    last_login_at: lastLoginAt === undefined ? null : toIso(lastLoginAt),
+  }
+}
