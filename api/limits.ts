@@ -79,6 +79,12 @@ export const API_LIMITS = {
   /** Sub-devices of one gateway: each is told of the gateway's connections, and the gateway of each one's shadow. */
   subDevicesMax: 1_000,
 
+  // --- the whole fleet
+  /** An index is made at most this often for the same question. */
+  fleetIndexAgeMs: 1_000,
+  /** Questions whose index is kept. */
+  fleetIndexesMax: 32,
+
   // --- telemetry
   /** Times that a query may name: ClickHouse's columns of seconds hold no earlier and few later ones. */
   spanMin: 0,

@@ -7,6 +7,7 @@ import { ALERT_LIMITS } from './limits/alerts.ts'
 import { BROKER_LIMITS } from './limits/broker.ts'
 import { DEVICE_LIMITS } from './limits/devices.ts'
 import { FIRMWARE_LIMITS } from './limits/firmware.ts'
+import { FLEET_LIMITS } from './limits/fleet.ts'
 import { LOG_LIMITS } from './limits/log.ts'
 import { NODE_LIMITS } from './limits/nodes.ts'
 import { OTA_LIMITS } from './limits/ota.ts'
@@ -25,6 +26,7 @@ export const LIMITS = {
   ...ALERT_LIMITS,
   ...USER_LIMITS,
   ...FIRMWARE_LIMITS,
+  ...FLEET_LIMITS,
   ...NODE_LIMITS,
   ...OTA_LIMITS,
   ...RETRY_LIMITS,

@@ -47,6 +47,13 @@ export const BODY_LIMITS = {
   rawPointsDefault: 1_000,
   rawPointsMax: 10_000,
 
+  // --- the whole fleet
+  /** Rows of an index. */
+  fleetDevicesMax: 200_000,
+  fleetKeysMax: 1_000,
+  latestDevicesMax: 1_000,
+  latestMetricsMax: 10,
+
   // --- people and tokens
   emailCharsMax: 254,
   passwordCharsMin: 8,

@@ -28,6 +28,7 @@ export const TAGS = {
   users: 'Users, their roles, and the groups they are limited to.',
   'api-keys': 'Credentials that services use instead of a login.',
   devices: 'The records of the fleet, one at a time or many at once.',
+  fleet: 'The whole fleet at once: a row per device, counts, and how they went.',
   telemetry: 'Telemetry of devices: the latest values and the history.',
   shadows: 'The desired state of a device, its reported state, and the difference.',
   commands: 'Commands to single devices and to groups.',

@@ -154,6 +154,12 @@ export const REFUSALS = {
     title: 'The update was called off',
     advice: 'Do not install it. The device is sent another message if there is another update for it.',
   },
+  CURSOR_EXPIRED: {
+    status: 410,
+    title: 'The cursor is too old',
+    advice:
+      'Ask again without `since` for the whole. A cursor is good at the node that gave it, for the same question and the same groups, until too much has changed.',
+  },
   REQUEST_TIMEOUT: {
     status: 408,
     title: 'The request did not arrive in time',

@@ -2,10 +2,11 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
+import type { Json } from './json.ts'
 import { choice } from './json-schema.ts'
 import { unknownName } from './nearest-name.ts'
 import type { FieldError, Problem, RefusalAbout } from './problem.ts'
-import type { Role } from './vocabulary.ts'
+import type { DeviceStatus, Role } from './vocabulary.ts'
 
 export const SOCKET_PROTOCOL = 'fleet.v1'
 export const TOKEN_PROTOCOL_PREFIX = 'bearer.'
@@ -88,6 +89,51 @@ export type ServerFrame =
   | { readonly type: 'resync'; readonly id: string; readonly dropped: number }
   | { readonly type: 'error'; readonly id?: string; readonly problem: SocketProblem }
   | { readonly type: 'pong' }
+  | FleetFrame
+
+/** An event of the channel `fleet`. */
+interface FleetFrame {
+  readonly type: 'event'
+  readonly id: string
+  readonly seq: number
+  readonly ts: string
+  readonly channel: 'fleet'
+  readonly event: 'fleet.delta' | 'fleet.stats'
+  readonly data: FleetDelta | FleetStats
+}
+
+/** Columns as in the index, but with words instead of places, except for `status`: that is the place in `statuses`,
+ *  which are the same for everyone. A column that is absent has not changed. */
+export interface FleetDelta {
+  readonly device_id: readonly string[]
+  readonly rev: readonly number[]
+  readonly status?: readonly number[]
+  readonly flags?: readonly number[]
+  readonly since_ms?: readonly number[]
+  readonly last_seen_ms?: readonly (number | null)[]
+  readonly name?: readonly string[]
+  readonly type?: readonly string[]
+  readonly group?: readonly (string | null)[]
+  readonly tags?: readonly (readonly string[])[]
+  readonly parent_id?: readonly (string | null)[]
+  readonly firmware?: readonly (string | null)[]
+  /** Keyed by metric; null where a device has none. A frame with values may name devices of which nothing else is said. */
+  readonly values?: Readonly<Record<string, readonly Json[]>>
+  /** Devices that the subscription does not see any more. */
+  readonly removed?: readonly string[]
+}
+
+/** Counts of the devices that the subscription sees. Rates, lag and deployments are the whole service's, and null for users who
+ *  are limited to groups. */
+export interface FleetStats {
+  readonly by_status: Readonly<Record<DeviceStatus, number>>
+  readonly messages_per_sec: number | null
+  readonly points_per_sec: number | null
+  readonly ingest_lag_ms: number | null
+  readonly commands: { readonly open: number; readonly failed_1h: number }
+  readonly alerts: { readonly info: number; readonly warning: number; readonly critical: number }
+  readonly deployments_active: number | null
+}
 
 export type ParsedFrame =
   | { readonly kind: 'frame'; readonly frame: ClientFrame }

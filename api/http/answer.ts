@@ -6,7 +6,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string and bytes are sent as they are. */
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The user that a public operation identified, such as the one who logged in. */

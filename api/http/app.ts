@@ -300,9 +300,10 @@ const isThere: Check = (body) =>
 
 function sendAnswer(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
   reply.code(status)
-  if (typeof body !== 'string' && body !== undefined) reply.type('application/json; charset=utf-8')
+  const isReady = typeof body === 'string' || body === undefined || body instanceof Uint8Array
+  if (!isReady) reply.type('application/json; charset=utf-8')
   if (headers !== undefined) addHeaders(reply, headers)
-  return reply.send(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
+  return reply.send(isReady ? body : JSON.stringify(body))
 }
 
 function sendFile(

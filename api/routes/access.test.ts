@@ -45,6 +45,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   revokeDeviceTokens: [200, 200, 404, 403],
   issueSocketTicket: OPEN,
   listDevices: OPEN,
+  getFleetIndex: OPEN,
+  getFleetSummary: OPEN,
   registerDevice: [201, 403, 403, 403],
   bulkRegisterDevices: [200, 403, 403, 403],
   exportDevices: OPEN,

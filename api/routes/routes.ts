@@ -18,6 +18,7 @@ import { deviceExportRoutes } from './device-export.ts'
 import { deviceTypeRoutes } from './device-types.ts'
 import { deviceRoutes } from './devices.ts'
 import { firmwareRoutes } from './firmware.ts'
+import { fleetRoutes } from './fleet.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
@@ -45,6 +46,7 @@ export function toRoutes(
     ...bulkRoutes(services),
     ...deviceExportRoutes(services),
     ...deviceTypeRoutes(services),
+    ...fleetRoutes(services),
     ...telemetryRoutes(services),
     ...historyRoutes(services),
     ...shadowRoutes(services),

@@ -1,6 +1,7 @@
 // The REST layer on an engine in memory, for tests. Every answer is checked against what its route declares.
 
 import { createSecretKey } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
@@ -117,7 +118,8 @@ export function openHarness(options: HarnessOptions = {}) {
       headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
       ...(body === undefined ? {} : { payload: body as string | object }),
     })
-    const text = response.payload
+    const isPacked = response.headers['content-encoding'] === 'gzip'
+    const text = isPacked ? gunzipSync(response.rawPayload).toString() : response.payload
     const type = String(response.headers['content-type'] ?? '')
     const answered: Answered = {
       status: response.statusCode,

@@ -24,6 +24,7 @@ import type { Deployments, Members } from './deployments.ts'
 import type { DeviceView } from './device-view.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 import type { Feed } from './feed.ts'
+import type { FleetPort } from './fleet.ts'
 import type { History } from './history.ts'
 import type { Log } from './log.ts'
 import type { Mesh } from './mesh.ts'
@@ -133,6 +134,7 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   readonly firmware: FirmwareLibrary
   readonly deployments: Deployments
   readonly alerts: AlertsPort
+  readonly fleet: FleetPort
   /** The devices as they are saved. Answers at once, and may be a moment behind `view`. */
   readonly devices: Directory
   readonly feed: Feed

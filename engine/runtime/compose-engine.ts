@@ -22,6 +22,7 @@ import { CommandWaits } from './command-waits.ts'
 import { DeploymentDesk } from './deployments/deployment-desk.ts'
 import { DeploymentShelf } from './deployments/deployment-shelf.ts'
 import { OTA_AUTHOR } from './deployments/orchestrator.ts'
+import { LiveFleet } from './fleet/live-fleet.ts'
 import type { EngineHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
 import { Ingest } from './ingress/ingest.ts'
@@ -325,6 +326,11 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     inserters,
     shards,
     alertBook,
+    fleet: new LiveFleet({
+      ...{ clock, schedule, id: newId },
+      ask: (known) => nodes.ask({ kind: 'fleet', known }),
+      failed: (error) => signal({ kind: 'duty_failed', error }),
+    }),
     leader,
     members,
     nodes,

@@ -30,6 +30,7 @@ import type {
 } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
+import type { FleetPort } from '../ports/fleet.ts'
 import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
 import type { FirmwareLibrary } from '../ports/ota.ts'
 import type { DeadLetterPage, DeadLetterQuery, Directory } from '../ports/store.ts'
@@ -52,6 +53,7 @@ export class LocalEngine implements Engine {
   readonly firmware: FirmwareLibrary
   readonly deployments: Deployments
   readonly alerts: AlertsPort
+  readonly fleet: FleetPort
   readonly #ports: Ports
   readonly #settings: EngineSettings
   readonly #host: EngineHost
@@ -70,6 +72,7 @@ export class LocalEngine implements Engine {
     this.firmware = this.#parts.ota.library
     this.deployments = ledDeployments(this.#parts.nodes)
     this.alerts = this.#alertsPort()
+    this.fleet = this.#parts.fleet
   }
 
   /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
@@ -313,6 +316,7 @@ export class LocalEngine implements Engine {
       stopLeading: () => parts.leader.end(),
       closeAlertBook: () => parts.alertBook.close(),
       releaseWaits: () => parts.waits.fail(),
+      stopWatching: () => parts.fleet.close(),
       stopTimers: () => {
         for (const stop of this.#stops) stop()
       },

@@ -51,6 +51,7 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       return deviceIds.map((id) => found.get(id)) as Answer
     }
     case 'jobs':
+    case 'fleet':
     case 'children': {
       const shares = grouped(owners.partitions, owners.ownerOf)
       const answers = [...shares].map(([owner, partitions]) =>

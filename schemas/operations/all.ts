@@ -13,6 +13,7 @@ import * as deadLetters from './dead-letters.ts'
 import * as deployments from './deployments.ts'
 import * as devices from './devices.ts'
 import * as firmware from './firmware.ts'
+import * as fleet from './fleet.ts'
 import * as history from './history.ts'
 import * as repair from './repair.ts'
 import * as service from './service.ts'
@@ -29,6 +30,7 @@ export const OPERATIONS = {
   ...apiKeys,
   ...devices,
   ...bulk,
+  ...fleet,
   ...telemetry,
   ...history,
   ...shadows,

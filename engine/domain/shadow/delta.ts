@@ -1,6 +1,6 @@
 // The delta: leaves of the desired state that are missing in the reported state or differ there. Never stored (R5).
 import type { JsonObject } from '../../../schemas/json.ts'
-import { isEqual, own } from './json-object.ts'
+import { isEmpty, isEqual, own } from './json-object.ts'
 import { toMetadata } from './leaf-times.ts'
 import { lacking, lackingValue } from './merge.ts'
 import type { Shadow } from './record.ts'
@@ -14,6 +14,11 @@ export interface Delta {
 export function shadowDelta({ desired, reported, desiredTimes }: Shadow): Delta {
   const state = lacking(desired, reported)
   return { state, metadata: toMetadata(state, desiredTimes) }
+}
+
+/** True if nothing that is desired is missing. */
+export function isInSync({ desired, reported }: Pick<Shadow, 'desired' | 'reported'>): boolean {
+  return desired === reported || isEmpty(desired) || isEmpty(lacking(desired, reported))
 }
 
 /** True if a change of these top-level keys, on either side, changed the delta. */

@@ -174,7 +174,7 @@ function addressIn(others: Others, partition: Partition): string {
 /** Commands of a broadcast and jobs exist once the requests that made them are answered: there is nothing to wait
  *  for. */
 function devicesOf(ask: Ask): readonly DeviceId[] {
-  if (ask.kind === 'children' || ask.kind === 'jobs') return []
+  if (ask.kind === 'children' || ask.kind === 'jobs' || ask.kind === 'fleet') return []
   if (ask.kind === 'alerts' || ask.kind === 'alert_counts') return []
   return ask.kind === 'views' || ask.kind === 'firmware' ? ask.deviceIds : [ask.deviceId]
 }

@@ -7,12 +7,15 @@ import { alertCounts, alertsFound } from './alert-answers.ts'
 import { talliesOf, toFirmwareState } from './job-answers.ts'
 import type { Answer, Answers, Ask, Child } from './protocol.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
+import type { ShardFleet } from './shard-fleet.ts'
 
-export function answer(
-  actors: Actors,
-  ask: Ask,
-  { now, alerts }: { readonly now: Millis; readonly alerts: ShardAlerts },
-): Answer {
+export interface AnswerContext {
+  readonly now: Millis
+  readonly alerts: ShardAlerts
+  readonly fleet: ShardFleet
+}
+
+export function answer(actors: Actors, ask: Ask, { now, alerts, fleet }: AnswerContext): Answer {
   switch (ask.kind) {
     case 'views':
       return ask.deviceIds.map((id): Answers['views'][number] => {
@@ -44,6 +47,8 @@ export function answer(
       return alertsFound(actors, ask.query, { now, alerts })
     case 'alert_counts':
       return alertCounts(actors, ask.within, { now, alerts })
+    case 'fleet':
+      return [fleet.answer(actors, ask.known, now)]
     default:
       return unreachable(ask)
   }

@@ -14,6 +14,7 @@ import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import type { Command, Commands } from '../../domain/command/record.ts'
 import type { Confirmation } from '../../domain/device/events.ts'
 import type { DownlinkMessage } from '../../domain/downlink.ts'
+import type { FleetKnown, FleetPart } from '../../domain/fleet/row.ts'
 import type { OtaSend } from '../../domain/ota/job-telling.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import type { Shadow } from '../../domain/shadow/record.ts'
@@ -57,6 +58,8 @@ export type Ask =
   /** Asks for alerts of this shard's devices, as far as they are in the records. */
   | { readonly kind: 'alerts'; readonly query: AlertsQuery }
   | { readonly kind: 'alert_counts'; readonly within: readonly string[] | undefined }
+  /** Asks for the rows of the fleet's table that have changed since the versions that are known of each shard. */
+  | { readonly kind: 'fleet'; readonly known: FleetKnown }
 
 /** One command of a broadcast. */
 export interface Child {
@@ -78,6 +81,7 @@ export interface Answers {
   readonly children: readonly Child[]
   readonly alerts: AlertsFound
   readonly alert_counts: AlertCounts
+  readonly fleet: readonly FleetPart[]
 }
 
 export type Answer = Answers[Ask['kind']]

@@ -35,6 +35,7 @@ import { isRepeated } from './repeats.ts'
 import { applyRequest } from './requests.ts'
 import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
 import { ShardAlerts } from './shard-alerts.ts'
+import { ShardFleet } from './shard-fleet.ts'
 import { mayBeSaid } from './sub-devices.ts'
 import { isUnsaid, sayAgain } from './take-over.ts'
 import { applyMessage } from './uplinks.ts'
@@ -53,6 +54,7 @@ export class Shard {
   readonly #compactor = new Compactor()
   readonly #rows: CollectedRows
   readonly #alerts: ShardAlerts
+  readonly #fleet: ShardFleet
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered = new Float64Array(LIMITS.partitions)
   readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
@@ -68,6 +70,7 @@ export class Shard {
     this.#settings = settings
     this.#ticks = ticks
     this.#rows = new CollectedRows(settings.incarnation)
+    this.#fleet = new ShardFleet(settings.incarnation)
     this.#alerts = new ShardAlerts({
       heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
       forgivenAt: () => this.#deadlines.forgivenAt,
@@ -109,6 +112,7 @@ export class Shard {
   work(task: WorkTask): WorkResult {
     const startedAt = this.#ticks()
     this.#deadlines.startTask(task.now)
+    this.#fleet.tire(task.now)
     if (task.settle) this.#settle()
     if (task.wants !== undefined) this.#wants = task.wants
     if (task.alertSettings !== undefined) this.#alerts.settle(task.alertSettings, this.#actors.values())
@@ -121,7 +125,8 @@ export class Shard {
     const isAllOut = this.#rows.count === 0 && this.#open === undefined
     // Vitals are as of `covered`, too.
     const vitals = task.vitals ? this.#takeVitals() : []
-    const answers = task.asks.map((ask) => answer(this.#actors, ask, { now: task.now, alerts: this.#alerts }))
+    const context = { now: task.now, alerts: this.#alerts, fleet: this.#fleet }
+    const answers = task.asks.map((ask) => answer(this.#actors, ask, context))
     const open = openProposal((id) => this.#actors.get(id)?.device, this.#wants.timeline)
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
@@ -129,6 +134,7 @@ export class Shard {
     if (task.sweep !== undefined) for (const actor of this.#unsaid.splice(0)) sayAgain(actor, task.now, batch)
     // Without entries and without a sweep the earlier proposal stays open: it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
+    this.#fleet.count(counts)
     counts.busyMs = this.#ticks() - startedAt
     return {
       proposal: open.proposal(),
@@ -239,6 +245,8 @@ export class Shard {
     else if (item.kind === ITEM.delivered) applyDelivered(actor, incoming, batch)
     // `heard`: a gateway spoke for a sub-device, whose own actor has the message. For the gateway it is a sign of life.
     else if (item.kind !== ITEM.heard) applyMessage(actor, incoming, batch)
+    if (item.kind === ITEM.opened || item.kind === ITEM.closed || item.kind === ITEM.listening)
+      this.#fleet.note(actor)
     if (isFirst) this.#touch(actor, incoming, batch)
     // Told after the status that the connection brings: nobody is shown a device that is connected and offline.
     if (isConnectionMoved && isNew) {
@@ -268,6 +276,7 @@ export class Shard {
 
   #sweep(sweep: Millis | 'behind', batch: Batch): void {
     const isBehind = sweep === 'behind'
+    this.#fleet.behind(isBehind ? this.#reachedAt : undefined)
     const now = isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep
     const { open, decisions } = batch
     open.enter(now * 1000, 0, undefined)
@@ -285,7 +294,10 @@ export class Shard {
       if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
       if (decisions.deviceOf(actor).firmware.jobs.length > 0)
         decisions.decide(actor, { kind: 'ota_overdue', isAway: !isConnected(actor) }, now)
-      if (calmsAt(actor, since) <= now) tellConnection(actor, now, batch)
+      if (calmsAt(actor, since) <= now) {
+        tellConnection(actor, now, batch)
+        this.#fleet.note(actor)
+      }
       this.#alerts.sweep(actor, { now, isBehind }, decisions)
       if (!open.devices.has(actor.device.id)) this.#deadlines.schedule(actor)
     }
@@ -306,6 +318,7 @@ export class Shard {
       actor.device = this.#compactor.compact(device)
       if (known === undefined) this.#alerts.fit(actor)
       this.#deadlines.schedule(actor)
+      this.#fleet.note(actor)
     }
     this.#newcomers.clear()
   }

@@ -1,0 +1,93 @@
+// The fleet's table as the columns of REST: texts that repeat are listed once, and columns have their places.
+
+import type { FleetRow } from '../../engine/domain/fleet/row.ts'
+import { countByStatus } from '../../engine/domain/fleet/selection.ts'
+import type { FleetTable } from '../../engine/ports/fleet.ts'
+import type { FleetIndex } from '../../schemas/fleet.ts'
+import { type Millis, toIso } from '../../schemas/ids.ts'
+import { DEVICE_STATUSES, type DeviceStatus } from '../../schemas/vocabulary.ts'
+
+export interface FleetIndexParts {
+  readonly table: FleetTable
+  readonly at: Millis
+  readonly cursor: string
+  /** Every row in question. */
+  readonly places: readonly number[]
+  /** The rows that are shown; none if there are too many. */
+  readonly shown: readonly number[]
+  readonly isTruncated: boolean
+  /** Set in an answer that has only what has changed. */
+  readonly removed?: readonly string[] | undefined
+}
+
+const STATUS_PLACES = new Map<DeviceStatus, number>(DEVICE_STATUSES.map((status, i) => [status, i]))
+
+export function fleetIndexBody(parts: FleetIndexParts): FleetIndex {
+  const { table, places, shown, removed } = parts
+  const types = new Words()
+  const groups = new Words()
+  const tags = new Words()
+  const firmware = new Words()
+  const columns = newColumns()
+  for (const place of shown) {
+    // The places are the table's own.
+    const row = table.rows[place] as FleetRow
+    columns.device_id.push(table.ids[place] as string)
+    columns.name.push(row.name)
+    columns.status.push(STATUS_PLACES.get(row.status) ?? 0)
+    columns.type.push(types.placeOf(row.type))
+    columns.group.push(row.group === undefined ? null : groups.placeOf(row.group))
+    columns.tags.push(row.tags.map((tag) => tags.placeOf(tag)))
+    columns.parent_id.push(row.parentId ?? null)
+    columns.firmware.push(row.firmware === undefined ? null : firmware.placeOf(row.firmware))
+    columns.flags.push(row.flags)
+    columns.rev.push(table.revs[place] ?? 0)
+    columns.last_seen_ms.push(table.seenAt[place] || null)
+    columns.since_ms.push(row.since)
+  }
+  return {
+    at: toIso(parts.at),
+    cursor: parts.cursor,
+    total: places.length,
+    truncated: parts.isTruncated,
+    by_status: countByStatus(table, places),
+    statuses: [...DEVICE_STATUSES],
+    types: types.list,
+    groups: groups.list,
+    tags: tags.list,
+    firmware: firmware.list,
+    columns,
+    ...(removed === undefined ? {} : { removed: [...removed] }),
+  }
+}
+
+class Words {
+  readonly list: string[] = []
+  readonly #places = new Map<string, number>()
+
+  placeOf(word: string): number {
+    const known = this.#places.get(word)
+    if (known !== undefined) return known
+    const place = this.list.length
+    this.#places.set(word, place)
+    this.list.push(word)
+    return place
+  }
+}
+
+function newColumns(): FleetIndex['columns'] {
+  return {
+    device_id: [],
+    name: [],
+    status: [],
+    type: [],
+    group: [],
+    tags: [],
+    parent_id: [],
+    firmware: [],
+    flags: [],
+    rev: [],
+    last_seen_ms: [],
+    since_ms: [],
+  }
+}

@@ -1,0 +1,109 @@
+// Indexes of the fleet as they are sent: made and packed at most once a second for all who may see the same.
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { type FleetQuestion, fleetJudge, placesOf, questionKey } from '../../engine/domain/fleet/selection.ts'
+import type { Engine } from '../../engine/index.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import type { FleetPlacing, FleetTable } from '../../engine/ports/fleet.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { fleetIndexBody } from '../bodies/fleet-index-body.ts'
+import { API_LIMITS } from '../limits.ts'
+
+export interface MadeIndex {
+  /** Stands for the content, and is its ETag. */
+  readonly cursor: string
+  readonly text: string
+  /** Packed once, when somebody first takes it so. */
+  packed(): Promise<Uint8Array>
+}
+
+interface Kept {
+  readonly index: MadeIndex
+  checkedAt: number
+}
+
+const pack = promisify(gzip)
+/** Two thirds of the work of the usual level, for a tenth more bytes. */
+const PACKING = { level: 4 }
+
+export class FleetIndexes {
+  readonly #engine: Pick<Engine, 'fleet'>
+  readonly #clock: Clock
+  /** Keyed by question, the least recently asked first. */
+  readonly #kept = new Map<string, Kept>()
+
+  constructor({ engine, clock }: { readonly engine: Pick<Engine, 'fleet'>; readonly clock: Clock }) {
+    this.#engine = engine
+    this.#clock = clock
+  }
+
+  async whole(question: FleetQuestion): Promise<MadeIndex> {
+    const key = questionKey(question)
+    const kept = this.#kept.get(key)
+    if (kept !== undefined && this.#clock.ticks() - kept.checkedAt < API_LIMITS.fleetIndexAgeMs)
+      return kept.index
+    const table = await this.#engine.fleet.table()
+    const cursor = cursorOf(table, key)
+    const index = kept?.index.cursor === cursor ? kept.index : this.#make(table, question, cursor)
+    this.#kept.delete(key)
+    this.#kept.set(key, { index, checkedAt: this.#clock.ticks() })
+    for (const oldest of this.#kept.keys())
+      if (this.#kept.size > API_LIMITS.fleetIndexesMax) this.#kept.delete(oldest)
+      else break
+    return index
+  }
+
+  /** Undefined if the cursor is of another table or question, or too old. */
+  async since(question: FleetQuestion, since: string): Promise<{ cursor: string; text: string } | undefined> {
+    const table = await this.#engine.fleet.table()
+    const key = questionKey(question)
+    const version = versionIn(since, table, key)
+    if (version === undefined || !table.reachesBack(version)) return undefined
+    const places = placesOf(table, question)
+    const changed = places.filter((place) => (table.seenVersion[place] ?? 0) > version)
+    const fits = fleetJudge(question)
+    const moved = table.movedSince(version)
+    // Rows that came into sight are shown whole, as are all others that have changed.
+    const removed = [...moved]
+      .filter(([place, before]) => fits(before) && !fits(table.rows[place] as FleetPlacing))
+      .map(([place]) => table.ids[place] as string)
+    const isTruncated = places.length > BODY_LIMITS.fleetDevicesMax
+    const cursor = cursorOf(table, key)
+    const shown = isTruncated ? [] : changed
+    const body = { table, at: this.#clock.now(), cursor, places, shown, isTruncated, removed }
+    return { cursor, text: JSON.stringify(fleetIndexBody(body)) }
+  }
+
+  #make(table: FleetTable, question: FleetQuestion, cursor: string): MadeIndex {
+    const places = placesOf(table, question)
+    const isTruncated = places.length > BODY_LIMITS.fleetDevicesMax
+    const shown = isTruncated ? [] : places
+    const body = fleetIndexBody({ table, at: this.#clock.now(), cursor, places, shown, isTruncated })
+    const text = JSON.stringify(body)
+    let packed: Promise<Uint8Array> | undefined
+    return {
+      cursor,
+      text,
+      packed() {
+        packed ??= pack(text, PACKING)
+        return packed
+      },
+    }
+  }
+}
+
+/** Made of the table, its version and the question: a cursor means nothing to another question, such as that of a user whose
+ *  groups have changed. */
+function cursorOf(table: FleetTable, key: string): string {
+  return `${stampOf(table, key)}-${table.version.toString(36)}`
+}
+
+function versionIn(cursor: string, table: FleetTable, key: string): number | undefined {
+  const found = /^([0-9a-f]{16})-([0-9a-z]{1,10})$/.exec(cursor)
+  return found?.[1] === stampOf(table, key) ? Number.parseInt(found?.[2] ?? '', 36) : undefined
+}
+
+function stampOf({ id }: FleetTable, key: string): string {
+  return createHash('sha256').update(`${id} ${key}`).digest('hex').slice(0, 16)
+}

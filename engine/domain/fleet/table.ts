@@ -1,0 +1,207 @@
+// The table of the whole fleet as one node has it: a row per device, and when each row last changed.
+//
+// FT1. Versions count the changes of this table. `seenVersion` of a row is that of its last change of any kind,
+//      `liveVersion` of the last change of status, flags or since, `wholeVersion` of the last change of its facts:
+//      wholeVersion ≤ liveVersion ≤ seenVersion.
+// FT2. A row's `rev` only grows, whichever shard the row comes from.
+// FT3. What a row was filtered by before it moved is remembered for the latest moves, so that whoever saw it can be told
+//      that it is gone, and nobody else. Versions before the oldest remembered move are too old to be told from.
+import type { DeviceId } from '../../../schemas/ids.ts'
+import type { FleetPart, FleetRow } from './row.ts'
+
+/** What filters and scopes judge by. */
+export type FleetPlacing = Pick<FleetRow, 'type' | 'group' | 'tags'>
+
+interface Move {
+  readonly version: number
+  readonly place: number
+  readonly before: FleetPlacing
+}
+
+export interface FleetTally {
+  readonly messages: number
+  readonly points: number
+  readonly lagMs: number
+}
+
+const ROWS_FIRST = 1_024
+
+export class FleetTable {
+  /** Tells this table from those of other nodes and earlier starts. */
+  readonly id: string
+  readonly ids: DeviceId[] = []
+  readonly rows: FleetRow[] = []
+  revs = new Float64Array(ROWS_FIRST)
+  seenAt = new Float64Array(ROWS_FIRST)
+  seenVersion = new Float64Array(ROWS_FIRST)
+  liveVersion = new Float64Array(ROWS_FIRST)
+  wholeVersion = new Float64Array(ROWS_FIRST)
+  readonly #movesMax: number
+  readonly #places = new Map<DeviceId, number>()
+  readonly #tallies = new Map<string, FleetTally>()
+  #moves: Move[] = []
+  #oldest = 0
+  #version = 0
+
+  constructor(id: string, movesMax: number) {
+    this.id = id
+    this.#movesMax = movesMax
+  }
+
+  get version(): number {
+    return this.#version
+  }
+
+  get size(): number {
+    return this.ids.length
+  }
+
+  placeOf(id: DeviceId): number | undefined {
+    return this.#places.get(id)
+  }
+
+  /** Whether what has changed since this version can be told. */
+  reachesBack(version: number): boolean {
+    return version >= this.#oldest && version <= this.#version
+  }
+
+  /** The places that moved since, each with what it was before. */
+  movedSince(version: number): ReadonlyMap<number, FleetPlacing> {
+    const before = new Map<number, FleetPlacing>()
+    for (let i = this.#moves.length - 1; i >= 0; i--) {
+      const move = this.#moves[i]
+      if (move === undefined || move.version <= version) break
+      before.set(move.place, move.before)
+    }
+    return before
+  }
+
+  tally(): FleetTally {
+    let [messages, points, lagMs] = [0, 0, 0]
+    for (const each of this.#tallies.values()) {
+      messages += each.messages
+      points += each.points
+      lagMs = Math.max(lagMs, each.lagMs)
+    }
+    return { messages, points, lagMs }
+  }
+
+  /** Takes in what all shards of the fleet say. False if nothing has changed. */
+  take(parts: readonly FleetPart[]): boolean {
+    const next = this.#version + 1
+    let isChanged = false
+    for (const part of parts) if (this.#takePart(part, next)) isChanged = true
+    if (isChanged) this.#version = next
+    this.#trim()
+    this.#tallies.clear()
+    for (const { source, messages, points, lagMs } of parts)
+      this.#tallies.set(source, { messages, points, lagMs })
+    return isChanged
+  }
+
+  #takePart({ rows, sightings }: FleetPart, version: number): boolean {
+    let isChanged = false
+    rows.id.forEach((id, i) => {
+      if (
+        this.#takeRow(
+          { id, rev: rows.rev[i] ?? 0, seenAt: rows.seenAt[i] ?? 0, row: rowAt(rows, i) },
+          version,
+        )
+      )
+        isChanged = true
+    })
+    sightings.id.forEach((id, i) => {
+      const place = this.#places.get(id)
+      const seenAt = sightings.seenAt[i] ?? 0
+      if (place === undefined || this.seenAt[place] === seenAt) return
+      this.#touch(place, { seenAt, rev: sightings.rev[i] ?? 0 }, version)
+      isChanged = true
+    })
+    return isChanged
+  }
+
+  #takeRow(
+    { id, rev, seenAt, row }: { id: DeviceId; rev: number; seenAt: number; row: FleetRow },
+    version: number,
+  ): boolean {
+    const known = this.#places.get(id)
+    const place = known ?? this.#add(id, row)
+    const before = this.rows[place] ?? row
+    const isWhole = known === undefined || !areFactsSame(before, row)
+    const isLive =
+      isWhole || before.status !== row.status || before.flags !== row.flags || before.since !== row.since
+    // What is only counted changes the row, and nothing that anybody was sent.
+    this.rows[place] = row
+    if (!isLive && this.seenAt[place] === seenAt) return false
+    if (known !== undefined && !isPlacedSame(before, row)) {
+      const { type, group, tags } = before
+      this.#moves.push({ version, place, before: { type, group, tags } })
+    }
+    this.#touch(place, { seenAt, rev }, version)
+    if (isLive) this.liveVersion[place] = version
+    if (isWhole) this.wholeVersion[place] = version
+    return true
+  }
+
+  #touch(place: number, { seenAt, rev }: { seenAt: number; rev: number }, version: number): void {
+    this.revs[place] = Math.max(rev, (this.revs[place] ?? 0) + 1) // by FT2
+    this.seenAt[place] = seenAt
+    this.seenVersion[place] = version
+  }
+
+  #add(id: DeviceId, row: FleetRow): number {
+    const place = this.ids.length
+    this.#places.set(id, place)
+    this.ids.push(id)
+    this.rows.push(row)
+    if (place < this.revs.length) return place
+    this.revs = grown(this.revs)
+    this.seenAt = grown(this.seenAt)
+    this.seenVersion = grown(this.seenVersion)
+    this.liveVersion = grown(this.liveVersion)
+    this.wholeVersion = grown(this.wholeVersion)
+    return place
+  }
+
+  #trim(): void {
+    const tooMany = this.#moves.length - this.#movesMax
+    if (tooMany <= 0) return
+    this.#oldest = this.#moves[tooMany - 1]?.version ?? this.#version
+    this.#moves = this.#moves.slice(tooMany)
+  }
+}
+
+function rowAt(rows: FleetPart['rows'], i: number): FleetRow {
+  return {
+    // The columns of an answer are equally long.
+    name: rows.name[i] as string,
+    type: rows.type[i] as string,
+    group: rows.group[i],
+    tags: rows.tags[i] as readonly string[],
+    parentId: rows.parentId[i],
+    firmware: rows.firmware[i],
+    status: rows.status[i] as FleetRow['status'],
+    flags: rows.flags[i] as number,
+    since: rows.since[i] as FleetRow['since'],
+    load: rows.load[i],
+  }
+}
+
+function areFactsSame(a: FleetRow, b: FleetRow): boolean {
+  return a.name === b.name && a.parentId === b.parentId && a.firmware === b.firmware && isPlacedSame(a, b)
+}
+
+function isPlacedSame(a: FleetPlacing, b: FleetPlacing): boolean {
+  return (
+    a.type === b.type &&
+    a.group === b.group &&
+    a.tags.length === b.tags.length &&
+    a.tags.every((tag, i) => tag === b.tags[i])
+  )
+}
+
+function grown(values: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(values.length * 2)
+  larger.set(values)
+  return larger
+}

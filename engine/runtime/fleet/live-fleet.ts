@@ -1,0 +1,86 @@
+// Keeps the table of the whole fleet on one node, by asking every shard for what has changed.
+//
+// LF1. Nothing is asked while nobody wants the table, and one question runs at a time: answers come in order.
+import type { FleetKnown } from '../../domain/fleet/row.ts'
+import { FleetTable } from '../../domain/fleet/table.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { FleetPort } from '../../ports/fleet.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import type { AnswerOf } from '../shard/protocol.ts'
+
+export interface LiveFleetPorts {
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly schedule: Pick<Schedule, 'every'>
+  readonly id: () => string
+  readonly ask: (
+    known: FleetKnown,
+  ) => Promise<AnswerOf<{ readonly kind: 'fleet'; readonly known: FleetKnown }>>
+  readonly failed: (error: unknown) => void
+}
+
+type Listener = (table: FleetTable) => void
+
+export class LiveFleet implements FleetPort {
+  readonly #ports: LiveFleetPorts
+  readonly #listeners = new Set<Listener>()
+  #table: FleetTable | undefined
+  #known: FleetKnown = {}
+  #pulledAt = Number.NEGATIVE_INFINITY
+  #pulling: Promise<FleetTable> | undefined
+  #stopPulling: (() => void) | undefined
+
+  constructor(ports: LiveFleetPorts) {
+    this.#ports = ports
+  }
+
+  async table(): Promise<FleetTable> {
+    const isFresh = this.#ports.clock.ticks() - this.#pulledAt < LIMITS.fleetAgeMsMax
+    return isFresh && this.#table !== undefined ? this.#table : await this.#pull()
+  }
+
+  watch(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    this.#stopPulling ??= this.#ports.schedule.every(LIMITS.fleetPullEveryMs, () => void this.#tick())
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.close()
+    }
+  }
+
+  close(): void {
+    this.#stopPulling?.()
+    this.#stopPulling = undefined
+  }
+
+  /** Never rejects. */
+  async #tick(): Promise<void> {
+    // A slow answer is not asked for again.
+    if (this.#pulling !== undefined) return
+    try {
+      const table = await this.#pull()
+      for (const listener of this.#listeners) listener(table)
+    } catch (error) {
+      // While partitions change hands there is no answer; the next tick asks again.
+      if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
+    }
+  }
+
+  #pull(): Promise<FleetTable> {
+    this.#pulling ??= this.#ask().finally(() => {
+      this.#pulling = undefined
+    })
+    return this.#pulling
+  }
+
+  async #ask(): Promise<FleetTable> {
+    const parts = await this.#ports.ask(this.#known)
+    const table = this.#table ?? new FleetTable(this.#ports.id(), LIMITS.fleetMovesMax)
+    table.take(parts)
+    this.#table = table
+    this.#known = Object.fromEntries(parts.map(({ source, version }) => [source, version]))
+    this.#pulledAt = this.#ports.clock.ticks()
+    return table
+  }
+}

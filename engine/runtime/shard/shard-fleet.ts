@@ -1,0 +1,173 @@
+// What a shard adds to the fleet's table: rows that changed since somebody last asked.
+//
+// SF1. While nobody asks, nothing is noted, and the hot path costs nothing. The first question after a pause is answered
+//      with every row.
+// SF2. When a device was last heard is sampled: every few seconds the shard looks through its devices once.
+// SF3. A row's `rev` is a time in tenths of a second, moved on where the clock stands still: it grows over a change of
+//      owner, too.
+
+import type { Millis } from '../../../schemas/ids.ts'
+import { type FleetKnown, type FleetPart, newRows, newSightings } from '../../domain/fleet/row.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Actor, Actors } from './actor.ts'
+import { toFleetRow } from './fleet-row.ts'
+import type { ShardCounts } from './protocol.ts'
+
+const REV_SINCE = Date.UTC(2026, 0, 1)
+const REV_STEP_MS = 100
+
+interface Round {
+  readonly version: number
+  readonly moved: readonly Actor[]
+  readonly seen: readonly Actor[]
+}
+
+export class ShardFleet {
+  readonly #source: string
+  // Both are indexed by the actors' slots.
+  readonly #revs: number[] = []
+  readonly #seenAt: number[] = []
+  #moved = new Set<Actor>()
+  #rounds: Round[] = []
+  #kept = 0
+  /** An asker who knows less than this version is told everything. */
+  #oldest = 0
+  #version = 0
+  #stamp = 0
+  #sampledAt = 0
+  #watchedUntil = 0
+  #messages = 0
+  #points = 0
+  #behindSince: number | undefined
+
+  constructor(source: string) {
+    this.#source = source
+  }
+
+  /** The device's record or its connection changed. */
+  note(actor: Actor): void {
+    if (this.#watchedUntil > 0) this.#moved.add(actor)
+  }
+
+  count({ stored, refused, ignored, points }: ShardCounts): void {
+    this.#messages += stored + refused + ignored
+    this.#points += points
+  }
+
+  /** `reachedAt`: receive time of the last message read, if there are unread ones. */
+  behind(reachedAt: number | undefined): void {
+    this.#behindSince = reachedAt
+  }
+
+  /** Forgets what was noted once nobody has asked for long. */
+  tire(now: Millis): void {
+    if (this.#watchedUntil === 0 || now < this.#watchedUntil) return
+    this.#watchedUntil = 0
+    this.#moved.clear()
+    this.#rounds = []
+    this.#kept = 0
+  }
+
+  answer(actors: Actors, known: FleetKnown, now: Millis): FleetPart {
+    if (this.#watchedUntil === 0) this.#begin(actors, now)
+    else this.#gather(actors, now)
+    this.#watchedUntil = now + LIMITS.fleetWatchedMs
+    const since = known[this.#source] ?? -1
+    return {
+      source: this.#source,
+      version: this.#version,
+      ...(since < this.#oldest ? this.#whole(actors, now) : this.#since(since, now)),
+      messages: this.#messages,
+      points: this.#points,
+      lagMs: this.#behindSince === undefined ? 0 : Math.max(0, Math.round(now - this.#behindSince)),
+    }
+  }
+
+  #begin(actors: Actors, now: Millis): void {
+    this.#oldest = ++this.#version
+    this.#sampledAt = now
+    const rev = this.#nextStamp(now)
+    for (const actor of actors.values()) this.#mark(actor, rev)
+  }
+
+  #gather(actors: Actors, now: Millis): void {
+    const moved = this.#moved
+    const seen: Actor[] = []
+    const rev = this.#nextStamp(now)
+    this.#moved = new Set()
+    for (const actor of moved) this.#mark(actor, rev)
+    if (now - this.#sampledAt >= LIMITS.fleetSampleEveryMs) {
+      this.#sampledAt = now
+      for (const actor of actors.values()) {
+        if (actor.heardAt === this.#seenAt[actor.slot]) continue
+        this.#mark(actor, rev)
+        seen.push(actor)
+      }
+    }
+    if (moved.size + seen.length === 0) return
+    this.#rounds.push({ version: ++this.#version, moved: [...moved], seen })
+    this.#kept += moved.size + seen.length
+    this.#trim(actors.size)
+  }
+
+  #mark(actor: Actor, rev: number): void {
+    this.#revs[actor.slot] = rev
+    this.#seenAt[actor.slot] = actor.heardAt
+  }
+
+  /** All rows are cheaper than a longer list of what has changed. */
+  #trim(devices: number): void {
+    while (this.#rounds.length > LIMITS.fleetRoundsMax || this.#kept > 2 * devices + LIMITS.fleetRoundsMax) {
+      const first = this.#rounds.shift()
+      if (first === undefined) return
+      this.#oldest = first.version
+      this.#kept -= first.moved.length + first.seen.length
+    }
+  }
+
+  #whole(actors: Actors, now: Millis): Pick<FleetPart, 'rows' | 'sightings'> {
+    const rows = newRows()
+    for (const actor of actors.values()) this.#addRow(rows, actor, now)
+    return { rows, sightings: newSightings() }
+  }
+
+  #since(since: number, now: Millis): Pick<FleetPart, 'rows' | 'sightings'> {
+    const [moved, seen] = [new Set<Actor>(), new Set<Actor>()]
+    for (const round of this.#rounds) {
+      if (round.version <= since) continue
+      for (const actor of round.moved) moved.add(actor)
+      for (const actor of round.seen) seen.add(actor)
+    }
+    const [rows, sightings] = [newRows(), newSightings()]
+    for (const actor of moved) this.#addRow(rows, actor, now)
+    for (const actor of seen) {
+      if (moved.has(actor)) continue
+      sightings.id.push(actor.device.id)
+      sightings.rev.push(this.#revs[actor.slot] ?? 0)
+      sightings.seenAt.push(this.#seenAt[actor.slot] ?? 0)
+    }
+    return { rows, sightings }
+  }
+
+  #addRow(rows: FleetPart['rows'], actor: Actor, now: Millis): void {
+    const row = toFleetRow(actor, now)
+    rows.id.push(actor.device.id)
+    rows.rev.push(this.#revs[actor.slot] ?? 0)
+    rows.seenAt.push(this.#seenAt[actor.slot] ?? 0)
+    rows.name.push(row.name)
+    rows.type.push(row.type)
+    rows.group.push(row.group)
+    rows.tags.push(row.tags)
+    rows.parentId.push(row.parentId)
+    rows.firmware.push(row.firmware)
+    rows.status.push(row.status)
+    rows.flags.push(row.flags)
+    rows.since.push(row.since)
+    rows.load.push(row.load)
+  }
+
+  #nextStamp(now: Millis): number {
+    this.#stamp = Math.max(this.#stamp + 1, Math.floor((now - REV_SINCE) / REV_STEP_MS)) // SF3
+    return this.#stamp
+  }
+}
