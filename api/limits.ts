@@ -69,6 +69,9 @@ export const API_LIMITS = {
   /** Devices in a question, a file or a snapshot that cost as much as a plain GET. */
   devicesPerWork: 20,
 
+  /** Files of the dashboard, which are held in memory, before compression. */
+  dashboardBytesMax: 2 * MIB,
+
   // --- devices
   bulkBytesMax: 16 * MIB,
   bulkRowCharsMax: 64 * KIB,

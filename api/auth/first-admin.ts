@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
+import type { UserId } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
 import { newUser, type Registration } from './accounts.ts'
 import { normalEmail } from './normal-email.ts'
@@ -11,6 +12,7 @@ const EMAIL = 'admin@fleet.local'
 const PASSWORD_BYTES = 12
 
 export interface FirstAdmin {
+  readonly id: UserId
   readonly email: string
   /** Set only if it was generated here. It is shown once and kept nowhere. */
   readonly generatedPassword: string | undefined
@@ -39,5 +41,5 @@ export async function createFirstAdmin(options: {
   const email = normalEmail(adminEmail ?? EMAIL)
   const user = newUser(options, { email, name: 'Admin', role: 'admin', passwordHash })
   const added = await users.add(user, { onlyIfNone: true })
-  return added === 'added' ? { email, generatedPassword } : undefined
+  return added === 'added' ? { id: user.id, email, generatedPassword } : undefined
 }

@@ -34,6 +34,7 @@ import { handle } from './handle.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
 import type { KnownHosts } from './known-hosts.ts'
 import { createQueues } from './one-at-a-time.ts'
+import { type Pages, sendPage } from './pages.ts'
 import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import type { Route } from './route.ts'
 import { allowedMethods, plainUrl } from './route-match.ts'
@@ -58,6 +59,8 @@ export interface AppOptions {
   readonly isDraining: () => boolean
   /** Names under which the service may be asked. Without them any name is taken. */
   readonly hosts: KnownHosts | undefined
+  /** Undefined if the service has no dashboard. */
+  readonly pages?: Pages | undefined
   /** Serves downloads of devices if it is set. */
   readonly artifacts?: ArtifactsTools | undefined
   readonly requestRates: RequestRates
@@ -127,6 +130,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
+    if (options.pages?.build !== undefined) reply.header('x-fleet-build', options.pages.build)
     cors.mark(request, reply)
     if (options.isDraining()) reply.header('connection', 'close')
     done()
@@ -147,7 +151,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) =>
     sendProblem(request, reply, toRefusal(error, request, logger)),
   )
-  app.setNotFoundHandler((request, reply) => notFound({ routes, cors }, request, reply))
+  app.setNotFoundHandler((request, reply) => notFound({ routes, cors, pages: options.pages }, request, reply))
   observe(app, options)
   const validation = createValidation()
   const audit = createAudit({ engine: services.engine, logger })
@@ -181,12 +185,19 @@ function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
 }
 
 function notFound(
-  { routes, cors }: { readonly routes: readonly Route[]; readonly cors: Cors },
+  {
+    routes,
+    cors,
+    pages,
+  }: { readonly routes: readonly Route[]; readonly cors: Cors; readonly pages: Pages | undefined },
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  // Somebody who opens the service in a browser is shown what there is.
+  const sent = pages === undefined ? undefined : sendPage(pages, request, reply)
+  if (sent !== undefined) return sent
+  // Without a dashboard, somebody who opens the service in a browser is shown the API.
   if (
+    pages === undefined &&
     request.method === 'GET' &&
     pathOf(request.url) === '/' &&
     /\btext\/html\b/i.test(request.headers.accept ?? '')

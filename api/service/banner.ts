@@ -1,4 +1,5 @@
 // The announcement of a started service: addresses and next steps on a terminal, and one JSON line otherwise.
+import { LIMITS } from '../../engine/limits.ts'
 import type { FirstAdmin } from '../auth/first-admin.ts'
 import { shownAddress } from './settings/address.ts'
 import type { ClusterSettings } from './settings/cluster.ts'
@@ -13,7 +14,15 @@ export interface BannerFacts {
   readonly registration: string
   readonly startedInMs: number
   readonly admin: FirstAdmin | undefined
+  /** Undefined if it is switched off. */
+  readonly dashboard: DashboardFacts | undefined
   readonly simulated: number
+}
+
+export interface DashboardFacts {
+  readonly url: string
+  /** The address with which to begin: of a login that needs no password, or of the first account. */
+  readonly next: string | undefined
 }
 
 export function bannerText(facts: BannerFacts): string {
@@ -21,6 +30,7 @@ export function bannerText(facts: BannerFacts): string {
   const lines: readonly (readonly [string, string] | undefined)[] = [
     ...(profile.roles.includes('api')
       ? ([
+          ...dashboardLines(facts.dashboard),
           ['API', `${httpUrl}/api/v1     docs ${httpUrl}/docs`],
           ['WebSocket', `${httpUrl.replace(/^http/, 'ws')}/ws`],
         ] as const)
@@ -82,6 +92,17 @@ function nextSteps({
       : []),
   ]
 }
+
+function dashboardLines(dashboard: DashboardFacts | undefined): readonly (readonly [string, string])[] {
+  if (dashboard === undefined) return []
+  const { url, next } = dashboard
+  return [['Dashboard', url], ...(next === undefined ? [] : ([['', `${next}   (${noteOf(next)})`]] as const))]
+}
+
+const noteOf = (next: string) =>
+  next.endsWith('/setup')
+    ? 'the first account'
+    : `logs in once, within ${LIMITS.loginTicketMs / 60_000} minutes`
 
 function clusterLines(profile: ClusterSettings): readonly (readonly [string, string])[] {
   const { nodeName, roles } = profile

@@ -2,6 +2,7 @@
 // telemetry and REST are ready.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { rulesOfTypes } from '../../engine/domain/alert/type-rules.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { createEngine, exposedGc, type Ports, REST_AFTER_LOAD_MS } from '../../engine/index.ts'
@@ -21,7 +22,7 @@ import { openProfile } from './profiles/open-profile.ts'
 import type { ProfilePorts } from './profiles/profile.ts'
 import { openUsers } from './profiles/users.ts'
 import { resetPassword } from './reset-password.ts'
-import { serveApi } from './serve.ts'
+import { type ApiServer, serveApi } from './serve.ts'
 import { readSettings, type Settings } from './settings/settings.ts'
 import { startSimulation } from './simulation.ts'
 import { onStop } from './stop.ts'
@@ -73,6 +74,9 @@ async function start(settings: Settings, simulated: number): Promise<void> {
     registration: settings.registration,
     startedInMs: systemClock.ticks() - startedAt,
     admin: api.admin,
+    dashboard: settings.dashboard
+      ? await dashboardFacts({ settings, api, hasUsers: opened.ports.users.count() > 0 })
+      : undefined,
     simulated,
   }
   process.stdout.write(process.stdout.isTTY ? bannerText(facts) : readyLine(facts, systemClock.now()))
@@ -85,8 +89,28 @@ async function start(settings: Settings, simulated: number): Promise<void> {
     })
 }
 
+interface DashboardOptions {
+  readonly settings: Settings
+  readonly api: Pick<ApiServer, 'url' | 'admin' | 'issueLoginTicket'>
+  readonly hasUsers: boolean
+}
+
+/** On a terminal, somebody who has just started a new service need not type a password to see it. Elsewhere the line may be
+ *  kept in a log. */
+async function dashboardFacts({
+  settings,
+  api,
+  hasUsers,
+}: DashboardOptions): Promise<BannerFacts['dashboard']> {
+  const url = settings.publicUrl?.replace(/\/$/, '') ?? api.url.replace('//127.0.0.1:', '//localhost:')
+  if (!hasUsers) return { url, next: `${url}/setup` }
+  if (api.admin === undefined || !process.stdout.isTTY) return { url, next: undefined }
+  const ticket = await api.issueLoginTicket(api.admin.id)
+  return { url, next: ticket === undefined ? undefined : `${url}/login#ticket=${ticket}` }
+}
+
 interface Base extends ProfilePorts {
-  readonly build: { readonly version: string; readonly commit: string }
+  readonly build: { readonly version: string; readonly commit: string; readonly dashboardPath: string }
   readonly customTypes: DeviceTypes
 }
 
@@ -117,7 +141,11 @@ function readBuild(): Base['build'] {
   // Our own package.json.
   const { version } = JSON.parse(read(new URL('package.json', root))) as { version: string }
   const commit = new URL('dist/commit', root)
-  return { version, commit: existsSync(commit) ? read(commit).trim() : 'unknown' }
+  return {
+    version,
+    commit: existsSync(commit) ? read(commit).trim() : 'unknown',
+    dashboardPath: fileURLToPath(new URL('dist/dashboard', root)),
+  }
 }
 
 function customTypesOf({ deviceTypesPath: path }: Settings): DeviceTypes {

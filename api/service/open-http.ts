@@ -9,6 +9,7 @@ import { Fault } from '../../engine/ports/fault.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
+import type { UserId } from '../../schemas/ids.ts'
 import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
@@ -21,6 +22,7 @@ import type { Tokens } from '../auth/tokens.ts'
 import { buildApp, type RequestDone } from '../http/app.ts'
 import { Downloads } from '../http/downloads.ts'
 import type { KnownHosts } from '../http/known-hosts.ts'
+import type { Pages } from '../http/pages.ts'
 import { createRepeats } from '../http/repeats.ts'
 import type { Services } from '../http/services.ts'
 import { createIds } from '../ids.ts'
@@ -65,6 +67,8 @@ export interface HttpOptions {
   readonly clock: Clock
   readonly schedule: Pick<Schedule, 'after' | 'every'>
   readonly version: string
+  /** The dashboard. Undefined if it is switched off. */
+  readonly pages?: Pages | undefined
   /** Types of the device-type file, in addition to the built-in ones. */
   readonly customTypes?: DeviceTypes | undefined
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
@@ -78,6 +82,8 @@ export interface HttpServer {
   readonly url: string
   /** For `/ws`: the same tokens count there. */
   readonly authenticate: Authenticate
+  /** A ticket with which the user logs in once. Undefined if there are too many. */
+  issueLoginTicket(userId: UserId): Promise<string | undefined>
   /** For `/ws?ticket=`. */
   readonly redeemTicket: Tickets['redeem']
   /** For `/ws`: the same budget counts there. */
@@ -135,6 +141,7 @@ export function createHttp(options: HttpOptions) {
     logger: options.logger,
     onRequestDone: options.onRequestDone,
     hosts: options.hosts,
+    pages: options.onlyProbes === true ? undefined : options.pages,
     requestRates: settings.requestRates,
     rateShares,
     corsOrigins: settings.corsOrigins,
@@ -156,7 +163,7 @@ export function createHttp(options: HttpOptions) {
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { app, authenticate, tickets, work, move } = createHttp(options)
+  const { app, authenticate, tickets, loginTickets, work, move } = createHttp(options)
   const { host, httpPort } = options.settings
   try {
     await app.listen({ host, port: httpPort })
@@ -175,6 +182,10 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     server: app.server,
     url,
     authenticate,
+    async issueLoginTicket(userId) {
+      const { token } = await options.tokens.issueAccess({ userId, at: options.clock.now() })
+      return await loginTickets.issue(userId, token)
+    },
     redeemTicket: (ticket) => tickets.redeem(ticket),
     work,
     setReady: () => move({ state: 'serving' }),

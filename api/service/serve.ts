@@ -5,7 +5,10 @@ import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
 import type { OtaKeys } from '../auth/ota-keys.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import type { Tokens } from '../auth/tokens.ts'
+import { readAssets } from '../dashboard/assets.ts'
+import { createDashboard } from '../dashboard/serve.ts'
 import { createKnownHosts, type KnownHosts } from '../http/known-hosts.ts'
+import type { Pages } from '../http/pages.ts'
 import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
@@ -26,13 +29,14 @@ export interface ServeOptions {
   readonly otaKeys: OtaKeys
   readonly tls: TlsFiles | undefined
   readonly logger: Logger
-  readonly build: { readonly version: string }
+  readonly build: { readonly version: string; readonly dashboardPath: string }
   readonly customTypes: DeviceTypes
 }
 
 export interface ApiServer extends Pick<HttpServer, 'url' | 'setReady' | 'drain' | 'close'> {
   /** The first admin, if it was created by this start. */
   readonly admin: FirstAdmin | undefined
+  readonly issueLoginTicket: HttpServer['issueLoginTicket']
 }
 
 export async function serveApi(options: ServeOptions): Promise<ApiServer> {
@@ -61,6 +65,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
     clock: systemClock,
     schedule: realSchedule,
     version: build.version,
+    pages: isApi && settings.dashboard ? openDashboard(options) : undefined,
     customTypes,
     onlyProbes: !isApi,
     onRequestDone: metrics.requestDone,
@@ -70,6 +75,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   return {
     url: http.url,
     admin,
+    issueLoginTicket: (userId) => http.issueLoginTicket(userId),
     setReady: () => http.setReady(),
     drain: () => http.drain(),
     async close() {
@@ -77,6 +83,16 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
       await Promise.all([http.close(), repairs.close()])
     },
   }
+}
+
+function openDashboard({ build, logger }: ServeOptions): Pages {
+  const read = readAssets(build.dashboardPath, API_LIMITS.dashboardBytesMax)
+  if (read.kind !== 'assets')
+    logger.warn(
+      { why: read.kind, folder: build.dashboardPath },
+      'the dashboard cannot be served: run `npm run build` and start again, or set FLEET_DASHBOARD=off',
+    )
+  return createDashboard(read)
 }
 
 /** Undefined in a cluster that was not told its address: others forward requests to it there, under names of theirs. */

@@ -16,6 +16,7 @@ import type { KeyRing } from '../auth/key-ring.ts'
 import type { Passwords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
 import type { RequestDone } from '../http/app.ts'
+import type { Pages } from '../http/pages.ts'
 import type { Logger } from '../logger.ts'
 import type { RequestRates } from '../rates/rates.ts'
 import { createHttp } from '../service/open-http.ts'
@@ -48,6 +49,7 @@ export interface HarnessOptions {
   readonly answers?: KeptAnswers
   readonly trustedProxies?: readonly string[]
   readonly ota?: Partial<OtaSettings>
+  readonly pages?: Pages
 }
 
 export interface Sent {
@@ -103,6 +105,7 @@ export function openHarness(options: HarnessOptions = {}) {
     otaJwks: [{ kty: 'OKP', crv: 'Ed25519', x: 'x', kid: 'test', alg: 'EdDSA', use: 'sig' }],
     logger: options.logger ?? silentLogger,
     version: '0.0.0-test',
+    pages: options.pages,
     customTypes: options.customTypes,
     onRequestDone: (request) => done.push(request),
   })

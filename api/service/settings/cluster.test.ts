@@ -150,6 +150,7 @@ describe('cluster settings', () => {
       registration: 'locked',
       startedInMs: 1,
       admin: undefined,
+      dashboard: undefined,
       simulated: 0,
     }
     expect(JSON.parse(readyLine(facts, 0))).toMatchObject({

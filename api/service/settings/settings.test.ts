@@ -28,6 +28,7 @@ describe('settings', () => {
       host: '127.0.0.1',
       httpPort: 8000,
       publicUrl: undefined,
+      dashboard: true,
       sockets: { connectionsMax: 1_000, pingIntervalSec: 30, pingTimeoutSec: 16 },
       tls: undefined,
       durability: 'power',

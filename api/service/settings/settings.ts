@@ -35,6 +35,8 @@ export interface Settings {
   readonly httpPort: number
   /** The address under which others reach the service. */
   readonly publicUrl: string | undefined
+  /** Whether the dashboard is served. */
+  readonly dashboard: boolean
   readonly sockets: {
     readonly connectionsMax: number
     readonly pingIntervalSec: number
@@ -98,6 +100,7 @@ export function readSettings(
     host,
     httpPort: read.number('FLEET_HTTP_PORT', { ...PORT, default: 8000 }),
     publicUrl: read.url('FLEET_PUBLIC_URL', ['http', 'https'], 'https://fleet.example.com'),
+    dashboard: read.word('FLEET_DASHBOARD', ['on', 'off'], 'on') === 'on',
     sockets: {
       connectionsMax: read.number('FLEET_WS_CONNECTIONS_MAX', {
         min: 1,

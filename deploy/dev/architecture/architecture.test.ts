@@ -44,6 +44,7 @@ const LAYERS = [
   ['api/ws/', 'ws'],
   ['api/dashboard/app/', 'dashboard'],
   ['api/dashboard/build/', 'tools'],
+  ['api/dashboard/', 'pages'],
   ['api/', 'api'],
   ['bench/', 'tools'],
   ['deploy/', 'tools'],
@@ -72,9 +73,11 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   auth: [...ENGINE, 'api', 'rates'],
   http: [...ENGINE, 'api', 'rates', 'auth'],
   bulk: [...ENGINE, 'api', 'http'],
+  /** Files for browsers, in memory. */
+  pages: [...ENGINE, 'api', 'http'],
   routes: [...ENGINE, 'api', 'bodies', 'openapi', 'auth', 'http', 'bulk'],
   ws: [...ENGINE, 'api', 'bodies', 'rates', 'auth'],
-  service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'routes', 'ws', 'profiles'],
+  service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'pages', 'routes', 'ws', 'profiles'],
   profiles: [...ENGINE, 'adapters', 'api', 'auth', 'service'],
   main: [...ENGINE, 'edge', 'api', 'auth', 'service', 'profiles'],
   /** A client of the API, with the simulated devices. */
