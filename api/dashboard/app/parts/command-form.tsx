@@ -1,0 +1,251 @@
+// The form of a command, made of the device type's own description of it. It is used for one device and for many; who uses
+// it sends the wish.
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+import {
+  type CommandData,
+  type CommandParameter,
+  orderedParameters,
+  type ParameterTexts,
+  type TypeCommand,
+  toData,
+  toTexts,
+  type WrongParameter,
+} from './command-wish.ts'
+import { Field, fieldError } from './field.tsx'
+import { JsonField, parsed } from './json-field.tsx'
+import { ParameterField } from './parameter-field.tsx'
+import { SelectField } from './select-field.tsx'
+
+const t = words({
+  command: ['Command', 'Befehl'],
+  name: ['Name of the command', 'Name des Befehls'],
+  free: [
+    'This type of device does not say which commands it knows, so any name goes. A device type lists them under "commands".',
+    'Dieser Gerätetyp nennt seine Befehle nicht, also gilt jeder Name. Ein Gerätetyp führt sie unter „commands“ auf.',
+  ],
+  none: ['This type of device takes no commands.', 'Dieser Gerätetyp nimmt keine Befehle an.'],
+  noParameters: ['It has no parameters.', 'Er hat keine Parameter.'],
+  asJson: ['Parameters as JSON', 'Parameter als JSON'],
+  data: ['Parameters (JSON object)', 'Parameter (JSON-Objekt)'],
+  options: ['Timeout and priority', 'Frist und Vorrang'],
+  timeout: ['Timeout in seconds', 'Frist in Sekunden'],
+  timeoutHint: ['Empty: 30 s, critical ones 10 s', 'Leer: 30 s, kritische 10 s'],
+  priority: ['Priority', 'Vorrang'],
+  critical: ['critical', 'kritisch'],
+  high: ['high', 'hoch'],
+  normal: ['normal', 'normal'],
+  low: ['low', 'niedrig'],
+  missing: ['This is needed.', 'Das wird gebraucht.'],
+  'no-number': ['This has to be a number.', 'Das muss eine Zahl sein.'],
+  'no-integer': ['This has to be a whole number.', 'Das muss eine ganze Zahl sein.'],
+  'no-json': ['This is not JSON.', 'Das ist kein JSON.'],
+  'no-list': ['This has to be a JSON list: […]', 'Das muss eine JSON-Liste sein: […]'],
+  'no-object': ['This has to be a JSON object: {…}', 'Das muss ein JSON-Objekt sein: {…}'],
+})
+
+export interface CommandWish {
+  readonly command: string
+  readonly data: CommandData
+  readonly timeout_sec?: number
+  readonly priority?: CommandPriority
+}
+
+export interface CommandFormProps {
+  /** Null means that the type does not restrict commands. */
+  readonly commands: readonly TypeCommand[] | null
+  /** What the form begins with: a quick command, or one that is sent again. */
+  readonly initial?: Partial<CommandWish>
+  /** What the button does, with the name of the command. */
+  readonly action: (command: string) => string
+  readonly onSend: (wish: CommandWish) => void
+  /** Tells of each change, since another wish is another request. */
+  readonly onChange?: (wish: CommandWish | undefined) => void
+  readonly isBusy?: boolean
+  readonly error?: unknown
+  readonly disabledBecause?: string | undefined
+}
+
+/** The last values of each command, as long as the page lives. */
+const remembered = new Map<string, ParameterTexts>()
+
+export function CommandForm(props: CommandFormProps) {
+  const { commands, initial = {}, action, onSend, onChange, isBusy = false, error, disabledBecause } = props
+  const [name, setName] = useState(initial.command ?? commands?.[0]?.name ?? '')
+  const command = commands?.find((known) => known.name === name)
+  const parameters = useMemo(() => (command === undefined ? [] : orderedParameters(command)), [command])
+  const [texts, setTexts] = useState<ParameterTexts>(() => textsFor(name, initial.data))
+  const [isJson, setJson] = useState(() => !fits(commands, name, initial.data))
+  const [json, setJsonText] = useState(() => JSON.stringify(initial.data ?? {}, null, 2))
+  const [timeout, setTimeoutText] = useState(
+    initial.timeout_sec === undefined ? '' : String(initial.timeout_sec),
+  )
+  const [priority, setPriority] = useState<CommandPriority>(initial.priority ?? 'normal')
+  const [wrong, setWrong] = useState<Readonly<Record<string, WrongParameter>>>({})
+
+  const asJson = isJson || commands === null
+  const data = asJson ? dataOf(json) : toData(parameters, texts)
+  const wish: CommandWish | undefined =
+    data.kind === 'wrong' || name === ''
+      ? undefined
+      : {
+          command: name,
+          data: data.data,
+          ...(timeout === '' ? {} : { timeout_sec: Number(timeout) }),
+          ...(priority === 'normal' ? {} : { priority }),
+        }
+  const key = JSON.stringify(wish)
+  useEffect(() => onChange?.(wish), [key])
+
+  const choose = (next: string) => {
+    setName(next)
+    setTexts(textsFor(next, undefined))
+    setJsonText('{}')
+    setWrong({})
+  }
+  if (commands !== null && commands.length === 0) return <p class="muted">{t('none')}</p>
+  return (
+    <form
+      class="form command-form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        setWrong(data.kind === 'wrong' ? data.wrong : {})
+        if (wish === undefined || disabledBecause !== undefined || isBusy) return
+        remembered.set(name, texts)
+        onSend(wish)
+      }}
+    >
+      {commands === null ? (
+        <>
+          <p class="hint">{t('free')}</p>
+          <Field
+            label={t('name')}
+            value={name}
+            onValue={setName}
+            maxLength={128}
+            required
+            error={error}
+            pointer="/command"
+          />
+        </>
+      ) : (
+        <SelectField
+          label={t('command')}
+          value={name}
+          options={commands.map((known) => [known.name, known.name] as const)}
+          onValue={choose}
+        />
+      )}
+      {command?.description != null && <p class="hint">{command.description}</p>}
+      {asJson ? (
+        <JsonField
+          label={t('data')}
+          text={json}
+          onText={setJsonText}
+          rows={6}
+          bytesMax={65_536}
+          error={data.kind === 'wrong' ? t('no-object') : fieldError(error, '/data')}
+        />
+      ) : (
+        <ParameterFields {...{ parameters, texts, setTexts, wrong, error }} />
+      )}
+      {commands !== null && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isJson}
+            onChange={({ currentTarget }) => {
+              if (currentTarget.checked && data.kind === 'data')
+                setJsonText(JSON.stringify(data.data, null, 2))
+              if (!currentTarget.checked && data.kind === 'data') setTexts(toTexts(data.data))
+              setJson(currentTarget.checked)
+            }}
+          />
+          {t('asJson')}
+        </label>
+      )}
+      <details>
+        <summary>{t('options')}</summary>
+        <div class="form-pair">
+          <Field
+            label={t('timeout')}
+            hint={t('timeoutHint')}
+            type="number"
+            min={1}
+            max={604_800}
+            step={1}
+            value={timeout}
+            onValue={setTimeoutText}
+            error={error}
+            pointer="/timeout_sec"
+          />
+          <SelectField
+            label={t('priority')}
+            value={priority}
+            options={COMMAND_PRIORITIES.map((word) => [word, t(word)] as const)}
+            onValue={setPriority}
+          />
+        </div>
+      </details>
+      <div class="row">
+        <Button type="submit" kind="primary" icon="send" isBusy={isBusy} disabledBecause={disabledBecause}>
+          {action(name)}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function ParameterFields({
+  parameters,
+  texts,
+  setTexts,
+  wrong,
+  error,
+}: {
+  readonly parameters: readonly CommandParameter[]
+  readonly texts: ParameterTexts
+  readonly setTexts: (texts: ParameterTexts) => void
+  readonly wrong: Readonly<Record<string, WrongParameter>>
+  readonly error: unknown
+}) {
+  if (parameters.length === 0) return <p class="hint">{t('noParameters')}</p>
+  return (
+    <>
+      {parameters.map((parameter) => {
+        const reason = wrong[parameter.name]
+        return (
+          <ParameterField
+            key={parameter.name}
+            parameter={parameter}
+            text={texts[parameter.name] ?? ''}
+            onText={(text) => setTexts({ ...texts, [parameter.name]: text })}
+            wrong={reason === undefined ? fieldError(error, `/data/${parameter.name}`) : t(reason)}
+          />
+        )
+      })}
+    </>
+  )
+}
+
+const textsFor = (name: string, data: CommandData | undefined): ParameterTexts =>
+  data === undefined ? (remembered.get(name) ?? {}) : toTexts(data)
+
+/** Whether the form has a field for everything in the data. */
+function fits(commands: CommandFormProps['commands'], name: string, data: CommandData = {}): boolean {
+  const parameters = commands?.find((command) => command.name === name)?.parameters ?? []
+  return Object.keys(data).every((key) => parameters.some((parameter) => parameter.name === key))
+}
+
+function dataOf(
+  json: string,
+): { kind: 'data'; data: CommandData } | { kind: 'wrong'; wrong: Record<string, WrongParameter> } {
+  const found = json.trim() === '' ? { value: {} } : parsed(json)
+  const value = found?.value
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  // It is an object, by the line above.
+  return isObject ? { kind: 'data', data: value as CommandData } : { kind: 'wrong', wrong: {} }
+}
