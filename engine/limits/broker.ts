@@ -31,6 +31,12 @@ export const BROKER_LIMITS = {
   sessionOutBytesMax: 1 * MIB,
   /** QoS 2 messages received and not yet released by the device. */
   sessionUnreleasedMax: 100,
+  /** Properties of one packet of MQTT 5. */
+  propertiesMax: 64,
+  /** Topics that a device of MQTT 5 may name by a number. */
+  topicAliasesMax: 16,
+  /** How often the sessions of MQTT 5 that wait for their device are looked at for those that have expired. */
+  sessionExpiryEveryMs: 10_000,
   offlineQueueMax: 1_000,
   offlineQueueBytesMax: 1 * MIB,
   sessionsMax: 50_000,

@@ -40,9 +40,13 @@ export interface SessionGrant {
   readonly expiresAt: Millis
 }
 
-export type Admission =
-  | SessionGrant
-  | { readonly kind: 'denied'; readonly code: ConnackCode; readonly reason: string }
+/** Why a CONNECT is refused. The reason is a sentence that the peer may read. */
+export interface Refusal {
+  readonly code: ConnackCode
+  readonly reason: string
+}
+
+export type Admission = SessionGrant | ({ readonly kind: 'denied' } & Refusal)
 
 /** Why a session ended. `takeover`: the same device connected again. */
 export type EndCause =
@@ -87,6 +91,18 @@ export interface UplinkMessage {
   readonly isDup?: boolean
 }
 
+export interface RefusedMessage {
+  /** The whole topic. */
+  readonly topic: string
+  readonly payload: Uint8Array
+}
+
+export interface MessageFault {
+  /** `topic`: nothing takes messages there. `payload`: it cannot be read. */
+  readonly kind: 'topic' | 'payload'
+  readonly text: string
+}
+
 /** The engine as the broker sees it. */
 export interface UplinkHost {
   admit(attempt: ConnectAttempt): Promise<Admission>
@@ -109,8 +125,12 @@ export interface UplinkHost {
   left(session: DeviceSession): void
   /** After the session's last message (its will included, unless it was taken over). */
   closed(session: DeviceSession, cause: EndCause): void
-  /** The session asked for a topic that is not its own, or that its token does not grant. */
-  refused(session: DeviceSession, wanted: 'publish' | 'subscribe'): void
+  /** The session asked for a topic that is not its own, or that its token does not grant. `message`: what it wanted to
+   *  publish there, a view that is only valid during the call. */
+  refused(session: DeviceSession, wanted: 'publish' | 'subscribe', message?: RefusedMessage): void
+  /** What is wrong with a message of the device, as far as the message alone shows it; undefined if nothing is. Asked by
+   *  a broker that can tell the device so in its acknowledgement. The message is handed over in any case. */
+  judge?(suffix: string, payload: Uint8Array): MessageFault | undefined
   /** All that devices of these partitions had said by then was handed over. A broker that is not part of this process
    *  says so every second or so, as far as it can tell: without it nobody is called silent. */
   heard(partitions: readonly Partition[], at: Millis): void
@@ -126,6 +146,14 @@ export interface Downlink {
   readonly retain: boolean
   /** Nobody should be given it later. */
   readonly expiresAt?: Millis
+  /** The device is expected to answer. MQTT 5 tells it where, and what the answer is told by. */
+  readonly request?: RequestFacts | undefined
+}
+
+export interface RequestFacts {
+  /** The topic of answers after `fleet/{device_id}/`. */
+  readonly suffix: string
+  readonly correlation: string
 }
 
 /** The topic of commands. */

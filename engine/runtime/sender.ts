@@ -52,12 +52,16 @@ export class Sender {
   async #publish({ deviceId, via, message, confirms }: Outbound): Promise<void> {
     // Saving may have taken a while: a command that has expired meanwhile is not sent.
     if (confirms !== undefined && this.#ingest.now() >= confirms.expiresAt) return
-    const expiry = confirms && { expiresAt: confirms.expiresAt }
-    const isTaken = await this.#broker.publish(
-      via === undefined
-        ? { ...message, ...expiry, deviceId }
-        : { ...message, ...expiry, deviceId: via, suffix: toSubSuffix(deviceId, message.suffix) },
-    )
+    const toOwn = (suffix: string) => (via === undefined ? suffix : toSubSuffix(deviceId, suffix))
+    const isTaken = await this.#broker.publish({
+      ...message,
+      deviceId: via ?? deviceId,
+      suffix: toOwn(message.suffix),
+      ...(confirms && {
+        expiresAt: confirms.expiresAt,
+        request: { suffix: toOwn('command/ack'), correlation: confirms.commandId },
+      }),
+    })
     if (!isTaken || confirms === undefined) return
     const { commandId, message: kind } = confirms
     // The delivery goes through the log like everything a device does, so that a replay sees it, too.

@@ -26,8 +26,22 @@ export function isFilter(filter: string, levelsMax: number): boolean {
   )
 }
 
+/** What a subscription of MQTT 5 may ask for. */
+export interface SubscribeOptions {
+  /** What the device itself publishes is not sent to it. */
+  readonly noLocal: boolean
+  /** Messages keep the retain flag that they were published with. */
+  readonly asPublished: boolean
+}
+
+interface Granted extends SubscribeOptions {
+  readonly qos: Qos
+}
+
+const USUAL: SubscribeOptions = { noLocal: false, asPublished: false }
+
 export class Filters {
-  readonly #granted = new Map<string, Qos>()
+  readonly #granted = new Map<string, Granted>()
   /** Grows with every change, so that whatever was derived from the filters can tell that it is stale. */
   version = 0
 
@@ -39,23 +53,41 @@ export class Filters {
     return this.#granted.has(filter)
   }
 
-  set(filter: string, qos: Qos): void {
-    this.#granted.set(filter, qos)
+  set(filter: string, qos: Qos, { noLocal, asPublished }: SubscribeOptions = USUAL): void {
+    this.#granted.set(filter, { qos, noLocal, asPublished })
     this.version++
   }
 
-  delete(filter: string): void {
-    if (this.#granted.delete(filter)) this.version++
+  /** Returns false if there was no such subscription. */
+  delete(filter: string): boolean {
+    const wasThere = this.#granted.delete(filter)
+    if (wasThere) this.version++
+    return wasThere
   }
 
-  entries(): Iterable<[string, Qos]> {
-    return this.#granted.entries()
+  entries(): readonly (readonly [string, Qos])[] {
+    return [...this.#granted].map(([filter, { qos }]) => [filter, qos])
   }
 
   /** The highest QoS granted among the filters that match; -1 when none does. */
   qosFor(suffix: string): Qos | -1 {
     let best: Qos | -1 = -1
-    for (const [filter, qos] of this.#granted) if (qos > best && isMatch(filter, suffix)) best = qos
+    for (const [filter, { qos }] of this.#granted) if (qos > best && isMatch(filter, suffix)) best = qos
     return best
+  }
+
+  /** The same as `qosFor`, for what the device itself has published. */
+  echoQosFor(suffix: string): Qos | -1 {
+    let best: Qos | -1 = -1
+    for (const [filter, { qos, noLocal }] of this.#granted)
+      if (!noLocal && qos > best && isMatch(filter, suffix)) best = qos
+    return best
+  }
+
+  /** True if a matching subscription keeps the retain flag of what is published. */
+  isAsPublished(suffix: string): boolean {
+    for (const [filter, { asPublished }] of this.#granted)
+      if (asPublished && isMatch(filter, suffix)) return true
+    return false
   }
 }

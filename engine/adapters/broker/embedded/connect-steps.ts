@@ -1,8 +1,9 @@
 // The broker's own checks of a CONNECT that the host admits. Pure but for what the ports answer.
 
 import type { DeviceId } from '../../../../schemas/ids.ts'
-import { CONNACK, type ConnackCode, type SessionGrant } from '../../../ports/broker.ts'
-import { allowWill, type Connect, type Will } from './connect.ts'
+import { CONNACK, type Refusal, type SessionGrant } from '../../../ports/broker.ts'
+import { allowWill, type Will } from './connect.ts'
+import type { Connect } from './connect-fields.ts'
 
 export interface ConnectRequest {
   readonly connect: Connect
@@ -18,23 +19,29 @@ export interface ConnectPorts {
   hasRoomFor(deviceId: DeviceId): boolean
 }
 
-export type ConnectStep = (request: ConnectRequest, ports: ConnectPorts) => ConnackCode
+export type ConnectStep = (request: ConnectRequest, ports: ConnectPorts) => Refusal | undefined
 
-/** The steps run in this order; the first code other than `accepted` is the answer. */
+/** The steps run in this order; the first refusal is the answer. */
 export const connectSteps: readonly ConnectStep[] = [checkCertificate, checkRoom, allowLastWill]
 
 /** The certificate may have been revoked while the host made up its mind. */
-function checkCertificate({ serial }: ConnectRequest, { isRevoked }: ConnectPorts): ConnackCode {
-  return serial !== undefined && isRevoked(serial) ? CONNACK.unauthorized : CONNACK.accepted
+function checkCertificate({ serial }: ConnectRequest, { isRevoked }: ConnectPorts): Refusal | undefined {
+  return serial !== undefined && isRevoked(serial)
+    ? { code: CONNACK.unauthorized, reason: 'the certificate was revoked' }
+    : undefined
 }
 
-function checkRoom({ admission }: ConnectRequest, { hasRoomFor }: ConnectPorts): ConnackCode {
-  return hasRoomFor(admission.deviceId) ? CONNACK.accepted : CONNACK.unavailable
+function checkRoom({ admission }: ConnectRequest, { hasRoomFor }: ConnectPorts): Refusal | undefined {
+  return hasRoomFor(admission.deviceId)
+    ? undefined
+    : { code: CONNACK.unavailable, reason: 'too many devices are connected' }
 }
 
-function allowLastWill(request: ConnectRequest): ConnackCode {
+function allowLastWill(request: ConnectRequest): Refusal | undefined {
   const { connect, admission } = request
-  if (connect.will === undefined) return CONNACK.accepted
+  if (connect.will === undefined) return undefined
   request.will = admission.mayPublish ? allowWill(connect.will, admission.deviceId) : undefined
-  return request.will === undefined ? CONNACK.unauthorized : CONNACK.accepted
+  return request.will === undefined
+    ? { code: CONNACK.unauthorized, reason: 'the will is not for a topic of this device, or too large' }
+    : undefined
 }

@@ -5,35 +5,15 @@ import type { DeviceId } from '../../../../schemas/ids.ts'
 import { isRetainable, suffixOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
 import { CONNACK, type EndCause } from '../../../ports/broker.ts'
-import type { Qos } from '../filters.ts'
-import { CONNACK_V5_UNSUPPORTED, connack } from './encode.ts'
+import type { ParsedConnect, RawWill } from './connect-fields.ts'
+import { parseConnectV5 } from './connect-v5.ts'
+import { connack } from './encode.ts'
 import { isTopicName, readUint16 } from './packets.ts'
-
-export interface Connect {
-  readonly clientId: string
-  readonly username: string | undefined
-  readonly password: Uint8Array | undefined
-  readonly clean: boolean
-  readonly keepAliveMs: number
-  readonly will: RawWill | undefined
-}
-
-export interface RawWill {
-  readonly topic: string
-  readonly payload: Uint8Array
-  readonly qos: Qos
-  readonly retain: boolean
-}
 
 /** A last will that may be published. */
 export interface Will extends Omit<RawWill, 'topic'> {
   readonly suffix: string
 }
-
-export type ParsedConnect =
-  | { readonly kind: 'connect'; readonly connect: Connect }
-  | { readonly kind: 'refused'; readonly reply: Uint8Array }
-  | { readonly kind: 'malformed' }
 
 const MALFORMED: ParsedConnect = { kind: 'malformed' }
 /** A bridge marks its protocol level with the top bit. */
@@ -44,8 +24,9 @@ export function parseConnect(packet: Buffer, bodyStart: number): ParsedConnect {
   const name = packet.toString('latin1', bodyStart + 2, Math.min(nameEnd, bodyStart + 16))
   if (nameEnd >= packet.length || (name !== 'MQTT' && name !== 'MQIsdp')) return MALFORMED
   const level = (packet[nameEnd] ?? 0) & LEVEL
+  if (level === 5 && name === 'MQTT') return parseConnectV5(packet, nameEnd)
   if (level !== (name === 'MQTT' ? 4 : 3)) {
-    return { kind: 'refused', reply: level === 5 ? CONNACK_V5_UNSUPPORTED : connack(CONNACK.protocol, false) }
+    return { kind: 'refused', reply: connack(CONNACK.protocol, false) }
   }
   const parsed = decode(packet)
   if (parsed === undefined) return MALFORMED
@@ -62,6 +43,7 @@ export function parseConnect(packet: Buffer, bodyStart: number): ParsedConnect {
       clean: parsed.clean,
       keepAliveMs: seconds * 1000,
       will,
+      bounds: undefined,
     },
   }
 }
@@ -123,5 +105,6 @@ export function allowWill(will: RawWill, deviceId: DeviceId): Will | undefined {
     (!will.retain || isRetainable(suffix))
   if (!isAllowed) return undefined
   // A copy: the will must not keep the bytes of the CONNECT, password included, in memory.
-  return { suffix, payload: Uint8Array.from(will.payload), qos: will.qos, retain: will.retain }
+  const { qos, retain, delaySec = 0 } = will
+  return { suffix, payload: Uint8Array.from(will.payload), qos, retain, delaySec }
 }

@@ -1,28 +1,33 @@
 import { Buffer } from 'node:buffer'
 import { Millis } from '../../../../schemas/ids.ts'
-import type { ConnackCode } from '../../../ports/broker.ts'
+import { CONNACK, type ConnackCode } from '../../../ports/broker.ts'
 import { brokerContract } from '../testing/contract.ts'
-import type { BrokerUnderTest, ContractDevice } from '../testing/contract-world.ts'
+import type { BrokerUnderTest, ContractDevice, StartBroker } from '../testing/contract-world.ts'
 import { MOSQUITTO } from '../testing/emqx/stand-in.ts'
 import { PASSWORD, until } from '../testing/fake-host.ts'
 import { MqttStage } from '../testing/outside-broker.ts'
 import { RawDevice } from '../testing/raw-device.ts'
 import { EmbeddedBroker } from './embedded.ts'
 
-brokerContract('embedded', async (host, options = {}) => {
-  let at = 0
-  const clock = { now: () => Millis(at), ticks: () => at }
-  const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, clock, ...options })
-  const [{ port }] = await broker.listen(host)
-  return {
-    broker,
-    pass(ms) {
-      at += ms
-      broker.sweep()
-    },
-    connect: connectTo(port),
+const embedded =
+  (protocolVersion: 4 | 5): StartBroker =>
+  async (host, options = {}) => {
+    let at = 0
+    const clock = { now: () => Millis(at), ticks: () => at }
+    const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, clock, ...options })
+    const [{ port }] = await broker.listen(host)
+    return {
+      broker,
+      pass(ms) {
+        at += ms
+        broker.sweep()
+      },
+      connect: connectTo(port, protocolVersion),
+    }
   }
-})
+
+brokerContract('embedded', embedded(4))
+brokerContract('embedded, with devices of MQTT 5', embedded(5), { isV5: true })
 
 if (MOSQUITTO !== undefined)
   brokerContract(
@@ -40,14 +45,25 @@ if (MOSQUITTO !== undefined)
     { isOutside: true },
   )
 
-function connectTo(port: number): BrokerUnderTest['connect'] {
+const CODES: ReadonlyMap<number | undefined, ConnackCode> = new Map([
+  [0x84, CONNACK.protocol],
+  [0x85, CONNACK.identifier],
+  [0x86, CONNACK.credentials],
+  [0x87, CONNACK.unauthorized],
+  [0x88, CONNACK.unavailable],
+])
+
+function connectTo(port: number, protocolVersion: 4 | 5 = 4): BrokerUnderTest['connect'] {
   return async (clientId, { password = PASSWORD, clean = true, will } = {}) => {
     const device = await RawDevice.connect(port, clientId, {
       clean,
+      protocolVersion,
+      ...(protocolVersion === 5 && { properties: { sessionExpiryInterval: clean ? 0 : 0xffff_ffff } }),
       password: Buffer.from(password),
       ...(will && { will: { ...will, payload: Buffer.from(will.payload) } }),
     })
-    const code = device.connack?.returnCode ?? -1
+    const { returnCode, reasonCode } = device.connack ?? {}
+    const code = protocolVersion === 5 ? (CODES.get(reasonCode) ?? reasonCode ?? -1) : (returnCode ?? -1)
     // The broker sends no other codes.
     return code === 0 ? toContract(device) : (code as ConnackCode)
   }

@@ -1,4 +1,4 @@
-// The embedded broker: MQTT 3.1.1 in this process. Connections (listeners.ts) become handshakes, and handshakes that pass
+// The embedded broker: MQTT 3.1.1 and 5 in this process. Connections (listeners.ts) become handshakes, and handshakes that pass
 // the connect steps become sessions (session.ts).
 //
 // B1. A device has at most one live session. The newer one wins, and the older one's will is not published.
@@ -11,24 +11,28 @@ import {
   type Broker,
   type BrokerCounts,
   CONNACK,
-  type ConnackCode,
   type Downlink,
   type EndCause,
   type Listener,
+  type Refusal,
   type UplinkHost,
 } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Connect } from './connect.ts'
+import type { Connect } from './connect-fields.ts'
 import { type ConnectPorts, type ConnectRequest, connectSteps } from './connect-steps.ts'
+import { DelayedWills } from './delayed-wills.ts'
 import { connack } from './encode.ts'
+import { connackV5, refuseV5 } from './encode-v5.ts'
 import { Handshake } from './handshake.ts'
 import { type ListenerOptions, Listeners, type ReadCertificate } from './listeners.ts'
 import type { Peer } from './peer.ts'
 import { PublishLimit } from './publish-limit.ts'
+import { reasonOfConnack } from './reasons.ts'
 import { Retained } from './retained.ts'
 import { Session } from './session.ts'
 import type { LiveSession, SessionHub } from './session-hub.ts'
-import { type Message, SessionStates } from './session-state.ts'
+import type { Message } from './session-state.ts'
+import { SessionStates } from './session-states.ts'
 
 export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly clock: Clock
@@ -59,6 +63,9 @@ export class EmbeddedBroker implements Broker {
   /** Serial numbers of the certificates that live sessions began with (B3). */
   readonly #serials = new Map<LiveSession, string>()
   readonly #states = new SessionStates()
+  readonly #wills = new DelayedWills()
+  /** Peers that are sent their last bytes, with the monotonic milliseconds until which they may take them. */
+  readonly #parting = new Map<Peer, number>()
   readonly #retained = new Retained()
   readonly #publishLimit: PublishLimit
   readonly #connectPorts: ConnectPorts
@@ -97,8 +104,8 @@ export class EmbeddedBroker implements Broker {
     }
   }
 
-  publish({ deviceId, suffix, payload, qos, retain }: Downlink): Promise<boolean> {
-    return this.#publish(deviceId, { suffix, payload: Buffer.from(payload), qos, retain })
+  publish({ deviceId, payload, ...message }: Downlink): Promise<boolean> {
+    return this.#publish(deviceId, { ...message, payload: Buffer.from(payload) })
   }
 
   /** Does nothing: every client is a device here, and may subscribe to its own topics only. */
@@ -110,6 +117,7 @@ export class EmbeddedBroker implements Broker {
     session?.forget()
     session?.end(cause)
     this.#states.forget(deviceId)
+    this.#wills.forget(deviceId)
     this.#retained.forget(deviceId)
   }
 
@@ -163,6 +171,9 @@ export class EmbeddedBroker implements Broker {
       handshake.deadline += asleepMs
       if (ticks >= handshake.deadline) handshake.socket.destroy()
     }
+    for (const [peer, until] of this.#parting) if (ticks >= until) peer.destroy()
+    this.#wills.sweep(ticks)
+    this.#states.sweep(ticks)
     this.#publishLimit.sweep(ticks, (deviceId) => this.#live.has(deviceId))
     const now = this.#options.clock.now()
     for (const session of this.#live.values()) session.sweep(ticks, now, asleepMs)
@@ -189,11 +200,15 @@ export class EmbeddedBroker implements Broker {
       cutFrozen: 0,
       shedQos0: 0,
       tick: this.#options.clock.ticks(),
+      now: () => this.#options.clock.now(),
       publish: (deviceId, message) => this.#publish(deviceId, message),
       liveSession: (deviceId) => this.#live.get(deviceId),
       paused: (session) => this.#paused.add(session),
       relieved: () => this.#relieve(),
       ended: (session) => this.#ended(session),
+      part: (peer, lastBytes) => this.#part(peer, lastBytes),
+      delayWill: (session, delaySec) =>
+        this.#wills.add(session, this.#options.clock.ticks() + delaySec * 1000),
     }
   }
 
@@ -214,6 +229,7 @@ export class EmbeddedBroker implements Broker {
     peer.on('error', () => {})
     peer.on('close', () => {
       this.#peers.delete(peer)
+      this.#parting.delete(peer)
       this.#handshakes.delete(handshake)
     })
   }
@@ -226,32 +242,56 @@ export class EmbeddedBroker implements Broker {
     const admission = await hub.host.admit(attempt).catch(() => undefined)
     if (handshake.socket.destroyed || this.#isClosed) return
     if (admission?.kind !== 'admitted') {
-      this.#deny(hub, handshake, admission?.code ?? CONNACK.unavailable)
+      const unavailable = {
+        code: CONNACK.unavailable,
+        reason: 'the service cannot check it now; try again later',
+      }
+      this.#deny(hub, handshake, { connect, refusal: admission ?? unavailable })
       return
     }
     const request: ConnectRequest = { connect, admission, serial: shown?.serial, will: undefined }
     // No await from here on: what a step finds holds until the session is open.
     for (const step of connectSteps) {
-      const code = step(request, this.#connectPorts)
-      if (code !== CONNACK.accepted) {
-        this.#deny(hub, handshake, code)
+      const refusal = step(request, this.#connectPorts)
+      if (refusal !== undefined) {
+        this.#deny(hub, handshake, { connect, refusal })
         return
       }
     }
     this.#open(hub, handshake, request)
   }
 
-  #deny(hub: SessionHub, handshake: Handshake, code: ConnackCode): void {
+  #deny(
+    hub: SessionHub,
+    handshake: Handshake,
+    { connect, refusal }: { readonly connect: Connect; readonly refusal: Refusal },
+  ): void {
     this.#denied++
     handshake.deadline = hub.tick + LIMITS.handshakeTimeoutMs
     this.#handshakes.add(handshake)
-    handshake.refuse(connack(code, false))
+    const { code, reason } = refusal
+    handshake.refuse(
+      connect.bounds === undefined
+        ? connack(code, false)
+        : refuseV5({ reason: reasonOfConnack(code), text: reason }),
+    )
+  }
+
+  #part(peer: Peer, lastBytes: Uint8Array): void {
+    if (peer.destroyed) return
+    this.#parting.set(peer, this.#options.clock.ticks() + LIMITS.refusedSocketMsMax)
+    // What the peer still sends is read and dropped, because unread bytes would reset the connection before these arrive.
+    peer.resume()
+    peer.end(lastBytes)
   }
 
   #open(hub: SessionHub, { socket, rest }: Handshake, request: ConnectRequest): void {
     const { connect, admission, serial, will } = request
     const { deviceId } = admission
-    const { state, present } = this.#states.claim(deviceId, connect.clean)
+    const { clean, bounds } = connect
+    const expirySec = bounds?.sessionExpirySec ?? (clean ? 0 : Number.POSITIVE_INFINITY)
+    const { state, present } = this.#states.claim(deviceId, { clean, expirySec }, this.#options.clock.ticks())
+    this.#wills.returned(deviceId, { isSessionKept: present })
     const session = new Session(hub, socket, {
       ...admission,
       number: hub.host.sessionNumber(),
@@ -259,6 +299,7 @@ export class EmbeddedBroker implements Broker {
       keepAliveMs: connect.keepAliveMs,
       will,
       state,
+      bounds,
       allowance: this.#publishLimit.of(deviceId),
     })
     this.#admitted++
@@ -268,7 +309,7 @@ export class EmbeddedBroker implements Broker {
     this.#live.set(deviceId, session)
     if (serial !== undefined) this.#serials.set(session, serial)
     earlier?.end('takeover')
-    session.open(connack(CONNACK.accepted, present), rest)
+    session.open(bounds === undefined ? connack(CONNACK.accepted, present) : welcome(connect, present), rest)
   }
 
   #endRevoked(): void {
@@ -277,7 +318,10 @@ export class EmbeddedBroker implements Broker {
   }
 
   #ended(session: LiveSession): void {
-    if (this.#live.get(session.deviceId) === session) this.#live.delete(session.deviceId)
+    if (this.#live.get(session.deviceId) === session) {
+      this.#live.delete(session.deviceId)
+      this.#states.left(session.deviceId, session.state, this.#options.clock.ticks())
+    }
     this.#paused.delete(session)
     this.#serials.delete(session)
     if (session.pending > 0) this.#draining.add(session)
@@ -297,4 +341,14 @@ export class EmbeddedBroker implements Broker {
       }
     })
   }
+}
+
+function welcome({ keepAliveMs, bounds }: Connect, sessionPresent: boolean): Uint8Array {
+  return connackV5({
+    sessionPresent,
+    receiveMax: LIMITS.sessionUnreleasedMax,
+    packetBytesMax: LIMITS.packetBytesMax,
+    topicAliasMax: LIMITS.topicAliasesMax,
+    keepAliveSec: bounds?.isKeepAliveChanged === true ? keepAliveMs / 1000 : undefined,
+  })
 }

@@ -1,11 +1,9 @@
-// Packets that the broker sends, as bytes: every outgoing packet is encoded here. Pure.
+// Packets that the broker sends, as bytes. What MQTT 5 has more is in `encode-v5.ts`. Pure.
 import { Buffer } from 'node:buffer'
 import type { Qos } from '../filters.ts'
 import { PACKET } from './packets.ts'
 
 export const PINGRESP = Buffer.from([PACKET.pingresp << 4, 0])
-/** Refuses an MQTT 5 client, which would read a refusal of MQTT 3.1.1 as a success with a broken tail. */
-export const CONNACK_V5_UNSUPPORTED = Buffer.from([PACKET.connack << 4, 3, 0, 0x84, 0])
 /** The return code of a filter that is not granted. */
 export const SUBACK_REFUSED = 0x80
 
@@ -50,7 +48,7 @@ export function publish({ topic, payload, qos, retain, isDup, id }: PublishField
 }
 
 /** Allocates a packet whose body has `length` bytes and writes the fixed header. `at`: where the body starts. */
-function begin(first: number, length: number): { readonly packet: Buffer; readonly at: number } {
+export function begin(first: number, length: number): { readonly packet: Buffer; readonly at: number } {
   const sizeBytes = length < 0x80 ? 1 : length < 0x4000 ? 2 : length < 0x20_0000 ? 3 : 4
   const packet = Buffer.allocUnsafe(1 + sizeBytes + length)
   packet[0] = first

@@ -1,5 +1,4 @@
 import { Buffer } from 'node:buffer'
-import mqttJs from 'mqtt'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../limits.ts'
 import { CONNACK } from '../../../ports/broker.ts'
@@ -80,19 +79,6 @@ describe('a refused CONNECT', () => {
     const device = await firstBytes(bytes)
     await device.closed()
     expect(device.connack?.returnCode).toBe(CONNACK.protocol)
-  })
-
-  test('an MQTT 5 client is refused with a CONNACK of MQTT 5', async () => {
-    const client = mqttJs.connect({
-      port: stage.port,
-      host: '127.0.0.1',
-      protocolVersion: 5,
-      clientId: 'a',
-      reconnectPeriod: 0,
-    })
-    const error = await new Promise<Error>((resolve) => client.once('error', resolve))
-    expect(error.message).toContain('Unsupported Protocol Version')
-    await client.endAsync(true)
   })
 
   test('an empty client id is refused with code 2', async () => {

@@ -1,7 +1,8 @@
 // A socket before its CONNACK. It may send one CONNECT, within limits of size and time, and nothing else.
 import { Buffer } from 'node:buffer'
 import { LIMITS } from '../../../limits.ts'
-import { type Connect, parseConnect } from './connect.ts'
+import { parseConnect } from './connect.ts'
+import type { Connect } from './connect-fields.ts'
 import { locate, type Span } from './packets.ts'
 import type { Peer } from './peer.ts'
 

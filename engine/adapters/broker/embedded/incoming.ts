@@ -5,17 +5,30 @@
 // I2. The hot path allocates one view per message: no packet object, no topic text, no promise (R12).
 // I3. Every message handed over takes one count of `durable`, also after the session has ended.
 import { Buffer } from 'node:buffer'
+import { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { EndCause } from '../../../ports/broker.ts'
 import type { Qos } from '../filters.ts'
-import { AckRing, FOLLOWED, OWES } from './ack-ring.ts'
+import { AckRing, EXPLAINED, FOLLOWED, OWES } from './ack-ring.ts'
 import { isWillPublished, type Will } from './connect.ts'
 import { answer } from './encode.ts'
+import { answerV5 } from './encode-v5.ts'
 import { FollowUps } from './follow-ups.ts'
 import { PACKET, readUint16, type Span } from './packets.ts'
 import type { Allowance } from './publish-limit.ts'
+import { type NamedTopic, type PublishParts, readPublishV5, TopicAliases } from './publish-v5.ts'
+import { type Explained, explain, FAILURE, REASON } from './reasons.ts'
 import type { LiveSession, SessionFacts, SessionHub } from './session-hub.ts'
+import type { Message } from './session-state.ts'
 import { type KnownTopic, TopicCache } from './topic-cache.ts'
+
+/** What a message of MQTT 5 may have beside its topic and payload. */
+interface More {
+  readonly explained?: Explained | undefined
+  readonly follow?: Pick<Message, 'properties' | 'expiresAt'>
+}
+
+const NO_MORE: More = {}
 
 export class Incoming {
   readonly #hub: SessionHub
@@ -25,6 +38,9 @@ export class Incoming {
   readonly #ring = new AckRing()
   readonly #followUps: FollowUps
   readonly #allowance: Allowance | undefined
+  /** Reasons for the answers of the slots that are marked `EXPLAINED`, in their order. */
+  readonly #explained: Explained[] = []
+  readonly #aliases = new TopicAliases()
   #will: Will | undefined
   /** True while a message waits for the device's publish rate. */
   #isSlowed = false
@@ -61,7 +77,8 @@ export class Incoming {
   take(bytes: Buffer, span: Span): boolean {
     if (this.#allowance?.isSpent !== true) {
       this.#allowance?.take(span.end - span.bodyStart)
-      this.#publish(bytes, span)
+      if (this.#session.bounds === undefined) this.#publish(bytes, span)
+      else this.#publishV5(bytes, span)
     } else if ((span.first & 6) === 0) this.#hub.shedQos0++
     else this.#isSlowed = true
     return !this.#isSlowed
@@ -73,13 +90,18 @@ export class Incoming {
   }
 
   durable(count: number): void {
-    const acks = Buffer.allocUnsafe(count * 4)
+    let acks = Buffer.allocUnsafe(count * 4)
     let length = 0
     for (let index = 0; index < count; index++) {
       const slot = this.#ring.shift()
       const id = slot & 0xffff
       const isOwed = (slot & OWES.pubrec) !== 0 ? this.#settleQos2(id) : (slot & OWES.puback) !== 0
-      if (isOwed) {
+      if ((slot & EXPLAINED) !== 0) {
+        if (length > 0) this.#session.send(acks.subarray(0, length))
+        acks = Buffer.allocUnsafe(count * 4)
+        length = 0
+        this.#answerExplained(slot, isOwed)
+      } else if (isOwed) {
         acks[length] = (slot & OWES.pubrec) !== 0 ? PACKET.pubrec << 4 : PACKET.puback << 4
         acks[length + 1] = 2
         acks[length + 2] = id >>> 8
@@ -93,13 +115,25 @@ export class Incoming {
 
   /** Answers a PUBREL. */
   release(id: number): void {
-    this.#session.state.unreleased.release(id)
-    this.#session.send(answer(PACKET.pubcomp, id))
+    const isKnown = this.#session.state.unreleased.release(id)
+    const isToExplain = this.#session.bounds !== undefined && !isKnown
+    const unknown = { reason: REASON.unknownId }
+    this.#session.send(isToExplain ? answerV5(PACKET.pubcomp, id, unknown) : answer(PACKET.pubcomp, id))
   }
 
   /** Publishes the last will, if there is one and the cause calls for it. */
   end(cause: EndCause): void {
-    if (this.#will !== undefined && isWillPublished(cause)) this.#publishWill(this.#will)
+    const { isPersistent, expirySec } = this.#session.state
+    if (this.#will === undefined || !isWillPublished(cause)) this.#will = undefined
+    else if (isPersistent && (this.#will.delaySec ?? 0) > 0)
+      this.#hub.delayWill(this.#session, Math.min(this.#will.delaySec ?? 0, expirySec))
+    else this.publishWill()
+  }
+
+  /** Publishes the last will, if there still is one. */
+  publishWill(): void {
+    if (this.#will !== undefined) this.#publishWill(this.#will)
+    this.#will = undefined
   }
 
   /** Drops the will, and messages that would be retained or echoed once durable. */
@@ -119,10 +153,8 @@ export class Incoming {
     const topic = this.#mayPublish ? this.#topics.find(bytes, bodyStart + 2, topicEnd) : undefined
     const id = qos === 0 ? 0 : readUint16(bytes, topicEnd)
     if (topic === undefined || (qos !== 0 && id === 0)) {
-      if (topic === undefined) {
-        this.#hub.refusedTopics++
-        this.#hub.host.refused(this.#session, 'publish')
-      }
+      if (topic === undefined)
+        this.#refuseTopic(bytes.subarray(bodyStart + 2, topicEnd), bytes.subarray(payloadStart, end))
       this.#session.end('abuse')
       return
     }
@@ -137,12 +169,100 @@ export class Incoming {
     this.#handOver(topic, id, end - bodyStart)
   }
 
-  #handOver(topic: KnownTopic, id: number, size: number): void {
+  #publishV5(bytes: Buffer, span: Span): void {
+    const parts = readPublishV5(bytes, span)
+    if (typeof parts === 'number') {
+      this.#session.end('abuse', explain(parts))
+      return
+    }
+    const topic = this.#nameTopic(bytes, parts)
+    if (topic === undefined) return
+    // 3 is refused.
+    const qos = ((span.first >>> 1) & 3) as Qos
+    const { id, payloadStart, expirySec, properties } = parts
+    if (qos === 2 && !this.#isNewQos2(id)) return
+    const payload = bytes.subarray(payloadStart, span.end)
+    if (typeof topic === 'string') {
+      this.#refuseMessage(topic, payload, { qos, id })
+      return
+    }
+    const { message, host } = this.#hub
+    message.qos = qos
+    message.retain = (span.first & 1) !== 0 && topic.isRetainable
+    message.suffix = topic.suffix
+    message.payload = payload
+    message.will = false
+    const fault = qos === 0 ? undefined : host.judge?.(topic.suffix, payload)
+    const reason = fault?.kind === 'topic' ? REASON.badTopic : REASON.badFormat
+    const expiresAt = expirySec === undefined ? undefined : Millis(this.#hub.now() + expirySec * 1000)
+    this.#handOver(topic, id, span.end - span.bodyStart, {
+      explained: fault && { reason, text: fault.text },
+      follow: { properties, expiresAt },
+    })
+  }
+
+  /** The topic by its name or its alias. Undefined if the session has ended because of it. */
+  #nameTopic(bytes: Buffer, { topicStart, topicEnd, alias }: PublishParts): NamedTopic | undefined {
+    const isNamed = topicEnd > topicStart
+    const named = isNamed
+      ? (this.#topics.find(bytes, topicStart, topicEnd) ?? this.#topics.nameOf(bytes, topicStart, topicEnd))
+      : this.#aliases.get(alias)
+    if (named === undefined) {
+      if (isNamed) this.#hub.refusedTopics++
+      this.#session.end('abuse', explain(isNamed ? REASON.badTopic : REASON.badAlias))
+      return undefined
+    }
+    if (isNamed) this.#aliases.set(alias, named)
+    if (this.#mayPublish) return named
+    this.#hub.refusedTopics++
+    this.#hub.host.refused(this.#session, 'publish')
+    this.#session.end('abuse', { reason: REASON.notAuthorized, text: 'the token grants no publishing' })
+    return undefined
+  }
+
+  #refuseTopic(topic: Buffer, payload: Uint8Array): void {
+    this.#hub.refusedTopics++
+    const message = { topic: topic.toString('utf8', 0, LIMITS.topicBytesMax), payload }
+    this.#hub.host.refused(this.#session, 'publish', this.#mayPublish ? message : undefined)
+  }
+
+  /** Answers a message on a topic that is not the device's with a reason, in its place among the others. */
+  #refuseMessage(
+    topic: string,
+    payload: Uint8Array,
+    { qos, id }: { readonly qos: Qos; readonly id: number },
+  ): void {
+    const { host } = this.#hub
+    this.#hub.refusedTopics++
+    host.refused(this.#session, 'publish', { topic, payload })
+    if (qos === 0) return
+    this.#explained.push(explain(REASON.notAuthorized))
+    this.#ring.push((qos === 1 ? OWES.puback : OWES.pubrec) | EXPLAINED | id, payload.length)
+    host.sync(this.#session)
+  }
+
+  #answerExplained(slot: number, isOwed: boolean): void {
+    const explained = this.#explained.shift()
+    if (explained === undefined) return
+    const id = slot & 0xffff
+    const isQos2 = (slot & OWES.pubrec) !== 0
+    // A refused message of QoS 2 is over: its id is free.
+    if (isQos2 && explained.reason >= FAILURE) this.#session.state.unreleased.release(id)
+    const { reason, text } = explained
+    const told = this.#session.bounds?.wantsReasons === true ? { reason, text } : { reason }
+    if (isOwed) this.#session.send(answerV5(isQos2 ? PACKET.pubrec : PACKET.puback, id, told))
+  }
+
+  #handOver(topic: KnownTopic, id: number, size: number, more: More = NO_MORE): void {
     const { message, publishes, host } = this.#hub
     const { filters } = this.#session.state
     const { qos } = message
     publishes[qos]++
     let slot = qos === 0 ? OWES.nothing : qos === 1 ? OWES.puback | id : OWES.pubrec | id
+    if (more.explained !== undefined) {
+      slot |= EXPLAINED
+      this.#explained.push(more.explained)
+    }
     if (message.retain || (filters.size > 0 && topic.isEchoed(filters))) {
       slot |= FOLLOWED
       this.#followUps.add({
@@ -150,6 +270,8 @@ export class Incoming {
         payload: Buffer.from(message.payload),
         qos,
         retain: message.retain,
+        isOwn: true,
+        ...more.follow,
       })
     }
     this.#ring.push(slot, size)
@@ -160,7 +282,7 @@ export class Incoming {
     const repeat = this.#session.state.unreleased.take(id)
     // A repeat of a message that is not durable yet is answered once it is.
     if (repeat === 'durable') this.#session.send(answer(PACKET.pubrec, id))
-    else if (repeat === 'full') this.#session.end('abuse')
+    else if (repeat === 'full') this.#session.end('abuse', explain(REASON.receiveMax))
     return repeat === 'new'
   }
 

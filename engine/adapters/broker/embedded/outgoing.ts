@@ -4,13 +4,16 @@
 //     so do all that follow it.
 // O2. The socket holds little more than one packet. What waits for it is bounded (R9): a device that takes nothing is cut.
 // O3. A publish resolves true at PUBACK or PUBCOMP (QoS 0: once written), and false when the connection ends before.
-import { suffixOf, topicOf } from '../../../../schemas/topics.ts'
+import { topicOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
-import { answer, publish, SUBACK_REFUSED, suback } from './encode.ts'
+import { answer, publish } from './encode.ts'
+import { answerV5, publishV5 } from './encode-v5.ts'
 import { type FilterRequest, PACKET } from './packets.ts'
 import type { Peer } from './peer.ts'
+import { FAILURE, REASON } from './reasons.ts'
 import type { LiveSession, SessionHub } from './session-hub.ts'
 import { type Delivery, type Message, sizeOf } from './session-state.ts'
+import { subscribe, unsubscribe } from './subscriptions.ts'
 
 export class Outgoing {
   readonly #hub: SessionHub
@@ -38,8 +41,9 @@ export class Outgoing {
   publish(message: Message): Promise<boolean> {
     const { state, isEnded } = this.#session
     return new Promise((resolve) => {
-      // The flag is for what a new subscription finds [MQTT-3.3.1-9].
-      const delivery = state.accept({ ...message, retain: false }, resolve)
+      // The flag is for what a new subscription finds [MQTT-3.3.1-9], unless a device of MQTT 5 wants to see it.
+      const retain = message.retain && state.filters.isAsPublished(message.suffix)
+      const delivery = state.accept({ ...message, retain }, resolve)
       if (delivery === undefined || isEnded) resolve(false)
       else {
         this.#wait(delivery)
@@ -48,37 +52,25 @@ export class Outgoing {
     })
   }
 
-  /** Answers each filter by itself [MQTT-3.8.4-5], then sends what is retained on those that are granted. */
+  /** Answers, then sends what is retained on the filters that are granted. */
   subscribe(id: number, requests: readonly FilterRequest[]): void {
-    const { deviceId, state } = this.#session
-    const granted: string[] = []
-    const codes = requests.map((request) => {
-      const suffix = state.subscribe(this.#session, request)
-      if (suffix === undefined) {
-        this.#hub.host.refused(this.#session, 'subscribe')
-        return SUBACK_REFUSED
-      }
-      granted.push(suffix)
-      return request.qos
-    })
-    this.#session.send(suback(id, codes))
-    if (granted.length === 0) return
-    const owed = new Set(granted.flatMap((filter) => this.#hub.retained.matching(deviceId, filter)))
-    this.#sendAtOnce([...owed].flatMap((message) => state.accept(message) ?? []))
+    const { state } = this.#session
+    const owed = subscribe(this.#hub, this.#session, { id, requests })
+    if (owed === undefined) return
+    this.#sendAtOnce([...owed].flatMap((message) => state.accept({ ...message, isOwn: false }) ?? []))
     if (!this.#session.isEnded) this.#hub.host.subscribed(this.#session)
   }
 
   unsubscribe(id: number, requests: readonly FilterRequest[]): void {
-    const { deviceId, state } = this.#session
-    for (const { filter } of requests) state.filters.delete(suffixOf(deviceId, filter) ?? '')
-    this.#session.send(answer(PACKET.unsuback, id))
+    unsubscribe(this.#session, { id, requests })
   }
 
-  /** `type`: PUBACK, PUBREC or PUBCOMP. */
-  acknowledge(type: number, id: number): void {
+  /** `type`: PUBACK, PUBREC or PUBCOMP. `reason`: from MQTT 5 on, how it went. */
+  acknowledge(type: number, id: number, reason: number = REASON.success): void {
     const { state } = this.#session
-    if (type !== PACKET.pubrec) {
-      state.settle(id)
+    const isFailed = reason >= FAILURE
+    if (type !== PACKET.pubrec || isFailed) {
+      state.settle(id, !isFailed)
       this.#sendWaiting()
       return
     }
@@ -88,7 +80,9 @@ export class Outgoing {
       // Also for a message that is not sent again: the device holds the id until it is released [MQTT-4.3.3-1].
       state.keep(delivery)
     }
-    this.#session.send(answer(PACKET.pubrel, id))
+    const isToExplain = delivery === undefined && this.#session.bounds !== undefined
+    const unknown = { reason: REASON.unknownId }
+    this.#session.send(isToExplain ? answerV5(PACKET.pubrel, id, unknown) : answer(PACKET.pubrel, id))
   }
 
   /** The connection is over: what the device has not acknowledged has not reached it (O3). */
@@ -130,11 +124,13 @@ export class Outgoing {
 
   #hasRoomFor({ qos, id }: Delivery): boolean {
     if (this.#socket.writableNeedDrain) return false
-    return qos === 0 || id !== 0 || this.#session.state.unacknowledged.size < LIMITS.sessionUnackedMax
+    const { bounds, state } = this.#session
+    const most = Math.min(bounds?.receiveMax ?? LIMITS.sessionUnackedMax, LIMITS.sessionUnackedMax)
+    return qos === 0 || id !== 0 || state.unacknowledged.size < most
   }
 
   #send(delivery: Delivery): void {
-    const { deviceId, state } = this.#session
+    const { deviceId, state, bounds } = this.#session
     const isDup = delivery.id !== 0
     // Acknowledged while it waited to be sent again.
     if (isDup && state.unacknowledged.get(delivery.id) !== delivery) return
@@ -142,8 +138,33 @@ export class Outgoing {
       this.#session.send(answer(PACKET.pubrel, delivery.id))
       return
     }
+    const leftMs = delivery.expiresAt === undefined ? undefined : delivery.expiresAt - this.#hub.now()
+    if (leftMs !== undefined && leftMs <= 0) {
+      state.discard(delivery)
+      return
+    }
     if (delivery.qos > 0 && !isDup) state.assignId(delivery)
-    this.#session.send(publish({ ...delivery, topic: topicOf(deviceId, delivery.suffix), isDup }))
+    const fields = { ...delivery, topic: topicOf(deviceId, delivery.suffix), isDup }
+    const packet = bounds === undefined ? publish(fields) : publishV5(this.#toV5(fields, leftMs))
+    // [MQTT-3.1.2-25] As if it had been sent: it will never fit.
+    if (packet.length > (bounds?.packetBytesMax ?? packet.length)) {
+      state.discard(delivery)
+      return
+    }
+    this.#session.send(packet)
     if (delivery.qos === 0) delivery.settle?.(!this.#session.isEnded)
+  }
+
+  #toV5<Fields extends Delivery>(fields: Fields, leftMs: number | undefined) {
+    const { properties, request } = fields
+    return {
+      ...fields,
+      properties,
+      expirySec: leftMs === undefined ? undefined : Math.max(1, Math.floor(leftMs / 1000)),
+      request: request && {
+        topic: topicOf(this.#session.deviceId, request.suffix),
+        correlation: request.correlation,
+      },
+    }
   }
 }

@@ -1,7 +1,7 @@
 // Finds packets in the bytes that devices send, and reads from them without a parser. Pure.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { LIMITS } from '../../../limits.ts'
-import type { Qos } from '../filters.ts'
+import type { Qos, SubscribeOptions } from '../filters.ts'
 
 export const PACKET = {
   connect: 1,
@@ -18,6 +18,7 @@ export const PACKET = {
   pingreq: 12,
   pingresp: 13,
   disconnect: 14,
+  auth: 15,
 } as const
 
 /** The place of a packet in the bytes. The reader of a hot loop keeps one and has it filled again. */
@@ -74,17 +75,25 @@ export interface FilterRequest {
   readonly filter: string
   /** 0 in an UNSUBSCRIBE. */
   readonly qos: Qos
+  /** Present in MQTT 5 only, as is the next field. */
+  readonly options?: SubscribeOptions
+  /** When retained messages are sent at once: always (0), for a new subscription (1), or never (2). */
+  readonly retainHandling?: number
 }
 
-/** The filters of a SUBSCRIBE, or of an UNSUBSCRIBE, which asks for no QoS. Undefined if the packet is
- *  malformed, or has more of them than a session may have: reading thousands holds up everybody else. */
+/** Reads the filters of a SUBSCRIBE, or of an UNSUBSCRIBE, which asks for no QoS, from `start` on. Undefined if the
+ *  packet is malformed, or has more of them than a session may have: reading thousands holds up everybody else. */
 export function readFilters(
   bytes: Buffer,
   { bodyStart, end }: Span,
-  { withQos }: { readonly withQos: boolean },
+  {
+    withQos,
+    isV5 = false,
+    start = bodyStart + 2,
+  }: { readonly withQos: boolean; readonly isV5?: boolean; readonly start?: number },
 ): readonly FilterRequest[] | undefined {
   const requests: FilterRequest[] = []
-  let at = bodyStart + 2
+  let at = start
   if (at >= end || readUint16(bytes, bodyStart) === 0) return undefined
   while (at < end) {
     const textStart = at + 2
@@ -92,10 +101,17 @@ export function readFilters(
     at = withQos ? textEnd + 1 : textEnd
     if (textEnd === textStart || at > end) return undefined
     const filter = readText(bytes, textStart, textEnd)
-    const qos = withQos ? (bytes[textEnd] ?? 3) : 0
+    const asked = withQos ? (bytes[textEnd] ?? 3) : 0
+    const qos = isV5 ? asked & 3 : asked
     if (filter === undefined || !isQos(qos) || requests.length >= LIMITS.subscriptionsPerSessionMax)
       return undefined
-    requests.push({ filter, qos })
+    if (!isV5 || !withQos) requests.push({ filter, qos })
+    else {
+      const retainHandling = (asked >>> 4) & 3
+      if (asked > 0x3f || retainHandling === 3) return undefined
+      const options = { noLocal: (asked & 4) !== 0, asPublished: (asked & 8) !== 0 }
+      requests.push({ filter, qos, options, retainHandling })
+    }
   }
   return requests
 }

@@ -1,6 +1,6 @@
 // Retained messages: three topics per device, and one per sub-device of a gateway. A message on another topic is not
 // retained, even if its sender asks for it.
-import type { DeviceId } from '../../../../schemas/ids.ts'
+import type { DeviceId, Millis } from '../../../../schemas/ids.ts'
 import { isRetainable, parseSubSuffix } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
 import { isMatch } from '../filters.ts'
@@ -30,9 +30,11 @@ export class Retained {
   }
 
   /** Messages that a new subscription to this filter is sent. */
-  matching(deviceId: DeviceId, filter: string): readonly Message[] {
+  matching(deviceId: DeviceId, filter: string, now: Millis): readonly Message[] {
     const topics = [...(this.#devices.get(deviceId)?.values() ?? [])]
-    return topics.filter(({ suffix }) => isMatch(filter, suffix))
+    return topics.filter(
+      ({ suffix, expiresAt }) => isMatch(filter, suffix) && (expiresAt === undefined || now < expiresAt),
+    )
   }
 
   forget(deviceId: DeviceId): void {

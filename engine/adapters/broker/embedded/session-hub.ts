@@ -1,8 +1,11 @@
 // The seam between sessions and their broker: what sessions share, what one is made from, and how the broker sees one.
-import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
+import type { DeviceId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import type { DeviceSession, EndCause, UplinkHost, UplinkMessage } from '../../../ports/broker.ts'
 import type { Will } from './connect.ts'
+import type { DeviceBounds } from './connect-fields.ts'
+import type { Peer } from './peer.ts'
 import type { Allowance } from './publish-limit.ts'
+import type { Explained } from './reasons.ts'
 import type { Retained } from './retained.ts'
 import type { Message, SessionState } from './session-state.ts'
 
@@ -18,6 +21,7 @@ export interface SessionHub {
   shedQos0: number
   /** Monotonic milliseconds at the last sweep. */
   tick: number
+  now(): Millis
   /** See `Broker.publish`. */
   publish(deviceId: DeviceId, message: Message): Promise<boolean>
   liveSession(deviceId: DeviceId): LiveSession | undefined
@@ -25,6 +29,10 @@ export interface SessionHub {
   /** Tells the broker that paused sessions may be able to read again. */
   relieved(): void
   ended(session: LiveSession): void
+  /** Sends a peer its last bytes and lets go of it. */
+  part(peer: Peer, lastBytes: Uint8Array): void
+  /** Keeps a will back while its device may return. */
+  delayWill(session: LiveSession, delaySec: number): void
 }
 
 export interface LiveSession extends DeviceSession {
@@ -32,6 +40,8 @@ export interface LiveSession extends DeviceSession {
   readonly state: SessionState
   readonly isEnded: boolean
   readonly isPaused: boolean
+  /** What a device of MQTT 5 asked for; undefined for one of MQTT 3.1.1. */
+  readonly bounds: DeviceBounds | undefined
   /** Messages handed over and not yet durable. */
   readonly pending: number
   send(bytes: Uint8Array): void
@@ -43,7 +53,10 @@ export interface LiveSession extends DeviceSession {
   resume(): void
   /** Drops the will, and messages that would be retained or echoed once durable. */
   forget(): void
-  end(cause: EndCause): void
+  /** Publishes the will that was kept back. */
+  publishWill(): void
+  /** `explained`: what a device of MQTT 5 is told, if it is more than the cause says. */
+  end(cause: EndCause, explained?: Explained): void
   /** Ends a session whose device does not read what it is sent. */
   endFrozen(): void
 }
@@ -59,6 +72,7 @@ export interface SessionFacts {
   readonly keepAliveMs: number
   readonly will: Will | undefined
   readonly state: SessionState
+  readonly bounds: DeviceBounds | undefined
   /** Undefined if there is no publish rate. */
   readonly allowance: Allowance | undefined
 }

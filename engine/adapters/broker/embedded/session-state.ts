@@ -3,10 +3,10 @@
 //
 // Q1. A packet id belongs to one delivery from its first PUBLISH until the last acknowledgement, also across connections.
 import { Buffer } from 'node:buffer'
-import type { DeviceId } from '../../../../schemas/ids.ts'
+import type { DeviceId, Millis } from '../../../../schemas/ids.ts'
 import { isOwnFilter, suffixOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
-import { isLive } from '../../../ports/broker.ts'
+import { isLive, type RequestFacts } from '../../../ports/broker.ts'
 import { Filters, isFilter, type Qos } from '../filters.ts'
 import type { FilterRequest } from './packets.ts'
 import { Unreleased } from './unreleased.ts'
@@ -19,6 +19,13 @@ export interface Message {
   readonly payload: Buffer
   readonly qos: Qos
   readonly retain: boolean
+  /** Nobody is given it later. */
+  readonly expiresAt?: Millis | undefined
+  /** The device has published it itself. */
+  readonly isOwn?: boolean
+  /** Properties of MQTT 5 that it came with, as bytes. */
+  readonly properties?: Buffer | undefined
+  readonly request?: RequestFacts | undefined
 }
 
 /** A message on its way to one device. `qos` is already limited to what the device was granted. */
@@ -39,49 +46,65 @@ export interface Subscriber {
 /** Rough size of a delivery without its payload, in bytes. */
 const DELIVERY_BYTES = 64
 
-export function sizeOf({ payload, suffix }: Delivery): number {
-  return payload.length + suffix.length + DELIVERY_BYTES
+export function sizeOf({ payload, suffix, properties }: Delivery): number {
+  return payload.length + suffix.length + (properties?.length ?? 0) + DELIVERY_BYTES
 }
+
+export type SubscribeRefusal = 'forbidden' | 'shared' | 'malformed' | 'too_many'
+
+const SHARED = '$share/'
 
 export class SessionState {
   readonly filters = new Filters()
   readonly unreleased = new Unreleased()
   /** Deliveries that are sent and not yet acknowledged, by packet id. */
   readonly unacknowledged = new Map<number, Delivery>()
-  readonly isPersistent: boolean
+  /** Seconds that the session outlives its connection; 0 if it does not. */
+  expirySec: number
+  /** Monotonic milliseconds at which it expires while its device is away. */
+  expiresAt = Number.POSITIVE_INFINITY
   /** Deliveries for the next connection, oldest first. */
   readonly #kept = new Set<Delivery>()
   #keptBytes = 0
   #lastId = 0
 
-  constructor(isPersistent: boolean) {
-    this.isPersistent = isPersistent
+  constructor(expirySec: number) {
+    this.expirySec = expirySec
   }
 
-  /** Subscribes the device to a filter of its own. Returns the filter's suffix, or undefined if it is refused. */
-  subscribe({ deviceId, maySubscribe }: Subscriber, { filter, qos }: FilterRequest): string | undefined {
+  get isPersistent(): boolean {
+    return this.expirySec > 0
+  }
+
+  /** True if a connection finds something here from before. */
+  get isUsed(): boolean {
+    return this.isPersistent || this.filters.size > 0 || this.#kept.size > 0
+  }
+
+  /** Subscribes the device to a filter of its own, or says why not. */
+  subscribe(
+    { deviceId, maySubscribe }: Subscriber,
+    { filter, qos, options }: FilterRequest,
+  ): { readonly suffix: string; readonly isNew: boolean } | SubscribeRefusal {
+    if (filter.startsWith(SHARED)) return 'shared'
     const suffix = suffixOf(deviceId, filter)
-    const isGranted =
-      maySubscribe &&
-      suffix !== undefined &&
-      isOwnFilter(deviceId, filter) &&
-      Buffer.byteLength(filter) <= LIMITS.topicBytesMax &&
-      isFilter(filter, LIMITS.topicLevelsMax) &&
-      (this.filters.has(suffix) || this.filters.size < LIMITS.subscriptionsPerSessionMax)
-    if (!isGranted) return undefined
-    this.filters.set(suffix, qos)
-    return suffix
+    if (!maySubscribe || suffix === undefined || !isOwnFilter(deviceId, filter)) return 'forbidden'
+    if (Buffer.byteLength(filter) > LIMITS.topicBytesMax || !isFilter(filter, LIMITS.topicLevelsMax))
+      return 'malformed'
+    const isNew = !this.filters.has(suffix)
+    if (isNew && this.filters.size >= LIMITS.subscriptionsPerSessionMax) return 'too_many'
+    this.filters.set(suffix, qos, options)
+    return { suffix, isNew }
   }
 
   /** Undefined if no subscription matches. A delivery that must survive the connection is kept from here on. */
-  accept(
-    { suffix, payload, qos: wanted, retain }: Message,
-    settle?: Delivery['settle'],
-  ): Delivery | undefined {
-    const granted = this.filters.qosFor(suffix)
+  accept(message: Message, settle?: Delivery['settle']): Delivery | undefined {
+    const { suffix, payload, qos: wanted, retain, isOwn, expiresAt, properties, request } = message
+    const granted = isOwn === true ? this.filters.echoQosFor(suffix) : this.filters.qosFor(suffix)
     if (granted < 0) return undefined
     const qos = granted < wanted ? (granted as Qos) : wanted
-    const delivery = { suffix, payload, qos, retain, id: 0, isReleased: false, settle }
+    const facts = { suffix, payload, qos, retain, expiresAt, properties, request }
+    const delivery = { ...facts, id: 0, isReleased: false, settle }
     if (qos > 0 && !isLive(suffix)) this.keep(delivery)
     return delivery
   }
@@ -105,13 +128,20 @@ export class SessionState {
     this.unacknowledged.set(delivery.id, delivery)
   }
 
-  /** The device has acknowledged the delivery with this id for good. */
-  settle(id: number): void {
+  /** The device has acknowledged the delivery with this id for good, or refused it for good. */
+  settle(id: number, isTaken = true): void {
     const delivery = this.unacknowledged.get(id)
     if (delivery === undefined) return
     this.unacknowledged.delete(id)
     this.#drop(delivery)
-    delivery.settle?.(true)
+    delivery.settle?.(isTaken)
+  }
+
+  /** The delivery cannot or must not be sent any more. */
+  discard(delivery: Delivery): void {
+    this.unacknowledged.delete(delivery.id)
+    this.#drop(delivery)
+    delivery.settle?.(false)
   }
 
   /** Deliveries that a new connection is sent, oldest first. Whatever else was under way is forgotten. */
@@ -123,28 +153,5 @@ export class SessionState {
 
   #drop(delivery: Delivery): void {
     if (this.#kept.delete(delivery)) this.#keptBytes -= sizeOf(delivery)
-  }
-}
-
-/** The session states that outlive connections. */
-export class SessionStates {
-  readonly #persistent = new Map<DeviceId, SessionState>()
-
-  /** The state for a device that connects. `present` is true if the device has one from before. */
-  claim(deviceId: DeviceId, clean: boolean): { readonly state: SessionState; readonly present: boolean } {
-    const earlier = this.#persistent.get(deviceId)
-    if (earlier !== undefined && !clean) return { state: earlier, present: true }
-    const state = new SessionState(!clean)
-    if (clean) this.#persistent.delete(deviceId)
-    else this.#persistent.set(deviceId, state)
-    return { state, present: false }
-  }
-
-  get(deviceId: DeviceId): SessionState | undefined {
-    return this.#persistent.get(deviceId)
-  }
-
-  forget(deviceId: DeviceId): void {
-    this.#persistent.delete(deviceId)
   }
 }

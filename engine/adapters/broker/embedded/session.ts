@@ -5,14 +5,20 @@
 // S2. Bytes of a device never throw. What MQTT has no error for ends the connection.
 import { Buffer } from 'node:buffer'
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
+import { unreachable } from '../../../domain/unreachable.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { EndCause } from '../../../ports/broker.ts'
 import { Carry } from './carry.ts'
+import type { DeviceBounds } from './connect-fields.ts'
+import { toExpirySec } from './connect-v5.ts'
+import { type ControlV5, readControlV5 } from './control-v5.ts'
 import { PINGRESP } from './encode.ts'
+import { disconnectV5 } from './encode-v5.ts'
 import { Incoming } from './incoming.ts'
 import { Outgoing } from './outgoing.ts'
 import { locate, PACKET, readFilters, readUint16, type Span } from './packets.ts'
 import type { Peer } from './peer.ts'
+import { type Explained, explain, REASON, reasonOfEnd } from './reasons.ts'
 import type { LiveSession, SessionFacts, SessionHub } from './session-hub.ts'
 import type { Message, SessionState } from './session-state.ts'
 
@@ -31,6 +37,7 @@ export class Session implements LiveSession {
   readonly idBytes: Uint8Array
   readonly maySubscribe: boolean
   readonly state: SessionState
+  readonly bounds: DeviceBounds | undefined
   isEnded = false
   isPaused = false
   readonly #hub: SessionHub
@@ -55,6 +62,7 @@ export class Session implements LiveSession {
     this.idBytes = Buffer.from(facts.deviceId)
     this.maySubscribe = facts.maySubscribe
     this.state = facts.state
+    this.bounds = facts.bounds
     this.#expiresAt = facts.expiresAt
     this.#silenceMs = facts.keepAliveMs * 1.5 + LIMITS.brokerSweepEveryMs
     this.#heardAt = hub.tick
@@ -72,7 +80,7 @@ export class Session implements LiveSession {
     socket.on('end', this.#lost)
     socket.on('close', this.#lost)
     this.send(connack)
-    if (this.state.isPersistent) this.#openOutgoing().resume()
+    if (this.state.isUsed) this.#openOutgoing().resume()
     if (this.state.filters.size > 0 && !this.isEnded) this.#hub.host.subscribed(this)
     if (rest.length > 0) this.#read(rest)
     if (!this.isPaused) socket.resume()
@@ -119,10 +127,18 @@ export class Session implements LiveSession {
     this.#incoming.forget()
   }
 
-  end(cause: EndCause): void {
+  publishWill(): void {
+    this.#incoming.publishWill()
+  }
+
+  end(cause: EndCause, explained: Explained | undefined = reasonOfEnd(cause)): void {
     if (this.isEnded) return
     this.isEnded = true
-    this.#socket.destroy()
+    if (this.bounds === undefined || explained === undefined) this.#socket.destroy()
+    else {
+      this.#socket.off('data', this.#read).off('end', this.#lost).off('close', this.#lost)
+      this.#hub.part(this.#socket, disconnectV5(explained))
+    }
     this.#carry.clear()
     this.#incoming.end(cause)
     this.#hub.host.closed(this, cause)
@@ -132,6 +148,8 @@ export class Session implements LiveSession {
 
   endFrozen(): void {
     this.#hub.cutFrozen++
+    // It reads nothing: there is no use in telling it why.
+    this.#socket.destroy()
     this.end('abuse')
   }
 
@@ -169,15 +187,17 @@ export class Session implements LiveSession {
     while (at < size && !this.#incoming.isFull) {
       const located = locate(bytes, at, span)
       if (located === 'malformed' || span.end - at > LIMITS.packetBytesMax) {
-        this.end('abuse')
+        this.end('abuse', explain(located === 'malformed' ? REASON.malformed : REASON.tooLarge))
         return
       }
       if (located === 'incomplete') {
         this.#carry.keep(bytes.subarray(at), span.end === 0 ? 0 : span.end - at)
         return
       }
-      if (span.first >>> 4 !== PACKET.publish) this.#control(bytes, span)
-      else if (!this.#incoming.take(bytes, span)) break
+      if (span.first >>> 4 !== PACKET.publish) {
+        if (this.bounds === undefined) this.#control(bytes, span)
+        else this.#controlV5(bytes, span)
+      } else if (!this.#incoming.take(bytes, span)) break
       if (this.isEnded) return
       at = span.end
     }
@@ -204,6 +224,46 @@ export class Session implements LiveSession {
     if (requests === undefined) this.end('abuse')
     else if (withQos) this.#openOutgoing().subscribe(id, requests)
     else this.#openOutgoing().unsubscribe(id, requests)
+  }
+
+  #controlV5(bytes: Buffer, span: Span): void {
+    const control = readControlV5(bytes, span)
+    switch (control.kind) {
+      case 'ping':
+        this.send(PINGRESP)
+        return
+      case 'disconnect':
+        this.#leave(control)
+        return
+      case 'answer':
+        this.#outgoing?.acknowledge(control.type, control.id, control.reason)
+        return
+      case 'release':
+        this.#incoming.release(control.id)
+        return
+      case 'subscribe':
+        this.#openOutgoing().subscribe(control.id, control.requests)
+        return
+      case 'unsubscribe':
+        this.#openOutgoing().unsubscribe(control.id, control.requests)
+        return
+      case 'wrong':
+        this.end('abuse', control.explained)
+        return
+      default:
+        unreachable(control)
+    }
+  }
+
+  #leave({ isWithWill, expirySec }: Extract<ControlV5, { kind: 'disconnect' }>): void {
+    // [MQTT-3.1.2-23] A session that was to end with its connection cannot be made to outlive it now.
+    const isTooLate = expirySec !== undefined && expirySec > 0 && !this.state.isPersistent
+    if (isTooLate) this.end('abuse', explain(REASON.protocolError))
+    else {
+      if (expirySec !== undefined) this.state.expirySec = toExpirySec(expirySec)
+      // A goodbye that asks for the will is an end like any other.
+      this.end(isWithWill ? 'lost' : 'disconnect')
+    }
   }
 
   #openOutgoing(): Outgoing {

@@ -27,7 +27,7 @@ export class KnownTopic {
   isEchoed(filters: Filters): boolean {
     if (this.#filtersVersion !== filters.version) {
       this.#filtersVersion = filters.version
-      this.#echoQos = filters.qosFor(this.suffix)
+      this.#echoQos = filters.echoQosFor(this.suffix)
     }
     return this.#echoQos >= 0
   }
@@ -56,11 +56,16 @@ export class TopicCache {
     return this.#learn(bytes, start, end)
   }
 
-  #learn(bytes: Buffer, start: number, end: number): KnownTopic | undefined {
+  /** The topic name that the bytes are, in whatever namespace; undefined if they are none. */
+  nameOf(bytes: Buffer, start: number, end: number): string | undefined {
     if (end - start > LIMITS.topicBytesMax) return undefined
     const topic = readText(bytes, start, end)
-    if (topic === undefined || !isTopicName(topic, BOUNDS)) return undefined
-    const suffix = suffixOf(this.#deviceId, topic)
+    return topic !== undefined && isTopicName(topic, BOUNDS) ? topic : undefined
+  }
+
+  #learn(bytes: Buffer, start: number, end: number): KnownTopic | undefined {
+    const topic = this.nameOf(bytes, start, end)
+    const suffix = topic && suffixOf(this.#deviceId, topic)
     if (suffix === undefined) return undefined
     // A copy: the topic must not keep alive the chunk that it came in.
     const known = new KnownTopic(suffix, Bytes.from(bytes.subarray(start, end)))

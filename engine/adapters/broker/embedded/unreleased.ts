@@ -29,8 +29,9 @@ export class Unreleased {
     return this.#repeated.delete(id)
   }
 
-  release(id: number): void {
-    this.#ids.delete(id)
+  /** Returns false if there was no message with this id. */
+  release(id: number): boolean {
     this.#repeated.delete(id)
+    return this.#ids.delete(id)
   }
 }

@@ -18,6 +18,8 @@ export interface Publication {
   readonly retain: boolean
   readonly isLive: boolean
   readonly expirySec?: number | undefined
+  /** Where an answer is expected, and what it is told by. */
+  readonly request?: { readonly topic: string; readonly correlation: Buffer } | undefined
 }
 
 export interface DownlinksOptions {
@@ -200,12 +202,12 @@ export class MqttDownlinks {
       this.#waiting.delete(key)
       this.#waitingBytes -= job.publication.payload.length
       this.#inFlight.add(job)
-      const { topic, payload, qos, retain, expirySec } = job.publication
-      const options: IClientPublishOptions = {
-        qos,
-        retain,
-        ...(expirySec !== undefined && { properties: { messageExpiryInterval: expirySec } }),
+      const { topic, payload, qos, retain, expirySec, request } = job.publication
+      const properties = {
+        ...(expirySec !== undefined && { messageExpiryInterval: expirySec }),
+        ...(request && { responseTopic: request.topic, correlationData: request.correlation }),
       }
+      const options: IClientPublishOptions = { qos, retain, properties }
       client.publish(topic, Buffer.from(payload), options, (error, packet) => {
         if (!this.#inFlight.delete(job)) return
         job.settle(error ? 'lost' : this.#unsubscribed.delete(messageIdOf(packet)) ? 'nobody' : 'taken')

@@ -10,6 +10,7 @@
 // first, and these gaps: a device counts as connected and subscribed because it sends messages; a command counts as
 // delivered once the broker had a subscriber for it; wills, QoS 0 and repeated messages cannot be told apart from others;
 // and no device can be cut off.
+import { Buffer } from 'node:buffer'
 import { type DeviceId, Partition } from '../../../../schemas/ids.ts'
 import { topicOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -131,7 +132,7 @@ export class MqttBroker implements Broker {
   }
 
   async publish(downlink: Downlink): Promise<boolean> {
-    const { deviceId, suffix, payload, qos, retain, expiresAt } = downlink
+    const { deviceId, suffix, payload, qos, retain, expiresAt, request } = downlink
     const isCommand = isLive(suffix)
     const isPlain = this.#options.mode === 'plain'
     const leftMs = expiresAt === undefined ? undefined : expiresAt - this.#options.clock.now()
@@ -144,6 +145,10 @@ export class MqttBroker implements Broker {
       isLive: isCommand,
       // Rounded down: a broker may hand a message over until it expires. A second is the least there is.
       expirySec: leftMs === undefined ? undefined : Math.max(1, Math.floor(leftMs / 1_000)),
+      request: request && {
+        topic: topicOf(deviceId, request.suffix),
+        correlation: Buffer.from(request.correlation),
+      },
     })
     return isCommand ? isPlain && outcome === 'taken' : outcome !== 'lost'
   }

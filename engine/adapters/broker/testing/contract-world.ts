@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { type DeviceId, parseDeviceId } from '../../../../schemas/ids.ts'
 import type { Broker, ConnackCode, Downlink } from '../../../ports/broker.ts'
-import type { RawWill } from '../embedded/connect.ts'
+import type { RawWill } from '../embedded/connect-fields.ts'
 import type { Qos } from '../filters.ts'
 import type { FakeHost } from './fake-host.ts'
 

@@ -21,12 +21,14 @@ import { FakeHost, until } from './fake-host.ts'
 
 export interface ContractOptions {
   readonly isOutside?: boolean
+  /** Devices are told of a forbidden topic in the acknowledgement, and stay. */
+  readonly isV5?: boolean
 }
 
 export function brokerContract(
   name: string,
   start: StartBroker,
-  { isOutside = false }: ContractOptions = {},
+  { isOutside = false, isV5 = false }: ContractOptions = {},
 ): void {
   describe(`a broker: ${name}`, () => {
     let host: FakeHost
@@ -156,21 +158,23 @@ export function brokerContract(
         },
       )
 
-      inside.each([
-        'fleet/b/telemetry',
-        'fleet/aa/telemetry',
-        'fleet/a',
-        'fleet/a/',
-        'fleet/\u0430/telemetry',
-        'fleet/a/../b/telemetry',
-        '/fleet/a/telemetry',
-        'Fleet/a/telemetry',
-        'fleet/a/telemetry/#',
-        'fleet/a/+',
-        '$SYS/a/telemetry',
-        `fleet/a/${'x'.repeat(LIMITS.topicBytesMax)}`,
-        `fleet/a${'/x'.repeat(LIMITS.topicLevelsMax)}`,
-      ])('an uplink to %s ends the session and is not handed on', async (topic) => {
+      test
+        .skipIf(isOutside || isV5)
+        .each([
+          'fleet/b/telemetry',
+          'fleet/aa/telemetry',
+          'fleet/a',
+          'fleet/a/',
+          'fleet/\u0430/telemetry',
+          'fleet/a/../b/telemetry',
+          '/fleet/a/telemetry',
+          'Fleet/a/telemetry',
+          'fleet/a/telemetry/#',
+          'fleet/a/+',
+          '$SYS/a/telemetry',
+          `fleet/a/${'x'.repeat(LIMITS.topicBytesMax)}`,
+          `fleet/a${'/x'.repeat(LIMITS.topicLevelsMax)}`,
+        ])('an uplink to %s ends the session and is not handed on', async (topic) => {
         const device = await connect()
         void device.publish(topic, 'one')
         await until(() => device.isClosed(), 'the session to end')

@@ -41,6 +41,8 @@ export class FakeHost implements UplinkHost {
   readonly heardUpTo = new Map<Partition, Millis>()
   /** If true, messages stay pending until `release` is called. */
   isHolding = false
+  /** Set by a test that wants messages to be judged. */
+  judge?: NonNullable<UplinkHost['judge']>
   congested = false
   readonly #pending = new Map<DeviceSession, number>()
   #number = 1_000

@@ -124,13 +124,13 @@ export class MemoryDevice implements DeviceSession {
 
   subscribe(filter: string, qos: Qos = 1): boolean {
     if (this.isEnded) return false
-    const suffix = this.state.subscribe(this.facts, { filter, qos })
-    if (suffix === undefined) {
+    const granted = this.state.subscribe(this.facts, { filter, qos })
+    if (typeof granted === 'string') {
       this.#broker.host.refused(this, 'subscribe')
       return false
     }
     this.#broker.host.subscribed(this)
-    this.#broker.sendRetained(this, suffix)
+    this.#broker.sendRetained(this, granted.suffix)
     return true
   }
 

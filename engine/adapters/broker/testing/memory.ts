@@ -1,7 +1,7 @@
 // A broker without sockets, for the simulation and for tests of what lies behind the broker port. Devices are objects, a
 // call is a packet, and nothing happens except by calls.
 import { Buffer } from 'node:buffer'
-import type { DeviceId, Millis } from '../../../../schemas/ids.ts'
+import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
 import {
   type Broker,
   type BrokerCounts,
@@ -12,10 +12,12 @@ import {
   type Listener,
   type UplinkHost,
 } from '../../../ports/broker.ts'
-import { allowWill, type RawWill } from '../embedded/connect.ts'
+import { allowWill } from '../embedded/connect.ts'
+import type { RawWill } from '../embedded/connect-fields.ts'
 import { PublishLimit } from '../embedded/publish-limit.ts'
 import { Retained } from '../embedded/retained.ts'
-import { type Delivery, SessionStates } from '../embedded/session-state.ts'
+import type { Delivery } from '../embedded/session-state.ts'
+import { SessionStates } from '../embedded/session-states.ts'
 import { type DeviceMessage, MemoryDevice, type MemoryHub } from './memory-device.ts'
 
 export interface MemoryConnect {
@@ -70,7 +72,11 @@ export class MemoryBroker implements Broker, MemoryHub {
     const { deviceId, mayPublish } = admission
     const allowed = will && mayPublish ? allowWill(will, deviceId) : undefined
     if (will !== undefined && allowed === undefined) return this.#deny(CONNACK.unauthorized)
-    const { state, present } = this.#states.claim(deviceId, clean)
+    const { state, present } = this.#states.claim(
+      deviceId,
+      { clean, expirySec: clean ? 0 : Number.POSITIVE_INFINITY },
+      0,
+    )
     const device = new MemoryDevice(this, admission, {
       number: host.sessionNumber(),
       state,
@@ -149,7 +155,7 @@ export class MemoryBroker implements Broker, MemoryHub {
   }
 
   sendRetained(device: MemoryDevice, filter: string): void {
-    for (const message of this.#retained.matching(device.deviceId, filter))
+    for (const message of this.#retained.matching(device.deviceId, filter, Millis(0)))
       this.#deliver(device, device.state.accept(message))
   }
 

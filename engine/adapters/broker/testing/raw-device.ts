@@ -1,7 +1,7 @@
 // For tests: a device on a bare socket, which can send any bytes and shows every packet that comes back.
 import { Buffer } from 'node:buffer'
 import { connect as dial, type Socket } from 'node:net'
-import mqtt, { type IConnectPacket, type Packet } from 'mqtt-packet'
+import mqtt, { type IConnectPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
 import { PASSWORD, until } from './fake-host.ts'
 
 export type ReceivedPacket<Command extends Packet['cmd']> = Extract<Packet, { cmd: Command }>
@@ -11,6 +11,8 @@ export interface PublishOptions {
   readonly retain?: boolean
   readonly dup?: boolean
   readonly messageId?: number
+  readonly properties?: IPublishPacket['properties']
+  readonly protocolVersion?: number
 }
 
 export class RawDevice {
@@ -18,11 +20,13 @@ export class RawDevice {
   readonly packets: Packet[] = []
   isClosed = false
   onPacket: ((packet: Packet) => void) | undefined
+  readonly #protocolVersion: number
   #id = 0
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, protocolVersion: number) {
     this.socket = socket
-    const parser = mqtt.parser()
+    this.#protocolVersion = protocolVersion
+    const parser = mqtt.parser({ protocolVersion })
     parser.on('packet', (packet) => {
       this.packets.push(packet)
       this.onPacket?.(packet)
@@ -35,9 +39,11 @@ export class RawDevice {
     })
   }
 
-  static dial(port: number): Promise<RawDevice> {
+  static dial(port: number, protocolVersion = 4): Promise<RawDevice> {
     return new Promise((resolve, reject) => {
-      const socket = dial({ port, host: '127.0.0.1', noDelay: true }, () => resolve(new RawDevice(socket)))
+      const socket = dial({ port, host: '127.0.0.1', noDelay: true }, () =>
+        resolve(new RawDevice(socket, protocolVersion)),
+      )
       socket.once('error', reject)
     })
   }
@@ -48,7 +54,7 @@ export class RawDevice {
     clientId: string,
     more: Partial<IConnectPacket> = {},
   ): Promise<RawDevice> {
-    const device = await RawDevice.dial(port)
+    const device = await RawDevice.dial(port, more.protocolVersion)
     device.send(connectPacket(clientId, more))
     await until(() => device.isClosed || device.packets.length > 0, `CONNACK for ${clientId}`)
     return device
@@ -67,12 +73,14 @@ export class RawDevice {
   }
 
   sendPacket(packet: Packet): void {
-    this.send(mqtt.generate(packet))
+    this.send(mqtt.generate(packet, { protocolVersion: this.#protocolVersion }))
   }
 
   publish(topic: string, payload: string | Buffer, options: PublishOptions = {}): number {
     const messageId = options.messageId ?? ++this.#id
-    this.send(publishPacket(topic, payload, { ...options, messageId }))
+    this.send(
+      publishPacket(topic, payload, { ...options, messageId, protocolVersion: this.#protocolVersion }),
+    )
     return messageId
   }
 
@@ -122,6 +130,9 @@ export function connectPacket(clientId: string, more: Partial<IConnectPacket> = 
 }
 
 export function publishPacket(topic: string, payload: string | Buffer, options: PublishOptions = {}): Buffer {
-  const { qos = 1, retain = false, dup = false, messageId = 1 } = options
-  return mqtt.generate({ cmd: 'publish', topic, payload, qos, retain, dup, messageId })
+  const { qos = 1, retain = false, dup = false, messageId = 1, properties, protocolVersion = 4 } = options
+  return mqtt.generate(
+    { cmd: 'publish', topic, payload, qos, retain, dup, messageId, ...(properties && { properties }) },
+    { protocolVersion },
+  )
 }

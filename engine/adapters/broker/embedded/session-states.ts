@@ -1,0 +1,54 @@
+// The session states that outlive connections, by device.
+import type { DeviceId } from '../../../../schemas/ids.ts'
+import { LIMITS } from '../../../limits.ts'
+import { SessionState } from './session-state.ts'
+
+/** A device of MQTT 3.1.1 with a clean session asks for 0, and one without for infinity. */
+export interface SessionWish {
+  readonly clean: boolean
+  readonly expirySec: number
+}
+
+export class SessionStates {
+  readonly #persistent = new Map<DeviceId, SessionState>()
+  #sweptAt = 0
+
+  /** The state for a device that connects. `present` is true if the device has one from before. */
+  claim(
+    deviceId: DeviceId,
+    { clean, expirySec }: SessionWish,
+    ticks: number,
+  ): { readonly state: SessionState; readonly present: boolean } {
+    const earlier = this.#persistent.get(deviceId)
+    const present = earlier !== undefined && !clean && ticks < earlier.expiresAt
+    const state = present ? earlier : new SessionState(expirySec)
+    state.expirySec = expirySec
+    state.expiresAt = Number.POSITIVE_INFINITY
+    if (expirySec > 0) this.#persistent.set(deviceId, state)
+    else this.#persistent.delete(deviceId)
+    return { state, present }
+  }
+
+  /** The connection of this state is over. A later connection of the device may have a state of its own. */
+  left(deviceId: DeviceId, state: SessionState, ticks: number): void {
+    if (this.#persistent.get(deviceId) !== state) return
+    if (state.isPersistent) state.expiresAt = ticks + state.expirySec * 1000
+    else this.#persistent.delete(deviceId)
+  }
+
+  get(deviceId: DeviceId): SessionState | undefined {
+    return this.#persistent.get(deviceId)
+  }
+
+  forget(deviceId: DeviceId): void {
+    this.#persistent.delete(deviceId)
+  }
+
+  /** Called as time passes. Looks through the states now and then. */
+  sweep(ticks: number): void {
+    if (ticks - this.#sweptAt < LIMITS.sessionExpiryEveryMs) return
+    this.#sweptAt = ticks
+    for (const [deviceId, { expiresAt }] of this.#persistent)
+      if (ticks >= expiresAt) this.#persistent.delete(deviceId)
+  }
+}
