@@ -49,10 +49,10 @@ export function formatQuery(query: Query): string {
   return query.map(formatTerm).join(' ')
 }
 
-export function formatTerm({ isNegated, name, operator = '', values }: Term): string {
+export function formatTerm({ isNegated, name, operator, values }: Term): string {
   const lead = isNegated ? '-' : ''
   if (name === undefined) return `${lead}${values.map(quotedWord).join(',')}`
-  return `${lead}${name}:${operator}${values.map(quotedValue).join(',')}`
+  return `${lead}${name}:${operator ?? ''}${values.map(quotedValue).join(',')}`
 }
 
 /** A character, and whether quotes took its meaning away. */
