@@ -11,7 +11,7 @@ export type RowTest = (row: number) => boolean
 
 export interface FilterContext {
   readonly columns: FleetColumns
-  /** By the service's clock. */
+  /** The service's time. */
   readonly nowMs: number
   readonly metrics?: MetricColumns
 }

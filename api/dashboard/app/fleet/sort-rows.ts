@@ -30,7 +30,7 @@ export interface Sorting {
 export const isLiveColumn = (by: string) => !['name', 'id', 'group', 'type'].includes(by)
 
 const ROW_BITS = 2 ** 18
-/** With greater keys, key and row together would be no exact number. */
+/** The greatest key with which key and row together are an exact number. */
 const KEY_MAX = 2 ** 35 - 1
 
 /** Worst first. */

@@ -1,9 +1,10 @@
 // The page's end of the socket: subscriptions of mounted views, and how fresh what they show is (D3).
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { SocketProblem } from '../../../../schemas/ws.ts'
 import { accessToken, heldToken, tokenInstead } from '../data/session.ts'
 import { clockAheadMs } from '../words/time.ts'
+import { applyHeld, takeFleet } from './fleet-index.ts'
 import type { Batch, FromWorker, ToWorker, Watch } from './messages.ts'
 import workerUrl from './worker.ts?worker&url'
 
@@ -42,6 +43,10 @@ export function goLive(): void {
   addEventListener('online', retryNow)
   const held = heldToken()
   if (held !== undefined) say({ kind: 'token', token: held })
+  say({ kind: 'follow-fleet', url: `${location.origin}/api/v1/fleet/index` })
+  effect(() => {
+    if (!isPaused.value) applyHeld()
+  })
   say({ kind: 'open', url: `${location.origin.replace(/^http/, 'ws')}/ws` })
 }
 
@@ -99,6 +104,11 @@ function take(message: FromWorker): void {
         droppedCount.value += batch.dropped
         watchers.get(batch.id)?.onBatch(batch)
       }
+      break
+    case 'fleet-index':
+    case 'fleet-deltas':
+    case 'fleet-failed':
+      takeFleet(message, isPaused.peek())
       break
     case 'refused':
       watchers.get(message.id)?.onRefused?.(message.problem)

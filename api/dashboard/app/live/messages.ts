@@ -1,5 +1,12 @@
 // What the page and its worker say to each other.
-import type { ChannelName, SocketFilter, SocketProblem } from '../../../../schemas/ws.ts'
+import type { FleetIndex } from '../../../../schemas/fleet.ts'
+import type {
+  ChannelName,
+  FleetDelta,
+  FleetStats,
+  SocketFilter,
+  SocketProblem,
+} from '../../../../schemas/ws.ts'
 
 export interface Watch {
   readonly channel: ChannelName
@@ -11,6 +18,8 @@ export interface Watch {
 export type ToWorker =
   | { readonly kind: 'open'; readonly url: string }
   | { readonly kind: 'token'; readonly token: string }
+  /** `url` is that of the index of the fleet. */
+  | { readonly kind: 'follow-fleet'; readonly url: string }
   | { readonly kind: 'watch'; readonly id: string; readonly watch: Watch }
   | { readonly kind: 'unwatch'; readonly id: string }
   | { readonly kind: 'hidden'; readonly isHidden: boolean }
@@ -32,6 +41,13 @@ export type FromWorker =
   | { readonly kind: 'token-wanted'; readonly isRefused: boolean }
   | { readonly kind: 'closed'; readonly reason: 'forbidden' | 'too-many' }
   | { readonly kind: 'batch'; readonly batches: readonly Batch[]; readonly newestTs: string | undefined }
+  | { readonly kind: 'fleet-index'; readonly index: FleetIndex }
+  | {
+      readonly kind: 'fleet-deltas'
+      readonly deltas: readonly FleetDelta[]
+      readonly stats: FleetStats | undefined
+    }
+  | { readonly kind: 'fleet-failed'; readonly status: number }
   | { readonly kind: 'refused'; readonly id: string; readonly problem: SocketProblem }
 
 export interface Batch {

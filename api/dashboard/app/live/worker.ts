@@ -1,5 +1,6 @@
 // The socket of the page (D5): frames are read and decoded here, and the page gets one batch each 100 ms. While the tab is
 // hidden nothing is handed over; what came is kept up to a bound per subscription, and what falls out is counted.
+import { FLEET_ID, FleetFeed } from './fleet-feed.ts'
 import type { Batch, FromWorker, LiveEvent, ToWorker, Watch } from './messages.ts'
 import { nextPauseMs } from './pauses.ts'
 
@@ -28,6 +29,8 @@ const send = (frame: object) => {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame))
 }
 
+const fleetFeed = new FleetFeed({ send, say, token: () => token })
+
 addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
   switch (data.kind) {
     case 'open':
@@ -38,6 +41,10 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
       token = data.token
       if (socket?.readyState === WebSocket.OPEN) send({ type: 'auth', token })
       else if (retry === undefined) connect()
+      break
+    case 'follow-fleet':
+      fleetFeed.follow(data.url)
+      if (isAuthenticated) fleetFeed.begin()
       break
     case 'watch':
       watches.set(data.id, { watch: data.watch, events: [], dropped: 0 })
@@ -61,6 +68,7 @@ setInterval(() => {
 }, BATCH_MS)
 
 function handOver(): void {
+  fleetFeed.handOver()
   const batches: Batch[] = []
   for (const [id, kept] of watches) {
     if (kept.events.length === 0 && kept.dropped === 0) continue
@@ -128,6 +136,7 @@ function take(text: string): void {
       if (isAuthenticated) break
       isAuthenticated = true
       say({ kind: 'live' })
+      fleetFeed.begin()
       for (const [id, { watch }] of watches) subscribe(id, watch)
       break
     case 'token_expiring':
@@ -135,6 +144,7 @@ function take(text: string): void {
       break
     case 'event':
       newestTs = String(frame['ts'])
+      if (frame.id === FLEET_ID) fleetFeed.take(String(frame['event']), frame['data'])
       if (kept !== undefined) keep(kept, frame as unknown as LiveEvent)
       break
     case 'snapshot':
@@ -144,10 +154,13 @@ function take(text: string): void {
           keep(kept, { event: 'snapshot', ts: newestTs ?? '', data, isSnapshot: true })
       break
     case 'resync':
+      if (frame.id === FLEET_ID) fleetFeed.resync()
       if (kept !== undefined) kept.dropped += Number(frame['dropped'])
       break
     case 'error':
-      if (frame.id !== undefined) say({ kind: 'refused', id: frame.id, problem: frame['problem'] as never })
+      if (frame.id === FLEET_ID) fleetFeed.refused()
+      else if (frame.id !== undefined)
+        say({ kind: 'refused', id: frame.id, problem: frame['problem'] as never })
       break
   }
 }
