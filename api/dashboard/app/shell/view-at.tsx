@@ -18,6 +18,11 @@ type View = ComponentType<{ readonly params: Params }>
 type Load = () => Promise<{ readonly default: View }>
 
 const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
+  alerts: () => import('../views/alerts/inbox.tsx'),
+  alert: () => import('../views/alerts/alert.tsx'),
+  rules: () => import('../views/alerts/rules.tsx'),
+  rule: () => import('../views/alerts/rule.tsx'),
+  channels: () => import('../views/alerts/channels.tsx'),
   me: () => import('../views/me/me.tsx'),
 }
 

@@ -1,0 +1,223 @@
+// One alert: what was wrong, since when, what was done about it, and by whom.
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { type Params, pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
+import { useLiveAnswers } from '../../live/live-answers.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SeverityMark } from '../../parts/severity-mark.tsx'
+import { words } from '../../words/words.ts'
+import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
+
+const t = words({
+  title: ['Alert', 'Alarm'],
+  device: ['Device', 'Gerät'],
+  rule: ['Rule', 'Regel'],
+  state: ['State', 'Zustand'],
+  value: ['Value', 'Wert'],
+  threshold: ['Threshold', 'Schwelle'],
+  began: ['Began', 'Begonnen'],
+  fired: ['Fired', 'Ausgelöst'],
+  resolved: ['Resolved', 'Geschlossen'],
+  because: ['Because', 'Grund'],
+  owner: ['In hand of', 'In Arbeit bei'],
+  acked: ['Acknowledged by', 'Bestätigt von'],
+  times: ['Times', 'Mal'],
+  muted: ['Not notified', 'Nicht gemeldet'],
+  moves: ['What happened', 'Was geschah'],
+  comments: ['Comments', 'Kommentare'],
+  noComments: ['No comment yet.', 'Noch kein Kommentar.'],
+  comment: ['Your comment', 'Ihr Kommentar'],
+  add: ['Add', 'Hinzufügen'],
+  ack: ['Acknowledge', 'Bestätigen'],
+  unack: ['Take the acknowledgement back', 'Bestätigung zurücknehmen'],
+  resolve: ['Resolve', 'Schließen'],
+  assign: ['Take over', 'Übernehmen'],
+  others: ['The same rule on other devices', 'Dieselbe Regel auf anderen Geräten'],
+})
+
+type Alert = ReplyOf<Operations['getAlert']>
+
+export default function AlertView({ params }: { readonly params: Params }) {
+  const alert_id = params['alert_id'] ?? ''
+  const answer = useAnswer('getAlert', { alert_id })
+  const [action, setAction] = useState<AlertAction | undefined>(undefined)
+  const deviceId = answer.data?.device_id
+  useLiveAnswers(deviceId == null ? undefined : { channel: 'alerts', filter: { device_id: deviceId } }, [
+    'getAlert',
+  ])
+  const { data } = answer
+  const isOpen = data !== undefined && data.state !== 'resolved'
+  return (
+    <Page
+      title={data === undefined ? t('title') : plainText(data.rule_name)}
+      mark={data !== undefined && <SeverityMark severity={data.severity} />}
+      actions={
+        may('ackAlert') &&
+        isOpen && (
+          <>
+            {data.acknowledged ? (
+              <Button onClick={() => void fleet.unackAlert({ alert_id }).then(answer.reload)}>
+                {t('unack')}
+              </Button>
+            ) : (
+              <Button icon="check" onClick={() => setAction('ack')}>
+                {t('ack')}
+              </Button>
+            )}
+            <Button onClick={() => setAction('assign')}>{t('assign')}</Button>
+            <Button icon="x" onClick={() => setAction('resolve')}>
+              {t('resolve')}
+            </Button>
+          </>
+        )
+      }
+    >
+      <AnswerArea answer={answer}>
+        {(alert) => (
+          <div class="cards">
+            <Facts alert={alert} />
+            <Comments alert={alert} />
+            <Moves alert={alert} />
+          </div>
+        )}
+      </AnswerArea>
+      {action !== undefined && (
+        <AlertActionDialog
+          action={action}
+          alertIds={[alert_id]}
+          onClose={(isDone) => {
+            setAction(undefined)
+            if (isDone) refreshAnswers('getAlert', 'listAlerts', 'getAlertSummary')
+          }}
+        />
+      )}
+    </Page>
+  )
+}
+
+function Facts({ alert }: { readonly alert: Alert }) {
+  const { device_id, rule_id, rule_name } = alert
+  return (
+    <section class="card">
+      <p>{plainText(alert.message)}</p>
+      {alert.description !== null && <p class="muted">{plainText(alert.description)}</p>}
+      <dl class="facts">
+        <dt>{t('state')}</dt>
+        <dd>{alert.state}</dd>
+        {device_id !== null && (
+          <>
+            <dt>{t('device')}</dt>
+            <dd>
+              <a href={pathOf('device', { device_id })}>{device_id}</a>
+            </dd>
+          </>
+        )}
+        <dt>{t('rule')}</dt>
+        <dd>
+          <a href={pathOf('rule', { rule_id })}>{plainText(rule_name)}</a>
+        </dd>
+        <dt>{alert.metric ?? t('value')}</dt>
+        <dd>{plainText(String(alert.value ?? '–'))}</dd>
+        <dt>{t('threshold')}</dt>
+        <dd>{plainText(String(alert.threshold ?? '–'))}</dd>
+        <dt>{t('began')}</dt>
+        <dd>
+          <Age at={alert.started_at} />
+        </dd>
+        <dt>{t('fired')}</dt>
+        <dd>
+          <Age at={alert.fired_at} />
+        </dd>
+        {alert.resolved_at !== null && (
+          <>
+            <dt>{t('resolved')}</dt>
+            <dd>
+              <Age at={alert.resolved_at} /> {alert.reason}
+            </dd>
+          </>
+        )}
+        <dt>{t('times')}</dt>
+        <dd>{alert.count}</dd>
+        <dt>{t('acked')}</dt>
+        <dd>{alert.acknowledged_by ?? '–'}</dd>
+        <dt>{t('owner')}</dt>
+        <dd>{alert.assignee ?? '–'}</dd>
+        {alert.suppressed_by.length > 0 && (
+          <>
+            <dt>{t('muted')}</dt>
+            <dd>{alert.suppressed_by.join(', ')}</dd>
+          </>
+        )}
+      </dl>
+      <a href={pathOf('alerts', {}, { rule: rule_id })}>{t('others')}</a>
+    </section>
+  )
+}
+
+function Comments({ alert: { alert_id, comments } }: { readonly alert: Alert }) {
+  const [text, setText] = useState('')
+  const write = useWrite(async () => {
+    await fleet.commentAlert({ alert_id: alert_id ?? '', body: { text: text.trim() } })
+    setText('')
+    refreshAnswers('getAlert')
+  })
+  return (
+    <section class="card">
+      <h2>{t('comments')}</h2>
+      {comments.length === 0 && <p class="muted">{t('noComments')}</p>}
+      <ul class="stack">
+        {comments.map(({ at, by, text: said }) => (
+          <li key={`${at} ${said}`}>
+            <span class="muted">
+              {by} · <Age at={at} />
+            </span>
+            <p>{plainText(said)}</p>
+          </li>
+        ))}
+      </ul>
+      {may('commentAlert') && (
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (text.trim() !== '') void write.run()
+          }}
+        >
+          <Field label={t('comment')} value={text} onValue={setText} maxLength={2000} />
+          {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+          <Button type="submit" isBusy={write.isUnderWay.value}>
+            {t('add')}
+          </Button>
+        </form>
+      )}
+    </section>
+  )
+}
+
+function Moves({ alert: { timeline } }: { readonly alert: Alert }) {
+  return (
+    <section class="card">
+      <h2>{t('moves')}</h2>
+      <ol class="stack">
+        {timeline.map((move, index) => (
+          // A move has no id of its own, and the list only grows at its beginning.
+          <li key={`${timeline.length - index}`} class="row">
+            <Age at={String(move['timestamp'] ?? move['at'] ?? '')} />
+            <span>{plainText(String(move['event'] ?? ''))}</span>
+            <span class="muted">{plainText(String(move['actor'] ?? move['by'] ?? ''))}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

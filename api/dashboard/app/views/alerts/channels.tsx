@@ -1,0 +1,161 @@
+// The channels: where alerts are told of, whether that works, and what was sent.
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { text } from '../../address/codecs.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { queryValue } from '../../navigation/navigation.ts'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { toast } from '../../parts/toasts.tsx'
+import { words } from '../../words/words.ts'
+import { Deliveries } from './deliveries.tsx'
+import { NewChannel } from './new-channel.tsx'
+import { AlertSections } from './sections.tsx'
+
+const t = words({
+  title: ['Channels', 'Kanäle'],
+  create: ['New channel', 'Neuer Kanal'],
+  name: ['Name', 'Name'],
+  type: ['Type', 'Art'],
+  severity: ['Tells of', 'Meldet'],
+  state: ['State', 'Zustand'],
+  actions: ['Actions', 'Aktionen'],
+  test: ['Send a test', 'Test senden'],
+  sent: ['{name} took the test message in {ms} ms.', '{name} hat die Testnachricht in {ms} ms angenommen.'],
+  unsent: [
+    '{name} did not take the test message: {reason}',
+    '{name} hat die Testnachricht nicht angenommen: {reason}',
+  ],
+  deliveries: ['Deliveries', 'Zustellungen'],
+  remove: ['Delete', 'Löschen'],
+  removeSays: [
+    '{name} is told of no alert any more. Rules that name it keep it from being deleted.',
+    '{name} erfährt von keinem Alarm mehr. Regeln, die ihn nennen, verhindern das Löschen.',
+  ],
+  empty: ['Nobody is told of alerts yet', 'Noch erfährt niemand von Alarmen'],
+  emptyMore: [
+    'A channel is a chat, a webhook or a mailbox.',
+    'Ein Kanal ist ein Chat, ein Webhook oder ein Postfach.',
+  ],
+})
+
+type Channel = ReplyOf<Operations['listChannels']>['data'][number]
+const ofValue = queryValue('of', text())
+
+export default function Channels() {
+  const answer = useAnswer('listChannels', { query: { per_page: 200 } })
+  const [isNew, setNew] = useState(false)
+  const [removing, setRemoving] = useState<Channel | undefined>(undefined)
+  const isAdmin = may('createChannel')
+  const columns: readonly Column<Channel>[] = [
+    { name: t('name'), cell: ({ name }) => plainText(name) },
+    { name: t('type'), cell: ({ type }) => type },
+    { name: t('severity'), cell: ({ severity }) => severity.join(', ') },
+    {
+      name: t('state'),
+      cell: ({ state, last_error }) => (
+        <>
+          <span class={state === 'failing' ? 'severity-critical' : undefined}>{state}</span>
+          {last_error != null && <span class="table-more">{last_error.code}</span>}
+        </>
+      ),
+    },
+    ...(isAdmin
+      ? [
+          {
+            name: t('actions'),
+            cell: (channel: Channel) => <Actions channel={channel} onRemove={() => setRemoving(channel)} />,
+          },
+        ]
+      : []),
+  ]
+  return (
+    <Page
+      title={t('title')}
+      actions={
+        isAdmin && (
+          <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
+            {t('create')}
+          </Button>
+        )
+      }
+    >
+      <AlertSections />
+      <AnswerArea answer={answer}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title={t('empty')}>
+              <p>{t('emptyMore')}</p>
+            </Empty>
+          ) : (
+            <DataTable
+              caption={t('title')}
+              columns={columns}
+              rows={data}
+              idOf={({ channel_id }) => channel_id}
+            />
+          )
+        }
+      </AnswerArea>
+      {isAdmin && ofValue.value !== '' && <Deliveries channelId={ofValue.value} />}
+      {isNew && <NewChannel onClose={() => setNew(false)} />}
+      {removing !== undefined && (
+        <ConfirmAction
+          title={t('remove')}
+          action={t('remove')}
+          onConfirm={async () => {
+            await fleet.deleteChannel({ channel_id: removing.channel_id })
+            refreshAnswers('listChannels')
+          }}
+          onClose={() => setRemoving(undefined)}
+        >
+          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
+        </ConfirmAction>
+      )}
+    </Page>
+  )
+}
+
+function Actions({
+  channel: { channel_id, name },
+  onRemove,
+}: {
+  readonly channel: Channel
+  readonly onRemove: () => void
+}) {
+  const [isTesting, setTesting] = useState(false)
+  const test = async () => {
+    setTesting(true)
+    try {
+      const { delivered, latency_ms: ms, error } = await fleet.testChannel({ channel_id })
+      toast(
+        delivered
+          ? { text: t('sent', { name, ms }) }
+          : { text: t('unsent', { name, reason: error?.message ?? '' }), isFailure: true },
+      )
+    } catch (error) {
+      toast({
+        text: t('unsent', { name, reason: error instanceof Error ? error.message : String(error) }),
+        isFailure: true,
+      })
+    } finally {
+      setTesting(false)
+    }
+  }
+  return (
+    <span class="row">
+      <Button isBusy={isTesting} onClick={() => void test()}>
+        {t('test')}
+      </Button>
+      <Button onClick={() => ofValue.set(channel_id)}>{t('deliveries')}</Button>
+      <Button icon="trash-2" label={t('remove')} onClick={onRemove} />
+    </span>
+  )
+}

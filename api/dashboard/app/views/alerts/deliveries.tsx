@@ -1,0 +1,72 @@
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { toast } from '../../parts/toasts.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  title: ['What was sent', 'Was gesendet wurde'],
+  event: ['About', 'Anlass'],
+  state: ['State', 'Zustand'],
+  tries: ['Tries', 'Versuche'],
+  last: ['Last answer', 'Letzte Antwort'],
+  at: ['When', 'Wann'],
+  again: ['Send again', 'Noch einmal senden'],
+  none: ['Nothing was sent yet.', 'Noch wurde nichts gesendet.'],
+  failed: ['It could not be sent again: {reason}', 'Es konnte nicht erneut gesendet werden: {reason}'],
+})
+
+type Delivery = ReplyOf<Operations['listDeliveries']>['data'][number]
+
+export function Deliveries({ channelId }: { readonly channelId: string }) {
+  const answer = useAnswer('listDeliveries', { channel_id: channelId, query: {} }, { everyMs: 5000 })
+  const again = ({ delivery_id }: Delivery) =>
+    fleet.redeliver({ delivery_id }).then(
+      () => refreshAnswers('listDeliveries'),
+      (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
+    )
+  const columns: readonly Column<Delivery>[] = [
+    { name: t('event'), cell: ({ event }) => event },
+    {
+      name: t('state'),
+      cell: ({ state }) => (
+        <span class={state === 'failed' || state === 'blocked' ? 'severity-critical' : undefined}>
+          {state}
+        </span>
+      ),
+    },
+    { name: t('tries'), isNumber: true, cell: ({ attempts }) => attempts.length },
+    {
+      name: t('last'),
+      cell: ({ attempts }) => attempts.at(-1)?.error_code ?? attempts.at(-1)?.status_code ?? '–',
+    },
+    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+    {
+      name: t('again'),
+      cell: (delivery) => <Button onClick={() => void again(delivery)}>{t('again')}</Button>,
+    },
+  ]
+  return (
+    <section class="card">
+      <h2>{t('title')}</h2>
+      <AnswerArea answer={answer}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class="muted">{t('none')}</p>
+          ) : (
+            <DataTable
+              caption={t('title')}
+              columns={columns}
+              rows={data}
+              idOf={({ delivery_id }) => delivery_id}
+            />
+          )
+        }
+      </AnswerArea>
+    </section>
+  )
+}

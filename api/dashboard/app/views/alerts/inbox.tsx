@@ -1,0 +1,206 @@
+// The inbox: what fires, worst first, and what a person does about it.
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { oneOf, text, words as wordList } from '../../address/codecs.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { useLiveAnswers } from '../../live/live-answers.ts'
+import { queryValue } from '../../navigation/navigation.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { SeverityMark, severityWord } from '../../parts/severity-mark.tsx'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { words } from '../../words/words.ts'
+import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
+import { AlertSections } from './sections.tsx'
+import { StateTabs } from './state-tabs.tsx'
+
+const t = words({
+  title: ['Alerts', 'Alarme'],
+  severity: ['Severity', 'Schwere'],
+  alert: ['Alert', 'Alarm'],
+  device: ['Device', 'Gerät'],
+  group: ['Group', 'Gruppe'],
+  since: ['Fired', 'Ausgelöst'],
+  rule: ['Rule', 'Regel'],
+  owner: ['In hand', 'In Arbeit'],
+  count: ['Times', 'Mal'],
+  nobody: ['nobody', 'niemand'],
+  ack: ['Acknowledge', 'Bestätigen'],
+  resolve: ['Resolve', 'Schließen'],
+  assign: ['Take over', 'Übernehmen'],
+  chosen: [
+    { one: '{n} selected', other: '{n} selected' },
+    { one: '{n} ausgewählt', other: '{n} ausgewählt' },
+  ],
+  calm: ['Nothing fires', 'Nichts schlägt an'],
+  calmMore: [
+    'Alerts appear here when a rule finds something wrong with a device.',
+    'Alarme erscheinen hier, wenn eine Regel an einem Gerät etwas findet.',
+  ],
+  rules: ['See the rules', 'Zu den Regeln'],
+  none: ['No alert fits these filters', 'Kein Alarm passt zu diesen Filtern'],
+  role: [
+    'Viewers cannot act on alerts; this needs the role operator.',
+    'Als Viewer können Sie nicht handeln; dazu braucht es die Rolle Operator.',
+  ],
+  muted: ['not notified: {by}', 'nicht gemeldet: {by}'],
+})
+
+type Alert = ReplyOf<Operations['listAlerts']>['data'][number]
+
+const STATES = ['firing', 'acknowledged', 'pending', 'resolved'] as const
+export type InboxState = (typeof STATES)[number]
+const stateValue = queryValue('state', oneOf(STATES, 'firing'))
+const severityValue = queryValue('severity', wordList())
+const groupValue = queryValue('group', text())
+const ruleValue = queryValue('rule', text())
+
+function queryOf(state: InboxState) {
+  const wire = state === 'resolved' || state === 'pending' ? state : 'firing,recovering'
+  const acknowledged =
+    state === 'firing' ? { acknowledged: false } : state === 'acknowledged' ? { acknowledged: true } : {}
+  return { state: wire, ...acknowledged }
+}
+
+export default function Inbox() {
+  const state = stateValue.value
+  const severity = severityValue.value
+  const group = groupValue.value
+  const rule = ruleValue.value
+  const answer = useAnswer('listAlerts', {
+    query: {
+      ...queryOf(state),
+      page: pageValue.value,
+      sort: state === 'resolved' ? 'fired_at:desc' : 'severity:desc',
+      ...(severity.length === 0 ? {} : { severity: severity.join(',') }),
+      ...(group === '' ? {} : { group }),
+      ...(rule === '' ? {} : { rule_id: rule }),
+    },
+  })
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [action, setAction] = useState<AlertAction | undefined>(undefined)
+  const canAct = may('ackAlert')
+  useLiveAnswers({ channel: 'alerts' }, ['listAlerts', 'getAlertSummary'])
+  const act = (next: AlertAction) => {
+    if (canAct && chosen.size > 0) setAction(next)
+  }
+  useShortcuts([
+    { keys: 'e', says: t('ack'), run: () => act('ack') },
+    { keys: 'r', says: t('resolve'), run: () => act('resolve') },
+  ])
+  const isFiltered = severity.length > 0 || group !== '' || rule !== ''
+  const columns: readonly Column<Alert>[] = [
+    { name: t('severity'), cell: ({ severity: word }) => <SeverityMark severity={word} /> },
+    { name: t('alert'), cell: (alert) => <AlertName alert={alert} /> },
+    {
+      name: t('device'),
+      cell: ({ device_id }) =>
+        device_id !== null && <a href={pathOf('device', { device_id })}>{device_id}</a>,
+    },
+    { name: t('group'), cell: ({ group: name }) => name ?? '–' },
+    { name: t('since'), cell: ({ fired_at, started_at }) => <Age at={fired_at ?? started_at} /> },
+    { name: t('count'), isNumber: true, cell: ({ count }) => count },
+    {
+      name: t('owner'),
+      cell: ({ assignee, acknowledged_by }) =>
+        assignee ?? acknowledged_by ?? <span class="muted">{t('nobody')}</span>,
+    },
+  ]
+  return (
+    <Page title={t('title')}>
+      <AlertSections />
+      <StateTabs states={STATES} current={state} />
+      <div class="filters">
+        <ChoiceChips
+          label={t('severity')}
+          options={(['critical', 'warning', 'info'] as const).map(
+            (word) => [word, severityWord(word)] as const,
+          )}
+          value={severityValue}
+        />
+        <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
+      </div>
+      {canAct ? (
+        chosen.size > 0 && (
+          <div class="row selection-bar" role="status">
+            <span>{t('chosen', { n: chosen.size })}</span>
+            <Button icon="check" shortcut="e" onClick={() => act('ack')}>
+              {t('ack')}
+            </Button>
+            <Button onClick={() => act('assign')}>{t('assign')}</Button>
+            <Button icon="x" shortcut="r" onClick={() => act('resolve')}>
+              {t('resolve')}
+            </Button>
+          </div>
+        )
+      ) : (
+        <p class="muted">{t('role')}</p>
+      )}
+      <AnswerArea answer={answer}>
+        {(page) =>
+          page.data.length === 0 ? (
+            isFiltered ? (
+              <Empty title={t('none')} />
+            ) : (
+              <Empty title={t('calm')}>
+                <p>{t('calmMore')}</p>
+                <a href={pathOf('rules')}>{t('rules')}</a>
+              </Empty>
+            )
+          ) : (
+            <>
+              <DataTable
+                caption={t('title')}
+                columns={columns}
+                rows={page.data}
+                idOf={idOf}
+                selection={
+                  canAct && state !== 'resolved' && state !== 'pending'
+                    ? { ids: chosen, onChange: setChosen }
+                    : undefined
+                }
+              />
+              <Pager of={page} />
+            </>
+          )
+        }
+      </AnswerArea>
+      {action !== undefined && (
+        <AlertActionDialog
+          action={action}
+          alertIds={[...chosen]}
+          onClose={(isDone) => {
+            setAction(undefined)
+            if (!isDone) return
+            setChosen(new Set())
+            refreshAnswers('listAlerts', 'getAlertSummary')
+          }}
+        />
+      )}
+    </Page>
+  )
+}
+
+const idOf = ({ alert_id, rule_id, device_id }: Alert) => alert_id ?? `${rule_id} ${device_id}`
+
+function AlertName({ alert: { alert_id, rule_name, message, suppressed_by } }: { readonly alert: Alert }) {
+  return (
+    <>
+      {alert_id === null ? rule_name : <a href={pathOf('alert', { alert_id })}>{plainText(rule_name)}</a>}
+      <span class="table-more">{plainText(message)}</span>
+      {suppressed_by.length > 0 && (
+        <span class="table-more">{t('muted', { by: suppressed_by.join(', ') })}</span>
+      )}
+    </>
+  )
+}

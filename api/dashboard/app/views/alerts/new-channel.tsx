@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks'
+import type { NewChannelBody } from '../../../../../schemas/alert-channel.ts'
+import { ALERT_SEVERITIES, CHANNEL_TYPES, type ChannelType } from '../../../../../schemas/vocabulary.ts'
+import { refreshAnswers } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
+import { severityWord } from '../../parts/severity-mark.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  title: ['New channel', 'Neuer Kanal'],
+  type: ['Type', 'Art'],
+  chat_webhook: ['chat (Slack, Teams, Mattermost, Discord …)', 'Chat (Slack, Teams, Mattermost, Discord …)'],
+  webhook: ['webhook', 'Webhook'],
+  email: ['e-mail', 'E-Mail'],
+  name: ['Name', 'Name'],
+  webhookUrl: ['Address that the chat gave you', 'Adresse, die der Chat Ihnen gab'],
+  url: ['Address', 'Adresse'],
+  to: ['Recipients, separated by commas', 'Empfänger, durch Kommas getrennt'],
+  severity: ['Tells of', 'Meldet'],
+  isDefault: [
+    'Use it for all rules that name no channel',
+    'Für alle Regeln verwenden, die keinen Kanal nennen',
+  ],
+  create: ['Create', 'Anlegen'],
+  done: ['Done', 'Fertig'],
+  secret: [
+    'Receivers check our signature with this secret. It is shown this once.',
+    'Empfänger prüfen unsere Signatur mit diesem Geheimnis. Es wird nur jetzt gezeigt.',
+  ],
+  secretName: ['Secret', 'Geheimnis'],
+})
+
+export function NewChannel({ onClose }: { readonly onClose: () => void }) {
+  const [type, setType] = useState<ChannelType>('chat_webhook')
+  const [name, setName] = useState('')
+  const [address, setAddress] = useState('')
+  const [severity, setSeverity] = useState<readonly (typeof ALERT_SEVERITIES)[number][]>([
+    'warning',
+    'critical',
+  ])
+  const [isDefault, setDefault] = useState(true)
+  const [secret, setSecret] = useState<string | undefined>(undefined)
+  const write = useWrite(async () => {
+    const channel = await fleet.createChannel({
+      body: { type, name, severity: [...severity], default: isDefault, ...addressOf(type, address) },
+    })
+    refreshAnswers('listChannels')
+    if (channel.secret === undefined) onClose()
+    else setSecret(channel.secret)
+  })
+  if (secret !== undefined)
+    return (
+      <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
+        <p>{t('secret')}</p>
+        <CopyField label={t('secretName')} text={secret} />
+      </Dialog>
+    )
+  const label = type === 'chat_webhook' ? t('webhookUrl') : type === 'webhook' ? t('url') : t('to')
+  return (
+    <Dialog
+      title={t('title')}
+      onClose={onClose}
+      actions={
+        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+          {t('create')}
+        </Button>
+      }
+    >
+      <SelectField
+        label={t('type')}
+        options={CHANNEL_TYPES.map((word) => [word, t(word)] as const)}
+        value={type}
+        onValue={setType}
+      />
+      <Field label={t('name')} value={name} onValue={setName} error={write.error.value} pointer="/name" />
+      <Field
+        label={label}
+        value={address}
+        onValue={setAddress}
+        spellcheck={false}
+        error={write.error.value}
+        pointer={type === 'chat_webhook' ? '/webhook_url' : type === 'webhook' ? '/url' : '/to'}
+      />
+      <fieldset class="chips">
+        <legend>{t('severity')}</legend>
+        {ALERT_SEVERITIES.map((word) => (
+          <button
+            key={word}
+            type="button"
+            class="chip chip-choice"
+            aria-pressed={severity.includes(word)}
+            onClick={() =>
+              setSeverity(
+                severity.includes(word) ? severity.filter((other) => other !== word) : [...severity, word],
+              )
+            }
+          >
+            {severityWord(word)}
+          </button>
+        ))}
+      </fieldset>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isDefault}
+          onChange={({ currentTarget }) => setDefault(currentTarget.checked)}
+        />
+        {t('isDefault')}
+      </label>
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+    </Dialog>
+  )
+}
+
+function addressOf(type: ChannelType, address: string): Partial<NewChannelBody> {
+  if (type === 'chat_webhook') return { webhook_url: address }
+  if (type === 'webhook') return { url: address }
+  return {
+    to: address
+      .split(',')
+      .map((one) => one.trim())
+      .filter(Boolean),
+  }
+}

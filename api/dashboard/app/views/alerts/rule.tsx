@@ -1,0 +1,166 @@
+// One rule: the common kinds as a form, and everything as JSON. What is written is kept when saving fails.
+import { useEffect, useState } from 'preact/hooks'
+import type { RuleWishBody } from '../../../../../schemas/alert-rule.ts'
+import { text as textCodec } from '../../address/codecs.ts'
+import { type Params, pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
+import { navigate, queryValue } from '../../navigation/navigation.ts'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { JsonField, parsed } from '../../parts/json-field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { words } from '../../words/words.ts'
+import { RuleForm } from './rule-form.tsx'
+import { READY_RULES } from './rule-words.ts'
+
+const t = words({
+  create: ['New rule', 'Neue Regel'],
+  rule: ['Rule', 'Regel'],
+  save: ['Save', 'Speichern'],
+  remove: ['Delete', 'Löschen'],
+  removeSays: [
+    'The rule {name} is deleted, and its open alerts are resolved.',
+    'Die Regel {name} wird gelöscht, ihre offenen Alarme werden geschlossen.',
+  ],
+  json: ['The rule as JSON', 'Die Regel als JSON'],
+  asJson: ['Edit as JSON', 'Als JSON bearbeiten'],
+  asForm: ['Edit as a form', 'Als Formular bearbeiten'],
+  ofType: [
+    'This rule comes from the device type and is changed there.',
+    'Diese Regel kommt vom Gerätetyp und wird dort geändert.',
+  ],
+  readOnly: [
+    'Your role can read rules; changing them needs the role operator.',
+    'Ihre Rolle darf Regeln lesen; ändern braucht die Rolle Operator.',
+  ],
+  firing: ['{n} firing now', '{n} jetzt offen'],
+})
+
+const fromValue = queryValue('from', textCodec())
+const BLANK: RuleWishBody = {
+  name: '',
+  severity: 'warning',
+  target: { type: 'all' },
+  condition: { kind: 'threshold', metric: '', op: '>', value: 0 },
+  for_sec: 0,
+}
+
+export default function Rule({ params }: { readonly params: Params }) {
+  const rule_id = params['rule_id'] ?? ''
+  const isNew = rule_id === 'new'
+  const answer = useAnswer('getAlertRule', { rule_id }, { isWanted: !isNew })
+  if (isNew) {
+    const ready = READY_RULES.find(({ id }) => id === fromValue.value)
+    return (
+      <Page title={t('create')}>
+        <Editor rule={ready?.rule ?? BLANK} />
+      </Page>
+    )
+  }
+  const found = answer.data
+  return (
+    <Page
+      title={found?.name ?? t('rule')}
+      mark={found !== undefined && <span class="muted">{t('firing', { n: found.state.firing })}</span>}
+    >
+      <AnswerArea answer={answer}>
+        {({ rule_id: id, source, revision, created_by, created_at, updated_at, etag, state, ...rule }) =>
+          source === 'device_type' ? (
+            <>
+              <p>{t('ofType')}</p>
+              <pre class="card">{JSON.stringify(rule, null, 2)}</pre>
+            </>
+          ) : (
+            <Editor key={etag} rule={rule} saved={{ id, etag }} />
+          )
+        }
+      </AnswerArea>
+    </Page>
+  )
+}
+
+interface EditorProps {
+  readonly rule: RuleWishBody
+  readonly saved?: { readonly id: string; readonly etag: string }
+}
+
+function Editor({ rule, saved }: EditorProps) {
+  const [draft, setDraft] = useState<RuleWishBody>(rule)
+  const [json, setJson] = useState<string | undefined>(undefined)
+  const [isRemoving, setRemoving] = useState(false)
+  const canWrite = may('createAlertRule')
+  useEffect(() => setDraft(rule), [saved?.etag])
+  const write = useWrite(async () => {
+    // The service checks it whole and says at which place it is wrong.
+    const body = json === undefined ? draft : (parsed(json)?.value as RuleWishBody)
+    const { rule_id } =
+      saved === undefined
+        ? await fleet.createAlertRule({ body })
+        : await fleet.replaceAlertRule({ rule_id: saved.id, body, ifMatch: bare(saved.etag) })
+    refreshAnswers('listAlertRules', 'getAlertRule')
+    navigate(pathOf('rule', { rule_id }), { replace: true })
+  })
+  const toJson = () => setJson(JSON.stringify(draft, null, 2))
+  const toForm = () => {
+    const found = parsed(json ?? '')
+    if (found === undefined) return
+    setDraft(found.value as RuleWishBody)
+    setJson(undefined)
+  }
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (canWrite && (json === undefined || parsed(json) !== undefined)) void write.run()
+      }}
+    >
+      {!canWrite && <p class="muted">{t('readOnly')}</p>}
+      {json === undefined ? (
+        <RuleForm rule={draft} onRule={setDraft} error={write.error.value} />
+      ) : (
+        <JsonField label={t('json')} text={json} onText={setJson} rows={24} />
+      )}
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <div class="row">
+        {canWrite && (
+          <Button kind="primary" type="submit" icon="save" isBusy={write.isUnderWay.value}>
+            {t('save')}
+          </Button>
+        )}
+        {json === undefined ? (
+          <Button onClick={toJson}>{t('asJson')}</Button>
+        ) : (
+          <Button onClick={toForm}>{t('asForm')}</Button>
+        )}
+        {canWrite && saved !== undefined && (
+          <Button kind="danger" icon="trash-2" onClick={() => setRemoving(true)}>
+            {t('remove')}
+          </Button>
+        )}
+      </div>
+      {isRemoving && saved !== undefined && (
+        <ConfirmAction
+          title={t('remove')}
+          action={t('remove')}
+          onConfirm={async () => {
+            await fleet.deleteAlertRule({ rule_id: saved.id })
+            refreshAnswers('listAlertRules')
+            navigate(pathOf('rules'))
+          }}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{t('removeSays', { name: rule.name })}</p>
+        </ConfirmAction>
+      )}
+    </form>
+  )
+}
+
+/** The body has it in quotation marks, and the header's are added by the client. */
+const bare = (etag: string) => etag.replaceAll('"', '')

@@ -1,0 +1,131 @@
+// The rules, and three ready ones to begin with.
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { navigate } from '../../navigation/navigation.ts'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { SeverityMark } from '../../parts/severity-mark.tsx'
+import { toast } from '../../parts/toasts.tsx'
+import { words } from '../../words/words.ts'
+import { conditionText, READY_RULES, targetText } from './rule-words.ts'
+import { AlertSections } from './sections.tsx'
+
+const t = words({
+  title: ['Alert rules', 'Alarmregeln'],
+  create: ['New rule', 'Neue Regel'],
+  name: ['Name', 'Name'],
+  severity: ['Severity', 'Schwere'],
+  condition: ['When', 'Wenn'],
+  target: ['Where', 'Wo'],
+  state: ['Now', 'Jetzt'],
+  enabled: ['On', 'An'],
+  on: ['on', 'an'],
+  off: ['off', 'aus'],
+  switchOff: ['Switch off {name}', '{name} ausschalten'],
+  switchOn: ['Switch on {name}', '{name} einschalten'],
+  firing: ['{n} firing', '{n} offen'],
+  quiet: ['quiet', 'ruhig'],
+  empty: ['There is no rule yet', 'Es gibt noch keine Regel'],
+  emptyMore: [
+    'Three to begin with; each can be changed before it is saved.',
+    'Drei für den Anfang; jede lässt sich vor dem Speichern ändern.',
+  ],
+  ofType: ['from the device type', 'vom Gerätetyp'],
+  failed: ['The rule could not be changed: {reason}', 'Die Regel konnte nicht geändert werden: {reason}'],
+})
+
+type Rule = ReplyOf<Operations['listAlertRules']>['data'][number]
+
+export default function Rules() {
+  const answer = useAnswer('listAlertRules', { query: { page: pageValue.value } })
+  const canWrite = may('createAlertRule')
+  const columns: readonly Column<Rule>[] = [
+    {
+      name: t('name'),
+      cell: ({ rule_id, name }) => <a href={pathOf('rule', { rule_id })}>{plainText(name)}</a>,
+    },
+    { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
+    { name: t('condition'), cell: ({ condition }) => plainText(conditionText(condition)) },
+    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    {
+      name: t('state'),
+      cell: ({ state }) => (state.firing > 0 ? t('firing', { n: state.firing }) : t('quiet')),
+    },
+    { name: t('enabled'), cell: (rule) => <Switch rule={rule} isAllowed={canWrite} /> },
+  ]
+  return (
+    <Page
+      title={t('title')}
+      actions={
+        canWrite && (
+          <Button kind="primary" icon="plus" onClick={() => navigate(pathOf('rule', { rule_id: 'new' }))}>
+            {t('create')}
+          </Button>
+        )
+      }
+    >
+      <AlertSections />
+      <AnswerArea answer={answer}>
+        {(page) =>
+          page.data.length === 0 ? (
+            <Empty title={t('empty')}>
+              {canWrite && (
+                <>
+                  <p>{t('emptyMore')}</p>
+                  <ul class="row">
+                    {READY_RULES.map(({ id, name }) => (
+                      <li key={id}>
+                        <a class="button" href={pathOf('rule', { rule_id: 'new' }, { from: id })}>
+                          {name()}
+                        </a>
+                      </li>
+                    ))}
+                  </ul>
+                </>
+              )}
+            </Empty>
+          ) : (
+            <>
+              <DataTable
+                caption={t('title')}
+                columns={columns}
+                rows={page.data}
+                idOf={({ rule_id }) => rule_id}
+              />
+              <Pager of={page} />
+            </>
+          )
+        }
+      </AnswerArea>
+    </Page>
+  )
+}
+
+function Switch({
+  rule: { rule_id, name, enabled, source },
+  isAllowed,
+}: {
+  readonly rule: Rule
+  readonly isAllowed: boolean
+}) {
+  if (source === 'device_type') return <span class="muted">{t('ofType')}</span>
+  if (!isAllowed) return <>{t(enabled ? 'on' : 'off')}</>
+  const change = () =>
+    fleet.editAlertRule({ rule_id, body: { enabled: !enabled } }).then(
+      () => refreshAnswers('listAlertRules'),
+      (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
+    )
+  return (
+    <Button label={t(enabled ? 'switchOff' : 'switchOn', { name })} onClick={() => void change()}>
+      {t(enabled ? 'on' : 'off')}
+    </Button>
+  )
+}
