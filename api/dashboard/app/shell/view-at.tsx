@@ -23,6 +23,11 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   rules: () => import('../views/alerts/rules.tsx'),
   rule: () => import('../views/alerts/rule.tsx'),
   channels: () => import('../views/alerts/channels.tsx'),
+  rollouts: () => import('../views/rollouts/rollouts.tsx'),
+  rollout: () => import('../views/rollouts/rollout.tsx'),
+  firmware: () => import('../views/rollouts/firmware.tsx'),
+  system: () => import('../views/system/system.tsx'),
+  systemTab: () => import('../views/system/system.tsx'),
   me: () => import('../views/me/me.tsx'),
 }
 

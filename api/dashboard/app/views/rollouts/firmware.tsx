@@ -1,0 +1,152 @@
+// Images of firmware: upload one, see what is there, take one out of use.
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { number, words } from '../../words/words.ts'
+import { RolloutSections } from './sections.tsx'
+import { UploadForm } from './upload-form.tsx'
+
+const t = words({
+  title: ['Firmware images', 'Firmware-Abbilder'],
+  version: ['Version', 'Version'],
+  type: ['Device type', 'Gerätetyp'],
+  size: ['Size', 'Größe'],
+  hash: ['SHA-256', 'SHA-256'],
+  status: ['Status', 'Status'],
+  used: ['Rollouts', 'Rollouts'],
+  at: ['Uploaded', 'Hochgeladen'],
+  actions: ['Actions', 'Aktionen'],
+  deploy: ['Deploy', 'Ausrollen'],
+  yank: ['Yank', 'Zurückziehen'],
+  yankSays: [
+    'No device gets {version} any more, and rollouts of it stop. Devices that run it keep it.',
+    'Kein Gerät erhält {version} mehr, und seine Rollouts halten an. Geräte, auf denen es läuft, behalten es.',
+  ],
+  remove: ['Delete', 'Löschen'],
+  removeSays: [
+    'The image of {version} is deleted. It cannot be had back.',
+    'Das Abbild {version} wird gelöscht und ist nicht wiederzubekommen.',
+  ],
+  empty: ['There is no image yet', 'Es gibt noch kein Abbild'],
+  emptyMore: [
+    'Choose a file above: its checksum is computed by the service and shown here.',
+    'Wählen Sie oben eine Datei: ihre Prüfsumme berechnet der Dienst und sie steht dann hier.',
+  ],
+  emptyRead: ['An admin uploads images.', 'Ein Admin lädt Abbilder hoch.'],
+})
+
+type Image = ReplyOf<Operations['listFirmware']>['data'][number]
+
+export default function Firmware() {
+  const answer = useAnswer('listFirmware', { query: { page: pageValue.value } })
+  const [yanking, setYanking] = useState<Image | undefined>(undefined)
+  const [removing, setRemoving] = useState<Image | undefined>(undefined)
+  const isAdmin = may('uploadFirmware')
+  const columns: readonly Column<Image>[] = [
+    { name: t('version'), cell: ({ version }) => plainText(version) },
+    { name: t('type'), cell: ({ device_type }) => device_type },
+    { name: t('size'), isNumber: true, cell: ({ size_bytes }) => bytes(size_bytes) },
+    { name: t('hash'), cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
+    {
+      name: t('status'),
+      cell: ({ status, storage }) => (storage === 'missing' ? `${status}, ${storage}` : status),
+    },
+    {
+      name: t('used'),
+      isNumber: true,
+      cell: ({ deployments }) => `${deployments.active} / ${deployments.total}`,
+    },
+    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+    {
+      name: t('actions'),
+      cell: (image) => (
+        <span class="row">
+          {may('createDeployment') && image.status === 'available' && (
+            <a class="button" href={pathOf('newRollout', {}, { firmware: image.firmware_id })}>
+              {t('deploy')}
+            </a>
+          )}
+          {isAdmin && image.status !== 'yanked' && (
+            <Button onClick={() => setYanking(image)}>{t('yank')}</Button>
+          )}
+          {isAdmin && <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(image)} />}
+        </span>
+      ),
+    },
+  ]
+  return (
+    <Page title={t('title')}>
+      <RolloutSections />
+      {isAdmin && <UploadForm />}
+      <AnswerArea answer={answer}>
+        {(page) =>
+          page.data.length === 0 ? (
+            <Empty title={t('empty')}>
+              <p>{isAdmin ? t('emptyMore') : t('emptyRead')}</p>
+            </Empty>
+          ) : (
+            <>
+              <DataTable
+                caption={t('title')}
+                columns={columns}
+                rows={page.data}
+                idOf={({ firmware_id }) => firmware_id}
+              />
+              <Pager of={page} />
+            </>
+          )
+        }
+      </AnswerArea>
+      {yanking !== undefined && (
+        <ConfirmAction
+          title={t('yank')}
+          action={t('yank')}
+          onConfirm={async () => {
+            await fleet.editFirmware({ firmware_id: yanking.firmware_id, body: { status: 'yanked' } })
+            refreshAnswers('listFirmware')
+          }}
+          onClose={() => setYanking(undefined)}
+        >
+          <p>{t('yankSays', { version: yanking.version })}</p>
+        </ConfirmAction>
+      )}
+      {removing !== undefined && (
+        <ConfirmAction
+          title={t('remove')}
+          action={t('remove')}
+          typed={removing.version}
+          onConfirm={async () => {
+            await fleet.deleteFirmware({ firmware_id: removing.firmware_id })
+            refreshAnswers('listFirmware')
+          }}
+          onClose={() => setRemoving(undefined)}
+        >
+          <p>{t('removeSays', { version: removing.version })}</p>
+        </ConfirmAction>
+      )}
+    </Page>
+  )
+}
+
+/** In the unit that leaves at most three digits. */
+export function bytes(size: number): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
+  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)))
+  return number(size / 1000 ** step, {
+    style: 'unit',
+    unit: units[step] ?? 'byte',
+    maximumSignificantDigits: 3,
+  })
+}

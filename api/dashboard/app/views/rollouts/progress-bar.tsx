@@ -1,0 +1,34 @@
+// How far a deployment is, as devices reported it (D3).
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { StackedBar } from '../../parts/stacked-bar.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  progress: ['Progress', 'Fortschritt'],
+  succeeded: ['succeeded', 'erfolgreich'],
+  in_progress: ['under way', 'unterwegs'],
+  pending: ['waiting', 'wartet'],
+  failed: ['failed', 'fehlgeschlagen'],
+  rolled_back: ['rolled back', 'zurückgenommen'],
+  skipped: ['skipped', 'übersprungen'],
+  cancelled: ['cancelled', 'abgebrochen'],
+})
+
+export type Deployment = ReplyOf<Operations['getDeployment']>
+
+export function ProgressBar({ of: { progress } }: { readonly of: Pick<Deployment, 'progress'> }) {
+  return (
+    <StackedBar
+      label={t('progress')}
+      shares={[
+        { name: t('succeeded'), count: progress.succeeded, tone: 'good' },
+        { name: t('in_progress'), count: progress.in_progress, tone: 'busy' },
+        { name: t('failed'), count: progress.failed, tone: 'bad' },
+        { name: t('rolled_back'), count: progress.rolled_back, tone: 'warn' },
+        { name: t('pending'), count: progress.pending, tone: 'rest' },
+        { name: t('skipped'), count: progress.skipped, tone: 'rest' },
+        { name: t('cancelled'), count: progress.cancelled, tone: 'rest' },
+      ]}
+    />
+  )
+}

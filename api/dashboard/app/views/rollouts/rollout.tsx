@@ -1,0 +1,385 @@
+// One deployment: its stages, what holds it, its failures by cause, and every device of it.
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { HELD_REASONS, JOB_STATUSES } from '../../../../../schemas/vocabulary.ts'
+import { oneOf, text, words as wordList } from '../../address/codecs.ts'
+import { type Params, pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { useLiveAnswers } from '../../live/live-answers.ts'
+import { queryValue } from '../../navigation/navigation.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
+import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { SelectField } from '../../parts/select-field.tsx'
+import { toast } from '../../parts/toasts.tsx'
+import { number, words } from '../../words/words.ts'
+import { type Deployment, ProgressBar } from './progress-bar.tsx'
+import { deploymentStatusWord, targetText } from './rollout-words.ts'
+
+const t = words({
+  title: ['Rollout', 'Rollout'],
+  pause: ['Pause', 'Anhalten'],
+  resume: ['Resume', 'Fortsetzen'],
+  approve: ['Approve the next stage', 'Nächste Stufe freigeben'],
+  cancel: ['Cancel', 'Abbrechen'],
+  cancelSays: [
+    'Nothing new is started. Devices that install now finish; {n} that wait are cancelled.',
+    'Nichts Neues beginnt. Geräte, die gerade installieren, kommen zu Ende; {n} wartende werden abgebrochen.',
+  ],
+  summary: ['Summary', 'Überblick'],
+  target: ['Devices', 'Geräte'],
+  strategy: ['Strategy', 'Strategie'],
+  slots: ['At a time', 'Gleichzeitig'],
+  abort: ['Ends by itself at', 'Endet von selbst bei'],
+  abortSays: ['{percent} % failures after {n} finished', '{percent} % Fehlschlägen nach {n} fertigen'],
+  by: ['Created by', 'Angelegt von'],
+  started: ['Started', 'Begonnen'],
+  finished: ['Finished', 'Fertig'],
+  stages: ['Stages', 'Stufen'],
+  stage: ['Stage {n}', 'Stufe {n}'],
+  held: ['Why others wait', 'Warum andere warten'],
+  skipped: ['Skipped', 'Übersprungen'],
+  failures: ['Failures', 'Fehlschläge'],
+  devices: ['Devices of this rollout', 'Geräte dieses Rollouts'],
+  device: ['Device', 'Gerät'],
+  status: ['Status', 'Status'],
+  heldFilter: ['Held by', 'Wartet auf'],
+  any: ['anything', 'egal'],
+  versions: ['Versions', 'Versionen'],
+  attempt: ['Try', 'Versuch'],
+  why: ['Why', 'Warum'],
+  since: ['Last step', 'Letzter Schritt'],
+  actions: ['Actions', 'Aktionen'],
+  retry: ['Try again', 'Noch einmal'],
+  find: ['Find by id', 'Nach ID suchen'],
+  none: ['No device fits these filters', 'Kein Gerät passt zu diesen Filtern'],
+  done: ['{what}: done', '{what}: erledigt'],
+  failed: ['{what} did not work: {reason}', '{what} ging nicht: {reason}'],
+})
+
+type Job = ReplyOf<Operations['listDeploymentDevices']>['data'][number]
+
+const statusValue = queryValue('status', wordList())
+const heldValue = queryValue('held', oneOf(['', ...HELD_REASONS] as const, ''))
+const findValue = queryValue('find', text())
+const OPEN = ['scheduled', 'pending', 'in_progress', 'paused']
+
+export default function Rollout({ params }: { readonly params: Params }) {
+  const deployment_id = params['deployment_id'] ?? ''
+  const answer = useAnswer('getDeployment', { deployment_id }, { everyMs: 10_000 })
+  const [isCancelling, setCancelling] = useState(false)
+  useLiveAnswers({ channel: 'ota' }, ['getDeployment', 'listDeploymentDevices'])
+  const { data } = answer
+  const act = (what: string, call: Promise<unknown>) =>
+    call.then(
+      () => {
+        toast({ text: t('done', { what }) })
+        refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
+      },
+      (error: Error) => toast({ text: t('failed', { what, reason: error.message }), isFailure: true }),
+    )
+  const isOpen = data !== undefined && OPEN.includes(data.status)
+  const awaits = data?.stages.some(({ state }) => state === 'awaiting_approval') === true
+  return (
+    <Page
+      title={data === undefined ? t('title') : plainText(data.name ?? data.firmware_version)}
+      mark={data !== undefined && <strong>{deploymentStatusWord(data.status)}</strong>}
+      actions={
+        isOpen && (
+          <>
+            {awaits && (
+              <Button
+                kind="primary"
+                icon="check"
+                onClick={() => void act(t('approve'), fleet.approveDeployment({ deployment_id }))}
+              >
+                {t('approve')}
+              </Button>
+            )}
+            {data.status === 'paused' ? (
+              <Button
+                icon="play"
+                onClick={() => void act(t('resume'), fleet.resumeDeployment({ deployment_id }))}
+              >
+                {t('resume')}
+              </Button>
+            ) : (
+              <Button
+                icon="pause"
+                onClick={() => void act(t('pause'), fleet.pauseDeployment({ deployment_id }))}
+              >
+                {t('pause')}
+              </Button>
+            )}
+            <Button kind="danger" icon="x" onClick={() => setCancelling(true)}>
+              {t('cancel')}
+            </Button>
+          </>
+        )
+      }
+    >
+      <AnswerArea answer={answer}>
+        {(deployment) => (
+          <div class="stack">
+            {deployment.status_reason !== null && <p role="status">{plainText(deployment.status_reason)}</p>}
+            <ProgressBar of={deployment} />
+            <div class="cards">
+              <Summary deployment={deployment} />
+              <Stages deployment={deployment} />
+              <Causes deployment={deployment} />
+            </div>
+          </div>
+        )}
+      </AnswerArea>
+      <Members deploymentId={deployment_id} onAct={act} />
+      {isCancelling && data !== undefined && (
+        <ConfirmAction
+          title={t('cancel')}
+          action={t('cancel')}
+          onConfirm={async () => {
+            await fleet.cancelDeployment({ deployment_id })
+            refreshAnswers('getDeployment', 'listDeployments')
+          }}
+          onClose={() => setCancelling(false)}
+        >
+          <p>{t('cancelSays', { n: data.progress.pending })}</p>
+        </ConfirmAction>
+      )}
+    </Page>
+  )
+}
+
+function Summary({ deployment }: { readonly deployment: Deployment }) {
+  const {
+    target,
+    strategy,
+    window,
+    max_concurrent,
+    abort,
+    created_by,
+    started_at,
+    finished_at,
+    firmware_version,
+  } = deployment
+  return (
+    <section class="card">
+      <h2>{t('summary')}</h2>
+      <dl class="facts">
+        <dt>Version</dt>
+        <dd>{plainText(firmware_version)}</dd>
+        <dt>{t('target')}</dt>
+        <dd>
+          {plainText(targetText(target))} · {number(deployment.total)}
+        </dd>
+        <dt>{t('strategy')}</dt>
+        <dd>{strategy}</dd>
+        <dt>{t('slots')}</dt>
+        <dd>
+          {number(window)} / {number(max_concurrent)}
+        </dd>
+        <dt>{t('abort')}</dt>
+        <dd>
+          {t('abortSays', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) })}
+        </dd>
+        <dt>{t('by')}</dt>
+        <dd>{created_by}</dd>
+        <dt>{t('started')}</dt>
+        <dd>
+          <Age at={started_at} />
+        </dd>
+        <dt>{t('finished')}</dt>
+        <dd>
+          <Age at={finished_at} />
+        </dd>
+      </dl>
+    </section>
+  )
+}
+
+function Stages({ deployment: { stages, stage } }: { readonly deployment: Deployment }) {
+  return (
+    <section class="card">
+      <h2>{t('stages')}</h2>
+      <ol class="stack">
+        {stages.map(({ index, total, succeeded, failed, state, since }) => (
+          <li
+            key={index}
+            aria-current={index === stage ? 'step' : undefined}
+            class={index === stage ? undefined : 'muted'}
+          >
+            <strong>{t('stage', { n: index + 1 })}</strong> {state.replaceAll('_', ' ')} · {number(succeeded)}
+            /{number(total)}
+            {failed > 0 && <span class="severity-critical"> ✕ {number(failed)}</span>} · <Age at={since} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+/** Why devices wait, were skipped or failed. */
+function Causes({ deployment: { held, skipped } }: { readonly deployment: Deployment }) {
+  const lists = [
+    [t('held'), held],
+    [t('skipped'), skipped],
+  ] as const
+  return (
+    <>
+      {lists
+        .filter(([, counts]) => Object.values(counts).some((count) => count > 0))
+        .map(([name, counts]) => (
+          <section key={name} class="card">
+            <h2>{name}</h2>
+            <dl class="facts">
+              {Object.entries(counts)
+                .filter(([, count]) => count > 0)
+                .map(([reason, count]) => (
+                  <div key={reason} class="facts-row">
+                    <dt>{reason.replaceAll('_', ' ')}</dt>
+                    <dd>{number(count)}</dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
+        ))}
+    </>
+  )
+}
+
+interface MembersProps {
+  readonly deploymentId: string
+  readonly onAct: (what: string, call: Promise<unknown>) => Promise<void>
+}
+
+function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
+  const status = statusValue.value
+  const held = heldValue.value
+  const find = findValue.value
+  const answer = useAnswer('listDeploymentDevices', {
+    deployment_id,
+    query: {
+      page: pageValue.value,
+      ...(status.length === 0 ? {} : { status: status.join(',') }),
+      ...(held === '' ? {} : { held }),
+      ...(find === '' ? {} : { q: find }),
+    },
+  })
+  const canAct = may('retryDeploymentDevice')
+  const columns: readonly Column<Job>[] = [
+    { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
+    {
+      name: t('status'),
+      cell: ({ status: word, progress }) => (
+        <>
+          {word.replaceAll('_', ' ')}
+          {progress !== null && <progress value={progress} max={100} aria-label={`${progress} %`} />}
+        </>
+      ),
+    },
+    {
+      name: t('versions'),
+      cell: ({ from_version, to_version }) => `${from_version ?? '?'} → ${to_version ?? '?'}`,
+    },
+    { name: t('attempt'), isNumber: true, cell: ({ attempt }) => attempt },
+    {
+      name: t('why'),
+      cell: ({ error, held_reason, reason }) =>
+        error === null ? (
+          (held_reason ?? reason)?.replaceAll('_', ' ')
+        ) : (
+          <>
+            <code>{error.code}</code>
+            <span class="table-more">{plainText(error.message)}</span>
+          </>
+        ),
+    },
+    { name: t('since'), cell: (job) => <Age at={lastStep(job)} /> },
+    ...(canAct
+      ? [
+          {
+            name: t('actions'),
+            cell: ({ device_id, status: word }: Job) =>
+              ['failed', 'timed_out', 'rejected', 'cancelled'].includes(word) ? (
+                <Button
+                  onClick={() =>
+                    void onAct(t('retry'), fleet.retryDeploymentDevice({ deployment_id, device_id }))
+                  }
+                >
+                  {t('retry')}
+                </Button>
+              ) : null,
+          },
+        ]
+      : []),
+  ]
+  return (
+    <section class="stack">
+      <h2>{t('devices')}</h2>
+      <div class="filters">
+        <Field label={t('find')} type="search" value={find} onValue={findValue.set} spellcheck={false} />
+        <SelectField
+          label={t('heldFilter')}
+          options={[
+            ['', t('any')],
+            ...HELD_REASONS.map((word) => [word, word.replaceAll('_', ' ')] as const),
+          ]}
+          value={held}
+          onValue={heldValue.set}
+        />
+        <ChoiceChips
+          label={t('status')}
+          options={[...JOB_STATUSES, 'skipped' as const].map(
+            (word) => [word, word.replaceAll('_', ' ')] as const,
+          )}
+          value={statusValue}
+        />
+      </div>
+      <AnswerArea answer={answer}>
+        {(page) =>
+          page.data.length === 0 ? (
+            <Empty title={t('none')} />
+          ) : (
+            <>
+              <DataTable
+                caption={t('devices')}
+                columns={columns}
+                rows={page.data}
+                idOf={({ device_id }) => device_id}
+              />
+              <Pager of={page} />
+            </>
+          )
+        }
+      </AnswerArea>
+    </section>
+  )
+}
+
+const lastStep = ({
+  finished_at,
+  confirming_at,
+  rebooting_at,
+  installing_at,
+  downloaded_at,
+  downloading_at,
+  notified_at,
+  created_at,
+}: Job) =>
+  finished_at ??
+  confirming_at ??
+  rebooting_at ??
+  installing_at ??
+  downloaded_at ??
+  downloading_at ??
+  notified_at ??
+  created_at

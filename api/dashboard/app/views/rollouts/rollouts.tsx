@@ -1,0 +1,134 @@
+// Deployments of firmware, the newest first.
+
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { DEPLOYMENT_STATUSES } from '../../../../../schemas/vocabulary.ts'
+import { words as wordList } from '../../address/codecs.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { useAnswer } from '../../data/answers.ts'
+import { useLiveAnswers } from '../../live/live-answers.ts'
+import { navigate, queryValue } from '../../navigation/navigation.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { words } from '../../words/words.ts'
+import { ProgressBar } from './progress-bar.tsx'
+import { deploymentStatusWord, targetText } from './rollout-words.ts'
+import { RolloutSections } from './sections.tsx'
+
+const t = words({
+  title: ['Rollouts', 'Rollouts'],
+  create: ['New rollout', 'Neuer Rollout'],
+  status: ['Status', 'Status'],
+  version: ['Version', 'Version'],
+  target: ['Devices', 'Geräte'],
+  strategy: ['Strategy', 'Strategie'],
+  progress: ['Progress', 'Fortschritt'],
+  started: ['Created', 'Angelegt'],
+  empty: ['No firmware was rolled out yet', 'Noch wurde keine Firmware ausgerollt'],
+  emptyMore: [
+    'Upload an image first, then deploy it to a few devices and to the rest.',
+    'Laden Sie zuerst ein Abbild hoch; dann geht es an wenige Geräte und danach an den Rest.',
+  ],
+  images: ['To the images', 'Zu den Abbildern'],
+  none: ['No rollout has one of these statuses', 'Kein Rollout hat einen dieser Status'],
+  forbidden: [
+    'Rollouts are for operators and admins; your role is viewer.',
+    'Rollouts sind für Operatoren und Admins; Ihre Rolle ist Viewer.',
+  ],
+})
+
+type Row = ReplyOf<Operations['listDeployments']>['data'][number]
+const statusValue = queryValue('status', wordList())
+
+export default function Rollouts() {
+  const mayList = may('listDeployments')
+  const status = statusValue.value
+  const answer = useAnswer(
+    'listDeployments',
+    { query: { page: pageValue.value, ...(status.length === 0 ? {} : { status: status.join(',') }) } },
+    { isWanted: mayList },
+  )
+  useLiveAnswers(mayList ? { channel: 'ota' } : undefined, ['listDeployments'])
+  const columns: readonly Column<Row>[] = [
+    {
+      name: t('version'),
+      cell: ({ deployment_id, firmware_version, name, kind }) => (
+        <>
+          <a href={pathOf('rollout', { deployment_id })}>{plainText(name ?? firmware_version)}</a>
+          <span class="table-more">{kind === 'rollback' ? `↩ ${firmware_version}` : firmware_version}</span>
+        </>
+      ),
+    },
+    {
+      name: t('status'),
+      cell: (row) => (
+        <>
+          {deploymentStatusWord(row.status)}
+          {row.status_reason !== null && <span class="table-more">{plainText(row.status_reason)}</span>}
+        </>
+      ),
+    },
+    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('strategy'), cell: ({ strategy }) => strategy },
+    { name: t('progress'), cell: (row) => <ProgressBar of={row} /> },
+    { name: t('started'), cell: ({ created_at }) => <Age at={created_at} /> },
+  ]
+  if (!mayList)
+    return (
+      <Page title={t('title')}>
+        <Empty title={t('forbidden')} />
+      </Page>
+    )
+  return (
+    <Page
+      title={t('title')}
+      actions={
+        may('createDeployment') && (
+          <Button kind="primary" icon="rocket" onClick={() => navigate(pathOf('newRollout'))}>
+            {t('create')}
+          </Button>
+        )
+      }
+    >
+      <RolloutSections />
+      <div class="filters">
+        <ChoiceChips
+          label={t('status')}
+          options={DEPLOYMENT_STATUSES.map((word) => [word, deploymentStatusWord(word)] as const)}
+          value={statusValue}
+        />
+      </div>
+      <AnswerArea answer={answer}>
+        {(page) =>
+          page.data.length === 0 ? (
+            status.length > 0 ? (
+              <Empty title={t('none')} />
+            ) : (
+              <Empty title={t('empty')}>
+                <p>{t('emptyMore')}</p>
+                <a href={pathOf('firmware')}>{t('images')}</a>
+              </Empty>
+            )
+          ) : (
+            <>
+              <DataTable
+                caption={t('title')}
+                columns={columns}
+                rows={page.data}
+                idOf={({ deployment_id }) => deployment_id}
+              />
+              <Pager of={page} />
+            </>
+          )
+        }
+      </AnswerArea>
+    </Page>
+  )
+}

@@ -1,0 +1,124 @@
+// An upload with its progress. `fetch` tells nothing of what it sends, so this one request goes by XMLHttpRequest.
+import { useRef, useState } from 'preact/hooks'
+import { RefusalError } from '../../../../../schemas/client/errors.ts'
+import type { Problem } from '../../../../../schemas/problem.ts'
+import { API } from '../../address/api.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { accessToken } from '../../data/session.ts'
+import { useWrite } from '../../data/writes.ts'
+import { Button } from '../../parts/button.tsx'
+import { Field } from '../../parts/field.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
+import { toast } from '../../parts/toasts.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  title: ['Upload an image', 'Abbild hochladen'],
+  file: ['File', 'Datei'],
+  version: ['Version', 'Version'],
+  type: ['Device type', 'Gerätetyp'],
+  hash: ['Its SHA-256, if you have it', 'Ihre SHA-256, falls vorhanden'],
+  hashSays: [
+    'The service refuses the image if it does not fit.',
+    'Passt sie nicht, lehnt der Dienst das Abbild ab.',
+  ],
+  notes: ['What is new', 'Was neu ist'],
+  upload: ['Upload', 'Hochladen'],
+  sending: ['{percent} % sent', '{percent} % gesendet'],
+  done: ['{version} is uploaded.', '{version} ist hochgeladen.'],
+  choose: ['Choose a file first.', 'Wählen Sie zuerst eine Datei.'],
+})
+
+export function UploadForm() {
+  const { data: types } = useAnswer('listDeviceTypes', {})
+  const names = (types?.data ?? []).map(({ name }) => name)
+  const file = useRef<HTMLInputElement>(null)
+  const [version, setVersion] = useState('')
+  const [type, setType] = useState('')
+  const [sha256, setSha256] = useState('')
+  const [changelog, setChangelog] = useState('')
+  const [sent, setSent] = useState<number | undefined>(undefined)
+  const write = useWrite(async () => {
+    const chosen = file.current?.files?.[0]
+    if (chosen === undefined) throw new Error(t('choose'))
+    const form = new FormData()
+    form.set('version', version)
+    form.set('device_type', type === '' ? (names[0] ?? '') : type)
+    if (sha256 !== '') form.set('sha256', sha256.trim())
+    if (changelog !== '') form.set('changelog', changelog)
+    // Last, so that the service knows what the bytes are before they come.
+    form.set('file', chosen)
+    try {
+      await upload(form, setSent)
+    } finally {
+      setSent(undefined)
+    }
+    toast({ text: t('done', { version }) })
+    refreshAnswers('listFirmware')
+  })
+  const error = write.error.value
+  return (
+    <form
+      class="card upload"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void write.run()
+      }}
+    >
+      <h2>{t('title')}</h2>
+      <div class="filters">
+        <label class="field">
+          {t('file')}
+          <input ref={file} type="file" required />
+        </label>
+        <Field
+          label={t('version')}
+          required
+          value={version}
+          onValue={setVersion}
+          error={error}
+          pointer="/version"
+        />
+        <SelectField
+          label={t('type')}
+          options={names.map((name) => [name, name] as const)}
+          value={type === '' ? (names[0] ?? '') : type}
+          onValue={setType}
+        />
+        <Field
+          label={t('hash')}
+          hint={t('hashSays')}
+          value={sha256}
+          onValue={setSha256}
+          spellcheck={false}
+          error={error}
+          pointer="/sha256"
+        />
+        <Field label={t('notes')} value={changelog} onValue={setChangelog} />
+        <Button kind="primary" type="submit" icon="upload" isBusy={write.isUnderWay.value}>
+          {t('upload')}
+        </Button>
+      </div>
+      {sent !== undefined && <progress value={sent} max={100} aria-label={t('sending', { percent: sent })} />}
+      {error !== undefined && <ProblemCard error={error} />}
+    </form>
+  )
+}
+
+/** Rejects with the service's refusal. */
+async function upload(form: FormData, onSent: (percent: number) => void): Promise<void> {
+  const token = await accessToken()
+  await new Promise<void>((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    request.open('POST', `${API}/ota/firmware`)
+    if (token !== undefined) request.setRequestHeader('authorization', `Bearer ${token}`)
+    request.upload.onprogress = ({ loaded, total }) => onSent(Math.floor((100 * loaded) / Math.max(1, total)))
+    request.onload = () => {
+      if (request.status < 300) resolve()
+      else reject(new RefusalError(JSON.parse(request.responseText) as Problem, undefined))
+    }
+    request.onerror = () => reject(new TypeError('the upload was cut off'))
+    request.send(form)
+  })
+}

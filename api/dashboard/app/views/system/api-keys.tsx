@@ -1,0 +1,158 @@
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  title: ['API keys', 'API-Schlüssel'],
+  name: ['Name', 'Name'],
+  role: ['Role', 'Rolle'],
+  groups: ['Groups', 'Gruppen'],
+  whole: ['the whole fleet', 'die ganze Flotte'],
+  used: ['Last used', 'Zuletzt benutzt'],
+  ends: ['Ends', 'Endet'],
+  never: ['never', 'nie'],
+  actions: ['Actions', 'Aktionen'],
+  create: ['New key', 'Neuer Schlüssel'],
+  remove: ['Delete', 'Löschen'],
+  removeSays: [
+    'Whatever uses {name} is refused from now on.',
+    'Was {name} benutzt, wird ab jetzt abgelehnt.',
+  ],
+  once: [
+    'This key is shown this once. Whoever has it acts in its role.',
+    'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, handelt in seiner Rolle.',
+  ],
+  key: ['API key', 'API-Schlüssel'],
+  done: ['Done', 'Fertig'],
+  days: ['Good for (days); empty is without end', 'Gültig (Tage); leer ist unbegrenzt'],
+  empty: ['There is no API key', 'Es gibt keinen API-Schlüssel'],
+  emptyMore: [
+    'A service that calls Fleet uses one instead of a login.',
+    'Ein Dienst, der Fleet aufruft, benutzt einen statt einer Anmeldung.',
+  ],
+})
+
+type Key = ReplyOf<Operations['listApiKeys']>['data'][number]
+
+export function ApiKeys() {
+  const answer = useAnswer('listApiKeys', { query: { page: pageValue.value } })
+  const [isNew, setNew] = useState(false)
+  const [removing, setRemoving] = useState<Key | undefined>(undefined)
+  const columns: readonly Column<Key>[] = [
+    { name: t('name'), cell: ({ name }) => plainText(name) },
+    { name: t('role'), cell: ({ role }) => role },
+    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('whole') : groups.join(', ')) },
+    { name: t('used'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
+    { name: t('ends'), cell: ({ expires_at }) => expires_at ?? t('never') },
+    {
+      name: t('actions'),
+      cell: (key) => <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(key)} />,
+    },
+  ]
+  return (
+    <>
+      <p>
+        <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
+          {t('create')}
+        </Button>
+      </p>
+      <AnswerArea answer={answer}>
+        {(page) =>
+          page.data.length === 0 ? (
+            <Empty title={t('empty')}>
+              <p>{t('emptyMore')}</p>
+            </Empty>
+          ) : (
+            <>
+              <DataTable caption={t('title')} columns={columns} rows={page.data} idOf={({ id }) => id} />
+              <Pager of={page} />
+            </>
+          )
+        }
+      </AnswerArea>
+      {isNew && <NewKey onClose={() => setNew(false)} />}
+      {removing !== undefined && (
+        <ConfirmAction
+          title={t('remove')}
+          action={t('remove')}
+          onConfirm={async () => {
+            await fleet.deleteApiKey({ key_id: removing.id })
+            refreshAnswers('listApiKeys')
+          }}
+          onClose={() => setRemoving(undefined)}
+        >
+          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
+        </ConfirmAction>
+      )}
+    </>
+  )
+}
+
+const DAY_MS = 86_400_000
+
+function NewKey({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [role, setRole] = useState<Role>('operator')
+  const [days, setDays] = useState('90')
+  const [key, setKey] = useState<string | undefined>(undefined)
+  const write = useWrite(async () => {
+    const expires =
+      days === '' ? {} : { expires_at: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }
+    const { api_key } = await fleet.createApiKey({ body: { name, role, ...expires } })
+    refreshAnswers('listApiKeys')
+    setKey(api_key)
+  })
+  if (key !== undefined)
+    return (
+      <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
+        <p>{t('once')}</p>
+        <CopyField label={t('key')} text={key} />
+      </Dialog>
+    )
+  return (
+    <Dialog
+      title={t('create')}
+      onClose={onClose}
+      actions={
+        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+          {t('create')}
+        </Button>
+      }
+    >
+      <Field label={t('name')} value={name} onValue={setName} error={write.error.value} pointer="/name" />
+      <SelectField
+        label={t('role')}
+        options={ROLES.map((word) => [word, word] as const)}
+        value={role}
+        onValue={setRole}
+      />
+      <Field
+        label={t('days')}
+        type="number"
+        min={1}
+        value={days}
+        onValue={setDays}
+        error={write.error.value}
+        pointer="/expires_at"
+      />
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+    </Dialog>
+  )
+}

@@ -1,0 +1,43 @@
+import { pathOf } from '../../address/routes.ts'
+import { useAnswer } from '../../data/answers.ts'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  commands: ['Commands', 'Befehle'],
+  any: ['any command is taken', 'jeder Befehl wird genommen'],
+  devices: ['Its devices', 'Seine Geräte'],
+})
+
+export function DeviceTypes() {
+  const answer = useAnswer('listDeviceTypes', {})
+  return (
+    <AnswerArea answer={answer}>
+      {({ data }) => (
+        <div class="cards">
+          {data.map((type) => (
+            <section key={type.name} class="card">
+              <h2>{type.display_name}</h2>
+              <p class="mono muted">{type.name}</p>
+              <div>
+                <h3>{t('commands')}</h3>
+                {type.commands === null ? (
+                  <p class="muted">{t('any')}</p>
+                ) : (
+                  <ul>
+                    {type.commands.map(({ name, description }) => (
+                      <li key={name}>
+                        <code>{name}</code> <span class="muted">{description}</span>
+                      </li>
+                    ))}
+                  </ul>
+                )}
+              </div>
+              <a href={pathOf('devices', {}, { q: `type:${type.name}` })}>{t('devices')}</a>
+            </section>
+          ))}
+        </div>
+      )}
+    </AnswerArea>
+  )
+}

@@ -1,0 +1,52 @@
+import { useAnswer } from '../../data/answers.ts'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  ready: ['ready', 'bereit'],
+  starting: ['starting', 'startet'],
+  draining: ['draining', 'fährt herunter'],
+  degraded: ['degraded', 'eingeschränkt'],
+  fine: ['works', 'läuft'],
+  broken: ['does not work', 'läuft nicht'],
+  service: ['The service', 'Der Dienst'],
+  docs: ['Reference of the API', 'Referenz der API'],
+  metrics: ['Metrics for Prometheus', 'Metriken für Prometheus'],
+})
+
+export function Health() {
+  const answer = useAnswer('readyz', { query: { verbose: '' } }, { everyMs: 5000 })
+  return (
+    <AnswerArea answer={answer}>
+      {({ status, dependencies = [], http_url, mqtt_url }) => (
+        <div class="cards">
+          <section class="card">
+            <h2>{t('service')}</h2>
+            <p class={status === 'ready' ? 'status-online' : 'status-error'}>
+              <span aria-hidden="true">{status === 'ready' ? '●' : '✕'}</span> {t(status)}
+            </p>
+            <dl class="facts">
+              <dt>REST, /ws</dt>
+              <dd>{http_url ?? '–'}</dd>
+              <dt>MQTT</dt>
+              <dd>{mqtt_url ?? '–'}</dd>
+            </dl>
+            <p class="row">
+              <a href="/docs">{t('docs')}</a>
+              <a href="/metrics">{t('metrics')}</a>
+            </p>
+          </section>
+          {dependencies.map(({ name, ok, detail }) => (
+            <section key={name} class="card">
+              <h2>{name}</h2>
+              <p class={ok ? 'status-online' : 'status-error'}>
+                <span aria-hidden="true">{ok ? '●' : '✕'}</span> {ok ? t('fine') : t('broken')}
+              </p>
+              {detail !== '' && <p class="muted">{detail}</p>}
+            </section>
+          ))}
+        </div>
+      )}
+    </AnswerArea>
+  )
+}

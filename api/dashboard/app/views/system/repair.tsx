@@ -1,0 +1,74 @@
+// Rows that ClickHouse lost, restored from the log.
+import { RefusalError } from '../../../../../schemas/client/errors.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { number, words } from '../../words/words.ts'
+
+const t = words({
+  says: [
+    'A repair inserts what the log still has and ClickHouse lost. Rows that are there do not change.',
+    'Eine Reparatur fügt ein, was das Log noch hat und ClickHouse verlor. Vorhandene Zeilen ändern sich nicht.',
+  ],
+  start: ['Start a repair', 'Reparatur starten'],
+  none: ['No repair was ever needed', 'Noch war keine Reparatur nötig'],
+  state: ['State', 'Zustand'],
+  began: ['Started', 'Begonnen'],
+  messages: ['Messages read', 'Gelesene Nachrichten'],
+  rows: ['Rows inserted', 'Eingefügte Zeilen'],
+  progress: ['Progress', 'Fortschritt'],
+})
+
+export function Repair() {
+  const answer = useAnswer('getRepair', {}, { everyMs: 2000 })
+  const write = useWrite(async () => {
+    await fleet.startRepair({})
+    refreshAnswers('getRepair')
+  })
+  const isNever = answer.error instanceof RefusalError && answer.error.status === 404
+  return (
+    <section class="card">
+      <p>{t('says')}</p>
+      {isNever ? (
+        <Empty title={t('none')} />
+      ) : (
+        <AnswerArea answer={answer}>
+          {({ status, started_at, messages, rows, progress, detail }) => (
+            <>
+              <dl class="facts">
+                <dt>{t('state')}</dt>
+                <dd>
+                  {status} {detail}
+                </dd>
+                <dt>{t('began')}</dt>
+                <dd>
+                  <Age at={started_at} />
+                </dd>
+                <dt>{t('messages')}</dt>
+                <dd>{number(messages)}</dd>
+                <dt>{t('rows')}</dt>
+                <dd>{number(rows)}</dd>
+              </dl>
+              {status === 'running' && <progress value={progress} max={1} aria-label={t('progress')} />}
+            </>
+          )}
+        </AnswerArea>
+      )}
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <p>
+        <Button
+          icon="wrench"
+          isBusy={write.isUnderWay.value || answer.data?.status === 'running'}
+          onClick={() => void write.run()}
+        >
+          {t('start')}
+        </Button>
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,57 @@
+// How the service is: its parts, what it could not take, who did what, and who may do what.
+import type { ComponentType } from 'preact'
+import type { Params } from '../../address/routes.ts'
+import { may, roleFor } from '../../data/access.ts'
+import { user } from '../../data/session.ts'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { words } from '../../words/words.ts'
+import { ApiKeys } from './api-keys.tsx'
+import { Audit } from './audit.tsx'
+import { DeadLetters } from './dead-letters.tsx'
+import { DeviceTypes } from './device-types.tsx'
+import { Health } from './health.tsx'
+import { Repair } from './repair.tsx'
+import { isSection, type SystemSection, SystemSections, sectionName, sectionNeeds } from './sections.tsx'
+import { Users } from './users.tsx'
+
+const t = words({
+  title: ['System', 'System'],
+  role: ['Your role is {role}; this needs {needed}.', 'Ihre Rolle ist {role}; hierfür braucht es {needed}.'],
+  ask: ['An admin of this service can give it to you.', 'Ein Admin dieses Dienstes kann sie Ihnen geben.'],
+  unknown: ['There is no such page of the system', 'Diese Seite des Systems gibt es nicht'],
+})
+
+const PAGES: Readonly<Record<SystemSection, ComponentType>> = {
+  health: Health,
+  types: DeviceTypes,
+  'dead-letters': DeadLetters,
+  audit: Audit,
+  users: Users,
+  'api-keys': ApiKeys,
+  repair: Repair,
+}
+
+export default function System({ params }: { readonly params: Params }) {
+  const tab = params['tab'] ?? 'health'
+  if (!isSection(tab))
+    return (
+      <Page title={t('title')}>
+        <Empty title={t('unknown')} />
+      </Page>
+    )
+  const Section = PAGES[tab]
+  const needed = sectionNeeds(tab)
+  return (
+    <Page title={tab === 'health' ? t('title') : sectionName(tab)}>
+      <SystemSections current={tab} />
+      {may(needed) ? (
+        <Section />
+      ) : (
+        <Empty title={t('role', { role: user.value?.role ?? '', needed: roleFor(needed) ?? '' })}>
+          <p>{t('ask')}</p>
+        </Empty>
+      )}
+    </Page>
+  )
+}

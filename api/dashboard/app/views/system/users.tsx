@@ -1,0 +1,207 @@
+// People and their roles. An invitation is an account with a password that is shown once.
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { user as me } from '../../data/session.ts'
+import { useWrite } from '../../data/writes.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
+import { words } from '../../words/words.ts'
+import { newPassword } from './new-password.ts'
+
+const t = words({
+  title: ['Users', 'Benutzer'],
+  name: ['Name', 'Name'],
+  email: ['E-mail', 'E-Mail'],
+  role: ['Role', 'Rolle'],
+  groups: ['Groups', 'Gruppen'],
+  whole: ['the whole fleet', 'die ganze Flotte'],
+  login: ['Last login', 'Letzte Anmeldung'],
+  state: ['State', 'Zustand'],
+  active: ['active', 'aktiv'],
+  disabled: ['disabled', 'gesperrt'],
+  actions: ['Actions', 'Aktionen'],
+  edit: ['Edit', 'Bearbeiten'],
+  editOf: ['Edit {name}', '{name} bearbeiten'],
+  invite: ['Invite', 'Einladen'],
+  inviteTitle: ['Invite a person', 'Person einladen'],
+  once: [
+    'Give {name} this password. It is shown this once; it can be changed after the first login.',
+    'Geben Sie {name} dieses Passwort. Es wird nur jetzt gezeigt und lässt sich nach der ersten Anmeldung ändern.',
+  ],
+  password: ['Password', 'Passwort'],
+  done: ['Done', 'Fertig'],
+  save: ['Save', 'Speichern'],
+  groupsHint: [
+    'Separated by commas; empty is the whole fleet.',
+    'Durch Kommas getrennt; leer ist die ganze Flotte.',
+  ],
+  isDisabled: ['May not log in', 'Darf sich nicht anmelden'],
+  self: ['Your own role is changed by another admin.', 'Ihre eigene Rolle ändert ein anderer Admin.'],
+})
+
+type User = ReplyOf<Operations['listUsers']>['data'][number]
+
+export function Users() {
+  const answer = useAnswer('listUsers', { query: { page: pageValue.value } })
+  const [editing, setEditing] = useState<User | undefined>(undefined)
+  const [isInviting, setInviting] = useState(false)
+  const columns: readonly Column<User>[] = [
+    { name: t('name'), cell: ({ name }) => plainText(name) },
+    { name: t('email'), cell: ({ email }) => email },
+    { name: t('role'), cell: ({ role }) => role },
+    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('whole') : groups.join(', ')) },
+    { name: t('login'), cell: ({ last_login_at }) => <Age at={last_login_at} /> },
+    { name: t('state'), cell: ({ disabled }) => (disabled ? t('disabled') : t('active')) },
+    {
+      name: t('actions'),
+      cell: (row) => (
+        <Button icon="pencil" label={t('editOf', { name: row.name })} onClick={() => setEditing(row)} />
+      ),
+    },
+  ]
+  return (
+    <>
+      <p>
+        <Button kind="primary" icon="plus" onClick={() => setInviting(true)}>
+          {t('invite')}
+        </Button>
+      </p>
+      <AnswerArea answer={answer}>
+        {(page) => (
+          <>
+            <DataTable caption={t('title')} columns={columns} rows={page.data} idOf={({ id }) => id} />
+            <Pager of={page} />
+          </>
+        )}
+      </AnswerArea>
+      {editing !== undefined && <EditUser user={editing} onClose={() => setEditing(undefined)} />}
+      {isInviting && <Invite onClose={() => setInviting(false)} />}
+    </>
+  )
+}
+
+function EditUser({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const [role, setRole] = useState<Role>(user.role)
+  const [groups, setGroups] = useState(user.groups.join(', '))
+  const [disabled, setDisabled] = useState(user.disabled)
+  const isSelf = me.value?.id === user.id
+  const write = useWrite(async () => {
+    await fleet.editUser({
+      user_id: user.id,
+      body: { groups: listed(groups), ...(isSelf ? {} : { role, disabled }) },
+    })
+    refreshAnswers('listUsers')
+    onClose()
+  })
+  return (
+    <Dialog
+      title={t('editOf', { name: plainText(user.name) })}
+      onClose={onClose}
+      actions={
+        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+          {t('save')}
+        </Button>
+      }
+    >
+      {isSelf ? (
+        <p class="muted">{t('self')}</p>
+      ) : (
+        <>
+          <SelectField
+            label={t('role')}
+            options={ROLES.map((word) => [word, word] as const)}
+            value={role}
+            onValue={setRole}
+          />
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={disabled}
+              onChange={({ currentTarget }) => setDisabled(currentTarget.checked)}
+            />
+            {t('isDisabled')}
+          </label>
+        </>
+      )}
+      <Field
+        label={t('groups')}
+        hint={t('groupsHint')}
+        value={groups}
+        onValue={setGroups}
+        error={write.error.value}
+        pointer="/groups"
+      />
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+    </Dialog>
+  )
+}
+
+function Invite({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('viewer')
+  const [groups, setGroups] = useState('')
+  const [password] = useState(newPassword)
+  const [isDone, setDone] = useState(false)
+  const write = useWrite(async () => {
+    const { id } = await fleet.register({ body: { name, email, role, password } })
+    if (listed(groups).length > 0) await fleet.editUser({ user_id: id, body: { groups: listed(groups) } })
+    refreshAnswers('listUsers')
+    setDone(true)
+  })
+  const error = write.error.value
+  if (isDone)
+    return (
+      <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
+        <p>{t('once', { name })}</p>
+        <CopyField label={t('password')} text={password} />
+      </Dialog>
+    )
+  return (
+    <Dialog
+      title={t('inviteTitle')}
+      onClose={onClose}
+      actions={
+        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+          {t('invite')}
+        </Button>
+      }
+    >
+      <Field label={t('name')} value={name} onValue={setName} error={error} pointer="/name" />
+      <Field
+        label={t('email')}
+        type="email"
+        value={email}
+        onValue={setEmail}
+        error={error}
+        pointer="/email"
+      />
+      <SelectField
+        label={t('role')}
+        options={ROLES.map((word) => [word, word] as const)}
+        value={role}
+        onValue={setRole}
+      />
+      <Field label={t('groups')} hint={t('groupsHint')} value={groups} onValue={setGroups} />
+      {error !== undefined && <ProblemCard error={error} />}
+    </Dialog>
+  )
+}
+
+const listed = (text: string) =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean)
