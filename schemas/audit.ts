@@ -5,8 +5,8 @@ import type { JsonObject } from './json.ts'
 import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
 
-/** `anonymous`: the caller is not known, or unproven. */
-export const ACTOR_TYPES = ['user', 'api_key', 'device', 'anonymous'] as const
+/** `anonymous`: the caller is not known, or unproven. `ota`: the service itself, by the rules of a deployment. */
+export const ACTOR_TYPES = ['user', 'api_key', 'device', 'anonymous', 'ota'] as const
 /** `failed`: the service could not carry it out, and did not refuse it. */
 export const AUDIT_OUTCOMES = ['success', 'refused', 'failed'] as const
 
@@ -27,7 +27,7 @@ export const AuditEntry = Type.Object(
     ),
     action: Type.String({
       description:
-        'The operationId of a REST call, or `mqtt.connect`, `mqtt.access` or `mqtt.message` for a device.',
+        'The operationId of a REST call, `mqtt.connect`, `mqtt.access` or `mqtt.message` for a device, or `ota.abort` or `ota.rollback` for what a deployment decided by itself.',
       examples: ['registerDevice'],
     }),
     target: orNull(Type.String(), {

@@ -240,6 +240,13 @@ export const MemberListQuery = Type.Object(
     ...PAGE_QUERY,
     status: Type.Optional(Type.String({ maxLength: 200, description: 'Several with commas between them.' })),
     held: Type.Optional(choice(HELD_REASONS)),
+    group: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: BODY_LIMITS.groupCharsMax,
+        description: 'Only devices of this group and the groups below it.',
+      }),
+    ),
     q: Type.Optional(Type.String({ maxLength: 64, description: 'A prefix of the device’s id.' })),
   },
   { additionalProperties: false },

@@ -180,6 +180,13 @@ const DEVICE_FILTERS = {
     }),
   ),
   parent_id: Type.Optional(Id),
+  firmware_version: Type.Optional(
+    Type.String({
+      maxLength: 128,
+      description: 'The version that a device says it runs. Empty for devices that have said none.',
+      examples: ['2.1.0'],
+    }),
+  ),
   q: Type.Optional(
     Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'Beginning of the name or id.' }),
   ),

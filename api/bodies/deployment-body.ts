@@ -55,8 +55,9 @@ export function deploymentBody({ deployment, held, window }: DeploymentState): D
   }
 }
 
-export function memberBody(id: DeploymentId, member: MemberJob): JobBody {
-  if (member.kind === 'job') return { ...jobBody(member.deviceId, member.job, member.held), reason: null }
+export function memberBody(id: DeploymentId, member: MemberJob, untold = 0): JobBody {
+  if (member.kind === 'job')
+    return { ...jobBody(member.deviceId, member.job, member.held, untold), reason: null }
   const isSkipped = member.kind === 'skipped'
   return {
     ...NO_JOB,

@@ -4,7 +4,8 @@ import type { FeedEvent } from '../../engine/ports/feed.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { HeldReason } from '../../schemas/vocabulary.ts'
 
-export function jobBody(deviceId: DeviceId, job: Job, held?: HeldReason | undefined) {
+/** `untold`: bytes that were sent and that the job does not have yet. */
+export function jobBody(deviceId: DeviceId, job: Job, held?: HeldReason | undefined, untold = 0) {
   const { plan, error, back } = job
   return {
     deployment_id: plan.deploymentId,
@@ -13,7 +14,7 @@ export function jobBody(deviceId: DeviceId, job: Job, held?: HeldReason | undefi
     held_reason: held ?? job.waitsFor ?? null,
     attempt: back?.attempt ?? job.attempt,
     progress: job.progress ?? null,
-    bytes_sent: job.bytesSent,
+    bytes_sent: job.bytesSent + untold,
     from_version: job.fromVersion ?? null,
     to_version: plan.goal.version,
     deferred_until: job.waitsFor === 'deferred' ? at(job.notBefore) : null,

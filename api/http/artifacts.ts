@@ -47,6 +47,7 @@ export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): voi
           sent: (bytes) => firmware.downloads.sent(link, bytes),
         },
         retryAfterSec: spread(link.deviceId),
+        refused: () => firmware.downloads.refused(link),
         missing: () => firmware.downloads.imageMissing(record.id),
       },
       tools,

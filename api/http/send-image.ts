@@ -15,6 +15,8 @@ export interface ImageAnswer {
   readonly reader: Reader
   /** When a reader who was sent away is to come back. */
   readonly retryAfterSec: number
+  /** Told if the reader was sent away because too many downloads are under way. */
+  readonly refused?: () => void
   /** Told if the image is gone or is not the record's. */
   readonly missing: () => void
 }
@@ -51,7 +53,10 @@ export async function sendImage(
     return reply
   }
   const refusal = downloads.enter(reader.name, answer.retryAfterSec)
-  if (refusal !== undefined) return sendProblem(request, reply, refusal)
+  if (refusal !== undefined) {
+    answer.refused?.()
+    return sendProblem(request, reply, refusal)
+  }
   const opened = await firmware.openImage(record, { from, to }).catch((error: unknown) => {
     downloads.leave(reader.name)
     throw error

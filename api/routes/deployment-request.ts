@@ -143,7 +143,16 @@ function named(
   return { kind: 'found', members: { kind: 'named', deviceIds } }
 }
 
-const QUERY_FIELDS = ['status', 'type', 'group', 'group_exact', 'tag', 'parent_id', 'q'] as const
+const QUERY_FIELDS = [
+  'status',
+  'type',
+  'group',
+  'group_exact',
+  'tag',
+  'parent_id',
+  'firmware_version',
+  'q',
+] as const
 
 function toQuery(value: unknown): DeviceFilter | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
@@ -151,7 +160,10 @@ function toQuery(value: unknown): DeviceFilter | undefined {
   const names: readonly string[] = QUERY_FIELDS
   if (Object.keys(fields).some((name) => !names.includes(name))) return undefined
   const { status, type, group, group_exact: groupExact, tag, parent_id: parentId, q } = fields
-  const texts = [type, group, q].every((each) => each === undefined || typeof each === 'string')
+  const { firmware_version: firmwareVersion } = fields
+  const texts = [type, group, firmwareVersion, q].every(
+    (each) => each === undefined || typeof each === 'string',
+  )
   const known = DEVICE_STATUSES.find((each) => each === status)
   const tags = tag === undefined ? [] : [tag].flat()
   const isRight =
@@ -164,6 +176,7 @@ function toQuery(value: unknown): DeviceFilter | undefined {
     groupExact: groupExact === true,
     tags: tags.length === 0 ? undefined : (tags as string[]),
     parentId: parentId === undefined ? undefined : parseDeviceId(parentId),
+    firmwareVersion: firmwareVersion as string | undefined,
     q: q as string | undefined,
   }
 }

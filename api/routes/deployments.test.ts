@@ -1,45 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openHarness } from '../testing/rest.ts'
-import {
-  type Behaviour,
-  type UpdatingDevice,
-  updatingFleet,
-  uploadFirmware,
-} from '../testing/updating-fleet.ts'
-
-const PATH = '/api/v1/ota/deployments'
-
-async function opened(behaviours: Readonly<Record<string, Behaviour>>, about: { group?: string } = {}) {
-  const harness = openHarness()
-  const { token } = await harness.login('admin')
-  await uploadFirmware(harness, '1.0')
-  const firmwareId = await uploadFirmware(harness, '2.0')
-  const fleet = await updatingFleet(harness, behaviours, about)
-  const send = (line: string, body?: unknown) => harness.request(line, { token, body })
-  const deploy = (more: object = {}) =>
-    send(`POST ${PATH}`, { firmware_version: '2.0', target: { type: 'all' }, ...more })
-  const read = async (id: unknown) => (await send(`GET ${PATH}/${id}`)).body
-  /** Moves the time on until the deployment is so. */
-  const until = async (id: unknown, isSo: (body: Record<string, unknown>) => boolean, stepMs = 1_000) => {
-    for (let i = 0; i < 2_000; i++) {
-      const body = await read(id)
-      if (isSo(body)) return body
-      harness.clock.at += i % 3 === 0 ? stepMs : 0
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    throw new Error(`never so: ${JSON.stringify(await read(id))}`)
-  }
-  const ends = (id: unknown, stepMs?: number) => until(id, ({ finished_at: at }) => at !== null, stepMs)
-  const device = (name: string): UpdatingDevice => {
-    const found = fleet.find(({ id }) => id === name)
-    if (found === undefined) throw new Error(`no ${name}`)
-    return found
-  }
-  return { ...harness, send, deploy, read, until, ends, fleet, device, firmwareId, token }
-}
-
-const many = (count: number, behaviour: Behaviour = 'good') =>
-  Object.fromEntries(Array.from({ length: count }, (_, i) => [`d${i}`, behaviour]))
+import { many, openDeploying as opened, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
 
 describe('deploying', () => {
   test('every device gets the firmware, proves it, and says so in its record', async () => {

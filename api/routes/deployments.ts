@@ -1,6 +1,7 @@
 // /ota/deployments: firmware on its way to devices.
 import type { Deployment } from '../../engine/domain/ota/deployment.ts'
-import type { DeploymentAction, DeploymentState } from '../../engine/ports/deployments.ts'
+import type { DeploymentAction, DeploymentState, MemberJob } from '../../engine/ports/deployments.ts'
+import type { JobBody } from '../../schemas/deployment.ts'
 import { DeploymentId, type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import { parseInstant } from '../../schemas/instant-text.ts'
 import {
@@ -20,6 +21,7 @@ import { isInScope, scopeOf } from '../auth/scope.ts'
 import { noSuchDevice } from '../auth/visible-device.ts'
 import { deploymentBody, memberBody } from '../bodies/deployment-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
+import { parseIfMatch, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { idFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route, type SignedCall } from '../http/route.ts'
@@ -37,7 +39,8 @@ export function deploymentRoutes(services: Services): readonly Route[] {
       create(services, { body, isDryRun: query.dry_run === true, user, repeatKey }),
     ),
     route(listDeployments, async ({ query, user, url }) => {
-      const states = (await engine.deployments.list()).filter(
+      const deviceId = query.device_id === undefined ? undefined : parseDeviceId(query.device_id)
+      const states = (await engine.deployments.list(deviceId)).filter(
         ({ deployment }) => isVisible(deployment, user) && fits(services, deployment, query),
       )
       const window = toWindow(query)
@@ -53,13 +56,13 @@ export function deploymentRoutes(services: Services): readonly Route[] {
       if (state === undefined) return noSuchDeployment()
       const { id } = state.deployment
       const window = toWindow(query)
-      const { status, held, q } = query
+      const { status, held, group, q } = query
       const page = await engine.deployments.members(id, {
-        ...{ offset: window.offset, limit: window.perPage, status, held, q },
+        ...{ offset: window.offset, limit: window.perPage, status, held, group, q },
       })
       if (page === undefined) return noSuchDeployment()
       return pageAnswer(
-        page.jobs.map((job) => memberBody(id, job)),
+        page.jobs.map((job) => bodyOf(services, id, job)),
         page.total,
         window,
         url,
@@ -117,10 +120,15 @@ function action(
     | typeof cancelDeployment,
   what: DeploymentAction,
 ): Route {
-  return route(operation, async ({ params, user }) => {
+  return route(operation, async ({ params, user, header }) => {
     const state = await find(services, params.deployment_id, user)
     if (state === undefined) return noSuchDeployment()
-    const outcome = await services.engine.deployments.act(state.deployment.id, what)
+    const { id, revision } = state.deployment
+    const condition = parseIfMatch(header('if-match'), revision)
+    if (condition.kind === 'stale')
+      return refused('PRECONDITION_FAILED', { expected: quoted(String(revision)), got: header('if-match') })
+    const ifRevision = condition.kind === 'revision' ? condition.revision : undefined
+    const outcome = await services.engine.deployments.act(id, what, ifRevision)
     return outcome.kind === 'refused' ? outcome : stateAnswer(services, outcome.state)
   })
 }
@@ -154,7 +162,7 @@ async function actOnJob(
   if (submitted.kind === 'refused') return submitted
   const after = await jobOf(services, state, deviceId)
   if (after === undefined) return noSuchDevice()
-  const body = memberBody(deploymentId, after)
+  const body = bodyOf(services, deploymentId, after)
   if (what === 'cancel' && body.status !== 'cancelled')
     return refused('INVALID_STATE_TRANSITION', { from: body.status, to: 'cancelled', allowed: [] })
   return answer(200, body)
@@ -165,15 +173,21 @@ async function jobOf({ engine }: Services, { deployment }: DeploymentState, devi
   return page?.jobs.find((job) => job.deviceId === deviceId)
 }
 
+function bodyOf({ engine }: Services, deploymentId: DeploymentId, member: MemberJob): JobBody {
+  const { deviceId } = member
+  return memberBody(deploymentId, member, engine.firmware.downloads.untold({ deploymentId, deviceId }))
+}
+
 async function stateAnswer(
-  { engine }: Services,
+  services: Services,
   state: DeploymentState,
   { status = 200, headers = {} }: { readonly status?: 200 | 201; readonly headers?: Answer['headers'] } = {},
 ): Promise<Answer> {
   const { id } = state.deployment
-  const page = await engine.deployments.members(id, { offset: 0, limit: FIRST_PAGE })
-  const devices = page?.jobs.map((job) => memberBody(id, job)) ?? []
-  return answer(status, { ...deploymentBody(state), devices }, headers)
+  const page = await services.engine.deployments.members(id, { offset: 0, limit: FIRST_PAGE })
+  const devices = page?.jobs.map((job) => bodyOf(services, id, job)) ?? []
+  const body = deploymentBody(state)
+  return answer(status, { ...body, devices }, { etag: quoted(body.etag), ...headers })
 }
 
 async function find({ engine }: Services, text: string, user: Caller): Promise<DeploymentState | undefined> {
@@ -194,7 +208,6 @@ interface ListQuery {
   readonly firmware_version?: string
   readonly target_type?: string
   readonly group?: string
-  readonly device_id?: string
   readonly from?: string
   readonly to?: string
 }
@@ -211,7 +224,6 @@ function fits({ clock }: Services, deployment: Deployment, query: ListQuery): bo
     (query.firmware_version === undefined || query.firmware_version === firmware.version) &&
     (query.target_type === undefined || query.target_type === spec.target.type) &&
     (query.group === undefined || groups.some((group) => isInScope(group, [query.group ?? '']))) &&
-    (query.device_id === undefined || [spec.target.value].flat().includes(query.device_id)) &&
     (from === undefined || createdAt >= from) &&
     (to === undefined || createdAt < to)
   )

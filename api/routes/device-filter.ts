@@ -24,6 +24,7 @@ export function toFilter(
     groupExact: query.group_exact,
     tags: query.tag,
     parentId: query.parent_id === undefined ? undefined : parseDeviceId(query.parent_id),
+    firmwareVersion: query.firmware_version,
     q: query.q,
     within,
   }

@@ -44,7 +44,11 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
         blocks: firmware.blocks
           .filter(({ until }) => until > now)
           .map(({ firmwareId, until }) => ({ firmware_id: firmwareId, until: toIso(until) })),
-        jobs: jobs.map((job) => ({ ...jobBody(id, job, heldAt(job, state, now)), reason: null })),
+        jobs: jobs.map((job) => {
+          const { deploymentId } = job.plan
+          const untold = engine.firmware.downloads.untold({ deploymentId, deviceId: id })
+          return { ...jobBody(id, job, heldAt(job, state, now), untold), reason: null }
+        }),
       })
     }),
     route(unblockFirmware, async ({ params, user, sign }) => {

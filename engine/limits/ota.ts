@@ -19,6 +19,8 @@ export const OTA_LIMITS = {
   /** A proof that comes later than the end of its job still counts for this long. */
   otaLateMs: 7 * 86_400_000,
   otaBlockMs: 30 * 86_400_000,
+  /** A device that is sent away again and again is told of once in this time. */
+  otaRefusedMs: 1_000,
   otaErrorCharsMax: 1_024,
 
   // --- deployments

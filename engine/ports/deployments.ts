@@ -54,6 +54,8 @@ export interface MemberQuery {
   readonly limit: number
   readonly status?: string | undefined
   readonly held?: string | undefined
+  /** A group with its subtree. */
+  readonly group?: string | undefined
   /** A prefix of the device's id. */
   readonly q?: string | undefined
 }
@@ -63,9 +65,9 @@ export type DeploymentAction = 'pause' | 'resume' | 'cancel' | 'approve'
 export interface Deployments {
   /** Sent again with the same id, it answers with the deployment as it is. */
   create(request: DeploymentRequest): Promise<DeploymentOutcome>
-  /** Newest first. */
-  list(): Promise<readonly DeploymentState[]>
+  /** Newest first. `deviceId`: only those that the device is, or may be, part of. */
+  list(deviceId?: DeviceId): Promise<readonly DeploymentState[]>
   get(id: DeploymentId): Promise<DeploymentState | undefined>
-  act(id: DeploymentId, action: DeploymentAction): Promise<DeploymentOutcome>
+  act(id: DeploymentId, action: DeploymentAction, ifRevision?: number): Promise<DeploymentOutcome>
   members(id: DeploymentId, query: MemberQuery): Promise<MemberPage | undefined>
 }

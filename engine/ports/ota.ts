@@ -55,6 +55,10 @@ export interface DownloadJobs {
   began(job: JobName): void
   /** Told at most once a second for each stream, and at its end. */
   sent(job: JobName, bytes: number): void
+  /** Told when a download is sent away with 429 or 503: that is no failure of the device. */
+  refused(job: JobName): void
+  /** Bytes that this node sent and that the job does not show yet. */
+  untold(job: JobName): number
   /** The image of a running deployment cannot be read or is not the record's (U7). */
   imageMissing(firmwareId: FirmwareId): void
 }

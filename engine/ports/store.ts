@@ -126,6 +126,8 @@ export interface DeviceFilter {
   readonly groupExact?: boolean | undefined
   /** A device must have all of them. */
   readonly tags?: readonly string[] | undefined
+  /** The version that a device says it runs; empty for those that have said none. */
+  readonly firmwareVersion?: string | undefined
   /** Only sub-devices of this gateway. */
   readonly parentId?: DeviceId | undefined
   /** A prefix of the name or the id, in any letter case. */

@@ -221,7 +221,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
       }),
       firmware: ota.desk(claims),
       deployments: new DeploymentDesk({
-        ...{ store, claims, clock, schedule, submit, firmwares: ota.library },
+        ...{ store, claims, clock, schedule, submit, record, firmwares: ota.library },
         tallies: (deploymentIds) => nodes.ask({ kind: 'jobs', deploymentIds }),
         firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),
         downloadsMax: settings.ota.downloadsMax,
@@ -270,7 +270,11 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     members && { mesh: cluster.mesh, addressOf: (partition: Partition) => members.addressOf(partition) }
   const nodes = new Nodes({ here, log, others, clock, schedule })
   const deployments = new DeploymentShelf({
-    ...{ documents: store.documents, schedule, feed },
+    ...{ documents: store.documents, schedule, clock, feed },
+    refused: ({ deviceId, deploymentId }) =>
+      submit(deviceId, { kind: 'ota_refused', deploymentId }, { by: OTA_AUTHOR }),
+    sent: ({ deviceId, deploymentId }, bytes) =>
+      submit(deviceId, { kind: 'ota_sent', deploymentId, bytes }, { by: OTA_AUTHOR }),
     began: ({ deviceId, deploymentId }) =>
       submit(deviceId, { kind: 'ota_began', deploymentId }, { by: OTA_AUTHOR }),
     imageMissing: (firmwareId) => nodes.at(LEADING, { kind: 'image_missing', firmwareId }),

@@ -27,11 +27,15 @@ const ONE = { ...SHARED, params: DeploymentParams, refusals: ['NOT_FOUND'] } as 
 const ACTION = {
   ...ONE,
   method: 'POST',
+  hasEtag: true,
+  takesIfMatch: true,
   replies: { 200: DeploymentBody },
-  refusals: ['NOT_FOUND', 'INVALID_STATE_TRANSITION'],
+  refusals: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'PRECONDITION_FAILED'],
 } as const
 const JOB_ACTION = {
-  ...ACTION,
+  ...SHARED,
+  method: 'POST',
+  refusals: ['NOT_FOUND', 'INVALID_STATE_TRANSITION'],
   scope: 'device',
   params: JobParams,
   replies: { 200: JobBody },
@@ -44,6 +48,7 @@ export const createDeployment = {
   operationId: 'createDeployment',
   summary: 'Deploy a firmware to devices',
   repeats: 'once',
+  hasEtag: true,
   query: DeploymentQuery,
   body: DeploymentWish,
   replies: { 201: DeploymentBody, 200: DeploymentBody },
@@ -74,6 +79,7 @@ export const getDeployment = {
   path: `${PATH}/{deployment_id}`,
   operationId: 'getDeployment',
   summary: 'Read a deployment and how far it is',
+  hasEtag: true,
   replies: { 200: DeploymentBody },
 } as const satisfies Operation
 

@@ -10,6 +10,7 @@ export interface FilterOptions {
   readonly status?: DeviceStatus
   readonly type?: string
   readonly tag?: readonly string[]
+  readonly firmware?: string
   readonly query?: string
 }
 
@@ -19,16 +20,17 @@ export function withFilter(command: Command): Command {
     .option('--exact', 'leave out the subgroups of --group')
     .option('--type <type>', 'only devices of this type')
     .option('--tag <tag>', 'only devices with this tag (repeatable: all must match)', collect)
+    .option('--firmware <version>', 'only devices that say they run this version (empty: unknown)')
     .option('-q, --query <prefix>', 'only devices whose name or id starts with this')
     .addOption(
       command.createOption('--status <status>', 'only devices with this status').choices(DEVICE_STATUSES),
     )
 }
 
-export function filterOf({ group, exact, status, type, tag, query }: FilterOptions) {
+export function filterOf({ group, exact, status, type, tag, firmware, query }: FilterOptions) {
   return {
     ...given({ group, group_exact: exact, status, type }),
     ...(tag === undefined ? {} : { tag: [...tag] }),
-    ...given({ q: query }),
+    ...given({ firmware_version: firmware, q: query }),
   }
 }

@@ -17,7 +17,7 @@ import {
 import type { Firmware } from '../ota/firmware-part.ts'
 import { type Job, type JobPlan, newJob } from '../ota/job.ts'
 import { expireJob } from '../ota/job-deadline.ts'
-import { beginAgain, cameBack, cancelJob, grantJob, moveJob, rollBackJob } from '../ota/job-moves.ts'
+import { beginAgain, cameBack, cancelJob, grantJob, moveJob, rollBackJob, waitJob } from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
 import { type Described, describeJob, sessionOver } from '../ota/job-sessions.ts'
 import { isEarly } from '../ota/job-table.ts'
@@ -52,6 +52,21 @@ export function otaRequested(device: Device, wish: OtaRequest, now: Millis): Out
         changeJobs(firmware, now, (job) =>
           job.plan.deploymentId === wish.deploymentId && job.isGranted ? moveJob(job, 'download', now) : job,
         ),
+      )
+    case 'ota_refused':
+      return apply(
+        device,
+        changeJobs(firmware, now, (job) =>
+          job.plan.deploymentId === wish.deploymentId ? waitJob(job, now) : job,
+        ),
+      )
+    case 'ota_sent':
+      return apply(
+        device,
+        changeJob(firmware, { id: wish.deploymentId, now }, (job) => ({
+          ...job,
+          bytesSent: job.bytesSent + wish.bytes,
+        })),
       )
     case 'ota_unblock':
       return apply(device, { firmware: unblock(firmware, wish.firmwareId), moves: [] })

@@ -24,6 +24,10 @@ export type OtaRequest =
   | { readonly kind: 'ota_unblock'; readonly firmwareId: FirmwareId }
   /** The first byte of its link was taken. */
   | { readonly kind: 'ota_began'; readonly deploymentId: DeploymentId }
+  /** A download of its link was sent away because too many were under way. */
+  | { readonly kind: 'ota_refused'; readonly deploymentId: DeploymentId }
+  /** So many more bytes of its image were sent. */
+  | { readonly kind: 'ota_sent'; readonly deploymentId: DeploymentId; readonly bytes: number }
 
 export type OtaEvent =
   | { readonly kind: 'ota_reported'; readonly report: OtaReport; readonly session: Micros | undefined }

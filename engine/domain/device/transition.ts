@@ -160,6 +160,8 @@ function request(
     case 'ota_roll_back':
     case 'ota_unblock':
     case 'ota_began':
+    case 'ota_refused':
+    case 'ota_sent':
       return otaRequested(device, wish, now)
     case 'alert':
       return actOnAlert(device, wish, { by: author, now })
@@ -180,6 +182,8 @@ const REFUSED_WHEN_GONE: ReadonlySet<DeviceRequest['kind']> = new Set([
   'ota_roll_back',
   'ota_unblock',
   'ota_began',
+  'ota_refused',
+  'ota_sent',
 ])
 
 function edit(

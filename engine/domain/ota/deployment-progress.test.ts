@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment } from './deployment.ts'
 import { advance, countOf } from './deployment-progress.ts'
-import { type Grant, planGrants } from './grant-plan.ts'
+import { planGrants } from './grant-plan.ts'
 import type { JobTally } from './tally.ts'
 import { CANARY, deployment, spec } from './testing/deployment.ts'
 
@@ -16,6 +16,7 @@ const tally = (more: Partial<JobTally> = {}): JobTally => ({
   held: {},
   failed: 0,
   succeeded: 0,
+  ready: 0,
   candidates: [],
   holders: [],
   returners: [],
@@ -192,7 +193,7 @@ describe('places', () => {
       window,
       startsLeft: starts,
     }
-    return planGrants([running], { downloadsMax, now: Millis(0) }).map(({ deviceId }: Grant) => deviceId)
+    return planGrants([running], { downloadsMax, now: Millis(0) }).grants.map(({ deviceId }) => deviceId)
   }
 
   test('go to those that came first, as far as they last', () => {
@@ -215,6 +216,14 @@ describe('places', () => {
     expect(give({ candidates: [gateway, ...children] })).toEqual(['g'])
     expect(give({ candidates: [...children, { ...gateway, since: 2 }] })).toEqual(['c1', 'c2'])
     expect(give({ candidates: children, holders: [holding('g')] })).toEqual([])
+    const running = {
+      deployment: deployment(),
+      count: countOf(deployment(), [tally({ candidates: children, holders: [holding('g')] })]),
+      window: 10,
+      startsLeft: 10,
+    }
+    const plan = planGrants([running], { downloadsMax: 10, now: Millis(0) })
+    expect(plan.heldByFamily.map(({ deviceId }) => deviceId)).toEqual(['c1', 'c2'])
   })
 
   test('those that have to go back come first', () => {
@@ -229,8 +238,8 @@ describe('places', () => {
     ])
     const running = { deployment: canary(), count, window: 10, startsLeft: 10 }
     const about = { downloadsMax: 10, now: Millis(0) }
-    expect(planGrants([running], about).map(({ deviceId }) => deviceId)).toEqual(['a'])
+    expect(planGrants([running], about).grants.map(({ deviceId }) => deviceId)).toEqual(['a'])
     const paused = { ...running, deployment: canary({ status: 'paused' }) }
-    expect(planGrants([paused], about)).toEqual([])
+    expect(planGrants([paused], about).grants).toEqual([])
   })
 })

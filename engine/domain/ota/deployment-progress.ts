@@ -15,6 +15,7 @@ export interface StageCount {
   readonly inError: readonly DeviceId[]
   readonly proved: readonly Returner[]
   readonly lastSuccessAt: Millis | undefined
+  readonly ready: number
   readonly candidates: readonly Candidate[]
 }
 
@@ -53,6 +54,7 @@ export function countOf(
         inError: of.flatMap(({ inError }) => inError),
         proved: of.flatMap(({ proved }) => proved),
         lastSuccessAt: times.length === 0 ? undefined : Millis(Math.max(...times)),
+        ready: sum(({ ready }) => ready, of),
         candidates: of.flatMap(({ candidates }) => candidates),
       }
     }),

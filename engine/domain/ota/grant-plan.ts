@@ -27,21 +27,32 @@ export interface Running {
   readonly startsLeft: number
 }
 
+export interface GrantPlan {
+  readonly grants: readonly Grant[]
+  /** Devices that have to wait because their gateway, or a sub-device of theirs, is being updated. */
+  readonly heldByFamily: readonly Pick<Grant, 'deploymentId' | 'deviceId'>[]
+}
+
 /** Oldest deployments first, so that none waits for ever. */
 export function planGrants(
   running: readonly Running[],
   { downloadsMax, now }: { readonly downloadsMax: number; readonly now: Millis },
-): readonly Grant[] {
+): GrantPlan {
   const holders = running.flatMap(({ count }) => count.holders)
   const families = new Families()
   for (const { deviceId, parentId } of holders) families.enter(deviceId, parentId)
   let downloads = downloadsMax - holders.filter(({ isDownloading }) => isDownloading).length
   const grants: Grant[] = []
+  const heldByFamily: GrantPlan['heldByFamily'][number][] = []
   for (const each of running) {
     let free = each.window - each.count.holders.length
     let starts = each.startsLeft
     const give = (wish: Wish): void => {
-      if (free <= 0 || downloads <= 0 || !families.mayEnter(wish.deviceId, wish.parentId)) return
+      if (free <= 0 || downloads <= 0) return
+      if (!families.mayEnter(wish.deviceId, wish.parentId)) {
+        heldByFamily.push({ deploymentId: each.deployment.id, deviceId: wish.deviceId })
+        return
+      }
       families.enter(wish.deviceId, wish.parentId)
       free--
       downloads--
@@ -57,11 +68,12 @@ export function planGrants(
       if (grants.length > before) starts--
     }
   }
-  return grants
+  return { grants, heldByFamily }
 }
 
-/** True while jobs may start at all, and why not. */
+/** Why no job may start at all; undefined while jobs may. */
 export function startsHeld({ status, spec }: Deployment, now: Millis): 'paused' | 'window' | undefined {
+  if (status === 'scheduled') return 'window'
   if (status !== 'pending' && status !== 'in_progress') return 'paused'
   return spec.windows.length > 0 && windowEnd(spec.windows, now) === undefined ? 'window' : undefined
 }

@@ -73,11 +73,11 @@ function offlineDeadline({ awaySince, plan }: Job): number {
 }
 
 function phaseDeadline(job: Job): number {
-  const { plan, since, isProved, notifiedAt } = job
+  const { plan, since, isProved, notifiedAt, waitedAt } = job
   switch (job.status) {
     case 'notified':
     case 'downloading':
-      return (notifiedAt ?? since) + plan.downloadSec * 1_000
+      return Math.max(notifiedAt ?? since, waitedAt ?? 0) + plan.downloadSec * 1_000
     case 'downloaded':
     case 'installing':
       return since + plan.installSec * 1_000

@@ -53,6 +53,7 @@ export function grantJob(
     isRebootSaid: false,
     isProved: false,
     progress: undefined,
+    waitedAt: undefined,
     notifiedAt: undefined,
     downloadingAt: undefined,
     downloadedAt: undefined,
@@ -60,6 +61,12 @@ export function grantJob(
     rebootingAt: undefined,
     confirmingAt: undefined,
   }
+}
+
+/** Its download was sent away because others were under way: it has the whole time again, and this is no failure. */
+export function waitJob(job: Job, now: Millis): Job {
+  const isFetching = job.status === 'notified' || job.status === 'downloading'
+  return isFetching && job.isGranted ? { ...job, waitedAt: now } : job
 }
 
 export function deferJob(job: Job, until: Millis, now: Millis): Job {

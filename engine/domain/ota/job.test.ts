@@ -317,6 +317,22 @@ describe('timers', () => {
     expect(device.looksIn).toBe(800)
   })
 
+  test('a download that was sent away has the whole time again, and takes no try', () => {
+    const deploymentId = DeploymentId('dep_1')
+    const device = at('downloading').after(1_000).request({ kind: 'ota_refused', deploymentId })
+    expect(device.looksIn).toBe(1_800)
+    expect(device.job).toMatchObject({ status: 'downloading', tries: 1, notifiedAt: 0 })
+    const later = at('installing').after(500).request({ kind: 'ota_refused', deploymentId })
+    expect(later.looksIn).toBe(400)
+  })
+
+  test('bytes that were sent add up, whatever became of the job', () => {
+    const deploymentId = DeploymentId('dep_1')
+    const device = at('downloading').request({ kind: 'ota_sent', deploymentId, bytes: 7 })
+    device.reports('failed').request({ kind: 'ota_sent', deploymentId, bytes: 5 })
+    expect(device.job).toMatchObject({ status: 'failed', bytesSent: 12 })
+  })
+
   test('a device that cannot be reached for too long has missed it', () => {
     const device = new UpdatedDevice().connect().enlist().disconnect()
     expect(device.looksIn).toBe(604_800)

@@ -83,6 +83,8 @@ export interface Job {
   readonly notBefore: Millis | undefined
   readonly waitsFor: 'deferred' | 'backoff' | undefined
   readonly refreshedAt: Millis | undefined
+  /** When its download was last sent away because too many were under way, in this attempt. */
+  readonly waitedAt: Millis | undefined
   /** Time since which the device cannot be reached; undefined while it can be. */
   readonly awaySince: Millis | undefined
   readonly fromVersion: string | undefined
@@ -134,6 +136,7 @@ export function newJob(plan: JobPlan, about: Pick<Job, 'createdAt' | 'fromVersio
     notBefore: undefined,
     waitsFor: undefined,
     refreshedAt: undefined,
+    waitedAt: undefined,
     progress: undefined,
     bytesSent: 0,
     error: undefined,

@@ -49,6 +49,8 @@ export interface JobTally {
   /** How many were judged to have failed, whatever became of them since. */
   readonly failed: number
   readonly succeeded: number
+  /** Those that could start. Of very many, not all are named. */
+  readonly ready: number
   readonly candidates: readonly Candidate[]
   readonly holders: readonly Holder[]
   readonly returners: readonly Returner[]
@@ -149,8 +151,11 @@ export class Tallies {
     if (status !== 'pending' || job.isGranted) return
     const held = heldAt(job, state, this.#now)
     if (held !== undefined) tally.held[held] = (tally.held[held] ?? 0) + 1
-    else if (tally.candidates.length < NAMED_MAX)
-      tally.candidates.push({ deviceId, parentId, grants: job.grants, since: readySince })
+    else {
+      tally.ready++
+      if (tally.candidates.length < NAMED_MAX)
+        tally.candidates.push({ deviceId, parentId, grants: job.grants, since: readySince })
+    }
   }
 
   #succeeded(tally: Open, job: Job, { deviceId, parentId, status, isConnected }: FirmwareState): void {
@@ -174,6 +179,7 @@ export class Tallies {
       held: {},
       failed: 0,
       succeeded: 0,
+      ready: 0,
       candidates: [],
       holders: [],
       returners: [],

@@ -1,7 +1,7 @@
 // What people ask of deployments, on the leader: to make one, to stop one, to see who is how far.
 import { type DeploymentId, type DeviceId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
-import type { HeldReason } from '../../../schemas/vocabulary.ts'
+import { isWithin } from '../../domain/alert/target.ts'
 import { type Aspirant, toMembers } from '../../domain/ota/admission.ts'
 import {
   type Deployment,
@@ -13,7 +13,6 @@ import {
 } from '../../domain/ota/deployment.ts'
 import { moved, next } from '../../domain/ota/deployment-progress.ts'
 import { isUnfinished, jobOf } from '../../domain/ota/firmware-jobs.ts'
-import { startsHeld } from '../../domain/ota/grant-plan.ts'
 import { isEarly } from '../../domain/ota/job-table.ts'
 import { hasWindow } from '../../domain/ota/start-window.ts'
 import { type FirmwareState, heldAt } from '../../domain/ota/tally.ts'
@@ -29,6 +28,7 @@ import type {
 } from '../../ports/deployments.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { FirmwareRecord } from '../../ports/ota.ts'
+import { heldByDeployment } from './live.ts'
 import { Orchestrator, type OrchestratorPorts, OTA_AUTHOR } from './orchestrator.ts'
 
 const ASK_AT_ONCE = 1_000
@@ -50,8 +50,18 @@ export class DeploymentDesk {
     this.#orchestrator.close()
   }
 
-  list(): readonly DeploymentState[] {
-    return this.#orchestrator.all()
+  async list(deviceId?: DeviceId): Promise<readonly DeploymentState[]> {
+    const all = this.#orchestrator.all()
+    if (deviceId === undefined) return all
+    const [state] = await this.#ports.firmwareOf([deviceId])
+    const own = new Set(state?.firmware.jobs.map(({ plan }) => plan.deploymentId))
+    // A member that has no job yet, or was skipped, is in the members of a deployment that runs.
+    return all.filter(
+      ({ deployment: { id, spec } }) =>
+        own.has(id) ||
+        [spec.target.value].flat().includes(deviceId) ||
+        this.#orchestrator.isMember(id, deviceId),
+    )
   }
 
   get(id: DeploymentId): DeploymentState | undefined {
@@ -62,8 +72,9 @@ export class DeploymentDesk {
     return this.#orchestrator.inTurn(() => this.#create(request))
   }
 
-  act(id: DeploymentId, action: DeploymentAction): Promise<DeploymentOutcome> {
-    return this.#orchestrator.inTurn(() => this.#act(id, action))
+  /** `ifRevision`: only if it is still this one. */
+  act(id: DeploymentId, action: DeploymentAction, ifRevision?: number): Promise<DeploymentOutcome> {
+    return this.#orchestrator.inTurn(() => this.#act(id, action, ifRevision))
   }
 
   /** Aborts what is not final. */
@@ -105,10 +116,13 @@ export class DeploymentDesk {
     const state = this.#orchestrator.state(id)
     const members = state && (await this.#orchestrator.membersOf(id))
     if (state === undefined || members === undefined) return undefined
-    const { q = '', offset, limit } = query
+    const { q = '', group, offset, limit } = query
     const skipped = new Map(members.skipped.map(({ deviceId, reason }) => [deviceId, reason]))
     const stageOf = new Map(members.stages.flatMap((ids, stage) => ids.map((each) => [each, stage] as const)))
-    const all = [...stageOf.keys(), ...skipped.keys()].filter((each) => each.startsWith(q)).sort()
+    const isAsked = (each: DeviceId) =>
+      each.startsWith(q) &&
+      (group === undefined || isWithin(this.#ports.store.devices.summary(each)?.group, group))
+    const all = [...stageOf.keys(), ...skipped.keys()].filter(isAsked).sort()
     const show = (ids: readonly DeviceId[]) => this.#show(ids, { state, skipped, stageOf })
     if (query.status === undefined && query.held === undefined)
       return { jobs: await show(all.slice(offset, offset + limit)), total: all.length }
@@ -216,10 +230,19 @@ export class DeploymentDesk {
           )
   }
 
-  async #act(id: DeploymentId, action: DeploymentAction): Promise<DeploymentOutcome> {
+  async #act(
+    id: DeploymentId,
+    action: DeploymentAction,
+    ifRevision: number | undefined,
+  ): Promise<DeploymentOutcome> {
     const state = this.#orchestrator.state(id)
     if (state === undefined) return refused('NOT_FOUND', { message: 'no such deployment' })
     const { deployment } = state
+    if (ifRevision !== undefined && ifRevision !== deployment.revision)
+      return refused('PRECONDITION_FAILED', {
+        expected: String(deployment.revision),
+        got: String(ifRevision),
+      })
     const allowed = allowedActions(deployment)
     if (!allowed.includes(action))
       return refused('INVALID_STATE_TRANSITION', { from: deployment.status, to: TO[action], allowed })
@@ -250,7 +273,14 @@ export class DeploymentDesk {
         const reason = skipped.get(deviceId)
         if (reason !== undefined) shown.push({ kind: 'skipped', deviceId, reason })
         else
-          shown.push(toMemberJob(deviceId, states[i], { deployment, stage: stageOf.get(deviceId) ?? 0, now }))
+          shown.push(
+            toMemberJob(deviceId, states[i], {
+              deployment,
+              stage: stageOf.get(deviceId) ?? 0,
+              isFamilyBusy: this.#orchestrator.isFamilyBusy(deployment.id, deviceId),
+              now,
+            }),
+          )
       }
     }
     return shown
@@ -287,19 +317,19 @@ function acted(deployment: Deployment, action: DeploymentAction, now: Millis): D
 function toMemberJob(
   deviceId: DeviceId,
   state: FirmwareState | undefined,
-  about: { readonly deployment: Deployment; readonly stage: number; readonly now: Millis },
+  about: {
+    readonly deployment: Deployment
+    readonly stage: number
+    readonly isFamilyBusy: boolean
+    readonly now: Millis
+  },
 ): MemberJob {
-  const { deployment, stage, now } = about
+  const { deployment, now } = about
   const job = state && jobOf(state.firmware, deployment.id)
-  const byDeployment: HeldReason =
-    startsHeld(deployment, now) ?? (stage > deployment.stage || isSoaking(deployment) ? 'stage' : 'slot')
+  const byDeployment = heldByDeployment(deployment, about)
   if (state === undefined || job === undefined) return { kind: 'none', deviceId, held: byDeployment }
   const isHeld = job.status === 'pending' && !job.isGranted && isUnfinished(job)
   return { kind: 'job', deviceId, job, held: isHeld ? (heldAt(job, state, now) ?? byDeployment) : undefined }
-}
-
-function isSoaking({ stages, stage }: Deployment): boolean {
-  return stages[stage]?.state !== 'running'
 }
 
 function fits(each: MemberJob, { status, held }: MemberQuery): boolean {

@@ -3,6 +3,7 @@
 import { DeploymentId, type DeviceId, type FirmwareId } from '../../../schemas/ids.ts'
 import { type Deployment, isFinalStatus } from '../../domain/ota/deployment.ts'
 import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Documents } from '../../ports/documents.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import type { DownloadJobs, FirmwareUse, JobName } from '../../ports/ota.ts'
@@ -14,6 +15,9 @@ export interface DeploymentShelfPorts {
   readonly schedule: Pick<Schedule, 'sleep'>
   readonly feed: { listen(listener: (events: readonly FeedEvent[]) => void): () => void }
   readonly began: (job: JobName) => Promise<unknown>
+  readonly refused: (job: JobName) => Promise<unknown>
+  readonly sent: (job: JobName, bytes: number) => Promise<unknown>
+  readonly clock: Pick<Clock, 'ticks'>
   readonly imageMissing: (id: FirmwareId) => Promise<unknown>
   readonly wayBackOf: (id: FirmwareId) => Promise<number>
   readonly abort: (id: FirmwareId) => Promise<void>
@@ -28,8 +32,10 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
   readonly #deployments = new Map<DeploymentId, Deployment>()
   readonly #cancelled = new Set<string>()
   readonly #began = new Set<string>()
-  /** Bytes of each job, as this node sent them. */
+  /** Bytes of each job that this node sent, until the job's next move takes them along. */
   readonly #sent = new Map<string, number>()
+  /** When each job's download was last sent away. */
+  readonly #refused = new Map<string, number>()
   #isClosed = false
 
   constructor(ports: DeploymentShelfPorts) {
@@ -93,6 +99,19 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     this.#sent.set(key, (this.#sent.get(key) ?? 0) + bytes)
   }
 
+  untold({ deploymentId, deviceId }: JobName): number {
+    return this.#sent.get(keyOf(deploymentId, deviceId)) ?? 0
+  }
+
+  refused(job: JobName): void {
+    const key = keyOf(job.deploymentId, job.deviceId)
+    const now = this.#ports.clock.ticks()
+    if ((this.#refused.get(key) ?? Number.NEGATIVE_INFINITY) + LIMITS.otaRefusedMs > now) return
+    bounded(this.#refused)
+    this.#refused.set(key, now)
+    this.#ports.refused(job).catch((error: unknown) => this.#ports.failed(error))
+  }
+
   imageMissing(id: FirmwareId): void {
     this.#ports.imageMissing(id).catch((error: unknown) => this.#ports.failed(error))
   }
@@ -100,8 +119,11 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
   #hear(events: readonly FeedEvent[]): void {
     for (const event of events) {
       if (event.kind !== 'job') continue
-      const { status, plan } = event.job
+      const { plan, back, status } = event.job
+      const at = back?.status ?? status
       const key = keyOf(plan.deploymentId, event.deviceId)
+      if (at !== 'notified' && at !== 'downloading')
+        this.#tellSent({ deploymentId: plan.deploymentId, deviceId: event.deviceId })
       // Another attempt fetches the image anew.
       if (status === 'pending') this.#began.delete(key)
       if (status !== 'cancelled') this.#cancelled.delete(key)
@@ -110,6 +132,18 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
         this.#cancelled.add(key)
       }
     }
+  }
+
+  /** Kept with a move that was saved anyway, so that bytes alone cost no save (U8). */
+  #tellSent(job: JobName): void {
+    const key = keyOf(job.deploymentId, job.deviceId)
+    const bytes = this.#sent.get(key)
+    if (bytes === undefined) return
+    this.#sent.delete(key)
+    this.#ports.sent(job, bytes).catch((error: unknown) => {
+      this.#sent.set(key, (this.#sent.get(key) ?? 0) + bytes)
+      this.#ports.failed(error)
+    })
   }
 
   async #load(): Promise<void> {

@@ -8,11 +8,12 @@
 // O3. One thing at a time: a request of a person and a round never decide side by side.
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
+import type { AuditEntry } from '../../domain/audit/entry.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
-import { aborted, advance, countOf, type DeploymentCount } from '../../domain/ota/deployment-progress.ts'
+import { aborted, advance, countOf } from '../../domain/ota/deployment-progress.ts'
 import { type Grant, planGrants, type Running } from '../../domain/ota/grant-plan.ts'
-import type { JobGoal, JobPlan } from '../../domain/ota/job.ts'
+import type { JobGoal } from '../../domain/ota/job.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -21,6 +22,8 @@ import type { RequestOutcome, Signed } from '../../ports/engine.ts'
 import type { Firmwares } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import { grouped } from '../grouped.ts'
+import { abortEntry, rollbackEntries } from './deployment-audit.ts'
 import {
   deploymentDocument,
   goneDocuments,
@@ -30,6 +33,7 @@ import {
   readGrants,
   readMembers,
 } from './deployment-documents.ts'
+import { isEnlisted, type Live, planOf, toLive, toState, withScope } from './live.ts'
 import { Pace } from './pace.ts'
 
 export interface OrchestratorPorts {
@@ -44,22 +48,13 @@ export interface OrchestratorPorts {
   readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
   readonly downloadsMax: number
   readonly retentionMs: number
+  /** Adds entries to the audit. */
+  readonly record: (entries: readonly AuditEntry[]) => Promise<void>
   readonly failed: (error: unknown) => void
-}
-
-/** A deployment that has not finished, as this leader works on it. */
-export interface Live {
-  deployment: Deployment
-  readonly members: Members
-  /** Members that have their job, counted through all stages. */
-  enlisted: number
-  readonly pace: Pace
-  count: DeploymentCount
 }
 
 export const OTA_AUTHOR = { kind: 'ota', id: 'ota' } as const
 const ENLIST_AT_ONCE = 1_000
-const NOTHING: readonly JobTally[] = []
 
 export class Orchestrator {
   readonly #ports: OrchestratorPorts
@@ -105,14 +100,15 @@ export class Orchestrator {
 
   /** Newest first. */
   all(): readonly DeploymentState[] {
-    const live = [...this.#live.values()].map(toState)
+    const now = this.#ports.clock.now()
+    const live = [...this.#live.values()].map((each) => toState(each, now))
     const past = [...this.#past.values()].map((deployment) => ({ deployment, held: {}, window: 0 }))
     return [...live, ...past].sort((a, b) => b.deployment.createdAt - a.deployment.createdAt)
   }
 
   state(id: DeploymentId): DeploymentState | undefined {
     const live = this.#live.get(id)
-    if (live !== undefined) return toState(live)
+    if (live !== undefined) return toState(live, this.#ports.clock.now())
     const deployment = this.#past.get(id)
     return deployment && { deployment, held: {}, window: 0 }
   }
@@ -127,6 +123,16 @@ export class Orchestrator {
 
   openCount(): number {
     return this.#live.size
+  }
+
+  isFamilyBusy(id: DeploymentId, deviceId: DeviceId): boolean {
+    return this.#live.get(id)?.heldByFamily.has(deviceId) ?? false
+  }
+
+  /** Whether the device is among the members of a deployment that has not finished. */
+  isMember(id: DeploymentId, deviceId: DeviceId): boolean {
+    const { stages = [], skipped = [] } = this.#live.get(id)?.members ?? {}
+    return stages.some((ids) => ids.includes(deviceId)) || skipped.some((each) => each.deviceId === deviceId)
   }
 
   async membersOf(id: DeploymentId): Promise<Members | undefined> {
@@ -230,12 +236,16 @@ export class Orchestrator {
           startsLeft: each.pace.startsLeft(now),
         }),
       )
-    const grants = planGrants(running, { downloadsMax: this.#ports.downloadsMax, now })
+    const { grants, heldByFamily } = planGrants(running, { downloadsMax: this.#ports.downloadsMax, now })
+    const waiting = grouped(heldByFamily, ({ deploymentId }) => deploymentId)
+    for (const each of live)
+      each.heldByFamily = new Set(waiting.get(each.deployment.id)?.map(({ deviceId }) => deviceId))
     if (grants.length === 0) return
     const { store, claims } = this.#ports
     // It replaces the ones before, which were all answered.
     await store.save({ ...NO_SAVE, claims, documents: [grantsDocument(grants)] })
     this.#grants = grants
+    this.#note(rollbackEntries(grants))
     for (const { deploymentId, kind } of grants)
       if (kind === 'start') this.#live.get(deploymentId)?.pace.started(now)
     await this.#giveOut()
@@ -281,13 +291,22 @@ export class Orchestrator {
   async #save(deployments: readonly Deployment[]): Promise<void> {
     const { store, claims } = this.#ports
     await store.save({ ...NO_SAVE, claims, documents: deployments.map(deploymentDocument) })
+    const entries: AuditEntry[] = []
     for (const deployment of deployments) {
       const live = this.#live.get(deployment.id)
+      const entry = live && abortEntry(live.deployment, deployment)
+      if (entry !== undefined) entries.push(entry)
       if (live !== undefined) live.deployment = deployment
       if (deployment.finishedAt === undefined) continue
       this.#live.delete(deployment.id)
       this.#past.set(deployment.id, deployment)
     }
+    this.#note(entries)
+  }
+
+  /** What was decided stands, whether or not its entry can be kept. */
+  #note(entries: readonly AuditEntry[]): void {
+    if (entries.length > 0) this.#ports.record(entries).catch((error: unknown) => this.#ports.failed(error))
   }
 
   /** Those that are over for long enough. */
@@ -300,57 +319,4 @@ export class Orchestrator {
     await store.save({ ...NO_SAVE, claims, documents: old.flatMap(({ id }) => goneDocuments(id)) })
     for (const { id } of old) this.#past.delete(id)
   }
-}
-
-function planOf(deployment: Deployment, stage: number): JobPlan {
-  const { id, kind, firmware, spec } = deployment
-  const { timeouts, retry, proof, stableSec, offlineTtlSec, force } = spec
-  return {
-    deploymentId: id,
-    kind,
-    goal: {
-      firmwareId: firmware.id,
-      version: firmware.version,
-      reportsAs: firmware.reportsAs,
-      sha256: firmware.sha256,
-    },
-    stage,
-    proof,
-    ...timeouts,
-    stableSec,
-    retriesMax: retry.max,
-    backoffSec: retry.backoffSec,
-    retryOn: retry.on,
-    offlineTtlSec,
-    // A rollback is never rolled back.
-    rollsBack: kind === 'install' && spec.rollbackOnFailure,
-    force,
-  }
-}
-
-function toLive(deployment: Deployment, members: Members, pace: Pace): Live {
-  return {
-    deployment,
-    members,
-    // Who has a job already is told again, which changes nothing.
-    enlisted: 0,
-    pace,
-    count: countOf(deployment, NOTHING),
-  }
-}
-
-function isEnlisted({ members, enlisted }: Live): boolean {
-  return enlisted >= members.stages.reduce((sum, ids) => sum + ids.length, 0)
-}
-
-/** A rollback of the whole deployment takes those back as well that succeeded. */
-function withScope({ deployment, count }: Live): DeploymentCount {
-  if (deployment.status !== 'rolling_back' || deployment.spec.rollbackScope !== 'deployment') return count
-  const known = new Set(count.returners.map(({ deviceId }) => deviceId))
-  const more = count.stages.flatMap(({ proved }) => proved).filter(({ deviceId }) => !known.has(deviceId))
-  return { ...count, returners: [...count.returners, ...more] }
-}
-
-function toState({ deployment, count, pace }: Live): DeploymentState {
-  return { deployment, held: count.held, window: pace.window }
 }

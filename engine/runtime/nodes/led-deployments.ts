@@ -5,9 +5,9 @@ import { LEADING, type Nodes } from './nodes.ts'
 export function ledDeployments(nodes: Pick<Nodes, 'at'>): Deployments {
   return {
     create: (request) => nodes.at(LEADING, { kind: 'deployment_create', request }),
-    list: () => nodes.at(LEADING, { kind: 'deployment_list' }),
+    list: (deviceId) => nodes.at(LEADING, { kind: 'deployment_list', deviceId }),
     get: (id) => nodes.at(LEADING, { kind: 'deployment_get', id }),
-    act: (id, action) => nodes.at(LEADING, { kind: 'deployment_act', id, action }),
+    act: (id, action, ifRevision) => nodes.at(LEADING, { kind: 'deployment_act', id, action, ifRevision }),
     members: (id, query) => nodes.at(LEADING, { kind: 'deployment_members', id, query }),
   }
 }

@@ -47,9 +47,10 @@ export class LocalWork {
       firmware_add: async ({ firmware }) => (await ports.duties()).firmware.add(firmware),
       firmware_edit: async ({ editing }) => (await ports.duties()).firmware.edit(editing),
       deployment_create: async ({ request }) => (await ports.duties()).deployments.create(request),
-      deployment_list: async () => (await ports.duties()).deployments.list(),
+      deployment_list: async ({ deviceId }) => (await ports.duties()).deployments.list(deviceId),
       deployment_get: async ({ id }) => (await ports.duties()).deployments.get(id),
-      deployment_act: async ({ id, action }) => (await ports.duties()).deployments.act(id, action),
+      deployment_act: async ({ id, action, ifRevision }) =>
+        (await ports.duties()).deployments.act(id, action, ifRevision),
       deployment_members: async ({ id, query }) => (await ports.duties()).deployments.members(id, query),
       image_missing: async ({ firmwareId }) => {
         await (await ports.duties()).deployments.imageMissing(({ firmware }) => firmware.id === firmwareId)

@@ -61,9 +61,14 @@ export type NodeWork =
   | { readonly kind: 'firmware_add'; readonly firmware: NewFirmware }
   | { readonly kind: 'firmware_edit'; readonly editing: FirmwareEditing }
   | { readonly kind: 'deployment_create'; readonly request: DeploymentRequest }
-  | { readonly kind: 'deployment_list' }
+  | { readonly kind: 'deployment_list'; readonly deviceId?: DeviceId | undefined }
   | { readonly kind: 'deployment_get'; readonly id: DeploymentId }
-  | { readonly kind: 'deployment_act'; readonly id: DeploymentId; readonly action: DeploymentAction }
+  | {
+      readonly kind: 'deployment_act'
+      readonly id: DeploymentId
+      readonly action: DeploymentAction
+      readonly ifRevision?: number | undefined
+    }
   | { readonly kind: 'deployment_members'; readonly id: DeploymentId; readonly query: MemberQuery }
   | { readonly kind: 'image_missing'; readonly firmwareId: FirmwareId }
   | { readonly kind: 'firmware_remove'; readonly removal: FirmwareRemoval }

@@ -48,6 +48,25 @@ describe('uploads', () => {
     expect((await keys()).length).toBe(1)
   })
 
+  test('uploads that arrive together share what room is left', async () => {
+    const { library, upload, keys } = await openFirmware({ settings: { storageBytesMax: 10 } })
+    await upload('1.0.0', 'abc')
+    let goOn = () => {}
+    const step = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    async function* slow() {
+      yield Buffer.from('1234')
+      await step
+      yield Buffer.from('5')
+    }
+    const first = library.storeImage(slow(), 100)
+    expect(await library.storeImage(contentOf('123456789'), 100)).toEqual({ kind: 'full' })
+    goOn()
+    expect(await first).toMatchObject({ kind: 'stored', image: { bytes: 5 } })
+    expect((await keys()).length).toBe(2)
+  })
+
   test('the same bytes are stored once, and are removed with the last version that has them', async () => {
     const { library, upload, keys } = await openFirmware()
     const one = recordOf(await upload('1.0.0', 'abc'))

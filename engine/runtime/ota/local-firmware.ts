@@ -12,6 +12,7 @@ import type {
   Link,
   LinkQuery,
   NewFirmware,
+  StoredImage,
 } from '../../ports/ota.ts'
 import type { SignedLinks } from './artifacts.ts'
 import type { FirmwareShelf } from './firmware-shelf.ts'
@@ -36,10 +37,15 @@ interface LocalFirmwarePorts {
   readonly failed: (error: unknown) => void
 }
 
+/** Ends an upload for which there is no room beside the others. */
+class NoRoom extends Error {}
+
 export class LocalFirmware implements FirmwareLibrary {
   readonly #ports: LocalFirmwarePorts
   readonly storageBytesMax: number
   readonly downloads: DownloadJobs
+  /** Uploads under way on this node. */
+  readonly #arriving = new Set<{ readonly bytes: number }>()
 
   constructor(ports: LocalFirmwarePorts) {
     this.#ports = ports
@@ -53,8 +59,6 @@ export class LocalFirmware implements FirmwareLibrary {
   storageBytes = () => storageOf(this.all())
   hasImage = (record: FirmwareRecord) => this.#ports.images.isThere(record)
   deploymentsOf = (id: FirmwareId) => this.#ports.use.deployments(id)
-  storeImage = (content: AsyncIterable<Uint8Array>, bytesMax: number) =>
-    this.#ports.images.store(content, bytesMax)
   dropImage = (key: string) => this.#ports.images.remove(key)
   readImage = (image: Pick<FirmwareRecord, 'imageKey' | 'sha256' | 'sizeBytes'>) =>
     this.#ports.images.read(image)
@@ -62,6 +66,35 @@ export class LocalFirmware implements FirmwareLibrary {
     this.#ports.images.open(record, range)
   readLink = (firmwareId: string, query: LinkQuery): Link | undefined =>
     this.#ports.links.read(firmwareId, query)
+
+  /** Uploads that arrive together share what room is left. One that is alone is judged when all of it is known, because
+   *  it may be a repetition of what is stored. */
+  async storeImage(content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<StoredImage> {
+    const upload = { bytes: 0 }
+    this.#arriving.add(upload)
+    try {
+      return await this.#ports.images.store(this.#counted(content, upload), bytesMax)
+    } catch (error) {
+      if (error instanceof NoRoom) return { kind: 'full' }
+      throw error
+    } finally {
+      this.#arriving.delete(upload)
+    }
+  }
+
+  async *#counted(content: AsyncIterable<Uint8Array>, upload: { bytes: number }): AsyncGenerator<Uint8Array> {
+    for await (const part of content) {
+      upload.bytes += part.length
+      if (this.#arriving.size > 1 && this.#isFull()) throw new NoRoom()
+      yield part
+    }
+  }
+
+  #isFull(): boolean {
+    let bytes = this.storageBytes()
+    for (const upload of this.#arriving) bytes += upload.bytes
+    return bytes > this.storageBytesMax
+  }
 
   async add(firmware: NewFirmware): Promise<AddedFirmware> {
     const { leader, shelf, images, failed } = this.#ports

@@ -18,6 +18,8 @@ export class DeviceColumns {
   /** `''` is a device without a group. */
   readonly groups = new Interner<string>(text)
   readonly tagSets = new Interner<readonly string[]>((tags) => tags.join('\u0000'))
+  /** `''` is a device that has not said its version. */
+  readonly firmwares = new Interner<string>(text)
   readonly counts: Record<DeviceStatus, number> = {
     provisioning: 0,
     online: 0,
@@ -31,6 +33,7 @@ export class DeviceColumns {
   type = new Uint32Array(SLOTS_START)
   group = new Uint32Array(SLOTS_START)
   tagSet = new Uint32Array(SLOTS_START)
+  firmware = new Uint32Array(SLOTS_START)
   createdAt = new Float64Array(SLOTS_START)
   updatedAt = new Float64Array(SLOTS_START)
 
@@ -56,6 +59,7 @@ export class DeviceColumns {
     this.type[slot] = this.types.acquire(device.type)
     this.group[slot] = this.groups.acquire(device.group ?? '')
     this.tagSet[slot] = this.tagSets.acquire(device.tags)
+    this.firmware[slot] = this.firmwares.acquire(device.firmwareVersion ?? '')
     this.createdAt[slot] = device.createdAt
     this.updatedAt[slot] = device.updatedAt
     return { slot, isNew: known === undefined, isRenamed }
@@ -82,6 +86,7 @@ export class DeviceColumns {
     this.types.release(this.type[slot] ?? 0)
     this.groups.release(this.group[slot] ?? 0)
     this.tagSets.release(this.tagSet[slot] ?? 0)
+    this.firmwares.release(this.firmware[slot] ?? 0)
   }
 
   #grow(): void {
@@ -90,6 +95,7 @@ export class DeviceColumns {
     this.type = grown(this.type, new Uint32Array(this.type.length * 2))
     this.group = grown(this.group, new Uint32Array(this.group.length * 2))
     this.tagSet = grown(this.tagSet, new Uint32Array(this.tagSet.length * 2))
+    this.firmware = grown(this.firmware, new Uint32Array(this.firmware.length * 2))
     this.createdAt = grown(this.createdAt, new Float64Array(this.createdAt.length * 2))
     this.updatedAt = grown(this.updatedAt, new Float64Array(this.updatedAt.length * 2))
   }

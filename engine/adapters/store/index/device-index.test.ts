@@ -20,6 +20,7 @@ function passes(d: DeviceRecord, f: DeviceFilter): boolean {
     (f.parentId === undefined || d.parentId === f.parentId) &&
     (f.group === undefined || (f.groupExact ? d.group === f.group : below(d.group, f.group))) &&
     (f.tags ?? []).every((tag) => d.tags.includes(tag)) &&
+    (f.firmwareVersion === undefined || (d.firmwareVersion ?? '') === f.firmwareVersion) &&
     (q === undefined || d.name.toLowerCase().startsWith(q) || d.id.toLowerCase().startsWith(q)) &&
     (f.within === undefined || f.within.some((root) => below(d.group, root)))
   )

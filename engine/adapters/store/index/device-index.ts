@@ -102,13 +102,17 @@ export class DeviceIndex {
     const columns = this.#columns
     const order = this.#byId.order()
     const status = filter.status === undefined ? -1 : DEVICE_STATUSES.indexOf(filter.status)
-    const { type, tags, q, parentId } = filter
+    const { type, tags, q, parentId, firmwareVersion } = filter
     const children = parentId === undefined ? undefined : this.#subDevices.slotsOf(parentId)
     const typeOk = type === undefined ? undefined : columns.types.table((value) => value === type)
     const groupOk = groupTable(columns, filter)
     const tagsOk = tags?.length
       ? columns.tagSets.table((set) => tags.every((tag) => set.includes(tag)))
       : undefined
+    const firmwareOk =
+      firmwareVersion === undefined
+        ? undefined
+        : columns.firmwares.table((value) => value === firmwareVersion)
     const prefix = q === undefined || q === '' ? undefined : q.toLowerCase()
     const found = new Uint32Array(order.length)
     let count = 0
@@ -118,6 +122,7 @@ export class DeviceIndex {
       if (typeOk !== undefined && typeOk[columns.type[slot] ?? 0] !== 1) continue
       if (groupOk !== undefined && groupOk[columns.group[slot] ?? 0] !== 1) continue
       if (tagsOk !== undefined && tagsOk[columns.tagSet[slot] ?? 0] !== 1) continue
+      if (firmwareOk !== undefined && firmwareOk[columns.firmware[slot] ?? 0] !== 1) continue
       if (prefix !== undefined && !this.#startsWith(slot, prefix)) continue
       found[count++] = slot
     }

@@ -20,6 +20,7 @@ export const anyDevice: fc.Arbitrary<DeviceRecord> = fc
     status: fc.constantFrom(...DEVICE_STATUSES),
     group: anyGroup,
     tags: anyTags,
+    firmwareVersion: fc.constantFrom('1.0', '2.0', undefined),
     createdAt: fc.integer({ min: 0, max: 3 }).map((n) => Millis(1_700_000_000_000 + n * 70_000)),
     updatedAt: fc.integer({ min: 0, max: 2 ** 41 }).map(Millis),
   })
@@ -34,6 +35,7 @@ export const anyFilter: fc.Arbitrary<DeviceFilter> = fc.record({
   groupExact: optional(fc.boolean()),
   tags: optional(anyTags),
   parentId: optional(fc.constantFrom(GATEWAY, DeviceIdOf('nobody'))),
+  firmwareVersion: optional(fc.constantFrom('1.0', '3.0', '')),
   q: optional(fc.constantFrom('p', 'PUM', 'dev-1', 'strasse', 'STRASSE', 'i', '')),
   within: optional(fc.subarray(['eu', 'europe', 'us/x'])),
 })

@@ -32,7 +32,14 @@ export async function openFirmware({
       remove: (removal) => desk.remove(removal),
     },
     use: { deployments: () => ({ active: [], total: 0 }), wayBackOf: async () => 0, abort: async () => {} },
-    jobs: { isWithdrawn: () => false, began: () => {}, sent: () => {}, imageMissing: () => {} },
+    jobs: {
+      isWithdrawn: () => false,
+      began: () => {},
+      sent: () => {},
+      refused: () => {},
+      untold: () => 0,
+      imageMissing: () => {},
+    },
     settings: { ...TEST_OTA, ...settings },
     failed: (error) => failures.push(error),
   })

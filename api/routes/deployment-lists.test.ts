@@ -1,0 +1,88 @@
+// Finding deployments and their devices, and changing only what was seen.
+import { expect, test } from 'vitest'
+import { many, openDeploying, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
+
+test('deployments are found by the device that is part of them', async () => {
+  const { deploy, ends, send } = await openDeploying(many(2))
+  const one = await deploy({ target: { type: 'device', value: 'd0' } })
+  await ends(one.body.deployment_id)
+  const both = await deploy({ force: true })
+  const of = async (device: string) => {
+    const { body } = await send(`GET ${PATH}?device_id=${device}`)
+    return body.data.map((each: { deployment_id: string }) => each.deployment_id)
+  }
+  expect(await of('d1')).toEqual([both.body.deployment_id])
+  expect((await of('d0')).sort()).toEqual([one.body.deployment_id, both.body.deployment_id].sort())
+  expect(await of('nobody')).toEqual([])
+})
+
+test('devices of a deployment are listed by their group', async () => {
+  const harness = await openDeploying(many(2), { group: 'yard/a' })
+  const { body } = await harness.deploy()
+  const listed = async (group: string) =>
+    (await harness.send(`GET ${PATH}/${body.deployment_id}/devices?group=${group}`)).body.total
+  expect(await listed('yard')).toBe(2)
+  expect(await listed('yard/a')).toBe(2)
+  expect(await listed('yar')).toBe(0)
+})
+
+test('an action with an outdated etag changes nothing', async () => {
+  const { deploy, send, request, token, read } = await openDeploying(many(1, 'dies'))
+  const made = await deploy()
+  const id = made.body.deployment_id
+  const etag = String(made.headers['etag'])
+  expect(etag).toBe(`"${made.body.etag}"`)
+  const paused = await send(`POST ${PATH}/${id}/pause`)
+  const stale = await request(`POST ${PATH}/${id}/cancel`, { token, headers: { 'if-match': etag } })
+  expect(stale).toMatchObject({ status: 412, body: { code: 'PRECONDITION_FAILED' } })
+  expect((await read(id)).status).toBe('paused')
+  const current = { 'if-match': `"${paused.body.etag}"` }
+  expect((await request(`POST ${PATH}/${id}/cancel`, { token, headers: current })).status).toBe(200)
+})
+
+test('devices are found, and deployed to, by the version that they run', async () => {
+  const { send, deploy, ends } = await openDeploying(many(3))
+  await ends((await deploy({ target: { type: 'device', value: 'd1' } })).body.deployment_id)
+  const listed = async (query: string) =>
+    (await send(`GET /api/v1/devices?${query}`)).body.data.map(
+      (each: { device_id: string }) => each.device_id,
+    )
+  expect(await listed('firmware_version=2.0')).toEqual(['d1'])
+  expect((await listed('firmware_version=1.0')).sort()).toEqual(['d0', 'd2'])
+  expect(await listed('firmware_version=')).toEqual([])
+  const rest = await deploy({ target: { type: 'query', value: { firmware_version: '1.0' } } })
+  expect(rest.body).toMatchObject({ total: 2, skipped: {} })
+})
+
+test('what a job waits for is counted and told', async () => {
+  const { deploy, until, send, fleet } = await openDeploying(many(3, 'dies'))
+  const made = await deploy({ max_concurrent: 1 })
+  const id = made.body.deployment_id
+  const busy = await until(id, ({ held }) => Reflect.get(Object(held), 'slot') === 2)
+  expect(busy['held']).toEqual({ slot: 2 })
+  const waiting = await send(`GET ${PATH}/${id}/devices?held=slot`)
+  expect(waiting.body.total).toBe(2)
+  await send(`POST ${PATH}/${id}/pause`)
+  await until(id, ({ held }) => Reflect.get(Object(held), 'paused') === 2)
+  expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(1)
+})
+
+test('a deployment that stops itself, and the devices that it takes back, are in the audit as the work of ota', async () => {
+  const { deploy, ends, send } = await openDeploying(many(4, 'fails'))
+  const made = await deploy({
+    strategy: 'canary',
+    canary: { count: 1, soak_sec: 0 },
+    retry: { max: 0 },
+  })
+  const id = made.body.deployment_id
+  await ends(id)
+  const found = async (action: string) => (await send(`GET /api/v1/audit?action=${action}`)).body.data
+  expect(await found('ota.abort')).toMatchObject([
+    {
+      actor: { type: 'ota', id: 'ota' },
+      target: `ota/deployments/${id}`,
+      detail: { reason: 'success_percent' },
+    },
+  ])
+  expect(await found('ota.rollback')).toMatchObject([{ actor: { type: 'ota' }, outcome: 'success' }])
+})

@@ -1,0 +1,107 @@
+// A deployment that has not finished, as the leader works on it.
+import type { DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { HeldReason } from '../../../schemas/vocabulary.ts'
+import type { Deployment, Members } from '../../domain/ota/deployment.ts'
+import { countOf, type DeploymentCount } from '../../domain/ota/deployment-progress.ts'
+import { startsHeld } from '../../domain/ota/grant-plan.ts'
+import type { JobPlan } from '../../domain/ota/job.ts'
+import type { JobTally } from '../../domain/ota/tally.ts'
+import type { DeploymentState } from '../../ports/deployments.ts'
+import type { Pace } from './pace.ts'
+
+export interface Live {
+  deployment: Deployment
+  readonly members: Members
+  /** Members that have their job, counted through all stages. */
+  enlisted: number
+  readonly pace: Pace
+  count: DeploymentCount
+  /** Devices that wait for their gateway or a sub-device, as of the last round. */
+  heldByFamily: ReadonlySet<DeviceId>
+}
+
+const NOTHING: readonly JobTally[] = []
+const NOBODY: ReadonlySet<DeviceId> = new Set()
+
+export function planOf(deployment: Deployment, stage: number): JobPlan {
+  const { id, kind, firmware, spec } = deployment
+  const { timeouts, retry, proof, stableSec, offlineTtlSec, force } = spec
+  return {
+    deploymentId: id,
+    kind,
+    goal: {
+      firmwareId: firmware.id,
+      version: firmware.version,
+      reportsAs: firmware.reportsAs,
+      sha256: firmware.sha256,
+    },
+    stage,
+    proof,
+    ...timeouts,
+    stableSec,
+    retriesMax: retry.max,
+    backoffSec: retry.backoffSec,
+    retryOn: retry.on,
+    offlineTtlSec,
+    // A rollback is never rolled back.
+    rollsBack: kind === 'install' && spec.rollbackOnFailure,
+    force,
+  }
+}
+
+export function toLive(deployment: Deployment, members: Members, pace: Pace): Live {
+  return {
+    deployment,
+    members,
+    // Who has a job already is told again, which changes nothing.
+    enlisted: 0,
+    pace,
+    count: countOf(deployment, NOTHING),
+    heldByFamily: NOBODY,
+  }
+}
+
+export function isEnlisted({ members, enlisted }: Live): boolean {
+  return enlisted >= members.stages.reduce((sum, ids) => sum + ids.length, 0)
+}
+
+/** A rollback of the whole deployment takes those back as well that succeeded. */
+export function withScope({ deployment, count }: Live): DeploymentCount {
+  if (deployment.status !== 'rolling_back' || deployment.spec.rollbackScope !== 'deployment') return count
+  const known = new Set(count.returners.map(({ deviceId }) => deviceId))
+  const more = count.stages.flatMap(({ proved }) => proved).filter(({ deviceId }) => !known.has(deviceId))
+  return { ...count, returners: [...count.returners, ...more] }
+}
+
+export function toState(live: Live, now: Millis): DeploymentState {
+  const { deployment, pace } = live
+  return { deployment, held: heldOf(live, now), window: pace.window }
+}
+
+/** Why a job that could start does not. */
+export function heldByDeployment(
+  deployment: Deployment,
+  {
+    stage,
+    isFamilyBusy,
+    now,
+  }: { readonly stage: number; readonly isFamilyBusy: boolean; readonly now: Millis },
+): HeldReason {
+  const isStageOver = deployment.stages[deployment.stage]?.state !== 'running'
+  const byStage = stage > deployment.stage || isStageOver ? 'stage' : undefined
+  return startsHeld(deployment, now) ?? byStage ?? (isFamilyBusy ? 'gateway' : 'slot')
+}
+
+function heldOf({ deployment, count, heldByFamily }: Live, now: Millis): DeploymentState['held'] {
+  const held: Partial<Record<HeldReason, number>> = { ...count.held }
+  const add = (reason: HeldReason, jobs: number) => {
+    if (jobs > 0) held[reason] = (held[reason] ?? 0) + jobs
+  }
+  for (const [stage, { ready }] of count.stages.entries()) {
+    const reason = heldByDeployment(deployment, { stage, isFamilyBusy: false, now })
+    const busy = reason === 'slot' ? Math.min(ready, heldByFamily.size) : 0
+    add('gateway', busy)
+    add(reason, ready - busy)
+  }
+  return held
+}
