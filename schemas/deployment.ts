@@ -1,12 +1,14 @@
 // Bodies of deployments of firmware and of the parts that devices have in them.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
+import { CanaryWish, StageWish } from './deployment-stage.ts'
 import { choice, FreeObject, Instant, instantText, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
+import { ExpectedTotal } from './target-preview.ts'
 import { DEPLOYMENT_STATUSES, HELD_REASONS, JOB_STATUSES, RETRY_CAUSES } from './vocabulary.ts'
 
 const TARGET_TYPES = ['device', 'group', 'all', 'fleet', 'devices', 'tag', 'type', 'query'] as const
-const STRATEGIES = ['all', 'rolling', 'canary'] as const
+const STRATEGIES = ['all', 'rolling', 'canary', 'stages'] as const
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 const DEVICE_ID = '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'
 
@@ -16,24 +18,6 @@ const whole = (minimum: number, maximum: number, more: object = {}) =>
 const wish = <P extends Parameters<typeof Type.Object>[0]>(fields: P, more: object = {}) =>
   Type.Object(fields, { additionalProperties: false, ...more })
 const maybe = <T extends Parameters<typeof orNull>[0]>(schema: T) => Type.Optional(orNull(schema))
-
-const Gate = wish({
-  max_offline: Type.Optional(whole(0, 250_000, { default: 0 })),
-  in_error: Type.Optional(whole(0, 250_000, { default: 0 })),
-  alerts: Type.Optional(Type.Null()),
-  metrics: Type.Optional(Type.Array(Type.Unknown(), { maxItems: 0 })),
-})
-
-const CanaryWish = wish({
-  percent: Type.Optional(Type.Number({ minimum: 1, maximum: 100 })),
-  count: maybe(whole(1, 250_000)),
-  devices: maybe(Type.Array(Type.String({ pattern: DEVICE_ID }), { minItems: 1, maxItems: 10_000 })),
-  soak_sec: Type.Optional(whole(0, 2_592_000, { default: 300 })),
-  success_percent: Type.Optional(Type.Number({ minimum: 1, maximum: 100, default: 100 })),
-  gate: Type.Optional(Gate),
-  on_gate_failure: Type.Optional(choice(['abort', 'pause'], { default: 'abort' })),
-  approval: Type.Optional(Type.Boolean({ default: false })),
-})
 
 const WindowWish = wish({
   days: Type.Optional(Type.Array(choice(DAYS), { maxItems: 7 })),
@@ -92,8 +76,15 @@ export const DeploymentWish = wish(
     stable_sec: Type.Optional(whole(0, 86_400)),
     offline_ttl_sec: Type.Optional(whole(1, 7_776_000, { default: 604_800 })),
     start_at: maybe(Instant),
-    stages: Type.Optional(Type.Null()),
-    preconditions: Type.Optional(Type.Null()),
+    stages: maybe(Type.Array(StageWish, { minItems: 1, maxItems: 20 })),
+    preconditions: Type.Optional(
+      Type.Unknown({
+        description:
+          'A condition as in alert rules, of `threshold`, `state`, `all`, `any` and `not`: a device begins only while it is true, and is held with `precondition` otherwise.',
+        examples: [{ kind: 'threshold', metric: 'battery.level', op: '>=', value: 40 }],
+      }),
+    ),
+    expected_total: ExpectedTotal,
     windows: Type.Optional(Type.Array(WindowWish, { maxItems: 14 })),
     force: Type.Optional(Type.Boolean({ default: false })),
     supersede: Type.Optional(Type.Boolean({ default: false })),
@@ -162,6 +153,7 @@ export const DeploymentBody = Type.Object(
     offline_ttl_sec: Type.Integer(),
     start_at: orNull(Instant),
     windows: Type.Array(FreeObject),
+    preconditions: orNull(FreeObject),
     force: Type.Boolean(),
     supersede: Type.Boolean(),
     total: Type.Integer({ description: 'All members, the skipped ones included.' }),
@@ -185,6 +177,13 @@ export const DeploymentBody = Type.Object(
         failed: Type.Integer(),
         state: choice(['waiting', 'running', 'soaking', 'awaiting_approval', 'passed', 'failed']),
         since: Instant,
+        started_at: orNull(Instant),
+        soak_sec: Type.Optional(Type.Integer()),
+        success_percent: Type.Optional(orNull(Type.Number())),
+        gate: Type.Optional(FreeObject),
+        on_gate_failure: Type.Optional(choice(['abort', 'pause'])),
+        approval: Type.Optional(Type.Boolean()),
+        max_concurrent: Type.Optional(orNull(Type.Integer())),
       }),
     ),
     window: Type.Integer({ description: 'Devices that may be updated at a time now.' }),
@@ -207,7 +206,11 @@ export type DeploymentBody = Static<typeof DeploymentBody>
 export const DeploymentPage = pageOf(DeploymentBody, 'DeploymentPage')
 
 export const DeploymentQuery = Type.Object(
-  { dry_run: Type.Optional(Type.Boolean({ description: 'Only counts, and does nothing.' })) },
+  {
+    dry_run: Type.Optional(
+      Type.Boolean({ description: 'Only tells which devices it would be, and does nothing.' }),
+    ),
+  },
   { additionalProperties: false },
 )
 export const DeploymentListQuery = Type.Object(

@@ -168,6 +168,7 @@ export const HELD_REASONS = [
   'paused',
   'slot',
   'stage',
+  'precondition',
   'deferred',
   'backoff',
   'queued',

@@ -1,11 +1,13 @@
 // A deployment of firmware in REST and /ws.
 import type { Deployment } from '../../engine/domain/ota/deployment.ts'
+import { ruleOf } from '../../engine/domain/ota/stage-gate.ts'
 import type { DeploymentState, MemberJob } from '../../engine/ports/deployments.ts'
 import type { DeploymentBody, JobBody } from '../../schemas/deployment.ts'
 import { type DeploymentId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { JobStatus } from '../../schemas/vocabulary.ts'
 import { jobBody } from './job-body.ts'
+import { canaryBody, stageRuleBody } from './stage-body.ts'
 
 export function deploymentBody({ deployment, held, window }: DeploymentState): DeploymentBody {
   const { spec, firmware } = deployment
@@ -38,6 +40,8 @@ export function deploymentBody({ deployment, held, window }: DeploymentState): D
       failed: stage.failed,
       state: stage.state,
       since: toIso(stage.since),
+      started_at: stage.state === 'waiting' ? null : toIso(stage.startedAt),
+      ...stageRuleBody(ruleOf(spec, index)),
     })),
     window,
     held: { ...held },
@@ -91,7 +95,7 @@ const NO_JOB = {
 } as const
 
 function specBody({ spec }: Deployment) {
-  const { canary, abort, timeouts, retry, ramp } = spec
+  const { abort, timeouts, retry, ramp } = spec
   return {
     // It came as JSON.
     target: spec.target as { type: typeof spec.target.type; value?: unknown },
@@ -101,19 +105,7 @@ function specBody({ spec }: Deployment) {
     ramp: ramp === undefined ? null : { ...ramp },
     rollback_on_failure: spec.rollbackOnFailure,
     rollback_scope: spec.rollbackScope,
-    canary:
-      canary === undefined
-        ? null
-        : {
-            percent: canary.percent,
-            count: canary.count ?? null,
-            devices: canary.devices === undefined ? null : [...canary.devices],
-            soak_sec: canary.soakSec,
-            success_percent: canary.successPercent,
-            gate: { max_offline: canary.gate.maxOffline, in_error: canary.gate.inError },
-            on_gate_failure: canary.onGateFailure,
-            approval: canary.approval,
-          },
+    canary: canaryBody(spec),
     abort: {
       min_finished: abort.minFinished,
       failure_percent: abort.failurePercent,
@@ -130,6 +122,8 @@ function specBody({ spec }: Deployment) {
     stable_sec: spec.stableSec,
     offline_ttl_sec: spec.offlineTtlSec,
     start_at: at(spec.startAt),
+    // It came as JSON.
+    preconditions: (spec.preconditions ?? null) as JsonObject | null,
     windows: spec.windows.map(({ days, start, durationMin, tz }) => ({
       days: [...days],
       start,

@@ -209,7 +209,6 @@ async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<void> {
     firmwareId: await uploadFirmware({ engine }, '2.0'),
     members: { kind: 'named', deviceIds: [deviceId] },
     by: 'usr_else',
-    isDryRun: false,
   })
   while ((await engine.firmwareOf(deviceId))?.firmware.jobs.length === 0)
     await new Promise((resolve) => setImmediate(resolve))

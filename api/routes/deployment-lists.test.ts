@@ -30,7 +30,7 @@ test('an action with an outdated etag changes nothing', async () => {
   const { deploy, send, request, token, read } = await openDeploying(many(1, 'dies'))
   const made = await deploy()
   const id = made.body.deployment_id
-  const etag = String(made.headers['etag'])
+  const etag = String((await send(`GET ${PATH}/${id}`)).headers['etag'])
   expect(etag).toBe(`"${made.body.etag}"`)
   const paused = await send(`POST ${PATH}/${id}/pause`)
   const stale = await request(`POST ${PATH}/${id}/cancel`, { token, headers: { 'if-match': etag } })

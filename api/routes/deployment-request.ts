@@ -12,6 +12,7 @@ import { isInScope, scopeOf } from '../auth/scope.ts'
 import { noSuchDevice } from '../auth/visible-device.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { toPreconditions, toStaging } from './deployment-stages.ts'
 
 const DEVICES_MAX = 10_000
 const BACKOFF_SEC = [60, 300, 900]
@@ -46,22 +47,27 @@ export function findFirmware(
 }
 
 export function toSpec(body: DeploymentWish): Found<'spec', DeploymentSpec> {
-  const { strategy = 'rolling', canary, abort, timeouts, retry, ramp, windows = [] } = body
+  const { strategy = 'rolling', abort, timeouts, retry, ramp, windows = [] } = body
   const zone = windows.findIndex(({ tz = 'UTC' }) => !isZone(tz))
   if (zone >= 0) return invalid(`/windows/${zone}/tz`, 'is no time zone')
   const confirmSec = timeouts?.confirm_sec ?? 300
   const stableSec = body.stable_sec ?? Math.min(10, confirmSec)
   if (stableSec > confirmSec) return invalid('/stable_sec', 'must not be above timeouts.confirm_sec')
+  const staging = toStaging(body)
+  if (staging.kind === 'refused') return staging
+  const asked = toPreconditions(body.preconditions)
+  if (asked.kind === 'refused') return asked
   const spec: DeploymentSpec = {
     name: body.name ?? undefined,
     target: { type: body.target.type, value: body.target.value ?? null },
     strategy,
-    maxConcurrent: body.max_concurrent ?? (strategy === 'all' ? 1_000 : 10),
+    maxConcurrent: staging.maxConcurrent,
     ratePerMinute: body.rate_per_minute ?? undefined,
     ramp: ramp ? { start: ramp.start ?? 1, factor: ramp.factor ?? 2 } : undefined,
     rollbackOnFailure: body.rollback_on_failure ?? true,
     rollbackScope: body.rollback_scope ?? 'failed',
-    canary: strategy === 'canary' ? toCanary(canary ?? {}) : undefined,
+    canary: staging.canary,
+    stages: staging.stages,
     abort: {
       minFinished: abort?.min_finished ?? 5,
       failurePercent: abort?.failure_percent ?? 20,
@@ -85,6 +91,7 @@ export function toSpec(body: DeploymentWish): Found<'spec', DeploymentSpec> {
     windows: windows.map(({ days = [], start, duration_min: durationMin, tz = 'UTC' }) => ({
       ...{ days, start, durationMin, tz },
     })),
+    preconditions: asked.preconditions,
     force: body.force ?? false,
     supersede: body.supersede ?? false,
   }
@@ -178,20 +185,6 @@ function toQuery(value: unknown): DeviceFilter | undefined {
     parentId: parentId === undefined ? undefined : parseDeviceId(parentId),
     firmwareVersion: firmwareVersion as string | undefined,
     q: q as string | undefined,
-  }
-}
-
-function toCanary(wish: NonNullable<DeploymentWish['canary']>): DeploymentSpec['canary'] {
-  const { gate, devices } = wish
-  return {
-    percent: wish.percent ?? 10,
-    count: wish.count ?? undefined,
-    devices: devices?.flatMap((each) => parseDeviceId(each) ?? []),
-    soakSec: wish.soak_sec ?? 300,
-    successPercent: wish.success_percent ?? 100,
-    gate: { maxOffline: gate?.max_offline ?? 0, inError: gate?.in_error ?? 0 },
-    onGateFailure: wish.on_gate_failure ?? 'abort',
-    approval: wish.approval ?? false,
   }
 }
 

@@ -47,9 +47,27 @@ describe('deploying', () => {
     const { send, fleet } = await opened(many(3))
     const body = { firmware_version: '2.0', target: { type: 'all' } }
     const dry = await send(`POST ${PATH}?dry_run=true`, body)
-    expect(dry).toMatchObject({ status: 200, body: { total: 3 } })
+    expect(dry).toMatchObject({ status: 200, body: { total: 3, accepted: 3, by_status: { online: 3 } } })
+    expect(dry.body.sample.map((each: { device_id: string }) => each.device_id)).toEqual(['d0', 'd1', 'd2'])
     expect((await send(`GET ${PATH}`)).body.total).toBe(0)
     expect(fleet.every(({ told }) => told.length === 0)).toBe(true)
+  })
+
+  test('the number of devices that a dry run told is the number that is deployed to, or none is', async () => {
+    const { deploy, ends, send, fleet } = await opened(many(2))
+    await ends((await deploy({ target: { type: 'device', value: 'd0' } })).body.deployment_id)
+    const body = { firmware_version: '2.0', target: { type: 'all' } }
+    const dry = await send(`POST ${PATH}?dry_run=true`, body)
+    expect(dry.body).toMatchObject({
+      total: 2,
+      accepted: 1,
+      skipped: [{ device_id: 'd0', reason: 'already_installed' }],
+      by_reason: { already_installed: 1 },
+    })
+    const changed = await deploy({ expected_total: 3 })
+    expect(changed).toMatchObject({ status: 409, body: { code: 'TARGET_CHANGED', expected: 3, got: 2 } })
+    expect(fleet[1]?.told).toEqual([])
+    expect((await deploy({ expected_total: 2 })).status).toBe(201)
   })
 
   test('an unknown firmware, target or time zone is refused', async () => {

@@ -1,6 +1,11 @@
 // /ota/deployments: firmware on its way to devices.
 import type { Deployment } from '../../engine/domain/ota/deployment.ts'
-import type { DeploymentAction, DeploymentState, MemberJob } from '../../engine/ports/deployments.ts'
+import type {
+  DeploymentAction,
+  DeploymentRequest,
+  DeploymentState,
+  MemberJob,
+} from '../../engine/ports/deployments.ts'
 import type { JobBody } from '../../schemas/deployment.ts'
 import { DeploymentId, type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import { parseInstant } from '../../schemas/instant-text.ts'
@@ -20,6 +25,7 @@ import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { noSuchDevice } from '../auth/visible-device.ts'
 import { deploymentBody, memberBody } from '../bodies/deployment-body.ts'
+import { targetPreview } from '../bodies/target-preview.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
@@ -95,20 +101,35 @@ async function create(services: Services, call: CreateCall): Promise<Answer | Re
   if (firmware.kind === 'refused') return firmware
   const members = toMembers(services, body.target, user)
   if (members.kind === 'refused') return members
-  const outcome = await engine.deployments.create({
+  const request: DeploymentRequest = {
     id: DeploymentId(idFor(repeatKey, 'dep_', ids)),
     kind: 'install',
     spec: spec.spec,
     firmwareId: firmware.record.id,
     members: members.members,
     by: user.id,
-    isDryRun,
-  })
+    expectedTotal: body.expected_total,
+  }
+  if (isDryRun) return preview(services, request)
+  const outcome = await engine.deployments.create(request)
   if (outcome.kind === 'refused') return outcome
   const { state } = outcome
-  if (isDryRun) return answer(200, deploymentBody(state))
   const location = `${createDeployment.path}/${state.deployment.id}`
   return stateAnswer(services, state, { status: 201, headers: { location } })
+}
+
+/** Tells which devices it would be, and does nothing. */
+async function preview({ engine }: Services, request: DeploymentRequest): Promise<Answer | Refusal> {
+  const planned = await engine.deployments.plan(request)
+  if (planned.kind === 'refused') return planned
+  const { stages, skipped } = planned.members
+  const reasons = new Map(skipped.map(({ deviceId, reason }) => [deviceId, reason]))
+  const ids = [...stages.flat(), ...reasons.keys()].sort()
+  const devices = ids.flatMap((id) => engine.devices.summary(id) ?? [])
+  return answer(
+    200,
+    targetPreview(devices, ({ id }) => reasons.get(id)),
+  )
 }
 
 function action(
@@ -187,7 +208,9 @@ async function stateAnswer(
   const page = await services.engine.deployments.members(id, { offset: 0, limit: FIRST_PAGE })
   const devices = page?.jobs.map((job) => bodyOf(services, id, job)) ?? []
   const body = deploymentBody(state)
-  return answer(status, { ...body, devices }, { etag: quoted(body.etag), ...headers })
+  // A preview has none, and its operation is the same.
+  const etag = status === 201 ? {} : { etag: quoted(body.etag) }
+  return answer(status, { ...body, devices }, { ...etag, ...headers })
 }
 
 async function find({ engine }: Services, text: string, user: Caller): Promise<DeploymentState | undefined> {

@@ -101,7 +101,6 @@ async function rollBack(services: Services, id: DeviceId, call: RollbackCall): P
     firmwareId: record.id,
     members: { kind: 'named', deviceIds: [id] },
     by: call.user.id,
-    isDryRun: false,
   })
   if (outcome.kind === 'refused') return outcome
   const { deployment } = outcome.state
@@ -137,6 +136,7 @@ function rollbackSpec(id: DeviceId): DeploymentSpec {
     rollbackOnFailure: false,
     rollbackScope: 'failed',
     canary: undefined,
+    stages: undefined,
     abort: { minFinished: 5, failurePercent: 20, failureCount: undefined },
     timeouts: { downloadSec: 1_800, installSec: 900, rebootSec: 600, confirmSec: 300 },
     retry: { max: 1, backoffSec: [60], on: RETRY_CAUSES },
@@ -145,6 +145,7 @@ function rollbackSpec(id: DeviceId): DeploymentSpec {
     offlineTtlSec: 604_800,
     startAt: undefined,
     windows: [],
+    preconditions: undefined,
     // A block or a version that may not be replaced is no obstacle on the way back.
     force: true,
     supersede: false,

@@ -45,6 +45,11 @@ export class UpdatingDevice {
     this.#session = undefined
   }
 
+  /** Sends telemetry. */
+  report(fields: object): Promise<void> {
+    return this.#say('telemetry', fields)
+  }
+
   async #update(message: Message): Promise<void> {
     const { deployment_id, attempt, action, reports_as: goal } = message
     const report = (status: string, more: object = {}) =>

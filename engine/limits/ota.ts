@@ -31,4 +31,8 @@ export const OTA_LIMITS = {
   /** Enough for the final state of the last job to arrive. */
   otaTickMs: 500,
   otaRequestsAtOnce: 100,
+  /** Metrics that one gate looks at. */
+  gateMetricsMax: 8,
+  otaGateRetryMs: 5_000,
+  deploymentStagesMax: 20,
 } as const

@@ -1,7 +1,12 @@
 // Deployments as the API sees them.
 import type { DeploymentId, DeviceId, FirmwareId } from '../../schemas/ids.ts'
 import type { HeldReason } from '../../schemas/vocabulary.ts'
-import type { Deployment, DeploymentSpec, OtaSkipReason } from '../domain/ota/deployment.ts'
+import type {
+  Deployment,
+  DeploymentSpec,
+  Members as FrozenMembers,
+  OtaSkipReason,
+} from '../domain/ota/deployment.ts'
 import type { Job } from '../domain/ota/job.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 import type { DeviceFilter } from './store.ts'
@@ -18,8 +23,8 @@ export interface DeploymentRequest {
   readonly firmwareId: FirmwareId
   readonly members: Members
   readonly by: string
-  /** Only counts, and does nothing. */
-  readonly isDryRun: boolean
+  /** The number of devices that the caller believes to be meant. */
+  readonly expectedTotal?: number | undefined
 }
 
 /** A deployment and what its jobs are at this moment. */
@@ -62,9 +67,14 @@ export interface MemberQuery {
 
 export type DeploymentAction = 'pause' | 'resume' | 'cancel' | 'approve'
 
+/** The members that a deployment would have, stage by stage, and the devices that it would leave out. */
+export type PlannedMembers = { readonly kind: 'planned'; readonly members: FrozenMembers } | EngineRefusal
+
 export interface Deployments {
   /** Sent again with the same id, it answers with the deployment as it is. */
   create(request: DeploymentRequest): Promise<DeploymentOutcome>
+  /** Only says who would be a member. */
+  plan(request: DeploymentRequest): Promise<PlannedMembers>
   /** Newest first. `deviceId`: only those that the device is, or may be, part of. */
   list(deviceId?: DeviceId): Promise<readonly DeploymentState[]>
   get(id: DeploymentId): Promise<DeploymentState | undefined>

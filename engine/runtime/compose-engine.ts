@@ -21,6 +21,7 @@ import { Broadcasts } from './broadcasts/broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
 import { DeploymentDesk } from './deployments/deployment-desk.ts'
 import { DeploymentShelf } from './deployments/deployment-shelf.ts'
+import { gateValues } from './deployments/gate-values.ts'
 import { OTA_AUTHOR } from './deployments/orchestrator.ts'
 import { LiveFleet } from './fleet/live-fleet.ts'
 import type { EngineHost } from './host.ts'
@@ -224,6 +225,11 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
         ...{ store, claims, clock, schedule, submit, record, firmwares: ota.library },
         tallies: (deploymentIds) => nodes.ask({ kind: 'jobs', deploymentIds }),
         firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),
+        gateValues: (question) =>
+          gateValues(question, {
+            series: (query) => telemetry.series(query),
+            lateHoursOf: (deviceId) => settler.lateHours(deviceId),
+          }),
         downloadsMax: settings.ota.downloadsMax,
         retentionMs: settings.ota.retentionMs,
         failed: (error) => signal({ kind: 'deployments_stalled', error }),

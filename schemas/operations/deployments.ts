@@ -19,6 +19,7 @@ import {
   VersionsQuery,
 } from '../deployment.ts'
 import { API, type Operation } from '../operation.ts'
+import { TargetPreview } from '../target-preview.ts'
 import { ROLES } from '../vocabulary.ts'
 
 const PATH = `${API}/ota/deployments` as const
@@ -48,12 +49,14 @@ export const createDeployment = {
   operationId: 'createDeployment',
   summary: 'Deploy a firmware to devices',
   repeats: 'once',
-  hasEtag: true,
   query: DeploymentQuery,
   body: DeploymentWish,
-  replies: { 201: DeploymentBody, 200: DeploymentBody },
+  description:
+    'With `dry_run=true` nothing is done: the answer tells which devices it would be for, and why others are left out.',
+  replies: { 201: DeploymentBody, 200: TargetPreview },
   refusals: [
     'EMPTY_TARGET',
+    'TARGET_CHANGED',
     'AMBIGUOUS_FIRMWARE',
     'FIRMWARE_YANKED',
     'FIRMWARE_DEPRECATED',

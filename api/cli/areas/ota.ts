@@ -1,10 +1,12 @@
 // `fleet ota`: firmware, and its deployment to devices.
+
 import { randomUUID } from 'node:crypto'
 import { openAsBlob } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as passes } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { DeploymentBody } from '../../../schemas/deployment.ts'
+import type { TargetPreview } from '../../../schemas/target-preview.ts'
 import type { Area } from '../area.ts'
 import type { Cli, Connection } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
@@ -24,6 +26,13 @@ const FIELDS: readonly Column<DeploymentBody>[] = [
   ['held', ({ held }) => countsText(held)],
   ['skipped', ({ skipped }) => countsText(skipped)],
   ['deadline_at', ({ deadline_at }) => deadline_at],
+]
+const PREVIEW: readonly Column<TargetPreview>[] = [
+  ['total', ({ total }) => total],
+  ['accepted', ({ accepted }) => accepted],
+  ['skipped', ({ by_reason }) => countsText(by_reason)],
+  ['by_status', ({ by_status }) => countsText(by_status)],
+  ['by_type', ({ by_type }) => countsText(by_type)],
 ]
 const LOOK_EVERY_MS = 1_000
 /** A deployment of one of these statuses stays as it is by itself. */
@@ -153,7 +162,8 @@ function deploy(command: Command, cli: Cli): void {
         query: given({ dry_run: dryRun }),
         idempotencyKey: options.key ?? randomUUID(),
       })
-      if (options.watch !== true || dryRun === true) return cli.output.item(created, FIELDS)
+      if (!('deployment_id' in created)) return cli.output.item(created, PREVIEW)
+      if (options.watch !== true) return cli.output.item(created, FIELDS)
       await follow(cli, connection, created.deployment_id)
     })
 }

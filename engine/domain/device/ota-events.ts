@@ -196,7 +196,8 @@ function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>,
     device,
     changeJob(device.firmware, { id, now }, (job) => {
       const granted = grantJob(job, { number, notAfter, now })
-      return granted === job ? job : { ...granted, fromVersion: device.firmwareVersion }
+      if (granted === job) return job
+      return { ...granted, fromVersion: device.firmwareVersion, wasInError: device.status === 'error' }
     }),
   )
 }

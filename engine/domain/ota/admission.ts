@@ -2,7 +2,7 @@
 import type { DeploymentId, DeviceId } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Canary, DeploymentSpec, Members, OtaSkipReason } from './deployment.ts'
+import type { Canary, DeploymentSpec, Members, OtaSkipReason, StageWish } from './deployment.ts'
 import { isBlocked, queuedJobs } from './firmware-jobs.ts'
 import type { FirmwareRecord } from './firmware-record.ts'
 import { isGoal } from './proof.ts'
@@ -60,6 +60,7 @@ export function toMembers(
     if (reason === undefined) taken.push(each.state)
     else skipped.push({ deviceId: each.state.deviceId, reason })
   }
+  if (spec.stages !== undefined) return { stages: cut(ranked(taken, id), spec.stages), skipped }
   const first = spec.canary === undefined ? taken : canaries(taken, spec.canary, id)
   const ids = first.map(({ deviceId }) => deviceId)
   if (spec.canary === undefined) return { stages: [ids], skipped }
@@ -76,13 +77,37 @@ function canaries(
 ): readonly FirmwareState[] {
   if (devices !== undefined) return taken.filter(({ deviceId }) => devices.includes(deviceId))
   const size = Math.min(taken.length, count ?? Math.ceil((taken.length * percent) / 100))
-  const ranked = taken.map((state) => ({
+  return ranked(taken, id).slice(0, size)
+}
+
+function ranked(taken: readonly FirmwareState[], id: DeploymentId): readonly FirmwareState[] {
+  const places = taken.map((state) => ({
     state,
     isAway: state.takesOta && state.status !== 'maintenance' ? 0 : 1,
     place: hashOf(`${id}/${state.deviceId}`),
   }))
-  ranked.sort((a, b) => a.isAway - b.isAway || a.place - b.place)
-  return ranked.slice(0, size).map(({ state }) => state)
+  places.sort((a, b) => a.isAway - b.isAway || a.place - b.place)
+  return places.map(({ state }) => state)
+}
+
+/** Small fleets leave stages empty; those pass at once. */
+function cut(states: readonly FirmwareState[], wishes: readonly StageWish[]): Members['stages'] {
+  let from = 0
+  return wishes.map(({ percent, count }, i) => {
+    const end = i === wishes.length - 1 ? states.length : endOf({ percent, count, from, of: states.length })
+    const ids = states.slice(from, end).map(({ deviceId }) => deviceId)
+    from = Math.max(from, end)
+    return ids
+  })
+}
+
+function endOf({
+  percent,
+  count,
+  from,
+  of,
+}: Pick<StageWish, 'percent' | 'count'> & { readonly from: number; readonly of: number }): number {
+  return Math.min(of, count === undefined ? Math.ceil((of * (percent ?? 100)) / 100) : from + count)
 }
 
 /** FNV-1a. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment } from './deployment.ts'
-import { advance, countOf } from './deployment-progress.ts'
+import { countOf } from './deployment-count.ts'
+import { advance } from './deployment-progress.ts'
 import { planGrants } from './grant-plan.ts'
 import type { JobTally } from './tally.ts'
 import { CANARY, deployment, spec } from './testing/deployment.ts'
@@ -24,6 +25,7 @@ const tally = (more: Partial<JobTally> = {}): JobTally => ({
   proved: [],
   offline: [],
   inError: [],
+  alerting: { warning: [], critical: [] },
   lastSuccessAt: undefined,
   due: 0,
   unfinished: 0,
@@ -37,14 +39,14 @@ function advanced(
   sec = 100,
   isEnlisted = true,
 ): Deployment {
-  return advance(before, countOf(before, tallies), Millis(sec * 1_000), isEnlisted)
+  return advance(before, countOf(before, tallies), { now: Millis(sec * 1_000), isEnlisted })
 }
 
 const STAGED = {
   spec: spec({ strategy: 'canary', canary: CANARY }),
   stages: [
-    { total: 2, succeeded: 0, failed: 0, state: 'running', since: Millis(0) },
-    { total: 8, succeeded: 0, failed: 0, state: 'waiting', since: Millis(0) },
+    { total: 2, succeeded: 0, failed: 0, state: 'running', since: Millis(0), startedAt: Millis(0) },
+    { total: 8, succeeded: 0, failed: 0, state: 'waiting', since: Millis(0), startedAt: Millis(0) },
   ],
 } as const
 const canary = (more: Partial<Deployment> = {}) => deployment({ ...STAGED, ...more })

@@ -1,84 +1,25 @@
 // How a deployment goes on by what its jobs say: its status and stages, as a function of the record, the counts and the
 // time. It asks for nothing: what follows from the new record is worked out from that.
-import { type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { Millis } from '../../../schemas/ids.ts'
 import type { DeploymentStatus, JobStatus } from '../../../schemas/vocabulary.ts'
-import type { Deployment, JobCounts, Stage, StageState } from './deployment.ts'
+import type { Deployment, JobCounts, Stage, StageRule, StageState } from './deployment.ts'
 import { isFinalStatus } from './deployment.ts'
-import type { Candidate, Holder, JobTally, Returner } from './tally.ts'
-
-/** The jobs of one stage, of all shards together. */
-export interface StageCount {
-  readonly counts: JobCounts
-  readonly succeeded: number
-  readonly failed: number
-  readonly offline: readonly DeviceId[]
-  readonly inError: readonly DeviceId[]
-  readonly proved: readonly Returner[]
-  readonly lastSuccessAt: Millis | undefined
-  readonly ready: number
-  readonly candidates: readonly Candidate[]
-}
-
-export interface DeploymentCount {
-  readonly stages: readonly StageCount[]
-  readonly counts: JobCounts
-  readonly held: JobTally['held']
-  readonly succeeded: number
-  readonly failed: number
-  readonly due: number
-  readonly unfinished: number
-  readonly holders: readonly Holder[]
-  readonly returners: readonly Returner[]
-  readonly stoppable: readonly DeviceId[]
-  readonly movedAt: number
-}
+import type { DeploymentCount } from './deployment-count.ts'
+import { type Evidence, failedGate, failedMetric, type GateValue, ruleOf, soakOf } from './stage-gate.ts'
 
 const STALLED_MS = 86_400_000
 
-export function countOf(
-  { id, stages }: Pick<Deployment, 'id' | 'stages'>,
-  tallies: readonly JobTally[],
-): DeploymentCount {
-  const own = tallies.filter(({ deploymentId }) => deploymentId === id)
-  const sum = (pick: (tally: JobTally) => number, of: readonly JobTally[] = own) =>
-    of.reduce((total, tally) => total + pick(tally), 0)
-  return {
-    stages: stages.map((_, stage): StageCount => {
-      const of = own.filter((tally) => tally.stage === stage)
-      const times = of.flatMap(({ lastSuccessAt }) => lastSuccessAt ?? [])
-      return {
-        counts: merged(of.map(({ counts }) => counts)),
-        succeeded: sum(({ succeeded }) => succeeded, of),
-        failed: sum(({ failed }) => failed, of),
-        offline: of.flatMap(({ offline }) => offline),
-        inError: of.flatMap(({ inError }) => inError),
-        proved: of.flatMap(({ proved }) => proved),
-        lastSuccessAt: times.length === 0 ? undefined : Millis(Math.max(...times)),
-        ready: sum(({ ready }) => ready, of),
-        candidates: of.flatMap(({ candidates }) => candidates),
-      }
-    }),
-    counts: merged(own.map(({ counts }) => counts)),
-    held: merged(own.map(({ held }) => held)),
-    succeeded: sum(({ succeeded }) => succeeded),
-    failed: sum(({ failed }) => failed),
-    due: sum(({ due }) => due),
-    unfinished: sum(({ unfinished }) => unfinished),
-    holders: own.flatMap(({ holders }) => holders),
-    returners: own.flatMap(({ returners }) => returners),
-    stoppable: own.flatMap(({ stoppable }) => stoppable),
-    movedAt: Math.max(0, ...own.map(({ movedAt }) => movedAt)),
-  }
+export interface Known {
+  readonly now: Millis
+  /** Every member has its job. */
+  readonly isEnlisted: boolean
+  /** What telemetry said about the metrics of the gate that is due; undefined until it has answered. */
+  readonly gateValues?: readonly GateValue[] | undefined
 }
 
-/** The deployment as it is now; the same reference if nothing about it changed. `isEnlisted`: every member has its
- *  job. */
-export function advance(
-  before: Deployment,
-  count: DeploymentCount,
-  now: Millis,
-  isEnlisted: boolean,
-): Deployment {
+/** The deployment as it is now; the same reference if nothing about it changed. */
+export function advance(before: Deployment, count: DeploymentCount, known: Known): Deployment {
+  const { now, isEnlisted } = known
   let deployment = withCounts(before, count)
   if (deployment.finishedAt !== undefined) return before
   if (isFinalStatus(deployment.status)) {
@@ -100,7 +41,7 @@ export function advance(
   if (deployment.status !== 'in_progress') return stalled(deployment, count, now)
   const cause = abortCause(deployment, count)
   if (cause !== undefined) return aborted(deployment, count, now, cause)
-  return stalled(isEnlisted ? withStage(deployment, count, now) : deployment, count, now)
+  return stalled(isEnlisted ? withStage(deployment, count, known) : deployment, count, now)
 }
 
 /** Stops it: whoever has to go back does so first. */
@@ -158,14 +99,15 @@ function abortCause(
   if (failureCount !== undefined && finished >= minFinished && failed >= failureCount)
     return { reason: 'failure_count', evidence: { finished, failed, failure_count: failureCount } }
   const [now, total] = [count.stages[stage], stages[stage]?.total ?? 0]
-  if (spec.canary === undefined || stage !== 0 || now === undefined) return undefined
+  const successPercent = ruleOf(spec, stage)?.successPercent
+  if (successPercent === undefined || now === undefined) return undefined
   const counted = total - (now.counts.cancelled ?? 0)
-  const needed = Math.ceil((counted * spec.canary.successPercent) / 100)
+  const needed = Math.ceil((counted * successPercent) / 100)
   // Judged as soon as it is out of reach.
   if (counted - now.failed >= needed) return undefined
   return {
     reason: 'success_percent',
-    evidence: { stage, total: counted, failed: now.failed, success_percent: spec.canary.successPercent },
+    evidence: { stage, total: counted, failed: now.failed, success_percent: successPercent },
   }
 }
 
@@ -179,34 +121,40 @@ const OPEN: readonly JobStatus[] = [
   'confirming',
 ]
 
-function withStage(deployment: Deployment, count: DeploymentCount, now: Millis): Deployment {
+function withStage(deployment: Deployment, count: DeploymentCount, known: Known): Deployment {
+  const { now } = known
   const { stage: index, stages, spec } = deployment
   const [stage, jobs] = [stages[index], count.stages[index]]
   if (stage === undefined || jobs === undefined) return deployment
   if (OPEN.some((status) => (jobs.counts[status] ?? 0) > 0)) return deployment
   const isLast = index === stages.length - 1
   if (isLast) return ended(deployment, count, now)
-  const rule = spec.canary
-  if (rule === undefined) return next(deployment, now)
+  const rule = ruleOf(spec, index)
+  if (rule === undefined || stage.total === 0) return next(deployment, now)
   const failing = failedGate(jobs, rule.gate)
-  if (failing !== undefined) {
-    const evidence = { stage: index, gate: failing }
-    if (rule.onGateFailure === 'abort')
-      return aborted(deployment, count, now, { reason: 'gate_failed', evidence })
-    return moved(
-      { ...deployment, evidence: { ...deployment.evidence, ...evidence } },
-      'paused',
-      now,
-      'gate_failed',
-    )
-  }
-  // It soaks from the last success, whoever leads meanwhile.
-  const soaksSince = jobs.lastSuccessAt ?? stage.since
-  if (soaksSince + rule.soakSec * 1_000 > now)
-    return stage.state === 'soaking' ? deployment : inStage(deployment, index, 'soaking', soaksSince)
+  if (failing !== undefined) return stopped(deployment, count, { rule, now, gate: failing })
+  const soak = soakOf(rule, jobs, stage.since)
+  const isJudged = rule.gate.metrics.length === 0 || known.gateValues !== undefined
+  if (soak.to > now || !isJudged)
+    return stage.state === 'soaking' ? deployment : inStage(deployment, index, 'soaking', Millis(soak.from))
+  const missed = failedMetric(rule.gate.metrics, known.gateValues ?? [])
+  if (missed !== undefined) return stopped(deployment, count, { rule, now, gate: missed })
   if (rule.approval && stage.state !== 'awaiting_approval')
     return moved(inStage(deployment, index, 'awaiting_approval', now), 'paused', now, 'approval')
   return next(deployment, now)
+}
+
+/** A gate failed. */
+function stopped(
+  deployment: Deployment,
+  count: DeploymentCount,
+  { rule, now, gate }: { readonly rule: StageRule; readonly now: Millis; readonly gate: Evidence },
+): Deployment {
+  const evidence = { stage: deployment.stage, gate }
+  if (rule.onGateFailure === 'abort')
+    return aborted(deployment, count, now, { reason: 'gate_failed', evidence })
+  const shown = { ...deployment, evidence: { ...deployment.evidence, ...evidence } }
+  return moved(shown, 'paused', now, 'gate_failed')
 }
 
 /** A person let it go on although a gate failed, or approved it. */
@@ -217,15 +165,6 @@ export function next(deployment: Deployment, now: Millis): Deployment {
   return inStage({ ...passed, stage: stage + 1 }, stage + 1, 'running', now)
 }
 
-function failedGate(
-  { offline, inError }: StageCount,
-  gate: { readonly maxOffline: number; readonly inError: number },
-): Readonly<Record<string, unknown>> | undefined {
-  if (offline.length > gate.maxOffline) return { max_offline: gate.maxOffline, offline: offline.slice(0, 20) }
-  if (inError.length > gate.inError) return { in_error: gate.inError, devices_in_error: inError.slice(0, 20) }
-  return undefined
-}
-
 function ended(deployment: Deployment, { succeeded, failed }: DeploymentCount, now: Millis): Deployment {
   const passed = inStage(deployment, deployment.stage, 'passed', now)
   return moved(passed, succeeded > 0 || failed === 0 ? 'completed' : 'failed', now)
@@ -233,7 +172,10 @@ function ended(deployment: Deployment, { succeeded, failed }: DeploymentCount, n
 
 function inStage(deployment: Deployment, index: number, state: StageState, since: Millis): Deployment {
   const stages = deployment.stages.map(
-    (stage, i): Stage => (i === index ? { ...stage, state, since } : stage),
+    (stage, i): Stage =>
+      i === index
+        ? { ...stage, state, since, startedAt: state === 'running' ? since : stage.startedAt }
+        : stage,
   )
   return { ...deployment, stages, revision: deployment.revision + 1 }
 }
@@ -242,7 +184,8 @@ function inStage(deployment: Deployment, index: number, state: StageState, since
 function stalled(deployment: Deployment, count: DeploymentCount, now: Millis): Deployment {
   const { spec, stage: index, stages, status } = deployment
   const [stage, jobs] = [stages[index], count.stages[index]]
-  if (spec.canary === undefined || index !== 0 || stage === undefined || jobs === undefined) return deployment
+  if (ruleOf(spec, index) === undefined || index !== 0 || stage === undefined || jobs === undefined)
+    return deployment
   if (status !== 'pending' && status !== 'in_progress') return deployment
   const waits = (jobs.counts.pending ?? 0) > 0 && jobs.candidates.length === 0 && count.holders.length === 0
   const since = Math.max(stage.since, count.movedAt)
@@ -261,14 +204,4 @@ function withCounts(deployment: Deployment, { counts, stages: counted }: Deploym
 
 function sorted(counts: JobCounts): readonly (readonly [string, number])[] {
   return Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1))
-}
-
-function merged<Key extends string>(
-  all: readonly Readonly<Partial<Record<Key, number>>>[],
-): Readonly<Partial<Record<Key, number>>> {
-  const sum: Partial<Record<Key, number>> = {}
-  // The keys of an object of this type.
-  for (const one of all)
-    for (const key of Object.keys(one) as Key[]) sum[key] = (sum[key] ?? 0) + (one[key] ?? 0)
-  return sum
 }

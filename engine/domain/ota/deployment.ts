@@ -1,21 +1,37 @@
 // A deployment: one firmware for many devices, in stages. Its record says what was asked for and how far it is; what its
 // devices do is in their own records (U1).
+
+import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { DeploymentId, DeviceId, FirmwareId, Millis } from '../../../schemas/ids.ts'
-import type { DeploymentStatus, JobStatus, RetryCause } from '../../../schemas/vocabulary.ts'
+import type { Comparison, DeploymentStatus, JobStatus, RetryCause } from '../../../schemas/vocabulary.ts'
 import type { StartWindow } from './start-window.ts'
 
 const TARGET_TYPES = ['device', 'group', 'all', 'fleet', 'devices', 'tag', 'type', 'query'] as const
 export type TargetType = (typeof TARGET_TYPES)[number]
 
+/** A requirement on a metric of the devices of a stage, over the time of its soak. */
+export interface MetricGate {
+  readonly metric: string
+  readonly agg: 'avg' | 'min' | 'max' | 'p95' | 'last'
+  readonly op: Comparison
+  /** What the metric is compared with; with `relativeTo`, how many times what it was before. */
+  readonly value: number
+  readonly relativeTo: 'before' | undefined
+}
+
 export interface Gate {
   readonly maxOffline: number
   readonly inError: number
+  /** No alert of this severity, or of a worse one, since the update. */
+  readonly alerts: 'warning' | 'critical' | undefined
+  readonly metrics: readonly MetricGate[]
 }
 
 /** How a stage goes on to the next one. */
 export interface StageRule {
   readonly soakSec: number
-  readonly successPercent: number
+  /** Undefined where any share will do. */
+  readonly successPercent: number | undefined
   readonly gate: Gate
   readonly onGateFailure: 'abort' | 'pause'
   readonly approval: boolean
@@ -27,17 +43,25 @@ export interface Canary extends StageRule {
   readonly devices: readonly DeviceId[] | undefined
 }
 
+/** One of several stages. `percent` is of all devices, with those of the stages before; `count` is of this stage alone. */
+export interface StageWish extends StageRule {
+  readonly percent: number | undefined
+  readonly count: number | undefined
+  readonly maxConcurrent: number | undefined
+}
+
 /** What was asked for, with every default filled in. */
 export interface DeploymentSpec {
   readonly name: string | undefined
   readonly target: { readonly type: TargetType; readonly value: unknown }
-  readonly strategy: 'all' | 'rolling' | 'canary'
+  readonly strategy: 'all' | 'rolling' | 'canary' | 'stages'
   readonly maxConcurrent: number
   readonly ratePerMinute: number | undefined
   readonly ramp: { readonly start: number; readonly factor: number } | undefined
   readonly rollbackOnFailure: boolean
   readonly rollbackScope: 'failed' | 'deployment'
   readonly canary: Canary | undefined
+  readonly stages: readonly StageWish[] | undefined
   readonly abort: {
     readonly minFinished: number
     readonly failurePercent: number
@@ -59,6 +83,8 @@ export interface DeploymentSpec {
   readonly offlineTtlSec: number
   readonly startAt: Millis | undefined
   readonly windows: readonly StartWindow[]
+  /** What has to be so on a device before it begins. */
+  readonly preconditions: Condition | undefined
   readonly force: boolean
   readonly supersede: boolean
 }
@@ -72,6 +98,8 @@ export interface Stage {
   readonly failed: number
   readonly state: StageState
   readonly since: Millis
+  /** When its turn came; the deployment's creation before that. */
+  readonly startedAt: Millis
 }
 
 /** The image as it was when the deployment was made. */
@@ -141,12 +169,13 @@ export function isFinalStatus(status: DeploymentStatus): boolean {
 
 /** Time by which all of it is over, whatever happens (U4). */
 export function deadlineOf(spec: DeploymentSpec, createdAt: Millis): number {
-  const { timeouts, retry, stableSec, offlineTtlSec, startAt, canary } = spec
+  const { timeouts, retry, stableSec, offlineTtlSec, startAt, canary, stages = [] } = spec
   const { downloadSec, installSec, rebootSec, confirmSec } = timeouts
   const onceSec = downloadSec + installSec + rebootSec + confirmSec + stableSec
   let backoffSec = 0
   for (let i = 0; i < retry.max; i++)
     backoffSec += (retry.backoffSec[i] ?? retry.backoffSec.at(-1) ?? 0) * 1.2
-  const sec = offlineTtlSec + (canary?.soakSec ?? 0) + (retry.max + 1) * onceSec + backoffSec
+  const soaksSec = stages.reduce((sum, { soakSec }) => sum + soakSec, canary?.soakSec ?? 0)
+  const sec = offlineTtlSec + soaksSec + (retry.max + 1) * onceSec + backoffSec
   return (startAt ?? createdAt) + Math.ceil(sec * 1_000)
 }

@@ -2,7 +2,7 @@
 // gateway together with one of its sub-devices.
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment } from './deployment.ts'
-import type { DeploymentCount } from './deployment-progress.ts'
+import type { DeploymentCount } from './deployment-count.ts'
 import { windowEnd } from './start-window.ts'
 
 /** A place given to a job, to begin or to go back. */

@@ -1,4 +1,5 @@
 // One device's part in a deployment. Pure data: it moves by `job-moves.ts` alone, as part of the device's record.
+import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { DeploymentId, FirmwareId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { JobStatus, RetryCause } from '../../../schemas/vocabulary.ts'
 
@@ -30,6 +31,8 @@ export interface JobPlan {
   readonly offlineTtlSec: number
   readonly rollsBack: boolean
   readonly force: boolean
+  /** What has to be so on the device before it begins. */
+  readonly preconditions?: Condition | undefined
 }
 
 export interface JobError {
@@ -88,6 +91,8 @@ export interface Job {
   /** Time since which the device cannot be reached; undefined while it can be. */
   readonly awaySince: Millis | undefined
   readonly fromVersion: string | undefined
+  /** It had faults before it began, so faults afterwards say nothing. */
+  readonly wasInError: boolean
   /** Percent, as of the last change of status. */
   readonly progress: number | undefined
   readonly bytesSent: number
@@ -137,6 +142,7 @@ export function newJob(plan: JobPlan, about: Pick<Job, 'createdAt' | 'fromVersio
     waitsFor: undefined,
     refreshedAt: undefined,
     waitedAt: undefined,
+    wasInError: false,
     progress: undefined,
     bytesSent: 0,
     error: undefined,

@@ -1,6 +1,6 @@
 // The jobs of a deployment, counted where they are: what the leader decides by. It remembers none of it (U1).
 import { type DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
-import type { DeviceStatus, HeldReason, JobStatus } from '../../../schemas/vocabulary.ts'
+import type { AlertSeverity, DeviceStatus, HeldReason, JobStatus } from '../../../schemas/vocabulary.ts'
 import { activeJob, isUnfinished } from './firmware-jobs.ts'
 import type { Firmware } from './firmware-part.ts'
 import type { Job } from './job.ts'
@@ -15,6 +15,10 @@ export interface FirmwareState {
   readonly parentId: DeviceId | undefined
   readonly isConnected: boolean
   readonly takesOta: boolean
+  /** Deployments whose preconditions the device does not meet now. */
+  readonly unmet: readonly DeploymentId[]
+  /** When the newest alerts of each severity fired. */
+  readonly alertsAt: Readonly<Partial<Record<AlertSeverity, Millis>>>
 }
 
 /** A job that could start: in the order in which their devices came. */
@@ -61,6 +65,8 @@ export interface JobTally {
   /** Those that succeeded and are not well: offline, or in error. */
   readonly offline: readonly DeviceId[]
   readonly inError: readonly DeviceId[]
+  /** Those for which alerts of this severity or a worse one fired since. */
+  readonly alerting: { readonly warning: readonly DeviceId[]; readonly critical: readonly DeviceId[] }
   readonly lastSuccessAt: Millis | undefined
   /** Those that have to go back, and wait. */
   readonly due: number
@@ -76,7 +82,8 @@ function heldReason(job: Job, state: FirmwareState): HeldReason | undefined {
   if (job.waitsFor === 'deferred' || job.waitsFor === 'backoff') return job.waitsFor
   if (!state.isConnected) return 'offline'
   if (!state.takesOta) return 'not_subscribed'
-  return state.status === 'maintenance' ? 'maintenance' : undefined
+  if (state.status === 'maintenance') return 'maintenance'
+  return state.unmet.includes(job.plan.deploymentId) ? 'precondition' : undefined
 }
 
 /** A wait that is over holds nothing any more. */
@@ -97,6 +104,15 @@ function verdictOf({ status, plan, failedIn }: Job): 'succeeded' | 'failed' | un
 
 const NAMED_MAX = 1_000
 
+/** Alerts count from when the new firmware began to run. */
+function noteAlerts(alerting: Open['alerting'], { deviceId, alertsAt }: FirmwareState, job: Job): void {
+  const since = job.confirmingAt ?? job.finishedAt ?? job.since
+  const isCritical = (alertsAt.critical ?? 0) >= since
+  if (isCritical && alerting.critical.length < NAMED_MAX) alerting.critical.push(deviceId)
+  if ((isCritical || (alertsAt.warning ?? 0) >= since) && alerting.warning.length < NAMED_MAX)
+    alerting.warning.push(deviceId)
+}
+
 type Open = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
   counts: Partial<Record<JobStatus, number>>
   held: Partial<Record<HeldReason, number>>
@@ -107,6 +123,7 @@ type Open = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
   proved: Returner[]
   offline: DeviceId[]
   inError: DeviceId[]
+  alerting: { warning: DeviceId[]; critical: DeviceId[] }
 }
 
 /** Counts the jobs of some deployments, device by device. */
@@ -158,11 +175,14 @@ export class Tallies {
     }
   }
 
-  #succeeded(tally: Open, job: Job, { deviceId, parentId, status, isConnected }: FirmwareState): void {
+  #succeeded(tally: Open, job: Job, state: FirmwareState): void {
+    const { deviceId, parentId, status, isConnected } = state
     tally.succeeded++
     const at = job.finishedAt ?? job.since
     if (tally.lastSuccessAt === undefined || at > tally.lastSuccessAt) tally.lastSuccessAt = at
     if (tally.proved.length < NAMED_MAX) tally.proved.push({ deviceId, parentId, version: job.fromVersion })
+    noteAlerts(tally.alerting, state, job)
+    if (job.wasInError) return
     if (status === 'error' && tally.inError.length < NAMED_MAX) tally.inError.push(deviceId)
     else if ((status === 'offline' || !isConnected) && tally.offline.length < NAMED_MAX)
       tally.offline.push(deviceId)
@@ -187,6 +207,7 @@ export class Tallies {
       proved: [],
       offline: [],
       inError: [],
+      alerting: { warning: [], critical: [] },
       lastSuccessAt: undefined,
       due: 0,
       unfinished: 0,

@@ -25,6 +25,7 @@ import type {
   MemberJob,
   MemberPage,
   MemberQuery,
+  PlannedMembers,
 } from '../../ports/deployments.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { FirmwareRecord } from '../../ports/ota.ts'
@@ -72,7 +73,11 @@ export class DeploymentDesk {
     return this.#orchestrator.inTurn(() => this.#create(request))
   }
 
-  /** `ifRevision`: only if it is still this one. */
+  /** Only says who would be a member. */
+  plan(request: DeploymentRequest): Promise<PlannedMembers> {
+    return this.#orchestrator.inTurn(() => this.#plan(request))
+  }
+
   act(id: DeploymentId, action: DeploymentAction, ifRevision?: number): Promise<DeploymentOutcome> {
     return this.#orchestrator.inTurn(() => this.#act(id, action, ifRevision))
   }
@@ -130,8 +135,19 @@ export class DeploymentDesk {
     return { jobs: jobs.slice(offset, offset + limit), total: jobs.length }
   }
 
+  async #plan(request: DeploymentRequest): Promise<PlannedMembers> {
+    const { id, spec, firmwareId, kind } = request
+    const record = this.#ports.firmwares.get(firmwareId)
+    const refusal = this.#refuse(request, record)
+    if (record === undefined || refusal !== undefined)
+      return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
+    const aspirants = await this.#aspirants(request)
+    const about = { id, spec, isBack: kind === 'rollback', now: this.#ports.clock.now() }
+    return { kind: 'planned', members: toMembers(aspirants, record, about) }
+  }
+
   async #create(request: DeploymentRequest): Promise<DeploymentOutcome> {
-    const { id, spec, firmwareId, kind, by, isDryRun } = request
+    const { id, spec, firmwareId, kind, by, expectedTotal } = request
     const known = this.#orchestrator.state(id)
     if (known !== undefined) return { kind: 'done', state: known }
     const record = this.#ports.firmwares.get(firmwareId)
@@ -140,6 +156,8 @@ export class DeploymentDesk {
       return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
     const now = this.#ports.clock.now()
     const aspirants = await this.#aspirants(request)
+    if (expectedTotal !== undefined && expectedTotal !== aspirants.length)
+      return refused('TARGET_CHANGED', { expected: expectedTotal, got: aspirants.length })
     const members = toMembers(aspirants, record, { id, spec, isBack: kind === 'rollback', now })
     const skipped = countSkipped(members)
     if (members.stages.every((ids) => ids.length === 0))
@@ -164,6 +182,7 @@ export class DeploymentDesk {
           failed: 0,
           state: i === 0 ? 'running' : 'waiting',
           since: now,
+          startedAt: now,
         }),
       ),
       stage: 0,
@@ -179,7 +198,6 @@ export class DeploymentDesk {
       revision: 1,
     }
     const state = { deployment, held: {}, window: spec.maxConcurrent }
-    if (isDryRun) return { kind: 'done', state }
     await this.#orchestrator.begin(deployment, members)
     if (spec.supersede || kind === 'rollback') await this.#supersede(aspirants, kind === 'rollback')
     return { kind: 'done', state }

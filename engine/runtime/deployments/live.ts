@@ -2,11 +2,12 @@
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { HeldReason } from '../../../schemas/vocabulary.ts'
 import type { Deployment, Members } from '../../domain/ota/deployment.ts'
-import { countOf, type DeploymentCount } from '../../domain/ota/deployment-progress.ts'
+import { countOf, type DeploymentCount } from '../../domain/ota/deployment-count.ts'
 import { startsHeld } from '../../domain/ota/grant-plan.ts'
 import type { JobPlan } from '../../domain/ota/job.ts'
 import type { JobTally } from '../../domain/ota/tally.ts'
 import type { DeploymentState } from '../../ports/deployments.ts'
+import type { GateWatch } from './gate-watch.ts'
 import type { Pace } from './pace.ts'
 
 export interface Live {
@@ -15,6 +16,7 @@ export interface Live {
   /** Members that have their job, counted through all stages. */
   enlisted: number
   readonly pace: Pace
+  readonly gate: GateWatch
   count: DeploymentCount
   /** Devices that wait for their gateway or a sub-device, as of the last round. */
   heldByFamily: ReadonlySet<DeviceId>
@@ -25,7 +27,7 @@ const NOBODY: ReadonlySet<DeviceId> = new Set()
 
 export function planOf(deployment: Deployment, stage: number): JobPlan {
   const { id, kind, firmware, spec } = deployment
-  const { timeouts, retry, proof, stableSec, offlineTtlSec, force } = spec
+  const { timeouts, retry, proof, stableSec, offlineTtlSec, force, preconditions } = spec
   return {
     deploymentId: id,
     kind,
@@ -46,16 +48,17 @@ export function planOf(deployment: Deployment, stage: number): JobPlan {
     // A rollback is never rolled back.
     rollsBack: kind === 'install' && spec.rollbackOnFailure,
     force,
+    preconditions,
   }
 }
 
-export function toLive(deployment: Deployment, members: Members, pace: Pace): Live {
+export function toLive(deployment: Deployment, members: Members, own: Pick<Live, 'pace' | 'gate'>): Live {
   return {
     deployment,
     members,
     // Who has a job already is told again, which changes nothing.
     enlisted: 0,
-    pace,
+    ...own,
     count: countOf(deployment, NOTHING),
     heldByFamily: NOBODY,
   }
@@ -73,9 +76,13 @@ export function withScope({ deployment, count }: Live): DeploymentCount {
   return { ...count, returners: [...count.returners, ...more] }
 }
 
+/** Jobs that may have a place at a time: no more than the pace allows, nor the stage. */
+export function windowOf({ deployment: { spec, stage }, pace }: Live): number {
+  return Math.min(pace.window, spec.stages?.[stage]?.maxConcurrent ?? Number.POSITIVE_INFINITY)
+}
+
 export function toState(live: Live, now: Millis): DeploymentState {
-  const { deployment, pace } = live
-  return { deployment, held: heldOf(live, now), window: pace.window }
+  return { deployment: live.deployment, held: heldOf(live, now), window: windowOf(live) }
 }
 
 /** Why a job that could start does not. */

@@ -11,9 +11,11 @@ import { isSameVersion } from '../../../schemas/same-version.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
-import { aborted, advance, countOf } from '../../domain/ota/deployment-progress.ts'
+import { countOf } from '../../domain/ota/deployment-count.ts'
+import { aborted, advance } from '../../domain/ota/deployment-progress.ts'
 import { type Grant, planGrants, type Running } from '../../domain/ota/grant-plan.ts'
 import type { JobGoal } from '../../domain/ota/job.ts'
+import { type GateQuestion, type GateValue, gateQuestion } from '../../domain/ota/stage-gate.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -33,7 +35,8 @@ import {
   readGrants,
   readMembers,
 } from './deployment-documents.ts'
-import { isEnlisted, type Live, planOf, toLive, toState, withScope } from './live.ts'
+import { GateWatch } from './gate-watch.ts'
+import { isEnlisted, type Live, planOf, toLive, toState, windowOf, withScope } from './live.ts'
 import { Pace } from './pace.ts'
 
 export interface OrchestratorPorts {
@@ -46,6 +49,8 @@ export interface OrchestratorPorts {
   readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
   readonly tallies: (ids: readonly DeploymentId[]) => Promise<readonly JobTally[]>
   readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
+  /** Asks telemetry. */
+  readonly gateValues: (question: GateQuestion) => Promise<readonly GateValue[]>
   readonly downloadsMax: number
   readonly retentionMs: number
   /** Adds entries to the audit. */
@@ -78,8 +83,8 @@ export class Orchestrator {
       if (deployment.finishedAt !== undefined) this.#past.set(deployment.id, deployment)
       else {
         const members = (await readMembers(documents, deployment.id)) ?? { stages: [], skipped: [] }
-        const pace = new Pace(deployment.spec, clock.now())
-        this.#live.set(deployment.id, toLive(deployment, members, pace))
+        const own = { pace: new Pace(deployment.spec, clock.now()), gate: this.#newGate() }
+        this.#live.set(deployment.id, toLive(deployment, members, own))
       }
     }
     this.#grants = await readGrants(documents)
@@ -144,7 +149,8 @@ export class Orchestrator {
     const { store, claims } = this.#ports
     const documents = [deploymentDocument(deployment), membersDocument(deployment.id, members)]
     await store.save({ ...NO_SAVE, claims, documents })
-    this.#live.set(deployment.id, toLive(deployment, members, new Pace(deployment.spec)))
+    const own = { pace: new Pace(deployment.spec), gate: this.#newGate() }
+    this.#live.set(deployment.id, toLive(deployment, members, own))
     this.#wake()
   }
 
@@ -167,13 +173,19 @@ export class Orchestrator {
     for (const each of live) {
       each.count = countOf(each.deployment, tallies)
       each.pace.counted(each.count)
-      const after = advance(each.deployment, each.count, now, isEnlisted(each))
+      const gateValues = each.gate.valuesFor(gateQuestion(each.deployment, each.count, now))
+      const after = advance(each.deployment, each.count, { now, isEnlisted: isEnlisted(each), gateValues })
       if (after !== each.deployment) moved.push(after)
     }
     if (moved.length > 0) await this.#save(moved)
     for (const each of live) await this.#stop(each)
     await this.#giveNew(live, now)
     await this.#forget(now)
+  }
+
+  #newGate(): GateWatch {
+    const { clock, failed, gateValues: ask } = this.#ports
+    return new GateWatch({ ask, clock, failed, wake: () => this.#wake() })
   }
 
   async #run(): Promise<void> {
@@ -232,7 +244,7 @@ export class Orchestrator {
         (each): Running => ({
           deployment: each.deployment,
           count: withScope(each),
-          window: each.pace.window,
+          window: windowOf(each),
           startsLeft: each.pace.startsLeft(now),
         }),
       )

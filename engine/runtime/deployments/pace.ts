@@ -1,7 +1,7 @@
 // How fast a deployment goes: its places, which a ramp widens and narrows, and its starts within a minute.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { DeploymentSpec } from '../../domain/ota/deployment.ts'
-import type { DeploymentCount } from '../../domain/ota/deployment-progress.ts'
+import type { DeploymentCount } from '../../domain/ota/deployment-count.ts'
 
 const MINUTE_MS = 60_000
 

@@ -5,6 +5,7 @@ import { LEADING, type Nodes } from './nodes.ts'
 export function ledDeployments(nodes: Pick<Nodes, 'at'>): Deployments {
   return {
     create: (request) => nodes.at(LEADING, { kind: 'deployment_create', request }),
+    plan: (request) => nodes.at(LEADING, { kind: 'deployment_plan', request }),
     list: (deviceId) => nodes.at(LEADING, { kind: 'deployment_list', deviceId }),
     get: (id) => nodes.at(LEADING, { kind: 'deployment_get', id }),
     act: (id, action, ifRevision) => nodes.at(LEADING, { kind: 'deployment_act', id, action, ifRevision }),

@@ -47,6 +47,7 @@ export class LocalWork {
       firmware_add: async ({ firmware }) => (await ports.duties()).firmware.add(firmware),
       firmware_edit: async ({ editing }) => (await ports.duties()).firmware.edit(editing),
       deployment_create: async ({ request }) => (await ports.duties()).deployments.create(request),
+      deployment_plan: async ({ request }) => (await ports.duties()).deployments.plan(request),
       deployment_list: async ({ deviceId }) => (await ports.duties()).deployments.list(deviceId),
       deployment_get: async ({ id }) => (await ports.duties()).deployments.get(id),
       deployment_act: async ({ id, action, ifRevision }) =>

@@ -19,6 +19,7 @@ import type {
   DeploymentState,
   MemberPage,
   MemberQuery,
+  PlannedMembers,
 } from '../../ports/deployments.ts'
 import type {
   BroadcastList,
@@ -61,6 +62,7 @@ export type NodeWork =
   | { readonly kind: 'firmware_add'; readonly firmware: NewFirmware }
   | { readonly kind: 'firmware_edit'; readonly editing: FirmwareEditing }
   | { readonly kind: 'deployment_create'; readonly request: DeploymentRequest }
+  | { readonly kind: 'deployment_plan'; readonly request: DeploymentRequest }
   | { readonly kind: 'deployment_list'; readonly deviceId?: DeviceId | undefined }
   | { readonly kind: 'deployment_get'; readonly id: DeploymentId }
   | {
@@ -89,6 +91,7 @@ export interface NodeOutcomes {
   readonly firmware_add: AddedFirmware
   readonly firmware_edit: FirmwareOutcome
   readonly deployment_create: DeploymentOutcome
+  readonly deployment_plan: PlannedMembers
   readonly deployment_list: readonly DeploymentState[]
   readonly deployment_get: DeploymentState | undefined
   readonly deployment_act: DeploymentOutcome

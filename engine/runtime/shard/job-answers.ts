@@ -1,7 +1,10 @@
 // What a shard answers about firmware.
 import type { DeploymentId, Millis } from '../../../schemas/ids.ts'
+import type { AlertSeverity } from '../../../schemas/vocabulary.ts'
+import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { type FirmwareState, type JobTally, Tallies } from '../../domain/ota/tally.ts'
 import { type Actor, type Actors, isConnected, otaWayOf } from './actor.ts'
+import { unmetBy } from './preconditions.ts'
 
 export function toFirmwareState(actor: Actor): FirmwareState {
   const { id: deviceId, firmware, firmwareVersion, status, parentId } = actor.device
@@ -13,7 +16,17 @@ export function toFirmwareState(actor: Actor): FirmwareState {
     parentId,
     isConnected: isConnected(actor),
     takesOta: otaWayOf(actor) !== undefined,
+    unmet: unmetBy(actor),
+    alertsAt: alertsAt(actor.device.alerts),
   }
+}
+
+/** When the newest alert of each severity fired, whether or not it is over. */
+function alertsAt({ open, resolved }: Alerts): FirmwareState['alertsAt'] {
+  const newest: Partial<Record<AlertSeverity, Millis>> = {}
+  for (const { highestSeverity: severity, firedAt } of [...open, ...resolved])
+    if (firedAt > (newest[severity] ?? 0)) newest[severity] = firedAt
+  return newest
 }
 
 /** Counted over all devices: they are few to look at, and nothing has to be kept true. */

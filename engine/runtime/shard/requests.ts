@@ -15,6 +15,7 @@ import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import type { Incoming } from './incoming.ts'
+import { declines } from './preconditions.ts'
 import type { Reply } from './protocol.ts'
 
 /** Payload of a `request` item. */
@@ -65,7 +66,12 @@ export function applyRequest(incoming: Incoming, batch: Batch): void {
   const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
   // A shard holds its devices in memory: the bound is the fleet's, kept on each shard.
   const isFull = before === undefined && batch.actors.size + batch.open.devices.size >= LIMITS.devicesMax
-  const outcome = isFull ? undefined : decide(wish, before, now)
+  const isDeclined = before !== undefined && declines(actor, before, wish.request)
+  const outcome = isFull
+    ? undefined
+    : isDeclined
+      ? { device: before, effects: [] }
+      : decide(wish, before, now)
   if (outcome === undefined) {
     const code = isFull ? 'DEPENDENCY_UNAVAILABLE' : 'NOT_FOUND'
     conclude(batch, { wish, incoming }, { requestId: wish.requestId, kind: 'refused', code, detail: {} })

@@ -19,7 +19,7 @@ const deploymentRequest: fc.Arbitrary<DeploymentRequest> = fc.record({
     fc.record({ kind: fc.constant('matching' as const), filter: fc.record({ group: name }) }),
   ),
   by: name,
-  isDryRun: fc.boolean(),
+  expectedTotal: optional(count),
 })
 const alertChange: fc.Arbitrary<AlertChange> = fc.oneof(
   fc.record({
@@ -49,7 +49,8 @@ const alertChange: fc.Arbitrary<AlertChange> = fc.oneof(
 
 export const anyDeploymentWork = fc.oneof(
   fc.record({ kind: fc.constant('deployment_create' as const), request: deploymentRequest }),
-  fc.record({ kind: fc.constant('deployment_list' as const) }),
+  fc.record({ kind: fc.constant('deployment_plan' as const), request: deploymentRequest }),
+  fc.record({ kind: fc.constant('deployment_list' as const), deviceId: optional(deviceId) }),
   fc.record({ kind: fc.constant('deployment_get' as const), id: deploymentId }),
   fc.record({
     kind: fc.constant('deployment_act' as const),

@@ -333,6 +333,10 @@ export const anyOutcome: { readonly [Kind in keyof NodeOutcomes]: fc.Arbitrary<N
   firmware_edit: fc.oneof(fc.record({ kind: fc.constant('done' as const), record: firmware }), refused),
   firmware_remove: fc.oneof(fc.record({ kind: fc.constant('done' as const), record: firmware }), refused),
   deployment_create: fc.oneof(fc.constant({ kind: 'done' as const, state: deploymentState }), refused),
+  deployment_plan: fc.oneof(
+    fc.constant({ kind: 'planned' as const, members: { stages: [[idOf('d1')]], skipped: [] } }),
+    refused,
+  ),
   deployment_list: fc.array(fc.constant(deploymentState)),
   deployment_get: optional(fc.constant(deploymentState)),
   deployment_act: fc.oneof(fc.constant({ kind: 'done' as const, state: deploymentState }), refused),

@@ -1,0 +1,150 @@
+// The stages of a wish for a deployment, and what has to be so before devices begin, read and judged.
+
+import { checkCondition } from '../../engine/domain/alert/check-condition.ts'
+import { leavesOf } from '../../engine/domain/alert/rule.ts'
+import type { Canary, Gate, StageRule, StageWish } from '../../engine/domain/ota/deployment.ts'
+import { PRECONDITION_KINDS } from '../../engine/domain/ota/precondition.ts'
+import type { Condition } from '../../schemas/alert-condition.ts'
+import type { DeploymentWish } from '../../schemas/deployment.ts'
+import type { CanaryWish, GateWish, StageWish as StageWishBody } from '../../schemas/deployment-stage.ts'
+import { parseDeviceId } from '../../schemas/ids.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
+
+const SOAK_SEC = 300
+const ALL_PERCENT = 100
+
+export interface Staging {
+  readonly kind: 'staging'
+  readonly canary: Canary | undefined
+  readonly stages: readonly StageWish[] | undefined
+  readonly maxConcurrent: number
+}
+
+export function toStaging(body: DeploymentWish): Staging | Refusal {
+  const { strategy = 'rolling', canary } = body
+  if (strategy === 'stages') return toStages(body)
+  if (body.stages != null)
+    return invalid('/stages', { code: 'NOT_ALLOWED', message: 'goes with the strategy stages only' })
+  const maxConcurrent = body.max_concurrent ?? (strategy === 'all' ? 1_000 : 10)
+  if (strategy !== 'canary') return { kind: 'staging', canary: undefined, stages: undefined, maxConcurrent }
+  const unfit = unfitGate(canary ?? {}, '/canary')
+  return unfit ?? { kind: 'staging', canary: toCanary(canary ?? {}), stages: undefined, maxConcurrent }
+}
+
+/** A condition over a single moment; undefined if there is none. */
+export function toPreconditions(
+  value: unknown,
+): { readonly kind: 'found'; readonly preconditions: Condition | undefined } | Refusal {
+  if (value === undefined || value === null) return { kind: 'found', preconditions: undefined }
+  const checked = checkCondition(value, '/preconditions')
+  if (checked.kind === 'mistakes')
+    return refused('VALIDATION_FAILED', {
+      message: 'preconditions are no condition',
+      errors: checked.errors.map((error) => ({ ...error, in: 'body' })),
+    })
+  const kinds: readonly string[] = PRECONDITION_KINDS
+  const other = leavesOf(checked.condition).find(({ kind }) => !kinds.includes(kind))
+  if (other === undefined) return { kind: 'found', preconditions: checked.condition }
+  const message = `takes ${kinds.join(' and ')} only, and not ${other.kind}`
+  return invalid('/preconditions', { code: 'NOT_ALLOWED', message })
+}
+
+function toStages({ stages, max_concurrent: asked }: DeploymentWish): Staging | Refusal {
+  if (stages == null || stages.length === 0)
+    return invalid('/stages', { code: 'REQUIRED', message: 'is needed for the strategy stages' })
+  let percent = 0
+  for (const [i, stage] of stages.entries()) {
+    const path = `/stages/${i}`
+    const isLast = i === stages.length - 1
+    const unfit = unfitStage(stage, { path, percent, isLast }) ?? unfitGate(stage, path)
+    if (unfit !== undefined) return unfit
+    percent = stage.percent ?? percent
+    if (asked !== undefined && (stage.max_concurrent ?? 0) > asked)
+      return invalid(`${path}/max_concurrent`, {
+        code: 'OUT_OF_RANGE',
+        message: 'must not be above max_concurrent of the deployment',
+      })
+  }
+  const widest = Math.max(...stages.map((stage) => stage.max_concurrent ?? 10))
+  return {
+    kind: 'staging',
+    canary: undefined,
+    stages: stages.map((stage, i) => toStage(stage, i === stages.length - 1)),
+    maxConcurrent: asked ?? widest,
+  }
+}
+
+function unfitStage(
+  { percent, count }: StageWishBody,
+  place: { readonly path: string; readonly percent: number; readonly isLast: boolean },
+): Refusal | undefined {
+  const { path, isLast } = place
+  if (percent != null && count != null)
+    return invalid(`${path}/count`, { code: 'NOT_ALLOWED', message: 'cannot be given together with percent' })
+  if (isLast)
+    return count == null && (percent ?? ALL_PERCENT) === ALL_PERCENT
+      ? undefined
+      : invalid(`${path}/percent`, { code: 'NOT_ALLOWED', message: 'must be 100 in the last stage' })
+  if (percent == null && count == null)
+    return invalid(`${path}/percent`, { code: 'REQUIRED', message: 'or count is needed' })
+  if (percent != null && percent <= place.percent)
+    return invalid(`${path}/percent`, {
+      code: 'OUT_OF_RANGE',
+      message: 'must be above that of the stage before, because it counts those devices, too',
+    })
+  return undefined
+}
+
+function unfitGate(
+  { soak_sec: soakSec = SOAK_SEC, gate }: { readonly soak_sec?: number; readonly gate?: GateWish },
+  path: string,
+): Refusal | undefined {
+  if (soakSec > 0 || (gate?.metrics ?? []).length === 0) return undefined
+  const message = 'needs a soak_sec: metrics are judged over that time'
+  return invalid(`${path}/gate/metrics`, { code: 'NOT_ALLOWED', message })
+}
+
+function toCanary(wish: CanaryWish): Canary {
+  return {
+    percent: wish.percent ?? 10,
+    count: wish.count ?? undefined,
+    devices: wish.devices?.flatMap((each) => parseDeviceId(each) ?? []),
+    ...toRule(wish, ALL_PERCENT),
+  }
+}
+
+/** In the last stage any share may succeed, unless the wish says otherwise: nothing follows it. */
+function toStage(wish: StageWishBody, isLast: boolean): StageWish {
+  return {
+    percent: wish.percent ?? (isLast ? ALL_PERCENT : undefined),
+    count: wish.count ?? undefined,
+    maxConcurrent: wish.max_concurrent ?? undefined,
+    ...toRule(wish, isLast ? undefined : ALL_PERCENT),
+    ...(isLast ? { soakSec: 0 } : {}),
+  }
+}
+
+function toRule(
+  wish: Pick<CanaryWish, 'soak_sec' | 'success_percent' | 'gate' | 'on_gate_failure' | 'approval'>,
+  successPercent: number | undefined,
+): StageRule {
+  return {
+    soakSec: wish.soak_sec ?? SOAK_SEC,
+    successPercent: wish.success_percent ?? successPercent,
+    gate: toGate(wish.gate ?? {}),
+    onGateFailure: wish.on_gate_failure ?? 'abort',
+    approval: wish.approval ?? false,
+  }
+}
+
+function toGate({ max_offline, in_error, alerts, metrics = [] }: GateWish): Gate {
+  return {
+    maxOffline: max_offline ?? 0,
+    inError: in_error ?? 0,
+    alerts: alerts ?? undefined,
+    metrics: metrics.map(({ metric, agg = 'avg', op, value, relative_to }) => ({
+      ...{ metric, agg, op, value },
+      relativeTo: relative_to ?? undefined,
+    })),
+  }
+}

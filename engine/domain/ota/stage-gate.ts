@@ -1,0 +1,95 @@
+// What has to hold before a deployment goes on to its next stage.
+import type { DeviceId, Millis } from '../../../schemas/ids.ts'
+import { holds } from '../alert/leaf-truth.ts'
+import type { Deployment, DeploymentSpec, Gate, MetricGate, StageRule } from './deployment.ts'
+import type { DeploymentCount, StageCount } from './deployment-count.ts'
+
+export type Evidence = Readonly<Record<string, unknown>>
+
+/** What telemetry says about a metric of a gate; undefined where there is none. */
+export interface GateValue {
+  readonly value: number | undefined
+  /** The same devices had it, for as long, before the stage began. */
+  readonly before: number | undefined
+}
+
+/** A question to telemetry, for all metrics of a gate. */
+export interface GateQuestion {
+  readonly stage: number
+  readonly deviceIds: readonly DeviceId[]
+  readonly metrics: readonly MetricGate[]
+  readonly from: number
+  readonly to: number
+  readonly beforeFrom: number
+  readonly beforeTo: number
+}
+
+const NAMED_MAX = 20
+
+/** The rule by which this stage goes on to the next; undefined where nothing was asked for. */
+export function ruleOf({ canary, stages }: DeploymentSpec, stage: number): StageRule | undefined {
+  return canary === undefined ? stages?.[stage] : stage === 0 ? canary : undefined
+}
+
+/** Whether a stage has to be soaked, and until when. It soaks from the last success, whoever leads meanwhile. */
+export function soakOf(
+  rule: StageRule,
+  { lastSuccessAt }: StageCount,
+  since: Millis,
+): { readonly from: number; readonly to: number } {
+  const from = lastSuccessAt ?? since
+  return { from, to: from + rule.soakSec * 1_000 }
+}
+
+/** What fails at once: devices that were well before the update and are not any more. */
+export function failedGate({ offline, inError, alerting }: StageCount, gate: Gate): Evidence | undefined {
+  if (offline.length > gate.maxOffline)
+    return { max_offline: gate.maxOffline, offline: offline.slice(0, NAMED_MAX) }
+  if (inError.length > gate.inError)
+    return { in_error: gate.inError, devices_in_error: inError.slice(0, NAMED_MAX) }
+  if (gate.alerts === undefined) return undefined
+  const found = gate.alerts === 'critical' ? alerting.critical : alerting.warning
+  return found.length === 0
+    ? undefined
+    : { alerts: gate.alerts, devices_with_alerts: found.slice(0, NAMED_MAX) }
+}
+
+/** What fails at the end of the soak. A metric that nobody reports proves nothing, and fails. */
+export function failedMetric(
+  metrics: readonly MetricGate[],
+  values: readonly GateValue[],
+): Evidence | undefined {
+  for (const [i, { metric, agg, op, value: bound, relativeTo }] of metrics.entries()) {
+    const { value, before } = values[i] ?? { value: undefined, before: undefined }
+    const limit = relativeTo === undefined ? bound : before === undefined ? undefined : before * bound
+    if (value !== undefined && limit !== undefined && holds(op, value, limit)) continue
+    const about = { metric, agg, op, value: bound, measured: value ?? null }
+    return relativeTo === undefined ? about : { ...about, relative_to: relativeTo, before: before ?? null }
+  }
+  return undefined
+}
+
+/** What telemetry has to be asked now; undefined if nothing. */
+export function gateQuestion(
+  { spec, status, stage: index, stages }: Deployment,
+  count: DeploymentCount,
+  now: Millis,
+): GateQuestion | undefined {
+  const [rule, stage, jobs] = [ruleOf(spec, index), stages[index], count.stages[index]]
+  if (status !== 'in_progress' || rule === undefined || stage === undefined || jobs === undefined)
+    return undefined
+  const { metrics } = rule.gate
+  if (metrics.length === 0 || stage.state !== 'soaking') return undefined
+  const { from, to } = soakOf(rule, jobs, stage.since)
+  if (to > now) return undefined
+  const beforeTo = stage.startedAt
+  return {
+    stage: index,
+    deviceIds: jobs.proved.map(({ deviceId }) => deviceId),
+    metrics,
+    from,
+    to,
+    beforeFrom: beforeTo - (to - from),
+    beforeTo,
+  }
+}
