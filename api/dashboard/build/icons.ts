@@ -65,5 +65,7 @@ export const ICONS = [
   'wifi-off',
   'wrench',
   'x',
+  'zoom-in',
+  'zoom-out',
 ] as const
 export type IconName = (typeof ICONS)[number]
