@@ -39,8 +39,9 @@ export const BODY_LIMITS = {
   perPageDefault: 50,
   perPageMax: 200,
   pageMax: 1_000_000,
-  cursorCharsMax: 128,
+  cursorCharsMax: 256,
   auditFilterCharsMax: 256,
+  findCharsMax: 256,
   metricNameBytesMax: 256,
   /** Several names, separated by commas. */
   metricListCharsMax: 4_096,

@@ -5,7 +5,7 @@ import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
 import type { Json, JsonObject } from './json.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
-import { PAGE_QUERY, pageOf } from './page.ts'
+import { CURSOR_QUERY, NextCursor, PAGE_QUERY, pageOf } from './page.ts'
 import { ExpectedTotal } from './target-preview.ts'
 import { COMMAND_PRIORITIES, COMMAND_STATUSES } from './vocabulary.ts'
 
@@ -145,6 +145,28 @@ export const CommandBody = Type.Object(
 )
 export type CommandBody = Static<typeof CommandBody>
 export const CommandPage = pageOf(CommandBody, 'CommandPage')
+
+const Text = Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.commandNameCharsMax }))
+export const FleetCommandQuery = Type.Object(
+  {
+    ...CURSOR_QUERY,
+    status: Statuses,
+    command: Text,
+    group: Type.Optional(Group),
+    device_id: Type.Optional(Type.String({ maxLength: 64, examples: ['robot-7'] })),
+    created_by: Text,
+    broadcast_id: Text,
+  },
+  { additionalProperties: false },
+)
+export const FleetCommandPage = Type.Object(
+  { data: Type.Array(CommandBody), next_cursor: NextCursor },
+  {
+    title: 'FleetCommandPage',
+    description:
+      'Newest first. A page may hold fewer commands than asked for, even none: go on while there is a `next_cursor`.',
+  },
+)
 
 const BROADCAST_STATUSES = [
   'pending',

@@ -1,26 +1,12 @@
 // Bodies of a device's log and of its timeline.
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, FreeObject, Instant, instantText, orNull } from './json-schema.ts'
-import { NextCursor } from './page.ts'
+import { Group } from './device.ts'
+import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { CURSOR_QUERY, NextCursor } from './page.ts'
 import { LOG_LEVELS } from './vocabulary.ts'
 
 export const EVENT_KINDS = ['status', 'command', 'shadow', 'ota', 'alert'] as const
-
-/** The query of a list that only grows. */
-const CURSOR_QUERY = {
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: BODY_LIMITS.perPageMax, default: BODY_LIMITS.perPageDefault }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      maxLength: BODY_LIMITS.cursorCharsMax,
-      description: '`next_cursor` of the previous page.',
-    }),
-  ),
-  from: Type.Optional(instantText('inclusive')),
-  to: Type.Optional(instantText('exclusive')),
-}
 
 /** One or several of the words, separated by commas. */
 function words(allowed: readonly string[], description: string) {
@@ -45,35 +31,73 @@ export const EventQuery = Type.Object(
   { additionalProperties: false },
 )
 
-const LogBody = Type.Object(
+const FLEET_QUERY = {
+  ...CURSOR_QUERY,
+  group: Type.Optional(Group),
+  device_id: Type.Optional(Type.String({ maxLength: 64, examples: ['robot-7'] })),
+}
+export const FleetLogQuery = Type.Object(
   {
-    timestamp: Instant,
-    level: choice(LOG_LEVELS, { examples: ['warn'] }),
-    message: Type.String({ examples: ['wheel 2 slips'] }),
-    logger: orNull(Type.String(), { examples: ['drive'] }),
-    fields: FreeObject,
+    ...FLEET_QUERY,
+    level: LogQuery.properties.level,
+    find: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: BODY_LIMITS.findCharsMax,
+        description: 'A text in the message or the logger, in any letter case.',
+        examples: ['slips'],
+      }),
+    ),
   },
-  { title: 'LogEntry' },
+  { additionalProperties: false },
+)
+export const FleetEventQuery = Type.Object(
+  { ...FLEET_QUERY, kind: EventQuery.properties.kind },
+  { additionalProperties: false },
+)
+
+const LOG_FIELDS = {
+  timestamp: Instant,
+  level: choice(LOG_LEVELS, { examples: ['warn'] }),
+  message: Type.String({ examples: ['wheel 2 slips'] }),
+  logger: orNull(Type.String(), { examples: ['drive'] }),
+  fields: FreeObject,
+}
+const LogBody = Type.Object(LOG_FIELDS, { title: 'LogEntry' })
+const DeviceId = Type.String({ examples: ['robot-7'] })
+const FLEET_PAGE =
+  'Newest first. A page may hold fewer entries than asked for, even none: go on while there is a `next_cursor`.'
+export const FleetLogPage = Type.Object(
+  {
+    data: Type.Array(Type.Object({ device_id: DeviceId, ...LOG_FIELDS }, { title: 'FleetLogEntry' })),
+    next_cursor: NextCursor,
+  },
+  { title: 'FleetLogPage', description: FLEET_PAGE },
 )
 export const LogPage = Type.Object(
   { device_id: Type.String({ examples: ['robot-7'] }), data: Type.Array(LogBody), next_cursor: NextCursor },
   { title: 'LogPage', description: 'Newest first.' },
 )
 
-const EventBody = Type.Object(
-  { timestamp: Instant, kind: choice(EVENT_KINDS), data: FreeObject },
+const EVENT_FIELDS = { timestamp: Instant, kind: choice(EVENT_KINDS), data: FreeObject }
+export const FleetEventPage = Type.Object(
   {
-    title: 'TimelineEvent',
-    description: 'A status move, a step of a command, a change of the shadow, or a move of an alert.',
-    examples: [
-      {
-        timestamp: '2026-03-01T08:30:00.000Z',
-        kind: 'status',
-        data: { from: 'offline', to: 'online', cause: 'heartbeat' },
-      },
-    ],
+    data: Type.Array(Type.Object({ device_id: DeviceId, ...EVENT_FIELDS }, { title: 'FleetTimelineEvent' })),
+    next_cursor: NextCursor,
   },
+  { title: 'FleetEventPage', description: FLEET_PAGE },
 )
+const EventBody = Type.Object(EVENT_FIELDS, {
+  title: 'TimelineEvent',
+  description: 'A status move, a step of a command, a change of the shadow, or a move of an alert.',
+  examples: [
+    {
+      timestamp: '2026-03-01T08:30:00.000Z',
+      kind: 'status',
+      data: { from: 'offline', to: 'online', cause: 'heartbeat' },
+    },
+  ],
+})
 export const EventPage = Type.Object(
   { device_id: Type.String({ examples: ['robot-7'] }), data: Type.Array(EventBody), next_cursor: NextCursor },
   { title: 'EventPage', description: 'Newest first.' },

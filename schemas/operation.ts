@@ -9,6 +9,9 @@ export const API = '/api/v1'
 /** What a question to the database costs, see `Operation.work`. */
 export const DATABASE_WORK = 2
 
+/** What a search through the history of all devices costs, see `Operation.work`. */
+export const FLEET_SEARCH_WORK = 10
+
 /** `public` lets anyone call, otherwise only users with one of these roles. */
 export type Access = 'public' | readonly Role[]
 

@@ -1,7 +1,7 @@
 // Paging: the query and the envelope that all lists share.
 import { type TSchema, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { orNull } from './json-schema.ts'
+import { instantText, orNull } from './json-schema.ts'
 
 export const PAGE_QUERY = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: BODY_LIMITS.pageMax, default: 1 })),
@@ -20,6 +20,21 @@ export const PAGE_FIELDS = {
 export const NextCursor = orNull(
   Type.String({ description: 'Cursor of the next page, null on the last one.' }),
 )
+
+/** The query of a list that only grows, by cursor and time. */
+export const CURSOR_QUERY = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: BODY_LIMITS.perPageMax, default: BODY_LIMITS.perPageDefault }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: BODY_LIMITS.cursorCharsMax,
+      description: '`next_cursor` of the previous page.',
+    }),
+  ),
+  from: Type.Optional(instantText('inclusive')),
+  to: Type.Optional(instantText('exclusive')),
+}
 
 /** The query of a list that only grows, by page number or by cursor. */
 export const FEED_QUERY = {

@@ -20,12 +20,18 @@ import { readWait } from '../http/wait.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { broadcastRoutes } from './broadcasts.ts'
 import { isMember, parseStatuses, wishRefusal } from './command-checks.ts'
+import { fleetCommandRoute } from './fleet-commands.ts'
 import { findPastCommand } from './past-command.ts'
 
 const COMMAND_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 export function commandRoutes(services: Services): readonly Route[] {
-  return [...broadcastRoutes(services), ...collectionRoutes(services), ...oneRoutes(services)]
+  return [
+    ...broadcastRoutes(services),
+    fleetCommandRoute(services),
+    ...collectionRoutes(services),
+    ...oneRoutes(services),
+  ]
 }
 
 function collectionRoutes(services: Services): readonly Route[] {

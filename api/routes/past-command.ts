@@ -27,7 +27,13 @@ export async function findPastCommand(
   if (first === undefined || first['status'] !== 'pending') return undefined
   const soon = await stepsIn(madeAt - FIRST_MS, madeAt + SOON_MS)
   const later = isOver(soon[0]) ? [] : await stepsIn(madeAt + SOON_MS, undefined)
-  const steps = [first, ...[...later, ...soon].reverse()]
+  return pastCommandBody(deviceId, [first, ...[...later, ...soon].reverse()])
+}
+
+/** `steps`: oldest first, and the first one is its creation. The engine wrote a row per step, with the request in the
+ *  first and the result in the last. */
+export function pastCommandBody(deviceId: DeviceId, steps: readonly JsonObject[]): CommandBody {
+  const [first = {}] = steps
   return toBody(deviceId, first, steps)
 }
 
@@ -37,7 +43,6 @@ function isOver(step: JsonObject | undefined): boolean {
   return [...ENDED, 'cancelled'].includes(String(step?.['status']))
 }
 
-/** The engine wrote a row per step, with the request in the first and the result in the last. */
 function toBody(deviceId: DeviceId, first: JsonObject, steps: readonly JsonObject[]): CommandBody {
   const last: JsonObject = Object.assign({}, ...steps)
   const timeOf = (...statuses: readonly string[]): Json =>

@@ -19,6 +19,7 @@ import { deviceTypeRoutes } from './device-types.ts'
 import { deviceRoutes } from './devices.ts'
 import { firmwareRoutes } from './firmware.ts'
 import { fleetRoutes } from './fleet.ts'
+import { fleetFeedRoutes } from './fleet-feeds.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
@@ -49,6 +50,7 @@ export function toRoutes(
     ...fleetRoutes(services),
     ...telemetryRoutes(services),
     ...historyRoutes(services),
+    ...fleetFeedRoutes(services),
     ...shadowRoutes(services),
     ...firmwareRoutes(services),
     ...commandRoutes(services),

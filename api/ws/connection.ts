@@ -37,7 +37,16 @@ import type { Hello, Wire, WireEvents } from './wire.ts'
 /** The part of the engine that /ws needs. */
 export type SocketEngine = Pick<
   Engine,
-  'views' | 'snapshot' | 'shadow' | 'commands' | 'firmwareOf' | 'history' | 'feed' | 'devices' | 'alerts'
+  | 'views'
+  | 'snapshot'
+  | 'shadow'
+  | 'commands'
+  | 'firmwareOf'
+  | 'history'
+  | 'fleetHistory'
+  | 'feed'
+  | 'devices'
+  | 'alerts'
 >
 
 export interface SocketLogger {

@@ -141,16 +141,34 @@ describe('a snapshot', () => {
     expect((await eventsOf(client)).map((event) => event['data'])).toMatchObject([{ message: 'e' }])
   })
 
-  test('a snapshot of many devices is empty, and says that there are more', async () => {
-    const client = await service.login('ada')
-    line('north', 'a')
-    for (const channel of ['logs', 'events']) {
-      await subscribe(client, { id: channel, channel, snapshot: true, filter: { group: 'eu' } })
-      const { data, truncated } = await client.next('snapshot', ({ id }) => id === channel)
-      expect([data, truncated]).toEqual([[], true])
+  test('a snapshot of many devices has the newest entries of those that the user may see', async () => {
+    const snapshotOf = async (user: string, filter: object) => {
+      const client = await service.login(user)
+      await subscribe(client, { channel: 'logs', snapshot: true, filter })
+      const { data, truncated } = await client.next('snapshot')
+      // Every item is an entry.
+      const entries = data as { device_id: string; message: string }[]
+      return [entries.map(({ device_id, message }) => `${device_id} ${message}`), truncated]
     }
-    fleet.tell(line('north', 'b'))
-    expect((await eventsOf(client)).map(({ id }) => id)).toEqual(['logs'])
+    for (const message of ['a', 'b', 'c']) line('north', message)
+    line('loose', 'x')
+    expect(await snapshotOf('ada', {})).toEqual([['loose x', 'north c', 'north b'], true])
+    expect(await snapshotOf('ada', { group: 'eu' })).toEqual([['north c', 'north b', 'north a'], false])
+    expect(await snapshotOf('olaf', {})).toEqual([['north c', 'north b', 'north a'], false])
+    expect(await snapshotOf('ada', { group: 'us' })).toEqual([[], false])
+  })
+
+  test('a snapshot of many devices shows viewers no commands, and no entry comes twice', async () => {
+    const client = await service.login('vera')
+    fleet.row('loose', 'command', { command: 'go' })
+    fleet.afterAnswer = () => fleet.tell(moved('north', 'error'))
+    moved('loose', 'offline')
+    const told = moved('north', 'online')
+    await subscribe(client, { channel: 'events', snapshot: true })
+    const { data } = await client.next('snapshot')
+    expect(data).toMatchObject([{ device_id: 'north' }, { device_id: 'loose', kind: 'status' }])
+    fleet.tell(told)
+    expect((await eventsOf(client)).map((event) => event['data'])).toMatchObject([{ data: { to: 'error' } }])
   })
 })
 

@@ -11,6 +11,7 @@ import type { DeviceView, Engine, Snapshot } from '../../engine/index.ts'
 import type { HistoryKey, HistoryKind } from '../../engine/ports/history.ts'
 import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'
 import { COMMAND_STATUSES } from '../../schemas/vocabulary.ts'
+import { readSelected, selectFleet } from '../auth/fleet-selection.ts'
 import { isInScope } from '../auth/scope.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
 import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
@@ -25,7 +26,15 @@ import type { Scope, Subscription } from './subscription.ts'
 export interface SnapshotPorts extends DeviceBodySettings, AlertBodySettings {
   readonly engine: Pick<
     Engine,
-    'views' | 'snapshot' | 'shadow' | 'commands' | 'firmwareOf' | 'history' | 'devices' | 'alerts'
+    | 'views'
+    | 'snapshot'
+    | 'shadow'
+    | 'commands'
+    | 'firmwareOf'
+    | 'history'
+    | 'fleetHistory'
+    | 'devices'
+    | 'alerts'
   >
   readonly limits: {
     readonly snapshotDevicesMax: number
@@ -111,29 +120,38 @@ async function openFrom<State>(
   return { frame: page.close(), devices: devices.length, isShown: untilFirstNew(shown, isShown) }
 }
 
-/** The newest entries of one device, newest first; of many devices none, and it says that there are more: the history
- *  is kept per device. What is on its way into the history is in neither: it takes about a second. */
+/** The newest entries, newest first. What is on its way into the history is in neither: it takes about a second. */
 async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<Opening> {
-  const { subscription, scope, ports } = call
-  const { limits, engine } = ports
-  if (subscription.deviceId === undefined) {
-    const page = new Page(subscription.id, { total: undefined, isMore: true }, limits)
-    return { frame: page.close(), devices: 0, isShown: () => false }
-  }
-  const [device] = listDevices(subscription, scope, ports).devices
-  const limit = limits.snapshotEntriesMax
-  const rows = device && (await engine.history({ deviceId: device.id, kinds, limit: limit + 1 }))
-  const isMore = rows !== undefined && rows.length > limit
+  const { subscription, ports } = call
+  const { limits } = ports
+  const { rows, isMore } = await newestRows(call, kinds)
   const page = new Page(subscription.id, { total: undefined, isMore }, limits)
   const shown = new Set<string>()
-  for (const row of rows?.slice(0, limit) ?? []) {
+  for (const row of rows) {
     const body = row.kind === 'log' ? logBody(row) : eventBody(row)
     if (!page.add([JSON.stringify({ device_id: row.deviceId, ...body })])) break
-    shown.add(keyOf(row))
+    shown.add(keyOf(row.deviceId, row))
   }
   const isShown = ({ event }: Notice) =>
-    (event.kind === 'timeline' || event.kind === 'log') && shown.has(keyOf(event.row))
-  return { frame: page.close(), devices: 1, isShown }
+    (event.kind === 'timeline' || event.kind === 'log') && shown.has(keyOf(event.deviceId, event.row))
+  // A search through the history of all devices costs as much as the largest snapshot of another kind.
+  const devices = subscription.deviceId === undefined ? limits.snapshotDevicesMax : 1
+  return { frame: page.close(), devices, isShown }
+}
+
+async function newestRows({ subscription, scope, ports }: Call, kinds: readonly HistoryKind[]) {
+  const { engine, limits } = ports
+  const limit = limits.snapshotEntriesMax
+  const { deviceId, filter } = subscription
+  if (deviceId !== undefined) {
+    const [device] = listDevices(subscription, scope, ports).devices
+    const rows = device ? await engine.history({ deviceId: device.id, kinds, limit: limit + 1 }) : []
+    return { rows: rows.slice(0, limit), isMore: rows.length > limit }
+  }
+  const selection = selectFleet(engine, filter, scope.groups)
+  if (selection === undefined) return { rows: [], isMore: false }
+  const { rows, next } = await readSelected(engine, selection, { kinds, limit })
+  return { rows, isMore: next !== undefined }
 }
 
 /** The open alerts. A move that the snapshot shows already has its revision at most. */
@@ -167,7 +185,8 @@ async function openAlerts({ subscription, scope, ports }: Call): Promise<Opening
   return { frame: page.close(), devices: fitting.length, isShown }
 }
 
-const keyOf = ({ kind, at, version }: Omit<HistoryKey, 'deviceId'>) => `${kind} ${at} ${version}`
+const keyOf = (deviceId: DeviceId, { kind, at, version }: Omit<HistoryKey, 'deviceId'>) =>
+  `${deviceId} ${kind} ${at} ${version}`
 
 function devicesSource({ subscription, scope, ports }: Call): Source<DeviceView> {
   return {

@@ -62,6 +62,10 @@ export const TELEMETRY_LIMITS = {
   telemetryStreamSecMax: 3_600,
   /** Points that one question may touch: three quantiles of that many fit into a query's memory. */
   telemetryRowsReadMax: 20_000_000,
+  /** Rows that one window of a search through the history of all devices may touch. */
+  fleetHistoryRowsReadMax: 100_000_000,
+  /** Rows of the commands of one page. */
+  commandStepsMax: 20_000,
   /** A request to ClickHouse with its parameters. This is ClickHouse's own bound. */
   telemetryUrlBytesMax: 1 * MIB,
   telemetryQueryMemoryBytesMax: 1024 * MIB,

@@ -10,6 +10,7 @@ import type {
   BroadcastTarget,
   StatusCounts,
 } from '../domain/command/broadcast.ts'
+import type { CommandFilter, CommandPlace, KeptCommand } from '../domain/command/kept-commands.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { FirmwareState } from '../domain/ota/tally.ts'
@@ -118,6 +119,14 @@ export interface BroadcastList {
   readonly total: number
 }
 
+export interface KeptCommandsQuery extends CommandFilter {
+  readonly deviceId?: DeviceId | undefined
+  /** Only devices in this group's subtree. */
+  readonly group?: string | undefined
+  /** Only devices in these subtrees. Undefined means all devices. */
+  readonly within?: readonly string[] | undefined
+}
+
 export interface DependencyHealth {
   readonly name: string
   readonly ok: boolean
@@ -156,6 +165,11 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   shadow(deviceId: DeviceId): Promise<Shadow | undefined>
   /** The open ones and those still kept of the finished ones, newest first; undefined if there is no such device. */
   commands(deviceId: DeviceId): Promise<readonly Command[] | undefined>
+  /** Commands of all devices, as far as their records keep them: every open one is among them. Sees every message
+   *  acknowledged before the call. */
+  keptCommands(query: KeptCommandsQuery): Promise<readonly KeptCommand[]>
+  /** Those of these commands that their devices' records keep. */
+  keptAmong(commands: readonly CommandPlace[]): Promise<readonly KeptCommand[]>
   /** What the device keeps of its firmware, and its jobs; undefined if there is no such device. Sees every message
    *  acknowledged before the call. */
   firmwareOf(deviceId: DeviceId): Promise<FirmwareState | undefined>

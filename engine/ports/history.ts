@@ -1,7 +1,10 @@
 // The history at rest: what happened to a device, newest first.
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
+import type { CommandStatus } from '../../schemas/vocabulary.ts'
+import type { CommandFilter, CommandPlace } from '../domain/command/kept-commands.ts'
 import type { HistoryKey, HistoryKind, HistoryRow } from '../domain/history/row.ts'
 
+export type { CommandFilter, CommandPlace } from '../domain/command/kept-commands.ts'
 export type {
   HistoryKey,
   HistoryKind,
@@ -34,7 +37,37 @@ export interface HistoryQuery extends HistoryFilter {
   readonly offset?: number | undefined
 }
 
+/** A row's place among the rows of all devices: they are ordered by time, version, kind, then device. */
+export type FleetPlace = Pick<HistoryKey, 'at' | 'version' | 'kind' | 'deviceId'>
+
+/** Rows of many devices. */
+export interface FleetHistoryQuery extends Omit<HistoryFilter, 'deviceId'> {
+  /** Undefined means all devices. */
+  readonly deviceIds?: readonly DeviceId[] | undefined
+  /** Only log lines whose message or logger contains this text, in any letter case. */
+  readonly find?: string | undefined
+  /** Only what is older than this. */
+  readonly before?: FleetPlace | undefined
+  readonly limit: number
+}
+
+/** What the history says of a command: the status may be an earlier one than that of the device's record. */
+export interface PastCommand extends CommandPlace {
+  readonly status: CommandStatus
+}
+
+export interface PastCommandsQuery extends CommandFilter {
+  /** Undefined means all devices. */
+  readonly deviceIds?: readonly DeviceId[] | undefined
+}
+
 export interface History {
+  /** Rows of many devices, newest first, each once. */
+  fleetHistory(query: FleetHistoryQuery): Promise<readonly HistoryRow[]>
+  /** Commands of many devices, newest first, each once. */
+  pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]>
+  /** All rows of these commands, newest first. */
+  commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]>
   /** Newest first, each row once however often it was inserted. */
   history(query: HistoryQuery): Promise<readonly HistoryRow[]>
   countHistory(filter: HistoryFilter): Promise<number>

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { BroadcastId, CommandId, DeviceId } from '../../schemas/ids.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
+import type { KeptCommand } from '../domain/command/kept-commands.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { FirmwareState } from '../domain/ota/tally.ts'
@@ -22,6 +23,7 @@ import type {
   DependencyHealth,
   Engine,
   ExportRequest,
+  KeptCommandsQuery,
   Metric,
   Ports,
   RequestOutcome,
@@ -31,7 +33,15 @@ import type {
 import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
 import type { FleetPort } from '../ports/fleet.ts'
-import type { HistoryFilter, HistoryQuery, HistoryRow } from '../ports/history.ts'
+import type {
+  CommandPlace,
+  FleetHistoryQuery,
+  HistoryFilter,
+  HistoryQuery,
+  HistoryRow,
+  PastCommand,
+  PastCommandsQuery,
+} from '../ports/history.ts'
 import type { FirmwareLibrary } from '../ports/ota.ts'
 import type { DeadLetterPage, DeadLetterQuery, Directory } from '../ports/store.ts'
 import type { Point, PointsQuery, Series, SeriesQuery } from '../ports/telemetry.ts'
@@ -172,6 +182,14 @@ export class LocalEngine implements Engine {
     return this.#parts.nodes.ask({ kind: 'commands', deviceId })
   }
 
+  keptCommands(query: KeptCommandsQuery): Promise<readonly KeptCommand[]> {
+    return this.#parts.nodes.ask({ kind: 'kept_commands', query })
+  }
+
+  async keptAmong(commands: readonly CommandPlace[]): Promise<readonly KeptCommand[]> {
+    return commands.length === 0 ? [] : this.#parts.nodes.ask({ kind: 'named_commands', commands })
+  }
+
   async firmwareOf(deviceId: DeviceId): Promise<FirmwareState | undefined> {
     const [state] = await this.#parts.nodes.ask({ kind: 'firmware', deviceIds: [deviceId] })
     return state
@@ -228,6 +246,18 @@ export class LocalEngine implements Engine {
 
   history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
     return this.#ports.telemetry.history(query)
+  }
+
+  fleetHistory(query: FleetHistoryQuery): Promise<readonly HistoryRow[]> {
+    return this.#ports.telemetry.fleetHistory(query)
+  }
+
+  pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]> {
+    return this.#ports.telemetry.pastCommands(query)
+  }
+
+  commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]> {
+    return this.#ports.telemetry.commandSteps(commands)
   }
 
   countHistory(filter: HistoryFilter): Promise<number> {

@@ -2,6 +2,7 @@
 // joined. An owner is a shard of this node, or another node.
 import type { Partition } from '../../schemas/ids.ts'
 import { joinedAlerts, joinedCounts } from '../domain/alert/found.ts'
+import { type KeptCommand, newestOf } from '../domain/command/kept-commands.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { unreachable } from '../domain/unreachable.ts'
 import type { AlertCounts, AlertsFound } from '../ports/alerts.ts'
@@ -60,17 +61,24 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       // Each is of the kind that was asked for.
       return (await Promise.all(answers)).flat() as Answer
     }
+    case 'kept_commands': {
+      const { deviceId, limit } = ask.query
+      const partitions = deviceId === undefined ? owners.partitions : [partitionOf(deviceId)]
+      const answers = await askAll(owners, { ask, after }, partitions)
+      // Each is the answer to the question of this branch.
+      return newestOf(answers.flat() as readonly KeptCommand[], limit)
+    }
+    case 'named_commands': {
+      const partitions = new Set(ask.commands.map(({ deviceId }) => partitionOf(deviceId)))
+      const answers = await askAll(owners, { ask, after }, partitions)
+      // Each is of the kind that was asked for.
+      return answers.flat() as Answer
+    }
     case 'alerts':
     case 'alert_counts': {
       const { deviceId = undefined } = ask.kind === 'alerts' ? ask.query : {}
       const partitions = deviceId === undefined ? owners.partitions : [partitionOf(deviceId)]
-      const shares = grouped(partitions, owners.ownerOf)
-      const answers = await Promise.all(
-        [...shares].map(([owner, own]) => {
-          const positions = after.filter(({ partition }) => own.includes(partition))
-          return owners.ask(owner, { ask, after: positions, partitions: own })
-        }),
-      )
+      const answers = await askAll(owners, { ask, after }, partitions)
       // Each is the answer to the question of this branch.
       if (ask.kind === 'alerts') return joinedAlerts(answers as readonly AlertsFound[], ask.query)
       return joinedCounts(answers as readonly AlertCounts[])
@@ -85,4 +93,18 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
     default:
       return unreachable(ask)
   }
+}
+
+/** The same question to every owner of these partitions, each after what concerns it. */
+function askAll<Owner>(
+  owners: Owners<Owner>,
+  { ask, after }: Omit<Question, 'partitions'>,
+  partitions: Iterable<Partition>,
+): Promise<readonly Answer[]> {
+  return Promise.all(
+    [...grouped(partitions, owners.ownerOf)].map(([owner, own]) => {
+      const positions = after.filter(({ partition }) => own.includes(partition))
+      return owners.ask(owner, { ask, after: positions, partitions: own })
+    }),
+  )
 }

@@ -1,14 +1,16 @@
-// /commands/{device_id}: commands to one device. Only users who may send commands may read them.
+// /commands and /commands/{device_id}: commands to all devices and to one. Only users who may send commands may read them.
 import {
   CommandBody,
   CommandListQuery,
   CommandPage,
   CommandParams,
   CommandWishBody,
+  FleetCommandPage,
+  FleetCommandQuery,
   WaitQuery,
 } from '../command.ts'
 import { DeviceParams } from '../device.ts'
-import { API, DATABASE_WORK, type Operation } from '../operation.ts'
+import { API, DATABASE_WORK, FLEET_SEARCH_WORK, type Operation } from '../operation.ts'
 
 const PATH = `${API}/commands/{device_id}` as const
 const SHARED = { tag: 'commands', access: ['admin', 'operator'], scope: 'device' } as const
@@ -45,6 +47,21 @@ export const listCommands = {
   query: CommandListQuery,
   replies: { 200: CommandPage },
   refusals: ['NOT_FOUND'],
+} as const satisfies Operation
+
+export const listFleetCommands = {
+  ...SHARED,
+  scope: 'list',
+  method: 'GET',
+  path: `${API}/commands`,
+  operationId: 'listFleetCommands',
+  work: FLEET_SEARCH_WORK,
+  summary: 'List the commands of all devices, newest first',
+  description:
+    '`from` and `to` are about the creation. Commands that devices keep (every open one, and the latest finished ones) are as they are now; older ones are read from the history, which a command reaches about a second after a change.',
+  query: FleetCommandQuery,
+  replies: { 200: FleetCommandPage },
+  refusals: ['BAD_REQUEST'],
 } as const satisfies Operation
 
 export const getCommand = {

@@ -274,11 +274,23 @@ export class FakeFleet {
         this.afterAnswer()
         return rows.slice(0, limit)
       },
+      fleetHistory: async ({ deviceIds, kinds, limit }) => {
+        await this.beforeAnswer()
+        const rows = this.rows.filter(
+          (row) => (deviceIds?.includes(row.deviceId) ?? true) && kinds.includes(row.kind),
+        )
+        this.afterAnswer()
+        return rows.slice(0, limit)
+      },
       alerts: { ...UNUSED_ALERTS, list: async () => ({ total: 0, alerts: [] }) },
       devices: {
         ...UNUSED,
         get: (device) => view(device)?.device,
         summary: (device) => view(device)?.device,
+        matching: (filter) => {
+          const devices = [...this.views.values()].map(({ device }) => device)
+          return devices.filter((d) => isListed(d, filter)).map(({ id: deviceId }) => deviceId)
+        },
         list: (filter, { offset, limit }) => {
           const devices = [...this.views.values()]
             .map(({ device }) => device)

@@ -111,6 +111,12 @@ test('a broadcast is handed out once to all, although its leader dies meanwhile'
     broadcast: { accepted: IDS.length },
   })
   expect(await nodes.counts(api, broadcastId)).toMatchObject({ pending: IDS.length })
+  const query = { name: 'blink', statuses: ['pending'], limit: IDS.length - 1 } as const
+  const kept = await nodes.within(1_000, api.engine.keptCommands(query))
+  if (typeof kept === 'string') throw new Error(kept)
+  expect(new Set(kept.map(({ deviceId }) => deviceId)).size).toBe(IDS.length - 1)
+  const places = kept.map(({ deviceId, command }) => ({ deviceId, commandId: command.id, createdAt: START }))
+  expect(await nodes.within(1_000, api.engine.keptAmong(places))).toHaveLength(kept.length)
   a.die()
   await nodes.time.advance(6_000)
   expect(await nodes.counts(api, broadcastId)).toMatchObject({ pending: IDS.length })

@@ -175,12 +175,13 @@ function addressIn(others: Others, partition: Partition): string {
  *  for. */
 function devicesOf(ask: Ask): readonly DeviceId[] {
   if (ask.kind === 'children' || ask.kind === 'jobs' || ask.kind === 'fleet') return []
-  if (ask.kind === 'alerts' || ask.kind === 'alert_counts') return []
+  if (ask.kind === 'alerts' || ask.kind === 'alert_counts' || ask.kind === 'kept_commands') return []
+  if (ask.kind === 'named_commands') return ask.commands.map(({ deviceId }) => deviceId)
   return ask.kind === 'views' || ask.kind === 'firmware' ? ask.deviceIds : [ask.deviceId]
 }
 
 function isAboutAll({ kind }: Ask): boolean {
-  return kind === 'alerts' || kind === 'alert_counts'
+  return kind === 'alerts' || kind === 'alert_counts' || kind === 'kept_commands'
 }
 
 /** True if nobody has begun with the work. */

@@ -1,7 +1,9 @@
 // What a shard answers from memory.
 import { type BroadcastId, type Millis, toMillis } from '../../../schemas/ids.ts'
+import { commandFits, type KeptCommand, newestOf } from '../../domain/command/kept-commands.ts'
+import { isInScope } from '../../domain/group-scope.ts'
 import { unreachable } from '../../domain/unreachable.ts'
-import type { Metric } from '../../ports/engine.ts'
+import type { KeptCommandsQuery, Metric } from '../../ports/engine.ts'
 import { type Actor, type Actors, toSnapshot, toView } from './actor.ts'
 import { alertCounts, alertsFound } from './alert-answers.ts'
 import { talliesOf, toFirmwareState } from './job-answers.ts'
@@ -43,6 +45,13 @@ export function answer(actors: Actors, ask: Ask, { now, alerts, fleet }: AnswerC
       return talliesOf(actors, ask.deploymentIds, now)
     case 'children':
       return childrenOf(actors, ask.broadcastId)
+    case 'kept_commands':
+      return keptCommands(actors, ask.query)
+    case 'named_commands':
+      return ask.commands.flatMap(({ deviceId, commandId }) => {
+        const command = actors.get(deviceId)?.device.commands.find(({ id }) => id === commandId)
+        return command === undefined ? [] : [{ deviceId, command }]
+      })
     case 'alerts':
       return alertsFound(actors, ask.query, { now, alerts })
     case 'alert_counts':
@@ -56,6 +65,21 @@ export function answer(actors: Actors, ask: Ask, { now, alerts, fleet }: AnswerC
 
 function metricsOf({ latest }: Actor): readonly Metric[] {
   return (latest?.toMetrics() ?? []).map(({ at, ...metric }) => ({ ...metric, at: toMillis(at) }))
+}
+
+function keptCommands(actors: Actors, query: KeptCommandsQuery): readonly KeptCommand[] {
+  const { deviceId: only, group, within, limit } = query
+  const subtree = group === undefined ? undefined : [group]
+  const found: KeptCommand[] = []
+  for (const { device } of only === undefined
+    ? actors.values()
+    : [actors.get(only)].flatMap((a) => a ?? [])) {
+    if (device.commands.length === 0) continue
+    if (!isInScope(device.group, within) || !isInScope(device.group, subtree)) continue
+    for (const command of device.commands)
+      if (commandFits(query, device.id, command)) found.push({ deviceId: device.id, command })
+  }
+  return newestOf(found, limit)
 }
 
 /** The commands of a broadcast, found where they are: with their devices. */

@@ -11,6 +11,7 @@ import type {
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
+import type { CommandPlace, KeptCommand } from '../../domain/command/kept-commands.ts'
 import type { Command, Commands } from '../../domain/command/record.ts'
 import type { Confirmation } from '../../domain/device/events.ts'
 import type { DownlinkMessage } from '../../domain/downlink.ts'
@@ -20,7 +21,7 @@ import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import type { Shadow } from '../../domain/shadow/record.ts'
 import type { AlertCounts, AlertsFound, AlertsQuery } from '../../ports/alerts.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
-import type { Metric, Snapshot } from '../../ports/engine.ts'
+import type { KeptCommandsQuery, Metric, Snapshot } from '../../ports/engine.ts'
 import type { FeedEvent, Wants } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { ShardSave, StoredDevice } from '../../ports/store.ts'
@@ -55,6 +56,10 @@ export type Ask =
   | { readonly kind: 'jobs'; readonly deploymentIds: readonly DeploymentId[] }
   /** Asks for the commands of a broadcast on this shard's devices. */
   | { readonly kind: 'children'; readonly broadcastId: BroadcastId }
+  /** Asks for commands of this shard's devices. */
+  | { readonly kind: 'kept_commands'; readonly query: KeptCommandsQuery }
+  /** Asks for those of these commands that this shard's devices keep. */
+  | { readonly kind: 'named_commands'; readonly commands: readonly CommandPlace[] }
   /** Asks for alerts of this shard's devices, as far as they are in the records. */
   | { readonly kind: 'alerts'; readonly query: AlertsQuery }
   | { readonly kind: 'alert_counts'; readonly within: readonly string[] | undefined }
@@ -79,6 +84,8 @@ export interface Answers {
   readonly firmware: readonly (FirmwareState | undefined)[]
   readonly jobs: readonly JobTally[]
   readonly children: readonly Child[]
+  readonly kept_commands: readonly KeptCommand[]
+  readonly named_commands: readonly KeptCommand[]
   readonly alerts: AlertsFound
   readonly alert_counts: AlertCounts
   readonly fleet: readonly FleetPart[]

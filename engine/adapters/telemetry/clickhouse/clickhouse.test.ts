@@ -7,6 +7,7 @@ import { gridOf } from '../../../domain/telemetry/grid.ts'
 import { ChdbSupervisor } from '../chdb/chdb-supervisor.ts'
 import { auditContract } from '../testing/audit-contract.ts'
 import { telemetryContract } from '../testing/contract.ts'
+import { fleetHistoryContract } from '../testing/fleet-history-contract.ts'
 import { historyContract } from '../testing/history-contract.ts'
 import { seriesContract } from '../testing/series-contract.ts'
 import { begun, DeviceIdOf, historyBlock, pointsBlock, urlOf } from '../testing/telemetry.ts'
@@ -42,6 +43,8 @@ telemetryContract({
 })
 
 historyContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20 })
+
+fleetHistoryContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 8 })
 
 auditContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20 })
 

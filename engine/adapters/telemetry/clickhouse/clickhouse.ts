@@ -8,7 +8,15 @@ import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import { Fault } from '../../../ports/fault.ts'
-import type { HistoryFilter, HistoryQuery, HistoryRow } from '../../../ports/history.ts'
+import type {
+  CommandPlace,
+  FleetHistoryQuery,
+  HistoryFilter,
+  HistoryQuery,
+  HistoryRow,
+  PastCommand,
+  PastCommandsQuery,
+} from '../../../ports/history.ts'
 import type {
   Block,
   Export,
@@ -22,8 +30,10 @@ import { countAudit, readAudit } from './audit.ts'
 import { ClickHouseLink, type Endpoint, type Statement } from './clickhouse-link.ts'
 import { toExport } from './export.ts'
 import { isBusy, refuseTooMuch, toFault, toOpenFault } from './faults.ts'
+import { readFleetHistory } from './fleet-history.ts'
 import { countHistory, readHistory } from './history.ts'
 import { INSERT_SETTINGS, INSERT_SQL, type InsertSettings, quorumSettings } from './inserts.ts'
+import { readCommandSteps, readPastCommands } from './past-commands.ts'
 import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
 import { withinRetention } from './retention.ts'
@@ -144,6 +154,18 @@ export class ClickHouseTelemetry implements Telemetry {
 
   history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
     return readHistory(query, (statement) => this.#query(statement))
+  }
+
+  fleetHistory(query: FleetHistoryQuery): Promise<readonly HistoryRow[]> {
+    return readFleetHistory(query, Date.now(), (statement) => this.#query(statement))
+  }
+
+  pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]> {
+    return readPastCommands(query, Date.now(), (statement) => this.#query(statement))
+  }
+
+  commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]> {
+    return readCommandSteps(commands, (statement) => this.#query(statement))
   }
 
   countHistory(filter: HistoryFilter): Promise<number> {

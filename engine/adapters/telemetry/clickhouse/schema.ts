@@ -95,6 +95,16 @@ const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
   ORDER BY (at, version)
   SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
 
+/** Rows of all devices are searched by time, and commands by what became of them. Rows that were stored before have no
+ *  index and have the columns computed when they are read. */
+const FLEET_HISTORY = [
+  'ALTER TABLE history ADD INDEX IF NOT EXISTS at_range at TYPE minmax GRANULARITY 1',
+  `ALTER TABLE history ADD COLUMN IF NOT EXISTS command_id String
+    MATERIALIZED if(kind = 'command', JSONExtractString(body, 'command_id'), '') CODEC(ZSTD(1))`,
+  `ALTER TABLE history ADD COLUMN IF NOT EXISTS command_status LowCardinality(String)
+    MATERIALIZED if(kind = 'command', JSONExtractString(body, 'status'), '')`,
+]
+
 const STORED = ['points', 'texts', 'history', 'audit', 'rollup_1m', 'rollup_1h', 'settlements']
 
 /** Once an insert is answered, positions and outbox are moved on and synced. So its part has to be on the disk by then,
@@ -117,6 +127,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   [HISTORY],
   [AUDIT],
   STORED.map(synced),
+  FLEET_HISTORY,
 ]
 
 const VERSIONS = 'CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version'

@@ -1,5 +1,6 @@
 import { auditContract } from './audit-contract.ts'
 import { telemetryContract } from './contract.ts'
+import { fleetHistoryContract } from './fleet-history-contract.ts'
 import { historyContract } from './history-contract.ts'
 import { MemoryTelemetry } from './memory.ts'
 import { seriesContract } from './series-contract.ts'
@@ -12,6 +13,8 @@ telemetryContract({
 })
 
 historyContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
+
+fleetHistoryContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 100 })
 
 auditContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
 

@@ -3,12 +3,21 @@
 import { Readable } from 'node:stream'
 import { type DeviceId, type Micros, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
-import { byAge, type HistoryKind } from '../../../domain/history/row.ts'
+import { byAge } from '../../../domain/history/row.ts'
 import { readHistoryBlock } from '../../../domain/history/testing/read-block.ts'
 import { type BlockRow, readBlock } from '../../../domain/telemetry/testing/native-reader.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import { Fault } from '../../../ports/fault.ts'
-import type { HistoryFilter, HistoryPlace, HistoryQuery, HistoryRow } from '../../../ports/history.ts'
+import type {
+  CommandPlace,
+  FleetHistoryQuery,
+  HistoryFilter,
+  HistoryPlace,
+  HistoryQuery,
+  HistoryRow,
+  PastCommand,
+  PastCommandsQuery,
+} from '../../../ports/history.ts'
 import type {
   Block,
   Export,
@@ -20,6 +29,7 @@ import type {
 } from '../../../ports/telemetry.ts'
 import { MemoryAudit } from './memory-audit.ts'
 import { toFile } from './memory-file.ts'
+import { commandSteps, fleetRows, labelOf, pastCommands } from './memory-fleet-history.ts'
 import { type TimedPoint, toSeries } from './memory-series.ts'
 
 const HOUR_MS = 3_600_000
@@ -29,12 +39,6 @@ interface Held {
   readonly version: number
 }
 type HeldSeries = Map<Micros, Held>
-
-/** The field of a body by which rows of a kind are filtered: its value is the row's label. */
-const LABEL_FIELDS: Readonly<Partial<Record<HistoryKind, string>>> = {
-  shadow: 'section',
-  log: 'level',
-}
 
 export class MemoryTelemetry implements Telemetry {
   /** Keyed by device, then by metric. */
@@ -115,6 +119,18 @@ export class MemoryTelemetry implements Telemetry {
       .slice(offset, offset + limit)
   }
 
+  async fleetHistory(query: FleetHistoryQuery): Promise<readonly HistoryRow[]> {
+    return fleetRows(this.#allHistory(), query)
+  }
+
+  async pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]> {
+    return pastCommands(this.#allHistory(), query)
+  }
+
+  async commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]> {
+    return commandSteps(this.#allHistory(), commands)
+  }
+
   async countHistory(filter: HistoryFilter): Promise<number> {
     return this.#matching(filter).length
   }
@@ -137,6 +153,10 @@ export class MemoryTelemetry implements Telemetry {
     const rows = this.#history.get(row.deviceId) ?? new Map<string, HistoryRow>()
     this.#history.set(row.deviceId, rows)
     rows.set(`${row.kind} ${row.at} ${row.version}`, row)
+  }
+
+  #allHistory(): readonly HistoryRow[] {
+    return [...this.#history.values()].flatMap((rows) => [...rows.values()])
   }
 
   #matching({ deviceId, kinds, from, to, labels }: HistoryFilter): readonly HistoryRow[] {
@@ -187,12 +207,6 @@ function parseRows(block: Block) {
   } catch (cause) {
     throw new Fault('TELEMETRY_REFUSED', { retryable: false, cause })
   }
-}
-
-function labelOf({ kind, body }: HistoryRow): string {
-  const field = LABEL_FIELDS[kind]
-  const label = field === undefined ? '' : body[field]
-  return typeof label === 'string' ? label : ''
 }
 
 /** A place without a kind comes before all rows of its time and version. */

@@ -112,15 +112,23 @@ const deviceRequest: fc.Arbitrary<DeviceRequest> = fc.oneof(
   fc.record({ kind: fc.constant('cancel' as const), id: commandId }),
   fc.record({ kind: fc.constant('revoke' as const) }),
 )
+const status = fc.constantFrom(...COMMAND_STATUSES)
 const ask: fc.Arbitrary<Ask> = fc.oneof(
   fc.record({ kind: fc.constant('views' as const), deviceIds: fc.array(deviceId) }),
   fc.record({ kind: fc.constantFrom('snapshot', 'metrics', 'shadow', 'commands'), deviceId }),
   fc.record({ kind: fc.constant('children' as const), broadcastId }),
+  fc.record({
+    kind: fc.constant('kept_commands' as const),
+    query: fc.record({ name: optional(name), statuses: optional(fc.array(status)), limit: count }),
+  }),
+  fc.record({
+    kind: fc.constant('named_commands' as const),
+    commands: fc.array(fc.record({ createdAt: millis, commandId, deviceId })),
+  }),
 )
 const after: fc.Arbitrary<readonly Position[]> = fc.array(
   fc.record({ partition, seq: fc.nat({ max: Number.MAX_SAFE_INTEGER }) }),
 )
-const status = fc.constantFrom(...COMMAND_STATUSES)
 const broadcastRequest: fc.Arbitrary<BroadcastRequest> = fc.record(
   {
     broadcastId,

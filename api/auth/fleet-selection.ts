@@ -1,0 +1,79 @@
+// The devices that a list over all devices is about: those the caller may see, narrowed by a filter or to one device.
+import type { Engine } from '../../engine/index.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { FleetHistoryQuery, FleetPlace, HistoryRow } from '../../engine/ports/history.ts'
+import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import { isInScope } from './scope.ts'
+
+export interface FleetSelection {
+  readonly deviceId: DeviceId | undefined
+  readonly group: string | undefined
+  /** The caller's subtrees. Undefined means all devices. */
+  readonly within: readonly string[] | undefined
+  /** Undefined if all devices are meant, or too many to name them: then what is found has to be judged one by one. */
+  readonly deviceIds: readonly DeviceId[] | undefined
+  isMeant(deviceId: DeviceId): boolean
+}
+
+interface Asked {
+  readonly device_id?: string | undefined
+  readonly group?: string | undefined
+  readonly type?: string | undefined
+  readonly tag?: string | undefined
+}
+
+/** Undefined if no device is meant. A device outside the caller's groups looks like one that does not exist. */
+export function selectFleet(
+  engine: Pick<Engine, 'devices'>,
+  { device_id: text, group, type, tag }: Asked,
+  within: readonly string[] | undefined,
+): FleetSelection | undefined {
+  const subtree = group === undefined ? undefined : [group]
+  const isMeant = (id: DeviceId) => {
+    const device = engine.devices.summary(id)
+    if (device === undefined || !isInScope(device.group, within) || !isInScope(device.group, subtree))
+      return false
+    return (type === undefined || type === device.type) && (tag === undefined || device.tags.includes(tag))
+  }
+  if (text !== undefined) {
+    const deviceId = parseDeviceId(text)
+    if (deviceId === undefined || !isMeant(deviceId)) return undefined
+    return { deviceId, group, within, deviceIds: [deviceId], isMeant: (id) => id === deviceId && isMeant(id) }
+  }
+  const all = { deviceId: undefined, group, within, deviceIds: undefined, isMeant }
+  if ([group, type, tag, within].every((each) => each === undefined)) return { ...all, isMeant: () => true }
+  const filter = { group, type, tags: tag === undefined ? undefined : [tag], within }
+  const { total } = engine.devices.list(filter, { offset: 0, limit: 1 })
+  if (total === 0) return undefined
+  return total > LIMITS.groupDevicesMax ? all : { ...all, deviceIds: engine.devices.matching(filter) }
+}
+
+/** Reads so many rows at once when some are left out, and so often for one page. */
+const READ_AT_ONCE = 1_000
+const ROUNDS_MAX = 5
+
+interface SelectedRows {
+  readonly rows: readonly HistoryRow[]
+  /** Where the next page goes on. */
+  readonly next: FleetPlace | undefined
+}
+
+/** Rows of the selected devices. If they are too many to name, others are read as well and left out; then there may be
+ *  fewer rows than asked for, and more to come. */
+export async function readSelected(
+  engine: Pick<Engine, 'fleetHistory'>,
+  { deviceIds, isMeant }: FleetSelection,
+  query: Omit<FleetHistoryQuery, 'deviceIds'>,
+): Promise<SelectedRows> {
+  const { limit } = query
+  const rows: HistoryRow[] = []
+  let { before } = query
+  for (let round = 1, atOnce = limit + 1; ; round++) {
+    const found = await engine.fleetHistory({ ...query, deviceIds, before, limit: atOnce })
+    rows.push(...found.filter(({ deviceId }) => isMeant(deviceId)))
+    if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1] }
+    before = found.length < atOnce ? undefined : found.at(-1)
+    if (before === undefined || round === ROUNDS_MAX) return { rows, next: before }
+    atOnce = READ_AT_ONCE
+  }
+}

@@ -1,0 +1,136 @@
+// GET /commands: the commands of all devices, newest first.
+//
+// A device's record keeps its open commands and the newest finished ones, and is the truth about them; the history has
+// all commands, a moment later. A page is made of both: what a record keeps counts as it is there, whatever the history
+// says, and every other command has ended.
+
+import { byCreation, type KeptCommand, placeOf } from '../../engine/domain/command/kept-commands.ts'
+import { isOpen } from '../../engine/domain/command/moves.ts'
+import type { CommandFilter, CommandPlace, HistoryRow, PastCommand } from '../../engine/ports/history.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import type { CommandBody } from '../../schemas/command.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import { listFleetCommands } from '../../schemas/operations/commands.ts'
+import { type FleetSelection, selectFleet } from '../auth/fleet-selection.ts'
+import { scopeOf } from '../auth/scope.ts'
+import { commandBody } from '../bodies/command-body.ts'
+import { answer } from '../http/answer.ts'
+import { nextLink } from '../http/cursor.ts'
+import { parseCommandCursor, toCommandCursor } from '../http/fleet-cursor.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { parseSpan } from '../http/span.ts'
+import { refused } from '../refusal.ts'
+import { parseStatuses } from './command-checks.ts'
+import { pastCommandBody } from './past-command.ts'
+import { orTooMuch } from './telemetry-query.ts'
+
+/** The history is asked so many times for one page. */
+const ROUNDS_MAX = 5
+
+type Engine = Services['engine']
+type Found =
+  | { readonly place: CommandPlace; readonly kept: KeptCommand }
+  | { readonly place: CommandPlace; readonly past: PastCommand }
+
+interface CommandsFound {
+  readonly rows: readonly Found[]
+  /** Where the next page goes on. */
+  readonly next: CommandPlace | undefined
+}
+
+export function fleetCommandRoute(services: Services): Route {
+  const { engine, clock } = services
+  return route(listFleetCommands, async ({ query, user, url }) => {
+    const { cursor, limit = BODY_LIMITS.perPageDefault } = query
+    const wanted = parseStatuses(query.status)
+    if (wanted.kind === 'refused') return wanted
+    const span = parseSpan(query, clock.now())
+    if (span.kind === 'refused') return span
+    const before = cursor === undefined ? undefined : parseCommandCursor(cursor)
+    if (cursor !== undefined && before === undefined)
+      return refused('BAD_REQUEST', { message: 'cursor: must be the `next_cursor` of an earlier answer' })
+    const selection = selectFleet(engine, query, scopeOf(user))
+    if (selection === undefined) return answer(200, { data: [], next_cursor: null })
+    const filter: CommandFilter = {
+      name: query.command,
+      createdBy: query.created_by,
+      broadcastId: query.broadcast_id,
+      statuses: wanted.statuses === undefined ? undefined : [...wanted.statuses],
+      from: span.from,
+      to: span.to,
+      before,
+      limit,
+    }
+    const page = await orTooMuch(findCommands(engine, selection, filter))
+    if (page.kind === 'refused') return page
+    const { rows, next } = page.found
+    const nextCursor = next === undefined ? null : toCommandCursor(next)
+    const headers = nextCursor === null ? {} : { link: nextLink(url, nextCursor) }
+    return answer(200, { data: await toBodies(engine, rows), next_cursor: nextCursor }, headers)
+  })
+}
+
+async function findCommands(
+  engine: Engine,
+  { deviceId, group, within, deviceIds, isMeant }: FleetSelection,
+  filter: CommandFilter,
+): Promise<CommandsFound> {
+  const { statuses, limit } = filter
+  const kept = await engine.keptCommands({ ...filter, deviceId, group, within, limit: limit + 1 })
+  const found = new Map<string, Found>(
+    kept.map((each) => [keyOf(placeOf(each)), { place: placeOf(each), kept: each }]),
+  )
+  // Every open command is kept.
+  if (statuses?.every(isOpen) === true) return toPage(found, { limit, down: undefined })
+  let down = filter.before
+  for (let round = 1; ; round++) {
+    const past = await engine.pastCommands({ ...filter, deviceIds, before: down, limit: limit + 1 })
+    const meant = past.filter((each) => isMeant(each.deviceId))
+    const known = new Set((await engine.keptAmong(meant)).map((each) => keyOf(placeOf(each))))
+    for (const each of meant) {
+      const key = keyOf(each)
+      if (!known.has(key) && !found.has(key)) found.set(key, { place: each, past: each })
+    }
+    down = past.length > limit ? past.at(-1) : undefined
+    const page = toPage(found, { limit, down })
+    if (down === undefined || page.rows.length >= limit || round === ROUNDS_MAX) return page
+  }
+}
+
+/** `down`: the history was read down to here. Undefined if nothing is left of it. */
+function toPage(
+  found: ReadonlyMap<string, Found>,
+  { limit, down }: { readonly limit: number; readonly down: CommandPlace | undefined },
+): CommandsFound {
+  const known = [...found.values()]
+    .filter(({ place }) => down === undefined || byCreation(place, down) <= 0)
+    .sort((a, b) => byCreation(a.place, b.place))
+  const rows = known.slice(0, limit)
+  return { rows, next: known.length > limit ? rows.at(-1)?.place : down }
+}
+
+async function toBodies(engine: Engine, rows: readonly Found[]): Promise<readonly CommandBody[]> {
+  const past = rows.flatMap((row) => ('past' in row ? [row.past] : []))
+  const steps = byCommand(await engine.commandSteps(past))
+  return rows.map((row) => {
+    const { deviceId } = row.place
+    if ('kept' in row) return commandBody(deviceId, row.kept.command, engine.devices.summary(deviceId))
+    return pastCommandBody(deviceId, steps.get(keyOf(row.place)) ?? [])
+  })
+}
+
+/** The steps of each command, oldest first. */
+function byCommand(rows: readonly HistoryRow[]): ReadonlyMap<string, readonly JsonObject[]> {
+  const steps = new Map<string, JsonObject[]>()
+  for (const { deviceId, body } of rows.toReversed()) {
+    const key = keyOf({ deviceId, commandId: String(body['command_id']) })
+    const own = steps.get(key)
+    if (own === undefined) steps.set(key, [body])
+    else own.push(body)
+  }
+  return steps
+}
+
+const keyOf = ({ deviceId, commandId }: { readonly deviceId: string; readonly commandId: string }) =>
+  `${deviceId} ${commandId}`

@@ -1,0 +1,117 @@
+// Queries of commands of many devices. A command is what its steps in the history say: its first row, which alone has
+// the status `pending`, is its creation, and its last row has its status.
+import { CommandId, type DeviceId, Millis } from '../../../../schemas/ids.ts'
+import type { CommandStatus } from '../../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../../limits.ts'
+import type { CommandPlace, HistoryRow, PastCommand, PastCommandsQuery } from '../../../ports/history.ts'
+import type { Statement } from './clickhouse-link.ts'
+import { type Ask, toRows, within } from './fleet-history.ts'
+import { RowReader } from './row-reader.ts'
+import { type Window, windows } from './time-windows.ts'
+
+type Params = Record<string, string | number | readonly string[]>
+
+/** No step comes later after the creation: a command's time, a day for late answers, and one to spare. */
+const LIFE_MS = LIMITS.commandTimeoutSecMax * 1000 + 2 * 86_400_000
+const BODY_FIELDS = { name: 'command', createdBy: 'created_by', broadcastId: 'broadcast_id' } as const
+
+export async function readPastCommands(
+  query: PastCommandsQuery,
+  now: number,
+  ask: Ask,
+): Promise<readonly PastCommand[]> {
+  if (query.limit <= 0 || query.deviceIds?.length === 0 || query.statuses?.length === 0) return []
+  const found: PastCommand[] = []
+  const end = query.before === undefined ? undefined : query.before.createdAt + 1
+  const to = end === undefined || (query.to ?? end) < end ? query.to : end
+  for (const window of windows({ from: query.from, to }, now)) {
+    const limit = query.limit - found.length
+    found.push(...toCommands(await ask(created({ ...query, limit }, window))))
+    if (found.length >= query.limit) break
+  }
+  return found
+}
+
+/** The commands that were created within the window. */
+function created(query: PastCommandsQuery, window: Window): Statement {
+  const params: Params = { limit: query.limit }
+  const { deviceIds, statuses, before } = query
+  const rows = [
+    `kind = 'command'`,
+    ...within({ from: window.from, to: window.to === undefined ? undefined : window.to + LIFE_MS }, params),
+  ]
+  if (deviceIds !== undefined) {
+    params['devices'] = deviceIds
+    rows.push('device_id IN {devices:Array(String)}')
+  }
+  for (const [name, field] of Object.entries(BODY_FIELDS)) {
+    // The table has the query's own names.
+    const wanted = query[name as keyof typeof BODY_FIELDS]
+    if (wanted === undefined) continue
+    params[name] = wanted
+    rows.push(`JSONExtractString(body, '${field}') = {${name}:String}`)
+  }
+  const whole = [`countIf(command_status = 'pending') > 0`]
+  if (window.to !== undefined) {
+    params['made_to'] = window.to
+    whole.push('made < {made_to:Int64}')
+  }
+  if (statuses !== undefined) {
+    params['statuses'] = statuses
+    whole.push('status IN {statuses:Array(String)}')
+  }
+  if (before !== undefined) {
+    Object.assign(params, { made: before.createdAt, id: before.commandId, device: before.deviceId })
+    whole.push('(made, command_id, device_id) < ({made:Int64}, {id:String}, {device:String})')
+  }
+  return {
+    sql: `SELECT device_id, command_id,
+        toUnixTimestamp64Milli(minIf(at, command_status = 'pending')) AS made,
+        argMax(command_status, (at, version)) AS status
+      FROM history WHERE ${rows.join(' AND ')} GROUP BY device_id, command_id HAVING ${whole.join(' AND ')}
+      ORDER BY made DESC, command_id DESC, device_id DESC LIMIT {limit:UInt32} FORMAT RowBinary`,
+    params,
+    settings: { max_rows_to_read: LIMITS.fleetHistoryRowsReadMax },
+    timeoutMs: LIMITS.telemetryQueryTimeoutMs,
+  }
+}
+
+export async function readCommandSteps(
+  commands: readonly CommandPlace[],
+  ask: Ask,
+): Promise<readonly HistoryRow[]> {
+  if (commands.length === 0) return []
+  const times = commands.map(({ createdAt }) => createdAt)
+  const params: Params = {
+    devices: [...new Set(commands.map(({ deviceId }) => deviceId))],
+    ids: [...new Set(commands.map(({ commandId }) => commandId))],
+  }
+  const parts = [
+    `kind = 'command' AND device_id IN {devices:Array(String)} AND command_id IN {ids:Array(String)}`,
+    // Creations are named by the millisecond.
+    ...within({ from: Math.min(...times), to: Math.max(...times) + 1 + LIFE_MS }, params),
+  ]
+  const rows = await ask({
+    sql: `SELECT device_id, kind, toUnixTimestamp64Micro(at), version, body FROM history FINAL
+      WHERE ${parts.join(' AND ')} ORDER BY at DESC, version DESC LIMIT ${LIMITS.commandStepsMax} FORMAT RowBinary`,
+    params,
+    timeoutMs: LIMITS.telemetryQueryTimeoutMs,
+  })
+  return toRows(rows)
+}
+
+/** Reads rows of RowBinary with the columns device_id, command_id, made Int64, status. */
+function toCommands(bytes: Buffer): readonly PastCommand[] {
+  const found: PastCommand[] = []
+  const reader = new RowReader(bytes)
+  while (reader.hasMore())
+    found.push({
+      // Written from valid device ids.
+      deviceId: reader.text() as DeviceId,
+      commandId: CommandId(reader.text()),
+      createdAt: Millis(reader.int64()),
+      // Written by the engine.
+      status: reader.text() as CommandStatus,
+    })
+  return found
+}
