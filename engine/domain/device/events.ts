@@ -39,6 +39,9 @@ export type DeviceRequest =
       readonly description?: string | null | undefined
       readonly group?: string | null | undefined
       readonly tags?: readonly string[] | null | undefined
+      /** Tags added to those that the device has then, and taken from them. */
+      readonly tagsAdd?: readonly string[] | undefined
+      readonly tagsRemove?: readonly string[] | undefined
       readonly metadata?: JsonObject | null | undefined
       readonly status?: string | undefined
       readonly statusReason?: string | undefined

@@ -15,14 +15,13 @@ import type { NamedFault } from '../telemetry/diagnostics.ts'
 import { unreachable } from '../unreachable.ts'
 import { actOnAlert } from './alert-events.ts'
 import { abandon, acked, cancel, command, confirmed, expire } from './command-events.ts'
+import { type DeviceEdit, judgeEdit } from './edit.ts'
 import type { DescribedDevice, DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import { withFaults, withoutFaults } from './faults.ts'
-import { mergePatch } from './merge-patch.ts'
-import { metadataTooLarge } from './metadata-bound.ts'
 import { abandonJobs, described, faulted, otaHappened, otaRequested, proved } from './ota-events.ts'
 import type { Device } from './record.ts'
 import { applyDesired, applyReported, tellShadow } from './shadow-events.ts'
-import { type Cause, isFinal, MOVES, moveByHand } from './status.ts'
+import { type Cause, isFinal, MOVES } from './status.ts'
 
 export function transition(device: Device, event: DeviceEvent, now: Millis): Outcome {
   if (event.kind === 'requested') return request(device, event.request, { by: event.by, now })
@@ -188,27 +187,15 @@ const REFUSED_WHEN_GONE: ReadonlySet<DeviceRequest['kind']> = new Set([
 
 function edit(
   device: Device,
-  wish: Extract<DeviceRequest, { kind: 'edit' }>,
+  wish: DeviceEdit,
   { by, now }: { readonly by: Author; readonly now: Millis },
 ): Outcome {
-  if (isFinal(device.status)) return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
-  if (wish.ifRevision !== undefined && wish.ifRevision !== device.revision)
-    return refuse(device, 'PRECONDITION_FAILED', { expected: device.revision, got: wish.ifRevision })
-  const edited = applyEdit(device, wish)
-  const tooLarge = wish.metadata === undefined ? undefined : metadataTooLarge(edited.metadata)
-  if (tooLarge !== undefined) return refuse(device, 'PAYLOAD_TOO_LARGE', tooLarge)
-  const wanted = wish.status === undefined ? undefined : moveByHand(device.status, wish.status)
-  if (wanted === undefined || wanted.kind === 'none') {
-    if (isSameEdit(device, edited)) return unchanged(device)
+  const verdict = judgeEdit(device, wish)
+  if (verdict.kind === 'refused') return refuse(device, verdict.code, verdict.detail)
+  if (verdict.kind === 'same') return unchanged(device)
+  const { device: edited, cause } = verdict
+  if (cause === undefined)
     return { device: changed(edited, now), effects: [{ kind: 'announce', event: 'device.updated' }] }
-  }
-  if (wanted.kind === 'refused')
-    return refuse(device, 'INVALID_STATE_TRANSITION', {
-      from: device.status,
-      to: wish.status,
-      allowed: wanted.allowed,
-    })
-  const { cause } = wanted
   const reason = wish.statusReason
   if (cause === 'decommission') return decommission(edited, { reason, by, now }, device)
   return move(edited, { cause, now, reason, by }, device)
@@ -280,31 +267,6 @@ function move(device: Device, { cause, now, seenAt, reason, by }: Move, before: 
   if (status !== 'decommissioned') return { device: moved, effects }
   effects.push({ kind: 'cut' })
   return { device: { ...moved, tokensValidFrom: now }, effects }
-}
-
-function applyEdit(device: Device, wish: Extract<DeviceRequest, { kind: 'edit' }>): Device {
-  const base: Device = wish.replace ? { ...device, group: undefined, tags: [], metadata: {} } : device
-  return {
-    ...base,
-    name: wish.name ?? base.name,
-    description: wish.description === undefined ? base.description : (wish.description ?? undefined),
-    group: wish.group === undefined ? base.group : (wish.group ?? undefined),
-    tags: wish.tags === undefined ? base.tags : (wish.tags ?? []),
-    metadata:
-      wish.metadata === undefined
-        ? base.metadata
-        : mergePatch(base.metadata, wish.metadata ?? {}, wish.metadata === null),
-  }
-}
-
-function isSameEdit(before: Device, after: Device): boolean {
-  return (
-    before.name === after.name &&
-    before.description === after.description &&
-    before.group === after.group &&
-    JSON.stringify(before.tags) === JSON.stringify(after.tags) &&
-    JSON.stringify(before.metadata) === JSON.stringify(after.metadata)
-  )
 }
 
 function changed(device: Device, now: Millis): Device {

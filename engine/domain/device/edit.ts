@@ -1,0 +1,83 @@
+// What an edit makes of a device's record, and why it may not.
+import type { RefusalCode } from '../../../schemas/refusals.ts'
+import { LIMITS } from '../../limits.ts'
+import type { DeviceRequest } from './events.ts'
+import { mergePatch } from './merge-patch.ts'
+import { metadataTooLarge } from './metadata-bound.ts'
+import type { DeviceRecord } from './record.ts'
+import { type Cause, isFinal, moveByHand } from './status.ts'
+
+export type DeviceEdit = Extract<DeviceRequest, { kind: 'edit' }>
+
+export type EditVerdict<D extends DeviceRecord> =
+  | { readonly kind: 'same' }
+  | {
+      readonly kind: 'edited'
+      readonly device: D
+      /** Set if the status moves as well. */
+      readonly cause: Cause | undefined
+    }
+  | {
+      readonly kind: 'refused'
+      readonly code: RefusalCode
+      readonly detail: Readonly<Record<string, unknown>>
+    }
+
+export function judgeEdit<D extends DeviceRecord>(device: D, wish: DeviceEdit): EditVerdict<D> {
+  const { status, revision } = device
+  if (isFinal(status)) return refused('DEVICE_DECOMMISSIONED', { device_id: device.id })
+  if (wish.ifRevision !== undefined && wish.ifRevision !== revision)
+    return refused('PRECONDITION_FAILED', { expected: revision, got: wish.ifRevision })
+  const edited = applyEdit(device, wish)
+  const tooLarge = wish.metadata === undefined ? undefined : metadataTooLarge(edited.metadata)
+  if (tooLarge !== undefined) return refused('PAYLOAD_TOO_LARGE', tooLarge)
+  if (edited.tags.length > LIMITS.tagsMax)
+    return refused('LIMIT_REACHED', {
+      message: `a device has at most ${LIMITS.tagsMax} tags, these would be ${edited.tags.length}`,
+      limit: LIMITS.tagsMax,
+    })
+  const wanted = wish.status === undefined ? undefined : moveByHand(status, wish.status)
+  if (wanted?.kind === 'refused')
+    return refused('INVALID_STATE_TRANSITION', { from: status, to: wish.status, allowed: wanted.allowed })
+  if (wanted?.kind === 'move') return { kind: 'edited', device: edited, cause: wanted.cause }
+  return isSameEdit(device, edited) ? { kind: 'same' } : { kind: 'edited', device: edited, cause: undefined }
+}
+
+function applyEdit<D extends DeviceRecord>(device: D, wish: DeviceEdit): D {
+  const base: D = wish.replace ? { ...device, group: undefined, tags: [], metadata: {} } : device
+  return {
+    ...base,
+    name: wish.name ?? base.name,
+    description: wish.description === undefined ? base.description : (wish.description ?? undefined),
+    group: wish.group === undefined ? base.group : (wish.group ?? undefined),
+    tags: editedTags(wish.tags === undefined ? base.tags : (wish.tags ?? []), wish),
+    metadata:
+      wish.metadata === undefined
+        ? base.metadata
+        : mergePatch(base.metadata, wish.metadata ?? {}, wish.metadata === null),
+  }
+}
+
+/** A tag that is both added and removed is there afterwards. */
+function editedTags(tags: readonly string[], { tagsAdd = [], tagsRemove = [] }: DeviceEdit): readonly string[] {
+  if (tagsAdd.length === 0 && tagsRemove.length === 0) return tags
+  const removed = new Set(tagsRemove.filter((tag) => !tagsAdd.includes(tag)))
+  return [...new Set([...tags.filter((tag) => !removed.has(tag)), ...tagsAdd])]
+}
+
+function isSameEdit(before: DeviceRecord, after: DeviceRecord): boolean {
+  return (
+    before.name === after.name &&
+    before.description === after.description &&
+    before.group === after.group &&
+    JSON.stringify(before.tags) === JSON.stringify(after.tags) &&
+    JSON.stringify(before.metadata) === JSON.stringify(after.metadata)
+  )
+}
+
+function refused(
+  code: RefusalCode,
+  detail: Readonly<Record<string, unknown>>,
+): Extract<EditVerdict<never>, { kind: 'refused' }> {
+  return { kind: 'refused', code, detail }
+}
