@@ -79,6 +79,9 @@ export const API_LIMITS = {
   bulksAtOnceMax: 2,
   /** Devices of one bulk registration that are registered at the same time. */
   bulkRegistrationsAtOnceMax: 64,
+  /** Bulk edits at the same time, and devices of one that are changed at the same time. */
+  bulkEditsAtOnceMax: 2,
+  bulkEditedAtOnceMax: 64,
   /** Sub-devices of one gateway: each is told of the gateway's connections, and the gateway of each one's shadow. */
   subDevicesMax: 1_000,
 

@@ -21,10 +21,13 @@ export const Group = Type.String({
   examples: ['warehouse/a'],
 })
 const Tag = Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax, pattern: LINE_PATTERN })
-const Tags = Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, examples: [['picker', 'floor-2']] })
+export const Tags = Type.Array(Tag, { maxItems: BODY_LIMITS.tagsMax, examples: [['picker', 'floor-2']] })
 const Description = Type.String({ maxLength: BODY_LIMITS.descriptionCharsMax })
 const Metadata = Type.Unsafe<JsonObject>({ type: 'object', examples: [{ serial: 'A-1187', floor: 2 }] })
-const Id = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['robot-7'] })
+export const DeviceIdText = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
+  examples: ['robot-7'],
+})
 
 /** Fields that are set at registration or by the service, and never changed by a caller. */
 const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token', 'parent_id'] as const
@@ -45,7 +48,7 @@ export const RegisterDeviceBody = Type.Object(
     group: Type.Optional(orNull(Group, { examples: ['warehouse/a'] })),
     tags: Type.Optional(orNull(Tags, { examples: [['picker', 'floor-2']] })),
     metadata: Type.Optional(orNull(Metadata, { examples: [{ serial: 'A-1187', floor: 2 }] })),
-    parent_id: Type.Optional(orNull(Id)),
+    parent_id: Type.Optional(orNull(DeviceIdText)),
   },
   { title: 'RegisterDeviceBody', additionalProperties: false },
 )
@@ -166,7 +169,7 @@ export const RegisteredDevice = Type.Object(
 )
 
 const DEVICE_FORMATS = ['ndjson', 'csv'] as const
-const DEVICE_FILTERS = {
+export const DEVICE_FILTERS = {
   status: Type.Optional(choice(DEVICE_STATUSES)),
   type: Type.Optional(Type.String({ minLength: 1 })),
   group: Type.Optional(Group),
@@ -179,7 +182,7 @@ const DEVICE_FILTERS = {
       description: 'If repeated, devices must have all of the tags.',
     }),
   ),
-  parent_id: Type.Optional(Id),
+  parent_id: Type.Optional(DeviceIdText),
   firmware_version: Type.Optional(
     Type.String({
       maxLength: 128,

@@ -10,6 +10,7 @@ import type { BulkRow, REPORT_COLUMNS } from '../../schemas/bulk.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
+import { eachAtOnce } from '../bulk/each-at-once.ts'
 import type { Row } from '../bulk/read-rows.ts'
 import { idFor, partOf, type RepeatKey } from '../http/repeats.ts'
 import type { SignedCall } from '../http/route.ts'
@@ -62,11 +63,10 @@ export async function registerRows(
     }
   }
   const isChild = ([, { request }]: (typeof planned)[number]) => request.parentId !== undefined
-  await eachOf(
-    planned.filter((each) => !isChild(each)),
-    register,
-  )
-  await eachOf(planned.filter(isChild), register)
+  const atOnce = API_LIMITS.bulkRegistrationsAtOnceMax
+  const parents = planned.filter((each) => !isChild(each))
+  await eachAtOnce(parents, atOnce, register)
+  await eachAtOnce(planned.filter(isChild), atOnce, register)
   return results
 }
 
@@ -166,12 +166,4 @@ function failed({ row, ...rest }: { row: number; body?: object }, refusal: Refus
       ...(errors === undefined ? {} : { errors: errors as FieldError[] }),
     },
   }
-}
-
-async function eachOf<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const queue = items.values()
-  const worker = async () => {
-    for (const item of queue) await work(item)
-  }
-  await Promise.all(Array.from({ length: API_LIMITS.bulkRegistrationsAtOnceMax }, worker))
 }

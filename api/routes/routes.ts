@@ -11,6 +11,7 @@ import { apiKeyRoutes } from './api-keys.ts'
 import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
 import { bulkRoutes } from './bulk.ts'
+import { bulkEditRoute } from './bulk-edit.ts'
 import { commandRoutes } from './commands.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { deploymentRoutes } from './deployments.ts'
@@ -45,6 +46,7 @@ export function toRoutes(
     ...apiKeyRoutes(services),
     ...deviceRoutes(services),
     ...bulkRoutes(services),
+    bulkEditRoute(services),
     ...deviceExportRoutes(services),
     ...deviceTypeRoutes(services),
     ...fleetRoutes(services),

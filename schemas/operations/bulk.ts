@@ -1,5 +1,6 @@
 // /devices/bulk and /devices/export: many devices in one call.
 import { BULK_TYPES, BulkBody, BulkJsonBody, BulkQuery, BulkResult, NDJSON_NAMES } from '../bulk.ts'
+import { BulkEditBody, BulkEditQuery, BulkEditResult } from '../bulk-edit.ts'
 import { DeviceExportQuery } from '../device.ts'
 import { API, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'
@@ -20,6 +21,23 @@ export const bulkRegisterDevices = {
   repeats: 'live',
   replies: { 200: BulkResult },
   refusals: ['RATE_LIMIT_EXCEEDED'],
+} as const satisfies Operation
+
+export const bulkEditDevices = {
+  method: 'POST',
+  path: `${API}/devices/bulk-edit`,
+  operationId: 'bulkEditDevices',
+  summary: 'Change many devices at once: their group, tags or status',
+  description:
+    'Each device is changed as `PATCH /devices/{device_id}` would, and has an entry of its own in the audit. Tags are added to those that a device has, or taken from them.',
+  tag: 'devices',
+  access: ['admin'],
+  scope: 'target',
+  repeats: 'once',
+  query: BulkEditQuery,
+  body: BulkEditBody,
+  replies: { 200: BulkEditResult },
+  refusals: ['EMPTY_TARGET', 'RATE_LIMIT_EXCEEDED'],
 } as const satisfies Operation
 
 export const exportDevices = {

@@ -1,0 +1,12 @@
+/** Works on all items, some of them at the same time. */
+export async function eachAtOnce<Item>(
+  items: Iterable<Item>,
+  atOnceMax: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = items[Symbol.iterator]()
+  const worker = async () => {
+    for (let next = queue.next(); next.done !== true; next = queue.next()) await work(next.value)
+  }
+  await Promise.all(Array.from({ length: atOnceMax }, worker))
+}
