@@ -59,7 +59,10 @@ function applyEdit<D extends DeviceRecord>(device: D, wish: DeviceEdit): D {
 }
 
 /** A tag that is both added and removed is there afterwards. */
-function editedTags(tags: readonly string[], { tagsAdd = [], tagsRemove = [] }: DeviceEdit): readonly string[] {
+function editedTags(
+  tags: readonly string[],
+  { tagsAdd = [], tagsRemove = [] }: DeviceEdit,
+): readonly string[] {
   if (tagsAdd.length === 0 && tagsRemove.length === 0) return tags
   const removed = new Set(tagsRemove.filter((tag) => !tagsAdd.includes(tag)))
   return [...new Set([...tags.filter((tag) => !removed.has(tag)), ...tagsAdd])]
