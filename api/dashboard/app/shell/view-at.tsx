@@ -28,6 +28,7 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   firmware: () => import('../views/rollouts/firmware.tsx'),
   system: () => import('../views/system/system.tsx'),
   systemTab: () => import('../views/system/system.tsx'),
+  devices: () => import('../views/devices/devices.tsx'),
   me: () => import('../views/me/me.tsx'),
 }
 

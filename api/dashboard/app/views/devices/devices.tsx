@@ -1,0 +1,279 @@
+// The list of all devices (4.2): filter, counts, order, preview and selection. All of it but the selection is the address.
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { text, words as wordsCodec } from '../../address/codecs.ts'
+import { formatQuery, formatTerm } from '../../address/filter.ts'
+import { withoutTerm } from '../../address/filter-edit.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { matchesWithout } from '../../fleet/facets.ts'
+import { columns, fleetState, fleetVersion } from '../../live/fleet-index.ts'
+import { navigate, queryValue } from '../../navigation/navigation.ts'
+import { Skeleton } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { FilterField } from '../../parts/filter-field.tsx'
+import { isNarrow } from '../../parts/narrow.ts'
+import { Page } from '../../parts/page.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { StatusMark } from '../../parts/status-mark.tsx'
+import { toast } from '../../parts/toasts.tsx'
+import { VirtualGrid } from '../../parts/virtual-grid.tsx'
+import { now } from '../../words/time.ts'
+import { ColumnDialog } from './column-dialog.tsx'
+import { DEFAULT_COLUMNS, gridColumn, isColumnId, nameAt, Seen } from './device-columns.tsx'
+import { type DeviceList, useDeviceList } from './device-list.ts'
+import { t } from './device-words.ts'
+import './devices.css'
+import { FacetPanel } from './facet-panel.tsx'
+import { Peek } from './peek.tsx'
+import { SelectionBar } from './selection-bar.tsx'
+
+const filter = queryValue('q', text())
+/** A leading "-" turns the order around. */
+const sortValue = queryValue('sort', text('attention', 64))
+const columnsValue = queryValue('cols', wordsCodec(DEFAULT_COLUMNS, 20))
+const peeked = queryValue('peek', text('', 64))
+
+export default function Devices() {
+  const { state } = fleetState.value
+  const total = fleetVersion.value === 0 ? 0 : columns.size
+  return (
+    <Page
+      title={t('title')}
+      mark={state === 'ready' ? <span class="muted">{t('all', { n: total })}</span> : undefined}
+      actions={
+        <>
+          <Button icon="link" onClick={() => void copyLink()}>
+            {t('copyLink')}
+          </Button>
+          {may('registerDevice') && (
+            <a class="button button-primary" href={pathOf('connect')}>
+              {t('connect')}
+            </a>
+          )}
+        </>
+      }
+    >
+      <Body total={total} />
+    </Page>
+  )
+}
+
+function Body({ total }: { readonly total: number }) {
+  const at = fleetState.value
+  if (at.state === 'loading') return <Skeleton rows={12} />
+  if (at.state === 'failed')
+    return (
+      <Empty title={t('failed', { status: at.status })}>
+        <p>{t('failedHint')}</p>
+      </Empty>
+    )
+  if (at.state === 'truncated')
+    return (
+      <Empty title={t('tooMany', { n: at.total })}>
+        <p>{t('tooManyHint')}</p>
+      </Empty>
+    )
+  if (total === 0)
+    return (
+      <Empty title={t('empty')}>
+        <p>{may('registerDevice') ? t('emptyHint') : t('askAdmin')}</p>
+        {may('registerDevice') && (
+          <a class="button button-primary" href={pathOf('connect')}>
+            {t('connect')}
+          </a>
+        )}
+      </Empty>
+    )
+  return <List />
+}
+
+function List() {
+  const q = filter.value
+  const isDescending = sortValue.value.startsWith('-')
+  const sort = { by: sortValue.value.replace(/^-/, ''), isDescending }
+  const list = useDeviceList(q, sort)
+  const { rows, query, facets } = list
+  const [active, setActive] = useState(0)
+  const selected = useSignal<ReadonlySet<string>>(new Set())
+  const lastToggled = useRef(0)
+  const isChoosing = useSignal(false)
+  const chosen = columnsValue.value.filter(isColumnId)
+  const peekId = peeked.value
+  const idAt = (place: number) => columns.ids[rows[place] ?? -1]
+  const place = Math.min(active, Math.max(0, rows.length - 1))
+  useEffect(() => setActive(0), [q, sort.by, isDescending])
+  const setText = (next: string) => filter.set(next)
+  const moveTo = (next: number) => {
+    setActive(next)
+    const id = idAt(next)
+    // The preview moves along.
+    if (peeked.value !== '' && id !== undefined) peeked.set(id)
+  }
+  const step = (by: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, place + by))
+    moveTo(next)
+    focusPlace(next)
+  }
+  const toggle = (at: number, isRange: boolean) => {
+    const next = new Set(selected.peek())
+    const id = idAt(at)
+    if (id === undefined) return
+    if (isRange) {
+      const [from, to] = [Math.min(lastToggled.current, at), Math.max(lastToggled.current, at)]
+      for (let i = from; i <= to; i++) next.add(idAt(i) ?? id)
+    } else if (!next.delete(id)) next.add(id)
+    lastToggled.current = at
+    selected.value = next
+  }
+  const selectAll = () => {
+    selected.value = new Set(Array.from(rows, (row) => columns.ids[row] ?? ''))
+  }
+  useShortcuts([
+    { keys: 'j', says: t('keyNext'), run: () => step(1) },
+    { keys: 'k', says: t('keyBefore'), run: () => step(-1) },
+    { keys: 'x', says: t('keySelect'), run: () => toggle(place, false) },
+    { keys: 'X', says: t('keyRange'), run: () => toggle(place, true) },
+    { keys: '* a', says: t('keyAll'), run: selectAll },
+    {
+      keys: 'Escape',
+      says: t('keyEnd'),
+      run: () => {
+        if (peeked.value !== '') peeked.set('')
+        else selected.value = new Set()
+      },
+    },
+  ])
+  return (
+    <div class="devices">
+      <FilterField text={q} onText={setText} />
+      {isNarrow.value ? (
+        <details class="facets-sheet">
+          <summary>{t('filters')}</summary>
+          <FacetPanel facets={facets} query={query} onText={setText} />
+        </details>
+      ) : (
+        <FacetPanel facets={facets} query={query} onText={setText} />
+      )}
+      <div class="devices-list">
+        <div class="devices-bar">
+          <span role="status">{t('some', { n: rows.length, total: columns.size })}</span>
+          {list.movedCount > 0 && (
+            <Button kind="quiet" icon="refresh-cw" onClick={list.resort}>
+              {t('resort', { n: list.movedCount })}
+            </Button>
+          )}
+          {!isNarrow.value && (
+            <Button
+              kind="quiet"
+              icon="columns-3"
+              onClick={() => {
+                isChoosing.value = true
+              }}
+            >
+              {t('columns')}
+            </Button>
+          )}
+        </div>
+        <SelectionBar selected={selected} rows={rows} onAll={selectAll} />
+        {rows.length === 0 ? (
+          <NoMatch list={list} onText={setText} />
+        ) : (
+          <VirtualGrid
+            label={t('grid')}
+            columns={chosen.map(gridColumn)}
+            rows={rows}
+            nameOf={nameAt}
+            keyOf={(row) => columns.ids[row] ?? ''}
+            card={cardAt}
+            sort={sort}
+            onSort={(by) => sortValue.set(sort.by === by && !isDescending ? `-${by}` : by)}
+            active={place}
+            onActive={moveTo}
+            onOpen={(row) => navigate(pathOf('device', { device_id: columns.ids[row] ?? '' }))}
+            onPeek={(row) => {
+              const id = columns.ids[row] ?? ''
+              peeked.set(peekId === id ? '' : id)
+            }}
+            selection={{ has: (row) => selected.value.has(columns.ids[row] ?? ''), onToggle: toggle }}
+            onHold={list.onHold}
+            isNarrow={isNarrow.value}
+          />
+        )}
+      </div>
+      {peekId !== '' && <Peek key={peekId} id={peekId} onClose={() => peeked.set('')} />}
+      {isChoosing.value && (
+        <ColumnDialog
+          chosen={chosen}
+          onChosen={(ids) => columnsValue.set(ids)}
+          onClose={() => {
+            isChoosing.value = false
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+function NoMatch({ list, onText }: { readonly list: DeviceList; readonly onText: (text: string) => void }) {
+  const { query } = list
+  const counts = matchesWithout(query, { columns, nowMs: now.peek() })
+  const best = counts.indexOf(Math.max(...counts))
+  const term = query[best]
+  const isAllRetired = query.length === 0
+  if (isAllRetired)
+    return (
+      <Empty title={t('retired', { n: columns.size })}>
+        <Button onClick={() => onText('status:decommissioned')}>{t('show')}</Button>
+      </Empty>
+    )
+  return (
+    <Empty title={t('none')}>
+      {term !== undefined && (counts[best] ?? 0) > 0 && (
+        <Button onClick={() => onText(formatQuery(withoutTerm(query, best)))}>
+          {t('without', { n: counts[best] ?? 0, term: plainText(formatTerm(term)) })}
+        </Button>
+      )}
+      <Button kind="quiet" onClick={() => onText('')}>
+        {t('clear')}
+      </Button>
+    </Empty>
+  )
+}
+
+function cardAt(row: number) {
+  return (
+    <>
+      <span class="card-line">
+        <a class="grid-name" href={pathOf('device', { device_id: columns.ids[row] ?? '' })} tabIndex={-1}>
+          {nameAt(row)}
+        </a>
+        <StatusMark status={columns.statusAt(row)} />
+      </span>
+      <span class="card-line muted">
+        <code>{columns.ids[row]}</code>
+        <Seen row={row} />
+      </span>
+      <span class="card-line muted">{plainText(columns.groups.at(columns.group[row] ?? 0))}</span>
+    </>
+  )
+}
+
+function focusPlace(place: number): void {
+  requestAnimationFrame(() => {
+    const row = document.querySelector(`.grid [data-place="${place}"]`)
+    if (!(row instanceof HTMLElement)) return
+    row.focus({ preventScroll: true })
+    row.scrollIntoView({ block: 'nearest' })
+  })
+}
+
+async function copyLink(): Promise<void> {
+  const isCopied = await navigator.clipboard?.writeText(location.href).then(
+    () => true,
+    () => false,
+  )
+  toast(isCopied === true ? { text: t('copied') } : { text: t('notCopied'), isFailure: true })
+}

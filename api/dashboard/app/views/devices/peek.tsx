@@ -1,0 +1,200 @@
+// A look at one device beside the list: what it is, why it is so, its newest values, and what happened last.
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
+import { columns, fleetVersion } from '../../live/fleet-index.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { StatusMark } from '../../parts/status-mark.tsx'
+import { words } from '../../words/words.ts'
+import { flatValues, shownValue } from './flat-values.ts'
+
+const t = words({
+  peek: ['Preview of {name}', 'Vorschau von {name}'],
+  open: ['Open', 'Öffnen'],
+  close: ['Close the preview', 'Vorschau schließen'],
+  command: ['Send a command', 'Befehl senden'],
+  maintain: ['Start maintenance', 'Wartung beginnen'],
+  release: ['End maintenance', 'Wartung beenden'],
+  reason: ['Reason', 'Grund'],
+  issues: ['Faults', 'Störungen'],
+  group: ['Group', 'Gruppe'],
+  type: ['Type', 'Typ'],
+  tags: ['Tags', 'Tags'],
+  seen: ['Last seen', 'Zuletzt gesehen'],
+  connection: ['Connection', 'Verbindung'],
+  connected: ['connected', 'verbunden'],
+  apart: ['not connected', 'nicht verbunden'],
+  firmware: ['Firmware', 'Firmware'],
+  values: ['Values', 'Werte'],
+  noValues: ['The device has not reported any value yet.', 'Das Gerät hat noch keinen Wert gemeldet.'],
+  events: ['What happened', 'Was geschah'],
+  noEvents: ['Nothing has happened yet.', 'Noch ist nichts geschehen.'],
+  more: ['{n} more on its page', '{n} weitere auf seiner Seite'],
+})
+
+const VALUES_MAX = 8
+const EVENTS_MAX = 5
+const EVERY_MS = 10_000
+
+export function Peek({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  // A change of the row may be one of the record.
+  const row = fleetVersion.value === 0 ? undefined : columns.rowOf(id)
+  const device = useAnswer('getDevice', { device_id: id }, { everyMs: EVERY_MS })
+  const values = useAnswer('getTelemetry', { device_id: id }, { everyMs: EVERY_MS })
+  const events = useAnswer(
+    'listDeviceEvents',
+    { device_id: id, query: { limit: EVENTS_MAX } },
+    { everyMs: EVERY_MS },
+  )
+  const name = plainText(row === undefined ? id : (columns.names[row] ?? id))
+  return (
+    <aside class="peek card" aria-label={t('peek', { name })}>
+      <header class="peek-head">
+        <h2>{name}</h2>
+        <Button kind="quiet" icon="x" label={t('close')} onClick={onClose} />
+      </header>
+      <code class="muted">{id}</code>
+      <p class="row">
+        {row !== undefined && <StatusMark status={columns.statusAt(row)} />}
+        {row !== undefined && (
+          <span class="muted">
+            <Age at={columns.since[row] || undefined} />
+          </span>
+        )}
+      </p>
+      <div class="row">
+        <a class="button button-primary" href={pathOf('device', { device_id: id })}>
+          {t('open')}
+        </a>
+        {may('sendCommand') && (
+          <a class="button" href={pathOf('deviceTab', { device_id: id, tab: 'commands' })}>
+            {t('command')}
+          </a>
+        )}
+        {may('editDevice') && (
+          <Maintenance id={id} isOn={row !== undefined && columns.statusAt(row) === 'maintenance'} />
+        )}
+      </div>
+      <AnswerArea answer={device}>
+        {({
+          status_reason: reason,
+          issues,
+          group,
+          type,
+          tags,
+          connectivity,
+          last_seen_at,
+          firmware_version,
+        }) => (
+          <dl class="facts">
+            {reason !== null && (
+              <>
+                <dt>{t('reason')}</dt>
+                <dd>{plainText(reason)}</dd>
+              </>
+            )}
+            {issues.length > 0 && (
+              <>
+                <dt>{t('issues')}</dt>
+                <dd class="severity-critical">{issues.map(plainText).join(', ')}</dd>
+              </>
+            )}
+            <dt>{t('connection')}</dt>
+            <dd>
+              {connectivity.connected ? t('connected') : t('apart')}
+              {connectivity.reason !== null && ` (${plainText(connectivity.reason)})`}
+            </dd>
+            <dt>{t('seen')}</dt>
+            <dd>
+              <Age at={last_seen_at} />
+            </dd>
+            <dt>{t('group')}</dt>
+            <dd>{group === null ? '–' : plainText(group)}</dd>
+            <dt>{t('type')}</dt>
+            <dd>{plainText(type)}</dd>
+            {tags.length > 0 && (
+              <>
+                <dt>{t('tags')}</dt>
+                <dd>{tags.map(plainText).join(', ')}</dd>
+              </>
+            )}
+            <dt>{t('firmware')}</dt>
+            <dd>{firmware_version === null ? '–' : plainText(firmware_version)}</dd>
+          </dl>
+        )}
+      </AnswerArea>
+      <section class="stack">
+        <h3>{t('values')}</h3>
+        <AnswerArea answer={values}>
+          {({ data }) => {
+            const all = flatValues(data)
+            if (all.length === 0) return <p class="muted">{t('noValues')}</p>
+            return (
+              <>
+                <dl class="facts">
+                  {all.slice(0, VALUES_MAX).map(([metric, value]) => (
+                    <>
+                      <dt key={metric}>{plainText(metric)}</dt>
+                      <dd>{shownValue(value)}</dd>
+                    </>
+                  ))}
+                </dl>
+                {all.length > VALUES_MAX && <p class="hint">{t('more', { n: all.length - VALUES_MAX })}</p>}
+              </>
+            )
+          }}
+        </AnswerArea>
+      </section>
+      <section class="stack">
+        <h3>{t('events')}</h3>
+        <AnswerArea answer={events}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <p class="muted">{t('noEvents')}</p>
+            ) : (
+              <ul class="peek-events">
+                {data.map(({ timestamp, kind, data: detail }, i) => (
+                  <li key={`${timestamp} ${i}`}>
+                    <span class="muted">
+                      <Age at={timestamp} />
+                    </span>
+                    <span>{plainText(summary(kind, detail))}</span>
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </AnswerArea>
+      </section>
+    </aside>
+  )
+}
+
+function Maintenance({ id, isOn }: { readonly id: string; readonly isOn: boolean }) {
+  const write = useWrite(async () => {
+    await fleet.editDevice({ device_id: id, body: { status: isOn ? 'online' : 'maintenance' } })
+    refreshAnswers('getDevice', 'listDeviceEvents')
+  })
+  return (
+    <>
+      <Button icon="wrench" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+        {isOn ? t('release') : t('maintain')}
+      </Button>
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+    </>
+  )
+}
+
+/** The words of an entry that tell most, whatever its kind has. */
+function summary(kind: string, detail: Readonly<Record<string, unknown>>): string {
+  const told = ['from', 'to', 'cause', 'command', 'status', 'rule', 'message', 'version']
+    .map((name) => detail[name])
+    .filter((value) => typeof value === 'string' || typeof value === 'number')
+  return `${kind}: ${told.join(' → ')}`
+}

@@ -1,0 +1,85 @@
+// What can be done with the selected devices.
+import type { Signal } from '@preact/signals'
+import { toCsv, toNdjson } from '../../fleet/export-rows.ts'
+import { columns } from '../../live/fleet-index.ts'
+import { Button } from '../../parts/button.tsx'
+import { toast } from '../../parts/toasts.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  bar: ['Selected devices', 'Ausgewählte Geräte'],
+  n: ['{n} selected', '{n} ausgewählt'],
+  all: ['Select all {n} that fit', 'Alle {n} passenden auswählen'],
+  none: ['Clear the selection', 'Auswahl aufheben'],
+  ids: ['Copy ids', 'IDs kopieren'],
+  copied: [
+    { one: '{n} id is in the clipboard.', other: '{n} ids are in the clipboard.' },
+    { one: '{n} ID ist in der Zwischenablage.', other: '{n} IDs sind in der Zwischenablage.' },
+  ],
+  notCopied: [
+    'The browser did not allow it. Export them instead.',
+    'Der Browser erlaubt es nicht. Exportieren Sie sie.',
+  ],
+})
+
+export interface SelectionBarProps {
+  readonly selected: Signal<ReadonlySet<string>>
+  readonly rows: Uint32Array
+  readonly onAll: () => void
+}
+
+export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
+  const ids = selected.value
+  if (ids.size === 0) return null
+  const save = (kind: 'csv' | 'ndjson') => {
+    const chosen = [...ids].flatMap((id) => columns.rowOf(id) ?? [])
+    const text = kind === 'csv' ? toCsv(columns, chosen) : toNdjson(columns, chosen)
+    saveFile(`devices.${kind}`, text, kind === 'csv' ? 'text/csv' : 'application/x-ndjson')
+  }
+  return (
+    <section class="selection-bar" aria-label={t('bar')}>
+      <strong role="status">{t('n', { n: ids.size })}</strong>
+      {ids.size < rows.length && (
+        <Button kind="quiet" onClick={onAll}>
+          {t('all', { n: rows.length })}
+        </Button>
+      )}
+      <Button icon="copy" onClick={() => void copyIds([...ids])}>
+        {t('ids')}
+      </Button>
+      <Button icon="download" onClick={() => save('csv')}>
+        CSV
+      </Button>
+      <Button icon="download" onClick={() => save('ndjson')}>
+        NDJSON
+      </Button>
+      <Button
+        kind="quiet"
+        icon="x"
+        label={t('none')}
+        onClick={() => {
+          selected.value = new Set()
+        }}
+      />
+    </section>
+  )
+}
+
+async function copyIds(ids: readonly string[]): Promise<void> {
+  const isCopied = await navigator.clipboard?.writeText(ids.join('\n')).then(
+    () => true,
+    () => false,
+  )
+  toast(
+    isCopied === true ? { text: t('copied', { n: ids.length }) } : { text: t('notCopied'), isFailure: true },
+  )
+}
+
+function saveFile(name: string, text: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(url)
+}
