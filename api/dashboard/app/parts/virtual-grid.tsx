@@ -15,8 +15,9 @@ const t = words({
 export interface GridColumn {
   readonly id: string
   readonly name: string
-  /** A track of a CSS grid. */
-  readonly width: string
+  readonly leastPx: number
+  /** Its share of the room that is left. Default: none. */
+  readonly grow?: number | undefined
   readonly cell: (row: number) => ComponentChildren
   readonly isNumber?: boolean
   /** What the address calls the order by this column. */
@@ -52,6 +53,7 @@ export interface VirtualGridProps {
 /** Rows above and below those in sight, so that quick scrolling shows no gap. */
 const SPARE = 6
 const CARD_PX = 84
+const SELECT_PX = 36
 
 export function VirtualGrid(props: VirtualGridProps) {
   const { label, columns, rows, active, onActive, isNarrow, selection, onHold } = props
@@ -69,7 +71,8 @@ export function VirtualGrid(props: VirtualGridProps) {
   }, [])
   const first = Math.max(0, Math.floor(top / rowPx) - SPARE)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowPx) + SPARE)
-  const tracks = `36px ${columns.map(({ width }) => width).join(' ')}`
+  const tracks = tracksOf(columns)
+  const leastPx = columns.reduce((sum, column) => sum + column.leastPx, SELECT_PX)
   const move = (place: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, place))
     onActive(next)
@@ -120,8 +123,12 @@ export function VirtualGrid(props: VirtualGridProps) {
           setSight({ top: currentTarget.scrollTop, height: currentTarget.clientHeight })
         }
       >
-        <Head {...props} tracks={tracks} />
-        <div class="grid-rows" role="presentation" style={{ blockSize: `${rows.length * rowPx}px` }}>
+        <Head {...props} tracks={tracks} leastPx={isNarrow ? 0 : leastPx} />
+        <div
+          class="grid-rows"
+          role="presentation"
+          style={{ blockSize: `${rows.length * rowPx}px`, minInlineSize: isNarrow ? '0' : `${leastPx}px` }}
+        >
           {shown.map((place) => {
             const row = rows[place] ?? 0
             const isSelected = selection.has(row)
@@ -182,14 +189,18 @@ function Head({
   onSort,
   isNarrow,
   tracks,
-}: Pick<VirtualGridProps, 'columns' | 'sort' | 'onSort' | 'isNarrow'> & { readonly tracks: string }) {
+  leastPx,
+}: Pick<VirtualGridProps, 'columns' | 'sort' | 'onSort' | 'isNarrow'> & {
+  readonly tracks: string
+  readonly leastPx: number
+}) {
   return (
     <div
-      class={isNarrow ? 'grid-head visually-hidden' : 'grid-head'}
+      class="grid-head"
       role="row"
       aria-rowindex={1}
       tabIndex={-1}
-      style={{ gridTemplateColumns: tracks }}
+      style={{ gridTemplateColumns: tracks, minInlineSize: `${leastPx}px` }}
     >
       <div class="grid-cell" role="columnheader" aria-colindex={1}>
         <span class="visually-hidden">{t('selection')}</span>
@@ -217,6 +228,13 @@ function Head({
       })}
     </div>
   )
+}
+
+function tracksOf(columns: readonly GridColumn[]): string {
+  const tracks = columns.map(({ leastPx, grow }) => {
+    return grow === undefined ? `${leastPx}px` : `minmax(${leastPx}px, ${grow}fr)`
+  })
+  return [`${SELECT_PX}px`, ...tracks].join(' ')
 }
 
 /** The height of a row, from the tokens of the density. */

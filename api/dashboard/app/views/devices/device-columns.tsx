@@ -25,19 +25,20 @@ export const COLUMN_IDS = [
 export type ColumnId = (typeof COLUMN_IDS)[number]
 export const DEFAULT_COLUMNS: readonly ColumnId[] = COLUMN_IDS.slice(0, 9)
 
-const WIDTHS: Readonly<Record<ColumnId, string>> = {
-  status: '132px',
-  name: 'minmax(140px, 2fr)',
-  id: 'minmax(120px, 1.4fr)',
-  group: 'minmax(96px, 1.2fr)',
-  type: 'minmax(96px, 1fr)',
-  seen: '112px',
-  firmware: '96px',
-  alert: '96px',
-  sync: '96px',
-  tags: 'minmax(96px, 1fr)',
-  parent: 'minmax(96px, 1fr)',
-  since: '112px',
+/** The least width in pixels, and the share of the room that is left. */
+const WIDTHS: Readonly<Record<ColumnId, readonly [leastPx: number, grow?: number]>> = {
+  status: [124],
+  name: [150, 3],
+  id: [104, 1],
+  group: [104, 1],
+  type: [104, 1],
+  seen: [104],
+  firmware: [84],
+  alert: [84],
+  sync: [84],
+  tags: [96, 1],
+  parent: [96, 1],
+  since: [104],
 }
 const UNSORTED: readonly ColumnId[] = ['tags', 'parent']
 
@@ -47,7 +48,8 @@ export function gridColumn(id: ColumnId): GridColumn {
   return {
     id,
     name: t(id),
-    width: WIDTHS[id],
+    leastPx: WIDTHS[id][0],
+    grow: WIDTHS[id][1],
     sort: UNSORTED.includes(id) ? undefined : id,
     cell: (row) => cellOf(id, row),
   }
@@ -102,7 +104,7 @@ export function Seen({ row }: { readonly row: number }) {
   return at === 0 ? <span class="muted">{t('never')}</span> : <Age at={at} />
 }
 
-export function AlertMark({ row }: { readonly row: number }) {
+function AlertMark({ row }: { readonly row: number }) {
   const flags = columns.flags[row] ?? 0
   if ((flags & FLAG.critical) !== 0) return <span class="severity-critical">✕ {t('critical')}</span>
   if ((flags & FLAG.warning) !== 0) return <span class="severity-warning">▲ {t('warning')}</span>

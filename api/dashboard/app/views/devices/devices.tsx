@@ -159,7 +159,9 @@ function List() {
       )}
       <div class="devices-list">
         <div class="devices-bar">
-          <span role="status">{t('some', { n: rows.length, total: columns.size })}</span>
+          <span role="status">
+            {rows.length < columns.size && t('some', { n: rows.length, total: columns.size })}
+          </span>
           {list.movedCount > 0 && (
             <Button kind="quiet" icon="refresh-cw" onClick={list.resort}>
               {t('resort', { n: list.movedCount })}
@@ -236,9 +238,7 @@ function NoMatch({ list, onText }: { readonly list: DeviceList; readonly onText:
           {t('without', { n: counts[best] ?? 0, term: plainText(formatTerm(term)) })}
         </Button>
       )}
-      <Button kind="quiet" onClick={() => onText('')}>
-        {t('clear')}
-      </Button>
+      <Button onClick={() => onText('')}>{t('clear')}</Button>
     </Empty>
   )
 }
