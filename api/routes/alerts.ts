@@ -3,7 +3,7 @@ import type { AlertAct } from '../../engine/domain/alert/acts.ts'
 import { deviceOfAlert } from '../../engine/domain/alert/decide.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { AlertSort, AlertsQuery } from '../../engine/ports/alerts.ts'
-import { AlertId, type DeviceId, RuleId } from '../../schemas/ids.ts'
+import { AlertId, type DeviceId, RuleId, toIso, toMillis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import {
   ackAlert,
@@ -79,7 +79,9 @@ export function alertRoutes(services: Services): readonly Route[] {
         found(services, AlertId(params.alert_id), deviceId),
         engine.history({ deviceId, kinds: ['alert'], limit: TIMELINE_MAX }),
       ])
-      const timeline = rows.map(({ body }) => body).filter(({ alert_id: id }) => id === params.alert_id)
+      const timeline = rows
+        .filter(({ body }) => body['alert_id'] === params.alert_id)
+        .map(({ body, at }): JsonObject => ({ ...body, at: toIso(toMillis(at)) }))
       const [last] = timeline
       // One that the record does not keep any more is as its last move says.
       const shown = alert ?? (last === undefined ? undefined : fromHistory(last))

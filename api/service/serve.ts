@@ -138,7 +138,6 @@ async function openWs(
   })
   sockets.attach(http.server)
   metrics.watchSockets(() => sockets.counts())
-  metrics.watchDownloads(http.downloads)
   return () => sockets.close()
 }
 

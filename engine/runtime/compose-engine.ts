@@ -170,7 +170,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
         { clock, schedule, log, store, inserter, openThread: host.openThread },
         {
           perform: (proposal) => {
-            metrics.ota.jobsMoved(proposal.feed)
+            metrics.jobsMoved(proposal.feed)
             performer.perform(proposal, mayAct)
           },
           fatal: (error) => {
@@ -230,7 +230,6 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
             series: (query) => telemetry.series(query),
             lateHoursOf: (deviceId) => settler.lateHours(deviceId),
           }),
-        roundTook: (seconds) => metrics.ota.roundTook(seconds),
         downloadsMax: settings.ota.downloadsMax,
         retentionMs: settings.ota.retentionMs,
         failed: (error) => signal({ kind: 'deployments_stalled', error }),

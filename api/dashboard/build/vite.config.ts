@@ -29,6 +29,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       input: path('api/dashboard/app/index.html'),
+      // Its advice on how long plugins take would stand between a person and `npm start`.
+      checks: { pluginTimings: false },
       output: {
         entryFileNames: 'assets/[name]-[hash].js',
         chunkFileNames: 'assets/[name]-[hash].js',

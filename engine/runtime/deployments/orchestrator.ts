@@ -51,8 +51,6 @@ export interface OrchestratorPorts {
   readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
   /** Asks telemetry. */
   readonly gateValues: (question: GateQuestion) => Promise<readonly GateValue[]>
-  /** Told how long each round took. */
-  readonly roundTook: (seconds: number) => void
   readonly downloadsMax: number
   readonly retentionMs: number
   /** Adds entries to the audit. */
@@ -185,13 +183,6 @@ export class Orchestrator {
     await this.#forget(now)
   }
 
-  async #timedRound(): Promise<void> {
-    const { clock, roundTook } = this.#ports
-    const began = clock.ticks()
-    await this.round()
-    roundTook((clock.ticks() - began) / 1_000)
-  }
-
   #newGate(): GateWatch {
     const { clock, failed, gateValues: ask } = this.#ports
     return new GateWatch({ ask, clock, failed, wake: () => this.#wake() })
@@ -201,7 +192,7 @@ export class Orchestrator {
     const { schedule, failed } = this.#ports
     while (!this.#isClosed) {
       try {
-        await this.inTurn(() => this.#timedRound())
+        await this.inTurn(() => this.round())
       } catch (error) {
         failed(error)
       }

@@ -57,11 +57,12 @@ export function useAnswer<Id extends OperationId>(
 
 /** Asks again for all answers of these operations that are on the page: after a write, what it changed. */
 export function refreshAnswers(...ids: readonly OperationId[]): void {
-  for (const [key, { ask, answer }] of entries)
-    if (ids.some((id) => key.startsWith(`${id} `))) {
-      if (watched.has(key)) void ask()
-      else answer.value = NOTHING
-    }
+  for (const [key, { ask, answer }] of entries) {
+    const isAsked = answer.peek() !== NOTHING
+    if (!isAsked || !ids.some((id) => key.startsWith(`${id} `))) continue
+    if (watched.has(key)) void ask()
+    else answer.value = NOTHING
+  }
 }
 
 const watched = new Map<string, number>()

@@ -19,6 +19,9 @@ export const user = signal<Me | null | undefined>(undefined)
 /** The session ended by itself while the page was in use: the login is shown over the page. */
 export const isSessionOver = signal(false)
 
+/** Says that there may be a session, so that nobody is asked for one who has none. It is no secret. */
+const MARK = 'fleet-has-session'
+
 let token: string | undefined
 let endsAt = 0
 let renewal: Promise<string | undefined> | undefined
@@ -48,11 +51,12 @@ export async function renew(): Promise<string | undefined> {
     const before = token
     // Another tab may have renewed while this one waited for its turn.
     if (before !== undefined && performance.now() < endsAt - LEEWAY_MS) return before
-    const granted = await post(`${PATH}/refresh`, {})
+    const granted = hasMark() ? await post(`${PATH}/refresh`, {}) : undefined
     if (granted === undefined) {
       if (user.peek() != null) isSessionOver.value = true
       else user.value = null
       token = undefined
+      mark(false)
       return undefined
     }
     accept(granted)
@@ -92,11 +96,30 @@ function take({ access_token, expires_in, user: me }: Granted): void {
   endsAt = performance.now() + expires_in * 1000
   user.value = me
   isSessionOver.value = false
+  mark(true)
+}
+
+function mark(hasSession: boolean): void {
+  try {
+    if (hasSession) localStorage.setItem(MARK, '1')
+    else localStorage.removeItem(MARK)
+  } catch {
+    // Without storage the service is asked each time.
+  }
+}
+
+function hasMark(): boolean {
+  try {
+    return localStorage.getItem(MARK) === '1'
+  } catch {
+    return true
+  }
 }
 
 /** A load is the one sure way to empty every cache, the worker and the index. */
 function drop(): void {
   token = undefined
+  mark(false)
   location.assign('/login')
 }
 

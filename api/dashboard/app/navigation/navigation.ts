@@ -66,6 +66,8 @@ export function followAddress(): void {
     navigate(link.href)
     // A followed link shows its page from the top, as everywhere on the web.
     scrollTo(0, 0)
+    // On a narrow screen the content scrolls by itself, above the entries at its foot.
+    document.querySelector('#content')?.scrollTo(0, 0)
   })
 }
 

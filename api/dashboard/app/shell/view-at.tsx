@@ -1,6 +1,6 @@
 // Which view lives at an address. Each is loaded when it is first seen.
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
 import type { Params, RouteName } from '../address/routes.ts'
 import { place } from '../navigation/navigation.ts'
 import { Skeleton } from '../parts/answer-area.tsx'
@@ -23,6 +23,9 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   rules: () => import('../views/alerts/rules.tsx'),
   rule: () => import('../views/alerts/rule.tsx'),
   channels: () => import('../views/alerts/channels.tsx'),
+  broadcasts: () => import('../views/commands/broadcasts.tsx'),
+  broadcast: () => import('../views/commands/broadcast.tsx'),
+  compose: () => import('../views/commands/compose.tsx'),
   rollouts: () => import('../views/rollouts/rollouts.tsx'),
   rollout: () => import('../views/rollouts/rollout.tsx'),
   firmware: () => import('../views/rollouts/firmware.tsx'),
@@ -39,6 +42,11 @@ export function ViewAt() {
   const load = at === undefined ? undefined : VIEWS[at.route]
   const [failure, setFailure] = useState<unknown>(undefined)
   const [, setLoaded] = useState(0)
+  // A view that fails leaves the frame standing, so that the person can go elsewhere.
+  const [broken, mend] = useErrorBoundary()
+  useEffect(() => {
+    if (broken !== undefined) mend()
+  }, [load])
   useEffect(() => {
     if (load === undefined || loaded.has(load)) return
     setFailure(undefined)
@@ -48,6 +56,7 @@ export function ViewAt() {
     }, setFailure)
   }, [load])
   if (at === undefined || load === undefined) return <Lost />
+  if (broken !== undefined) return <ProblemCard error={broken} onRetry={mend} />
   if (failure !== undefined) return <ProblemCard error={failure} onRetry={() => location.reload()} />
   const View = loaded.get(load)
   if (View === undefined) return <Skeleton />

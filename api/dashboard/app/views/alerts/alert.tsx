@@ -212,12 +212,17 @@ function Moves({ alert: { timeline } }: { readonly alert: Alert }) {
         {timeline.map((move, index) => (
           // A move has no id of its own, and the list only grows at its beginning.
           <li key={`${timeline.length - index}`} class="row">
-            <Age at={String(move['timestamp'] ?? move['at'] ?? '')} />
+            <Age at={String(move['at'])} />
             <span>{plainText(String(move['event'] ?? ''))}</span>
-            <span class="muted">{plainText(String(move['actor'] ?? move['by'] ?? ''))}</span>
+            <span class="muted">{plainText(actorOf(move))}</span>
           </li>
         ))}
       </ol>
     </section>
   )
+}
+
+/** An automatic move has no actor. */
+function actorOf({ actor }: Alert['timeline'][number]): string {
+  return typeof actor === 'object' && actor !== null && 'id' in actor ? String(actor.id) : ''
 }

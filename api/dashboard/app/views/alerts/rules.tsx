@@ -124,8 +124,9 @@ function Switch({
       (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
     )
   return (
-    <Button label={t(enabled ? 'switchOff' : 'switchOn', { name })} onClick={() => void change()}>
+    <Button onClick={() => void change()}>
       {t(enabled ? 'on' : 'off')}
+      <span class="visually-hidden">{t(enabled ? 'switchOff' : 'switchOn', { name })}</span>
     </Button>
   )
 }

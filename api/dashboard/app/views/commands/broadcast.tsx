@@ -1,0 +1,201 @@
+// One command to many: what came of it, device by device.
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
+import { words as wordList } from '../../address/codecs.ts'
+import { type Params, pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { useLiveAnswers } from '../../live/live-answers.ts'
+import { navigate, queryValue } from '../../navigation/navigation.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
+import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { StackedBar } from '../../parts/stacked-bar.tsx'
+import { number, words } from '../../words/words.ts'
+import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
+
+const t = words({
+  title: ['Command to many', 'Befehl an viele'],
+  result: ['Result', 'Ergebnis'],
+  target: ['Devices', 'Geräte'],
+  total: ['Meant', 'Gemeint'],
+  accepted: ['Taken', 'Angenommen'],
+  by: ['Sent by', 'Gesendet von'],
+  at: ['Sent', 'Gesendet'],
+  data: ['Parameters', 'Parameter'],
+  skipped: ['Left out', 'Ausgelassen'],
+  device: ['Device', 'Gerät'],
+  status: ['Status', 'Status'],
+  last: ['Last step', 'Letzter Schritt'],
+  answer: ['Answer', 'Antwort'],
+  cancel: ['Cancel what is open', 'Offene abbrechen'],
+  cancelSays: [
+    '{n} commands are not finished. Those that a device has taken already may still be carried out.',
+    '{n} Befehle sind nicht fertig. Was ein Gerät schon angenommen hat, kann noch ausgeführt werden.',
+  ],
+  again: ['Send again to the failed', 'An die fehlgeschlagenen erneut'],
+  none: ['No device has one of these statuses', 'Kein Gerät hat einen dieser Status'],
+})
+
+type Row = ReplyOf<Operations['listBroadcastDevices']>['data'][number]
+const statusValue = queryValue('status', wordList())
+/** What has not come to an end. */
+const OPEN = ['pending', 'delivered', 'acked'] as const
+const UNDONE = ['failed', 'rejected', 'expired']
+
+export default function Broadcast({ params }: { readonly params: Params }) {
+  const broadcast_id = params['broadcast_id'] ?? ''
+  const answer = useAnswer('getBroadcast', { broadcast_id, query: { per_page: 1 } }, { everyMs: 5000 })
+  const [isCancelling, setCancelling] = useState(false)
+  useLiveAnswers({ channel: 'commands' }, ['getBroadcast', 'listBroadcastDevices'])
+  const { data } = answer
+  const counts: Readonly<Record<string, number>> = data?.counts ?? {}
+  const open = OPEN.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
+  const undone = UNDONE.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
+  const again = async () => {
+    const { data: rows } = await fleet.listBroadcastDevices({
+      broadcast_id,
+      query: { status: [UNDONE.join(',')], per_page: 200 },
+    })
+    const ids = rows.map(({ device_id }) => device_id).join(',')
+    navigate(pathOf('compose', {}, { target: 'devices', which: ids, command: data?.command }))
+  }
+  return (
+    <Page
+      title={data === undefined ? t('title') : plainText(data.command)}
+      mark={data !== undefined && <strong>{commandStatusWord(data.status)}</strong>}
+      actions={
+        <>
+          {undone > 0 && may('broadcastCommand') && (
+            <Button icon="rotate-ccw" onClick={() => void again()}>
+              {t('again')}
+            </Button>
+          )}
+          {open > 0 && may('cancelBroadcast') && (
+            <Button kind="danger" icon="x" onClick={() => setCancelling(true)}>
+              {t('cancel')}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <AnswerArea answer={answer}>
+        {(broadcast) => (
+          <div class="stack">
+            <StackedBar label={t('result')} shares={sharesOf(broadcast.counts)} />
+            <section class="card">
+              <dl class="facts">
+                <dt>{t('target')}</dt>
+                <dd>{plainText(targetText(broadcast.target))}</dd>
+                <dt>{t('total')}</dt>
+                <dd>{number(broadcast.total)}</dd>
+                <dt>{t('accepted')}</dt>
+                <dd>{number(broadcast.accepted)}</dd>
+                <dt>{t('by')}</dt>
+                <dd>{broadcast.created_by}</dd>
+                <dt>{t('at')}</dt>
+                <dd>
+                  <Age at={broadcast.created_at} />
+                </dd>
+                <dt>{t('data')}</dt>
+                <dd>
+                  <code>{plainText(JSON.stringify(broadcast.data))}</code>
+                </dd>
+                {broadcast.skipped.length > 0 && (
+                  <>
+                    <dt>{t('skipped')}</dt>
+                    <dd>
+                      {broadcast.skipped
+                        .map(({ device_id, reason }) => `${device_id} (${reason.replaceAll('_', ' ')})`)
+                        .join(', ')}
+                    </dd>
+                  </>
+                )}
+              </dl>
+            </section>
+          </div>
+        )}
+      </AnswerArea>
+      <Devices broadcastId={broadcast_id} />
+      {isCancelling && (
+        <ConfirmAction
+          title={t('cancel')}
+          action={t('cancel')}
+          onConfirm={async () => {
+            await fleet.cancelBroadcast({ broadcast_id })
+            refreshAnswers('getBroadcast', 'listBroadcastDevices', 'listBroadcasts')
+          }}
+          onClose={() => setCancelling(false)}
+        >
+          <p>{t('cancelSays', { n: open })}</p>
+        </ConfirmAction>
+      )}
+    </Page>
+  )
+}
+
+function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }) {
+  const status = statusValue.value
+  const query = { page: pageValue.value, ...(status.length === 0 ? {} : { status: [status.join(',')] }) }
+  const answer = useAnswer('listBroadcastDevices', { broadcast_id, query })
+  const columns: readonly Column<Row>[] = [
+    { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
+    { name: t('status'), cell: ({ status: word }) => commandStatusWord(word) },
+    {
+      name: t('last'),
+      cell: ({ completed_at, acked_at, delivered_at, created_at }) => (
+        <Age at={completed_at ?? acked_at ?? delivered_at ?? created_at} />
+      ),
+    },
+    {
+      name: t('answer'),
+      cell: ({ error, result }) =>
+        error === null ? (
+          result === null ? null : (
+            <code>{plainText(JSON.stringify(result)).slice(0, 200)}</code>
+          )
+        ) : (
+          <>
+            <code>{error.code}</code> {plainText(error.message)}
+          </>
+        ),
+    },
+  ]
+  return (
+    <section class="stack">
+      <div class="filters">
+        <ChoiceChips
+          label={t('status')}
+          options={COMMAND_STATUSES.map((word) => [word, commandStatusWord(word)] as const)}
+          value={statusValue}
+        />
+      </div>
+      <AnswerArea answer={answer}>
+        {(page) =>
+          page.data.length === 0 ? (
+            <Empty title={t('none')} />
+          ) : (
+            <>
+              <DataTable
+                caption={t('target')}
+                columns={columns}
+                rows={page.data}
+                idOf={({ command_id }) => command_id}
+              />
+              <Pager of={page} />
+            </>
+          )
+        }
+      </AnswerArea>
+    </section>
+  )
+}

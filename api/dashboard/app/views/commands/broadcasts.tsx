@@ -1,0 +1,85 @@
+// Commands that went to many devices at once, the newest first.
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { pathOf } from '../../address/routes.ts'
+import { useAnswer } from '../../data/answers.ts'
+import { useLiveAnswers } from '../../live/live-answers.ts'
+import { navigate } from '../../navigation/navigation.ts'
+import { Age } from '../../parts/age.tsx'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager, pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { StackedBar } from '../../parts/stacked-bar.tsx'
+import { number, words } from '../../words/words.ts'
+import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
+import { CommandSections } from './sections.tsx'
+
+const t = words({
+  title: ['Commands to many', 'Befehle an viele'],
+  send: ['Command many', 'An viele senden'],
+  command: ['Command', 'Befehl'],
+  target: ['Devices', 'Geräte'],
+  status: ['Status', 'Status'],
+  result: ['Result', 'Ergebnis'],
+  total: ['Total', 'Gesamt'],
+  at: ['Sent', 'Gesendet'],
+  empty: ['No command went to many devices yet', 'Noch ging kein Befehl an viele Geräte'],
+  emptyMore: [
+    'Choose a group or a tag, look whom it reaches, and send.',
+    'Gruppe oder Tag wählen, ansehen, wen es erreicht, und senden.',
+  ],
+})
+
+type Broadcast = ReplyOf<Operations['listBroadcasts']>['data'][number]
+
+export default function Broadcasts() {
+  const answer = useAnswer('listBroadcasts', { query: { page: pageValue.value } })
+  useLiveAnswers({ channel: 'commands' }, ['listBroadcasts'])
+  const columns: readonly Column<Broadcast>[] = [
+    {
+      name: t('command'),
+      cell: ({ broadcast_id, command }) => (
+        <a href={pathOf('broadcast', { broadcast_id })}>{plainText(command)}</a>
+      ),
+    },
+    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('total'), isNumber: true, cell: ({ total }) => number(total) },
+    { name: t('status'), cell: ({ status }) => commandStatusWord(status) },
+    { name: t('result'), cell: ({ counts }) => <StackedBar label={t('result')} shares={sharesOf(counts)} /> },
+    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+  ]
+  return (
+    <Page
+      title={t('title')}
+      actions={
+        <Button kind="primary" icon="send" onClick={() => navigate(pathOf('compose'))}>
+          {t('send')}
+        </Button>
+      }
+    >
+      <CommandSections />
+      <AnswerArea answer={answer}>
+        {(page) =>
+          page.data.length === 0 ? (
+            <Empty title={t('empty')}>
+              <p>{t('emptyMore')}</p>
+            </Empty>
+          ) : (
+            <>
+              <DataTable
+                caption={t('title')}
+                columns={columns}
+                rows={page.data}
+                idOf={({ broadcast_id }) => broadcast_id}
+              />
+              <Pager of={page} />
+            </>
+          )
+        }
+      </AnswerArea>
+    </Page>
+  )
+}

@@ -1,0 +1,162 @@
+// What operators do in the dashboard beside devices: alerts and their rules, rollouts, commands to many, the system's pages.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
+import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
+import { axeViolations, LOOKS } from './testing/axe.ts'
+import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+
+const services = new ServiceHarness()
+const browser = new BrowserHarness()
+let service: Service
+let admin: Rest
+let token: string
+
+describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', () => {
+  beforeAll(async () => {
+    service = await services.start()
+    admin = await service.admin()
+    await admin.post('/auth/register', { ...VIEWER, name: 'Vera', role: 'viewer' })
+    token = await registerDevice(admin, 'oven-1')
+    await admin.call('PATCH', '/devices/oven-1', { group: 'bakery', tags: ['hot'] })
+    const device = await connectDevice(service, 'oven-1', token)
+    await publish(device, 'oven-1', { temperature: 20 })
+  })
+  afterEach(() => browser.closePages())
+  afterAll(async () => {
+    await browser.close()
+    await services.close()
+  })
+
+  test('a rule made in the dashboard fires, and the alert is taken over, discussed and resolved there', async () => {
+    const { page } = await browser.open(service, '/alerts/rules', { login: ADMIN })
+    await page.getByRole('button', { name: 'New rule' }).click()
+    await page.getByLabel('Name').fill('oven too hot')
+    await page.getByLabel('Severity').selectOption('critical')
+    await page.getByLabel('Metric').fill('temperature')
+    await page.getByLabel('Value').fill('200')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'oven too hot' }).waitFor()
+
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Alerts' }).click()
+    await page.getByText('Nothing fires').waitFor()
+    const device = await connectDevice(service, 'oven-1', token)
+    await publish(device, 'oven-1', { temperature: 250 })
+    // The inbox hears of it by itself.
+    await page.getByRole('link', { name: 'oven too hot' }).click()
+    await page.getByText('250').first().waitFor()
+    await page.getByLabel('Your comment').fill('looking <b>into</b> it')
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByText('looking <b>into</b> it').waitFor()
+    await page.getByRole('button', { name: 'Acknowledge' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge 1 alert' }).click()
+    await page.getByRole('button', { name: 'Take the acknowledgement back' }).waitFor()
+    await page.getByRole('button', { name: 'Resolve' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Resolve 1 alert' }).click()
+    await until('the alert is resolved', async () => {
+      const { body } = await admin.get('/alerts?state=resolved')
+      return body['total'] === 1
+    })
+    await device.endAsync()
+  })
+
+  test('a command to many is looked at first, and is not sent when the target has changed since', async () => {
+    const { page } = await browser.open(service, '/commands/new?target=tag&which=hot', {
+      login: ADMIN,
+      expected: [/409/],
+    })
+    await page.getByLabel('Commands of the type').selectOption('mqtt_device')
+    await page.getByLabel('Name of the command').fill('cool_down')
+    await page.getByRole('button', { name: 'Look whom cool_down reaches' }).click()
+    await page.getByRole('heading', { name: 'It reaches 1 device' }).waitFor()
+    await registerDevice(admin, 'oven-2')
+    await admin.call('PATCH', '/devices/oven-2', { tags: ['hot'] })
+    await page.getByRole('button', { name: 'Send cool_down to 1 device' }).click()
+    await page.getByText('it is 2 devices now, and it was 1').waitFor()
+    expect((await admin.get('/commands/$broadcast')).body['total']).toBe(0)
+
+    await page.getByRole('button', { name: 'Look whom cool_down reaches' }).click()
+    await page.getByRole('heading', { name: 'It reaches 2 devices' }).waitFor()
+    await page.getByRole('button', { name: 'Send cool_down to 2 devices' }).click()
+    await page.getByRole('heading', { level: 1, name: 'cool_down' }).waitFor()
+    await page.getByRole('link', { name: 'oven-2' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel what is open' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel what is open' }).click()
+    await page.getByRole('row', { name: /oven-2 cancelled/ }).waitFor()
+  })
+
+  test('an uploaded image is shown with the checksum that the service computed', async () => {
+    const { page } = await browser.open(service, '/rollouts/firmware', { login: ADMIN })
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'oven.bin',
+      mimeType: 'application/octet-stream',
+      buffer: Buffer.from('firmware'),
+    })
+    await page.getByLabel('Version', { exact: true }).fill('2.1.0')
+    await page.getByLabel('Device type').selectOption('mqtt_device')
+    await page.getByRole('button', { name: 'Upload' }).click()
+    // The first digits of the SHA-256 of "firmware".
+    await page.getByText('c3bf47ea1f4a').waitFor()
+  })
+
+  test('an invited person logs in with the password that is shown once', async () => {
+    const { page } = await browser.open(service, '/system/users', { login: ADMIN })
+    await page.getByRole('button', { name: 'Invite' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Olga')
+    await dialog.getByLabel('E-mail').fill('olga@example.com')
+    await dialog.getByRole('button', { name: 'Invite' }).click()
+    await dialog.getByText('It is shown this once').waitFor()
+    const password = (await dialog.locator('code').textContent()) ?? ''
+    const { status } = await service.nobody.post('/auth/login', { email: 'olga@example.com', password })
+    expect(status).toBe(200)
+  })
+
+  test('a viewer is told which role a page needs, and sees no entries of other roles', async () => {
+    const { page } = await browser.open(service, '/system/audit', { login: VIEWER })
+    await page.getByText('Your role is viewer; this needs admin.').waitFor()
+    const rail = page.getByRole('navigation', { name: 'Main' })
+    expect(await rail.getByRole('link', { name: 'Commands' }).count()).toBe(0)
+  })
+
+  test.each(LOOKS)('the operating views have no barriers, $name', async ({ width, colorScheme }) => {
+    const { page } = await browser.open(service, '/me', {
+      login: ADMIN,
+      // A repair that never ran is answered with 404, and the page says that none was needed.
+      expected: [/telemetry\/repair/],
+      colorScheme,
+      viewport: { width, height: 900 },
+    })
+    for (const path of VIEWS) {
+      await page.goto(`${service.httpUrl}${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.locator('.skeleton').waitFor({ state: 'detached' })
+      expect([path, await axeViolations(page)]).toEqual([path, []])
+      expect([path, await overflow(page)]).toEqual([path, 0])
+    }
+  })
+})
+
+const VIEWER = { email: 'vera@example.com', password: 'a horse of course' }
+const VIEWS = [
+  '/me',
+  '/alerts',
+  '/alerts/rules',
+  '/alerts/rules/new',
+  '/alerts/channels',
+  '/commands/broadcasts',
+  '/commands/new',
+  '/rollouts',
+  '/rollouts/firmware',
+  '/system',
+  '/system/types',
+  '/system/dead-letters',
+  '/system/audit',
+  '/system/users',
+  '/system/api-keys',
+  '/system/repair',
+]
+
+/** How many pixels of the page lie beside the window (WCAG 1.4.10). */
+const overflow = (page: { evaluate: (source: string) => Promise<unknown> }) =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
