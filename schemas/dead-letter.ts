@@ -14,6 +14,10 @@ const DeadLetterBody = Type.Object(
     topic: Type.String({ examples: ['fleet/robot-7/status'] }),
     reason: Type.String({ examples: ['MALFORMED_STATUS'] }),
     detail: Type.String({ examples: ['the payload is not JSON'] }),
+    advice: Type.String({
+      description: 'What to do about it.',
+      examples: ['status says online or offline'],
+    }),
     payload: Type.String({ description: 'The first bytes of the message.', examples: ['{"status":'] }),
     payload_encoding: choice(['utf8', 'base64']),
     payload_bytes: Type.Integer({ minimum: 0, examples: [10], description: 'Length of the whole message.' }),

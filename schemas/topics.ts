@@ -33,6 +33,14 @@ const FIXED: Readonly<Record<string, Uplink>> = {
   ...Object.fromEntries(CLOUD_ONLY_SUFFIXES.map((suffix) => [suffix, { kind: 'cloud_only' } as const])),
 }
 
+/** Suffixes that a device publishes on, but for names that it chooses. */
+export const DEVICE_SUFFIXES: readonly string[] = Object.keys(FIXED).filter(
+  (suffix) => FIXED[suffix]?.kind !== 'cloud_only',
+)
+
+/** Where a device is told that a message of its own could not be used. */
+export const ERROR_SUFFIX = 'error'
+
 export function parseSuffix(suffix: string): Uplink {
   const fixed = Object.hasOwn(FIXED, suffix) ? FIXED[suffix] : undefined
   if (fixed !== undefined) return fixed

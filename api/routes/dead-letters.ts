@@ -1,4 +1,5 @@
 // /dead-letters: messages that could not be processed (R10).
+import { adviceOn } from '../../engine/domain/dead-letter/advice.ts'
 import type { DeadLetter } from '../../engine/ports/store.ts'
 import { parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
 import { listDeadLetters } from '../../schemas/operations/dead-letters.ts'
@@ -30,6 +31,7 @@ function letterBody(letter: DeadLetter) {
     topic: letter.topic,
     reason: letter.reason,
     detail: letter.detail,
+    advice: adviceOn(letter.reason),
     ...payloadText(letter.payload),
     payload_bytes: letter.payloadBytes,
     received_at: toIso(toMillis(letter.receivedAt)),

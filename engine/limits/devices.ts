@@ -18,6 +18,15 @@ export const DEVICE_LIMITS = {
   deadLettersMax: 10_000,
   deadLettersPerDeviceMax: 1_000,
   deadLetterPayloadBytesMax: 4 * KIB,
+  /** More dead letters of a device within a second are counted and not kept. */
+  deadLettersPerDevicePerSecMax: 10,
+  /** How often a device is told on `error` of messages that could not be used. */
+  errorToldEveryMs: 1_000,
+  /** Devices that are told so within one second. */
+  errorsToldMax: 10_000,
+  /** Devices whose latest error waits until they listen, and how long it waits. */
+  errorsKeptMax: 1_000,
+  errorKeptMs: 600_000,
 
   // --- commands of one device
   commandsOpenMax: 1_000,

@@ -23,6 +23,7 @@ import { DeploymentDesk } from './deployments/deployment-desk.ts'
 import { DeploymentShelf } from './deployments/deployment-shelf.ts'
 import { gateValues } from './deployments/gate-values.ts'
 import { OTA_AUTHOR } from './deployments/orchestrator.ts'
+import { ErrorTeller } from './error-teller.ts'
 import { LiveFleet } from './fleet/live-fleet.ts'
 import type { EngineHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
@@ -120,12 +121,15 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     { get: (id) => ota.library.get(id) },
     { sendable: (firmware, about) => ota.artifacts.sendable(firmware, about) },
   )
-  const sender = new Sender(broker, ingest, mail, (error) => signal({ kind: 'send_failed', error }))
+  const sendFailed = (error: unknown) => signal({ kind: 'send_failed', error })
+  const sender = new Sender(broker, ingest, mail, sendFailed)
+  const errors = new ErrorTeller({ broker, now: () => ingest.now(), failed: sendFailed })
   const performer = new Performer({
     broker,
     gateways,
     history,
     sender,
+    errors,
     feed,
     waits,
     replies,
@@ -328,6 +332,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     audit,
     record,
     recordRefusal,
+    errors,
     replies,
     waits,
     feed,

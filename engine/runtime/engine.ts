@@ -133,6 +133,7 @@ export class LocalEngine implements Engine {
         admit: this.#host.admit,
         recordRefusal: this.#parts.recordRefusal,
         heard: (partitions, at) => this.#parts.watermark.handedOver(partitions, at),
+        listens: (session) => this.#parts.errors.listens(session),
       }),
     )
     this.#mqttUrls = listeners.map((listener) => serviceUrl(listener.scheme, listener))

@@ -12,6 +12,7 @@ import type { Broker } from '../ports/broker.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import type { Mesh } from '../ports/mesh.ts'
 import type { CommandWaits } from './command-waits.ts'
+import type { ErrorTeller } from './error-teller.ts'
 import type { Gateways } from './ingress/gateways.ts'
 import type { Replies } from './replies.ts'
 import type { HistoryWriter } from './rows/history-writer.ts'
@@ -23,6 +24,7 @@ export interface PerformerPorts {
   readonly gateways: Gateways
   readonly history: HistoryWriter
   readonly sender: Sender
+  readonly errors: Pick<ErrorTeller, 'tell'>
   readonly feed: { tell(events: readonly FeedEvent[]): void }
   readonly waits: CommandWaits
   readonly replies: Replies
@@ -55,9 +57,10 @@ export class Performer {
   }
 
   perform(proposal: Proposal, mayAct: MayAct): void {
-    const { history, recordRefusal, sender, feed, waits } = this.#ports
+    const { history, recordRefusal, sender, feed, waits, errors } = this.#ports
     if (proposal.history.length > 0) history.poke()
     for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
+    errors.tell(proposal.deadLetters, mayAct)
     this.#cut(proposal.cuts.filter(mayAct))
     for (const deviceId of proposal.ended.filter(mayAct)) this.#ports.broker.end(deviceId)
     sender.send(proposal, mayAct)

@@ -13,6 +13,8 @@ const ANSWER_MS = 8_000
 /** Reasons for refusing what a device says for another one that it is no gateway of; that one may not be registered yet. */
 const FORGED: ReadonlySet<string> = new Set(['NOT_ITS_GATEWAY', 'UNKNOWN_DEVICE'])
 /** Reasons for refusing what a gateway says for a device. */
+/** Reasons of messages that devices of the simulation send to see that they do nothing, and do not count. */
+const UNCOUNTED: ReadonlySet<string> = new Set(['FORBIDDEN_TOPIC', 'UNKNOWN_COMMAND'])
 const SENDERS: ReadonlySet<string> = new Set([...FORGED, 'DEVICE_DECOMMISSIONED'])
 
 export async function checkAtRest(world: World): Promise<void> {
@@ -82,7 +84,7 @@ function checkStamped(world: World, device: SimulatedDevice): void {
 async function checkParked(world: World, device: SimulatedDevice): Promise<void> {
   const page = { offset: 0, limit: 10_000, deviceId: device.id }
   const { letters: all } = await world.store.deadLetters(page)
-  const letters = all.filter(({ reason }) => !SENDERS.has(reason))
+  const letters = all.filter(({ reason }) => !SENDERS.has(reason) && !UNCOUNTED.has(reason))
   const poison = letters.filter(({ reason }) => reason === 'SHARD_CRASH').length
   const isGone = device.mayBeGoneFrom < Number.POSITIVE_INFINITY
   const compare = (what: string, parked: number, { sent, acked }: Tally) => {

@@ -54,6 +54,7 @@ async function setUp(...devices: readonly Device[]) {
     admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),
     recordRefusal: () => {},
     heard: () => {},
+    listens: () => {},
   })
   /** Items that came into the log since the last call. */
   const lines = async () => {

@@ -99,6 +99,14 @@ export class Ingest {
     this.#say(session, session, message)
   }
 
+  /** Notes a message on a topic that is not the device's, for its dead letters. Nobody waits for it. */
+  stray(session: DeviceSession, suffix: string, payload: Uint8Array): void {
+    if (this.#isClosed || this.isCongested()) return
+    const kept = payload.subarray(0, LIMITS.deadLetterPayloadBytesMax)
+    const item = this.#item({ kind: ITEM.message, id: session.idBytes, payload: kept })
+    this.#add(session.partition, { ...item, suffix: Buffer.from(suffix) })
+  }
+
   /** Acknowledged like a message, once everything that came before is durable. */
   sync(session: DeviceSession): void {
     const last = this.#sealed.at(-1) ?? this.#underWayAppend

@@ -4,6 +4,7 @@ import { accessRefused, connectRefused } from '../../domain/audit/device-refusal
 import type { AuditEntry } from '../../domain/audit/entry.ts'
 import { ITEM } from '../../domain/bundle.ts'
 import { toDelivered } from '../../domain/command/messages.ts'
+import { toForbiddenSuffix } from '../../domain/dead-letter/stray-topic.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import {
   type Admission,
@@ -17,17 +18,20 @@ import { packDelivered } from '../shard/control-uplinks.ts'
 import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../shard/sessions.ts'
 import type { Gateways } from './gateways.ts'
 import type { Ingest } from './ingest.ts'
+import { judgeMessage } from './judge.ts'
 
 interface UplinkMeans {
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
   readonly recordRefusal: (entry: AuditEntry) => void
   readonly heard: UplinkHost['heard']
+  /** The session may take more topics than before. */
+  readonly listens: (session: DeviceSession) => void
 }
 
 export function uplinkHost(
   ingest: Ingest,
   gateways: Gateways,
-  { admit, recordRefusal, heard }: UplinkMeans,
+  { admit, recordRefusal, heard, listens }: UplinkMeans,
 ): UplinkHost {
   const listening = new WeakMap<DeviceSession, TakenTopics>()
   return {
@@ -48,6 +52,7 @@ export function uplinkHost(
         ingest.session(ITEM.listening, session, listeningPayload(session, takes))
       }
       gateways.subscribed(session)
+      listens(session)
     },
     uplink(session, message) {
       if (isSubSuffix(message.suffix)) gateways.uplink(session, message)
@@ -67,7 +72,11 @@ export function uplinkHost(
       ingest.session(ITEM.closed, session, sessionPayload(session, cause))
       gateways.closed(session, cause)
     },
-    refused: (session, wanted) => recordRefusal(accessRefused(session, wanted)),
+    refused(session, wanted, message) {
+      recordRefusal(accessRefused(session, wanted))
+      if (message !== undefined) ingest.stray(session, toForbiddenSuffix(message.topic), message.payload)
+    },
+    judge: (suffix, payload) => judgeMessage(suffix, payload, ingest.now()),
     heard,
     isCongested: () => ingest.isCongested(),
   }

@@ -12,9 +12,16 @@ import { activeJob } from '../../domain/ota/firmware-jobs.ts'
 import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
+import { LIMITS } from '../../limits.ts'
 import type { DeviceView, FirmwareView } from '../../ports/device-view.ts'
 import type { Snapshot } from '../../ports/engine.ts'
 import type { Origin } from './repeats.ts'
+
+interface RecentLetters {
+  /** Whole seconds. */
+  readonly second: number
+  readonly count: number
+}
 
 export interface Actor {
   device: Device
@@ -41,6 +48,8 @@ export interface Actor {
   origins: Origin[] | undefined
   /** When progress of an update was last told. */
   progressToldAt: Millis | undefined
+  /** Dead letters of the last second that brought any, so that a flood of them is no load on the store. */
+  letters: RecentLetters | undefined
   /** What is remembered for the rules that are judged for it. Undefined if none is. */
   watch: Watch | undefined
   /** The same as it was saved, until its rules are known. */
@@ -66,6 +75,7 @@ export function newActor(device: Device, slot: number): Actor {
     latest: undefined,
     origins: undefined,
     progressToldAt: undefined,
+    letters: undefined,
     watch: undefined,
     watchMemory: undefined,
     isDirty: false,
@@ -171,6 +181,18 @@ function connectionOf({ session, relay }: Actor): Session | undefined {
 
 export function isConnected(actor: Actor): boolean {
   return connectionOf(actor) !== undefined
+}
+
+/** Whether the device may have one more dead letter at this time. */
+export function mayPark({ letters }: Actor, at: Millis): boolean {
+  const second = Math.floor(at / 1000)
+  return letters?.second !== second || letters.count < LIMITS.deadLettersPerDevicePerSecMax
+}
+
+export function countLetter(actor: Actor, at: Millis): void {
+  const second = Math.floor(at / 1000)
+  const count = actor.letters?.second === second ? actor.letters.count : 0
+  actor.letters = { second, count: count + 1 }
 }
 
 /** The way commands go; undefined while nobody listens to them. */

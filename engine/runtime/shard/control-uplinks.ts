@@ -2,8 +2,9 @@
 import { Buffer } from 'node:buffer'
 import type { CommandId } from '../../../schemas/ids.ts'
 import { type AckMessage, readAck } from '../../domain/command/ack-message.ts'
-import type { SendKind } from '../../domain/command/messages.ts'
+import { isCancelId, type SendKind } from '../../domain/command/messages.ts'
 import type { DeviceEvent } from '../../domain/device/events.ts'
+import type { Device } from '../../domain/device/record.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { rejectedMessage } from '../../domain/shadow/messages.ts'
 import { readReported } from '../../domain/shadow/reported-message.ts'
@@ -54,6 +55,7 @@ export function applyReport(actor: Actor, incoming: Incoming, batch: Batch): voi
     return
   }
   batch.counts.refused++
+  batch.open.park(incoming, 'MALFORMED_REPORT', String(report.detail['message']))
   const device = batch.decisions.deviceOf(actor)
   const about = { deviceId: device.id, now, clientToken: undefined, messageId }
   const message = rejectedMessage(report, about)
@@ -88,7 +90,19 @@ export function acknowledge(actor: Actor, { ack, incoming }: Acknowledgement, ba
   if (answersJob(actor, ack, incoming, batch)) return
   const before = batch.decisions.deviceOf(actor)
   const after = batch.decisions.decide(actor, { kind: 'acked', ack }, timeOf(incoming))
-  // Late, repeated, or of no command of this device.
-  if (after === before) batch.counts.ignored++
-  else batch.counts.stored++
+  if (after !== before) batch.counts.stored++
+  else if (isKnown(before, ack.requestId)) batch.counts.ignored++
+  else {
+    batch.counts.refused++
+    batch.open.park(
+      incoming,
+      'UNKNOWN_COMMAND',
+      `the device has no command with the request_id ${ack.requestId}`,
+    )
+  }
+}
+
+/** Answers come late and more than once, and a device may answer the notice that takes a command back. */
+function isKnown({ commands }: Device, requestId: string): boolean {
+  return isCancelId(requestId) || commands.some(({ id }) => id === requestId)
 }

@@ -6,6 +6,7 @@ import type { Alert } from '../../domain/alert/alerts-part.ts'
 import type { AlertShown } from '../../domain/alert/body.ts'
 import { ITEM, type Item } from '../../domain/bundle.ts'
 import type { Command } from '../../domain/command/record.ts'
+import { forbiddenTopic } from '../../domain/dead-letter/stray-topic.ts'
 import type { Effect } from '../../domain/device/events.ts'
 import { type Device, type DeviceRecord, toRecord } from '../../domain/device/record.ts'
 import type { SenderRefusal } from '../../domain/device/sub-device.ts'
@@ -81,6 +82,8 @@ export interface Open {
   wasSilent: boolean
   /** Why the message was parked, until that has been looked at. */
   parkedFor: string | undefined
+  /** False while a device has as many dead letters as one second may bring it. */
+  mayPark: boolean
   /** When and where in the log what follows happens, and through which gateway. */
   enter(at: number, place: number, via: DeviceId | undefined): void
   reach(entry: Entry, isNew: boolean): void
@@ -136,6 +139,7 @@ export function openProposal(
     rows: true,
     wasSilent: false,
     parkedFor: undefined,
+    mayPark: true,
     enter(at, place, via) {
       moment.at = at
       moment.place = place
@@ -150,7 +154,7 @@ export function openProposal(
     park(incoming, reason, detail) {
       // An item that is read again only for its rows was parked the first time (shard S1).
       if (!incoming.isNew) return
-      deadLetters.push(toDeadLetter(incoming, { reason, detail }))
+      if (open.mayPark) deadLetters.push(toDeadLetter(incoming, { reason, detail }))
       open.parkedFor = reason
     },
     parkSender(incoming, sender, refusal) {
@@ -329,11 +333,13 @@ export function toDeadLetter(
   const deviceId = Buffer.from(item.id).toString('latin1') as DeviceId
   const suffix = Buffer.from(item.suffix).toString('utf8')
   const gateway = viaOf(item)
+  const forbidden = forbiddenTopic(suffix)
   return {
     id: `dl_${entry.partition}_${entry.seq}_${index}`,
     deviceId,
     topic:
-      gateway === undefined ? topicOf(deviceId, suffix) : topicOf(gateway, toSubSuffix(deviceId, suffix)),
+      forbidden ??
+      (gateway === undefined ? topicOf(deviceId, suffix) : topicOf(gateway, toSubSuffix(deviceId, suffix))),
     reason,
     detail,
     // A copy: the item is a view of its whole commit.

@@ -100,14 +100,20 @@ describe('a command', () => {
     expect([topics(late), edges(late)]).toEqual([[], ['pending']])
   })
 
-  test('is answered among telemetry, too; an answer to nothing is ignored, a bad one is parked', () => {
+  test('is answered among telemetry, too; an answer to nothing and a bad one are parked, a repeated one is ignored', () => {
     const bench = listeningBench()
     bench.apply([request('a', 10, wish('c1'))])
     expect(edges(bench.apply([telemetry('a', 20, { request_id: 'c1', status: 'failed' })]))).toEqual([
       'failed',
     ])
     const nothing = bench.apply([message('a', 21, 'command/ack', { request_id: 'c9', status: 'acked' })])
-    expect([nothing.counts.ignored, nothing.proposal.commands]).toEqual([1, []])
+    expect([nothing.counts.refused, nothing.proposal.commands]).toEqual([1, []])
+    expect(nothing.proposal.deadLetters.map(({ reason }) => reason)).toEqual(['UNKNOWN_COMMAND'])
+    const again = bench.apply([
+      message('a', 22, 'command/ack', { request_id: 'c1', status: 'failed' }),
+      message('a', 22, 'command/ack', { request_id: 'c9_cancel', status: 'completed' }),
+    ])
+    expect([again.counts.ignored, again.proposal.deadLetters]).toEqual([2, []])
     const bad = bench.apply([message('a', 22, 'command/ack', '{')])
     expect(bad.proposal.deadLetters.map(({ reason }) => reason)).toEqual(['MALFORMED_ACK'])
   })

@@ -18,7 +18,16 @@ import type { Entry } from '../../ports/log.ts'
 import type { StoredDevice } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import { NO_WANTS } from '../feed.ts'
-import { type Actor, type Actors, encodeVitals, isConnected, newActor, restoreVitals } from './actor.ts'
+import {
+  type Actor,
+  type Actors,
+  countLetter,
+  encodeVitals,
+  isConnected,
+  mayPark,
+  newActor,
+  restoreVitals,
+} from './actor.ts'
 import { ActorDeadlines } from './actor-deadlines.ts'
 import { answer } from './answers.ts'
 import type { Batch } from './batch.ts'
@@ -208,6 +217,7 @@ export class Shard {
     const { open } = batch
     open.wasSilent = false
     open.parkedFor = undefined
+    open.mayPark = true
     open.enter(incoming.item.receivedAt, placeOf(incoming), viaOf(incoming.item))
     try {
       this.#dispatch(incoming, batch)
@@ -238,6 +248,7 @@ export class Shard {
       batch.counts.ignored++
       return
     }
+    batch.open.mayPark = mayPark(actor, timeOf(incoming))
     let isConnectionMoved = false
     if (item.kind === ITEM.opened) isConnectionMoved = sessionOpened(actor, incoming, batch)
     else if (item.kind === ITEM.closed) isConnectionMoved = sessionClosed(actor, incoming, batch)
@@ -253,13 +264,10 @@ export class Shard {
       tellConnection(actor, timeOf(incoming), batch)
       this.#alerts.record(actor, timeOf(incoming), batch.decisions)
     }
-    if (batch.open.parkedFor !== undefined)
-      this.#alerts.happened(
-        actor,
-        { kind: 'parked', reason: batch.open.parkedFor },
-        incoming,
-        batch.decisions,
-      )
+    const { parkedFor } = batch.open
+    if (parkedFor === undefined) return
+    countLetter(actor, timeOf(incoming))
+    this.#alerts.happened(actor, { kind: 'parked', reason: parkedFor }, incoming, batch.decisions)
   }
 
   /** Any publish is a sign of life, but a last will is not. MQTT's own pings never get here. */

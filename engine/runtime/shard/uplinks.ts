@@ -5,6 +5,7 @@ import { parseSuffix, type Uplink } from '../../../schemas/topics.ts'
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
 import { FLAG_WILL } from '../../domain/bundle.ts'
 import { toAck } from '../../domain/command/ack-message.ts'
+import { strayTopic } from '../../domain/dead-letter/stray-topic.ts'
 import { faultNamesOf } from '../../domain/device/faults.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { readStatus } from '../../domain/device/status-message.ts'
@@ -65,6 +66,7 @@ export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): vo
       return
     case 'cloud_only':
       applyForged(actor, incoming, batch)
+      parkStray(incoming, batch)
       return
     case 'sub':
       applyStray(device, incoming, batch)
@@ -73,12 +75,18 @@ export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): vo
       applyOtaStatus(actor, incoming, batch)
       return
     case 'other':
-      // A sign of life, and no more than that.
-      batch.counts.ignored++
+      batch.counts.refused++
+      parkStray(incoming, batch)
       return
     default:
       unreachable(uplink)
   }
+}
+
+/** Parks a message that nothing takes. It is a sign of life all the same. */
+function parkStray(incoming: Incoming, batch: Batch): void {
+  const stray = strayTopic(Buffer.from(incoming.item.suffix).toString('utf8'))
+  if (stray !== undefined) batch.open.park(incoming, stray.reason, stray.detail)
 }
 
 /** Parks a message for a sub-device that the ingress could not hand to any (see `Gateways`). */

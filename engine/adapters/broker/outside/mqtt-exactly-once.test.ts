@@ -67,6 +67,7 @@ describe.skipIf(MOSQUITTO === undefined)('every message from a broker outside co
       admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),
       recordRefusal: () => {},
       heard: () => {},
+      listens: () => {},
     })
     return { broker: await stage.broker(host, ALL_LANES, { partitionOf: () => ONE }), log, ingest }
   }

@@ -1,0 +1,116 @@
+// What a device is told of messages that could not be used.
+import type { MqttClient } from 'mqtt'
+import mqttJs from 'mqtt'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { closedOf, connectDevice, publish } from './testing/service-clients.ts'
+import { type Rest, registerDevice } from './testing/service-rest.ts'
+
+const harness = new ServiceHarness()
+let service: Service
+let admin: Rest
+
+beforeAll(async () => {
+  service = await harness.start()
+  admin = await service.admin()
+})
+afterAll(() => harness.close())
+
+interface Told {
+  readonly code: string
+  readonly topic: string
+  readonly detail: string
+  readonly advice: string
+}
+
+/** Subscribes to `error` and collects what comes. */
+async function hearErrors(client: MqttClient, id: string): Promise<readonly Told[]> {
+  const told: Told[] = []
+  client.on('message', (topic, payload) => {
+    // Written by the service under test; a wrong shape fails the test.
+    if (topic === `fleet/${id}/error`) told.push(JSON.parse(payload.toString()) as Told)
+  })
+  await client.subscribeAsync(`fleet/${id}/error`, { qos: 0 })
+  return told
+}
+
+interface Letter {
+  readonly reason: string
+  readonly topic: string
+  readonly advice: string
+}
+
+async function lettersOf(id: string): Promise<readonly Letter[]> {
+  const { body } = await admin.get(`/dead-letters?device_id=${id}`)
+  // Checked against its schema in api/contract.
+  return body['data'] as readonly Letter[]
+}
+
+test('a device that mistypes a topic is told on error, and the dead letter has the same advice', async () => {
+  const token = await registerDevice(admin, 'typo')
+  const client = await connectDevice(service, 'typo', token)
+  const told = await hearErrors(client, 'typo')
+  await publish(client, 'typo', '{"a":1}', 'telemtry')
+  await until('the error', () => told.length > 0, 20_000)
+  expect(told[0]).toMatchObject({ code: 'UNKNOWN_TOPIC', topic: 'fleet/typo/telemtry' })
+  expect(told[0]?.detail).toContain('did you mean telemetry?')
+  expect(await lettersOf('typo')).toMatchObject([
+    { reason: 'UNKNOWN_TOPIC', topic: 'fleet/typo/telemtry', advice: told[0]?.advice },
+  ])
+  await client.endAsync(true)
+})
+
+test('an answer to a command that nobody gave is told, too', async () => {
+  const client = await connectDevice(service, 'answers', await registerDevice(admin, 'answers'))
+  const told = await hearErrors(client, 'answers')
+  await publish(client, 'answers', '{"request_id":"cmd_404","status":"completed"}', 'command/ack')
+  await until('the error', () => told.length > 0, 20_000)
+  expect(told[0]).toMatchObject({ code: 'UNKNOWN_COMMAND' })
+  await client.endAsync(true)
+})
+
+test('a device whose session ended for a forbidden topic is told in its next one', async () => {
+  const token = await registerDevice(admin, 'stranger')
+  const client = await connectDevice(service, 'stranger', token)
+  const closed = closedOf(client)
+  client.publish('fleet/typo/telemetry', '{"a":1}', { qos: 1 })
+  await closed
+  await client.endAsync(true)
+  await until('the dead letter', async () => (await lettersOf('stranger')).length > 0, 20_000)
+  const again = await connectDevice(service, 'stranger', token)
+  const told = await hearErrors(again, 'stranger')
+  await until('the error', () => told.length > 0, 20_000)
+  expect(told[0]).toMatchObject({ code: 'FORBIDDEN_TOPIC', topic: 'fleet/typo/telemetry' })
+  await again.endAsync(true)
+})
+
+test('a device of MQTT 5 is told in the acknowledgement', async () => {
+  const password = await registerDevice(admin, 'five')
+  const { hostname, port } = new URL(service.mqttUrl)
+  const client = await mqttJs.connectAsync({
+    host: hostname,
+    port: Number(port),
+    protocolVersion: 5,
+    clientId: 'five',
+    username: 'five',
+    password,
+    reconnectPeriod: 0,
+  })
+  const codeOf = (topic: string, payload: string) =>
+    client.publishAsync(topic, payload, { qos: 1 }).then(
+      () => 0,
+      ({ code }: { readonly code: number }) => code,
+    )
+  expect(await codeOf('fleet/five/telemetry', '{"a":1}')).toBe(0)
+  expect(await codeOf('fleet/five/telemtry', '{"a":1}')).toBe(0x90)
+  expect(await codeOf('fleet/five/telemetry', '{"a":')).toBe(0x99)
+  expect(await codeOf('fleet/typo/telemetry', '{"a":1}')).toBe(0x87)
+  expect(client.connected).toBe(true)
+  await until('all dead letters', async () => (await lettersOf('five')).length === 3, 20_000)
+  expect((await lettersOf('five')).map(({ reason }) => reason).sort()).toEqual([
+    'FORBIDDEN_TOPIC',
+    'UNKNOWN_TOPIC',
+    'not_json',
+  ])
+  await client.endAsync(true)
+})

@@ -1,0 +1,36 @@
+// What a device's author should do about a message that could not be used, by the reason of its dead letter.
+
+const ADVICE = {
+  UNKNOWN_TOPIC: 'publish on one of the topics in the guide for devices; nothing takes messages here',
+  FORBIDDEN_TOPIC:
+    'publish below fleet/{device_id}/ with the id of this device, and not on topics of the service',
+  UNKNOWN_COMMAND: 'answer with the request_id of the command, once, while it is open',
+  MALFORMED_ACK: 'an answer has request_id and one of the words for its status',
+  MALFORMED_REPORT: 'a report is a JSON object, or an object with state, version and client_token',
+  MALFORMED_STATUS: 'status says online or offline',
+  MALFORMED_OTA_STATUS: 'a report has deployment_id and one of the words for its status',
+  UNKNOWN_DEVICE: 'register the sub-device with the gateway as its parent_id',
+  NOT_ITS_GATEWAY: 'register the sub-device with the gateway as its parent_id',
+  NOT_A_GATEWAY: 'only a device of type gateway publishes below sub/{device_id}/',
+  BAD_TOPIC: 'a topic of a sub-device is sub/{device_id}/{topic}',
+  empty: 'send a JSON object',
+  not_utf8: 'send JSON in UTF-8',
+  not_json: 'send JSON in UTF-8; test the payload with a JSON parser',
+  not_object: 'send a JSON object, or an array of objects',
+  too_deep: 'nest less; the detail names the bound',
+  too_many_fields: 'send fewer fields; the detail names the bound',
+  too_many_reports: 'send fewer reports in one message; the detail names the bound',
+  too_many_entries: 'send fewer log lines in one message; the detail names the bound',
+  bad_name: 'the detail names the field; a name is text that is not empty and not too long',
+  bad_number: 'the detail names the field; leave out what is not a finite number',
+  bad_timestamp: 'send ISO 8601, or milliseconds since 1970',
+  bad_level: 'a log line has a level: debug, info, warn, error or fatal',
+  bad_message: 'a log line has a message, which is text',
+  text_too_long: 'send shorter text; the detail names the bound',
+} as const satisfies Readonly<Record<string, string>>
+
+const OTHERWISE = 'the service could not process the message; tell its operator'
+
+export function adviceOn(reason: string): string {
+  return Object.hasOwn(ADVICE, reason) ? ADVICE[reason as keyof typeof ADVICE] : OTHERWISE
+}

@@ -1,0 +1,95 @@
+import { Buffer } from 'node:buffer'
+import { expect, test } from 'vitest'
+import { type DeviceId, Micros, Millis } from '../../schemas/ids.ts'
+import { LIMITS } from '../limits.ts'
+import type { DeviceSession, Downlink } from '../ports/broker.ts'
+import type { DeadLetter } from '../ports/store.ts'
+import { ErrorTeller } from './error-teller.ts'
+
+function stage({ isListening = true } = {}) {
+  let now = 1_000_000
+  const sent: string[] = []
+  const state = { isListening }
+  const teller = new ErrorTeller({
+    broker: {
+      publish: async ({ deviceId, suffix, payload }: Downlink) => {
+        if (!state.isListening) return false
+        sent.push(`${deviceId} ${suffix} ${JSON.parse(Buffer.from(payload).toString()).detail}`)
+        return true
+      },
+    },
+    now: () => Millis(now),
+    failed: (error) => {
+      throw error
+    },
+  })
+  const pass = (ms: number) => {
+    now += ms
+  }
+  return { teller, sent, state, pass }
+}
+
+const letter = (id: string, detail: string): DeadLetter => ({
+  id: 'dl_1',
+  // A test may name a device as it likes.
+  deviceId: id as DeviceId,
+  topic: `fleet/${id}/telemtry`,
+  reason: 'UNKNOWN_TOPIC',
+  detail,
+  payload: new Uint8Array(0),
+  payloadBytes: 0,
+  receivedAt: Micros(1),
+})
+const always = () => true
+// Only these members are looked at.
+const session = { deviceId: 'a', takes: (suffix: string) => suffix === 'error' } as unknown as DeviceSession
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a device is told once in a second, whatever it sends, and others meanwhile', () => {
+  const { teller, sent, pass } = stage()
+  teller.tell([letter('a', 'one'), letter('a', 'two'), letter('b', 'three')], always)
+  pass(LIMITS.errorToldEveryMs - 1)
+  teller.tell([letter('a', 'four')], always)
+  pass(1)
+  teller.tell([letter('a', 'five')], always)
+  expect(sent).toEqual(['a error one', 'b error three', 'a error five'])
+})
+
+test('a node tells nothing to a device that is another node’s by now', () => {
+  const { teller, sent } = stage()
+  teller.tell([letter('a', 'one')], () => false)
+  expect(sent).toEqual([])
+})
+
+test('a device that did not listen is told the latest once it does, but not much later', async () => {
+  const { teller, sent, state, pass } = stage({ isListening: false })
+  for (const detail of ['one', 'two']) {
+    teller.tell([letter('a', detail)], always)
+    await settled()
+    pass(LIMITS.errorToldEveryMs)
+  }
+  state.isListening = true
+  teller.listens({ ...session, takes: () => false })
+  expect(sent).toEqual([])
+  teller.listens(session)
+  teller.listens(session)
+  expect(sent).toEqual(['a error two'])
+  state.isListening = false
+  teller.tell([letter('a', 'three')], always)
+  await settled()
+  pass(LIMITS.errorKeptMs)
+  state.isListening = true
+  teller.listens(session)
+  expect(sent).toEqual(['a error two'])
+})
+
+test('only so many devices are told in a second, and only so many wait', async () => {
+  const { teller, sent, state } = stage({ isListening: false })
+  const flood = Array.from({ length: LIMITS.errorsKeptMax + 1 }, (_, index) => letter(`d${index}`, 'x'))
+  teller.tell(flood, always)
+  await settled()
+  state.isListening = true
+  // The one that has waited longest had to make room.
+  for (const id of ['d0', 'd1']) teller.listens({ ...session, deviceId: id as DeviceId })
+  expect(sent).toEqual(['d1 error x'])
+})
