@@ -71,6 +71,8 @@ export const API_LIMITS = {
 
   /** Files of the dashboard, which are held in memory, before compression. */
   dashboardBytesMax: 2 * MIB,
+  /** The same for the documentation, most of which is Swagger UI. */
+  docsBytesMax: 4 * MIB,
 
   // --- devices
   bulkBytesMax: 16 * MIB,

@@ -38,7 +38,7 @@ const HASH_CHARS = 12
 
 /** Reads the files of known types. Names that begin with a dot are the build's own. */
 export function readAssets(folder: string, bytesMax: number): ReadAssets {
-  if (!existsSync(join(folder, 'index.html'))) return { kind: 'missing' }
+  if (!existsSync(folder)) return { kind: 'missing' }
   const paths = filesIn(folder)
   const served = paths.filter((path) => TYPES[extname(path)] !== undefined)
   const bytes = served.reduce((sum, path) => sum + statSync(join(folder, path)).size, 0)

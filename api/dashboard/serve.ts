@@ -11,7 +11,10 @@ const NOT_PAGES = [
 ]
 
 export function createDashboard(read: ReadAssets): Pages {
-  return read.kind === 'assets' ? builtDashboard(read.assets, read.hash) : missingDashboard(read)
+  if (read.kind !== 'assets') return missingDashboard(read)
+  return read.assets.has('/index.html')
+    ? builtDashboard(read.assets, read.hash)
+    : missingDashboard({ kind: 'missing' })
 }
 
 function builtDashboard(assets: Assets, build: string): Pages {

@@ -59,8 +59,9 @@ export interface AppOptions {
   readonly isDraining: () => boolean
   /** Names under which the service may be asked. Without them any name is taken. */
   readonly hosts: KnownHosts | undefined
-  /** Undefined if the service has no dashboard. */
   readonly pages?: Pages | undefined
+  /** Without it, a browser that opens the service is shown the documentation. */
+  readonly hasDashboard: boolean
   /** Serves downloads of devices if it is set. */
   readonly artifacts?: ArtifactsTools | undefined
   readonly requestRates: RequestRates
@@ -151,7 +152,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) =>
     sendProblem(request, reply, toRefusal(error, request, logger)),
   )
-  app.setNotFoundHandler((request, reply) => notFound({ routes, cors, pages: options.pages }, request, reply))
+  app.setNotFoundHandler((request, reply) => notFound({ ...options, cors }, request, reply))
   observe(app, options)
   const validation = createValidation()
   const audit = createAudit({ engine: services.engine, logger })
@@ -185,11 +186,7 @@ function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
 }
 
 function notFound(
-  {
-    routes,
-    cors,
-    pages,
-  }: { readonly routes: readonly Route[]; readonly cors: Cors; readonly pages: Pages | undefined },
+  { routes, cors, pages, hasDashboard }: AppOptions & { readonly cors: Cors },
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
@@ -197,7 +194,7 @@ function notFound(
   if (sent !== undefined) return sent
   // Without a dashboard, somebody who opens the service in a browser is shown the API.
   if (
-    pages === undefined &&
+    !hasDashboard &&
     request.method === 'GET' &&
     pathOf(request.url) === '/' &&
     /\btext\/html\b/i.test(request.headers.accept ?? '')

@@ -1,61 +1,98 @@
-// The script of the page at /docs: it finds operations and sends requests to this service. It is inline and allowed by its
-// hash. The token stays in its field.
+// The script of the page at /docs: it starts Swagger UI and gives requests the token of a login. It is inline and allowed by
+// its hash. The token stays in a variable; the refresh token is a cookie that scripts cannot read.
 
 export const DOCS_SCRIPT = `'use strict'
 const byId = (id) => document.getElementById(id)
-const operations = [...document.querySelectorAll('details.operation')]
+const SESSION = '/api/v1/auth/session'
+let token
+let endsAt = 0
 
-byId('find').addEventListener('input', ({ target }) => {
-  const words = target.value.toLowerCase().split(/\\s+/)
-  for (const operation of operations)
-    operation.hidden = !words.every((word) => operation.dataset.words.includes(word))
+const say = (text) => {
+  byId('who').textContent = text
+}
+
+function take({ access_token, expires_in, user }) {
+  token = access_token
+  endsAt = performance.now() + (expires_in - 10) * 1000
+  say('Logged in as ' + user.email + ' (' + user.role + ').')
+  byId('login').hidden = true
+  byId('leave').hidden = false
+}
+
+function drop(text) {
+  token = undefined
+  byId('login').hidden = false
+  byId('leave').hidden = true
+  say(text)
+}
+
+async function ask(path, body) {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const told = await answer.json()
+  if (answer.ok) take(told)
+  else drop(told.detail ?? told.title)
+}
+
+// Tabs take turns, because each renewal replaces the cookie.
+const renew = () => {
+  const work = () => ask(SESSION + '/refresh', {})
+  return navigator.locks === undefined ? work() : navigator.locks.request('fleet-session', work)
+}
+
+byId('login').addEventListener('submit', (event) => {
+  event.preventDefault()
+  const { email, password } = event.target.elements
+  ask(SESSION, { email: email.value, password: password.value }).catch((error) => say(String(error)))
+  password.value = ''
+})
+byId('session').addEventListener('click', () => renew().catch((error) => say(String(error))))
+byId('leave').addEventListener('click', async () => {
+  await fetch(SESSION, { method: 'DELETE' })
+  drop('Logged out.')
 })
 
-const open = () => {
-  const target = byId(decodeURIComponent(location.hash.slice(1)))
-  if (target?.tagName === 'DETAILS') target.open = true
+async function withToken(request) {
+  if (token !== undefined && performance.now() > endsAt) await renew()
+  const headers = request.headers ?? {}
+  if (token !== undefined && headers.Authorization === undefined) headers.Authorization = 'Bearer ' + token
+  return { ...request, headers }
 }
-addEventListener('hashchange', open)
-open()
 
-for (const form of document.forms)
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault()
-    const output = form.querySelector('output')
-    output.textContent = '…'
-    try {
-      output.textContent = await send(form)
-    } catch (error) {
-      output.textContent = String(error)
-    }
+// Swagger UI itself finds tags only.
+const search = () => ({
+  fn: {
+    opsFilter: (tags, text) => {
+      const wanted = text.toLowerCase().split(' ')
+      const words = (one) =>
+        [one.get('method'), one.get('path'), one.getIn(['operation', 'operationId']), one.getIn(['operation', 'summary'])]
+          .join(' ')
+          .toLowerCase()
+      const found = (one) => wanted.every((word) => words(one).includes(word))
+      return tags
+        .map((tag) => tag.update('operations', (all) => all.filter(found)))
+        .filter((tag) => tag.get('operations').size > 0)
+    },
+  },
+})
+
+const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', follow)
+follow()
+
+if (typeof SwaggerUIBundle === 'undefined') byId('unbuilt').hidden = false
+else
+  SwaggerUIBundle({
+    url: '/api/v1/openapi.json',
+    dom_id: '#swagger',
+    deepLinking: true,
+    docExpansion: 'none',
+    defaultModelsExpandDepth: 0,
+    filter: true,
+    displayRequestDuration: true,
+    validatorUrl: null,
+    plugins: [search],
+    requestInterceptor: withToken,
   })
-
-async function send(form) {
-  let path = form.dataset.path
-  const query = new URLSearchParams()
-  const headers = new Headers()
-  const token = byId('token').value.trim()
-  if (token !== '') headers.set('authorization', 'Bearer ' + token)
-  for (const { name, value, dataset } of form.elements) {
-    if (dataset.in === undefined || value === '') continue
-    if (dataset.in === 'path') path = path.replace('{' + name + '}', encodeURIComponent(value))
-    else if (dataset.in === 'query') for (const one of value.split('\\n')) query.append(name, one)
-    else headers.set(name, value)
-  }
-  const text = form.elements.namedItem('body')?.value
-  if (text !== undefined && text !== '') headers.set('content-type', form.dataset.type)
-  const search = query.size === 0 ? '' : '?' + query
-  const { method } = form.dataset
-  const answer = await fetch(path + search, { method, headers, body: text === '' ? undefined : text, cache: 'no-store' })
-  const told = [...answer.headers].map(([name, value]) => name + ': ' + value).join('\\n')
-  return answer.status + ' ' + answer.statusText + '\\n' + told + '\\n\\n' + pretty(await answer.text())
-}
-
-function pretty(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
-}
 `

@@ -107,7 +107,7 @@ const DESCRIPTION = `Get a token from \`POST ${API}/auth/login\` and send it as 
 
 - **Problems**: what is no success is \`application/problem+json\` (RFC 9457) with a stable \`code\`; \`/problems\` tells what to do about each. A request that cannot be read as HTTP is answered with 400, 408 or 431 before anything is known of it.
 - **Lists** come in pages, with \`page\` and \`per_page\`, and links to the others in \`Link\`; lists that only grow have a \`cursor\`.
-- **Parameters** that an operation does not know are refused; fields of a body that it does not know are ignored.
+- **Parameters and fields** of a body that an operation does not know are refused.
 - **Times** are ISO 8601 in UTC with milliseconds.
 - **Roles**: \`x-roles\` of an operation says who may call it, \`x-scope\` how groups narrow it for a user that is limited to groups.`
 

@@ -5,8 +5,7 @@ import { answer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
-import { DOCS_SCRIPT } from '../openapi/docs-script.ts'
-import { pageHeaders } from '../openapi/html-page.ts'
+import { docsHeaders } from '../openapi/docs-page.ts'
 
 export interface Phase {
   /** Set once the service accepts connections. */
@@ -40,7 +39,7 @@ export function operationRoutes(
     route(operations.openapi, () =>
       answer(200, openApi(), { 'content-type': 'application/json; charset=utf-8' }),
     ),
-    route(operations.docs, () => answer(200, docs(), pageHeaders(DOCS_SCRIPT))),
+    route(operations.docs, () => answer(200, docs(), docsHeaders())),
   ]
 }
 

@@ -72,7 +72,7 @@ export function toRoutes(
         return openApi
       },
       docs() {
-        docs ??= docsPage(document())
+        docs ??= docsPage(version)
         return docs
       },
     }),

@@ -110,7 +110,7 @@ async function dashboardFacts({
 }
 
 interface Base extends ProfilePorts {
-  readonly build: { readonly version: string; readonly commit: string; readonly dashboardPath: string }
+  readonly build: { readonly version: string; readonly commit: string; readonly pagesPath: string }
   readonly customTypes: DeviceTypes
 }
 
@@ -144,7 +144,7 @@ function readBuild(): Base['build'] {
   return {
     version,
     commit: existsSync(commit) ? read(commit).trim() : 'unknown',
-    dashboardPath: fileURLToPath(new URL('dist/dashboard', root)),
+    pagesPath: fileURLToPath(new URL('dist', root)),
   }
 }
 

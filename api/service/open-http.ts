@@ -67,8 +67,10 @@ export interface HttpOptions {
   readonly clock: Clock
   readonly schedule: Pick<Schedule, 'after' | 'every'>
   readonly version: string
-  /** The dashboard. Undefined if it is switched off. */
+  /** The files of the dashboard and of the documentation. */
   readonly pages?: Pages | undefined
+  /** Without it, `/` leads to the documentation. */
+  readonly hasDashboard?: boolean | undefined
   /** Types of the device-type file, in addition to the built-in ones. */
   readonly customTypes?: DeviceTypes | undefined
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
@@ -142,6 +144,7 @@ export function createHttp(options: HttpOptions) {
     onRequestDone: options.onRequestDone,
     hosts: options.hosts,
     pages: options.onlyProbes === true ? undefined : options.pages,
+    hasDashboard: options.hasDashboard ?? false,
     requestRates: settings.requestRates,
     rateShares,
     corsOrigins: settings.corsOrigins,

@@ -1,4 +1,5 @@
 // Serves HTTP: REST and `/ws` if the node has the role `api`, probes and metrics in any case.
+import { join } from 'node:path'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { type createEngine, createRepairs, type Ports, realSchedule } from '../../engine/index.ts'
 import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
@@ -6,12 +7,14 @@ import type { OtaKeys } from '../auth/ota-keys.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { readAssets } from '../dashboard/assets.ts'
+import { createDocs, joinPages } from '../dashboard/docs.ts'
 import { createDashboard } from '../dashboard/serve.ts'
 import { createKnownHosts, type KnownHosts } from '../http/known-hosts.ts'
 import type { Pages } from '../http/pages.ts'
 import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
+import { pageHeaders } from '../openapi/html-page.ts'
 import { openSockets } from '../ws/sockets.ts'
 import type { ApiStores } from './api-stores.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
@@ -29,7 +32,8 @@ export interface ServeOptions {
   readonly otaKeys: OtaKeys
   readonly tls: TlsFiles | undefined
   readonly logger: Logger
-  readonly build: { readonly version: string; readonly dashboardPath: string }
+  /** `pagesPath` is the folder in which the build puts pages. */
+  readonly build: { readonly version: string; readonly pagesPath: string }
   readonly customTypes: DeviceTypes
 }
 
@@ -65,7 +69,8 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
     clock: systemClock,
     schedule: realSchedule,
     version: build.version,
-    pages: isApi && settings.dashboard ? openDashboard(options) : undefined,
+    pages: isApi ? openPages(options) : undefined,
+    hasDashboard: settings.dashboard,
     customTypes,
     onlyProbes: !isApi,
     onRequestDone: metrics.requestDone,
@@ -85,14 +90,20 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   }
 }
 
-function openDashboard({ build, logger }: ServeOptions): Pages {
-  const read = readAssets(build.dashboardPath, API_LIMITS.dashboardBytesMax)
-  if (read.kind !== 'assets')
-    logger.warn(
-      { why: read.kind, folder: build.dashboardPath },
-      'the dashboard cannot be served: run `npm run build` and start again, or set FLEET_DASHBOARD=off',
-    )
-  return createDashboard(read)
+function openPages({ build, settings, logger }: ServeOptions): Pages {
+  const read = (name: string, bytesMax: number) => {
+    const folder = join(build.pagesPath, name)
+    const found = readAssets(folder, bytesMax)
+    if (found.kind !== 'assets')
+      logger.warn(
+        { why: found.kind, folder },
+        'these pages cannot be served: run `npm run build` and start again, or set FLEET_DASHBOARD=off if it is the dashboard',
+      )
+    return found
+  }
+  const docs = createDocs(read('docs', API_LIMITS.docsBytesMax), pageHeaders())
+  if (!settings.dashboard) return docs
+  return joinPages(docs, createDashboard(read('dashboard', API_LIMITS.dashboardBytesMax)))
 }
 
 /** Undefined in a cluster that was not told its address: others forward requests to it there, under names of theirs. */

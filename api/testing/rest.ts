@@ -106,6 +106,7 @@ export function openHarness(options: HarnessOptions = {}) {
     logger: options.logger ?? silentLogger,
     version: '0.0.0-test',
     pages: options.pages,
+    hasDashboard: options.pages !== undefined,
     customTypes: options.customTypes,
     onRequestDone: (request) => done.push(request),
   })

@@ -15,6 +15,7 @@ import {
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildDocs } from './docs.mjs'
 import { acquireLock } from './lock.mjs'
 import { run } from './run-child.mjs'
 
@@ -144,7 +145,7 @@ function sourceFiles(root) {
   const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
   const found = include
     .flatMap((name) => walk(join(root, name)))
-    .filter((path) => /\.(tsx?|css|svg|html)$/.test(path))
+    .filter((path) => /\.(tsx?|css|svg|html)$|DEVICES\.md$/.test(path))
   return [join(root, 'tsconfig.json'), ...found.sort()]
 }
 
@@ -163,6 +164,7 @@ async function compile(root, say) {
   if (code !== 0) throw new Error('the build failed, see above')
   dropOrphans(root)
   await buildDashboard(root)
+  await buildDocs(root)
   noteCommit(root)
 }
 

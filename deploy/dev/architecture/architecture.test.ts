@@ -77,7 +77,7 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   pages: [...ENGINE, 'api', 'http'],
   routes: [...ENGINE, 'api', 'bodies', 'openapi', 'auth', 'http', 'bulk'],
   ws: [...ENGINE, 'api', 'bodies', 'rates', 'auth'],
-  service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'pages', 'routes', 'ws', 'profiles'],
+  service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'openapi', 'pages', 'routes', 'ws', 'profiles'],
   profiles: [...ENGINE, 'adapters', 'api', 'auth', 'service'],
   main: [...ENGINE, 'edge', 'api', 'auth', 'service', 'profiles'],
   /** A client of the API, with the simulated devices. */
