@@ -63,7 +63,7 @@ const LOG_FIELDS = {
   logger: orNull(Type.String(), { examples: ['drive'] }),
   fields: FreeObject,
 }
-const LogBody = Type.Object(LOG_FIELDS, { title: 'LogEntry' })
+export const LogBody = Type.Object(LOG_FIELDS, { title: 'LogEntry' })
 const DeviceId = Type.String({ examples: ['robot-7'] })
 const FLEET_PAGE =
   'Newest first. A page may hold fewer entries than asked for, even none: go on while there is a `next_cursor`.'
@@ -87,7 +87,7 @@ export const FleetEventPage = Type.Object(
   },
   { title: 'FleetEventPage', description: FLEET_PAGE },
 )
-const EventBody = Type.Object(EVENT_FIELDS, {
+export const EventBody = Type.Object(EVENT_FIELDS, {
   title: 'TimelineEvent',
   description: 'A status move, a step of a command, a change of the shadow, or a move of an alert.',
   examples: [

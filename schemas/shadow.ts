@@ -84,7 +84,7 @@ export const ShadowHistoryQuery = Type.Object(
   { additionalProperties: false },
 )
 
-const ShadowEntry = Type.Object(
+export const ShadowEntry = Type.Object(
   {
     version: Type.Integer({ minimum: 1, examples: [7] }),
     timestamp: Instant,

@@ -12,7 +12,16 @@ export const SOCKET_PROTOCOL = 'fleet.v1'
 export const TOKEN_PROTOCOL_PREFIX = 'bearer.'
 export const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 
-const CHANNELS = ['devices', 'telemetry', 'commands', 'shadows', 'ota', 'logs', 'events', 'alerts'] as const
+export const CHANNELS = [
+  'devices',
+  'telemetry',
+  'commands',
+  'shadows',
+  'ota',
+  'logs',
+  'events',
+  'alerts',
+] as const
 export type ChannelName = (typeof CHANNELS)[number]
 
 export const CLOSE_CODES = {
@@ -28,7 +37,11 @@ export const CLOSE_CODES = {
 } as const
 export type CloseReason = keyof typeof CLOSE_CODES
 
-const SubscriptionId = Type.String({ minLength: 1, maxLength: BODY_LIMITS.subscriptionIdCharsMax })
+const SubscriptionId = Type.String({
+  minLength: 1,
+  maxLength: BODY_LIMITS.subscriptionIdCharsMax,
+  examples: ['s1'],
+})
 
 /** All fields must match. Unknown fields are refused, because a typing error must not widen a filter. */
 export const SocketFilter = Type.Object(
@@ -49,7 +62,10 @@ export const SocketFilter = Type.Object(
 )
 export type SocketFilter = Static<typeof SocketFilter>
 
-const Auth = Type.Object({ type: Type.Literal('auth'), token: Type.String({ minLength: 1 }) })
+const Auth = Type.Object({
+  type: Type.Literal('auth'),
+  token: Type.String({ minLength: 1, examples: ['eyJhbGciOiJIUzI1NiJ9…'] }),
+})
 const Subscribe = Type.Object(
   {
     type: Type.Literal('subscribe'),
@@ -59,10 +75,17 @@ const Subscribe = Type.Object(
     throttle_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: BODY_LIMITS.throttleMsMax })),
     snapshot: Type.Optional(Type.Boolean()),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    examples: [
+      { type: 'subscribe', id: 's1', channel: 'telemetry', filter: { group: 'home' }, snapshot: true },
+    ],
+  },
 )
 const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), id: SubscriptionId })
 const Ping = Type.Object({ type: Type.Literal('ping') })
+/** The frames of a client, by their type. */
+export const CLIENT_FRAMES = { auth: Auth, subscribe: Subscribe, unsubscribe: Unsubscribe, ping: Ping }
 
 export type Auth = Static<typeof Auth>
 export type Subscribe = Static<typeof Subscribe>
@@ -141,10 +164,10 @@ export type ParsedFrame =
 
 const ajv = new Ajv({ strict: true, strictTypes: false, allErrors: false, verbose: true })
 const CHECKS: Readonly<Record<ClientFrame['type'], ValidateFunction>> = {
-  auth: ajv.compile(Auth),
-  subscribe: ajv.compile(Subscribe),
-  unsubscribe: ajv.compile(Unsubscribe),
-  ping: ajv.compile(Ping),
+  auth: ajv.compile(CLIENT_FRAMES.auth),
+  subscribe: ajv.compile(CLIENT_FRAMES.subscribe),
+  unsubscribe: ajv.compile(CLIENT_FRAMES.unsubscribe),
+  ping: ajv.compile(CLIENT_FRAMES.ping),
 }
 
 export function parseClientFrame(text: string): ParsedFrame {

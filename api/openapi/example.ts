@@ -6,6 +6,7 @@ interface Described {
   readonly examples?: readonly Json[]
   readonly default?: Json
   readonly enum?: readonly Json[]
+  readonly const?: Json
   readonly anyOf?: readonly Described[]
   readonly type?: string
   readonly properties?: Readonly<Record<string, Described>>
@@ -25,6 +26,7 @@ function built(schema: Described): Json {
   const [example] = schema.examples ?? []
   if (example !== undefined) return example
   if (schema.default !== undefined) return schema.default
+  if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return schema.enum[0] ?? null
   if (schema.anyOf !== undefined)
     return schema.anyOf.some(({ type }) => type === 'null') ? null : built(schema.anyOf[0] ?? {})

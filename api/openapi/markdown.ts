@@ -83,7 +83,7 @@ function proseHtml(text: string): string {
 const linkHtml = (words: string, target: string) =>
   /^(https?:\/\/|[#/])/.test(target) ? `<a href="${target}">${words}</a>` : words
 
-/** As GitHub names the headings of a page. */
+/** The name that GitHub gives to the heading of a page. */
 const anchorOf = (title: string) =>
   title
     .toLowerCase()

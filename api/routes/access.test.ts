@@ -132,6 +132,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   readyz: OPEN,
   metrics: OPEN,
   openapi: OPEN,
+  asyncapi: OPEN,
+  docsAsync: OPEN,
   docs: OPEN,
   listProblems: OPEN,
   getProblem: OPEN,

@@ -6,6 +6,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { docsHeaders } from '../openapi/docs-page.ts'
+import { pageHeaders } from '../openapi/html-page.ts'
 
 export interface Phase {
   /** Set once the service accepts connections. */
@@ -17,11 +18,13 @@ export interface OperationOptions {
   readonly phase: () => Phase
   readonly openApi: () => string
   readonly docs: () => string
+  readonly asyncApi: () => string
+  readonly docsAsync: () => string
 }
 
 export function operationRoutes(
   { engine, clock }: Services,
-  { phase, openApi, docs }: OperationOptions,
+  { phase, openApi, docs, asyncApi, docsAsync }: OperationOptions,
 ): readonly Route[] {
   const metrics = sharedFor(API_LIMITS.metricsAgeMsMax, clock, () => engine.metrics())
   const live = () => answer(200, { status: 'live' }, UNCACHED)
@@ -39,6 +42,10 @@ export function operationRoutes(
     route(operations.openapi, () =>
       answer(200, openApi(), { 'content-type': 'application/json; charset=utf-8' }),
     ),
+    route(operations.asyncapi, () =>
+      answer(200, asyncApi(), { 'content-type': 'application/json; charset=utf-8' }),
+    ),
+    route(operations.docsAsync, () => answer(200, docsAsync(), pageHeaders())),
     route(operations.docs, () => answer(200, docs(), docsHeaders())),
   ]
 }

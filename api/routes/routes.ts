@@ -2,6 +2,8 @@
 import { OPERATIONS } from '../../schemas/operations/all.ts'
 import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { asyncPage } from '../openapi/async-page.ts'
+import { toAsyncApi } from '../openapi/asyncapi.ts'
 import { docsPage } from '../openapi/docs-page.ts'
 import { toOpenApi } from '../openapi/document.ts'
 import { alertChannelRoutes } from './alert-channels.ts'
@@ -36,9 +38,8 @@ export function toRoutes(
   { version, phase }: { readonly version: string; readonly phase: () => Phase },
 ): readonly Route[] {
   // Written at the first request, so that the start need not wait for it.
-  let openApi: string | undefined
-  let docs: string | undefined
-  const document = () => toOpenApi(Object.values(OPERATIONS), version)
+  const openApi = once(() => JSON.stringify(toOpenApi(Object.values(OPERATIONS), version)))
+  const asyncApi = once(() => toAsyncApi(version))
   return [
     ...authRoutes(services),
     ...sessionRoutes(services),
@@ -67,14 +68,18 @@ export function toRoutes(
     ...repairRoutes(services),
     ...operationRoutes(services, {
       phase,
-      openApi() {
-        openApi ??= JSON.stringify(document())
-        return openApi
-      },
-      docs() {
-        docs ??= docsPage(version)
-        return docs
-      },
+      openApi,
+      docs: once(() => docsPage(version)),
+      asyncApi: once(() => JSON.stringify(asyncApi())),
+      docsAsync: once(() => asyncPage(asyncApi())),
     }),
   ]
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }

@@ -50,6 +50,23 @@ export const openapi = {
   replies: { 200: FreeObject },
 } as const satisfies Operation
 
+export const asyncapi = {
+  ...SHARED,
+  path: `${API}/asyncapi.json`,
+  operationId: 'asyncapi',
+  summary: 'The description of MQTT and /ws (AsyncAPI 3)',
+  replies: { 200: FreeObject },
+} as const satisfies Operation
+
+export const docsAsync = {
+  ...SHARED,
+  path: '/docs/async',
+  operationId: 'docsAsync',
+  summary: 'The description of MQTT and /ws as a page',
+  replies: { 200: 'text' },
+  isPage: true,
+} as const satisfies Operation
+
 export const docs = {
   ...SHARED,
   path: '/docs',
