@@ -1,6 +1,8 @@
 // A command as it is written in a form, and the request that it becomes. The device type names the parameters; the service
 // judges them, so what cannot be a value of its type is all that is refused here.
+
 import type { Operations, ReplyOf } from '../../../../schemas/client/calls.ts'
+import type { Json } from '../../../../schemas/json.ts'
 
 type TypesReply = ReplyOf<Operations['listDeviceTypes']>
 export type DeviceType = TypesReply['data'][number]
@@ -9,7 +11,7 @@ export type CommandParameter = NonNullable<TypeCommand['parameters']>[number]
 
 /** What was typed, by the name of the parameter. */
 export type ParameterTexts = Readonly<Record<string, string>>
-export type CommandData = Record<string, unknown>
+export type CommandData = Record<string, Json>
 
 export type ParsedData =
   | { readonly kind: 'data'; readonly data: CommandData }
@@ -49,7 +51,7 @@ export function toTexts(data: Readonly<Record<string, unknown>>): ParameterTexts
   )
 }
 
-type Value = { readonly value: unknown } | { readonly wrong: WrongParameter }
+type Value = { readonly value: Json } | { readonly wrong: WrongParameter }
 
 function toValue(type: CommandParameter['type'], text: string): Value {
   switch (type) {
@@ -70,9 +72,10 @@ function toValue(type: CommandParameter['type'], text: string): Value {
 }
 
 function toStructure(type: 'array' | 'object', text: string): Value {
-  let value: unknown
+  let value: Json
   try {
-    value = JSON.parse(text)
+    // What JSON gives is JSON.
+    value = JSON.parse(text) as Json
   } catch {
     return { wrong: 'no-json' }
   }

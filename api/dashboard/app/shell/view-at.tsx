@@ -32,6 +32,8 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   system: () => import('../views/system/system.tsx'),
   systemTab: () => import('../views/system/system.tsx'),
   devices: () => import('../views/devices/devices.tsx'),
+  device: () => import('../views/device/device.tsx'),
+  deviceTab: () => import('../views/device/device.tsx'),
   me: () => import('../views/me/me.tsx'),
 }
 

@@ -1,0 +1,152 @@
+// Commands to this device: the form above, and each command sent with its steps, as the device's answers come in.
+import { useRef, useState } from 'preact/hooks'
+import { text } from '../../../address/codecs.ts'
+import { may } from '../../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../../data/answers.ts'
+import { ConnectionError, fleet } from '../../../data/client.ts'
+import { newIdempotencyKey, useWrite } from '../../../data/writes.ts'
+import { useLiveAnswers } from '../../../live/live-answers.ts'
+import { queryValue } from '../../../navigation/navigation.ts'
+import { Age } from '../../../parts/age.tsx'
+import { AnswerArea } from '../../../parts/answer-area.tsx'
+import { CommandForm, type CommandWish } from '../../../parts/command-form.tsx'
+import { Empty } from '../../../parts/empty.tsx'
+import { Pager, pageValue } from '../../../parts/pager.tsx'
+import { ProblemCard } from '../../../parts/problem-card.tsx'
+import { words } from '../../../words/words.ts'
+import type { TabProps } from '../tabs.ts'
+import { CommandCard } from './command-card.tsx'
+
+const t = words({
+  send: ['Send {command}', '{command} senden'],
+  title: ['Send a command', 'Befehl senden'],
+  sent: ['Sent commands', 'Gesendete Befehle'],
+  none: ['No command was sent to this device yet', 'An dieses Gerät ging noch kein Befehl'],
+  first: ['The form above sends the first one.', 'Das Formular oben sendet den ersten.'],
+  offline: [
+    'The device is not connected. The command waits until its timeout; last seen',
+    'Das Gerät ist nicht verbunden. Der Befehl wartet bis zu seiner Frist; zuletzt gehört',
+  ],
+  gone: ['This device is decommissioned.', 'Dieses Gerät ist ausgemustert.'],
+  forbidden: [
+    'Commands are for operators and admins; your role is viewer.',
+    'Befehle sind für Operatoren und Admins; Ihre Rolle ist viewer.',
+  ],
+  ask: ['An admin of this service can change it.', 'Ein Admin dieses Dienstes kann das ändern.'],
+  unknown: [
+    'It is not known whether the command was sent. Sending again is safe: it keeps its key, so that it is not carried out twice.',
+    'Es ist nicht bekannt, ob der Befehl gesendet wurde. Noch einmal senden ist sicher: er behält seinen Schlüssel und wird nicht doppelt ausgeführt.',
+  ],
+})
+
+const chosen = queryValue('command', text('', 128))
+
+export default function CommandsTab({ device }: TabProps) {
+  const { device_id: deviceId } = device
+  const types = useAnswer('listDeviceTypes', {})
+  const answer = useAnswer(
+    'listCommands',
+    { device_id: deviceId, query: { page: pageValue.value, per_page: 20 } },
+    { isWanted: may('listCommands') },
+  )
+  useLiveAnswers(may('listCommands') ? { channel: 'commands', filter: { device_id: deviceId } } : undefined, [
+    'listCommands',
+  ])
+  const [again, setAgain] = useState<{ readonly wish: CommandWish; readonly count: number } | undefined>()
+  const form = useRef<HTMLElement>(null)
+  if (!may('sendCommand'))
+    return (
+      <Empty title={t('forbidden')}>
+        <p>{t('ask')}</p>
+      </Empty>
+    )
+  return (
+    <div class="stack">
+      <section class="card" ref={form}>
+        <h2>{t('title')}</h2>
+        {!device.connectivity.connected && device.status !== 'decommissioned' && (
+          <p class="hint">
+            {t('offline')} <Age at={device.last_seen_at} />
+          </p>
+        )}
+        <AnswerArea answer={types}>
+          {({ data }) => (
+            <Composer
+              key={`${chosen.value} ${again?.count ?? 0}`}
+              deviceId={deviceId}
+              commands={data.find(({ name }) => name === device.type)?.commands ?? null}
+              initial={again?.wish ?? (chosen.value === '' ? undefined : { command: chosen.value })}
+              disabledBecause={device.status === 'decommissioned' ? t('gone') : undefined}
+            />
+          )}
+        </AnswerArea>
+      </section>
+      <section class="stack" aria-label={t('sent')}>
+        <h2>{t('sent')}</h2>
+        <AnswerArea answer={answer}>
+          {(page) =>
+            page.data.length === 0 ? (
+              <Empty title={t('none')}>
+                <p>{t('first')}</p>
+              </Empty>
+            ) : (
+              <div class="stack">
+                {page.data.map((command) => (
+                  <CommandCard
+                    key={command.command_id}
+                    command={command}
+                    onAgain={() => {
+                      const { command: name, data, timeout_sec, priority } = command
+                      setAgain({
+                        wish: { command: name, data, timeout_sec, priority },
+                        count: (again?.count ?? 0) + 1,
+                      })
+                      form.current?.scrollIntoView({ block: 'start' })
+                    }}
+                  />
+                ))}
+                <Pager of={page} />
+              </div>
+            )
+          }
+        </AnswerArea>
+      </section>
+    </div>
+  )
+}
+
+interface ComposerProps {
+  readonly deviceId: string
+  readonly commands: Parameters<typeof CommandForm>[0]['commands']
+  readonly initial: Partial<CommandWish> | undefined
+  readonly disabledBecause: string | undefined
+}
+
+function Composer({ deviceId, commands, initial, disabledBecause }: ComposerProps) {
+  // The key stays with a wish until it was sent, so that trying again cannot send it twice.
+  const key = useRef(newIdempotencyKey())
+  const write = useWrite(async (wish: CommandWish) => {
+    await fleet.sendCommand({ device_id: deviceId, body: wish, idempotencyKey: key.current })
+    key.current = newIdempotencyKey()
+    refreshAnswers('listCommands')
+  })
+  const error = write.error.value
+  return (
+    <>
+      <CommandForm
+        commands={commands}
+        {...(initial === undefined ? {} : { initial })}
+        action={(command) => t('send', { command })}
+        isBusy={write.isUnderWay.value}
+        error={error}
+        disabledBecause={disabledBecause}
+        onChange={() => {
+          key.current = newIdempotencyKey()
+        }}
+        onSend={(wish) => void write.run(wish)}
+      />
+      {error instanceof ConnectionError && <p role="status">{t('unknown')}</p>}
+      {error !== undefined && <ProblemCard error={error} />}
+    </>
+  )
+}

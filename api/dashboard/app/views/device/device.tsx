@@ -1,0 +1,133 @@
+// One device: its header, which stays while tabs change, and the tab of the address.
+import { useEffect } from 'preact/hooks'
+import type { DeviceBody } from '../../../../../schemas/device.ts'
+import type { Params } from '../../address/routes.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { useAnswer } from '../../data/answers.ts'
+import { RefusalError } from '../../data/client.ts'
+import { isPaused, useWatch } from '../../live/live.ts'
+import { neighbourOf } from '../../navigation/device-list.ts'
+import { navigate } from '../../navigation/navigation.ts'
+import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { StatusMark } from '../../parts/status-mark.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { words } from '../../words/words.ts'
+import './device.css'
+import { useState } from 'preact/hooks'
+import { DeviceActions, useMaintenance } from './device-actions.tsx'
+import { DeviceFacts } from './device-facts.tsx'
+import { DeviceTab } from './device-tab.tsx'
+import { isTab, TABS, type TabName } from './tabs.ts'
+
+const t = words({
+  lost: ['There is no such device', 'Dieses Gerät gibt es nicht'],
+  orOutside: [
+    'There is no device {id}, or it lies outside of your groups.',
+    'Es gibt kein Gerät {id}, oder es liegt außerhalb Ihrer Gruppen.',
+  ],
+  toDevices: ['All devices', 'Alle Geräte'],
+  tabs: ['Parts of the device', 'Teile des Geräts'],
+  overview: ['Overview', 'Übersicht'],
+  telemetry: ['Telemetry', 'Telemetrie'],
+  shadow: ['Shadow', 'Shadow'],
+  commands: ['Commands', 'Befehle'],
+  firmware: ['Firmware', 'Firmware'],
+  alerts: ['Alerts', 'Alarme'],
+  logs: ['Logs', 'Logs'],
+  timeline: ['Timeline', 'Verlauf'],
+  settings: ['Settings', 'Einstellungen'],
+  gone: [
+    'This device is decommissioned. What it reported can be read, and nothing can be changed.',
+    'Dieses Gerät ist ausgemustert. Was es gemeldet hat, ist lesbar; ändern lässt sich nichts.',
+  ],
+  before: ['Previous device', 'Voriges Gerät'],
+  after: ['Next device', 'Nächstes Gerät'],
+  command: ['Send a command', 'Befehl senden'],
+  maintain: ['Maintenance on or off', 'Wartung an oder aus'],
+})
+
+export default function Device({ params }: { readonly params: Params }) {
+  const deviceId = params['device_id'] ?? ''
+  const tab = params['tab'] ?? 'overview'
+  const answer = useAnswer('getDevice', { device_id: deviceId })
+  const live = useLiveDevice(deviceId)
+  const device = newest(answer.data, live)
+  if (!isTab(tab)) return <Lost deviceId={deviceId} />
+  if (device === undefined && answer.error instanceof RefusalError && answer.error.status === 404)
+    return <Lost deviceId={deviceId} />
+  return device === undefined ? (
+    <Page title={deviceId}>
+      <AnswerArea answer={answer}>{() => null}</AnswerArea>
+    </Page>
+  ) : (
+    <Known device={device} tab={tab} />
+  )
+}
+
+function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: TabName }) {
+  const { device_id: deviceId } = device
+  const maintenance = useMaintenance(device)
+  const to = (name: TabName, id = deviceId) =>
+    name === 'overview'
+      ? pathOf('device', { device_id: id })
+      : pathOf('deviceTab', { device_id: id, tab: name })
+  const walk = (step: -1 | 1) => {
+    const other = neighbourOf(deviceId, step)
+    if (other !== undefined) navigate(to(tab, other))
+  }
+  useShortcuts([
+    { keys: '[', says: t('before'), run: () => walk(-1) },
+    { keys: ']', says: t('after'), run: () => walk(1) },
+    ...(may('sendCommand') ? [{ keys: 'c', says: t('command'), run: () => navigate(to('commands')) }] : []),
+    ...(maintenance.run === undefined ? [] : [{ keys: 'm', says: t('maintain'), run: maintenance.run }]),
+  ])
+  const tabs = TABS.filter((name) => name !== 'commands' || may('sendCommand'))
+  return (
+    <Page
+      title={plainText(device.name)}
+      mark={<StatusMark status={device.status} />}
+      actions={<DeviceActions device={device} maintenance={maintenance} />}
+    >
+      {device.status === 'decommissioned' && <p class="banner">{t('gone')}</p>}
+      <DeviceFacts device={device} />
+      <Tabs
+        label={t('tabs')}
+        tabs={tabs.map((name) => ({ href: to(name), label: t(name), isCurrent: name === tab }))}
+      />
+      <DeviceTab device={device} tab={tab} />
+    </Page>
+  )
+}
+
+/** The newest the socket told of the device. */
+function useLiveDevice(deviceId: string): DeviceBody | undefined {
+  const [device, setDevice] = useState<DeviceBody | undefined>(undefined)
+  useEffect(() => setDevice(undefined), [deviceId])
+  useWatch({ channel: 'devices', filter: { device_id: deviceId }, throttle_ms: 500 }, ({ events }) => {
+    const last = events.at(-1)
+    // Events of this channel have the device as their data.
+    if (last !== undefined && !isPaused.peek()) setDevice(last.data as DeviceBody)
+  })
+  return device
+}
+
+/** An answer to a write is newer than the socket for a moment, so the later change counts. */
+function newest(answer: DeviceBody | undefined, live: DeviceBody | undefined): DeviceBody | undefined {
+  if (answer === undefined || live === undefined) return live ?? answer
+  return Date.parse(answer.updated_at) > Date.parse(live.updated_at) ? answer : live
+}
+
+function Lost({ deviceId }: { readonly deviceId: string }) {
+  return (
+    <Page title={t('lost')}>
+      <Empty title={t('orOutside', { id: plainText(deviceId) })}>
+        <a href={pathOf('devices')}>{t('toDevices')}</a>
+      </Empty>
+    </Page>
+  )
+}

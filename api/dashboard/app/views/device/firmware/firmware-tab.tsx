@@ -1,0 +1,174 @@
+// The firmware of the device: what it runs, each update with the time of its phases, and the way back to the version before.
+import { useState } from 'preact/hooks'
+import type { JobBody } from '../../../../../../schemas/deployment.ts'
+import { pathOf } from '../../../address/routes.ts'
+import { may } from '../../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../../data/answers.ts'
+import { fleet } from '../../../data/client.ts'
+import { useLiveAnswers } from '../../../live/live-answers.ts'
+import { Age } from '../../../parts/age.tsx'
+import { AnswerArea } from '../../../parts/answer-area.tsx'
+import { Button } from '../../../parts/button.tsx'
+import { ConfirmAction } from '../../../parts/confirm-action.tsx'
+import { plainText } from '../../../parts/plain-text.ts'
+import { exactInstant, instant } from '../../../words/time.ts'
+import { words } from '../../../words/words.ts'
+import type { TabProps } from '../tabs.ts'
+import { phasesOf } from './phases.ts'
+
+const t = words({
+  runs: ['Runs', 'Läuft'],
+  unknown: ['The device has not said which version it runs', 'Das Gerät hat seine Version nicht genannt'],
+  since: ['since', 'seit'],
+  before: ['Before', 'Davor'],
+  checksum: ['SHA-256', 'SHA-256'],
+  image: ['Image', 'Abbild'],
+  proven: ['proven by an update', 'durch ein Update belegt'],
+  updates: ['Updates', 'Updates'],
+  none: [
+    'No update was sent to this device. A rollout brings firmware to devices.',
+    'An dieses Gerät ging noch kein Update. Ein Rollout bringt Firmware auf Geräte.',
+  ],
+  rollouts: ['To the rollouts', 'Zu den Rollouts'],
+  roll: ['Roll back…', 'Zurückrollen…'],
+  rollTitle: ['Roll back {id}', '{id} zurückrollen'],
+  rollDo: ['Roll back to {version}', 'Auf {version} zurückrollen'],
+  rollSays: [
+    'The device is told to install {version} again and restarts. It now runs {current}.',
+    'Das Gerät soll {version} wieder installieren und startet neu. Jetzt läuft {current}.',
+  ],
+  noBefore: ['There is no earlier version to go back to.', 'Es gibt keine frühere Version.'],
+  needs: ['This needs the role admin.', 'Dafür braucht es die Rolle admin.'],
+  hidden: ['Updates are for operators and admins to see.', 'Updates sehen Operatoren und Admins.'],
+  attempt: ['attempt {n}', 'Versuch {n}'],
+  held: ['waits: {reason}', 'wartet: {reason}'],
+})
+
+export default function FirmwareTab({ device }: TabProps) {
+  const { firmware, device_id: deviceId } = device
+  const [isAsked, setAsked] = useState(false)
+  const maySee = may('getDeviceFirmware')
+  const answer = useAnswer('getDeviceFirmware', { device_id: deviceId }, { isWanted: maySee })
+  useLiveAnswers(maySee ? { channel: 'ota', filter: { device_id: deviceId } } : undefined, [
+    'getDeviceFirmware',
+  ])
+  const to = firmware.previous_version
+  return (
+    <div class="stack">
+      <section class="card">
+        <div class="card-head">
+          <h2>{firmware.version === null ? t('unknown') : `${t('runs')} ${plainText(firmware.version)}`}</h2>
+          {may('rollBackDevice') && (
+            <Button
+              icon="rotate-ccw"
+              disabledBecause={to === null ? t('noBefore') : undefined}
+              onClick={() => setAsked(true)}
+            >
+              {t('roll')}
+            </Button>
+          )}
+        </div>
+        <dl class="facts">
+          {firmware.since !== null && (
+            <>
+              <dt>{t('since')}</dt>
+              <dd>
+                <Age at={firmware.since} />
+              </dd>
+            </>
+          )}
+          <dt>{t('before')}</dt>
+          <dd>{to === null ? '–' : plainText(to)}</dd>
+          {firmware.firmware_id !== null && (
+            <>
+              <dt>{t('image')}</dt>
+              <dd>
+                <code>{firmware.firmware_id}</code> <span class="muted">{t('proven')}</span>
+              </dd>
+            </>
+          )}
+          {firmware.sha256 !== null && (
+            <>
+              <dt>{t('checksum')}</dt>
+              <dd>
+                <code>{plainText(firmware.sha256)}</code>
+              </dd>
+            </>
+          )}
+        </dl>
+      </section>
+      <section class="card">
+        <h2>{t('updates')}</h2>
+        {maySee ? (
+          <AnswerArea answer={answer}>
+            {({ jobs }) =>
+              jobs.length === 0 ? (
+                <p class="muted">
+                  {t('none')} <a href={pathOf('rollouts')}>{t('rollouts')}</a>
+                </p>
+              ) : (
+                <ul class="stack">
+                  {jobs.map((job) => (
+                    <Job key={`${job.deployment_id} ${job.attempt}`} job={job} />
+                  ))}
+                </ul>
+              )
+            }
+          </AnswerArea>
+        ) : (
+          <p class="muted">{t('hidden')}</p>
+        )}
+      </section>
+      {isAsked && to !== null && (
+        <ConfirmAction
+          title={t('rollTitle', { id: deviceId })}
+          action={t('rollDo', { version: plainText(to) })}
+          onClose={() => setAsked(false)}
+          onConfirm={async () => {
+            await fleet.rollBackDevice({ device_id: deviceId })
+            refreshAnswers('getDeviceFirmware', 'getDevice')
+          }}
+        >
+          <p>{t('rollSays', { version: plainText(to), current: plainText(firmware.version ?? '–') })}</p>
+        </ConfirmAction>
+      )}
+    </div>
+  )
+}
+
+function Job({ job }: { readonly job: JobBody }) {
+  const phases = phasesOf(job)
+  return (
+    <li>
+      <p class="row">
+        <a href={pathOf('rollout', { deployment_id: job.deployment_id })}>
+          {plainText(job.from_version ?? '–')} → {plainText(job.to_version ?? '–')}
+        </a>
+        <strong>{job.status}</strong>
+        {job.attempt > 1 && <span class="muted">{t('attempt', { n: job.attempt })}</span>}
+        {job.held_reason !== null && (
+          <span class="severity-warning">▲ {t('held', { reason: job.held_reason })}</span>
+        )}
+        <span class="muted">
+          <Age at={job.finished_at ?? job.notified_at ?? job.created_at} />
+        </span>
+      </p>
+      {job.progress !== null && job.finished_at === null && (
+        <progress aria-label={job.status} max={100} value={job.progress} />
+      )}
+      <ol class="row muted">
+        {phases.map(({ name, at, tookMs }) => (
+          <li key={name} title={exactInstant(at)}>
+            {name} {instant(at, { timeStyle: 'medium', dateStyle: undefined })}
+            {tookMs !== undefined && ` (+${(tookMs / 1000).toFixed(1)} s)`}
+          </li>
+        ))}
+      </ol>
+      {job.error !== null && (
+        <p class="field-error">
+          <code>{plainText(job.error.code)}</code> {plainText(job.error.message)}
+        </p>
+      )}
+    </li>
+  )
+}

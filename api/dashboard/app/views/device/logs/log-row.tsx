@@ -1,0 +1,70 @@
+import { Button } from '../../../parts/button.tsx'
+import { plainText } from '../../../parts/plain-text.ts'
+import { exactInstant, instant } from '../../../words/time.ts'
+import { words } from '../../../words/words.ts'
+import type { GapLine, Line } from './log-ring.ts'
+
+const t = words({
+  dropped: [
+    { one: '{n} line dropped here', other: '{n} lines dropped here' },
+    { one: '{n} Zeile fehlt hier', other: '{n} Zeilen fehlen hier' },
+  ],
+  load: ['Load them', 'Laden'],
+})
+
+export interface LogRowProps {
+  readonly line: Line
+  /** Marked in the message. */
+  readonly find: string
+  readonly onFill: (gap: GapLine) => void
+}
+
+/** A line of the log, with its fields beneath it when it is opened; or the line of a gap. */
+export function LogRow({ line, find, onFill }: LogRowProps) {
+  if (line.kind === 'gap')
+    return (
+      <div class="log-gap">
+        ⋯ {t('dropped', { n: line.dropped })}{' '}
+        <Button kind="quiet" onClick={() => onFill(line)}>
+          {t('load')}
+        </Button>
+      </div>
+    )
+  const fields = Object.entries(line.fields)
+  const head = (
+    <>
+      <time class="muted nowrap" dateTime={exactInstant(line.at)} title={exactInstant(line.at)}>
+        {instant(line.at, { dateStyle: 'short', timeStyle: 'medium' })}
+      </time>{' '}
+      <span class={`log-level log-${line.level}`}>{line.level.toUpperCase()}</span>{' '}
+      {line.logger !== null && <span class="muted">{plainText(line.logger)} </span>}
+      <Marked text={plainText(line.message)} find={find} />
+    </>
+  )
+  if (fields.length === 0) return <div class="log-row">{head}</div>
+  return (
+    <details class="log-row">
+      <summary>{head}</summary>
+      <dl class="facts log-fields">
+        {fields.map(([name, value]) => (
+          <div key={name} class="log-field">
+            <dt>{plainText(name)}</dt>
+            <dd>{plainText(typeof value === 'string' ? value : JSON.stringify(value))}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+function Marked({ text, find }: { readonly text: string; readonly find: string }) {
+  const at = find === '' ? -1 : text.toLowerCase().indexOf(find.toLowerCase())
+  if (at === -1) return <span>{text}</span>
+  return (
+    <span>
+      {text.slice(0, at)}
+      <mark>{text.slice(at, at + find.length)}</mark>
+      {text.slice(at + find.length)}
+    </span>
+  )
+}

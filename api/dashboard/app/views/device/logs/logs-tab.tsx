@@ -1,0 +1,219 @@
+// The device's log as it comes in: newest at the foot. Scrolling up holds it, and says what came meanwhile.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { LOG_LEVELS } from '../../../../../../schemas/vocabulary.ts'
+import { text, words as wordsOf } from '../../../address/codecs.ts'
+import { fleet } from '../../../data/client.ts'
+import { useWrite } from '../../../data/writes.ts'
+import { LIMITS } from '../../../limits.ts'
+import { isPaused, useWatch } from '../../../live/live.ts'
+import { queryValue } from '../../../navigation/navigation.ts'
+import { Button } from '../../../parts/button.tsx'
+import { ChoiceChips } from '../../../parts/choice-chips.tsx'
+import { CopyField } from '../../../parts/copy-field.tsx'
+import { Empty } from '../../../parts/empty.tsx'
+import { Field } from '../../../parts/field.tsx'
+import { ProblemCard } from '../../../parts/problem-card.tsx'
+import { words } from '../../../words/words.ts'
+import type { TabProps } from '../tabs.ts'
+import {
+  EMPTY_RING,
+  filled,
+  type GapLine,
+  type Line,
+  type LogLine,
+  shownLines,
+  withGap,
+  withLines,
+} from './log-ring.ts'
+import { LogRow } from './log-row.tsx'
+import './logs.css'
+
+const t = words({
+  levels: ['Levels', 'Stufen'],
+  find: ['Find', 'Suchen'],
+  tail: ['Log lines', 'Log-Zeilen'],
+  news: [
+    { one: '{n} new line', other: '{n} new lines' },
+    { one: '{n} neue Zeile', other: '{n} neue Zeilen' },
+  ],
+  earlier: ['Load earlier lines', 'Frühere Zeilen laden'],
+  none: [
+    'This device has not logged anything in the last two weeks',
+    'Dieses Gerät hat in den letzten zwei Wochen nichts geloggt',
+  ],
+  how: ['A line is a message on its topic:', 'Eine Zeile ist eine Nachricht auf seinem Topic:'],
+  topic: ['Topic and example', 'Topic und Beispiel'],
+  match: ['No line matches.', 'Keine Zeile passt.'],
+  forgotten: [
+    '{n} older lines were let go to keep the newest {max}.',
+    '{n} ältere Zeilen wurden fallen gelassen, um die neuesten {max} zu behalten.',
+  ],
+  download: ['Download', 'Herunterladen'],
+})
+
+const levels = queryValue('level', wordsOf())
+const find = queryValue('find', text('', 200))
+const PAGE = 200
+/** Lines on the page at once: the newest ones of those that match. */
+const DRAWN_MAX = 1000
+
+export default function LogsTab({ device }: TabProps) {
+  const { device_id: deviceId } = device
+  const [ring, setRing] = useState(EMPTY_RING)
+  const [cursor, setCursor] = useState<string | null | undefined>(undefined)
+  const [held, setHeld] = useState<number | undefined>(undefined)
+  const tail = useRef<HTMLDivElement>(null)
+  const max = LIMITS.logLinesMax
+  const load = useWrite(async (from: string | undefined) => {
+    const page = await fleet.listDeviceLogs({
+      device_id: deviceId,
+      query: { limit: PAGE, ...(from === undefined ? {} : { cursor: from }) },
+    })
+    const older = page.data.map(toLine).reverse()
+    setRing((before) => {
+      const known = new Set(before.lines.map(({ at }) => at))
+      return {
+        ...before,
+        lines: [...older.filter(({ at }) => from !== undefined || !known.has(at)), ...before.lines],
+      }
+    })
+    setCursor(page.next_cursor)
+  })
+  useEffect(() => void load.run(undefined), [])
+  useWatch({ channel: 'logs', filter: { device_id: deviceId }, snapshot: false }, ({ events, dropped }) => {
+    setRing((before) => {
+      const gapped =
+        dropped > 0
+          ? withGap(before, dropped, Date.parse(events[0]?.ts ?? new Date().toISOString()), max)
+          : before
+      // Events of this channel have the body of a line.
+      return withLines(
+        gapped,
+        events.map(({ data }) => toLine(data as LogEntry)),
+        max,
+      )
+    })
+  })
+  const fill = useWrite(async (gap: GapLine) => {
+    const at = ring.lines.indexOf(gap)
+    const before = ring.lines[at - 1]?.at ?? gap.at - 60_000
+    const after = ring.lines[at + 1]?.at ?? Date.now()
+    const page = await fleet.listDeviceLogs({
+      device_id: deviceId,
+      query: { limit: PAGE, from: new Date(before).toISOString(), to: new Date(after + 1).toISOString() },
+    })
+    setRing((now) => filled(now, gap, page.data.map(toLine).reverse()))
+  })
+  const lines = shownLines(ring.lines, { levels: levels.value, find: find.value })
+  const isHeld = held !== undefined || isPaused.value
+  const shown = (
+    held === undefined ? lines : lines.slice(0, Math.max(0, lines.length - (ring.lines.length - held)))
+  ).slice(-DRAWN_MAX)
+  const news = held === undefined ? 0 : Math.max(0, ring.lines.length - held)
+  useEffect(() => {
+    if (!isHeld && tail.current !== null) tail.current.scrollTop = tail.current.scrollHeight
+  }, [shown.length, isHeld, ring])
+  const isEmpty = ring.lines.length === 0 && cursor === null
+  return (
+    <div class="stack">
+      <div class="log-head">
+        <ChoiceChips
+          label={t('levels')}
+          value={levels}
+          options={LOG_LEVELS.map((level) => [level, level] as const)}
+        />
+        <Field label={t('find')} type="search" value={find.value} onValue={(value) => find.set(value)} />
+        <Button icon="download" onClick={() => download(deviceId, lines)}>
+          {t('download')}
+        </Button>
+      </div>
+      {load.error.value !== undefined && (
+        <ProblemCard error={load.error.value} onRetry={() => void load.run(undefined)} />
+      )}
+      {fill.error.value !== undefined && <ProblemCard error={fill.error.value} />}
+      {isEmpty ? (
+        <Empty title={t('none')}>
+          <p>{t('how')}</p>
+          <CopyField
+            label={t('topic')}
+            text={`fleet/${deviceId}/log  {"level":"warn","message":"the wheel slips"}`}
+          />
+        </Empty>
+      ) : (
+        <div class="log-frame">
+          <div
+            class="log-tail"
+            ref={tail}
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable by keys.
+            tabIndex={0}
+            role="log"
+            aria-live="off"
+            aria-label={t('tail')}
+            onScroll={({ currentTarget: at }) => {
+              const isAtFoot = at.scrollHeight - at.scrollTop - at.clientHeight < 8
+              if (isAtFoot) setHeld(undefined)
+              else setHeld((before) => before ?? ring.lines.length)
+            }}
+          >
+            {cursor != null && (
+              <Button kind="quiet" isBusy={load.isUnderWay.value} onClick={() => void load.run(cursor)}>
+                {t('earlier')}
+              </Button>
+            )}
+            {ring.forgotten > 0 && <p class="hint">{t('forgotten', { n: ring.forgotten, max })}</p>}
+            {shown.length === 0 && <p class="muted">{t('match')}</p>}
+            {shown.map((line, index) => (
+              <LogRow
+                key={`${line.at} ${index}`}
+                line={line}
+                find={find.value}
+                onFill={(gap) => void fill.run(gap)}
+              />
+            ))}
+          </div>
+          {news > 0 && (
+            <Button
+              kind="primary"
+              icon="chevron-down"
+              onClick={() => {
+                setHeld(undefined)
+                if (tail.current !== null) tail.current.scrollTop = tail.current.scrollHeight
+              }}
+            >
+              {t('news', { n: news })}
+            </Button>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface LogEntry {
+  readonly timestamp: string
+  readonly level: string
+  readonly message: string
+  readonly logger: string | null
+  readonly fields: object
+}
+
+const toLine = ({ timestamp, level, message, logger, fields }: LogEntry): LogLine => ({
+  kind: 'line',
+  at: Date.parse(timestamp),
+  level,
+  message,
+  logger,
+  fields: { ...fields },
+})
+
+function download(deviceId: string, lines: readonly Line[]): void {
+  const body = lines
+    .map((line) => JSON.stringify({ ...line, at: new Date(line.at).toISOString() }))
+    .join('\n')
+  const address = URL.createObjectURL(new Blob([body], { type: 'application/x-ndjson' }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = `${deviceId}-log.ndjson`
+  link.click()
+  URL.revokeObjectURL(address)
+}

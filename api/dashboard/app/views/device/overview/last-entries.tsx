@@ -1,0 +1,38 @@
+import { pathOf } from '../../../address/routes.ts'
+import { useAnswer } from '../../../data/answers.ts'
+import { useLiveAnswers } from '../../../live/live-answers.ts'
+import { AnswerArea } from '../../../parts/answer-area.tsx'
+import { words } from '../../../words/words.ts'
+import { Entry } from '../timeline/entry.tsx'
+
+const t = words({
+  title: ['Last entries', 'Letzte Einträge'],
+  none: ['Nothing has happened yet.', 'Noch ist nichts geschehen.'],
+  all: ['Whole timeline', 'Ganzer Verlauf'],
+})
+
+export function LastEntries({ deviceId }: { readonly deviceId: string }) {
+  const answer = useAnswer('listDeviceEvents', { device_id: deviceId, query: { limit: 6 } })
+  useLiveAnswers({ channel: 'events', filter: { device_id: deviceId } }, ['listDeviceEvents'])
+  return (
+    <section class="card">
+      <div class="card-head">
+        <h2>{t('title')}</h2>
+        <a href={pathOf('deviceTab', { device_id: deviceId, tab: 'timeline' })}>{t('all')}</a>
+      </div>
+      <AnswerArea answer={answer}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class="muted">{t('none')}</p>
+          ) : (
+            <ol class="plain-list">
+              {data.map((entry, index) => (
+                <Entry key={`${entry.timestamp} ${entry.kind} ${index}`} entry={entry} />
+              ))}
+            </ol>
+          )
+        }
+      </AnswerArea>
+    </section>
+  )
+}

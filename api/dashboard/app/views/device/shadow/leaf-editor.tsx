@@ -1,0 +1,80 @@
+// The field of a desired value: a box for true and false, a number for a number, JSON for everything that is no plain text.
+import { useEffect, useState } from 'preact/hooks'
+import { plainText } from '../../../parts/plain-text.ts'
+import type { Json } from '../../../shadow-merge/leaves.ts'
+import { words } from '../../../words/words.ts'
+
+const t = words({
+  desired: ['Desired value of {name}', 'Gewünschter Wert von {name}'],
+  wrong: ['This is not JSON. Text needs quotes.', 'Das ist kein JSON. Text braucht Anführungszeichen.'],
+})
+
+export interface LeafEditorProps {
+  readonly name: string
+  readonly value: Json | undefined
+  /** Undefined only shows it. */
+  readonly onValue: ((value: Json) => void) | undefined
+}
+
+export function LeafEditor({ name, value, onValue }: LeafEditorProps) {
+  const [text, setText] = useState(textOf(value))
+  const [isWrong, setWrong] = useState(false)
+  useEffect(() => setText(textOf(value)), [JSON.stringify(value)])
+  if (onValue === undefined)
+    return value === undefined ? (
+      <span class="muted">–</span>
+    ) : (
+      <code>{plainText(JSON.stringify(value))}</code>
+    )
+  const label = t('desired', { name })
+  if (typeof value === 'boolean')
+    return (
+      <input
+        type="checkbox"
+        aria-label={label}
+        checked={value}
+        onChange={({ currentTarget }) => onValue(currentTarget.checked)}
+      />
+    )
+  const take = () => {
+    if (text === textOf(value)) return
+    const next = typedValue(text, value)
+    setWrong(next === undefined)
+    if (next !== undefined) onValue(next)
+  }
+  return (
+    <span class="leaf-editor">
+      <input
+        type="text"
+        class="input mono"
+        spellcheck={false}
+        autocomplete="off"
+        inputMode={typeof value === 'number' ? 'decimal' : undefined}
+        aria-label={label}
+        aria-invalid={isWrong ? 'true' : undefined}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onBlur={take}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') take()
+          if (event.key === 'Escape') setText(textOf(value))
+        }}
+      />
+      {isWrong && <span class="field-error">{t('wrong')}</span>}
+    </span>
+  )
+}
+
+/** A text is shown without its quotes where the leaf is a text already. */
+const textOf = (value: Json | undefined): string =>
+  value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+
+export function typedValue(text: string, before: Json | undefined): Json | undefined {
+  if (typeof before === 'string') return text
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    // The field says that it is no JSON.
+    return undefined
+  }
+}

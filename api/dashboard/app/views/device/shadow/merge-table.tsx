@@ -1,0 +1,97 @@
+// Three versions of each leaf: what the edits were made on, what somebody else made of it, and what you want.
+import { plainText } from '../../../parts/plain-text.ts'
+import { pathKey } from '../../../shadow-merge/leaves.ts'
+import { type Merge, wishOf } from '../../../shadow-merge/merge.ts'
+import { words } from '../../../words/words.ts'
+import { JsonText } from './json-text.tsx'
+
+const t = words({
+  path: ['Leaf', 'Blatt'],
+  base: ['Before', 'Vorher'],
+  theirs: ['Theirs', 'Andere'],
+  yours: ['Yours', 'Ihre'],
+  choice: ['Keep', 'Behalten'],
+  keep: ['What counts for {path}', 'Was für {path} gilt'],
+  taken: ['yours, nobody else changed it', 'Ihre; niemand sonst hat es geändert'],
+  same: ['both want the same', 'beide wollen dasselbe'],
+  other: ['theirs, you did not change it', 'Andere; Sie haben es nicht geändert'],
+})
+
+export interface MergeTableProps {
+  readonly merge: Merge
+  readonly choices: ReadonlyMap<string, 'theirs' | 'yours'>
+  readonly onChoice: (key: string, choice: 'theirs' | 'yours') => void
+}
+
+export function MergeTable({ merge, choices, onChoice }: MergeTableProps) {
+  return (
+    <table class="table table-cards">
+      <thead>
+        <tr>
+          <th scope="col">{t('path')}</th>
+          <th scope="col">{t('base')}</th>
+          <th scope="col">{t('theirs')}</th>
+          <th scope="col">{t('yours')}</th>
+          <th scope="col">{t('choice')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {merge.conflicts.map(({ edit, base, theirs, yours }) => {
+          const key = pathKey(edit.path)
+          const path = plainText(edit.path.join('.'))
+          return (
+            <tr key={key} class="row-edited">
+              <td data-label={t('path')}>
+                <code>{path}</code>
+              </td>
+              <td data-label={t('base')}>
+                <JsonText value={base} />
+              </td>
+              <td data-label={t('theirs')}>
+                <JsonText value={theirs} />
+              </td>
+              <td data-label={t('yours')}>
+                <JsonText value={yours} />
+              </td>
+              <td data-label={t('choice')}>
+                <fieldset class="chips">
+                  <legend class="visually-hidden">{t('keep', { path })}</legend>
+                  {(['theirs', 'yours'] as const).map((choice) => (
+                    <label key={choice} class="check">
+                      <input
+                        type="radio"
+                        name={key}
+                        checked={choices.get(key) === choice}
+                        onChange={() => onChoice(key, choice)}
+                      />
+                      {t(choice)}
+                    </label>
+                  ))}
+                </fieldset>
+              </td>
+            </tr>
+          )
+        })}
+        {(
+          [
+            ['taken', merge.untouched],
+            ['same', merge.fulfilled],
+            ['other', merge.others],
+          ] as const
+        ).flatMap(([why, edits]) =>
+          edits.map((edit) => (
+            <tr key={`${why} ${pathKey(edit.path)}`}>
+              <td data-label={t('path')}>
+                <code>{plainText(edit.path.join('.'))}</code>
+              </td>
+              <td colSpan={3} data-label={t('choice')}>
+                <JsonText value={wishOf(edit)} />
+              </td>
+              <td class="muted">{t(why)}</td>
+            </tr>
+          )),
+        )}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { chosenMetrics } from './metrics.ts'
+
+const metrics = ['battery.percent', 'battery.volts', 'speed', 'temperature'].map((metric) => ({
+  metric,
+  unit: null,
+  timestamp: '2026-03-01T00:00:00Z',
+}))
+const names = (...chosen: string[]) => chosenMetrics(chosen, metrics).map(({ metric }) => metric)
+
+test('names and patterns choose metrics, in the order of the device', () => {
+  expect(names('temperature', 'battery.*')).toEqual(['battery.percent', 'battery.volts', 'temperature'])
+  expect(names('battery')).toEqual([])
+  expect(names('*')).toHaveLength(4)
+})
+
+test('the first two are shown when none is named', () => {
+  expect(names()).toEqual(['battery.percent', 'battery.volts'])
+})

@@ -1,0 +1,22 @@
+import { LIMITS } from '../../../limits.ts'
+
+export interface Metric {
+  readonly metric: string
+  readonly unit: string | null
+  readonly timestamp: string
+}
+
+/** The metrics that names and patterns (`battery.*`) choose. Without any, the first ones. */
+export function chosenMetrics<M extends Metric>(
+  names: readonly string[],
+  metrics: readonly M[],
+): readonly M[] {
+  const found =
+    names.length === 0
+      ? metrics.slice(0, 2)
+      : metrics.filter(({ metric }) => names.some((name) => fits(name, metric)))
+  return found.slice(0, LIMITS.chartSeriesMax)
+}
+
+const fits = (name: string, metric: string) =>
+  name.endsWith('*') ? metric.startsWith(name.slice(0, -1)) : metric === name

@@ -1,0 +1,60 @@
+// What a timeline entry says in words, for the list and for the marks on charts. The bodies are the service's own rows; a
+// field that is missing is left out.
+import type { EVENT_KINDS } from '../../../../../../schemas/history.ts'
+import { plainText } from '../../../parts/plain-text.ts'
+import { words } from '../../../words/words.ts'
+
+export interface TimelineEntry {
+  readonly timestamp: string
+  readonly kind: (typeof EVENT_KINDS)[number]
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+const t = words({
+  registered: ['registered as {to}', 'registriert als {to}'],
+  status: ['{from} → {to} ({cause})', '{from} → {to} ({cause})'],
+  command: ['{command}: {status}', '{command}: {status}'],
+  shadow: [
+    '{section} changed to version {version} by {by}',
+    '{section} geändert auf Version {version} von {by}',
+  ],
+  ota: ['Firmware {version}: {status}', 'Firmware {version}: {status}'],
+  alert: ['{rule}: {event}', '{rule}: {event}'],
+  other: ['{kind}', '{kind}'],
+})
+
+export function entryText({ kind, data }: TimelineEntry): string {
+  const of = (name: string) => plainText(textOf(data[name]))
+  switch (kind) {
+    case 'status':
+      return data['from'] == null
+        ? t('registered', { to: of('to') })
+        : t('status', { from: of('from'), to: of('to'), cause: of('cause') })
+    case 'command':
+      return t('command', { command: of('command'), status: of('status') })
+    case 'shadow': {
+      const actor = Object(data['actor']) as { readonly type?: unknown; readonly id?: unknown }
+      const by = plainText(`${textOf(actor.type)} ${textOf(actor.id)}`)
+      return t('shadow', { section: of('section'), version: of('version'), by })
+    }
+    case 'ota':
+      return t('ota', { version: of('to_version') || of('version'), status: of('status') })
+    case 'alert':
+      return t('alert', {
+        rule: of('rule_name') || of('rule_id'),
+        event: (of('event') || of('state')).replace('alert.', ''),
+      })
+  }
+}
+
+/** More about it, where the entry has more: a reason, an error, what changed. */
+export function entryDetail({ kind, data }: TimelineEntry): string | undefined {
+  const error = Object(data['error']) as { readonly code?: unknown; readonly message?: unknown }
+  if (error.code !== undefined) return plainText(`${textOf(error.code)}: ${textOf(error.message)}`)
+  if (kind === 'shadow') return plainText(JSON.stringify(data['patch']).slice(0, 500))
+  const said = data['reason'] ?? data['message'] ?? data['value']
+  return said == null ? undefined : plainText(textOf(said))
+}
+
+const textOf = (value: unknown): string =>
+  value == null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
