@@ -99,6 +99,22 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByText('c3bf47ea1f4a').waitFor()
   })
 
+  test('a rollout is looked at, started, paused and cancelled', async () => {
+    const { page } = await browser.open(service, '/rollouts/firmware', { login: ADMIN })
+    await page.getByRole('link', { name: 'Deploy' }).click()
+    await page.getByLabel('Devices', { exact: true }).selectOption('device')
+    await page.getByLabel('Which').fill('oven-1')
+    await page.getByRole('button', { name: 'Look whom it would reach' }).click()
+    await page.getByRole('heading', { name: 'It reaches 1 device' }).waitFor()
+    await page.getByRole('button', { name: 'Update 1 device' }).click()
+    await page.getByRole('heading', { level: 1, name: '2.1.0' }).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel the rollout' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the rollout' }).click()
+    await page.getByRole('row', { name: /oven-1 cancelled/ }).waitFor()
+  })
+
   test('an invited person logs in with the password that is shown once', async () => {
     const { page } = await browser.open(service, '/system/users', { login: ADMIN })
     await page.getByRole('button', { name: 'Invite' }).click()
@@ -144,10 +160,12 @@ const VIEWS = [
   '/alerts/rules',
   '/alerts/rules/new',
   '/alerts/channels',
+  '/commands',
   '/commands/broadcasts',
   '/commands/new',
   '/rollouts',
   '/rollouts/firmware',
+  '/rollouts/new',
   '/system',
   '/system/types',
   '/system/dead-letters',

@@ -9,7 +9,7 @@ import { Field } from './field.tsx'
 import { ProblemCard } from './problem-card.tsx'
 
 const t = words({
-  cancel: ['Cancel', 'Abbrechen'],
+  back: ['Back', 'Zurück'],
   type: ['Type {text} to go on', 'Geben Sie {text} ein, um fortzufahren'],
   typed: ['Type {text} first.', 'Geben Sie zuerst {text} ein.'],
 })
@@ -39,7 +39,7 @@ export function ConfirmAction({ title, children, action, typed, onConfirm, onClo
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>{t('cancel')}</Button>
+          <Button onClick={onClose}>{t('back')}</Button>
           <Button
             kind="danger"
             isBusy={write.isUnderWay.value}

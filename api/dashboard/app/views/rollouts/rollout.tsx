@@ -31,7 +31,7 @@ const t = words({
   pause: ['Pause', 'Anhalten'],
   resume: ['Resume', 'Fortsetzen'],
   approve: ['Approve the next stage', 'Nächste Stufe freigeben'],
-  cancel: ['Cancel', 'Abbrechen'],
+  cancel: ['Cancel the rollout', 'Rollout abbrechen'],
   cancelSays: [
     'Nothing new is started. Devices that install now finish; {n} that wait are cancelled.',
     'Nichts Neues beginnt. Geräte, die gerade installieren, kommen zu Ende; {n} wartende werden abgebrochen.',

@@ -1,0 +1,70 @@
+// A list that only grows, newest first, read on by its cursor. A page may be shorter than asked for, even empty, while
+// there is more.
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+export interface FeedPage<Entry> {
+  readonly data: readonly Entry[]
+  readonly next_cursor: string | null
+}
+
+export interface Feed<Entry> {
+  readonly entries: readonly Entry[]
+  /** Undefined until the first page is there, null at the end. */
+  readonly cursor: string | null | undefined
+  readonly error: unknown
+  readonly isLoading: boolean
+  readonly more: () => void
+  readonly reload: () => void
+}
+
+interface State<Entry> {
+  readonly entries: readonly Entry[]
+  readonly cursor: string | null | undefined
+  readonly error: unknown
+  readonly isLoading: boolean
+}
+
+const NONE = { entries: [], cursor: undefined, error: undefined, isLoading: true } as const
+/** Empty pages that are read on by themselves before a person has to ask. */
+const EMPTY_PAGES_MAX = 5
+
+/** Another `key` is another feed. */
+export function useFeed<Entry>(
+  key: string,
+  read: (cursor: string | undefined) => Promise<FeedPage<Entry>>,
+): Feed<Entry> {
+  const [state, setState] = useState<State<Entry>>(NONE)
+  const current = useRef(key)
+  current.current = key
+  const load = async (before: readonly Entry[], from: string | undefined) => {
+    setState({ entries: before, cursor: from, error: undefined, isLoading: true })
+    try {
+      let page = await read(from)
+      let found = page.data
+      for (
+        let empty = 0;
+        found.length === 0 && page.next_cursor !== null && empty < EMPTY_PAGES_MAX;
+        empty++
+      ) {
+        page = await read(page.next_cursor)
+        found = page.data
+      }
+      // The person may have gone on to another feed meanwhile.
+      if (current.current === key)
+        setState({
+          entries: [...before, ...found],
+          cursor: page.next_cursor,
+          error: undefined,
+          isLoading: false,
+        })
+    } catch (error) {
+      if (current.current === key) setState({ entries: before, cursor: from, error, isLoading: false })
+    }
+  }
+  useEffect(() => void load([], undefined), [key])
+  return {
+    ...state,
+    more: () => void load(state.entries, state.cursor ?? undefined),
+    reload: () => void load([], undefined),
+  }
+}

@@ -1,0 +1,133 @@
+// Commands of all devices, newest first.
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
+import { text, words as wordList } from '../../address/codecs.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may, roleFor } from '../../data/access.ts'
+import { fleet } from '../../data/client.ts'
+import { useFeed } from '../../data/feed.ts'
+import { navigate, queryValue } from '../../navigation/navigation.ts'
+import { Age } from '../../parts/age.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { FeedArea } from '../../parts/feed-area.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { words } from '../../words/words.ts'
+import { commandStatusWord } from './command-words.ts'
+import { CommandSections } from './sections.tsx'
+
+const t = words({
+  title: ['Commands', 'Befehle'],
+  send: ['Command many', 'An viele senden'],
+  refresh: ['Refresh', 'Erneuern'],
+  status: ['Status', 'Status'],
+  command: ['Command', 'Befehl'],
+  device: ['Device', 'Gerät'],
+  group: ['Group', 'Gruppe'],
+  at: ['Sent', 'Gesendet'],
+  by: ['By', 'Von'],
+  answer: ['Answer', 'Antwort'],
+  none: ['No command was sent yet', 'Noch wurde kein Befehl gesendet'],
+  noneMore: [
+    'Open a device to send it one, or command many.',
+    'Öffnen Sie ein Gerät, um einen zu senden, oder senden Sie an viele.',
+  ],
+  match: ['No command fits these filters', 'Kein Befehl passt zu diesen Filtern'],
+  forbidden: ['Commands need the role {role}.', 'Befehle brauchen die Rolle {role}.'],
+})
+
+type Command = ReplyOf<Operations['listFleetCommands']>['data'][number]
+const statusValue = queryValue('status', wordList())
+const commandValue = queryValue('command', text())
+const groupValue = queryValue('group', text())
+
+export default function Commands() {
+  if (!may('listFleetCommands'))
+    return (
+      <Page title={t('title')}>
+        <Empty title={t('forbidden', { role: roleFor('listFleetCommands') ?? '' })} />
+      </Page>
+    )
+  return <Allowed />
+}
+
+function Allowed() {
+  const status = statusValue.value
+  const command = commandValue.value
+  const group = groupValue.value
+  const query = {
+    limit: 50,
+    ...(status.length === 0 ? {} : { status: [status.join(',')] }),
+    ...(command === '' ? {} : { command }),
+    ...(group === '' ? {} : { group }),
+  }
+  const feed = useFeed(JSON.stringify(query), (cursor) =>
+    fleet.listFleetCommands({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
+  )
+  const isFiltered = status.length > 0 || command !== '' || group !== ''
+  const columns: readonly Column<Command>[] = [
+    { name: t('command'), cell: ({ command: name }) => plainText(name) },
+    {
+      name: t('device'),
+      cell: ({ device_id }) => <a href={pathOf('deviceTab', { device_id, tab: 'commands' })}>{device_id}</a>,
+    },
+    {
+      name: t('status'),
+      cell: ({ status: word, late }) => `${commandStatusWord(word)}${late ? ' (late)' : ''}`,
+    },
+    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+    { name: t('by'), cell: ({ created_by }) => created_by },
+    { name: t('answer'), cell: ({ error }) => error !== null && <code>{error.code}</code> },
+  ]
+  return (
+    <Page
+      title={t('title')}
+      actions={
+        <>
+          <Button icon="refresh-cw" onClick={feed.reload}>
+            {t('refresh')}
+          </Button>
+          <Button kind="primary" icon="send" onClick={() => navigate(pathOf('compose'))}>
+            {t('send')}
+          </Button>
+        </>
+      }
+    >
+      <CommandSections />
+      <div class="filters">
+        <Field label={t('command')} value={command} onValue={commandValue.set} spellcheck={false} />
+        <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
+        <ChoiceChips
+          label={t('status')}
+          options={COMMAND_STATUSES.map((word) => [word, commandStatusWord(word)] as const)}
+          value={statusValue}
+        />
+      </div>
+      <FeedArea
+        feed={feed}
+        empty={
+          isFiltered ? (
+            <Empty title={t('match')} />
+          ) : (
+            <Empty title={t('none')}>
+              <p>{t('noneMore')}</p>
+            </Empty>
+          )
+        }
+      >
+        {(entries) => (
+          <DataTable
+            caption={t('title')}
+            columns={columns}
+            rows={entries}
+            idOf={({ command_id }) => command_id}
+          />
+        )}
+      </FeedArea>
+    </Page>
+  )
+}
