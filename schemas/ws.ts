@@ -50,6 +50,9 @@ export const SocketFilter = Type.Object(
     group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
     type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
     tag: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax })),
+    deployment_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'Only on the channel `ota`.' }),
+    ),
     metrics: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
         minItems: 1,

@@ -1,7 +1,7 @@
 // A deployment of firmware in REST and /ws.
 import type { Deployment } from '../../engine/domain/ota/deployment.ts'
 import { ruleOf } from '../../engine/domain/ota/stage-gate.ts'
-import type { DeploymentState, MemberJob } from '../../engine/ports/deployments.ts'
+import type { DeploymentEvent, DeploymentState, MemberJob } from '../../engine/ports/deployments.ts'
 import type { DeploymentBody, JobBody } from '../../schemas/deployment.ts'
 import { type DeploymentId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -70,6 +70,38 @@ export function memberBody(id: DeploymentId, member: MemberJob, untold = 0): Job
     status: isSkipped ? 'skipped' : 'pending',
     reason: isSkipped ? member.reason : null,
     held_reason: isSkipped ? null : (member.held ?? null),
+  }
+}
+
+/** A deployment as `/ws` tells of it: how far it is, without what was asked for. */
+export function deploymentEventBody({
+  deployment,
+  previous,
+}: Pick<DeploymentEvent, 'deployment' | 'previous'>) {
+  const { firmware } = deployment
+  return {
+    deployment_id: deployment.id,
+    name: deployment.spec.name ?? null,
+    kind: deployment.kind,
+    status: deployment.status,
+    previous: previous ?? null,
+    status_reason: deployment.statusReason ?? null,
+    firmware_version: firmware.version,
+    firmware_id: firmware.id,
+    device_type: firmware.deviceType,
+    total: deployment.total,
+    progress: progressBody(deployment),
+    stage: deployment.stage,
+    stages: deployment.stages.map(({ total, succeeded, failed, state, since }, index) => ({
+      ...{ index, total, succeeded, failed, state },
+      since: toIso(since),
+    })),
+    evidence: deployment.evidence as JsonObject,
+    created_at: toIso(deployment.createdAt),
+    started_at: at(deployment.startedAt),
+    finished_at: at(deployment.finishedAt),
+    deadline_at: toIso(deployment.deadlineAt),
+    etag: String(deployment.revision),
   }
 }
 

@@ -20,7 +20,7 @@ import type { Passwords } from '../auth/passwords.ts'
 import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { buildApp, type RequestDone } from '../http/app.ts'
-import { Downloads } from '../http/downloads.ts'
+import { type DownloadCounts, Downloads } from '../http/downloads.ts'
 import type { KnownHosts } from '../http/known-hosts.ts'
 import type { Pages } from '../http/pages.ts'
 import { createRepeats } from '../http/repeats.ts'
@@ -88,6 +88,7 @@ export interface HttpServer {
   issueLoginTicket(userId: UserId): Promise<string | undefined>
   /** For `/ws?ticket=`. */
   readonly redeemTicket: Tickets['redeem']
+  readonly downloads: () => DownloadCounts
   /** For `/ws`: the same budget counts there. */
   readonly work: WorkBudget
   /** Ends the start, during which `/readyz` answers 503. */
@@ -159,6 +160,7 @@ export function createHttp(options: HttpOptions) {
     tickets,
     loginTickets,
     work,
+    downloads,
     move(next: Partial<Phase>) {
       phase = { ...phase, ...next }
     },
@@ -166,7 +168,7 @@ export function createHttp(options: HttpOptions) {
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { app, authenticate, tickets, loginTickets, work, move } = createHttp(options)
+  const { app, authenticate, tickets, loginTickets, work, downloads, move } = createHttp(options)
   const { host, httpPort } = options.settings
   try {
     await app.listen({ host, port: httpPort })
@@ -191,6 +193,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     },
     redeemTicket: (ticket) => tickets.redeem(ticket),
     work,
+    downloads: () => downloads.counts(),
     setReady: () => move({ state: 'serving' }),
     drain: () => move({ state: 'draining' }),
     async close() {

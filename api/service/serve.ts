@@ -149,6 +149,7 @@ async function openWs(
   })
   sockets.attach(http.server)
   metrics.watchSockets(() => sockets.counts())
+  metrics.watchDownloads(http.downloads)
   return () => sockets.close()
 }
 

@@ -1,6 +1,7 @@
 // Metrics of the API, registered next to those of the engine.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
 import type { RequestDone } from '../http/app.ts'
+import type { DownloadCounts } from '../http/downloads.ts'
 import type { SocketCounts } from '../ws/sockets.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -8,6 +9,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export function watchService({ registry }: { readonly registry: Registry }): {
   readonly requestDone: (done: RequestDone) => void
   readonly watchSockets: (counts: () => SocketCounts) => void
+  readonly watchDownloads: (counts: () => DownloadCounts) => void
 } {
   collectDefaultMetrics({ register: registry })
   const duration = new Histogram({
@@ -27,6 +29,28 @@ export function watchService({ registry }: { readonly registry: Registry }): {
     requestDone({ method, route, status, seconds }) {
       duration.observe({ method, route, status_class: `${Math.floor(status / 100)}xx` }, seconds)
       if (status === 429) limited.inc({ scope: 'http' })
+    },
+    watchDownloads(counts) {
+      gauge(registry, 'fleet_ota_downloads_active', 'Downloads of firmware under way', () => counts().active)
+      const bytes: Counter = new Counter({
+        name: 'fleet_ota_download_bytes_total',
+        help: 'Bytes of firmware that were sent',
+        registers: [registry],
+        collect() {
+          bytes.reset()
+          bytes.inc(counts().bytes)
+        },
+      })
+      const refused: Counter = new Counter({
+        name: 'fleet_ota_downloads_refused_total',
+        help: 'Downloads of firmware that were refused',
+        labelNames: ['reason'],
+        registers: [registry],
+        collect() {
+          refused.reset()
+          for (const [reason, times] of Object.entries(counts().refused)) refused.inc({ reason }, times)
+        },
+      })
     },
     watchSockets(counts) {
       gauge(registry, 'fleet_ws_connections', 'Open /ws connections', () => counts().connections)

@@ -41,7 +41,7 @@ export type SocketEngine = Pick<
   | 'snapshot'
   | 'shadow'
   | 'commands'
-  | 'firmwareOf'
+  | 'deployments'
   | 'history'
   | 'fleetHistory'
   | 'feed'
@@ -176,6 +176,12 @@ export class Connection implements WireEvents, Subscriber {
     return isInScope(this.#ports.engine.devices.summary(deviceId)?.group, scope.groups)
   }
 
+  maySeeAll(groups: readonly (string | undefined)[], channel: Subscribe['channel']): boolean {
+    const scope = this.#scope()
+    if (scope === undefined || !CHANNEL_ROLES[channel].includes(scope.role)) return false
+    return groups.every((group) => isInScope(group, scope.groups))
+  }
+
   #add(task: Task): void {
     if (this.#isClosed) return
     if (this.#tasks.length >= this.#ports.limits.framesWaitingMax) {
@@ -303,6 +309,8 @@ export class Connection implements WireEvents, Subscriber {
   #refusalOf({ id, channel, filter }: Subscribe, user: Caller): SocketRefusal | undefined {
     if (this.#subscriptions.has(id)) return refusal('ALREADY_EXISTS', 'this id is in use', id)
     if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
+    if (filter?.deployment_id !== undefined && channel !== 'ota')
+      return refusal('VALIDATION_FAILED', 'deployment_id filters the channel ota only', id)
     const deviceId = parseDeviceId(filter?.device_id)
     if (deviceId === undefined) return undefined
     const device = this.#ports.engine.devices.summary(deviceId)

@@ -3,11 +3,12 @@
 // H2. An event is encoded at most once per choice of metrics, however many sockets take it.
 // H3. A batch of the feed ends with one flush of each socket that got something; nothing waits for a timer.
 import type { Feed, FeedEvent } from '../../engine/index.ts'
+import type { DeploymentEvent, Deployments } from '../../engine/ports/deployments.ts'
 import type { Want, WantedKind } from '../../engine/ports/feed.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { isInScope } from '../auth/scope.ts'
 import { CHANNEL_ROLES, mayHear } from './channels.ts'
-import { CHANNEL_OF, type NoticeSettings, SharedEvent } from './notice.ts'
+import { CHANNEL_OF, deploymentNotice, type Notice, type NoticeSettings, SharedEvent } from './notice.ts'
 import type { Subscriber, Subscription } from './subscription.ts'
 
 type Kind = FeedEvent['kind']
@@ -49,10 +50,16 @@ export class Hub {
   #round = 0
   #wish: Promise<void> | undefined
 
-  constructor(feed: Feed, settings: NoticeSettings) {
+  constructor(feed: Feed, settings: NoticeSettings, deployments: Pick<Deployments, 'listen'>) {
     this.#feed = feed
     this.#settings = settings
-    this.#stopListening = feed.listen((events) => this.#tell(events))
+    const stops = [
+      feed.listen((events) => this.#tell(events)),
+      deployments.listen((event) => this.#tellDeployment(event)),
+    ]
+    this.#stopListening = () => {
+      for (const stop of stops) stop()
+    }
   }
 
   /** Resolves once the feed has been told of the wish: from then on no event is missed. */
@@ -100,13 +107,28 @@ export class Hub {
     for (const subscriber of touched) subscriber.outbox.flush()
   }
 
+  /** Those hear of it who may see all of it, and asked for no single device. */
+  #tellDeployment(event: DeploymentEvent): void {
+    this.#round += 1
+    const touched = new Set<Subscriber>()
+    let notice: Notice | undefined
+    for (const subscription of this.#audiences.job.broad) {
+      if (!subscription.fitsDeployment(event.deployment)) continue
+      if (!subscription.owner.maySeeAll(event.deployment.groups, 'ota')) continue
+      notice ??= deploymentNotice(event)
+      subscription.take(notice)
+      touched.add(subscription.owner)
+    }
+    for (const subscriber of touched) subscriber.outbox.flush()
+  }
+
   #offer(shared: SharedEvent, subscriptions: ReadonlySet<Subscription>, touched: Set<Subscriber>): void {
     for (const subscription of subscriptions) {
       const scope = subscription.owner.scopeAt(this.#round)
       if (scope === undefined || !isInScope(shared.facts?.group, scope.groups)) continue
       if (!CHANNEL_ROLES[subscription.channel].includes(scope.role)) continue
       if (!mayHear(shared.event, scope.role)) continue
-      if (!subscription.fits(shared.facts)) continue
+      if (!subscription.fits(shared.facts) || !subscription.fitsEvent(shared.event)) continue
       const notice = shared.notice(subscription.selection)
       if (notice === undefined) continue
       subscription.take(notice)

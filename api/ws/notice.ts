@@ -2,6 +2,7 @@
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { FeedEvent } from '../../engine/index.ts'
+import type { DeploymentEvent } from '../../engine/ports/deployments.ts'
 import type { HistoryRow, WrittenHistory } from '../../engine/ports/history.ts'
 import type { DeviceSummary, Directory } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
@@ -9,6 +10,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
 import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
+import { deploymentEventBody } from '../bodies/deployment-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import { jobEventBody } from '../bodies/job-body.ts'
@@ -16,8 +18,9 @@ import { shadowChangeBody } from '../bodies/shadow-body.ts'
 import { isCovered, merge, type Selection, select } from './selection.ts'
 
 export interface Notice {
-  readonly event: FeedEvent
-  readonly deviceId: DeviceId
+  readonly event: FeedEvent | DeploymentEvent
+  /** Undefined for a deployment as a whole. */
+  readonly deviceId: DeviceId | undefined
   readonly at: Millis
   /** The end of a frame, from `"ts"` to the closing brace. */
   readonly tail: string
@@ -90,6 +93,7 @@ function deviceIdOf(event: FeedEvent): DeviceId {
  *  without a subject is never replaced. */
 export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'>): string | undefined {
   if (event.kind === 'timeline' || event.kind === 'log') return undefined
+  if (event.kind === 'deployment') return event.deployment.id
   if (event.kind === 'job') return `${deviceId} ${event.job.plan.deploymentId}`
   if (event.kind === 'alert') return undefined
   return event.kind === 'command' ? `${deviceId} ${event.command.id}` : deviceId
@@ -112,6 +116,14 @@ function toNotice(event: FeedEvent, settings: NoticeSettings): Notice {
   const body = bodyText(event, settings)
   const tail = tailOf(event.at, event.kind, event.event, deviceId, body)
   return { event, deviceId, at: event.at, tail, fields: undefined }
+}
+
+/** A deployment as a whole, for those who may see all of it. */
+export function deploymentNotice(event: DeploymentEvent): Notice {
+  const { at, event: name } = event
+  const head = `"ts":"${toIso(at)}","channel":"ota","event":"${name}"`
+  const tail = `${head},"data":${JSON.stringify(deploymentEventBody(event))}}`
+  return { event, deviceId: undefined, at, tail, fields: undefined }
 }
 
 function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: NoticeSettings): string {

@@ -52,7 +52,7 @@ const hidden = new Set<string>()
 const to: Addressee = {
   id: 's1',
   frameOf: ({ deviceId, fields }) => `${deviceId} ${JSON.stringify(fields)}`,
-  maySee: ({ deviceId }) => !hidden.has(deviceId),
+  maySee: ({ deviceId }) => !hidden.has(deviceId ?? ''),
 }
 
 function notice(device: string, fields: Record<string, number>): Notice {

@@ -2,8 +2,7 @@
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
-import { isUnfinished } from '../../engine/domain/ota/firmware-jobs.ts'
-import type { Job } from '../../engine/domain/ota/job.ts'
+import { type Deployment, isFinalStatus } from '../../engine/domain/ota/deployment.ts'
 import { toDocument } from '../../engine/domain/shadow/messages.ts'
 import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
@@ -16,9 +15,9 @@ import { isInScope } from '../auth/scope.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
 import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
+import { deploymentBody } from '../bodies/deployment-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
-import { jobBody } from '../bodies/job-body.ts'
 import type { Notice } from './notice.ts'
 import { isContained, select } from './selection.ts'
 import type { Scope, Subscription } from './subscription.ts'
@@ -30,7 +29,7 @@ export interface SnapshotPorts extends DeviceBodySettings, AlertBodySettings {
     | 'snapshot'
     | 'shadow'
     | 'commands'
-    | 'firmwareOf'
+    | 'deployments'
     | 'history'
     | 'fleetHistory'
     | 'devices'
@@ -81,7 +80,7 @@ export async function openSnapshot(
     case 'commands':
       return openFrom(call, commandsSource(call))
     case 'ota':
-      return openFrom(call, jobsSource(call))
+      return openDeployments(call)
     case 'logs':
       return openHistory(call, ['log'])
     case 'events':
@@ -185,6 +184,37 @@ async function openAlerts({ subscription, scope, ports }: Call): Promise<Opening
   return { frame: page.close(), devices: fitting.length, isShown }
 }
 
+/** The open deployments, or the one that is asked for. A change that the snapshot shows already is no older than it. */
+async function openDeployments({ subscription, scope, ports }: Call): Promise<Opening> {
+  const { limits, engine } = ports
+  const { deviceId, filter } = subscription
+  const states = (await engine.deployments.list(deviceId)).filter(
+    ({ deployment }) =>
+      (filter.deployment_id !== undefined || !isFinalStatus(deployment.status)) &&
+      deployment.groups.every((group) => isInScope(group, scope.groups)) &&
+      subscription.fitsDeployment(deployment),
+  )
+  const some = states.slice(0, limits.snapshotDevicesMax)
+  const page = new Page(
+    subscription.id,
+    { total: states.length, isMore: some.length < states.length },
+    limits,
+  )
+  const shown = new Map<string, Deployment>()
+  for (const state of some) {
+    if (!page.add([JSON.stringify(deploymentBody(state))])) break
+    shown.set(state.deployment.id, state.deployment)
+  }
+  const isShown = ({ event }: Notice) => {
+    const known = event.kind === 'deployment' ? shown.get(event.deployment.id) : undefined
+    if (event.kind !== 'deployment' || known === undefined) return false
+    const { revision, counts } = event.deployment
+    const isSame = revision === known.revision && JSON.stringify(counts) === JSON.stringify(known.counts)
+    return revision < known.revision || isSame
+  }
+  return { frame: page.close(), devices: some.length, isShown }
+}
+
 const keyOf = (deviceId: DeviceId, { kind, at, version }: Omit<HistoryKey, 'deviceId'>) =>
   `${deviceId} ${kind} ${at} ${version}`
 
@@ -241,22 +271,6 @@ function commandsSource({ ports }: Call): Source<readonly Command[]> {
   }
 }
 
-/** Those that have not ended. */
-function jobsSource({ ports }: Call): Source<readonly Job[]> {
-  return {
-    async ask(devices) {
-      const all = await Promise.all(devices.map(({ id }) => ports.engine.firmwareOf(id)))
-      return all.map((found) => found?.firmware.jobs.filter(isUnfinished))
-    },
-    items: ({ id }, jobs) => jobs.map((job) => jobBody(id, job)),
-    isShown({ event, at }, shown) {
-      if (event.kind !== 'job') return false
-      const now = shown.find(({ plan }) => plan.deploymentId === event.job.plan.deploymentId)
-      return now !== undefined && at < now.since
-    },
-  }
-}
-
 /** Statuses come in the order of their list. */
 function isFurther(command: Command, than: Command): boolean {
   const steps = COMMAND_STATUSES.indexOf(command.status) - COMMAND_STATUSES.indexOf(than.status)
@@ -290,11 +304,12 @@ function untilFirstNew<T>(
   isShown: (notice: Notice, shown: T) => boolean,
 ): Opening['isShown'] {
   return (notice) => {
-    const state = shown.get(notice.deviceId)
-    if (state === undefined) return false
+    const { deviceId } = notice
+    const state = deviceId && shown.get(deviceId)
+    if (deviceId === undefined || state === undefined) return false
     const is = isShown(notice, state)
     // Events come in order per device: whatever follows a new one is new.
-    if (!is) shown.delete(notice.deviceId)
+    if (!is) shown.delete(deviceId)
     return is
   }
 }

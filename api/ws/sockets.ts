@@ -50,11 +50,8 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   const tally = openTally()
   const heldBudget = new Budget(limits.heldBytesMax)
   const selections = new Selections(limits.metricNamesPerUserMax)
-  const hub = new Hub(engine.feed, {
-    devices: engine.devices,
-    heartbeatTimeoutMs,
-    publicUrl: options.publicUrl,
-  })
+  const about = { devices: engine.devices, heartbeatTimeoutMs, publicUrl: options.publicUrl }
+  const hub = new Hub(engine.feed, about, engine.deployments)
   const connections = new Set<Connection>()
   const secret = randomBytes(24).toString('base64url')
   const stopListening = users.onChange((changed) => {

@@ -1,5 +1,7 @@
 // One subscription of one socket: which events it takes, and when it takes them.
 // Until it is released, events wait; those that its snapshot already shows are then left out.
+import type { Deployment } from '../../engine/domain/ota/deployment.ts'
+import type { FeedEvent } from '../../engine/index.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 import type { SocketFilter, Subscribe } from '../../schemas/ws.ts'
@@ -24,6 +26,8 @@ export interface Subscriber {
   scopeAt(round: number): Scope | undefined
   /** Whether the user may see this device on this channel as of now. */
   maySee(deviceId: DeviceId, channel: Subscribe['channel']): boolean
+  /** Whether the user may see devices of all of these groups on this channel as of now. */
+  maySeeAll(groups: readonly (string | undefined)[], channel: Subscribe['channel']): boolean
 }
 
 export interface SubscriptionPorts extends Omit<ThrottlePorts, 'send' | 'maySee' | 'miss' | 'flush'> {
@@ -74,6 +78,20 @@ export class Subscription implements Addressee {
     return tag === undefined || (facts?.tags.includes(tag) ?? false)
   }
 
+  /** Whether the filter fits a deployment as a whole: one that reaches beyond the group does not. */
+  fitsDeployment({ id, groups, firmware }: Deployment): boolean {
+    const { group, type, tag, deployment_id: wanted } = this.filter
+    if (tag !== undefined || (wanted !== undefined && wanted !== id)) return false
+    if (type !== undefined && firmware.deviceType !== type) return false
+    return group === undefined || groups.every((each) => isInScope(each, [group]))
+  }
+
+  /** Whether the event is about the deployment that the filter names, if it names one. */
+  fitsEvent(event: FeedEvent): boolean {
+    const { deployment_id: wanted } = this.filter
+    return wanted === undefined || (event.kind === 'job' && event.job.plan.deploymentId === wanted)
+  }
+
   take(notice: Notice): void {
     if (this.#waiting !== undefined) this.#wait(this.#waiting, notice)
     else if (this.#isShown?.(notice) === true) return
@@ -99,8 +117,9 @@ export class Subscription implements Addressee {
     return `${this.#head}${this.#seq},${notice.tail}`
   }
 
-  maySee({ deviceId }: Notice): boolean {
-    return this.owner.maySee(deviceId, this.channel)
+  maySee({ event, deviceId }: Notice): boolean {
+    if (event.kind === 'deployment') return this.owner.maySeeAll(event.deployment.groups, this.channel)
+    return deviceId !== undefined && this.owner.maySee(deviceId, this.channel)
   }
 
   close(): void {

@@ -33,7 +33,10 @@ function notice(device: string, tail: string): Notice {
 describe('a throttle', () => {
   test('leaves out the last word of a device that is out of sight by then', () => {
     const hidden = new Set<string>()
-    const { time, budget, sent, throttle } = openThrottle(10_000, ({ deviceId }) => !hidden.has(deviceId))
+    const { time, budget, sent, throttle } = openThrottle(
+      10_000,
+      ({ deviceId }) => !hidden.has(deviceId ?? ''),
+    )
     for (const device of ['a', 'b']) for (const n of [1, 2]) throttle.take(notice(device, `${device}${n}`))
     hidden.add('a')
     time.pass(1_000)

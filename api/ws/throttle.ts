@@ -120,5 +120,5 @@ function costOf(turn: Turn): number {
 
 /** Channels whose notices stand for themselves have no throttle. */
 function subjectIn(notice: Notice): string {
-  return subjectOf(notice) ?? notice.deviceId
+  return subjectOf(notice) ?? notice.deviceId ?? ''
 }

@@ -1,5 +1,5 @@
 // Deployments as the API sees them.
-import type { DeploymentId, DeviceId, FirmwareId } from '../../schemas/ids.ts'
+import type { DeploymentId, DeviceId, FirmwareId, Millis } from '../../schemas/ids.ts'
 import type { HeldReason } from '../../schemas/vocabulary.ts'
 import type {
   Deployment,
@@ -70,7 +70,19 @@ export type DeploymentAction = 'pause' | 'resume' | 'cancel' | 'approve'
 /** The members that a deployment would have, stage by stage, and the devices that it would leave out. */
 export type PlannedMembers = { readonly kind: 'planned'; readonly members: FrozenMembers } | EngineRefusal
 
+/** Something became of a deployment. Progress is told at most once a second. */
+export interface DeploymentEvent {
+  readonly kind: 'deployment'
+  readonly event: 'deployment.created' | 'deployment.status' | 'deployment.progress'
+  readonly at: Millis
+  readonly deployment: Deployment
+  /** The status before, if it is another one. */
+  readonly previous: Deployment['status'] | undefined
+}
+
 export interface Deployments {
+  /** Tells what became of deployments, on every node. Returns what stops it. */
+  listen(listener: (event: DeploymentEvent) => void): () => void
   /** Sent again with the same id, it answers with the deployment as it is. */
   create(request: DeploymentRequest): Promise<DeploymentOutcome>
   /** Only says who would be a member. */

@@ -174,7 +174,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
         { clock, schedule, log, store, inserter, openThread: host.openThread },
         {
           perform: (proposal) => {
-            metrics.jobsMoved(proposal.feed)
+            metrics.ota.jobsMoved(proposal.feed)
             performer.perform(proposal, mayAct)
           },
           fatal: (error) => {
@@ -234,6 +234,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
             series: (query) => telemetry.series(query),
             lateHoursOf: (deviceId) => settler.lateHours(deviceId),
           }),
+        roundTook: (seconds) => metrics.ota.roundTook(seconds),
         downloadsMax: settings.ota.downloadsMax,
         retentionMs: settings.ota.retentionMs,
         failed: (error) => signal({ kind: 'deployments_stalled', error }),

@@ -80,7 +80,7 @@ export class LocalEngine implements Engine {
     this.#parts = composeEngine(ports, settings, host)
     this.feed = this.#parts.feed
     this.firmware = this.#parts.ota.library
-    this.deployments = ledDeployments(this.#parts.nodes)
+    this.deployments = ledDeployments(this.#parts.nodes, this.#parts.deployments)
     this.alerts = this.#alertsPort()
     this.fleet = this.#parts.fleet
   }
@@ -121,7 +121,12 @@ export class LocalEngine implements Engine {
       devices: () => this.devices.countByStatus(),
       backlog: () => this.#parts.shards.backlog(),
       outbox: () => this.#ports.store.outboxCounts(),
-      deployments: () => this.#parts.deployments.countByStatus(),
+      ota: {
+        deployments: () => this.#parts.deployments.countByStatus(),
+        jobs: () => this.#parts.deployments.countJobs(),
+        storageBytes: () => this.firmware.storageBytes(),
+        uploadedBytes: () => this.#parts.ota.library.uploadedBytes(),
+      },
       notificationsWaiting: () => this.#parts.leader.current()?.notifications.waiting() ?? 0,
       blocksWaiting: () => this.#parts.inserters.reduce((sum, { waiting }) => sum + waiting, 0),
     })

@@ -1,13 +1,13 @@
 // Metrics for dashboards and alerts. Threads send their figures with every result, so that a thread that dies takes none
 // with it. Labels hold no ids of devices or users.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { DEPLOYMENT_STATUSES, DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
+import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { BrokerCounts } from '../ports/broker.ts'
-import type { FeedEvent } from '../ports/feed.ts'
 import type { OutboxCounts } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
 import type { NotifierSignal } from './alerts/notifier.ts'
 import type { IngestCounts } from './ingress/ingest.ts'
+import { type OtaGauges, OtaMetrics } from './ota-metrics.ts'
 import type { WorkResult } from './shard/protocol.ts'
 
 type Notified = Extract<NotifierSignal, { readonly kind: 'notified' }>
@@ -22,14 +22,14 @@ export interface Gauges {
   readonly blocksWaiting: () => number
   readonly outbox: () => OutboxCounts
   readonly notificationsWaiting: () => number
-  /** Deployments of firmware by status. */
-  readonly deployments: () => Readonly<Record<string, number>>
+  readonly ota: OtaGauges
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export class Metrics {
   readonly registry = new Registry()
+  readonly ota = new OtaMetrics(this.registry)
   readonly #messages = this.#counter(
     'fleet_ingest_messages_total',
     'Device messages by what became of them',
@@ -53,11 +53,6 @@ export class Metrics {
   readonly #stage = this.#counter('fleet_stage_seconds_total', 'Time of the shard threads by stage', [
     'stage',
   ])
-  readonly #jobMoves = this.#counter(
-    'fleet_ota_job_moves_total',
-    'Firmware jobs of devices by the status that they came to',
-    ['to'],
-  )
   readonly #restarts = this.#counter(
     'fleet_worker_restarts_total',
     'Shard threads opened again after a crash',
@@ -115,13 +110,6 @@ export class Metrics {
     this.#actors.set({ shard }, result.devices)
   }
 
-  /** The feed of a batch that this node saved. */
-  jobsMoved(feed: readonly FeedEvent[]): void {
-    for (const event of feed)
-      if (event.kind === 'job' && event.previous !== event.job.status)
-        this.#jobMoves.inc({ to: event.job.status })
-  }
-
   inserted(block: Block, seconds: number, lagSeconds: number | undefined): void {
     this.#rows.inc({ table: block.kind }, block.rows)
     this.#insertSeconds.observe(seconds)
@@ -158,6 +146,7 @@ export class Metrics {
 
   /** Reads these when scraped. */
   watch(gauges: Gauges): void {
+    this.ota.watch(gauges.ota)
     const registers = [this.registry]
     const read = (name: string, help: string, labelNames: string[], set: (gauge: Gauge) => void) => {
       const gauge: Gauge = new Gauge({ name, help, labelNames, registers, collect: () => set(gauge) })
@@ -194,10 +183,6 @@ export class Metrics {
     readTotals('fleet_history_rows_dropped_total', 'History rows given up because too many waited', () => ({
       all: gauges.outbox().dropped,
     }))
-    read('fleet_ota_deployments', 'Deployments of firmware by status', ['status'], (g) => {
-      const counts = gauges.deployments()
-      for (const status of DEPLOYMENT_STATUSES) g.set({ status }, counts[status] ?? 0)
-    })
     read('fleet_devices', 'Devices by status', ['status'], (g) => {
       const counts = gauges.devices()
       for (const status of DEVICE_STATUSES) g.set({ status }, counts[status] ?? 0)

@@ -5,9 +5,11 @@ import { createCommand } from '../../../engine/domain/command/create.ts'
 import { type Command, type Commands, NO_COMMANDS } from '../../../engine/domain/command/record.ts'
 import type { DeviceRecord } from '../../../engine/domain/device/record.ts'
 import { writtenRow } from '../../../engine/domain/history/row.ts'
+import type { Deployment } from '../../../engine/domain/ota/deployment.ts'
 import { NEW_SHADOW, type Shadow } from '../../../engine/domain/shadow/record.ts'
 import { setDesired } from '../../../engine/domain/shadow/write.ts'
 import type { DeviceView, FeedEvent, Snapshot } from '../../../engine/index.ts'
+import type { DeploymentEvent } from '../../../engine/ports/deployments.ts'
 import type { Wants } from '../../../engine/ports/feed.ts'
 import type { HistoryKind, HistoryRow } from '../../../engine/ports/history.ts'
 import type { Schedule } from '../../../engine/ports/schedule.ts'
@@ -68,6 +70,7 @@ const unused = () => {
   throw new Error('/ws does not ask this')
 }
 const UNUSED = { known: unused, subDevices: unused, matching: unused, countByStatus: unused }
+const UNUSED_DEPLOYMENTS = { create: unused, plan: unused, get: unused, act: unused, members: unused }
 const UNUSED_ALERTS = { rules: unused, silences: unused, change: unused, counts: unused }
 
 export class FakeFleet {
@@ -82,6 +85,8 @@ export class FakeFleet {
   /** Newest first. */
   readonly rows: HistoryRow[] = []
   readonly tickets = new Map<string, string>()
+  readonly deployments: Deployment[] = []
+  readonly #deploymentListeners = new Set<(event: DeploymentEvent) => void>()
   readonly #listeners = new Set<(events: readonly FeedEvent[]) => void>()
   /** Runs before a snapshot or views are answered. */
   beforeAnswer: () => Promise<void> = async () => {}
@@ -206,6 +211,11 @@ export class FakeFleet {
     for (const listener of this.#listeners) listener(events)
   }
 
+  tellDeployment(event: DeploymentEvent['event'], deployment: Deployment): void {
+    const told = { kind: 'deployment', event, at: this.time.now(), deployment, previous: undefined } as const
+    for (const listener of this.#deploymentListeners) listener(told)
+  }
+
   /** A token is `<user>`, `<user>:<seconds to live>` or `<user>:never`. */
   authenticate = async (token: string): Promise<Authenticated> => {
     const [name, seconds = '3600'] = token.split(':')
@@ -255,7 +265,14 @@ export class FakeFleet {
         this.afterAnswer()
         return snapshot
       },
-      firmwareOf: async () => undefined,
+      deployments: {
+        ...UNUSED_DEPLOYMENTS,
+        listen: (listener) => {
+          this.#deploymentListeners.add(listener)
+          return () => this.#deploymentListeners.delete(listener)
+        },
+        list: async () => this.deployments.map((deployment) => ({ deployment, held: {}, window: 1 })),
+      },
       shadow: async (device) => {
         await this.beforeAnswer()
         const shadow = this.views.has(device) ? (this.shadows.get(device) ?? NEW_SHADOW) : undefined

@@ -4,20 +4,22 @@ import { DeploymentId, type DeviceId, type FirmwareId } from '../../../schemas/i
 import { type Deployment, isFinalStatus } from '../../domain/ota/deployment.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { DeploymentEvent } from '../../ports/deployments.ts'
 import type { Documents } from '../../ports/documents.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import type { DownloadJobs, FirmwareUse, JobName } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { DEPLOYMENTS, readDeployment, readDeployments } from './deployment-documents.ts'
+import { DeploymentNews } from './deployment-news.ts'
 
 export interface DeploymentShelfPorts {
   readonly documents: Documents
-  readonly schedule: Pick<Schedule, 'sleep'>
+  readonly schedule: Pick<Schedule, 'sleep' | 'after'>
   readonly feed: { listen(listener: (events: readonly FeedEvent[]) => void): () => void }
   readonly began: (job: JobName) => Promise<unknown>
   readonly refused: (job: JobName) => Promise<unknown>
   readonly sent: (job: JobName, bytes: number) => Promise<unknown>
-  readonly clock: Pick<Clock, 'ticks'>
+  readonly clock: Pick<Clock, 'now' | 'ticks'>
   readonly imageMissing: (id: FirmwareId) => Promise<unknown>
   readonly wayBackOf: (id: FirmwareId) => Promise<number>
   readonly abort: (id: FirmwareId) => Promise<void>
@@ -36,11 +38,15 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
   readonly #sent = new Map<string, number>()
   /** When each job's download was last sent away. */
   readonly #refused = new Map<string, number>()
+  readonly #news: DeploymentNews
   #isClosed = false
 
   constructor(ports: DeploymentShelfPorts) {
     this.#ports = ports
+    this.#news = new DeploymentNews(ports)
   }
+
+  listen = (listener: (event: DeploymentEvent) => void) => this.#news.listen(listener)
 
   /** Returns a function that ends it. */
   open(): () => void {
@@ -71,6 +77,15 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     const counts: Record<string, number> = {}
     for (const { status } of this.#deployments.values()) counts[status] = (counts[status] ?? 0) + 1
     return counts
+  }
+
+  /** Jobs of deployments that have not finished. */
+  countJobs(): Readonly<Record<string, number>> {
+    const sum: Record<string, number> = {}
+    for (const { counts, finishedAt } of this.#deployments.values())
+      if (finishedAt === undefined)
+        for (const [status, jobs] of Object.entries(counts)) sum[status] = (sum[status] ?? 0) + jobs
+    return sum
   }
 
   wayBackOf = (id: FirmwareId) => this.#ports.wayBackOf(id)
@@ -151,7 +166,8 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     if (found === undefined) return
     const ids = new Set(found.map(({ id }) => id))
     for (const id of this.#deployments.keys()) if (!ids.has(id)) this.#deployments.delete(id)
-    for (const deployment of found) this.#learn(deployment)
+    // What is there at the start, or was missed, is no news but as a change of what was known.
+    for (const deployment of found) this.#learn(deployment, { isNews: this.#deployments.has(deployment.id) })
   }
 
   async #loadOne(id: DeploymentId): Promise<void> {
@@ -159,14 +175,16 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
       deployment: await readDeployment(this.#ports.documents, id),
     }))
     if (found === undefined) return
-    if (found.deployment === undefined) this.#deployments.delete(id)
-    else this.#learn(found.deployment)
+    if (found.deployment !== undefined) return this.#learn(found.deployment, { isNews: true })
+    this.#deployments.delete(id)
+    this.#news.forget(id)
   }
 
-  #learn(deployment: Deployment): void {
+  #learn(deployment: Deployment, { isNews }: { readonly isNews: boolean }): void {
     const known = this.#deployments.get(deployment.id)
-    if (known === undefined || known.revision <= deployment.revision)
-      this.#deployments.set(deployment.id, deployment)
+    if (known !== undefined && known.revision > deployment.revision) return
+    this.#deployments.set(deployment.id, deployment)
+    if (isNews) this.#news.learned(known, deployment)
   }
 
   /** Tries until it works; undefined once closed. */

@@ -51,6 +51,8 @@ export interface OrchestratorPorts {
   readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
   /** Asks telemetry. */
   readonly gateValues: (question: GateQuestion) => Promise<readonly GateValue[]>
+  /** Told how long each round took. */
+  readonly roundTook: (seconds: number) => void
   readonly downloadsMax: number
   readonly retentionMs: number
   /** Adds entries to the audit. */
@@ -183,6 +185,13 @@ export class Orchestrator {
     await this.#forget(now)
   }
 
+  async #timedRound(): Promise<void> {
+    const { clock, roundTook } = this.#ports
+    const began = clock.ticks()
+    await this.round()
+    roundTook((clock.ticks() - began) / 1_000)
+  }
+
   #newGate(): GateWatch {
     const { clock, failed, gateValues: ask } = this.#ports
     return new GateWatch({ ask, clock, failed, wake: () => this.#wake() })
@@ -192,7 +201,7 @@ export class Orchestrator {
     const { schedule, failed } = this.#ports
     while (!this.#isClosed) {
       try {
-        await this.inTurn(() => this.round())
+        await this.inTurn(() => this.#timedRound())
       } catch (error) {
         failed(error)
       }

@@ -2,8 +2,9 @@
 import type { Deployments } from '../../ports/deployments.ts'
 import { LEADING, type Nodes } from './nodes.ts'
 
-export function ledDeployments(nodes: Pick<Nodes, 'at'>): Deployments {
+export function ledDeployments(nodes: Pick<Nodes, 'at'>, news: Pick<Deployments, 'listen'>): Deployments {
   return {
+    listen: (listener) => news.listen(listener),
     create: (request) => nodes.at(LEADING, { kind: 'deployment_create', request }),
     plan: (request) => nodes.at(LEADING, { kind: 'deployment_plan', request }),
     list: (deviceId) => nodes.at(LEADING, { kind: 'deployment_list', deviceId }),

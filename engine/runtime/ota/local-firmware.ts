@@ -44,6 +44,7 @@ export class LocalFirmware implements FirmwareLibrary {
   readonly #ports: LocalFirmwarePorts
   readonly storageBytesMax: number
   readonly downloads: DownloadJobs
+  #uploadedBytes = 0
   /** Uploads under way on this node. */
   readonly #arriving = new Set<{ readonly bytes: number }>()
 
@@ -82,9 +83,13 @@ export class LocalFirmware implements FirmwareLibrary {
     }
   }
 
+  /** Bytes that arrived since the start, whatever became of them. */
+  uploadedBytes = () => this.#uploadedBytes
+
   async *#counted(content: AsyncIterable<Uint8Array>, upload: { bytes: number }): AsyncGenerator<Uint8Array> {
     for await (const part of content) {
       upload.bytes += part.length
+      this.#uploadedBytes += part.length
       if (this.#arriving.size > 1 && this.#isFull()) throw new NoRoom()
       yield part
     }

@@ -1,0 +1,89 @@
+// What became of deployments, for those who listen: every change of status at once, and progress at most once a second for
+// each. It follows from the documents that every node reads, so it needs no way of its own between nodes.
+import type { DeploymentId } from '../../../schemas/ids.ts'
+import type { Deployment } from '../../domain/ota/deployment.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { DeploymentEvent } from '../../ports/deployments.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+
+export interface DeploymentNewsPorts {
+  readonly clock: Pick<Clock, 'now' | 'ticks'>
+  readonly schedule: Pick<Schedule, 'after'>
+  readonly failed: (error: unknown) => void
+}
+
+type Listener = (event: DeploymentEvent) => void
+
+export class DeploymentNews {
+  readonly #ports: DeploymentNewsPorts
+  readonly #listeners = new Set<Listener>()
+  readonly #toldAt = new Map<DeploymentId, number>()
+  /** Progress that waits for its second to be over. */
+  readonly #waiting = new Map<DeploymentId, Deployment>()
+
+  constructor(ports: DeploymentNewsPorts) {
+    this.#ports = ports
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** `before` is undefined for a deployment that this node hears of for the first time. */
+  learned(before: Deployment | undefined, after: Deployment): void {
+    if (before === undefined) this.#tell('deployment.created', after)
+    else if (isMoved(before, after)) this.#tell('deployment.status', after, before.status)
+    else this.#progress(after)
+  }
+
+  forget(id: DeploymentId): void {
+    this.#waiting.delete(id)
+    this.#toldAt.delete(id)
+  }
+
+  #progress(deployment: Deployment): void {
+    const { id } = deployment
+    const rest = (this.#toldAt.get(id) ?? Number.NEGATIVE_INFINITY) + LIMITS.otaProgressMs - this.#now()
+    if (rest <= 0) {
+      this.#tell('deployment.progress', deployment)
+      return
+    }
+    const isArmed = this.#waiting.has(id)
+    this.#waiting.set(id, deployment)
+    if (isArmed) return
+    this.#ports.schedule.after(rest, () => {
+      const waiting = this.#waiting.get(id)
+      if (waiting !== undefined) this.#tell('deployment.progress', waiting)
+    })
+  }
+
+  #tell(event: DeploymentEvent['event'], deployment: Deployment, previous?: Deployment['status']): void {
+    const { id, finishedAt } = deployment
+    // A status tells the counts, too.
+    this.#waiting.delete(id)
+    if (finishedAt === undefined) this.#toldAt.set(id, this.#now())
+    else this.#toldAt.delete(id)
+    const told = { kind: 'deployment', event, at: this.#ports.clock.now(), deployment, previous } as const
+    for (const listener of this.#listeners)
+      try {
+        listener(told)
+      } catch (error) {
+        // One listener's mistake is not the others'.
+        this.#ports.failed(error)
+      }
+  }
+
+  #now(): number {
+    return this.#ports.clock.ticks()
+  }
+}
+
+function isMoved(before: Deployment, after: Deployment): boolean {
+  return (
+    before.status !== after.status ||
+    before.statusReason !== after.statusReason ||
+    before.finishedAt !== after.finishedAt
+  )
+}
