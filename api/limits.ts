@@ -92,6 +92,17 @@ export const API_LIMITS = {
   fleetIndexAgeMs: 1_000,
   /** Questions whose index is kept. */
   fleetIndexesMax: 32,
+  /** Devices in one frame of the channel `fleet`. */
+  fleetFrameDevicesMax: 4_000,
+  /** An index read right after a subscription may be as old as this. What has changed since is sent again. */
+  fleetLookBackMs: 3_000,
+  fleetStatsEveryMs: 1_000,
+  fleetSubscriptionsPerSocketMax: 16,
+  /** Metrics whose values the channel `fleet` sends to all subscriptions of this node. */
+  fleetMetricsMax: 32,
+  /** Columns of a row that have changed within this time are sent with each of its changes: deltas that arrive in another
+   *  order lead to the same row. */
+  fleetOrderMs: 60_000,
 
   // --- telemetry
   /** Times that a query may name: ClickHouse's columns of seconds hold no earlier and few later ones. */

@@ -52,6 +52,12 @@ export const BODY_LIMITS = {
   /** Rows of an index. */
   fleetDevicesMax: 200_000,
   fleetKeysMax: 1_000,
+  fleetSubscriptionDevicesMax: 500,
+  fleetSubscriptionMetricsMax: 4,
+  /** The channel `fleet` tells of changes at most this often, and of values at most that often. */
+  fleetThrottleMsMin: 250,
+  fleetThrottleMsDefault: 500,
+  fleetValuesThrottleMsMin: 1_000,
   latestDevicesMax: 1_000,
   latestMetricsMax: 10,
 

@@ -21,6 +21,7 @@ export const CHANNELS = [
   'logs',
   'events',
   'alerts',
+  'fleet',
 ] as const
 export type ChannelName = (typeof CHANNELS)[number]
 
@@ -60,6 +61,13 @@ export const SocketFilter = Type.Object(
         description: 'Dotted names, or the part of a name before a dot.',
       }),
     ),
+    device_ids: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' }), {
+        minItems: 1,
+        maxItems: BODY_LIMITS.fleetSubscriptionDevicesMax,
+        description: 'Only on the channel `fleet`.',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -77,6 +85,14 @@ const Subscribe = Type.Object(
     filter: Type.Optional(SocketFilter),
     throttle_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: BODY_LIMITS.throttleMsMax })),
     snapshot: Type.Optional(Type.Boolean()),
+    values: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
+        minItems: 1,
+        maxItems: BODY_LIMITS.fleetSubscriptionMetricsMax,
+        description:
+          'Metrics whose latest values are sent along, once a second at most. Only on the channel `fleet`.',
+      }),
+    ),
   },
   {
     additionalProperties: false,
@@ -118,7 +134,7 @@ export type ServerFrame =
   | FleetFrame
 
 /** An event of the channel `fleet`. */
-interface FleetFrame {
+export interface FleetFrame {
   readonly type: 'event'
   readonly id: string
   readonly seq: number
@@ -132,6 +148,7 @@ interface FleetFrame {
  *  which are the same for everyone. A column that is absent has not changed. */
 export interface FleetDelta {
   readonly device_id: readonly string[]
+  /** Zeros in a frame of values, which says nothing else of its devices. */
   readonly rev: readonly number[]
   readonly status?: readonly number[]
   readonly flags?: readonly number[]
@@ -143,10 +160,12 @@ export interface FleetDelta {
   readonly tags?: readonly (readonly string[])[]
   readonly parent_id?: readonly (string | null)[]
   readonly firmware?: readonly (string | null)[]
-  /** Keyed by metric; null where a device has none. A frame with values may name devices of which nothing else is said. */
+  /** Keyed by metric; null where a device has none. */
   readonly values?: Readonly<Record<string, readonly Json[]>>
   /** Devices that the subscription does not see any more. */
   readonly removed?: readonly string[]
+  /** The `rev` at which each of them went: what was said of it before does not count any more. */
+  readonly removed_rev?: readonly number[]
 }
 
 /** Counts of the devices that the subscription sees. Rates, lag and deployments are the whole service's, and null for users who
@@ -156,7 +175,8 @@ export interface FleetStats {
   readonly messages_per_sec: number | null
   readonly points_per_sec: number | null
   readonly ingest_lag_ms: number | null
-  readonly commands: { readonly open: number; readonly failed_1h: number }
+  /** Null for viewers. */
+  readonly commands: { readonly open: number; readonly failed_1h: number } | null
   readonly alerts: { readonly info: number; readonly warning: number; readonly critical: number }
   readonly deployments_active: number | null
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { MemoryRates } from '../../engine/adapters/rates/testing/memory.ts'
 import { API_LIMITS } from '../limits.ts'
 import { RateShares } from '../rates/rate-shares.ts'
-import { FakeTime } from '../ws/testing/fake-fleet.ts'
+import { FakeTime } from '../ws/testing/fake-time.ts'
 import { LoginLimiter } from './login-limiter.ts'
 
 const A = { from: '192.0.2.1', account: 'a@b.c' }

@@ -10,6 +10,7 @@ import { Problem } from '../../schemas/problem.ts'
 import { ShadowEntry } from '../../schemas/shadow.ts'
 import { HELD_REASONS, JOB_STATUSES, ROLES } from '../../schemas/vocabulary.ts'
 import { CHANNELS, type ChannelName, type ServerFrame } from '../../schemas/ws.ts'
+import { FleetEvent } from './fleet-frames.ts'
 
 const Subscription = Type.String({ description: 'The `id` of the subscription.', examples: ['s1'] })
 const frame = (type: string, fields: Readonly<Record<string, TSchema>>, title: string) =>
@@ -45,6 +46,7 @@ const EVENT_DATA: Readonly<Partial<Record<ChannelName, TSchema>>> = {
   logs: LogBody,
   events: EventBody,
   alerts: AlertBody,
+  fleet: FleetEvent,
 }
 
 const event = (channel: string, data: TSchema) =>

@@ -4,7 +4,7 @@ import { MemoryRates } from '../../engine/adapters/rates/testing/memory.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { RateUse, SharedRates } from '../../engine/ports/rates.ts'
 import { API_LIMITS } from '../limits.ts'
-import { FakeTime } from '../ws/testing/fake-fleet.ts'
+import { FakeTime } from '../ws/testing/fake-time.ts'
 import { RateLimit } from './rate-limit.ts'
 import { RateShares } from './rate-shares.ts'
 

@@ -66,7 +66,7 @@ export class FleetIndexes {
     const moved = table.movedSince(version)
     // Rows that came into sight are shown whole, as are all others that have changed.
     const removed = [...moved]
-      .filter(([place, before]) => fits(before) && !fits(table.rows[place] as FleetPlacing))
+      .filter(([place, before]) => before.some(fits) && !fits(table.rows[place] as FleetPlacing))
       .map(([place]) => table.ids[place] as string)
     const isTruncated = places.length > BODY_LIMITS.fleetDevicesMax
     const cursor = cursorOf(table, key)

@@ -15,6 +15,7 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
   logs: ROLES,
   events: ROLES,
   alerts: ROLES,
+  fleet: ROLES,
 }
 
 /** Their events add up: none stands for another, so they are not merged, and a `throttle_ms` does nothing. */

@@ -3,7 +3,6 @@
 // C2. Before `auth_ok` nothing is subscribed; after the token's expiry nothing is sent.
 // C3. The user's scope is worked out again for each batch of events.
 import { unreachable } from '../../engine/domain/unreachable.ts'
-import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
@@ -24,30 +23,19 @@ import type { WorkBudget } from '../rates/work-budget.ts'
 import type { Refusal } from '../refusal.ts'
 import { Budget } from './budget.ts'
 import { CHANNEL_ROLES } from './channels.ts'
+import type { FleetHub } from './fleet-hub.ts'
+import { FleetSubscription } from './fleet-subscription.ts'
 import type { Hub } from './hub.ts'
 import { Login } from './login.ts'
 import { Outbox } from './outbox.ts'
 import { refusal, refusalFrame, type SocketRefusal } from './refusal-frame.ts'
 import type { Selections } from './selection.ts'
 import { openSnapshot } from './snapshots.ts'
+import type { SocketEngine } from './socket-engine.ts'
+import { misplacedInSubscribe, tooManyNames, tooManyOfFleet } from './subscribe-checks.ts'
 import { type Scope, type Subscriber, Subscription } from './subscription.ts'
 import type { Tally } from './tally.ts'
 import type { Hello, Wire, WireEvents } from './wire.ts'
-
-/** The part of the engine that /ws needs. */
-export type SocketEngine = Pick<
-  Engine,
-  | 'views'
-  | 'snapshot'
-  | 'shadow'
-  | 'commands'
-  | 'deployments'
-  | 'history'
-  | 'fleetHistory'
-  | 'feed'
-  | 'devices'
-  | 'alerts'
->
 
 export interface SocketLogger {
   warn(fields: object, text: string): void
@@ -58,6 +46,7 @@ export interface ConnectionPorts {
   readonly id: string
   readonly engine: SocketEngine
   readonly hub: Hub
+  readonly fleetHub: FleetHub
   readonly selections: Selections
   readonly heldBudget: Budget
   readonly authenticate: (token: string) => Promise<Authenticated>
@@ -94,7 +83,7 @@ export class Connection implements WireEvents, Subscriber {
   readonly #budget: Budget
   readonly #login: Login
   readonly ip: string
-  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #subscriptions = new Map<string, Subscription | FleetSubscription>()
   readonly #tasks: Task[] = []
   #isWorking = false
   #isClosed = false
@@ -168,6 +157,10 @@ export class Connection implements WireEvents, Subscriber {
   scopeAt(round: number): Scope | undefined {
     if (this.#seen.round !== round) this.#seen = { round, scope: this.#scope() }
     return this.#isClosed ? undefined : this.#seen.scope
+  }
+
+  scopeNow(): Scope | undefined {
+    return this.#isClosed ? undefined : this.#scope()
   }
 
   maySee(deviceId: DeviceId, channel: Subscribe['channel']): boolean {
@@ -258,11 +251,13 @@ export class Connection implements WireEvents, Subscriber {
       return this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions', frame.id))
     const refused = this.#refusalOf(frame, user)
     if (refused !== undefined) return this.#refuse(refused)
+    const { channel } = frame
+    if (channel === 'fleet') return await this.#followFleet(frame, user)
     const metrics = frame.filter?.metrics
     const selection = metrics === undefined ? undefined : selections.open(metrics, user.id)
     if (metrics !== undefined && selection === undefined) return this.#refuse(tooManyNames(limits, frame.id))
     const subscription = new Subscription(
-      frame,
+      { ...frame, channel },
       this,
       { selection, userId: user.id },
       { ...this.#ports, budget: this.#budget },
@@ -278,6 +273,22 @@ export class Connection implements WireEvents, Subscriber {
       this.#drop(subscription)
       throw error
     }
+  }
+
+  async #followFleet(frame: Subscribe, user: Caller): Promise<void> {
+    const { fleetHub, limits } = this.#ports
+    const open = [...this.#subscriptions.values()].filter(({ channel }) => channel === 'fleet').length
+    const refused = tooManyOfFleet(frame, { open, fleetHub, limits })
+    if (refused !== undefined) return this.#refuse(refused)
+    const subscription = new FleetSubscription(frame, this, user.id)
+    this.#subscriptions.set(frame.id, subscription)
+    try {
+      await fleetHub.add(subscription)
+    } catch (error) {
+      this.#drop(subscription)
+      throw error
+    }
+    this.outbox.answer(frameText({ type: 'subscribed', id: frame.id }))
   }
 
   async #open(subscription: Subscription, { id, snapshot }: Subscribe): Promise<Refusal | undefined> {
@@ -306,11 +317,12 @@ export class Connection implements WireEvents, Subscriber {
     )
   }
 
-  #refusalOf({ id, channel, filter }: Subscribe, user: Caller): SocketRefusal | undefined {
+  #refusalOf(frame: Subscribe, user: Caller): SocketRefusal | undefined {
+    const { id, channel, filter } = frame
     if (this.#subscriptions.has(id)) return refusal('ALREADY_EXISTS', 'this id is in use', id)
     if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
-    if (filter?.deployment_id !== undefined && channel !== 'ota')
-      return refusal('VALIDATION_FAILED', 'deployment_id filters the channel ota only', id)
+    const misplaced = misplacedInSubscribe(frame)
+    if (misplaced !== undefined) return misplaced
     const deviceId = parseDeviceId(filter?.device_id)
     if (deviceId === undefined) return undefined
     const device = this.#ports.engine.devices.summary(deviceId)
@@ -328,11 +340,15 @@ export class Connection implements WireEvents, Subscriber {
     this.outbox.answer(frameText({ type: 'unsubscribed', id }))
   }
 
-  #drop(subscription: Subscription): void {
+  #drop(subscription: Subscription | FleetSubscription): void {
     // Only once: its choice of metrics is counted.
     if (!this.#subscriptions.delete(subscription.id)) return
-    this.#ports.hub.remove(subscription)
     subscription.close()
+    if (subscription instanceof FleetSubscription) {
+      this.#ports.fleetHub.remove(subscription)
+      return
+    }
+    this.#ports.hub.remove(subscription)
     const { selection, userId } = subscription
     if (selection !== undefined) this.#ports.selections.close(selection, userId)
   }
@@ -372,10 +388,3 @@ export class Connection implements WireEvents, Subscriber {
     this.end(why, about.code)
   }
 }
-
-const tooManyNames = ({ metricNamesPerUserMax }: ConnectionPorts['limits'], id: string): SocketRefusal =>
-  refusal(
-    'RATE_LIMIT_EXCEEDED',
-    `at most ${metricNamesPerUserMax} metrics can be named in all subscriptions of a user`,
-    id,
-  )

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeFleet, type FakeService, id, openFakeService, START } from './testing/fake-fleet.ts'
+import { type FakeFleet, type FakeService, id, openFakeService } from './testing/fake-fleet.ts'
+import { START } from './testing/fake-time.ts'
 import type { RawClient, Received } from './testing/raw-client.ts'
 
 let service: FakeService

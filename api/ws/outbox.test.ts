@@ -5,7 +5,8 @@ import { Budget } from './budget.ts'
 import type { Notice } from './notice.ts'
 import { type Addressee, HELD_COST_BYTES, Outbox } from './outbox.ts'
 import { openTally } from './tally.ts'
-import { FakeTime, id, START } from './testing/fake-fleet.ts'
+import { id } from './testing/fake-fleet.ts'
+import { FakeTime, START } from './testing/fake-time.ts'
 import type { Wire } from './wire.ts'
 
 class FakeWire implements Wire {

@@ -64,6 +64,17 @@ export class Outbox {
     else this.#ports.onFrozen()
   }
 
+  hasRoom(): boolean {
+    return !this.#closed && !this.#isFull()
+  }
+
+  /** Sends a frame that its owner can make again. False if the client has no room for it now. */
+  offer(frame: string): boolean {
+    if (!this.hasRoom()) return false
+    this.#send(frame)
+    return true
+  }
+
   /** Sent by the next flush. */
   push(to: Addressee, notice: Notice): void {
     if (!this.#closed) this.#queue.push({ to, notice })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createWorkBudget } from '../rates/work-budget.ts'
-import { type FakeService, openFakeService, START } from './testing/fake-fleet.ts'
+import { type FakeService, openFakeService } from './testing/fake-fleet.ts'
+import { START } from './testing/fake-time.ts'
 import { dial } from './testing/raw-client.ts'
 
 let service: FakeService

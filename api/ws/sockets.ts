@@ -5,10 +5,12 @@ import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import { networkOf } from '../rates/network-of.ts'
 import { Budget } from './budget.ts'
-import { Connection, type ConnectionPorts, type SocketEngine, type SocketLogger } from './connection.ts'
+import { Connection, type ConnectionPorts, type SocketLogger } from './connection.ts'
+import { FleetHub } from './fleet-hub.ts'
 import { Hub } from './hub.ts'
 import { refusal, refusalFrame } from './refusal-frame.ts'
 import { Selections } from './selection.ts'
+import type { SocketEngine } from './socket-engine.ts'
 import { openTally, type Tally } from './tally.ts'
 import { Tunnels } from './tunnel.ts'
 import { openWireServer } from './uws.ts'
@@ -52,6 +54,14 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   const selections = new Selections(limits.metricNamesPerUserMax)
   const about = { devices: engine.devices, heartbeatTimeoutMs, publicUrl: options.publicUrl }
   const hub = new Hub(engine.feed, about, engine.deployments)
+  const fleetHub = new FleetHub({
+    ...{ fleet: engine.fleet, clock: options.clock, limits },
+    failed: (err) =>
+      options.logger?.error(
+        { err },
+        'the channel fleet failed because of a bug in Fleet: please report this line',
+      ),
+  })
   const connections = new Set<Connection>()
   const secret = randomBytes(24).toString('base64url')
   const stopListening = users.onChange((changed) => {
@@ -68,6 +78,7 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
       id: `ws_${opened}`,
       logger: options.logger,
       hub,
+      fleetHub,
       selections,
       heldBudget,
       tally,
@@ -124,6 +135,7 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
     }),
     close: async () => {
       hub.close()
+      fleetHub.close()
       stopListening()
       for (const connection of [...connections]) connection.end('restart', 'restarting')
       await tunnels.close()

@@ -24,6 +24,8 @@ export interface Subscriber {
   readonly outbox: Outbox
   /** The user's scope as of now, worked out once per `round`. Undefined if the user may not see anything any more. */
   scopeAt(round: number): Scope | undefined
+  /** The same, worked out afresh. */
+  scopeNow(): Scope | undefined
   /** Whether the user may see this device on this channel as of now. */
   maySee(deviceId: DeviceId, channel: Subscribe['channel']): boolean
   /** Whether the user may see devices of all of these groups on this channel as of now. */
@@ -34,9 +36,12 @@ export interface SubscriptionPorts extends Omit<ThrottlePorts, 'send' | 'maySee'
   readonly limits: { readonly snapshotGuardMs: number }
 }
 
+/** All channels but `fleet`, which has its own. */
+type FeedChannel = Exclude<Subscribe['channel'], 'fleet'>
+
 export class Subscription implements Addressee {
   readonly id: string
-  readonly channel: Subscribe['channel']
+  readonly channel: FeedChannel
   readonly filter: SocketFilter
   readonly deviceId: DeviceId | undefined
   readonly selection: Selection | undefined
@@ -52,7 +57,7 @@ export class Subscription implements Addressee {
   #seq = 0
 
   constructor(
-    frame: Subscribe,
+    frame: Subscribe & { readonly channel: FeedChannel },
     owner: Subscriber,
     { selection, userId }: Pick<Subscription, 'selection' | 'userId'>,
     ports: SubscriptionPorts,

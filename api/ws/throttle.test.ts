@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { Budget } from './budget.ts'
 import type { Notice } from './notice.ts'
 import { openTally } from './tally.ts'
-import { FakeTime, id, START } from './testing/fake-fleet.ts'
+import { id } from './testing/fake-fleet.ts'
+import { FakeTime, START } from './testing/fake-time.ts'
 import { Throttle } from './throttle.ts'
 
 function openThrottle(budgetBytes = 10_000, maySee: (notice: Notice) => boolean = () => true) {

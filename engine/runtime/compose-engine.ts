@@ -345,6 +345,8 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     fleet: new LiveFleet({
       ...{ clock, schedule, id: newId },
       ask: (known) => nodes.ask({ kind: 'fleet', known }),
+      latest: (query) => nodes.ask({ kind: 'latest', ...query }),
+      deploymentsActive: () => deployments.active(),
       failed: (error) => signal({ kind: 'duty_failed', error }),
     }),
     leader,

@@ -51,16 +51,21 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       // Each is of the kind that was asked for.
       return deviceIds.map((id) => found.get(id)) as Answer
     }
+    case 'latest': {
+      const { deviceIds } = ask
+      if (deviceIds === undefined) return await fromAll(owners, ask)
+      const shares = grouped(deviceIds, (id) => owners.ownerOf(partitionOf(id)))
+      const answers = [...shares].map(([owner, ids]) => {
+        const partitions = [...new Set(ids.map(partitionOf))]
+        const positions = after.filter(({ partition }) => partitions.includes(partition))
+        return owners.ask(owner, { ask: { ...ask, deviceIds: ids }, after: positions, partitions })
+      })
+      return (await Promise.all(answers)).flat()
+    }
     case 'jobs':
     case 'fleet':
-    case 'children': {
-      const shares = grouped(owners.partitions, owners.ownerOf)
-      const answers = [...shares].map(([owner, partitions]) =>
-        owners.ask(owner, { ask, after: [], partitions }),
-      )
-      // Each is of the kind that was asked for.
-      return (await Promise.all(answers)).flat() as Answer
-    }
+    case 'children':
+      return await fromAll(owners, ask)
     case 'kept_commands': {
       const { deviceId, limit } = ask.query
       const partitions = deviceId === undefined ? owners.partitions : [partitionOf(deviceId)]
@@ -107,4 +112,11 @@ function askAll<Owner>(
       return owners.ask(owner, { ask, after: positions, partitions: own })
     }),
   )
+}
+
+/** Waits for nothing to be applied: what is asked for exists once the requests that made it are answered. */
+async function fromAll<Owner>(owners: Owners<Owner>, ask: Ask): Promise<Answer> {
+  const answers = await askAll(owners, { ask, after: [] }, owners.partitions)
+  // Each is of the kind that was asked for.
+  return answers.flat() as Answer
 }

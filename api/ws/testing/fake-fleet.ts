@@ -12,7 +12,6 @@ import type { DeviceView, FeedEvent, Snapshot } from '../../../engine/index.ts'
 import type { DeploymentEvent } from '../../../engine/ports/deployments.ts'
 import type { Wants } from '../../../engine/ports/feed.ts'
 import type { HistoryKind, HistoryRow } from '../../../engine/ports/history.ts'
-import type { Schedule } from '../../../engine/ports/schedule.ts'
 import type { DeviceFilter } from '../../../engine/ports/store.ts'
 import type { User, UserListener } from '../../../engine/ports/users.ts'
 import { CommandId, type DeviceId, Micros, Millis, parseDeviceId, UserId } from '../../../schemas/ids.ts'
@@ -22,43 +21,9 @@ import { isInScope } from '../../auth/scope.ts'
 import { API_LIMITS } from '../../limits.ts'
 import { createWorkBudget } from '../../rates/work-budget.ts'
 import { openSockets, type Sockets, type SocketsOptions } from '../sockets.ts'
+import { FakeTable } from './fake-table.ts'
+import { FakeTime, START } from './fake-time.ts'
 import { type Dial, dial, type RawClient } from './raw-client.ts'
-
-export const START = Millis(Date.UTC(2026, 0, 1))
-
-export class FakeTime implements Pick<Schedule, 'after'> {
-  /** The longest wait that was asked for: setTimeout takes only 31 bits. */
-  longest = 0
-  #now = 0
-  #next = 0
-  readonly #tasks = new Map<number, { readonly at: number; readonly task: () => void }>()
-
-  now = (): Millis => Millis(START + this.#now)
-  ticks = (): number => this.#now
-
-  after(ms: number, task: () => void): () => void {
-    const id = this.#next++
-    this.longest = Math.max(this.longest, ms)
-    this.#tasks.set(id, { at: this.#now + Math.max(0, ms), task })
-    return () => this.#tasks.delete(id)
-  }
-
-  get waiting(): number {
-    return this.#tasks.size
-  }
-
-  pass(ms: number): void {
-    const end = this.#now + ms
-    for (;;) {
-      const [first] = [...this.#tasks].sort(([, a], [, b]) => a.at - b.at)
-      if (first === undefined || first[1].at > end) break
-      this.#tasks.delete(first[0])
-      this.#now = Math.max(this.#now, first[1].at)
-      first[1].task()
-    }
-    this.#now = end
-  }
-}
 
 export function id(text: string): DeviceId {
   const parsed = parseDeviceId(text)
@@ -75,6 +40,7 @@ const UNUSED_ALERTS = { rules: unused, silences: unused, change: unused, counts:
 
 export class FakeFleet {
   readonly time = new FakeTime()
+  readonly table = new FakeTable(() => this.time.ticks())
   readonly #userListeners = new Set<UserListener>()
   readonly views = new Map<DeviceId, DeviceView>()
   readonly snapshots = new Map<DeviceId, Snapshot>()
@@ -299,6 +265,7 @@ export class FakeFleet {
         this.afterAnswer()
         return rows.slice(0, limit)
       },
+      fleet: this.table,
       alerts: { ...UNUSED_ALERTS, list: async () => ({ total: 0, alerts: [] }) },
       devices: {
         ...UNUSED,

@@ -65,15 +65,25 @@ export class FleetTable {
     return version >= this.#oldest && version <= this.#version
   }
 
-  /** The places that moved since, each with what it was before. */
-  movedSince(version: number): ReadonlyMap<number, FleetPlacing> {
-    const before = new Map<number, FleetPlacing>()
+  /** The places that moved since, each with all that it was before: somebody may have seen it in between. */
+  movedSince(version: number): ReadonlyMap<number, readonly FleetPlacing[]> {
+    const moved = new Map<number, FleetPlacing[]>()
     for (let i = this.#moves.length - 1; i >= 0; i--) {
       const move = this.#moves[i]
       if (move === undefined || move.version <= version) break
-      before.set(move.place, move.before)
+      const known = moved.get(move.place)
+      if (known === undefined) moved.set(move.place, [move.before])
+      else known.push(move.before)
     }
-    return before
+    return moved
+  }
+
+  /** The places of rows that changed after this version. */
+  changedSince(version: number): readonly number[] {
+    const changed: number[] = []
+    const { seenVersion, size } = this
+    for (let place = 0; place < size; place++) if ((seenVersion[place] ?? 0) > version) changed.push(place)
+    return changed
   }
 
   tally(): FleetTally {

@@ -14,6 +14,7 @@ import { type Age, isNewer, type LatestField } from './age.ts'
 import { type Fields, type FieldValue, isLongText, PATH_SEPARATOR } from './fields.ts'
 import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'
 import { nest, plain } from './nest.ts'
+import { keepNewer, type MetricChoice, type Pick, type PickedValue } from './picked.ts'
 import type { Shape, SlotValues } from './shape.ts'
 
 /** The values in the newest message of one shape. */
@@ -137,6 +138,20 @@ export class Latest {
       .map(([metric, { value, at }]) => ({ metric, value: plain(value) ?? null, at: Micros(at) }))
   }
 
+  /** The newest values of the chosen metrics, in their order. */
+  pick(choice: MetricChoice): readonly (PickedValue | undefined)[] {
+    const newest = new Array<LatestField | undefined>(choice.metrics.length).fill(undefined)
+    for (const field of this.#sealed === undefined
+      ? (this.#rest?.values() ?? [])
+      : decodeFields(this.#sealed)) {
+      const at = choice.choiceOf(field.path.replaceAll(PATH_SEPARATOR, '.'))
+      if (at !== undefined) keepNewer(newest, at, field)
+    }
+    for (let part = this.#parts; part !== undefined; part = part.next)
+      for (const pick of choice.picksOf(part.shape)) keepNewer(newest, pick.choice, fieldOf(part, pick))
+    return newest.map((field) => field && { value: plain(field.value) ?? null, at: field.at })
+  }
+
   encode(): Uint8Array {
     return this.#sealed === undefined ? encodeFields(this.#fields()) : Buffer.from(this.#sealed, 'latin1')
   }
@@ -194,6 +209,13 @@ function longTextsOf(rest: ReadonlyMap<string, RestField>): number {
 
 function opened(sealed: string): Map<string, RestField> {
   return new Map(decodeFields(sealed).map((field) => [field.path, field]))
+}
+
+function fieldOf({ numbers, texts, at, version }: Part, { path, kind, slot }: Pick): LatestField {
+  if (kind === 'cleared') return { path, value: null, at, version }
+  if (kind === 'text') return { path, value: texts?.[slot] ?? '', at, version }
+  const value = numbers[slot] ?? 0
+  return { path, value: kind === 'bool' ? value === 1 : value, at, version }
 }
 
 function fieldsOf({ shape, numbers, texts, at, version }: Part): LatestField[] {

@@ -1,6 +1,8 @@
 // The deployments in memory of every node, as the leader saved them: for downloads and for changes of firmware, which
 // must not wait for anybody.
+
 import { DeploymentId, type DeviceId, type FirmwareId } from '../../../schemas/ids.ts'
+import type { DeploymentStatus } from '../../../schemas/vocabulary.ts'
 import { type Deployment, isFinalStatus } from '../../domain/ota/deployment.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -28,6 +30,12 @@ export interface DeploymentShelfPorts {
 
 /** Jobs that were cancelled one by one, which no record of a deployment tells. */
 const CANCELLED_MAX = 10_000
+const ACTIVE = [
+  'pending',
+  'in_progress',
+  'paused',
+  'rolling_back',
+] as const satisfies readonly DeploymentStatus[]
 
 export class DeploymentShelf implements FirmwareUse, DownloadJobs {
   readonly #ports: DeploymentShelfPorts
@@ -86,6 +94,12 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
       if (finishedAt === undefined)
         for (const [status, jobs] of Object.entries(counts)) sum[status] = (sum[status] ?? 0) + jobs
     return sum
+  }
+
+  /** Those that have begun and are not over. */
+  active(): number {
+    const counts = this.countByStatus()
+    return ACTIVE.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
   }
 
   wayBackOf = (id: FirmwareId) => this.#ports.wayBackOf(id)

@@ -6,7 +6,7 @@ import { FleetTable } from '../../domain/fleet/table.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
-import type { FleetPort } from '../../ports/fleet.ts'
+import type { FleetPort, LatestQuery, LatestValues } from '../../ports/fleet.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { AnswerOf } from '../shard/protocol.ts'
 
@@ -17,6 +17,8 @@ export interface LiveFleetPorts {
   readonly ask: (
     known: FleetKnown,
   ) => Promise<AnswerOf<{ readonly kind: 'fleet'; readonly known: FleetKnown }>>
+  readonly latest: FleetPort['latest']
+  readonly deploymentsActive: () => number
   readonly failed: (error: unknown) => void
 }
 
@@ -27,6 +29,8 @@ export class LiveFleet implements FleetPort {
   readonly #listeners = new Set<Listener>()
   #table: FleetTable | undefined
   #known: FleetKnown = {}
+  /** When the table had which version, for as long as anybody looks back. */
+  #past: { readonly at: number; readonly version: number }[] = []
   #pulledAt = Number.NEGATIVE_INFINITY
   #pulling: Promise<FleetTable> | undefined
   #stopPulling: (() => void) | undefined
@@ -47,6 +51,20 @@ export class LiveFleet implements FleetPort {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.close()
     }
+  }
+
+  versionBefore(ageMs: number): number {
+    const until = this.#ports.clock.ticks() - ageMs
+    const before = this.#past.findLast(({ at }) => at <= until) ?? this.#past[0]
+    return before?.version ?? 0
+  }
+
+  latest(query: LatestQuery): Promise<readonly LatestValues[]> {
+    return this.#ports.latest(query)
+  }
+
+  deploymentsActive(): number {
+    return this.#ports.deploymentsActive()
   }
 
   close(): void {
@@ -81,6 +99,8 @@ export class LiveFleet implements FleetPort {
     this.#table = table
     this.#known = Object.fromEntries(parts.map(({ source, version }) => [source, version]))
     this.#pulledAt = this.#ports.clock.ticks()
+    if (this.#past.length >= LIMITS.fleetRoundsMax) this.#past.shift()
+    this.#past.push({ at: this.#pulledAt, version: table.version })
     return table
   }
 }

@@ -177,6 +177,7 @@ function devicesOf(ask: Ask): readonly DeviceId[] {
   if (ask.kind === 'children' || ask.kind === 'jobs' || ask.kind === 'fleet') return []
   if (ask.kind === 'alerts' || ask.kind === 'alert_counts' || ask.kind === 'kept_commands') return []
   if (ask.kind === 'named_commands') return ask.commands.map(({ deviceId }) => deviceId)
+  if (ask.kind === 'latest') return ask.deviceIds ?? []
   return ask.kind === 'views' || ask.kind === 'firmware' ? ask.deviceIds : [ask.deviceId]
 }
 

@@ -1,7 +1,9 @@
 // What a shard answers from memory.
 import { type BroadcastId, type Millis, toMillis } from '../../../schemas/ids.ts'
 import { commandFits, type KeptCommand, newestOf } from '../../domain/command/kept-commands.ts'
+import { type LatestValues, newLatestValues } from '../../domain/fleet/latest-values.ts'
 import { isInScope } from '../../domain/group-scope.ts'
+import { MetricChoice } from '../../domain/telemetry/picked.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import type { KeptCommandsQuery, Metric } from '../../ports/engine.ts'
 import { type Actor, type Actors, toSnapshot, toView } from './actor.ts'
@@ -56,6 +58,8 @@ export function answer(actors: Actors, ask: Ask, { now, alerts, fleet }: AnswerC
       return alertsFound(actors, ask.query, { now, alerts })
     case 'alert_counts':
       return alertCounts(actors, ask.within, { now, alerts })
+    case 'latest':
+      return [latestOf(actors, ask)]
     case 'fleet':
       return [fleet.answer(actors, ask.known, now)]
     default:
@@ -80,6 +84,26 @@ function keptCommands(actors: Actors, query: KeptCommandsQuery): readonly KeptCo
       if (commandFits(query, device.id, command)) found.push({ deviceId: device.id, command })
   }
   return newestOf(found, limit)
+}
+
+function latestOf(
+  actors: Actors,
+  { deviceIds, metrics, heardAfter }: Extract<Ask, { readonly kind: 'latest' }>,
+): LatestValues {
+  const found = newLatestValues(metrics.length)
+  const choice = new MetricChoice(metrics)
+  const add = (actor: Actor | undefined) => {
+    if (actor === undefined || actor.heardAt < heardAfter) return
+    found.id.push(actor.device.id)
+    const picked = actor.latest?.pick(choice)
+    metrics.forEach((_, i) => {
+      found.values[i]?.push(picked?.[i]?.value ?? null)
+      found.at[i]?.push(Math.floor((picked?.[i]?.at ?? 0) / 1_000))
+    })
+  }
+  if (deviceIds === undefined) for (const actor of actors.values()) add(actor)
+  else for (const id of deviceIds) add(actors.get(id))
+  return found
 }
 
 /** The commands of a broadcast, found where they are: with their devices. */

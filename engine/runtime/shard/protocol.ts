@@ -15,6 +15,7 @@ import type { CommandPlace, KeptCommand } from '../../domain/command/kept-comman
 import type { Command, Commands } from '../../domain/command/record.ts'
 import type { Confirmation } from '../../domain/device/events.ts'
 import type { DownlinkMessage } from '../../domain/downlink.ts'
+import type { LatestValues } from '../../domain/fleet/latest-values.ts'
 import type { FleetKnown, FleetPart } from '../../domain/fleet/row.ts'
 import type { OtaSend } from '../../domain/ota/job-telling.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
@@ -63,6 +64,13 @@ export type Ask =
   /** Asks for alerts of this shard's devices, as far as they are in the records. */
   | { readonly kind: 'alerts'; readonly query: AlertsQuery }
   | { readonly kind: 'alert_counts'; readonly within: readonly string[] | undefined }
+  /** Asks for the latest values of these metrics. Without ids it is about every device that was heard after this time. */
+  | {
+      readonly kind: 'latest'
+      readonly deviceIds: readonly DeviceId[] | undefined
+      readonly metrics: readonly string[]
+      readonly heardAfter: number
+    }
   /** Asks for the rows of the fleet's table that have changed since the versions that are known of each shard. */
   | { readonly kind: 'fleet'; readonly known: FleetKnown }
 
@@ -89,6 +97,8 @@ export interface Answers {
   readonly alerts: AlertsFound
   readonly alert_counts: AlertCounts
   readonly fleet: readonly FleetPart[]
+  /** Devices that do not exist are left out. */
+  readonly latest: readonly LatestValues[]
 }
 
 export type Answer = Answers[Ask['kind']]

@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
+import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
+import type { FakeTable } from './testing/fake-table.ts'
+import type { RawClient } from './testing/raw-client.ts'
+
+const STEP_MS = 500
+
+let service: FakeService
+let fleet: FakeFleet
+let table: FakeTable
+
+beforeEach(async () => {
+  service = await openFakeService({ fleetFrameDevicesMax: 2, socketFrozenMs: 1e9 })
+  fleet = service.fleet
+  table = fleet.table
+  fleet.addUser('ada')
+  fleet.addUser('bo', { role: 'viewer', groups: ['a'] })
+  table.change({ a1: { group: 'a' }, a2: { group: 'a/b' }, c1: { group: 'c' } })
+})
+afterEach(() => service.close())
+
+async function listen(about: object = {}, token = 'ada'): Promise<RawClient> {
+  const client = await service.login(token)
+  client.send({ type: 'subscribe', id: 's1', channel: 'fleet', ...about })
+  await client.next('subscribed')
+  return client
+}
+
+/** Half a second later the table is looked at. */
+function look(): void {
+  fleet.time.pass(STEP_MS)
+  table.look()
+}
+
+const eventsOf = ({ frames }: RawClient, event: string) =>
+  frames.filter((frame) => frame['event'] === event).map((frame) => frame['data'] as Record<string, unknown>)
+const deltasOf = (client: RawClient) => eventsOf(client, 'fleet.delta')
+
+describe('deltas', () => {
+  test('only what changed is sent, in columns, and the least that says it', async () => {
+    const client = await listen()
+    table.change({ a1: { seenAt: 7 } })
+    look()
+    table.change({ a1: { status: 'offline', flags: 1 } })
+    look()
+    await client.until(() => deltasOf(client).length === 2)
+    const [seen, live] = deltasOf(client)
+    expect(seen).toEqual({ device_id: ['a1'], rev: [expect.any(Number)], last_seen_ms: [7] })
+    const status = DEVICE_STATUSES.indexOf('offline')
+    expect(live).toMatchObject({ device_id: ['a1'], status: [status], flags: [1], since_ms: [0] })
+    expect(live).not.toHaveProperty('name')
+    const frame = client.frames.find((each) => each['event'] === 'fleet.delta')
+    expect(frame).toMatchObject({ type: 'event', id: 's1', seq: 1, channel: 'fleet', ts: expect.any(String) })
+  })
+
+  test('a frame has a bounded number of devices, and a new device has all of its columns', async () => {
+    const client = await listen()
+    table.change({ n1: {}, n2: {}, n3: { tags: ['x'], group: 'g' } })
+    look()
+    await client.until(() => deltasOf(client).length === 2)
+    expect(deltasOf(client).map(({ device_id: ids }) => ids)).toEqual([['n1', 'n2'], ['n3']])
+    expect(deltasOf(client)[1]).toMatchObject({
+      name: ['n3'],
+      group: ['g'],
+      tags: [['x']],
+      type: ['mqtt_device'],
+    })
+  })
+
+  test('what changed shortly before the subscription is told again, since the index may be older', async () => {
+    fleet.time.pass(10_000)
+    table.change({ a1: { name: 'renamed' } })
+    const client = await listen()
+    look()
+    await client.until(() => deltasOf(client).length === 1)
+    expect(deltasOf(client)[0]).toMatchObject({ device_id: ['a1'], name: ['renamed'] })
+  })
+
+  test('a subscription is told no more often than it asked', async () => {
+    const client = await listen({ throttle_ms: 1_000 })
+    for (let n = 1; n <= 4; n++) {
+      table.change({ a1: { seenAt: n } })
+      look()
+    }
+    await client.until(() => deltasOf(client).length === 2)
+    expect(deltasOf(client).map(({ last_seen_ms: at }) => at)).toEqual([[2], [4]])
+  })
+
+  test('a user of groups is told of these, and that a device has left them', async () => {
+    const client = await listen({}, 'bo')
+    table.change({ a1: { flags: 1 }, c1: { flags: 1 } })
+    look()
+    table.change({ a2: { group: 'c' }, c1: { group: 'd' } })
+    look()
+    await client.until(() => deltasOf(client).length === 2)
+    expect(deltasOf(client)[0]).toMatchObject({ device_id: ['a1'] })
+    expect(deltasOf(client)[1]).toMatchObject({ device_id: [], removed: ['a2'] })
+  })
+
+  test('a user whose groups change is sent back to the index', async () => {
+    const client = await listen({}, 'bo')
+    look()
+    const user = fleet.addUser('bo', { role: 'viewer', groups: ['c'] })
+    fleet.tellChanged(user)
+    look()
+    expect(await client.next('resync')).toMatchObject({ id: 's1' })
+    table.change({ a1: { flags: 2 }, c1: { flags: 2 } })
+    look()
+    await client.until(() => deltasOf(client).length === 1)
+    expect(deltasOf(client)[0]).toMatchObject({ device_id: ['c1'] })
+  })
+
+  test('a filter narrows a subscription, and so do ids', async () => {
+    const byGroup = await listen({ filter: { group: 'a' } })
+    const byIds = await listen({ filter: { device_ids: ['c1', 'nobody'] } })
+    table.change({ a2: { flags: 1 }, c1: { flags: 1 } })
+    look()
+    for (const [client, id] of [
+      [byGroup, 'a2'],
+      [byIds, 'c1'],
+    ] as const) {
+      await client.until(() => deltasOf(client).length === 1)
+      expect(deltasOf(client)[0]).toMatchObject({ device_id: [id] })
+    }
+  })
+
+  test('nothing is looked at while nobody subscribes', async () => {
+    expect(table.isWatched).toBe(false)
+    const client = await listen()
+    expect(table.isWatched).toBe(true)
+    client.send({ type: 'unsubscribe', id: 's1' })
+    await client.next('unsubscribed')
+    expect(table.isWatched).toBe(false)
+  })
+})
+
+describe('statistics', () => {
+  test('each second the devices in sight are counted, and rates are told to those who see everything', async () => {
+    const all = await listen()
+    const some = await listen({}, 'bo')
+    look()
+    fleet.time.pass(STEP_MS)
+    table.change({ a1: { status: 'offline', failedAt: [fleet.time.now()] } })
+    look()
+    await all.until(() => eventsOf(all, 'fleet.stats').length === 2)
+    await some.until(() => eventsOf(some, 'fleet.stats').length === 2)
+    expect(eventsOf(all, 'fleet.stats')[1]).toMatchObject({
+      by_status: { online: 2, offline: 1 },
+      messages_per_sec: 10,
+      commands: { open: 1, failed_1h: 1 },
+      alerts: { info: 0, warning: 0, critical: 0 },
+      deployments_active: 2,
+    })
+    expect(eventsOf(some, 'fleet.stats')[1]).toMatchObject({
+      by_status: { online: 1, offline: 1 },
+      messages_per_sec: null,
+      commands: null,
+      deployments_active: null,
+    })
+  })
+})
+
+describe('values', () => {
+  test('chosen metrics come with the devices, and only those that changed', async () => {
+    table.values.set('a1', { t: 1, u: 'on' })
+    table.values.set('c1', { t: 2 })
+    const client = await listen({ values: ['t', 'u'], filter: { device_ids: ['a1', 'c1'] } })
+    const next = async () => {
+      for (let i = 0; i < 4; i++) {
+        look()
+        await new Promise(setImmediate)
+      }
+    }
+    await next()
+    await client.until(() => deltasOf(client).length === 1)
+    expect(deltasOf(client)[0]).toEqual({
+      device_id: ['a1', 'c1'],
+      rev: [0, 0],
+      values: { t: [1, 2], u: ['on', null] },
+    })
+    expect(table.asked[0]).toMatchObject({ metrics: ['t', 'u'], deviceIds: ['a1', 'c1'], heardAfter: 0 })
+    table.values.set('c1', { t: 3 })
+    await next()
+    await client.until(() => deltasOf(client).length === 2)
+    expect(deltasOf(client)[1]).toEqual({ device_id: ['c1'], rev: [0], values: { t: [3], u: [null] } })
+  })
+})
+
+describe('what is refused', () => {
+  test.each([
+    [{ channel: 'fleet', throttle_ms: 249 }, 'at least 250'],
+    [{ channel: 'fleet', throttle_ms: 500, values: ['m'] }, 'at least 1000'],
+    [{ channel: 'fleet', values: ['a', 'b', 'c', 'd', 'e'] }, '/values'],
+    [{ channel: 'fleet', snapshot: true }, 'fleet/index'],
+    [{ channel: 'fleet', filter: { metrics: ['m'] } }, 'values'],
+    [{ channel: 'fleet', filter: { device_ids: [] } }, '/filter/device_ids'],
+    [
+      {
+        channel: 'fleet',
+        filter: {
+          device_ids: Array.from({ length: BODY_LIMITS.fleetSubscriptionDevicesMax + 1 }, (_, i) => `d${i}`),
+        },
+      },
+      '/filter/device_ids',
+    ],
+    [{ channel: 'telemetry', values: ['m'] }, 'only for the channel fleet'],
+    [{ channel: 'devices', filter: { device_ids: ['a1'] } }, 'only for the channel fleet'],
+  ])('a subscription is refused with what to do: %#', async (about, words) => {
+    const client = await service.login('ada')
+    client.send({ type: 'subscribe', id: 's1', ...about })
+    const { problem } = (await client.next('error')) as unknown as {
+      problem: { detail: string; status: number }
+    }
+    expect([problem.status, problem.detail.includes(words)]).toEqual([422, true])
+  })
+
+  test('a socket has a bounded number of these subscriptions', async () => {
+    const client = await service.login('ada')
+    for (let i = 0; i <= 16; i++) client.send({ type: 'subscribe', id: `s${i}`, channel: 'fleet' })
+    expect(await client.next('error')).toMatchObject({ id: 's16', problem: { code: 'RATE_LIMIT_EXCEEDED' } })
+  })
+})
+
+describe('a client that stops reading', () => {
+  test('costs a bit per device, gets the latest state when it reads again, and is told how much it missed', async () => {
+    const ids = Array.from({ length: 2_000 }, (_, i) => `device-with-a-long-name-${i}`)
+    const write = (flags: number) =>
+      table.change(Object.fromEntries(ids.map((id) => [id, { flags, name: `${id} ${'x'.repeat(300)}` }])))
+    write(0)
+    fleet.time.pass(10_000)
+    const client = await listen()
+    client.socket.pause()
+    // Rounds until nothing more is sent: the kernel's buffers are full.
+    let flags = 0
+    for (let quiet = 0; quiet < 5; ) {
+      const before = service.sockets.counts().sent
+      flags += 1
+      write(flags)
+      look()
+      await new Promise(setImmediate)
+      quiet = service.sockets.counts().sent === before ? quiet + 1 : 0
+    }
+    expect(service.sockets.counts().heldBytes).toBe(0)
+    client.socket.resume()
+    const known = new Map<string, number>()
+    let read = 0
+    const isKnown = () => {
+      for (const { device_id: some, flags: column } of deltasOf(client).slice(read)) {
+        read += 1
+        for (const [i, id] of (some as string[]).entries()) known.set(id, (column as number[])[i] ?? 0)
+      }
+      return ids.every((id) => known.get(id) === flags)
+    }
+    // The test's own deadline ends a wait for what does not come.
+    while (
+      !isKnown() ||
+      !client.frames.some(({ type, dropped }) => type === 'resync' && Number(dropped) > 0)
+    ) {
+      look()
+      await new Promise(setImmediate)
+    }
+  })
+})

@@ -1,0 +1,212 @@
+// Has all subscriptions of the channel `fleet` told what changed, a few times a second. Subscriptions that see the same
+// and know the same share their frames, so a hundred pages cost little more than one.
+//
+// FH1. Nothing runs while nobody subscribes. What a look costs depends on what changed, not on messages of devices.
+import type { Clock } from '../../engine/ports/clock.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import type { FleetPort, FleetTable } from '../../engine/ports/fleet.ts'
+import { toIso } from '../../schemas/ids.ts'
+import { chunks, type DeltaPiece, toDeltaPieces } from './fleet-delta.ts'
+import { fleetStats, RateMeter, type Rates } from './fleet-stats.ts'
+import type { FleetLook, FleetSubscription, Sight } from './fleet-subscription.ts'
+import { FleetValues } from './fleet-values.ts'
+
+export interface FleetHubPorts {
+  readonly fleet: FleetPort
+  readonly clock: Clock
+  readonly limits: {
+    readonly fleetFrameDevicesMax: number
+    readonly fleetLookBackMs: number
+    readonly fleetStatsEveryMs: number
+    readonly fleetMetricsMax: number
+    readonly fleetOrderMs: number
+  }
+  /** Called with what is no passing absence of a part of the service. */
+  readonly failed: (error: unknown) => void
+}
+
+export class FleetHub {
+  readonly #ports: FleetHubPorts
+  readonly #subscriptions = new Set<FleetSubscription>()
+  readonly #dueAt = new Map<FleetSubscription, number>()
+  readonly #values: FleetValues
+  readonly #meter = new RateMeter()
+  #rates: Rates = { messagesPerSec: 0, pointsPerSec: 0, lagMs: 0 }
+  #statsDueAt = 0
+  #stop: (() => void) | undefined
+
+  constructor(ports: FleetHubPorts) {
+    this.#ports = ports
+    this.#values = new FleetValues(ports.fleet)
+  }
+
+  /** Whether the metrics of another subscription fit the bound. */
+  hasRoomFor(metrics: readonly string[]): boolean {
+    return new Set([...this.#metrics(), ...metrics]).size <= this.#ports.limits.fleetMetricsMax
+  }
+
+  /** Resolves once everything that an index read from now on may lack will be told. */
+  async add(subscription: FleetSubscription): Promise<void> {
+    const { fleet, clock, limits } = this.#ports
+    this.#subscriptions.add(subscription)
+    this.#dueAt.set(subscription, nextOn(clock.ticks(), subscription.throttleMs))
+    this.#stop ??= fleet.watch((table) => this.#tick(table))
+    await fleet.table()
+    subscription.release(fleet.versionBefore(limits.fleetLookBackMs))
+  }
+
+  remove(subscription: FleetSubscription): void {
+    this.#subscriptions.delete(subscription)
+    this.#dueAt.delete(subscription)
+    if (this.#subscriptions.size === 0) this.close()
+  }
+
+  close(): void {
+    this.#stop?.()
+    this.#stop = undefined
+  }
+
+  #tick(table: FleetTable): void {
+    const { clock, limits } = this.#ports
+    const now = clock.ticks()
+    const isStatsDue = now >= this.#statsDueAt
+    if (isStatsDue) {
+      this.#statsDueAt = nextOn(now, limits.fleetStatsEveryMs)
+      this.#rates = this.#meter.look(table, now)
+      this.#lookAtValues(table)
+    }
+    const look = this.#look(table)
+    for (const subscription of this.#subscriptions) {
+      const scope = subscription.owner.scopeNow()
+      if (scope === undefined || !subscription.isReleased) continue
+      if (now >= (this.#dueAt.get(subscription) ?? 0)) {
+        this.#dueAt.set(subscription, nextOn(now, subscription.throttleMs))
+        subscription.tell(look, scope)
+      }
+      if (isStatsDue) subscription.tellStats(look, scope)
+    }
+  }
+
+  #metrics(): readonly string[] {
+    return [...new Set([...this.#subscriptions].flatMap(({ metrics }) => metrics))]
+  }
+
+  #lookAtValues(table: FleetTable): void {
+    const metrics = this.#metrics()
+    if (metrics.length === 0) return
+    const wishes = [...this.#subscriptions].filter((subscription) => subscription.metrics.length > 0)
+    const isBroad = wishes.some(({ deviceIds }) => deviceIds === undefined)
+    const deviceIds = isBroad ? undefined : [...new Set(wishes.flatMap((wish) => wish.deviceIds ?? []))]
+    const now = this.#ports.clock.now()
+    this.#values.look(table, { metrics, deviceIds, now }).catch((error: unknown) => {
+      // The next look comes in a second.
+      if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
+    })
+  }
+
+  #look(table: FleetTable): FleetLook {
+    const { fleet, clock, limits } = this.#ports
+    const values = this.#values
+    const at = clock.now()
+    const orderVersion = fleet.versionBefore(limits.fleetOrderMs)
+    const changed = memo((from: number) => table.changedSince(from))
+    const moved = memo((from: number) => table.movedSince(from))
+    const changes = (sight: Sight, from: number) =>
+      changesIn(sight, { table, changed: changed(from), moved: moved(from) })
+    const pieces = (sight: Sight, places: readonly number[], since: number) =>
+      toDeltaPieces({
+        ...{ table, places, fits: sight.fits, devicesMax: limits.fleetFrameDevicesMax },
+        since: Math.min(since, orderVersion),
+      })
+    const shared = new Map<string, readonly DeltaPiece[]>()
+    const statistics = new Map<string, string>()
+    return {
+      table,
+      ts: toIso(at),
+      changes,
+      pieces,
+      shared: (sight, from) =>
+        kept(shared, `${from} ${sight.key}`, () => pieces(sight, changes(sight, from), from)),
+      valuesVersion: () => values.version,
+      changedValues: (sight, metrics, from) =>
+        values.changedSince(metrics, from).filter((place) => isInSight(sight, table, place)),
+      valuePieces: (sight, metrics, places) =>
+        [
+          ...chunks(
+            places.filter((place) => isInSight(sight, table, place)),
+            limits.fleetFrameDevicesMax,
+          ),
+        ].map((some) => valuePiece(table, some, metrics, values)),
+      stats: (sight, scope) =>
+        kept(statistics, `${scope.role} ${sight.key}`, () => {
+          const about = { scope, rates: this.#rates, deploymentsActive: fleet.deploymentsActive(), now: at }
+          return JSON.stringify(fleetStats(table, inSight(sight, table), about))
+        }),
+    }
+  }
+}
+
+/** The next of the instants that all subscriptions of this interval share, so that they are told together. */
+function nextOn(now: number, intervalMs: number): number {
+  return Math.floor(now / intervalMs + 1) * intervalMs
+}
+
+function changesIn(
+  { fits }: Sight,
+  about: {
+    readonly table: FleetTable
+    readonly changed: readonly number[]
+    readonly moved: ReturnType<FleetTable['movedSince']>
+  },
+): readonly number[] {
+  const { table, changed, moved } = about
+  return changed.filter((place) => {
+    const row = table.rows[place]
+    if (row !== undefined && fits(row, place)) return true
+    return moved.get(place)?.some((before) => fits(before, place)) ?? false
+  })
+}
+
+function isInSight({ fits }: Sight, table: FleetTable, place: number): boolean {
+  const row = table.rows[place]
+  return row !== undefined && fits(row, place)
+}
+
+function* inSight(sight: Sight, table: FleetTable): Generator<number> {
+  const { deviceIds } = sight
+  const named = deviceIds?.flatMap((id) => table.placeOf(id) ?? [])
+  if (named !== undefined) {
+    for (const place of named) if (isInSight(sight, table, place)) yield place
+    return
+  }
+  for (let place = 0; place < table.size; place++) if (isInSight(sight, table, place)) yield place
+}
+
+function valuePiece(
+  table: FleetTable,
+  places: readonly number[],
+  metrics: readonly string[],
+  values: FleetValues,
+): DeltaPiece {
+  const data = {
+    device_id: places.map((place) => table.ids[place]),
+    rev: places.map(() => 0),
+    values: Object.fromEntries(
+      metrics.map((metric) => [metric, places.map((place) => values.valueOf(metric, place))]),
+    ),
+  }
+  return { data: JSON.stringify(data), places }
+}
+
+function memo<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>()
+  return (key) => kept(known, key, () => make(key))
+}
+
+function kept<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const before = known.get(key)
+  if (before !== undefined) return before
+  const value = make()
+  known.set(key, value)
+  return value
+}

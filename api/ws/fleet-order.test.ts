@@ -1,0 +1,170 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fleetJudge, placesOf } from '../../engine/domain/fleet/selection.ts'
+import { Millis } from '../../schemas/ids.ts'
+import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
+import type { FleetDelta } from '../../schemas/ws.ts'
+import { fleetIndexBody } from '../bodies/fleet-index-body.ts'
+import { API_LIMITS } from '../limits.ts'
+import { FleetHub } from './fleet-hub.ts'
+import { FleetSubscription } from './fleet-subscription.ts'
+import type { Scope } from './subscription.ts'
+import { type FakeRow, FakeTable } from './testing/fake-table.ts'
+import { Replica } from './testing/replica.ts'
+
+const IDS = ['d1', 'd2', 'd3', 'd4', 'd5', 'd6']
+const GROUPS = ['a', 'a/b', 'c']
+const SCOPE: Scope = { role: 'operator', groups: ['a'] }
+const QUESTION = { within: SCOPE.groups }
+
+type Step =
+  | { readonly kind: 'change'; readonly rows: Readonly<Record<string, FakeRow>> }
+  | { readonly kind: 'look' }
+  | { readonly kind: 'room'; readonly frames: number }
+  | { readonly kind: 'index' }
+
+const row: fc.Arbitrary<FakeRow> = fc.record(
+  {
+    name: fc.constantFrom('x', 'y'),
+    group: fc.constantFrom(...GROUPS),
+    tags: fc.subarray(['p', 'q']),
+    status: fc.constantFrom(...DEVICE_STATUSES),
+    flags: fc.nat(3),
+    seenAt: fc.nat(5),
+  },
+  { requiredKeys: [] },
+)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('change' as const),
+      rows: fc.dictionary(fc.constantFrom(...IDS), row, { noNullPrototype: true }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.constant({ kind: 'look' as const }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('room' as const), frames: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'index' as const }) },
+)
+
+/** A socket that takes as many frames as it is let. */
+class Client {
+  readonly deltas: FleetDelta[] = []
+  resyncs = 0
+  room = Number.POSITIVE_INFINITY
+
+  readonly outbox = {
+    hasRoom: () => this.room > 0,
+    offer: (frame: string) => {
+      if (this.room <= 0) return false
+      this.room -= 1
+      const { type, event, data } = JSON.parse(frame)
+      if (type === 'resync') this.resyncs += 1
+      else if (event === 'fleet.delta') this.deltas.push(data)
+      return true
+    },
+  }
+}
+
+function world() {
+  let now = 0
+  const table = new FakeTable(() => now)
+  const clock = { now: () => Millis(now), ticks: () => now }
+  const hub = new FleetHub({
+    ...{ fleet: table, clock },
+    limits: { ...API_LIMITS, fleetFrameDevicesMax: 2 },
+    failed: (error) => {
+      throw error
+    },
+  })
+  const look = () => {
+    now += 500
+    table.look()
+  }
+  const indexOf = () => {
+    const places = placesOf(table.content, QUESTION)
+    const parts = {
+      table: table.content,
+      at: Millis(now),
+      cursor: '',
+      places,
+      shown: places,
+      isTruncated: false,
+    }
+    return fleetIndexBody(parts)
+  }
+  return { table, hub, look, indexOf }
+}
+
+test('the index and any order of deltas make what the server has, however slow the client is', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 30 }),
+      fc.nat(29),
+      fc.infiniteStream(fc.nat()),
+      async (steps, indexAt, dice) => {
+        const { table, hub, look, indexOf } = world()
+        table.change(Object.fromEntries(IDS.map((id, i) => [id, { group: GROUPS[i % 3] ?? 'a' }])))
+        const client = new Client()
+        // As much of a connection as the channel uses.
+        const owner = {
+          outbox: client.outbox,
+          scopeNow: () => SCOPE,
+        } as unknown as FleetSubscription['owner']
+        const subscription = new FleetSubscription(
+          { type: 'subscribe', id: 's', channel: 'fleet' },
+          owner,
+          'u',
+        )
+        await hub.add(subscription)
+        const replica = new Replica()
+        const said: (() => void)[] = []
+        const read = () => {
+          const index = indexOf()
+          said.push(() => replica.read(index))
+        }
+        steps.forEach((each, i) => {
+          if (i === Math.min(indexAt, steps.length - 1)) read()
+          if (each.kind === 'change') table.change(each.rows)
+          else if (each.kind === 'look') look()
+          else if (each.kind === 'index') read()
+          else client.room = each.frames
+        })
+        if (said.length === 0) read()
+        client.room = Number.POSITIVE_INFINITY
+        for (let i = 0; i < 3; i++) look()
+        hub.remove(subscription)
+        for (const delta of client.deltas) said.push(() => replica.take(delta))
+        const [first, ...rest] = said
+        // The index that was read first comes first: what is said before it waits for it.
+        first?.()
+        for (const tell of shuffled(rest, dice)) tell()
+        expect(replica.rows()).toEqual(serverRows(table))
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
+
+function serverRows({ content }: FakeTable) {
+  const fits = fleetJudge(QUESTION)
+  const rows = content.rows.flatMap((each, place) => {
+    if (!fits(each)) return []
+    const { name, type, tags, status, flags } = each
+    const shown = {
+      ...{ name, type, tags, status, flags },
+      ...{ group: each.group ?? null, parent_id: each.parentId ?? null, firmware: each.firmware ?? null },
+      ...{ since_ms: each.since, last_seen_ms: content.seenAt[place] || null },
+    }
+    return [[String(content.ids[place]), shown] as const]
+  })
+  return Object.fromEntries(rows.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function shuffled<T>(items: readonly T[], dice: fc.Stream<number>): readonly T[] {
+  const rest = [...items]
+  return [...items].map(() => {
+    const roll = Number(dice.next().value ?? 0)
+    return rest.splice(roll % rest.length, 1)[0] as T
+  })
+}

@@ -1,0 +1,18 @@
+// What /ws asks of the engine.
+import type { Engine } from '../../engine/index.ts'
+
+/** The part of the engine that /ws needs. */
+export type SocketEngine = Pick<
+  Engine,
+  | 'views'
+  | 'snapshot'
+  | 'shadow'
+  | 'commands'
+  | 'deployments'
+  | 'history'
+  | 'fleetHistory'
+  | 'feed'
+  | 'devices'
+  | 'alerts'
+  | 'fleet'
+>

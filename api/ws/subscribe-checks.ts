@@ -1,0 +1,56 @@
+// What a `subscribe` frame may ask for, beyond its schema.
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import type { Subscribe } from '../../schemas/ws.ts'
+import type { FleetHub } from './fleet-hub.ts'
+import { refusal, type SocketRefusal } from './refusal-frame.ts'
+
+interface Room {
+  /** Subscriptions of the channel that the socket has. */
+  readonly open: number
+  readonly fleetHub: FleetHub
+  readonly limits: { readonly fleetSubscriptionsPerSocketMax: number; readonly fleetMetricsMax: number }
+}
+
+export function tooManyOfFleet({ id, values = [] }: Subscribe, room: Room): SocketRefusal | undefined {
+  const { open, fleetHub, limits } = room
+  if (open >= limits.fleetSubscriptionsPerSocketMax)
+    return refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions of the channel fleet', id)
+  return fleetHub.hasRoomFor(values)
+    ? undefined
+    : refusal('RATE_LIMIT_EXCEEDED', `at most ${limits.fleetMetricsMax} metrics are shown at a time`, id)
+}
+
+export function misplacedInSubscribe(frame: Subscribe): SocketRefusal | undefined {
+  const { id, channel, filter, throttle_ms: throttleMs, values, snapshot } = frame
+  const refuse = (message: string) => refusal('VALIDATION_FAILED', message, id)
+  if (filter?.deployment_id !== undefined && channel !== 'ota')
+    return refuse('deployment_id filters the channel ota only')
+  if (channel !== 'fleet') {
+    if (values !== undefined)
+      return refuse('/values is only for the channel fleet; telemetry takes filter.metrics')
+    const isNamed = filter?.device_ids !== undefined
+    return isNamed
+      ? refuse('/filter/device_ids is only for the channel fleet; name one device_id')
+      : undefined
+  }
+  if (snapshot === true) return refuse('/snapshot: read GET /api/v1/fleet/index once you are subscribed')
+  if (filter?.metrics !== undefined) return refuse('/filter/metrics: name metrics in values')
+  if (filter?.device_id !== undefined && filter.device_ids !== undefined)
+    return refuse('/filter: name device_id or device_ids, not both')
+  const { fleetThrottleMsMin, fleetValuesThrottleMsMin } = BODY_LIMITS
+  const least = values === undefined ? fleetThrottleMsMin : fleetValuesThrottleMsMin
+  const why = values === undefined ? '' : ' with values'
+  return throttleMs !== undefined && throttleMs < least
+    ? refuse(`/throttle_ms must be at least ${least}${why}`)
+    : undefined
+}
+
+export const tooManyNames = (
+  { metricNamesPerUserMax }: { readonly metricNamesPerUserMax: number },
+  id: string,
+): SocketRefusal =>
+  refusal(
+    'RATE_LIMIT_EXCEEDED',
+    `at most ${metricNamesPerUserMax} metrics can be named in all subscriptions of a user`,
+    id,
+  )
