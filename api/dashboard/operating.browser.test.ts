@@ -166,6 +166,8 @@ const VIEWS = [
   '/rollouts',
   '/rollouts/firmware',
   '/rollouts/new',
+  '/timeline',
+  '/logs',
   '/system',
   '/system/types',
   '/system/dead-letters',

@@ -35,6 +35,11 @@ export default defineConfig({
         entryFileNames: 'assets/[name]-[hash].js',
         chunkFileNames: 'assets/[name]-[hash].js',
         assetFileNames: 'assets/[name]-[hash][extname]',
+        // Views that draw no chart do not load what draws them.
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [{ name: 'chart', test: /node_modules.uplot.|app.charts.(chart|plot)/ }],
+        },
       },
     },
   },

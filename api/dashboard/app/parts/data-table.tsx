@@ -70,7 +70,7 @@ export function DataTable<Row>({ caption, columns, rows, idOf, selection }: Data
               )}
               {columns.map(({ name, cell, isNumber }) => (
                 <td key={name} data-label={name} class={isNumber === true ? 'number' : undefined}>
-                  {cell(row)}
+                  <div>{cell(row)}</div>
                 </td>
               ))}
             </tr>

@@ -1,0 +1,112 @@
+// Log lines of all devices, newest first. What is searched for is searched by the service, over two weeks.
+import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
+import { text, words as wordList } from '../../address/codecs.ts'
+import { pathOf } from '../../address/routes.ts'
+import { fleet } from '../../data/client.ts'
+import { useFeed } from '../../data/feed.ts'
+import { queryValue } from '../../navigation/navigation.ts'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { FeedArea } from '../../parts/feed-area.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { words } from '../../words/words.ts'
+import { LogRow } from '../device/logs/log-row.tsx'
+import '../device/logs/logs.css'
+import { News } from './news.tsx'
+
+const t = words({
+  title: ['Logs', 'Logs'],
+  levels: ['Levels', 'Stufen'],
+  find: ['Find', 'Suchen'],
+  device: ['Device', 'Gerät'],
+  group: ['Group', 'Gruppe'],
+  none: [
+    'No device has logged anything in the last two weeks',
+    'Kein Gerät hat in den letzten zwei Wochen etwas geloggt',
+  ],
+  how: ['A line is a message of a device:', 'Eine Zeile ist eine Nachricht eines Geräts:'],
+  topic: ['Topic and example', 'Topic und Beispiel'],
+  match: ['No line fits these filters', 'Keine Zeile passt zu diesen Filtern'],
+})
+
+const levelValue = queryValue('level', wordList())
+const findValue = queryValue('find', text('', 200))
+const groupValue = queryValue('group', text())
+const deviceValue = queryValue('device', text())
+
+export default function Logs() {
+  const level = levelValue.value
+  const find = findValue.value
+  const group = groupValue.value
+  const device = deviceValue.value
+  const query = {
+    limit: 200,
+    ...(level.length === 0 ? {} : { level: level.join(',') }),
+    ...(find === '' ? {} : { find }),
+    ...(group === '' ? {} : { group }),
+    ...(device === '' ? {} : { device_id: device }),
+  }
+  const key = JSON.stringify(query)
+  const feed = useFeed(key, (cursor) =>
+    fleet.listFleetLogs({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
+  )
+  const filter = { ...(group === '' ? {} : { group }), ...(device === '' ? {} : { device_id: device }) }
+  const isFiltered = level.length > 0 || find !== '' || group !== '' || device !== ''
+  return (
+    <Page
+      title={t('title')}
+      actions={<News watch={{ channel: 'logs', filter }} feedKey={key} onReload={feed.reload} />}
+    >
+      <div class="filters">
+        <Field label={t('find')} type="search" value={find} onValue={findValue.set} />
+        <Field label={t('device')} value={device} onValue={deviceValue.set} spellcheck={false} />
+        <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
+        <ChoiceChips
+          label={t('levels')}
+          options={LOG_LEVELS.map((word) => [word, word] as const)}
+          value={levelValue}
+        />
+      </div>
+      <FeedArea
+        feed={feed}
+        empty={
+          isFiltered ? (
+            <Empty title={t('match')} />
+          ) : (
+            <Empty title={t('none')}>
+              <p>{t('how')}</p>
+              <CopyField
+                label={t('topic')}
+                text={'fleet/robot-7/log  {"level":"warn","message":"the wheel slips"}'}
+              />
+            </Empty>
+          )
+        }
+      >
+        {(entries) => (
+          <ol class="card feed-lines">
+            {entries.map(({ device_id, timestamp, level: word, message, logger, fields }, index) => (
+              <li key={`${timestamp} ${index}`} class="feed-line">
+                <a href={pathOf('deviceTab', { device_id, tab: 'logs' })}>{device_id}</a>
+                <LogRow
+                  line={{
+                    kind: 'line',
+                    at: Date.parse(timestamp),
+                    level: word,
+                    message,
+                    logger,
+                    fields: { ...fields },
+                  }}
+                  find={find}
+                  onFill={() => undefined}
+                />
+              </li>
+            ))}
+          </ol>
+        )}
+      </FeedArea>
+    </Page>
+  )
+}

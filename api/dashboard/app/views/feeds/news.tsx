@@ -1,0 +1,41 @@
+// What came since a feed was read. It is counted and not put in between: nobody loses the line they are reading.
+import { useEffect, useState } from 'preact/hooks'
+import { useWatch } from '../../live/live.ts'
+import type { Watch } from '../../live/messages.ts'
+import { Button } from '../../parts/button.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  news: [
+    { one: '{n} new entry', other: '{n} new entries' },
+    { one: '{n} neuer Eintrag', other: '{n} neue Einträge' },
+  ],
+  none: ['Nothing new', 'Nichts Neues'],
+})
+
+interface NewsProps {
+  readonly watch: Watch
+  /** Another feed counts from zero. */
+  readonly feedKey: string
+  readonly onReload: () => void
+}
+
+export function News({ watch, feedKey, onReload }: NewsProps) {
+  const [count, setCount] = useState(0)
+  useEffect(() => setCount(0), [feedKey])
+  useWatch({ ...watch, snapshot: false }, ({ events, dropped }) => {
+    setCount((before) => before + events.length + dropped)
+  })
+  return (
+    <Button
+      icon="refresh-cw"
+      kind={count > 0 ? 'primary' : 'plain'}
+      onClick={() => {
+        setCount(0)
+        onReload()
+      }}
+    >
+      {count > 0 ? t('news', { n: count }) : t('none')}
+    </Button>
+  )
+}

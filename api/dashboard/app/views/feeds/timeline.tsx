@@ -1,0 +1,107 @@
+// What happened to all devices, newest first.
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { text, words as wordList } from '../../address/codecs.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { fleet } from '../../data/client.ts'
+import { useFeed } from '../../data/feed.ts'
+import { queryValue } from '../../navigation/navigation.ts'
+import { Age } from '../../parts/age.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { FeedArea } from '../../parts/feed-area.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { words } from '../../words/words.ts'
+import { entryDetail, entryText } from '../device/timeline/entry-text.ts'
+import { EVENT_KINDS } from './kinds.ts'
+import { News } from './news.tsx'
+
+const t = words({
+  title: ['Timeline', 'Verlauf'],
+  kinds: ['Kinds', 'Arten'],
+  status: ['status', 'Status'],
+  command: ['commands', 'Befehle'],
+  shadow: ['shadow', 'Shadow'],
+  ota: ['firmware', 'Firmware'],
+  alert: ['alerts', 'Alarme'],
+  device: ['Device', 'Gerät'],
+  group: ['Group', 'Gruppe'],
+  at: ['When', 'Wann'],
+  what: ['What', 'Was'],
+  none: ['Nothing has happened yet', 'Noch ist nichts geschehen'],
+  match: ['Nothing fits these filters', 'Nichts passt zu diesen Filtern'],
+  hidden: [
+    'Entries of commands are for operators and admins.',
+    'Einträge von Befehlen sind für Operatoren und Admins.',
+  ],
+})
+
+type Entry = ReplyOf<Operations['listFleetEvents']>['data'][number]
+const kindValue = queryValue('kind', wordList())
+const groupValue = queryValue('group', text())
+const deviceValue = queryValue('device', text())
+
+export default function Timeline() {
+  const seesCommands = may('listFleetCommands')
+  const kind = kindValue.value
+  const group = groupValue.value
+  const device = deviceValue.value
+  const query = {
+    limit: 100,
+    ...(kind.length === 0 ? {} : { kind: kind.join(',') }),
+    ...(group === '' ? {} : { group }),
+    ...(device === '' ? {} : { device_id: device }),
+  }
+  const key = JSON.stringify(query)
+  const feed = useFeed(key, (cursor) =>
+    fleet.listFleetEvents({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
+  )
+  const filter = { ...(group === '' ? {} : { group }), ...(device === '' ? {} : { device_id: device }) }
+  const columns: readonly Column<Entry>[] = [
+    { name: t('at'), cell: ({ timestamp }) => <Age at={timestamp} /> },
+    { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
+    {
+      name: t('what'),
+      cell: (entry) => (
+        <>
+          {entryText(entry)} <span class="muted">{entryDetail(entry)}</span>
+        </>
+      ),
+    },
+  ]
+  const isFiltered = kind.length > 0 || group !== '' || device !== ''
+  return (
+    <Page
+      title={t('title')}
+      actions={<News watch={{ channel: 'events', filter }} feedKey={key} onReload={feed.reload} />}
+    >
+      <div class="filters">
+        <Field label={t('device')} value={device} onValue={deviceValue.set} spellcheck={false} />
+        <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
+        <ChoiceChips
+          label={t('kinds')}
+          options={EVENT_KINDS.filter((word) => word !== 'command' || seesCommands).map(
+            (word) => [word, t(word)] as const,
+          )}
+          value={kindValue}
+        />
+      </div>
+      {!seesCommands && <p class="hint">{t('hidden')}</p>}
+      <FeedArea feed={feed} empty={<Empty title={isFiltered ? t('match') : t('none')} />}>
+        {(entries) => (
+          <DataTable
+            caption={t('title')}
+            columns={columns}
+            rows={entries.map(numbered)}
+            idOf={({ row }) => row}
+          />
+        )}
+      </FeedArea>
+    </Page>
+  )
+}
+
+/** Entries have no id of their own, and two of them may be equal. */
+const numbered = (entry: Entry, index: number) => ({ ...entry, row: String(index) })
